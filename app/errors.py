@@ -1,0 +1,199 @@
+"""What can go wrong, in the words of the domain; nothing here knows HTTP.
+
+    ServiceError
+     ├─ MalformedRequestError      the request cannot be read at all
+     │   ├─ InvalidJsonError       not JSON, or JSON that no two parsers agree on
+     │   ├─ InvalidCursorError     a list position we did not hand out
+     │   └─ DigestMismatchError    the bytes are not the ones the caller announced
+     ├─ UnauthorizedError          no key, or a key that is unknown or revoked
+     ├─ ForbiddenLinkError         a signed link that is expired or was altered
+     ├─ NotFoundError              absent, or somebody else's: the two are never told apart
+     ├─ ConflictError              it exists already and is different, or is still in use
+     ├─ PreconditionFailedError    the caller's If-Match or If-None-Match does not hold
+     ├─ SlowBodyError              the body came slower than the service waits for
+     ├─ PayloadTooLargeError       larger than a limit in settings
+     ├─ UnsupportedMediaError      a body of a type the route does not take
+     ├─ RangeNotSatisfiableError   no asked range lies inside the content
+     ├─ InvalidPayloadError        readable, but not what the route takes
+     └─ StoreUnavailableError      a store did not answer; nothing was kept, try again
+         └─ StoreFullError         there is no room left; nothing was kept
+
+Each class carries a stable `code` and a sentence for the caller; `routers/problems.py` gives it a
+status. Details never repeat the caller's input: an echoed lone surrogate turns a 422 into a 500.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import ClassVar
+
+
+@dataclass(frozen=True, slots=True)
+class Fault:
+    """One thing that is wrong with a request: a JSON pointer to it and a sentence about it."""
+
+    pointer: str
+    detail: str
+
+
+class ServiceError(Exception):
+    """Base of everything the service says no with.
+
+    Args:
+        detail: One or two sentences for the caller: what, where, and what to do instead.
+        faults: The single faults, when there are several.
+        code: A narrower code than the class's own.
+    """
+
+    code: ClassVar[str] = "service-error"
+
+    def __init__(
+        self, detail: str, *, faults: Sequence[Fault] = (), code: str | None = None
+    ) -> None:
+        super().__init__(detail)
+        self.detail = detail
+        self.faults = tuple(faults)
+        self.problem_code = code or self.code
+
+
+class MalformedRequestError(ServiceError):
+    """The request cannot be read."""
+
+    code = "malformed-request"
+
+
+class InvalidJsonError(MalformedRequestError):
+    """The body is not JSON text in UTF-8, or holds NaN, Infinity or a number beyond them."""
+
+    code = "invalid-json"
+
+
+class InvalidCursorError(MalformedRequestError):
+    """The cursor was not handed out by this list."""
+
+    code = "invalid-cursor"
+
+    def __init__(self) -> None:
+        super().__init__(
+            "The cursor is not one this list handed out. Take it from `nextCursor`, unchanged, "
+            "or leave it out to start from the beginning."
+        )
+
+
+class DigestMismatchError(MalformedRequestError):
+    """The body's digest is not the announced one; nothing was stored."""
+
+    code = "digest-mismatch"
+
+    def __init__(self) -> None:
+        super().__init__(
+            "The body does not have the announced sha-256 digest, so it was damaged on the way "
+            "or announced wrongly. Nothing was stored: send it again."
+        )
+
+
+class UnauthorizedError(ServiceError):
+    """No key, or one that is unknown, malformed or revoked."""
+
+    code = "unauthorized"
+
+    def __init__(self) -> None:
+        super().__init__(
+            "This service wants an API key: send `Authorization: Bearer pf_…`. "
+            "`pagefault keys create --project NAME` makes one."
+        )
+
+
+class ForbiddenLinkError(ServiceError):
+    """A signed link that is expired, altered, or for another file."""
+
+    code = "invalid-link"
+
+    def __init__(self) -> None:
+        super().__init__("This link has expired or was altered. Ask for a new signed URL.")
+
+
+class NotFoundError(ServiceError):
+    """There is no such thing in the caller's project."""
+
+    code = "not-found"
+
+    def __init__(self, noun: str) -> None:
+        super().__init__(f"There is no such {noun} in this project.")
+
+
+class ConflictError(ServiceError):
+    """The request contradicts what is stored."""
+
+    code = "conflict"
+
+
+class PreconditionFailedError(ServiceError):
+    """If-Match, If-Unmodified-Since or If-None-Match does not hold."""
+
+    code = "precondition-failed"
+
+    def __init__(self) -> None:
+        super().__init__("The stored version is not the one the request's condition names.")
+
+
+class SlowBodyError(ServiceError):
+    """The body came slower than the service waits for."""
+
+    code = "slow-body"
+
+    def __init__(self) -> None:
+        super().__init__("The body arrived too slowly and was given up. Nothing was stored.")
+
+
+class PayloadTooLargeError(ServiceError):
+    """A limit on size is exceeded; nothing was stored."""
+
+    code = "payload-too-large"
+
+
+class UnsupportedMediaError(ServiceError):
+    """The route does not take bodies of this type."""
+
+    code = "unsupported-media-type"
+
+
+class RangeNotSatisfiableError(ServiceError):
+    """No asked range lies inside the content.
+
+    Args:
+        size_bytes: The content's size, for `Content-Range: bytes */N`.
+    """
+
+    code = "range-not-satisfiable"
+
+    def __init__(self, size_bytes: int) -> None:
+        super().__init__(f"No asked range lies inside the content of {size_bytes} bytes.")
+        self.size_bytes = size_bytes
+
+
+class InvalidPayloadError(ServiceError):
+    """Readable, but not what the route takes."""
+
+    code = "invalid-payload"
+
+
+class StoreUnavailableError(ServiceError):
+    """A store did not answer. Nothing was kept; the same request may be sent again."""
+
+    code = "store-unavailable"
+
+    def __init__(self, store: str) -> None:
+        super().__init__(
+            f"The {store} did not answer, so nothing was stored. Send the same request again."
+        )
+
+
+class StoreFullError(StoreUnavailableError):
+    """A store has no room left. Reads go on."""
+
+    code = "store-full"
+
+    def __init__(self) -> None:
+        ServiceError.__init__(
+            self, "There is no room left to store this. Nothing was stored; reading still works."
+        )

@@ -1,0 +1,1 @@
+"""Frozen domain types; nothing here does I/O."""

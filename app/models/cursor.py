@@ -1,0 +1,46 @@
+"""Cursors: opaque positions in a list, which only the list that made one understands."""
+
+import base64
+import binascii
+import json
+from typing import Literal
+
+from app.errors import InvalidCursorError
+
+ListName = Literal["messages", "tool-results", "resources"]
+_LARGEST_CURSOR_CHARS = 512
+_LARGEST_NUMBER = 2**63 - 1
+
+
+def encode_cursor(name: ListName, *position: str | int) -> str:
+    """The cursor for a position in a list; url-safe."""
+    text = json.dumps([name, *position], separators=(",", ":"))
+    return base64.urlsafe_b64encode(text.encode()).decode().rstrip("=")
+
+
+def decode_cursor(name: ListName, cursor: str, shape: tuple[type, ...]) -> list[str | int]:
+    """The position in a cursor of the named list.
+
+    Args:
+        name: The list it must be from.
+        cursor: What the client sent.
+        shape: The types of the position's elements.
+
+    Raises:
+        InvalidCursorError: It is not from this list.
+    """
+    if len(cursor) > _LARGEST_CURSOR_CHARS or not cursor.isascii():
+        raise InvalidCursorError
+    try:
+        padded = cursor + "=" * (-len(cursor) % 4)
+        value = json.loads(base64.b64decode(padded, altchars=b"-_", validate=True))
+    except (binascii.Error, ValueError) as exc:
+        raise InvalidCursorError from exc
+    if not isinstance(value, list) or value[:1] != [name]:
+        raise InvalidCursorError
+    position = value[1:]
+    if [type(element) for element in position] != list(shape):
+        raise InvalidCursorError
+    if any(isinstance(n, int) and not 0 <= n <= _LARGEST_NUMBER for n in position):
+        raise InvalidCursorError
+    return position

@@ -1,0 +1,205 @@
+"""JSON values in and out, exactly: every integer, every character, a thousand levels deep.
+
+The standard library's parser is the only common one that accepts the lone surrogates our callers
+send, and it accepts NaN, Infinity and unbounded nesting with them; those are refused here. Writing
+is compact and deterministic, does not depend on the recursion limit, and knows the open places
+(`MediaSlot`) that normalization leaves in a value.
+"""
+
+import json
+import math
+import re
+from decimal import Decimal
+from json.encoder import encode_basestring
+from typing import Any, TypeAlias
+
+from app.errors import InvalidJsonError, PayloadTooLargeError
+from app.models.normalized import MediaSlot, TextTemplate
+
+JsonValue: TypeAlias = Any
+"""Any JSON value as `parse_json` returns it; raw input is the one place where types end."""
+
+# A whole string token; unrolled so that a megabyte of base64 costs one pass without backtracking.
+_STRING = re.compile(r'"[^"\\]*(?:\\.[^"\\]*)*"', re.DOTALL)
+_BRACKET = re.compile(r"[\[\]{}]")
+_LARGEST_INT_DIGITS = 4_000
+
+
+def parse_json(body: bytes, *, max_depth: int, max_nodes: int) -> JsonValue:
+    """Parse a request body.
+
+    Integers of any size survive (beyond 4,000 digits as `Decimal`), lone surrogates come through
+    for the caller to repair, and of a repeated key the last value wins.
+
+    Args:
+        body: JSON text in UTF-8.
+        max_depth: How many levels of arrays and objects are accepted.
+        max_nodes: How many values are accepted in all.
+
+    Raises:
+        InvalidJsonError: Not UTF-8, not JSON, or a number that is not finite.
+        PayloadTooLargeError: Nested deeper or holding more values than accepted.
+    """
+    try:
+        text = body.decode()
+    except UnicodeDecodeError as exc:
+        raise InvalidJsonError(f"The body is not UTF-8 text (byte {exc.start}).") from exc
+    _check_shape(text, max_depth, max_nodes)
+    try:
+        return _decode(text)
+    except json.JSONDecodeError as exc:
+        raise InvalidJsonError(
+            f"The body is not JSON (line {exc.lineno}, column {exc.colno})."
+        ) from exc
+
+
+def parse_embedded_json(text: str, *, max_depth: int, max_nodes: int) -> JsonValue:
+    """Parse JSON that stands inside a string. Arguments and result as `parse_json`.
+
+    Raises:
+        InvalidJsonError: It is not JSON, or holds a number that is not finite.
+        PayloadTooLargeError: Nested deeper or holding more values than accepted.
+    """
+    _check_shape(text, max_depth, max_nodes)
+    try:
+        return _decode(text)
+    except json.JSONDecodeError as exc:
+        raise InvalidJsonError("The text is not JSON.") from exc
+
+
+def json_text(value: JsonValue) -> str:
+    """A JSON value without open places as compact text."""
+    template = json_template(value)
+    return "".join(piece for piece in template if isinstance(piece, str))
+
+
+def json_template(value: JsonValue) -> TextTemplate:
+    """A JSON value as compact text, with its `MediaSlot` leaves left open.
+
+    A slot, and a template of text and slots, stand where a string would; they are written inside
+    quotation marks. Members keep their order.
+    """
+    try:
+        return (json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":")),)
+    except (TypeError, RecursionError):
+        # Slots, integers kept as Decimal, or nesting past the interpreter's recursion limit.
+        return _write(value)
+
+
+def _check_shape(text: str, max_depth: int, max_nodes: int) -> None:
+    bare = _STRING.sub("", text)
+    if bare.count(",") + bare.count("[") + bare.count("{") > max_nodes:
+        raise PayloadTooLargeError(
+            f"The JSON holds more than {max_nodes} values. Send large data as a file or as text.",
+            code="json-too-large",
+        )
+    depth = 0
+    for bracket in _BRACKET.findall(bare):
+        depth += 1 if bracket in "[{" else -1
+        if depth > max_depth:
+            raise PayloadTooLargeError(
+                f"The JSON is nested deeper than {max_depth} levels. Flatten it, or send it as "
+                "a string.",
+                code="json-too-deep",
+            )
+
+
+def _decode(text: str) -> JsonValue:
+    hooks: dict[str, Any] = {"parse_constant": _refuse_constant, "parse_float": _finite_float}
+    try:
+        return json.loads(text, **hooks)
+    except json.JSONDecodeError:
+        raise
+    except ValueError:
+        # The interpreter refuses to build integers of more than 4,300 digits.
+        return json.loads(text, **hooks, parse_int=_exact_integer)
+
+
+def _refuse_constant(name: str) -> None:
+    raise InvalidJsonError(f"{name} is not a JSON value. Send null or a string instead.")
+
+
+def _finite_float(literal: str) -> float:
+    number = float(literal)
+    if math.isinf(number):
+        raise InvalidJsonError("A number is too large for any JSON reader. Send it as a string.")
+    return number
+
+
+def _exact_integer(literal: str) -> int | Decimal:
+    return int(literal) if len(literal) < _LARGEST_INT_DIGITS else Decimal(literal)
+
+
+class _Raw(str):
+    """Text to be written as it is, on the stack beside values to be encoded."""
+
+    __slots__ = ()
+
+
+_OPEN_OBJECT, _CLOSE_OBJECT, _OPEN_ARRAY, _CLOSE_ARRAY, _COMMA = map(_Raw, "{}[],")
+
+
+def _write(value: JsonValue) -> TextTemplate:
+    pieces: list[str | MediaSlot] = []
+    stack: list[Any] = [value]
+    while stack:
+        node = stack.pop()
+        if isinstance(node, _Raw):
+            pieces.append(node)
+        elif isinstance(node, dict):
+            stack.extend(reversed(_object_tokens(node)))
+        elif isinstance(node, list):
+            stack.extend(reversed(_array_tokens(node)))
+        else:
+            pieces.extend(_leaf(node))
+    return join_template(pieces)
+
+
+def _object_tokens(members: dict[str, Any]) -> list[Any]:
+    tokens: list[Any] = [_OPEN_OBJECT]
+    for key, member in members.items():
+        if len(tokens) > 1:
+            tokens.append(_COMMA)
+        tokens.append(_Raw(f"{encode_basestring(key)}:"))
+        tokens.append(member)
+    return [*tokens, _CLOSE_OBJECT]
+
+
+def _array_tokens(items: list[Any]) -> list[Any]:
+    tokens: list[Any] = [_OPEN_ARRAY]
+    for item in items:
+        if len(tokens) > 1:
+            tokens.append(_COMMA)
+        tokens.append(item)
+    return [*tokens, _CLOSE_ARRAY]
+
+
+def _leaf(node: JsonValue) -> list[str | MediaSlot]:
+    if isinstance(node, MediaSlot):
+        return ['"', node, '"']
+    if isinstance(node, tuple):
+        inner = [
+            piece if isinstance(piece, MediaSlot) else encode_basestring(piece)[1:-1]
+            for piece in node
+        ]
+        return ['"', *inner, '"']
+    if isinstance(node, Decimal):
+        return [format(node, "f")]
+    return [json.dumps(node, ensure_ascii=False, allow_nan=False)]
+
+
+def join_template(pieces: list[str | MediaSlot]) -> TextTemplate:
+    """The same template with neighbouring strings joined and empty ones left out."""
+    joined: list[str | MediaSlot] = []
+    run: list[str] = []
+    for piece in pieces:
+        if isinstance(piece, str):
+            run.append(piece)
+            continue
+        if text := "".join(run):
+            joined.append(text)
+        run.clear()
+        joined.append(piece)
+    if text := "".join(run):
+        joined.append(text)
+    return tuple(joined)

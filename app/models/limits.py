@@ -1,0 +1,16 @@
+"""Limits a request is held to; what lies beyond them is refused and not stored."""
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """See `app.settings.LimitSettings`, which documents and bounds each of them."""
+
+    body_bytes: int
+    medium_bytes: int
+    json_depth: int
+    json_nodes: int
+    large_bodies: int
+    body_idle_seconds: float
+    body_bytes_per_second: int

@@ -1,0 +1,62 @@
+"""A medium on its way through the stages: a handle on bytes, never a base64 string."""
+
+from collections.abc import Iterator
+from typing import Protocol
+
+CHUNK_BYTES = 1024 * 1024
+
+
+class MediaSource(Protocol):
+    """Decoded bytes of known length that can be read as often as needed.
+
+    The stages know a medium only by this handle, so it does not matter to them whether the bytes
+    are in memory, in a temporary file, or in the blob store already.
+    """
+
+    @property
+    def size_bytes(self) -> int:
+        """How many bytes `chunks` yields in all."""
+        ...
+
+    @property
+    def declared_mime_type(self) -> str | None:
+        """The MIME type that came with the bytes, as it was claimed; `None` if there was none."""
+        ...
+
+    def head(self, size_bytes: int) -> bytes:
+        """The first `size_bytes` bytes, fewer only if the medium is shorter."""
+        ...
+
+    def chunks(self) -> Iterator[bytes]:
+        """All bytes in order, in pieces of at most `CHUNK_BYTES`; every call starts anew."""
+        ...
+
+
+class InMemoryMedia:
+    """A medium whose bytes are in memory. See `MediaSource`."""
+
+    __slots__ = ("_data", "_declared_mime_type")
+
+    def __init__(self, data: bytes, declared_mime_type: str | None = None) -> None:
+        self._data = data
+        self._declared_mime_type = declared_mime_type
+
+    @property
+    def size_bytes(self) -> int:
+        """See `MediaSource.size_bytes`."""
+        return len(self._data)
+
+    @property
+    def declared_mime_type(self) -> str | None:
+        """See `MediaSource.declared_mime_type`."""
+        return self._declared_mime_type
+
+    def head(self, size_bytes: int) -> bytes:
+        """See `MediaSource.head`."""
+        return self._data[:size_bytes]
+
+    def chunks(self) -> Iterator[bytes]:
+        """See `MediaSource.chunks`."""
+        view = memoryview(self._data)
+        for start in range(0, len(view), CHUNK_BYTES):
+            yield bytes(view[start : start + CHUNK_BYTES])

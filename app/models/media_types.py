@@ -1,0 +1,337 @@
+"""MIME types: read from the first bytes, folded to one spelling, weighed against a claim.
+
+The bytes decide, since a type claimed by a tool is a guess and sometimes an attack. What a
+signature cannot tell apart (a ZIP archive and a DOCX, an MP4 with and without pictures) is left to
+a claim that is more specific than the signature. HTML, SVG and XML are never recognised by their
+bytes: text that looks like markup must not become something a browser would run.
+"""
+
+import mimetypes
+import re
+from functools import cache
+
+OCTET_STREAM = "application/octet-stream"
+
+_MIME_TYPE = re.compile(r"[a-z0-9][a-z0-9!#$&^_.+-]{0,126}/[a-z0-9][a-z0-9!#$&^_.+-]{0,126}\Z")
+
+# Signatures at the start of the file that are specific enough to recognise a file by them alone.
+_STRONG: tuple[tuple[bytes, str], ...] = (
+    (b"\x89PNG\r\n\x1a\n", "image/png"),
+    (b"GIF87a", "image/gif"),
+    (b"GIF89a", "image/gif"),
+    (b"II*\x00", "image/tiff"),
+    (b"MM\x00*", "image/tiff"),
+    (b"\x00\x00\x00\x0cJXL \r\n\x87\n", "image/jxl"),
+    (b"\x00\x00\x00\x0cjP  \r\n\x87\n", "image/jp2"),
+    (b"8BPS\x00\x01", "image/vnd.adobe.photoshop"),
+    (b"%PDF-", "application/pdf"),
+    (b"fLaC", "audio/flac"),
+    (b"MThd\x00\x00\x00\x06", "audio/midi"),
+    (b"#!AMR", "audio/amr"),
+    (b"\x00\x00\x01\xba", "video/mpeg"),
+    (b"\x00\x00\x01\xb3", "video/mpeg"),
+    (b"FLV\x01", "video/x-flv"),
+    (b"\x30\x26\xb2\x75\x8e\x66\xcf\x11", "video/x-ms-asf"),
+    (b"PK\x03\x04", "application/zip"),
+    (b"PK\x05\x06", "application/zip"),
+    (b"7z\xbc\xaf\x27\x1c", "application/x-7z-compressed"),
+    (b"\xfd7zXZ\x00", "application/x-xz"),
+    (b"\x28\xb5\x2f\xfd", "application/zstd"),
+    (b"Rar!\x1a\x07", "application/vnd.rar"),
+    (b"SQLite format 3\x00", "application/vnd.sqlite3"),
+    (b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1", "application/x-ole-storage"),
+    (b"\x00asm\x01\x00\x00\x00", "application/wasm"),
+    (b"wOFF", "font/woff"),
+    (b"wOF2", "font/woff2"),
+    (b"OTTO\x00", "font/otf"),
+)
+
+# The same, where more than a fixed prefix has to be looked at.
+_STRONG_PATTERNS: tuple[tuple[re.Pattern[bytes], str], ...] = (
+    (re.compile(rb"\xff\xd8\xff[\xc0-\xfe]"), "image/jpeg"),
+    (re.compile(rb"RIFF.{4}WAVE", re.DOTALL), "audio/wav"),
+    (re.compile(rb"RIFF.{4}WEBP", re.DOTALL), "image/webp"),
+    (re.compile(rb"RIFF.{4}AVI ", re.DOTALL), "video/x-msvideo"),
+    (re.compile(rb"RF64.{4}WAVE", re.DOTALL), "audio/wav"),
+    (re.compile(rb"FORM.{4}AIF[FC]", re.DOTALL), "audio/aiff"),
+    (re.compile(rb"ID3[\x02-\x04][\x00-\x0f]"), "audio/mpeg"),
+    (re.compile(rb"OggS\x00.{22,280}?theora", re.DOTALL), "video/ogg"),
+    (re.compile(rb"OggS\x00"), "audio/ogg"),
+    (re.compile(rb"\x1a\x45\xdf\xa3.{0,60}?webm", re.DOTALL), "video/webm"),
+    (re.compile(rb"\x1a\x45\xdf\xa3"), "video/x-matroska"),
+    (re.compile(rb"BZh[1-9](?:1AY&SY|\x17\x72\x45\x38\x50\x90)"), "application/x-bzip2"),
+    (re.compile(rb"\x1f\x8b\x08[\x00-\x1f]"), "application/gzip"),
+    # ISO media files: a first box of plausible size, then the brand (ISO/IEC 14496-12, 4.3).
+    (re.compile(rb"\x00\x00.{2}ftyp(?:avif|avis)", re.DOTALL), "image/avif"),
+    (re.compile(rb"\x00\x00.{2}ftyp(?:heic|heix|heim|heis|hevc|hevx)", re.DOTALL), "image/heic"),
+    (re.compile(rb"\x00\x00.{2}ftyp(?:mif1|msf1).{8,56}?avif", re.DOTALL), "image/avif"),
+    (re.compile(rb"\x00\x00.{2}ftyp(?:mif1|msf1)", re.DOTALL), "image/heif"),
+    (re.compile(rb"\x00\x00.{2}ftypM4[ABP] ", re.DOTALL), "audio/mp4"),
+    (re.compile(rb"\x00\x00.{2}ftypqt  ", re.DOTALL), "video/quicktime"),
+    (re.compile(rb"\x00\x00.{2}ftyp3g[a-z0-9]", re.DOTALL), "video/3gpp"),
+    (re.compile(rb"\x00\x00.{2}ftyp", re.DOTALL), "video/mp4"),
+    (re.compile(rb"\x00\x00.{2}(?:moov|mdat|wide)", re.DOTALL), "video/quicktime"),
+)
+
+# Third byte of an MPEG layer III frame: a bit rate other than free or bad in the upper half, a
+# sample rate other than reserved in the lower.
+_MP3_RATES = b"".join(b"\\x%x0-\\x%xb" % (rate, rate) for rate in range(1, 15))
+
+# Short or common signatures: good enough to choose among types of one family, no more.
+_WEAK_PATTERNS: tuple[tuple[re.Pattern[bytes], str], ...] = (
+    (
+        re.compile(rb"BM.{4}\x00{4}.{4}[\x0c\x28\x34\x38\x40\x6c\x7c]\x00{3}", re.DOTALL),
+        "image/bmp",
+    ),
+    (re.compile(rb"\x00\x00\x01\x00[\x01-\x40]\x00.{3}\x00", re.DOTALL), "image/x-icon"),
+    (re.compile(rb"\xff[\xf0\xf1\xf8\xf9][\x40-\xbf]"), "audio/aac"),
+    (re.compile(rb"\xff[\xe2\xe3\xf2\xf3\xfa\xfb][%s]" % _MP3_RATES), "audio/mpeg"),
+    (re.compile(rb"\x00\x01\x00\x00\x00[\x04-\x40]\x00", re.DOTALL), "font/ttf"),
+)
+
+_ALIASES = {
+    "image/jpg": "image/jpeg",
+    "image/pjpeg": "image/jpeg",
+    "image/x-png": "image/png",
+    "image/svg": "image/svg+xml",
+    "image/x-ms-bmp": "image/bmp",
+    "image/x-bmp": "image/bmp",
+    "image/vnd.microsoft.icon": "image/x-icon",
+    "image/ico": "image/x-icon",
+    "image/tif": "image/tiff",
+    "image/x-tiff": "image/tiff",
+    "audio/x-wav": "audio/wav",
+    "audio/wave": "audio/wav",
+    "audio/x-pn-wav": "audio/wav",
+    "audio/vnd.wave": "audio/wav",
+    "audio/mp3": "audio/mpeg",
+    "audio/x-mp3": "audio/mpeg",
+    "audio/x-mpeg": "audio/mpeg",
+    "audio/mpeg3": "audio/mpeg",
+    "audio/m4a": "audio/mp4",
+    "audio/x-m4a": "audio/mp4",
+    "audio/x-flac": "audio/flac",
+    "audio/x-aac": "audio/aac",
+    "audio/x-aiff": "audio/aiff",
+    "audio/mid": "audio/midi",
+    "audio/x-midi": "audio/midi",
+    "video/avi": "video/x-msvideo",
+    "video/msvideo": "video/x-msvideo",
+    "video/mov": "video/quicktime",
+    "video/mkv": "video/x-matroska",
+    "video/matroska": "video/x-matroska",
+    "application/x-pdf": "application/pdf",
+    "application/x-zip": "application/zip",
+    "application/x-zip-compressed": "application/zip",
+    "application/x-gzip": "application/gzip",
+    "application/x-bzip": "application/x-bzip2",
+    "application/x-rar-compressed": "application/vnd.rar",
+    "application/x-sqlite3": "application/vnd.sqlite3",
+    "application/x-zstd": "application/zstd",
+    "application/x-javascript": "text/javascript",
+    "application/javascript": "text/javascript",
+    "application/x-json": "application/json",
+    "text/json": "application/json",
+    "text/xml": "application/xml",
+    "text/x-markdown": "text/markdown",
+    "application/x-yaml": "application/yaml",
+    "text/yaml": "application/yaml",
+    "text/x-yaml": "application/yaml",
+    "binary/octet-stream": OCTET_STREAM,
+    "application/binary": OCTET_STREAM,
+    "application/x-binary": OCTET_STREAM,
+    "application/unknown": OCTET_STREAM,
+}
+
+# Which claims say more than a signature of that type can, and therefore stay.
+_REFINEMENTS: dict[str, re.Pattern[str]] = {
+    "application/zip": re.compile(
+        r"application/(?:vnd\.|epub\+zip|java-archive|x-java|x-xpinstall|x-ipynb|.*\+zip)|model/"
+    ),
+    "application/gzip": re.compile(r"application/(?:x-tgz|x-gtar|x-tar|x-compressed|.*\+gzip)"),
+    "application/x-ole-storage": re.compile(
+        r"application/(?:msword|vnd\.(?:ms-|visio)|x-msi)|message/"
+    ),
+    "application/vnd.sqlite3": re.compile(r"application/.*\+sqlite3"),
+    "application/pdf": re.compile(r"application/(?:illustrator|vnd\.adobe\.illustrator)"),
+    "image/heic": re.compile(r"image/hei[cf]"),
+    "image/heif": re.compile(r"image/(?:heic|avif)"),
+    "image/tiff": re.compile(r"image/(?:x-|dng|tiff-fx)"),
+    "image/png": re.compile(r"image/(?:apng|vnd\.mozilla\.apng)"),
+    "audio/ogg": re.compile(r"(?:audio|video|application)/ogg|audio/(?:opus|vorbis|speex|x-opus)"),
+    "video/ogg": re.compile(r"(?:video|application)/ogg"),
+    "audio/wav": re.compile(r"audio/(?:x-bwf|vnd\.dolby)"),
+    "audio/aac": re.compile(r"audio/aacp"),
+    "video/mp4": re.compile(r"audio/mp4|video/(?:x-m4v|3gpp|iso\.segment)|application/mp4"),
+    "video/3gpp": re.compile(r"(?:audio|video)/3gpp2?"),
+    "video/webm": re.compile(r"audio/webm"),
+    "video/x-matroska": re.compile(r"audio/x-matroska|video/matroska-3d"),
+    "video/x-ms-asf": re.compile(r"(?:audio|video)/x-ms-wm[av]"),
+}
+
+_TEXTUAL = re.compile(
+    r"text/.*|(?:application|model|message)/(?:"
+    r"json|.*\+json|x-ndjson|json-lines|jsonl|xml|.*\+xml|yaml|.*\+yaml|toml|ecmascript|typescript|"
+    r"graphql|sql|x-sh|x-httpd-php|x-www-form-urlencoded|x-tex|rtf|rfc822|xml-dtd)\Z"
+)
+
+_EXTENSIONS = {
+    "application/gzip": ".gz",
+    "application/vnd.sqlite3": ".sqlite",
+    "application/x-bzip2": ".bz2",
+    "application/x-xz": ".xz",
+    "application/x-7z-compressed": ".7z",
+    "application/yaml": ".yaml",
+    "application/zstd": ".zst",
+    "application/x-ndjson": ".ndjson",
+    "application/vnd.rar": ".rar",
+    "audio/aac": ".aac",
+    "audio/aiff": ".aiff",
+    "audio/amr": ".amr",
+    "audio/flac": ".flac",
+    "audio/midi": ".mid",
+    "audio/mp4": ".m4a",
+    "audio/mpeg": ".mp3",
+    "audio/ogg": ".ogg",
+    "audio/opus": ".opus",
+    "audio/wav": ".wav",
+    "audio/webm": ".weba",
+    "font/woff": ".woff",
+    "font/woff2": ".woff2",
+    "image/avif": ".avif",
+    "image/bmp": ".bmp",
+    "image/heic": ".heic",
+    "image/heif": ".heif",
+    "image/jp2": ".jp2",
+    "image/jpeg": ".jpg",
+    "image/jxl": ".jxl",
+    "image/tiff": ".tiff",
+    "image/webp": ".webp",
+    "image/x-icon": ".ico",
+    "text/javascript": ".js",
+    "text/markdown": ".md",
+    "text/plain": ".txt",
+    "video/3gpp": ".3gp",
+    "video/mp4": ".mp4",
+    "video/mpeg": ".mpg",
+    "video/ogg": ".ogv",
+    "video/webm": ".webm",
+    "video/x-flv": ".flv",
+    "video/x-matroska": ".mkv",
+    "video/x-msvideo": ".avi",
+    "video/x-ms-wmv": ".wmv",
+}
+_NAMES_OF_EXTENSIONS = {
+    **{extension: mime_type for mime_type, extension in _EXTENSIONS.items()},
+    ".docx": "application/vnd.openxmlformats-officedocument.wordprocessingml.document",
+    ".xlsx": "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet",
+    ".pptx": "application/vnd.openxmlformats-officedocument.presentationml.presentation",
+    ".epub": "application/epub+zip",
+    ".jpeg": "image/jpeg",
+    ".tif": "image/tiff",
+    ".oga": "audio/ogg",
+    ".mov": "video/quicktime",
+    ".m4v": "video/x-m4v",
+    ".yml": "application/yaml",
+    ".log": "text/plain",
+}
+
+
+def sniff(head: bytes) -> str | None:
+    """The MIME type the first bytes of a file show, or `None`; never HTML, SVG or XML.
+
+    64 bytes are enough for most types; Ogg video needs some 300.
+    """
+    return _strong_type(head) or _first_match(_WEAK_PATTERNS, head)
+
+
+def is_strong_signature(head: bytes) -> bool:
+    """Whether the signature is specific enough to recognise a file nobody announced."""
+    return _strong_type(head) is not None
+
+
+def canonical_mime_type(text: str) -> str | None:
+    """The type in lower case, without parameters, under its one name; `None` if it is no type."""
+    mime_type = text.partition(";")[0].strip().lower()
+    if not _MIME_TYPE.match(mime_type):
+        return None
+    return _ALIASES.get(mime_type, mime_type)
+
+
+def settle_mime_type(head: bytes, declared: str | None) -> str:
+    """The type to store a file under: what its bytes show, else what is claimed.
+
+    Args:
+        head: The first bytes of the file, best 512 of them.
+        declared: What the file was announced as, in any spelling, if at all.
+
+    Returns:
+        A canonical MIME type; `application/octet-stream` if neither says anything.
+    """
+    claim = canonical_mime_type(declared) if declared else None
+    shown = sniff(head)
+    if shown is None:
+        return claim or OCTET_STREAM
+    if claim is None or claim in (shown, OCTET_STREAM):
+        return shown
+    return claim if _claim_outweighs(claim, shown, head) else shown
+
+
+def mime_type_for_filename(name: str) -> str | None:
+    """The type a file name's extension stands for, or `None`."""
+    _, dot, extension = name.rpartition(".")
+    suffix = f".{extension.lower()}"
+    if not dot or len(suffix) > 16:
+        return None
+    known = _NAMES_OF_EXTENSIONS.get(suffix) or _registry().types_map[True].get(suffix)
+    return canonical_mime_type(known) if known else None
+
+
+def extension_for(mime_type: str) -> str:
+    """The usual extension of a type, with its dot; `.bin` for a type that has none."""
+    canonical = canonical_mime_type(mime_type) or mime_type
+    return _EXTENSIONS.get(canonical) or _registry().guess_extension(canonical) or ".bin"
+
+
+def is_textual(mime_type: str) -> bool:
+    """Whether files of this type are text to read; an SVG is an image and is not."""
+    canonical = canonical_mime_type(mime_type)
+    return (
+        canonical is not None
+        and canonical != "image/svg+xml"
+        and _TEXTUAL.match(canonical) is not None
+    )
+
+
+def _strong_type(head: bytes) -> str | None:
+    for signature, mime_type in _STRONG:
+        if head.startswith(signature):
+            return mime_type
+    return _first_match(_STRONG_PATTERNS, head)
+
+
+def _first_match(patterns: tuple[tuple[re.Pattern[bytes], str], ...], head: bytes) -> str | None:
+    return next((mime_type for pattern, mime_type in patterns if pattern.match(head)), None)
+
+
+def _claim_outweighs(claim: str, shown: str, head: bytes) -> bool:
+    refinement = _REFINEMENTS.get(shown)
+    if refinement and refinement.match(claim):
+        return True
+    if is_textual(claim) and _is_printable(head):
+        # A text about file formats may well begin with "GIF89a".
+        return True
+    return not is_strong_signature(head) and claim.partition("/")[0] != shown.partition("/")[0]
+
+
+def _is_printable(head: bytes) -> bool:
+    # The last character may be cut, hence `ignore`; any other damage shows in the length.
+    text = head.decode(errors="ignore")
+    whole = len(text.encode()) >= len(head) - 3
+    return whole and not re.search(r"[\x00-\x08\x0e-\x1a\x1c-\x1f]", text)
+
+
+@cache
+def _registry() -> mimetypes.MimeTypes:
+    # Without the machine's own files, so that every machine gives the same answer.
+    return mimetypes.MimeTypes(filenames=())

@@ -1,0 +1,71 @@
+"""Who calls: the project a request belongs to, and the keys that say so."""
+
+import hashlib
+import hmac
+import re
+import secrets
+import zlib
+from dataclasses import dataclass
+from datetime import datetime
+
+PROJECT_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._:-]{0,127}\Z")
+_API_KEY = re.compile(r"pf_([0-9a-z]{12})_([0-9A-Za-z]{32})_([0-9a-f]{8})\Z")
+_KEY_ID_ALPHABET = "0123456789abcdefghijklmnopqrstuvwxyz"
+_SECRET_ALPHABET = _KEY_ID_ALPHABET + "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
+
+
+@dataclass(frozen=True, slots=True)
+class ApiKey:
+    """A key as the store knows it: never the secret, only its SHA-256."""
+
+    key_id: str
+    project_id: str
+    label: str
+    secret_sha256: str
+    created_at: datetime
+    revoked_at: datetime | None
+
+
+@dataclass(frozen=True, slots=True)
+class PresentedKey:
+    """A key as a caller presents it: `pf_<id>_<secret>_<crc>`."""
+
+    key_id: str
+    secret: str
+
+    @property
+    def secret_sha256(self) -> str:
+        """What the store keeps instead of the secret, 64 hex digits."""
+        return hashlib.sha256(self.secret.encode()).hexdigest()
+
+    def opens(self, key: ApiKey | None) -> bool:
+        """Whether the stored key is this one and still valid; compared in constant time."""
+        expected = key.secret_sha256 if key else "0" * 64
+        same = hmac.compare_digest(self.secret_sha256, expected)
+        return same and key is not None and key.revoked_at is None
+
+    def __str__(self) -> str:
+        """The key as it is written down. The checksum finds typing errors without a look-up."""
+        stem = f"pf_{self.key_id}_{self.secret}"
+        return f"{stem}_{zlib.crc32(stem.encode()):08x}"
+
+    def __repr__(self) -> str:
+        """The key without its secret, fit for a log."""
+        return f"PresentedKey(key_id={self.key_id!r})"
+
+
+def new_api_key() -> PresentedKey:
+    """A fresh random key: 62 bits of id, 190 bits of secret."""
+    return PresentedKey(
+        key_id="".join(secrets.choice(_KEY_ID_ALPHABET) for _ in range(12)),
+        secret="".join(secrets.choice(_SECRET_ALPHABET) for _ in range(32)),
+    )
+
+
+def parse_api_key(text: str) -> PresentedKey | None:
+    """The key in a caller's text; `None` if its form or checksum is wrong."""
+    match = _API_KEY.match(text)
+    if match is None:
+        return None
+    key = PresentedKey(key_id=match.group(1), secret=match.group(2))
+    return key if hmac.compare_digest(str(key), text) else None

@@ -1,0 +1,195 @@
+"""Settings: `PAGEFAULT_*` environment variables, read once, passed on, never imported below wiring.
+
+A nested setting is spelled with two underscores: `PAGEFAULT_LIMITS__BODY_BYTES`.
+"""
+
+import ipaddress
+from pathlib import Path
+from typing import Annotated, Literal
+from urllib.parse import urlsplit
+
+from pydantic import BaseModel, ConfigDict, Field, SecretStr, field_validator, model_validator
+from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
+
+ResourcePolicy = Literal["same-origin", "same-site", "cross-origin"]
+
+_SHORTEST_SIGNING_SECRET = 32
+MIB = 1024 * 1024
+GIB = 1024 * MIB
+
+
+class SettingsGroup(BaseModel):
+    """Base of the nested groups."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class DatabaseSettings(SettingsGroup):
+    """Where records are kept."""
+
+    url: Annotated[
+        SecretStr | None,
+        Field(
+            description="`postgresql://user:password@host/name` for a server; "
+            "without it, SQLite in the data directory."
+        ),
+    ] = None
+    pool_size: Annotated[int, Field(ge=1, description="Connections a process keeps open.")] = 10
+    timeout_seconds: Annotated[
+        float, Field(gt=0, description="How long to wait for a connection or a lock.")
+    ] = 10.0
+
+
+class BlobSettings(SettingsGroup):
+    """Where bytes are kept."""
+
+    url: Annotated[
+        str | None,
+        Field(
+            description="`s3://bucket/prefix` for an S3-compatible store; "
+            "without it, a folder in the data directory."
+        ),
+    ] = None
+    s3_endpoint: Annotated[
+        str | None, Field(description="The store's URL, where it is not Amazon's.")
+    ] = None
+    s3_region: Annotated[str, Field(description="The bucket's region.")] = "us-east-1"
+    s3_access_key_id: Annotated[
+        SecretStr | None, Field(description="Without it, the `AWS_*` variables and roles apply.")
+    ] = None
+    s3_secret_access_key: Annotated[
+        SecretStr | None, Field(description="Belongs to the access key id.")
+    ] = None
+
+
+class LimitSettings(SettingsGroup):
+    """Beyond these the answer is 413 or 422 and nothing is stored."""
+
+    body_bytes: Annotated[int, Field(gt=0, description="One request body.")] = 2 * GIB
+    medium_bytes: Annotated[int, Field(gt=0, description="One decoded medium.")] = 1 * GIB
+    json_depth: Annotated[int, Field(ge=1_000, le=4_000, description="Nesting of JSON.")] = 1_024
+    json_nodes: Annotated[int, Field(gt=0, description="Values in one JSON body.")] = 500_000
+    large_bodies: Annotated[
+        int, Field(ge=1, description="Bodies above 1 MiB that are parsed at the same time.")
+    ] = 2
+    connections: Annotated[
+        int, Field(ge=1, description="Connections a process serves at once; more get a 503.")
+    ] = 2_000
+    body_idle_seconds: Annotated[
+        float, Field(gt=0, description="How long a body may pause before it is given up.")
+    ] = 30.0
+    body_bytes_per_second: Annotated[
+        int, Field(ge=0, description="The pace a body must keep after its first ten seconds.")
+    ] = 1_024
+
+
+class Settings(BaseSettings):
+    """Everything that can be set; `docs/settings.md` lists it and is checked against this class."""
+
+    model_config = SettingsConfigDict(
+        env_prefix="PAGEFAULT_", env_nested_delimiter="__", frozen=True, extra="forbid"
+    )
+
+    host: Annotated[str, Field(description="Address to listen on.")] = "127.0.0.1"
+    port: Annotated[int, Field(ge=0, le=65_535, description="Port to listen on.")] = 8000
+    workers: Annotated[int, Field(ge=1, description="Server processes.")] = 1
+    data_dir: Annotated[
+        Path, Field(description="The embedded database, the blobs and the link-signing keys.")
+    ] = Path("data")
+    auth: Annotated[
+        Literal["none", "api-key"],
+        Field(description="`api-key` wants a key on every request; `none` is for loopback only."),
+    ] = "none"
+    default_project: Annotated[
+        str,
+        Field(
+            pattern=r"^[A-Za-z0-9][A-Za-z0-9._:-]{0,127}$",
+            description="The project of every request while `auth` is `none`.",
+        ),
+    ] = "default"
+    public_url: Annotated[
+        str | None,
+        Field(description="The URL clients reach the service by; signed links start with it."),
+    ] = None
+    cors_origins: Annotated[
+        tuple[str, ...],
+        NoDecode,
+        Field(description="Origins whose pages may call the API, exact, separated by commas."),
+    ] = ()
+    signing_keys: Annotated[
+        tuple[SecretStr, ...],
+        NoDecode,
+        Field(
+            description="`id:secret,id:secret`: the first signs links, all verify. Needed where "
+            "several machines serve; one machine makes its own in the data directory."
+        ),
+    ] = ()
+    cross_origin_resource_policy: Annotated[
+        ResourcePolicy,
+        Field(description="Who may embed media."),
+    ] = "same-origin"
+    log_format: Annotated[
+        Literal["json", "console"] | None,
+        Field(description="Default: `console` on a terminal, else one JSON object a line."),
+    ] = None
+    log_level: Annotated[
+        Literal["debug", "info", "warning", "error"],
+        Field(description="What is logged at the least."),
+    ] = "info"
+    db: DatabaseSettings = DatabaseSettings()
+    blobs: BlobSettings = BlobSettings()
+    limits: LimitSettings = LimitSettings()
+
+    @field_validator("cors_origins", "signing_keys", mode="before")
+    @classmethod
+    def _split_commas(cls, value: object) -> object:
+        if isinstance(value, str):
+            return tuple(item.strip() for item in value.split(",") if item.strip())
+        return value
+
+    @field_validator("signing_keys")
+    @classmethod
+    def _check_signing_keys(cls, value: tuple[SecretStr, ...]) -> tuple[SecretStr, ...]:
+        for key in value:
+            key_id, _, secret = key.get_secret_value().partition(":")
+            if not key_id or len(secret) < _SHORTEST_SIGNING_SECRET:
+                msg = "must be id:secret, with a secret of 32 characters or more"
+                raise ValueError(msg)
+        return value
+
+    @field_validator("public_url")
+    @classmethod
+    def _check_public_url(cls, value: str | None) -> str | None:
+        if value is None:
+            return None
+        parts = urlsplit(value)
+        if parts.scheme not in ("http", "https") or not parts.hostname:
+            msg = "must be an http(s) URL such as https://media.example.com"
+            raise ValueError(msg)
+        return value.rstrip("/")
+
+    @model_validator(mode="after")
+    def _stay_on_loopback_without_auth(self) -> "Settings":
+        if self.auth == "none" and not is_loopback(self.host):
+            msg = (
+                f"listening on {self.host} without authentication is refused: set "
+                "PAGEFAULT_AUTH=api-key and make a key with `pagefault keys create --project "
+                "NAME`, or listen on 127.0.0.1"
+            )
+            raise ValueError(msg)
+        return self
+
+    @property
+    def is_embedded_database(self) -> bool:
+        """Whether records are in SQLite under the data directory."""
+        return self.db.url is None
+
+
+def is_loopback(host: str) -> bool:
+    """Whether a listening address is reachable from this machine only."""
+    if host == "localhost":
+        return True
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return False
