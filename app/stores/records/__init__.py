@@ -1,0 +1,5 @@
+"""Records in a relational database: SQLite embedded, PostgreSQL where one machine is outgrown."""
+
+from app.stores.records.unit_of_work import Records, UnitOfWork
+
+__all__ = ["Records", "UnitOfWork"]

@@ -1,0 +1,44 @@
+"""Column types that mean the same on both engines."""
+
+from datetime import UTC, datetime, timedelta
+
+from sqlalchemy import BigInteger, Dialect, String, TypeDecorator
+
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_MICROSECOND = timedelta(microseconds=1)
+
+# PostgreSQL text cannot hold U+0000. Both engines store it escaped, so that neither differs; the
+# escape character is itself escaped, so that nothing is lost.
+_ESCAPES = str.maketrans({"\x1a": "\x1a1", "\x00": "\x1a0"})
+
+
+class ClientText(TypeDecorator[str]):
+    """Text that a client sent: any code point, U+0000 included, comes back as it was."""
+
+    impl = String
+    cache_ok = True
+
+    def process_bind_param(self, value: str | None, dialect: Dialect) -> str | None:
+        """Escape U+0000."""
+        return None if value is None else value.translate(_ESCAPES)
+
+    def process_result_value(self, value: str | None, dialect: Dialect) -> str | None:
+        """Undo the escape."""
+        if value is None or "\x1a" not in value:
+            return value
+        return value.replace("\x1a0", "\x00").replace("\x1a1", "\x1a")
+
+
+class UtcTime(TypeDecorator[datetime]):
+    """A moment in UTC, kept as microseconds since 1970: both engines sort and round it alike."""
+
+    impl = BigInteger
+    cache_ok = True
+
+    def process_bind_param(self, value: datetime | None, dialect: Dialect) -> int | None:
+        """To microseconds."""
+        return None if value is None else (value - _EPOCH) // _MICROSECOND
+
+    def process_result_value(self, value: int | None, dialect: Dialect) -> datetime | None:
+        """From microseconds."""
+        return None if value is None else _EPOCH + value * _MICROSECOND

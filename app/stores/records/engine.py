@@ -1,0 +1,89 @@
+"""Engines: how each database is opened so that both keep the same promises.
+
+SQLite gets two: one connection that writes, so that writers queue first come first served instead
+of fighting for the file's lock, and a pool of read-only connections that never wait for it (WAL).
+PostgreSQL serves both from one pool.
+"""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from sqlalchemy import URL, Connection, event, make_url
+from sqlalchemy.engine.interfaces import DBAPIConnection
+from sqlalchemy.ext.asyncio import AsyncEngine, create_async_engine
+from sqlalchemy.pool import ConnectionPoolEntry
+
+
+@dataclass(frozen=True, slots=True)
+class Engines:
+    """`writer` runs transactions; `reader` runs single statements outside of any."""
+
+    writer: AsyncEngine
+    reader: AsyncEngine
+
+    async def close(self) -> None:
+        """Close all connections."""
+        await self.writer.dispose()
+        await self.reader.dispose()
+
+
+def database_url(url: str | None, data_dir: Path) -> URL:
+    """The database's address with its driver: the given one, else SQLite in the data directory."""
+    if url is None:
+        return URL.create("sqlite+aiosqlite", database=str(data_dir / "pagefault.db"))
+    parsed = make_url(url)
+    if parsed.get_backend_name() == "postgresql":
+        return parsed.set(drivername="postgresql+psycopg")
+    return parsed.set(drivername="sqlite+aiosqlite")
+
+
+def open_engines(url: URL, *, pool_size: int, timeout_seconds: float) -> Engines:
+    """Engines over a database; nothing is connected yet."""
+    if url.get_backend_name() == "sqlite":
+        return _open_sqlite(url, pool_size, timeout_seconds)
+    engine = create_async_engine(
+        url,
+        pool_size=pool_size,
+        max_overflow=0,
+        pool_timeout=timeout_seconds,
+        pool_pre_ping=True,
+        connect_args={"connect_timeout": 2, "prepare_threshold": 2},
+    )
+    return Engines(engine, engine.execution_options(isolation_level="AUTOCOMMIT"))
+
+
+def _open_sqlite(url: URL, pool_size: int, timeout_seconds: float) -> Engines:
+    options: dict[str, Any] = {
+        "pool_timeout": timeout_seconds,
+        "max_overflow": 0,
+        # The driver must not begin transactions on its own: `_begin_immediate` does.
+        "connect_args": {"timeout": timeout_seconds, "isolation_level": None},
+    }
+    writer = create_async_engine(url, pool_size=1, **options)
+    reader = create_async_engine(url, pool_size=pool_size, isolation_level="AUTOCOMMIT", **options)
+    event.listen(writer.sync_engine, "connect", _prepare_writer)
+    event.listen(reader.sync_engine, "connect", _prepare_reader)
+    event.listen(writer.sync_engine, "begin", _begin_immediate)
+    return Engines(writer, reader)
+
+
+def _prepare_writer(connection: DBAPIConnection, _: ConnectionPoolEntry) -> None:
+    _run_pragmas(connection, "journal_mode=WAL", "synchronous=FULL", "foreign_keys=ON")
+
+
+def _prepare_reader(connection: DBAPIConnection, _: ConnectionPoolEntry) -> None:
+    _run_pragmas(connection, "query_only=ON")
+
+
+def _run_pragmas(connection: DBAPIConnection, *pragmas: str) -> None:
+    cursor = connection.cursor()
+    for pragma in pragmas:
+        cursor.execute(f"PRAGMA {pragma}")
+    cursor.close()
+
+
+def _begin_immediate(connection: Connection) -> None:
+    # Taking the write lock at once: a read that turns into a write later would fail instead of
+    # waiting when another process (a second worker) has written in between.
+    connection.exec_driver_sql("BEGIN IMMEDIATE")

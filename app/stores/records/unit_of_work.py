@@ -1,0 +1,99 @@
+"""Units of work: one project, one transaction.
+
+`Records.write` commits when its block ends and rolls back when the block raises, so a service that
+returns from it has what it wrote on disk. There is no commit inside, and no way to reach another
+project's rows.
+"""
+
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager, contextmanager
+
+from sqlalchemy import exc as sql
+from sqlalchemy import text
+from sqlalchemy.ext.asyncio import AsyncConnection
+
+from app.errors import StoreFullError, StoreUnavailableError
+from app.stores.records.engine import Engines
+from app.stores.records.idempotency import IdempotencyRecords
+from app.stores.records.projects import ProjectRecords
+from app.stores.records.resources import ResourceRecords
+from app.stores.records.scope import ProjectScope
+from app.stores.records.sessions import SessionRecords
+from app.stores.records.tool_results import ToolResultRecords
+
+
+class UnitOfWork:
+    """The repositories of one project over one connection."""
+
+    def __init__(self, connection: AsyncConnection, project_id: str) -> None:
+        scope = ProjectScope(connection, project_id)
+        self.project_id = project_id
+        self.sessions = SessionRecords(scope)
+        self.tool_results = ToolResultRecords(scope)
+        self.resources = ResourceRecords(scope)
+        self.idempotency = IdempotencyRecords(scope)
+
+
+class Records:
+    """Opens units of work over the database.
+
+    Every method may raise StoreUnavailableError (the database did not answer; nothing was kept)
+    or StoreFullError.
+    """
+
+    def __init__(self, engines: Engines) -> None:
+        self._engines = engines
+
+    @asynccontextmanager
+    async def read(self, project_id: str) -> AsyncIterator[UnitOfWork]:
+        """Look things up; each statement sees what is committed when it runs."""
+        with translated_errors():
+            async with self._engines.reader.connect() as connection:
+                yield UnitOfWork(connection, project_id)
+
+    @asynccontextmanager
+    async def write(self, project_id: str) -> AsyncIterator[UnitOfWork]:
+        """Change things: committed when the block ends, rolled back when it raises."""
+        with translated_errors():
+            async with self._engines.writer.begin() as connection:
+                yield UnitOfWork(connection, project_id)
+
+    @asynccontextmanager
+    async def projects(self) -> AsyncIterator[ProjectRecords]:
+        """Change projects and keys, the only records that are not inside a project."""
+        with translated_errors():
+            async with self._engines.writer.begin() as connection:
+                yield ProjectRecords(connection)
+
+    @asynccontextmanager
+    async def read_projects(self) -> AsyncIterator[ProjectRecords]:
+        """Look projects and keys up."""
+        with translated_errors():
+            async with self._engines.reader.connect() as connection:
+                yield ProjectRecords(connection)
+
+    async def check(self) -> None:
+        """Ask the database for a sign of life."""
+        with translated_errors():
+            async with self._engines.reader.connect() as connection:
+                await connection.execute(text("SELECT 1"))
+
+    async def close(self) -> None:
+        """Close all connections."""
+        await self._engines.close()
+
+
+@contextmanager
+def translated_errors() -> Iterator[None]:
+    """Raise the database's own faults as ours; mistakes of ours pass through."""
+    try:
+        yield
+    except (sql.OperationalError, sql.InterfaceError, sql.TimeoutError) as exc:
+        if _is_full(str(exc)):
+            raise StoreFullError from exc
+        raise StoreUnavailableError("database") from exc
+
+
+def _is_full(message: str) -> bool:
+    # SQLITE_FULL; PostgreSQL's class 53 names the file it could not extend.
+    return "disk is full" in message or "No space left on device" in message
