@@ -1,0 +1,21 @@
+"""Bytes addressed by project and SHA-256: the contract, and a store for each place they live."""
+
+from app.stores.blobs.filesystem import FilesystemBlobStore
+from app.stores.blobs.s3 import S3BlobStore
+from app.stores.blobs.store import (
+    BlobMissingError,
+    BlobReader,
+    BlobStore,
+    BlobWriter,
+    StoredBlob,
+)
+
+__all__ = [
+    "BlobMissingError",
+    "BlobReader",
+    "BlobStore",
+    "BlobWriter",
+    "FilesystemBlobStore",
+    "S3BlobStore",
+    "StoredBlob",
+]

@@ -1,0 +1,243 @@
+"""Blobs in an S3-compatible bucket, the production store.
+
+    <bucket>/<prefix>/
+      tmp/<random>                                   a large blob on its way
+      blobs/<sha-256(project)[:16]>/<aa>/<digest>    whole, named by its SHA-256
+
+A blob that fits one buffer is hashed first and put once, under its final name. A larger one goes to
+a temporary object by multipart upload, is verified, copied by the server to its final name and
+looked at there; then the temporary object is deleted. A put and a copy are atomic in S3, so a name
+shows nothing or the whole blob.
+
+Reading asks for windows of some megabytes and not for one long answer: a slow client holds no
+connection, and each request can have a deadline. Requests are retried a few times and give up
+after seconds, never minutes. A process killed inside a multipart upload leaves invisible parts
+behind, which only the bucket can remove: give it a lifecycle rule for incomplete uploads.
+"""
+
+import asyncio
+import hashlib
+import uuid
+from collections.abc import AsyncIterator, Awaitable, Iterator
+from contextlib import asynccontextmanager, suppress
+from datetime import UTC, datetime, timedelta
+from itertools import islice
+from typing import TYPE_CHECKING
+
+import anyio
+import anyio.to_thread
+import obstore
+from obstore.exceptions import BaseError
+from obstore.store import S3Store
+
+from app.errors import DigestMismatchError, StoreUnavailableError
+from app.models.media import CHUNK_BYTES, MediaSource
+from app.stores.blobs.gathering import GatheringWriter
+from app.stores.blobs.s3_objects import (
+    STORE,
+    ObjectReader,
+    connect,
+    failures_translated,
+    object_size,
+)
+from app.stores.blobs.store import BlobReader, StoredBlob, blob_path, too_large
+
+if TYPE_CHECKING:
+    from obstore import AsyncWritableFile
+    from obstore.store import S3Config
+
+_BUFFER_BYTES = 8 * CHUNK_BYTES
+# What S3 copies in one request, and so the largest blob that can get its final name.
+_LARGEST_COPY_BYTES = 5 * 1024**3
+# With the buffer in hand at most three of them are in memory for one upload.
+_PARTS_IN_FLIGHT = 2
+# The server copies gigabytes before it answers.
+_COPY_TIMEOUT = timedelta(minutes=2)
+
+
+class S3BlobStore:
+    """Keeps blobs in a bucket. See `BlobStore`; no blob may exceed 5 GiB, as S3 copies no more.
+
+    What is `None` is taken from the environment's `AWS_*`.
+
+    Args:
+        bucket: The bucket's name; it has to exist.
+        prefix: What every key begins with, followed by `/`.
+        endpoint: For stores other than Amazon's. Plain HTTP is spoken only if it begins so.
+        region: The bucket's region.
+        access_key_id: The key to sign with.
+        secret_access_key: The key's secret.
+    """
+
+    def __init__(
+        self,
+        *,
+        bucket: str,
+        prefix: str | None = None,
+        endpoint: str | None = None,
+        region: str | None = None,
+        access_key_id: str | None = None,
+        secret_access_key: str | None = None,
+    ) -> None:
+        config: S3Config = {"bucket": bucket}
+        if endpoint is not None:
+            config["endpoint"] = endpoint
+        if region is not None:
+            config["region"] = region
+        if access_key_id is not None:
+            config["access_key_id"] = access_key_id
+        if secret_access_key is not None:
+            config["secret_access_key"] = secret_access_key
+        self._objects = connect(config, prefix)
+        self._copier = connect(config, prefix, _COPY_TIMEOUT)
+        self._cleanups: set[asyncio.Task[None]] = set()
+
+    @asynccontextmanager
+    async def writer(self, project_id: str, *, limit_bytes: int) -> AsyncIterator["_S3Writer"]:
+        """See `BlobStore.writer`."""
+        writer = _S3Writer(
+            self._objects,
+            self._copier,
+            project_id,
+            limit_bytes=min(limit_bytes, _LARGEST_COPY_BYTES),
+        )
+        try:
+            yield writer
+        finally:
+            with anyio.CancelScope(shield=True):
+                await asyncio.shield(self._begin_cleanup(writer))
+
+    def _begin_cleanup(self, writer: "_S3Writer") -> asyncio.Task[None]:
+        # The loop itself does not hold on to a task whose waiter was cancelled.
+        cleanup = asyncio.ensure_future(writer.discard())
+        self._cleanups.add(cleanup)
+        cleanup.add_done_callback(self._cleanups.discard)
+        return cleanup
+
+    async def put(self, project_id: str, source: MediaSource, *, limit_bytes: int) -> StoredBlob:
+        """See `BlobStore.put`."""
+        if source.size_bytes > limit_bytes:
+            raise too_large(limit_bytes)
+        chunks = source.chunks()
+        async with self.writer(project_id, limit_bytes=limit_bytes) as writer:
+            while batch := await anyio.to_thread.run_sync(_next_buffer, chunks):
+                for chunk in batch:
+                    await writer.write(chunk)
+            return await writer.commit()
+
+    async def open(
+        self, project_id: str, digest: str, *, start: int = 0, end: int | None = None
+    ) -> BlobReader:
+        """See `BlobStore.open`."""
+        reader = ObjectReader(self._objects, blob_path(project_id, digest), start, end)
+        await reader.open()
+        return reader
+
+    async def size(self, project_id: str, digest: str) -> int | None:
+        """See `BlobStore.size`."""
+        return await object_size(self._objects, blob_path(project_id, digest))
+
+    async def delete(self, project_id: str, digest: str) -> None:
+        """See `BlobStore.delete`."""
+        with failures_translated(), suppress(FileNotFoundError):
+            await obstore.delete_async(self._objects, blob_path(project_id, digest))
+
+    async def check(self) -> None:
+        """See `BlobStore.check`."""
+        with failures_translated():
+            async for _ in obstore.list(self._objects, "tmp"):
+                break
+
+    async def sweep_temporary(self, older_than_seconds: float) -> int:
+        """See `BlobStore.sweep_temporary`; the age is counted from the start of an upload."""
+        newest = datetime.now(UTC) - timedelta(seconds=older_than_seconds)
+        swept = 0
+        with failures_translated():
+            async for batch in obstore.list(self._objects, "tmp"):
+                old = [found["path"] for found in batch if found["last_modified"] <= newest]
+                if old:
+                    await obstore.delete_async(self._objects, old)
+                swept += len(old)
+        return swept
+
+
+class _S3Writer(GatheringWriter):
+    """Puts a small blob at once and uploads a large one in parts. See `BlobWriter`.
+
+    Dropping an upload's request halfway would lose hold of the parts that are there already. So
+    the steps of an upload run in tasks of their own: a cancelled caller goes on at once, and the
+    clean-up waits for the step to end before it removes the object.
+    """
+
+    def __init__(
+        self, objects: S3Store, copier: S3Store, project_id: str, *, limit_bytes: int
+    ) -> None:
+        super().__init__(limit_bytes=limit_bytes, buffer_bytes=_BUFFER_BYTES)
+        self._objects = objects
+        self._copier = copier
+        self._project_id = project_id
+        self._hash = hashlib.sha256()
+        self._temporary_path = f"tmp/{uuid.uuid4().hex}"
+        self._upload: AsyncWritableFile | None = None
+        self._upload_is_complete = False
+        self._step: asyncio.Task[None] | None = None
+
+    async def _append(self, data: bytes | bytearray) -> None:
+        await anyio.to_thread.run_sync(self._hash.update, data)
+        with failures_translated():
+            if self._upload is None:
+                self._upload = obstore.open_writer_async(
+                    self._objects,
+                    self._temporary_path,
+                    buffer_size=_BUFFER_BYTES,
+                    max_concurrency=_PARTS_IN_FLIGHT,
+                )
+            await self._unbroken(_write_part(self._upload, data))
+
+    async def _finish(self, rest: bytearray, expected_digest: str | None) -> StoredBlob:
+        if self._upload is None:
+            await anyio.to_thread.run_sync(self._hash.update, rest)
+        else:
+            await self._append(rest)
+        blob = StoredBlob(self._hash.hexdigest(), self._size_bytes)
+        if expected_digest is not None and blob.digest != expected_digest:
+            raise DigestMismatchError
+        path = blob_path(self._project_id, blob.digest)
+        with failures_translated():
+            if self._upload is None:
+                await obstore.put_async(self._objects, path, rest, use_multipart=False)
+            else:
+                await self._publish(self._upload, path, blob.size_bytes)
+        return blob
+
+    async def _publish(self, upload: "AsyncWritableFile", path: str, size_bytes: int) -> None:
+        await self._unbroken(upload.close())
+        self._upload_is_complete = True
+        await obstore.copy_async(self._copier, self._temporary_path, path)
+        if await object_size(self._objects, path) != size_bytes:
+            raise StoreUnavailableError(STORE)
+
+    async def _unbroken(self, step: Awaitable[None]) -> None:
+        self._step = asyncio.ensure_future(step)
+        await asyncio.shield(self._step)
+
+    async def discard(self) -> None:
+        """Remove the temporary object, if there is one; a sweep gets what a failure leaves."""
+        if self._upload is None:
+            return
+        if self._step is not None:
+            await asyncio.gather(self._step, return_exceptions=True)
+        with suppress(BaseError, OSError):
+            if not self._upload_is_complete:
+                # An unfinished upload cannot be aborted here, but a finished one can be deleted.
+                await self._upload.close()
+        with suppress(BaseError, OSError):
+            await obstore.delete_async(self._objects, self._temporary_path)
+
+
+async def _write_part(upload: "AsyncWritableFile", data: bytes | bytearray) -> None:
+    await upload.write(data)
+
+
+def _next_buffer(chunks: Iterator[bytes]) -> list[bytes]:
+    return list(islice(chunks, _BUFFER_BYTES // CHUNK_BYTES))

@@ -1,0 +1,144 @@
+"""Objects in an S3-compatible bucket as this service talks to them: deadlines, errors, windows.
+
+Nothing of obstore's exceptions leaves this edge. A store that is gone is a
+`StoreUnavailableError` after seconds: connecting, answering and trying again are all bounded.
+"""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import timedelta
+from typing import TYPE_CHECKING
+
+import obstore
+from obstore.exceptions import BaseError
+from obstore.store import S3Store
+
+from app.errors import StoreUnavailableError
+from app.models.media import CHUNK_BYTES
+from app.stores.blobs.store import BlobMissingError
+
+if TYPE_CHECKING:
+    from obstore.store import ClientConfig, RetryConfig, S3Config
+
+STORE = "blob store"
+_REQUEST_TIMEOUT = timedelta(seconds=10)
+_CONNECT_TIMEOUT = timedelta(seconds=2)
+_WINDOW_BYTES = 4 * CHUNK_BYTES
+
+
+class ObjectReader:
+    """Reads an object range window by window; the first one while opening. See `BlobReader`."""
+
+    def __init__(self, objects: S3Store, path: str, start: int, end: int | None) -> None:
+        self._objects = objects
+        self._path = path
+        self._position = start
+        self._wanted_end = end
+        self._end = start
+        self._window = memoryview(b"")
+
+    async def open(self) -> None:
+        """Ask for the first window, or at least make sure that there is such an object."""
+        end = self._position + _WINDOW_BYTES
+        if self._wanted_end is not None:
+            end = min(end, self._wanted_end)
+        if end > self._position:
+            size_bytes = await self._first_window(end)
+        else:
+            size_bytes = await object_size(self._objects, self._path)
+        if size_bytes is None:
+            raise BlobMissingError
+        self._end = size_bytes if self._wanted_end is None else min(self._wanted_end, size_bytes)
+
+    def __aiter__(self) -> "ObjectReader":
+        return self
+
+    async def __anext__(self) -> bytes:
+        if not self._window and self._position < self._end:
+            await self._fetch(min(self._position + _WINDOW_BYTES, self._end))
+        if not self._window:
+            raise StopAsyncIteration
+        piece = bytes(self._window[:CHUNK_BYTES])
+        self._window = self._window[CHUNK_BYTES:]
+        return piece
+
+    async def aclose(self) -> None:
+        """See `BlobReader.aclose`; between two windows nothing is held."""
+        self._window = memoryview(b"")
+        self._end = self._position
+
+    async def _first_window(self, end: int) -> int | None:
+        try:
+            return await self._fetch(end)
+        except BlobMissingError:
+            raise
+        except StoreUnavailableError:
+            # S3 refuses ranges that hold no byte, and any range of an empty object is one.
+            size_bytes = await object_size(self._objects, self._path)
+            if size_bytes is not None and self._position < size_bytes:
+                raise
+            return size_bytes
+
+    async def _fetch(self, end: int) -> int:
+        """Fetch the window that ends at `end` and return the size of the whole object."""
+        with failures_translated():
+            try:
+                answer = await obstore.get_async(
+                    self._objects, self._path, options={"range": (self._position, end)}
+                )
+                window = memoryview(await answer.bytes_async())
+            except FileNotFoundError as exc:
+                raise BlobMissingError from exc
+        size_bytes = answer.meta["size"]
+        if len(window) != min(end, size_bytes) - self._position:
+            raise StoreUnavailableError(STORE)
+        self._window = window
+        self._position += len(window)
+        return size_bytes
+
+
+def connect(
+    config: "S3Config", prefix: str | None, request_timeout: timedelta = _REQUEST_TIMEOUT
+) -> S3Store:
+    """A client for a bucket, or a prefix in it; making it sends nothing."""
+    client_options: ClientConfig = {
+        "allow_http": config.get("endpoint", "").lower().startswith("http://"),
+        "connect_timeout": _CONNECT_TIMEOUT,
+        "timeout": request_timeout,
+    }
+    retry_config: RetryConfig = {
+        "max_retries": 3,
+        "retry_timeout": timedelta(seconds=10),
+        "backoff": {
+            "init_backoff": timedelta(milliseconds=100),
+            "max_backoff": timedelta(seconds=1),
+            "base": 2,
+        },
+    }
+    return S3Store(
+        prefix=prefix or None,
+        config=config,
+        client_options=client_options,
+        retry_config=retry_config,
+    )
+
+
+async def object_size(objects: S3Store, path: str) -> int | None:
+    """The object's size in bytes, `None` if there is none."""
+    with failures_translated():
+        try:
+            return (await obstore.head_async(objects, path))["size"]
+        except FileNotFoundError:
+            return None
+
+
+@contextmanager
+def failures_translated() -> Iterator[None]:
+    """Turn what obstore raises into `StoreUnavailableError`.
+
+    It reports a missing object or bucket as the built-in `FileNotFoundError`.
+    """
+    try:
+        yield
+    except (BaseError, OSError) as exc:
+        raise StoreUnavailableError(STORE) from exc

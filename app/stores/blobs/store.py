@@ -1,0 +1,189 @@
+"""The contract of a blob store: bytes addressed by project and SHA-256, whole or not at all.
+
+A blob becomes visible in one step, complete and under its own digest; whatever interrupts a write
+(an error, a cancelled request, `kill -9`) leaves nothing visible. Bytes are shared inside a
+project and never seen across projects, not even as a faster answer. A store knows no names, no
+types and no owners: those are rows, written only after the blob is here. It counts no references
+either, so it deletes what it is told to.
+"""
+
+import hashlib
+import re
+from collections.abc import AsyncIterator
+from contextlib import AbstractAsyncContextManager
+from dataclasses import dataclass
+from typing import Protocol
+
+from app.errors import PayloadTooLargeError, ServiceError, StoreUnavailableError
+from app.models.media import MediaSource
+
+_DIGEST = re.compile(r"[0-9a-f]{64}\Z")
+
+
+class BlobMissingError(StoreUnavailableError):
+    """A row says the blob is here and it is not: damage, never the caller's fault."""
+
+    code = "blob-missing"
+
+    def __init__(self) -> None:
+        ServiceError.__init__(
+            self, "The stored bytes of this resource cannot be found. The operator has to look."
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class StoredBlob:
+    """What a committed blob is known by.
+
+    `digest` is the SHA-256 of its bytes as 64 hex digits, computed here and never taken from a
+    caller.
+    """
+
+    digest: str
+    size_bytes: int
+
+
+class BlobWriter(Protocol):
+    """One blob being written; got from `BlobStore.writer` and used by one task."""
+
+    async def write(self, chunk: bytes) -> None:
+        """Append bytes.
+
+        Chunks may be of any size: small ones are gathered, and the loop is never blocked.
+
+        After an error, or a cancellation, the writer is of no more use.
+
+        Raises:
+            PayloadTooLargeError: The limit is passed; known before the bytes are kept.
+            StoreUnavailableError: The bytes could not be kept.
+        """
+        ...
+
+    async def commit(self, expected_digest: str | None = None) -> StoredBlob:
+        """Make the blob durable and visible, replacing whatever stood under its digest.
+
+        It returns only when the bytes would survive a power loss. It may be called once.
+
+        Args:
+            expected_digest: The SHA-256 the caller announced, as lower-case hex digits.
+
+        Raises:
+            DigestMismatchError: The bytes have another digest; nothing is left of them.
+            StoreUnavailableError: The blob is not visible, or it is visible and whole.
+        """
+        ...
+
+
+class BlobReader(Protocol):
+    """The bytes of an open blob, in order: an `AsyncIterator[bytes]` that can be closed.
+
+    Close it unless it was read to its end. One task reads it.
+    """
+
+    def __aiter__(self) -> AsyncIterator[bytes]:
+        """The reader itself."""
+        ...
+
+    async def __anext__(self) -> bytes:
+        """The next piece, never empty.
+
+        Raises:
+            StoreUnavailableError: The rest cannot be read; what came so far is right.
+        """
+        ...
+
+    async def aclose(self) -> None:
+        """Let go of the file or connection; may be called at any time, and again."""
+        ...
+
+
+class BlobStore(Protocol):
+    """Keeps blobs.
+
+    Callers write the row that refers to a blob after its write has returned, and close the readers
+    they do not exhaust. An implementation may not block the event loop, hold a whole large blob in
+    memory, trust a file because of its name, build a path from anything but its own digests, or
+    let a foreign exception through: they become `StoreUnavailableError`.
+    """
+
+    def writer(
+        self, project_id: str, *, limit_bytes: int
+    ) -> AbstractAsyncContextManager[BlobWriter]:
+        """A writer for bytes that arrive piece by piece, at most `limit_bytes` of them.
+
+        Leaving the context without a commit, by whichever way, removes what was written.
+        """
+        ...
+
+    async def put(self, project_id: str, source: MediaSource, *, limit_bytes: int) -> StoredBlob:
+        """Keep all bytes of a handle.
+
+        Raises:
+            PayloadTooLargeError: There are more than `limit_bytes`; nothing is left of them.
+            StoreUnavailableError: Nothing was kept, or the blob is visible and whole.
+        """
+        ...
+
+    async def open(
+        self, project_id: str, digest: str, *, start: int = 0, end: int | None = None
+    ) -> BlobReader:
+        """The bytes from `start` up to, not including, `end`, clamped like a slice.
+
+        The blob is known to be there when this returns. Pieces are at most 1 MiB.
+
+        Raises:
+            BlobMissingError: This project has no such blob.
+            StoreUnavailableError: The store did not answer, now or while reading.
+        """
+        ...
+
+    async def size(self, project_id: str, digest: str) -> int | None:
+        """The blob's size in bytes, `None` if this project has no such blob."""
+        ...
+
+    async def delete(self, project_id: str, digest: str) -> None:
+        """Remove the blob; one that is absent is removed already.
+
+        An open reader may read on or fail with `BlobMissingError`.
+        """
+        ...
+
+    async def check(self) -> None:
+        """Make one cheap round trip that proves the store answers.
+
+        A full store passes, since it still serves what it holds.
+
+        Raises:
+            StoreUnavailableError: It does not answer.
+        """
+        ...
+
+    async def sweep_temporary(self, older_than_seconds: float) -> int:
+        """Remove what interrupted writes left behind; returns how many objects that were.
+
+        The age has to exceed the longest upload the service waits for, since a write in flight
+        looks just like an abandoned one.
+        """
+        ...
+
+
+def blob_path(project_id: str, digest: str) -> str:
+    """Where a blob lives below a store's root: `blobs/<project>/<aa>/<digest>`.
+
+    Nothing of the caller's text is part of it; the project is there as 16 digits of its SHA-256.
+
+    Raises:
+        ValueError: `digest` is not 64 lower-case hex digits, so it is none of ours.
+    """
+    if not _DIGEST.match(digest):
+        raise ValueError("a blob is addressed by 64 lower-case hex digits")
+    project = hashlib.sha256(project_id.encode("utf-8", "surrogatepass")).hexdigest()[:16]
+    return f"blobs/{project}/{digest[:2]}/{digest}"
+
+
+def too_large(limit_bytes: int) -> PayloadTooLargeError:
+    """The error for bytes beyond a limit, the same words from every store."""
+    return PayloadTooLargeError(
+        f"The content is larger than the {limit_bytes} bytes that may be stored as one resource. "
+        "Nothing was stored."
+    )

@@ -1,0 +1,78 @@
+"""The blob stores under test, each with a look behind it that does not go through the store."""
+
+from abc import ABC, abstractmethod
+from pathlib import Path
+
+import obstore
+from obstore.store import S3Store
+
+from app.stores.blobs.filesystem import FilesystemBlobStore
+from app.stores.blobs.s3 import S3BlobStore
+from app.stores.blobs.store import BlobStore
+from tests.object_store import ACCESS_KEY_ID, REGION, SECRET_ACCESS_KEY, ObjectStoreServer
+
+_PREFIX = "pagefault/data"
+
+
+class StoreUnderTest(ABC):
+    """A store, and what really lies in it."""
+
+    store: BlobStore
+
+    @abstractmethod
+    def objects(self) -> list[str]:
+        """The paths of all objects, temporary ones and unfinished uploads included."""
+
+    @abstractmethod
+    def leave_temporary_object(self, name: str) -> None:
+        """Leave what a killed process would."""
+
+
+class FilesystemUnderTest(StoreUnderTest):
+    def __init__(self, root: Path) -> None:
+        self.root = root
+        self.store = FilesystemBlobStore(root)
+
+    def objects(self) -> list[str]:
+        found = (path for path in self.root.rglob("*") if path.is_file())
+        return sorted(str(path.relative_to(self.root)) for path in found)
+
+    def leave_temporary_object(self, name: str) -> None:
+        (self.root / "tmp").mkdir(parents=True, exist_ok=True)
+        (self.root / "tmp" / name).write_bytes(b"half a blo")
+
+
+class S3UnderTest(StoreUnderTest):
+    def __init__(self, server: ObjectStoreServer) -> None:
+        self._server = server
+        self._bucket = server.new_bucket()
+        self.store = s3_store(server.endpoint_url, self._bucket)
+        self._objects = S3Store(
+            self._bucket,
+            prefix=_PREFIX,
+            endpoint=server.endpoint_url,
+            region=REGION,
+            access_key_id=ACCESS_KEY_ID,
+            secret_access_key=SECRET_ACCESS_KEY,
+            client_options={"allow_http": True},
+        )
+
+    def objects(self) -> list[str]:
+        found = [item["path"] for batch in obstore.list(self._objects) for item in batch]
+        unfinished = self._server.unfinished_uploads(self._bucket)
+        return sorted(found) + ["unfinished upload"] * unfinished
+
+    def leave_temporary_object(self, name: str) -> None:
+        obstore.put(self._objects, f"tmp/{name}", b"half a blo")
+
+
+def s3_store(endpoint_url: str, bucket: str) -> S3BlobStore:
+    """A store over a bucket of a test server, below a prefix as in production."""
+    return S3BlobStore(
+        bucket=bucket,
+        prefix=_PREFIX,
+        endpoint=endpoint_url,
+        region=REGION,
+        access_key_id=ACCESS_KEY_ID,
+        secret_access_key=SECRET_ACCESS_KEY,
+    )

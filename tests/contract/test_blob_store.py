@@ -1,0 +1,412 @@
+"""What every blob store owes its callers; the same tests for all of them."""
+
+import asyncio
+import hashlib
+import random
+from collections.abc import AsyncIterator, Iterable, Iterator
+from contextlib import aclosing
+from functools import cache
+from pathlib import Path
+
+import anyio
+import anyio.to_thread
+import pytest
+
+from app.errors import DigestMismatchError, PayloadTooLargeError, StoreUnavailableError
+from app.models.media import InMemoryMedia
+from app.stores.blobs.filesystem import FilesystemBlobStore
+from app.stores.blobs.store import BlobMissingError, BlobStore, StoredBlob, blob_path
+from tests.contract.blob_stores import (
+    FilesystemUnderTest,
+    S3UnderTest,
+    StoreUnderTest,
+    s3_store,
+)
+from tests.object_store import ObjectStoreServer
+
+pytestmark = pytest.mark.anyio
+
+PROJECT = "project-a"
+MIB = 1024 * 1024
+NO_LIMIT = 1024 * MIB
+SMALL = b"a small blob"
+# Below, at and above the buffers and windows of the stores.
+SIZES = [0, 1, 64 * 1024, MIB, MIB + 1, 8 * MIB, 8 * MIB + 1, 20 * MIB]
+
+
+@pytest.fixture(scope="module")
+def anyio_backend() -> str:
+    return "asyncio"
+
+
+@pytest.fixture(scope="module")
+def object_store_server() -> Iterator[ObjectStoreServer]:
+    with ObjectStoreServer() as server:
+        yield server
+
+
+@pytest.fixture(params=["filesystem", "s3"])
+def under_test(request: pytest.FixtureRequest, tmp_path: Path) -> StoreUnderTest:
+    if request.param == "filesystem":
+        return FilesystemUnderTest(tmp_path / "data" / "store")
+    return S3UnderTest(request.getfixturevalue("object_store_server"))
+
+
+@pytest.fixture
+def blob_store(under_test: StoreUnderTest) -> BlobStore:
+    return under_test.store
+
+
+@cache
+def random_bytes(size: int) -> bytes:
+    return random.Random(size).randbytes(size)  # noqa: S311 - the same in every run
+
+
+def stored(data: bytes) -> StoredBlob:
+    return StoredBlob(hashlib.sha256(data).hexdigest(), len(data))
+
+
+def place(data: bytes, project_id: str = PROJECT) -> str:
+    return blob_path(project_id, stored(data).digest)
+
+
+async def put(store: BlobStore, data: bytes, project_id: str = PROJECT) -> StoredBlob:
+    return await store.put(project_id, InMemoryMedia(data), limit_bytes=NO_LIMIT)
+
+
+async def write(
+    store: BlobStore,
+    chunks: Iterable[bytes],
+    *,
+    limit_bytes: int = NO_LIMIT,
+    expected_digest: str | None = None,
+) -> StoredBlob:
+    async with store.writer(PROJECT, limit_bytes=limit_bytes) as writer:
+        for chunk in chunks:
+            await writer.write(chunk)
+        return await writer.commit(expected_digest)
+
+
+def broken_body(data: bytes) -> Iterator[bytes]:
+    yield data
+    raise ConnectionResetError
+
+
+async def read(
+    store: BlobStore, digest: str, *, start: int = 0, end: int | None = None, project: str = PROJECT
+) -> bytes:
+    async with aclosing(await store.open(project, digest, start=start, end=end)) as reader:
+        return b"".join([piece async for piece in reader])
+
+
+@pytest.mark.parametrize("size", SIZES)
+async def test_what_is_put_is_read_back_and_is_the_only_object(
+    under_test: StoreUnderTest, size: int
+) -> None:
+    data = random_bytes(size)
+    assert await put(under_test.store, data) == stored(data)
+    assert await read(under_test.store, stored(data).digest) == data
+    assert await under_test.store.size(PROJECT, stored(data).digest) == size
+    assert under_test.objects() == [place(data)]
+
+
+@pytest.mark.parametrize("size", SIZES)
+async def test_what_is_written_is_read_back_and_is_the_only_object(
+    under_test: StoreUnderTest, size: int
+) -> None:
+    data = random_bytes(size)
+    async with under_test.store.writer(PROJECT, limit_bytes=size) as writer:
+        for start in range(0, size, 300_000):
+            await writer.write(data[start : start + 300_000])
+        assert await writer.commit(stored(data).digest) == stored(data)
+    assert await read(under_test.store, stored(data).digest) == data
+    assert under_test.objects() == [place(data)]
+
+
+async def test_chunks_of_any_size_are_gathered(blob_store: BlobStore) -> None:
+    data = random_bytes(3 * MIB)
+    sizes = random.Random(7)  # noqa: S311 - the same in every run
+    async with blob_store.writer(PROJECT, limit_bytes=NO_LIMIT) as writer:
+        start = 0
+        while start < len(data):
+            size = sizes.choice([0, 1, 2, 17, 1000])
+            await writer.write(data[start : start + size])
+            start += size
+        assert await writer.commit() == stored(data)
+    assert await read(blob_store, stored(data).digest) == data
+
+
+async def test_one_huge_chunk_is_taken(blob_store: BlobStore) -> None:
+    data = random_bytes(20 * MIB)
+    async with blob_store.writer(PROJECT, limit_bytes=NO_LIMIT) as writer:
+        await writer.write(b"head")
+        await writer.write(data)
+        assert await writer.commit() == stored(b"head" + data)
+
+
+@pytest.mark.parametrize(
+    ("start", "end"),
+    [
+        (0, None),
+        (0, 1),
+        (5, 5),
+        (7, 3),
+        (1, MIB + 1),
+        (MIB - 1, MIB + 1),
+        (4 * MIB, 4 * MIB + 1),
+        (3 * MIB, None),
+        (9 * MIB, None),
+        (9 * MIB - 1, None),
+        (9 * MIB - 1, 99 * MIB),
+        (99 * MIB, None),
+        (98 * MIB, 99 * MIB),
+    ],
+)
+async def test_a_range_is_read_like_a_slice(
+    blob_store: BlobStore, start: int, end: int | None
+) -> None:
+    data = random_bytes(9 * MIB)
+    await put(blob_store, data)
+    assert await read(blob_store, stored(data).digest, start=start, end=end) == data[start:end]
+
+
+async def test_an_empty_blob_has_empty_ranges(blob_store: BlobStore) -> None:
+    await put(blob_store, b"")
+    assert await read(blob_store, stored(b"").digest, start=0, end=10) == b""
+    assert await read(blob_store, stored(b"").digest, start=3) == b""
+
+
+async def test_pieces_are_neither_empty_nor_above_a_megabyte(blob_store: BlobStore) -> None:
+    await put(blob_store, random_bytes(9 * MIB))
+    reader = await blob_store.open(PROJECT, stored(random_bytes(9 * MIB)).digest, start=5)
+    sizes = [len(piece) async for piece in reader]
+    assert sum(sizes) == 9 * MIB - 5
+    assert min(sizes) > 0
+    assert max(sizes) <= MIB
+
+
+async def test_many_readers_of_one_blob_get_their_own_ranges(blob_store: BlobStore) -> None:
+    data = random_bytes(64 * MIB)
+    await put(blob_store, data)
+    answers: dict[int, bool] = {}
+
+    async def compare(start: int) -> None:
+        end = start + 2 * MIB + 11
+        answers[start] = (
+            await read(blob_store, stored(data).digest, start=start, end=end) == data[start:end]
+        )
+
+    starts = [number * 2_000_003 for number in range(32)]
+    async with anyio.create_task_group() as tasks:
+        for start in starts:
+            tasks.start_soon(compare, start)
+    assert answers == dict.fromkeys(starts, True)
+
+
+async def test_a_reader_closed_early_yields_nothing_more(blob_store: BlobStore) -> None:
+    await put(blob_store, random_bytes(9 * MIB))
+    reader = await blob_store.open(PROJECT, stored(random_bytes(9 * MIB)).digest)
+    assert await anext(reader) == random_bytes(9 * MIB)[: 1 * MIB]
+    await reader.aclose()
+    await reader.aclose()
+    assert [piece async for piece in reader] == []
+
+
+@pytest.mark.parametrize("size", [11, 9 * MIB])
+async def test_bytes_beyond_the_limit_leave_nothing(under_test: StoreUnderTest, size: int) -> None:
+    data = random_bytes(size)
+    with pytest.raises(PayloadTooLargeError):
+        await under_test.store.put(PROJECT, InMemoryMedia(data), limit_bytes=size - 1)
+    with pytest.raises(PayloadTooLargeError):
+        await write(under_test.store, [data[:-1], data[-1:]], limit_bytes=size - 1)
+    assert under_test.objects() == []
+
+
+class UnderstatedMedia(InMemoryMedia):
+    """A handle that yields more than it says."""
+
+    @property
+    def size_bytes(self) -> int:
+        return 1
+
+
+@pytest.mark.parametrize("size", [11, 9 * MIB])
+async def test_a_handle_that_understates_its_size_meets_the_limit_too(
+    under_test: StoreUnderTest, size: int
+) -> None:
+    with pytest.raises(PayloadTooLargeError):
+        await under_test.store.put(
+            PROJECT, UnderstatedMedia(random_bytes(size)), limit_bytes=size - 1
+        )
+    assert under_test.objects() == []
+
+
+@pytest.mark.parametrize("size", [11, 9 * MIB])
+async def test_a_wrong_digest_leaves_nothing(under_test: StoreUnderTest, size: int) -> None:
+    with pytest.raises(DigestMismatchError):
+        await write(under_test.store, [random_bytes(size)], expected_digest="0" * 64)
+    assert under_test.objects() == []
+
+
+@pytest.mark.parametrize("size", [11, 3 * MIB, 20 * MIB])
+async def test_an_abandoned_writer_leaves_nothing(under_test: StoreUnderTest, size: int) -> None:
+    async with under_test.store.writer(PROJECT, limit_bytes=NO_LIMIT) as writer:
+        await writer.write(random_bytes(size))
+    assert under_test.objects() == []
+
+
+@pytest.mark.parametrize("size", [11, 3 * MIB, 20 * MIB])
+async def test_a_body_that_breaks_leaves_nothing(under_test: StoreUnderTest, size: int) -> None:
+    with pytest.raises(ConnectionResetError):
+        await write(under_test.store, broken_body(random_bytes(size)))
+    assert under_test.objects() == []
+
+
+@pytest.mark.parametrize("size", [11, 3 * MIB, 20 * MIB])
+async def test_a_cancelled_writer_leaves_nothing(under_test: StoreUnderTest, size: int) -> None:
+    with anyio.CancelScope() as scope:
+        async with under_test.store.writer(PROJECT, limit_bytes=NO_LIMIT) as writer:
+            await writer.write(random_bytes(size))
+            scope.cancel()
+            await writer.write(random_bytes(size))
+            await anyio.sleep_forever()
+    assert under_test.objects() == []
+
+
+@pytest.mark.parametrize("writes", [1, 2, 3])
+@pytest.mark.parametrize("turns", [0, 1, 10, 100])
+async def test_a_task_cancelled_in_the_middle_of_a_write_leaves_nothing(
+    under_test: StoreUnderTest, writes: int, turns: int
+) -> None:
+    begun = asyncio.Semaphore(0)
+
+    async def upload() -> None:
+        async with under_test.store.writer(PROJECT, limit_bytes=NO_LIMIT) as writer:
+            while True:
+                begun.release()
+                await writer.write(random_bytes(9 * MIB))
+
+    task = asyncio.create_task(upload())
+    for _ in range(writes):
+        await begun.acquire()
+    for _ in range(turns):
+        await anyio.to_thread.run_sync(int)
+    task.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await task
+    assert under_test.objects() == []
+
+
+async def test_a_writer_that_failed_commits_nothing(under_test: StoreUnderTest) -> None:
+    async with under_test.store.writer(PROJECT, limit_bytes=3) as writer:
+        await writer.write(b"abc")
+        with pytest.raises(PayloadTooLargeError):
+            await writer.write(b"d")
+        with pytest.raises(RuntimeError):
+            await writer.commit()
+    assert under_test.objects() == []
+
+
+async def test_the_same_bytes_twice_are_one_object(under_test: StoreUnderTest) -> None:
+    assert await put(under_test.store, SMALL) == await put(under_test.store, SMALL)
+    assert under_test.objects() == [place(SMALL)]
+
+
+async def test_the_same_bytes_at_once_are_one_object(under_test: StoreUnderTest) -> None:
+    data = random_bytes(9 * MIB)
+    async with anyio.create_task_group() as tasks:
+        for _ in range(8):
+            tasks.start_soon(put, under_test.store, data)
+    assert under_test.objects() == [place(data)]
+    assert await read(under_test.store, stored(data).digest) == data
+
+
+async def test_projects_do_not_see_each_others_blobs(under_test: StoreUnderTest) -> None:
+    store, digest = under_test.store, stored(SMALL).digest
+    await put(store, SMALL)
+    with pytest.raises(BlobMissingError):
+        await read(store, digest, project="project-b")
+    assert await store.size("project-b", digest) is None
+    await store.delete("project-b", digest)
+    await put(store, SMALL, "project-b")
+    assert under_test.objects() == sorted([place(SMALL), place(SMALL, "project-b")])
+
+
+@pytest.mark.parametrize("project_id", ["../../etc", "a/b", "\x00", "\ud800", "é" * 500])
+async def test_no_text_of_the_caller_is_part_of_a_path(
+    under_test: StoreUnderTest, project_id: str
+) -> None:
+    await put(under_test.store, SMALL, project_id)
+    assert await read(under_test.store, stored(SMALL).digest, project=project_id) == SMALL
+    assert under_test.objects() == [place(SMALL, project_id)]
+
+
+@pytest.mark.parametrize("digest", ["", "..", "A" * 64, "0" * 63, "0" * 64 + "\n", "../" * 22])
+async def test_what_is_no_digest_of_ours_reaches_no_store(
+    blob_store: BlobStore, digest: str
+) -> None:
+    with pytest.raises(ValueError, match="64 lower-case hex digits"):
+        await blob_store.open(PROJECT, digest)
+
+
+@pytest.mark.parametrize(("start", "end"), [(0, None), (5, 9), (5, 5)])
+async def test_a_missing_blob_is_known_before_it_is_read(
+    blob_store: BlobStore, start: int, end: int | None
+) -> None:
+    with pytest.raises(BlobMissingError):
+        await blob_store.open(PROJECT, "0" * 64, start=start, end=end)
+    assert await blob_store.size(PROJECT, "0" * 64) is None
+
+
+async def test_a_deleted_blob_is_gone_and_may_be_deleted_again(under_test: StoreUnderTest) -> None:
+    await put(under_test.store, SMALL)
+    await under_test.store.delete(PROJECT, stored(SMALL).digest)
+    await under_test.store.delete(PROJECT, stored(SMALL).digest)
+    assert under_test.objects() == []
+
+
+async def test_the_sweep_takes_old_temporary_objects_only(under_test: StoreUnderTest) -> None:
+    await put(under_test.store, SMALL)
+    under_test.leave_temporary_object("one")
+    under_test.leave_temporary_object("two")
+    assert await under_test.store.sweep_temporary(3600) == 0
+    assert under_test.objects() == sorted([place(SMALL), "tmp/one", "tmp/two"])
+    # A negative age is one that every object has reached, whatever the clocks' resolution.
+    assert await under_test.store.sweep_temporary(-5) == 2
+    assert under_test.objects() == [place(SMALL)]
+
+
+async def test_an_untouched_store_sweeps_and_checks(blob_store: BlobStore) -> None:
+    assert await blob_store.sweep_temporary(0) == 0
+    await blob_store.check()
+
+
+@pytest.fixture(params=["filesystem", "s3"])
+async def dead_store(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[BlobStore]:
+    if request.param == "filesystem":
+        (tmp_path / "file").write_bytes(b"")
+        yield FilesystemBlobStore(tmp_path / "file" / "store")
+    else:
+        # Nothing listens on port 1 of the loopback, so that connections are refused at once.
+        yield s3_store("http://127.0.0.1:1", "bucket")
+
+
+async def test_a_dead_store_is_unavailable(dead_store: BlobStore) -> None:
+    with pytest.raises(StoreUnavailableError):
+        await dead_store.check()
+    with pytest.raises(StoreUnavailableError):
+        await put(dead_store, SMALL)
+    with pytest.raises(StoreUnavailableError):
+        await put(dead_store, random_bytes(9 * MIB))
+    with pytest.raises(StoreUnavailableError):
+        await read(dead_store, stored(SMALL).digest)
+
+
+async def test_a_bucket_that_is_not_there_is_unavailable(
+    object_store_server: ObjectStoreServer,
+) -> None:
+    store = s3_store(object_store_server.endpoint_url, "no-such-bucket")
+    with pytest.raises(StoreUnavailableError):
+        await store.check()
+    with pytest.raises(StoreUnavailableError):
+        await put(store, SMALL)

@@ -1,0 +1,269 @@
+"""What only a file system can get wrong: order of syncs, full disks, kills, damage."""
+
+import errno
+import hashlib
+import os
+import stat
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from app.errors import StoreFullError, StoreUnavailableError
+from app.models.media import InMemoryMedia
+from app.stores.blobs.filesystem import FilesystemBlobStore
+from app.stores.blobs.store import StoredBlob, blob_path
+
+pytestmark = pytest.mark.anyio
+
+PROJECT = "project-a"
+BODY = b"the same body every time" * 1000
+BLOB = StoredBlob(hashlib.sha256(BODY).hexdigest(), len(BODY))
+NO_LIMIT = 1024 * 1024
+
+
+@pytest.fixture(scope="module")
+def anyio_backend() -> str:
+    return "asyncio"
+
+
+@pytest.fixture
+def root(tmp_path: Path) -> Path:
+    return tmp_path / "store"
+
+
+@pytest.fixture
+def store(root: Path) -> FilesystemBlobStore:
+    return FilesystemBlobStore(root)
+
+
+async def put(store: FilesystemBlobStore, body: bytes = BODY) -> StoredBlob:
+    return await store.put(PROJECT, InMemoryMedia(body), limit_bytes=NO_LIMIT)
+
+
+async def read(store: FilesystemBlobStore) -> bytes:
+    return b"".join([piece async for piece in await store.open(PROJECT, BLOB.digest)])
+
+
+def files(root: Path) -> list[str]:
+    return sorted(str(path.relative_to(root)) for path in root.rglob("*") if path.is_file())
+
+
+def visible(root: Path) -> tuple[tuple[str, bytes], ...]:
+    names = [name for name in files(root) if not name.startswith("tmp/")]
+    return tuple((name, (root / name).read_bytes()) for name in names)
+
+
+class Recorder:
+    """Writes down the calls that change files, by the paths they change."""
+
+    def __init__(self, root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.calls: list[tuple[str, ...]] = []
+        self._root = root
+        for name in ("write", "fsync", "replace", "mkdir"):
+            monkeypatch.setattr(os, name, self._recording(name))
+
+    def _recording(self, name: str) -> object:
+        original = getattr(os, name)
+
+        def call(*arguments: object) -> object:
+            places = arguments if name == "replace" else arguments[:1]
+            self.calls.append((name, *(self._describe(place) for place in places)))
+            return original(*arguments)
+
+        return call
+
+    def _describe(self, place: object) -> str:
+        if isinstance(place, int):
+            place = os.readlink(f"/proc/self/fd/{place}")
+        relative = os.path.relpath(str(place), self._root)
+        return "tmp/*" if relative.startswith("tmp/") else relative
+
+
+async def test_the_file_is_synced_then_renamed_then_its_directory_is_synced(
+    store: FilesystemBlobStore, root: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    await put(store, b"first")
+    first_place = blob_path(PROJECT, hashlib.sha256(b"first").hexdigest())
+    place = blob_path(PROJECT, BLOB.digest)
+    directory, project = os.path.dirname(place), os.path.dirname(os.path.dirname(place))
+    assert directory != os.path.dirname(first_place)
+    recorder = Recorder(root, monkeypatch)
+    await put(store)
+    await put(store)
+    write = [("write", "tmp/*"), ("fsync", "tmp/*")]
+    publish = [("replace", "tmp/*", place), ("fsync", directory)]
+    made = [("mkdir", directory), ("fsync", project)]
+    assert recorder.calls == [*write, *made, *publish, *write, *publish]
+
+
+async def test_every_new_directory_is_synced_into_its_parent(
+    store: FilesystemBlobStore, root: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    recorder = Recorder(root, monkeypatch)
+    await put(store)
+    aa = os.path.dirname(blob_path(PROJECT, BLOB.digest))
+    project = os.path.dirname(aa)
+    chain = [(".", ".."), ("tmp", "."), ("blobs", "."), (project, "blobs"), (aa, project)]
+    calls = [call for call in recorder.calls if call[0] != "write"]
+    for made, parent in chain:
+        position = calls.index(("mkdir", made))
+        assert calls[position + 1] == ("fsync", parent)
+    assert calls[-1] == ("fsync", aa)
+
+
+def modes(root: Path) -> dict[bool, set[int]]:
+    """The permission bits in use, of directories (`True`) and of files."""
+    found: dict[bool, set[int]] = {True: set(), False: set()}
+    for path in (root, *root.rglob("*")):
+        found[path.is_dir()].add(stat.S_IMODE(path.stat().st_mode))
+    return found
+
+
+async def test_only_the_owner_may_look(store: FilesystemBlobStore, root: Path) -> None:
+    await put(store)
+    assert modes(root) == {True: {0o700}, False: {0o600}}
+
+
+@pytest.mark.parametrize("damage", [b"", BODY[:-1], b"X" + BODY[1:]])
+async def test_a_damaged_file_is_replaced(
+    store: FilesystemBlobStore, root: Path, damage: bytes
+) -> None:
+    await put(store)
+    (root / blob_path(PROJECT, BLOB.digest)).write_bytes(damage)
+    assert await put(store) == BLOB
+    assert await read(store) == BODY
+
+
+@pytest.mark.parametrize(
+    ("number", "error"),
+    [
+        (errno.ENOSPC, StoreFullError),
+        (errno.EDQUOT, StoreFullError),
+        (errno.EIO, StoreUnavailableError),
+    ],
+)
+@pytest.mark.parametrize("call", ["write", "fsync", "replace", "mkdir"])
+async def test_a_failing_disk_leaves_nothing_and_reads_go_on(
+    store: FilesystemBlobStore,
+    root: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    call: str,
+    number: int,
+    error: type[StoreUnavailableError],
+) -> None:
+    await put(store)
+    calls = 0
+
+    def fail(*_: object) -> None:
+        nonlocal calls
+        calls += 1
+        raise OSError(number, os.strerror(number))
+
+    with monkeypatch.context() as patch:
+        patch.setattr(os, call, fail)
+        with pytest.raises(StoreUnavailableError) as caught:
+            await put(store, b"another body")
+        assert await read(store) == BODY
+    assert (type(caught.value), calls) == (error, 1)
+    assert files(root) == [blob_path(PROJECT, BLOB.digest)]
+
+
+async def test_a_short_write_is_continued(
+    store: FilesystemBlobStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write = os.write
+    monkeypatch.setattr(os, "write", lambda file, data: write(file, data[:1000]))
+    assert await put(store) == BLOB
+    assert await read(store) == BODY
+
+
+async def test_a_file_cut_short_while_it_is_read_is_an_error(
+    store: FilesystemBlobStore, root: Path
+) -> None:
+    body = bytes(3 * NO_LIMIT)
+    blob = await store.put(PROJECT, InMemoryMedia(body), limit_bytes=len(body))
+    reader = await store.open(PROJECT, blob.digest)
+    assert await anext(reader) == bytes(NO_LIMIT)
+    os.truncate(root / blob_path(PROJECT, blob.digest), NO_LIMIT)
+    with pytest.raises(StoreUnavailableError):
+        await anext(reader)
+    await reader.aclose()
+
+
+async def test_readers_hold_no_file_once_closed_or_exhausted(store: FilesystemBlobStore) -> None:
+    body = bytes(3 * NO_LIMIT)
+    blob = await store.put(PROJECT, InMemoryMedia(body), limit_bytes=len(body))
+    before = len(os.listdir("/proc/self/fd"))
+    closed = await store.open(PROJECT, blob.digest)
+    await anext(closed)
+    await closed.aclose()
+    exhausted = await store.open(PROJECT, blob.digest)
+    assert sum([len(piece) async for piece in exhausted]) == len(body)
+    await store.open(PROJECT, blob.digest, start=5, end=10)
+    assert len(os.listdir("/proc/self/fd")) == before
+
+
+_KILLED_WRITES = """
+import os, signal, sys
+from pathlib import Path
+import anyio
+from app.models.media import InMemoryMedia
+from app.stores.blobs.filesystem import FilesystemBlobStore
+
+BODY = b"the same body every time" * 1000
+
+def kill_at(count):
+    left = [count]
+    def killing(original):
+        def call(*arguments):
+            left[0] -= 1
+            if left[0] < 0:
+                os.kill(os.getpid(), signal.SIGKILL)
+            return original(*arguments)
+        return call
+    for name in ("open", "write", "fsync", "close", "replace", "mkdir"):
+        setattr(os, name, killing(getattr(os, name)))
+
+async def put(root):
+    store = FilesystemBlobStore(root)
+    await store.check()
+    return await store.put("project-a", InMemoryMedia(BODY), limit_bytes=10**6)
+
+for count in range(1000):
+    root = Path(sys.argv[1], str(count))
+    child = os.fork()
+    if child == 0:
+        kill_at(count)
+        anyio.run(put, root)
+        os._exit(0)
+    if os.waitpid(child, 0)[1] == 0:
+        print(count)
+        break
+"""
+
+
+async def test_a_kill_at_any_moment_leaves_the_whole_blob_or_nothing_visible(
+    tmp_path: Path,
+) -> None:
+    answer = subprocess.run(  # noqa: S603, ASYNC221 - our own interpreter and text
+        [sys.executable, "-c", _KILLED_WRITES, str(tmp_path)],
+        check=True,
+        capture_output=True,
+        timeout=120,
+    )
+    kills = int(answer.stdout)
+    place = blob_path(PROJECT, BLOB.digest)
+    found = [
+        [name for name in files(tmp_path / str(n)) if name[:4] != "tmp/"] for n in range(kills)
+    ]
+    assert kills > 20
+    assert {tuple(names) for names in found} == {(), (place,)}
+    whole = [tmp_path / str(n) / place for n, names in enumerate(found) if names]
+    assert {path.read_bytes() for path in whole} == {BODY}
+    for number in range(kills):
+        store = FilesystemBlobStore(tmp_path / str(number))
+        await store.sweep_temporary(-5)
+        assert await put(store) == BLOB
+        assert files(tmp_path / str(number)) == [place]

@@ -1,0 +1,86 @@
+"""An S3-compatible server in a process of its own, for tests that need a real one.
+
+The child ends when its standard input does, so it never outlives the test run that started it.
+"""
+
+import subprocess
+import sys
+from itertools import count
+from types import TracebackType
+
+import httpx
+
+REGION = "us-east-1"
+ACCESS_KEY_ID = "testing-key"
+SECRET_ACCESS_KEY = "testing-secret"  # noqa: S105 - the server accepts any
+
+_START_TIMEOUT_SECONDS = 60.0
+
+_CHILD = """
+import sys
+from moto.server import ThreadedMotoServer
+server = ThreadedMotoServer(ip_address="127.0.0.1", port=0, verbose=False)
+server.start()
+print(server.get_host_and_port()[1], flush=True)
+sys.stdin.read()
+"""
+
+
+class ObjectStoreServer:
+    """A server on a free loopback port; start it once per test run, take a bucket per test."""
+
+    def __init__(self) -> None:
+        self._process: subprocess.Popen[str] | None = None
+        self._port = 0
+        self._bucket_numbers = count(1)
+
+    def __enter__(self) -> "ObjectStoreServer":
+        self.start()
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.stop()
+
+    @property
+    def endpoint_url(self) -> str:
+        """Where it answers, `http://127.0.0.1:<port>`."""
+        return f"http://127.0.0.1:{self._port}"
+
+    def start(self) -> None:
+        """Start the process and return once it answers."""
+        self._process = subprocess.Popen(  # noqa: S603 - our own interpreter and text
+            [sys.executable, "-c", _CHILD],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            text=True,
+        )
+        assert self._process.stdout is not None
+        line = self._process.stdout.readline()
+        assert line, "the object store did not start"
+        self._port = int(line)
+        httpx.get(self.endpoint_url, timeout=_START_TIMEOUT_SECONDS).raise_for_status()
+
+    def stop(self) -> None:
+        """End the process; its buckets are gone with it."""
+        if self._process is None:
+            return
+        process, self._process = self._process, None
+        process.kill()
+        process.communicate()
+
+    def new_bucket(self) -> str:
+        """Create an empty bucket and return its name."""
+        name = f"bucket-{next(self._bucket_numbers)}"
+        httpx.put(f"{self.endpoint_url}/{name}").raise_for_status()
+        return name
+
+    def unfinished_uploads(self, bucket: str) -> int:
+        """How many multipart uploads were begun in the bucket and neither completed nor aborted."""
+        listing = httpx.get(f"{self.endpoint_url}/{bucket}", params={"uploads": ""})
+        return listing.raise_for_status().text.count("<UploadId>")
