@@ -1,0 +1,1 @@
+"""Pure functions of stored things: names, summaries, and records in other dialects."""

@@ -1,0 +1,5 @@
+"""What the service does.
+
+Tool results go through three stages, one package each: `normalization` (pure), `persistence`
+(media into the store), `packaging` (the canonical record).
+"""

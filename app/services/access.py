@@ -1,0 +1,165 @@
+"""Access: which project a caller belongs to, and links that carry their own permission."""
+
+import base64
+import hashlib
+import hmac
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from app.errors import ForbiddenLinkError, UnauthorizedError
+from app.models.identity import utc_now
+from app.models.project import ApiKey, new_api_key, parse_api_key
+from app.stores.records import Records
+
+_LARGEST_TOKEN_CHARS = 2_048
+
+
+class Access:
+    """Says which project a request belongs to.
+
+    Args:
+        records: Where keys are kept.
+        default_project: The project of every request, where no key is asked for; else `None`.
+    """
+
+    def __init__(self, records: Records, default_project: str | None) -> None:
+        self._records = records
+        self._default_project = default_project
+
+    async def project_of(self, authorization: str | None) -> str:
+        """The project of the key in an `Authorization` header.
+
+        Raises:
+            UnauthorizedError: There is no key, or it is unknown or revoked.
+        """
+        if self._default_project is not None:
+            return self._default_project
+        scheme, _, token = (authorization or "").partition(" ")
+        presented = parse_api_key(token.strip()) if scheme.lower() == "bearer" else None
+        if presented is None:
+            raise UnauthorizedError
+        async with self._records.read_projects() as projects:
+            key = await projects.find_key(presented.key_id)
+        if not presented.opens(key) or key is None:
+            raise UnauthorizedError
+        return key.project_id
+
+    async def ensure_project(self, project_id: str) -> None:
+        """Create a project unless it is there."""
+        async with self._records.projects() as projects:
+            await projects.ensure(project_id, utc_now())
+
+    async def create_key(self, project_id: str, label: str) -> str:
+        """Make a key and, if need be, its project; returns the key, which is not kept."""
+        presented = new_api_key()
+        now = utc_now()
+        async with self._records.projects() as projects:
+            await projects.ensure(project_id, now)
+            await projects.add_key(
+                ApiKey(presented.key_id, project_id, label, presented.secret_sha256, now, None)
+            )
+        return str(presented)
+
+    async def list_keys(self) -> list[ApiKey]:
+        """All keys of all projects, oldest first, revoked ones included."""
+        async with self._records.read_projects() as projects:
+            return await projects.list_keys()
+
+    async def revoke_key(self, key_id: str) -> bool:
+        """Revoke a key at once; says whether there was a valid one with this id."""
+        async with self._records.projects() as projects:
+            return await projects.revoke_key(key_id, utc_now())
+
+
+@dataclass(frozen=True, slots=True)
+class SigningKey:
+    """A secret that signs links, under an id that the links name."""
+
+    key_id: str
+    secret: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class LinkGrant:
+    """What a signed link permits: reading one resource, in one way, until a moment."""
+
+    project_id: str
+    resource_id: str
+    disposition: str
+    filename: str | None
+    expires_at: datetime
+
+
+class LinkSigner:
+    """Makes and checks links that work without a key, in `<img>` and `<video>`.
+
+    A link's token holds the grant and an HMAC-SHA256 over method, grant and key id. The first key
+    signs; all of them verify, so that keys can be changed while links live.
+    """
+
+    def __init__(self, keys: Sequence[SigningKey]) -> None:
+        self._keys = {key.key_id: key for key in keys}
+        self._signing = keys[0]
+
+    def sign(self, grant: LinkGrant) -> str:
+        """The url-safe token for a grant."""
+        claims = [
+            self._signing.key_id,
+            grant.project_id,
+            grant.resource_id,
+            grant.disposition,
+            grant.filename,
+            int(grant.expires_at.timestamp()),
+        ]
+        payload = json.dumps(claims, separators=(",", ":")).encode()
+        return f"{_encode(payload)}.{_encode(_mac(self._signing, payload))}"
+
+    def verify(self, token: str, resource_id: str, now: datetime) -> LinkGrant:
+        """The grant in a token, if it is ours, for this resource, and not over.
+
+        Raises:
+            ForbiddenLinkError: It is none of that; which of it is not told.
+        """
+        try:
+            payload, mac = (_decode(part) for part in _split(token))
+            key_id, project_id, granted_id, disposition, filename, expires = json.loads(payload)
+            key = self._keys[key_id]
+        except (ValueError, KeyError, TypeError) as exc:
+            raise ForbiddenLinkError from exc
+        if not hmac.compare_digest(mac, _mac(key, payload)):
+            raise ForbiddenLinkError
+        if granted_id != resource_id or now.timestamp() >= expires:
+            raise ForbiddenLinkError
+        expires_at = datetime.fromtimestamp(expires, tz=now.tzinfo)
+        return LinkGrant(project_id, granted_id, disposition, filename, expires_at)
+
+
+def link_expiry(now: datetime, seconds: int) -> datetime:
+    """When a link made now for so many seconds is over; whole seconds."""
+    return (now + timedelta(seconds=seconds)).replace(microsecond=0)
+
+
+def _mac(key: SigningKey, payload: bytes) -> bytes:
+    # Links are for reading: a GET's link also answers HEAD, and no other method takes one.
+    return hmac.new(key.secret, b"GET\n" + payload, hashlib.sha256).digest()
+
+
+def _split(token: str) -> tuple[str, str]:
+    payload, dot, mac = token.partition(".")
+    if not dot or len(token) > _LARGEST_TOKEN_CHARS or not token.isascii():
+        raise ValueError("not a token")
+    return payload, mac
+
+
+def _encode(data: bytes) -> str:
+    return base64.urlsafe_b64encode(data).decode().rstrip("=")
+
+
+def _decode(text: str) -> bytes:
+    data = base64.b64decode(text + "=" * (-len(text) % 4), altchars=b"-_", validate=True)
+    # Base64 has several spellings of the same bytes; only ours is accepted.
+    if _encode(data) != text:
+        raise ValueError("not canonical base64")
+    return data

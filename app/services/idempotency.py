@@ -1,0 +1,100 @@
+"""Idempotency keys: a write that is sent again is answered again, not done again.
+
+A key is taken in a transaction of its own before the work starts, so that a second request finds
+it in flight, and is answered in the transaction of the work, so that both are there or neither.
+"""
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+import anyio
+
+from app.errors import ConflictError, InvalidPayloadError, ServiceError
+from app.stores.records import Records, UnitOfWork
+from app.stores.records.idempotency import Claim
+
+KEPT = timedelta(hours=24)
+# A claim without an answer belongs to a request in flight, or to a process that was killed.
+ABANDONED_AFTER = timedelta(minutes=15)
+
+
+@dataclass(frozen=True, slots=True)
+class IdempotentCall:
+    """One use of a key: where, with which key, and the SHA-256 of the request."""
+
+    project_id: str
+    route: str
+    key: str
+    request_digest: str
+
+
+class Idempotency:
+    """Takes keys for requests and remembers their answers for 24 hours, per project and route."""
+
+    def __init__(self, records: Records) -> None:
+        self._records = records
+
+    @asynccontextmanager
+    async def claimed(self, call: IdempotentCall, now: datetime) -> AsyncIterator[str | None]:
+        """Hold a key while the work is done.
+
+        Yields:
+            The id of the answer if the request was answered before, else `None`: then the work
+            is to be done, and `note_answer` called in its transaction. If the block raises, the
+            key is free again.
+
+        Raises:
+            InvalidPayloadError: The key was used for another request.
+            ConflictError: The same request is in flight.
+        """
+        answer_id = await self._claim(call, now)
+        if answer_id is not None:
+            yield answer_id
+            return
+        try:
+            yield None
+        except BaseException:
+            with anyio.CancelScope(shield=True):
+                await self._release(call)
+            raise
+
+    async def note_answer(self, unit: UnitOfWork, call: IdempotentCall, answer_id: str) -> None:
+        """Note the answer, in the transaction that makes it."""
+        await unit.idempotency.answer(call.route, call.key, answer_id)
+
+    async def _claim(self, call: IdempotentCall, now: datetime) -> str | None:
+        async with self._records.write(call.project_id) as unit:
+            claim = await unit.idempotency.claim(call.route, call.key, call.request_digest, now)
+            if claim is not None and _is_over(claim, now):
+                await unit.idempotency.release(call.route, call.key)
+                claim = await unit.idempotency.claim(call.route, call.key, call.request_digest, now)
+        if claim is None:
+            return None
+        if claim.request_digest != call.request_digest:
+            raise InvalidPayloadError(
+                "This Idempotency-Key was used for another request. Take a new key for a new "
+                "request.",
+                code="idempotency-key-reused",
+            )
+        if claim.answer_id is None:
+            raise ConflictError(
+                "The same request with this Idempotency-Key is still being worked on. Send it "
+                "again in a moment.",
+                code="request-in-flight",
+            )
+        return claim.answer_id
+
+    async def _release(self, call: IdempotentCall) -> None:
+        try:
+            async with self._records.write(call.project_id) as unit:
+                await unit.idempotency.release(call.route, call.key)
+        except ServiceError:
+            # The database is what failed; the claim is over by itself after a while.
+            return
+
+
+def _is_over(claim: Claim, now: datetime) -> bool:
+    age = now - claim.claimed_at
+    return age > KEPT or (claim.answer_id is None and age > ABANDONED_AFTER)

@@ -1,0 +1,17 @@
+"""Stage 1: any JSON value a tool may return becomes typed parts and the media found in them.
+
+Pure code: it reads no clock and no file, and raises on no JSON value.
+
+    result      the whole value: an MCP CallToolResult, or anything else
+      content     strings, blocks and lists of them, in order
+        blocks, resource_blocks     one block; block_shapes says where its medium lies
+          side_information            what a block carries besides
+          parts                       one string, one payload
+            structures                  media lifted out of records and texts
+              data_uris, base64_text      media in strings
+                collector                   what is gathered on the way
+"""
+
+from app.services.normalization.result import normalize_tool_result
+
+__all__ = ["normalize_tool_result"]

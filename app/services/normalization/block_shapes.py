@@ -1,0 +1,348 @@
+"""Where the media lie in the blocks and objects of the providers: knowledge kept as tables.
+
+A path is a tuple of keys. The MIME type, the file name and the format that belong to a payload are
+looked for beside it and then outwards, which is how MCP, OpenAI, Anthropic, Gemini, Bedrock,
+LangChain and the Vercel AI SDK all arrange them, so that the tables need to name payloads only.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from decimal import Decimal
+from typing import TypeGuard
+
+from app.models.media import MediaSource
+from app.models.media_types import canonical_mime_type, is_textual, mime_type_for_filename
+from app.models.normalized import ClaimedKind
+
+Path = tuple[str, ...]
+Payload = str | bytes | MediaSource
+
+
+@dataclass(frozen=True, slots=True)
+class Claim:
+    """What is said about a payload.
+
+    `min_chars` is the shortest base64 that is taken at its word inside a structure; without it
+    only the signature of a known format counts. `is_encoded` says that the payload can be nothing
+    but base64.
+    """
+
+    kind: ClaimedKind | None = None
+    mime_type: str | None = None
+    filename: str | None = None
+    min_chars: int | None = None
+    is_encoded: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class MediaMatch:
+    """A payload that was found in a block.
+
+    `consumed` are the places whose information is in `payload` and `claim`, or which only frame
+    them; everything else in the block has to be kept by other means.
+    """
+
+    path: Path
+    payload: Payload
+    claim: Claim
+    consumed: tuple[Path, ...]
+
+
+def _paths(*dotted: str) -> tuple[Path, ...]:
+    return tuple(tuple(path.split(".")) for path in dotted)
+
+
+_INLINE = _paths(
+    "data",
+    "base64",
+    "blob",
+    "bytes",
+    "source.data",
+    "source.base64",
+    "source.bytes",
+    "source.url",
+    "data.data",
+    "data.url",
+    "data.text",
+    "url",
+)
+
+# By the value of "type": the kind it claims, and the payloads in order of preference.
+_TYPED: dict[str, tuple[ClaimedKind | None, tuple[Path, ...]]] = {
+    "image": ("image", _INLINE + _paths("image", "image_url.url", "image_url")),
+    "audio": ("audio", _INLINE + _paths("audio", "audio.data", "input_audio.data")),
+    "video": ("video", _INLINE + _paths("video", "video_url.url", "video_url")),
+    "file": (None, _INLINE + _paths("file.file_data", "file.file_url", "file_data", "file_url")),
+    "document": (None, _INLINE),
+    "media": (None, _INLINE),
+    "text-plain": (None, _INLINE),
+    "Buffer": (None, _paths("data")),
+    "image_url": ("image", _paths("image_url.url", "image_url", "url")),
+    "audio_url": ("audio", _paths("audio_url.url", "audio_url", "url")),
+    "video_url": ("video", _paths("video_url.url", "video_url", "url")),
+    "input_image": ("image", _paths("image_url", "image_url.url")),
+    "input_audio": ("audio", _paths("input_audio.data", "data")),
+    "input_video": ("video", _paths("video_url", "video_url.url", "data")),
+    "input_file": (None, _paths("file_data", "file_url")),
+    "computer_screenshot": ("image", _paths("image_url")),
+    "image_generation_call": ("image", _paths("result")),
+    "image-data": ("image", _paths("data")),
+    "image-url": ("image", _paths("url")),
+    "file-data": (None, _paths("data")),
+    "file-url": (None, _paths("url")),
+}
+
+# Blocks without a "type": nothing but the first key of the path may stand in such a block.
+_UNTYPED: tuple[tuple[ClaimedKind | None, tuple[Path, ...]], ...] = (
+    (None, _paths("inlineData.data", "inline_data.data")),
+    (None, _paths("fileData.fileUri", "file_data.file_uri")),
+    (None, _paths("document.source.bytes", "file.file_data")),
+    ("image", _paths("image.source.bytes", "b64_json", "image_url.url", "image_url")),
+    ("audio", _paths("audio.source.bytes", "audio.data", "input_audio.data")),
+    ("video", _paths("video.source.bytes", "video_url.url")),
+)
+
+# Keys of plain objects: the kind the key itself claims, and whether a short string of letters
+# under it is more likely base64 than a word or a path.
+_PLAIN: dict[str, tuple[ClaimedKind | None, bool]] = {
+    **dict.fromkeys(("data", "blob", "base64", "bytes", "b64", "buffer", "binary"), (None, True)),
+    **dict.fromkeys(("base64Data", "base64_data", "file_data", "fileData"), (None, True)),
+    **dict.fromkeys(("file", "content", "contents", "body", "payload", "text"), (None, False)),
+    **dict.fromkeys(("raw", "value"), (None, False)),
+    **dict.fromkeys(("image", "image_data", "imageData", "b64_json"), ("image", True)),
+    **dict.fromkeys(("screenshot", "thumbnail"), ("image", True)),
+    **dict.fromkeys(("audio", "audio_data", "audioData"), ("audio", True)),
+    **dict.fromkeys(("video", "video_data", "videoData"), ("video", True)),
+}
+
+_MIME_KEYS = (
+    *("mimeType", "mime_type", "mediaType", "media_type", "contentType", "content_type"),
+    *("mime", "mimetype", "type"),
+)
+_FORMAT_KEYS = ("format", "output_format")
+_FILENAME_KEYS = ("filename", "file_name", "fileName", "displayName", "display_name")
+_NAME_KEYS = ("name", "title")
+_URL_KEYS = ("url", "uri", "href", "src")
+
+# Members that only frame a payload: how it is written, how closely a model should look, what to
+# cache. With these values they say nothing once the payload is a medium, and are left out.
+_FRAMING: dict[str, frozenset[str]] = {
+    "type": frozenset(("base64", "url", "data", "text", "file", "Buffer")),
+    "source_type": frozenset(("base64", "url", "text")),
+    "detail": frozenset(("auto", "low", "high")),
+    "encoding": frozenset(("base64",)),
+}
+_LINK_BLOCK_KEYS = frozenset(
+    (
+        *(*_FRAMING, *_MIME_KEYS, *_FILENAME_KEYS, *_NAME_KEYS),
+        *("url", "id", "index", "extras", "metadata", "annotations", "_meta"),
+    )
+)
+_DECLARED_CHARS = 16
+_LOOSE_CHARS = 64
+
+
+def is_handle(value: object) -> TypeGuard[MediaSource]:
+    """Whether a value stands for a medium that a streaming parser has taken out already."""
+    return value is not None and not isinstance(
+        value, str | int | float | Decimal | list | dict | tuple
+    )
+
+
+def value_at(value: object, path: Path) -> object:
+    """What stands at a path of keys, `None` if nothing does."""
+    for key in path:
+        if not isinstance(value, dict):
+            return None
+        value = value.get(key)
+    return value
+
+
+def byte_sequence(value: object) -> bytes | None:
+    """The bytes of `[137,80,…]`, of `{"0":137,"1":80,…}` and of a Node Buffer, else `None`."""
+    if isinstance(value, dict):
+        if value.get("type") == "Buffer":
+            value = value.get("data")
+        elif next(iter(value), None) == "0":
+            in_order = all(key == str(index) for index, key in enumerate(value))
+            value = list(value.values()) if in_order else None
+    if not isinstance(value, list) or set(map(type, value)) != {int}:
+        return None
+    try:
+        return bytes(value)
+    except (ValueError, OverflowError):
+        return None
+
+
+def payload_of(value: object) -> Payload | None:
+    """The value as something that may be a medium, or `None`."""
+    return value if isinstance(value, str) or is_handle(value) else byte_sequence(value)
+
+
+def match_typed_block(block: dict[str, object]) -> MediaMatch | None:
+    """The medium of a block that says what it is, as MCP, OpenAI, Anthropic and Vercel blocks."""
+    kind, paths = _typed_paths(block)
+    for path in paths:
+        payload = payload_of(value_at(block, path))
+        # A list of files is full of {"type":"file","url":…,"size":…}; those are records.
+        is_record = kind is None and path == ("url",) and not block.keys() <= _LINK_BLOCK_KEYS
+        if payload is not None and not is_record:
+            return _match(block, path, payload, kind)
+    return None
+
+
+def declared_text_type(block: dict[str, object]) -> tuple[Path, str] | None:
+    """The textual MIME type that a block of text declares, and where."""
+    declared = _mime_type(block, ())
+    return declared if declared and is_textual(declared[1]) else None
+
+
+def match_untyped_block(block: dict[str, object]) -> MediaMatch | None:
+    """The medium of a block that is known by its only key, as those of Gemini and Bedrock."""
+    if len(block) != 1:
+        return None
+    for kind, paths in _UNTYPED:
+        for path in paths:
+            payload = payload_of(value_at(block, path)) if path[0] in block else None
+            if payload is not None:
+                return _match(block, path, payload, kind)
+    return None
+
+
+def match_plain_object(members: dict[str, object]) -> MediaMatch | None:
+    """The medium of an object that holds only a payload, its type and its name."""
+    beside = {key for key in _beside_payload(members) if key in members}
+    keys = [key for key in members if key not in beside and members[key] is not None]
+    if len(keys) != 1 or keys[0] not in _PLAIN:
+        return None
+    key = keys[0]
+    payload = payload_of(members[key])
+    return None if payload is None else _match(members, (key,), payload, _PLAIN[key][0])
+
+
+def match_linked_media(members: dict[str, object]) -> MediaMatch | None:
+    """The URL of an object such as `{url, mimeType, …}` that claims to lead to media."""
+    path = next(((key,) for key in _URL_KEYS if isinstance(members.get(key), str)), None)
+    payload = payload_of(value_at(members, path)) if path else None
+    if path is None or payload is None:
+        return None
+    match = _match(members, path, payload, None)
+    mime_type = match.claim.mime_type
+    return match if mime_type and not is_textual(mime_type) else None
+
+
+def is_loosely_named(path: Path) -> bool:
+    """Whether a plain object's key may as well hold a word, a path or a sentence."""
+    return not _PLAIN[path[0]][1]
+
+
+def claim_for(members: dict[str, object], path: Path, kind: ClaimedKind | None) -> Claim:
+    """What an object says about the payload at `path` in it."""
+    return _match(members, path, "", kind).claim
+
+
+def embedded_claims(members: dict[str, object]) -> dict[Path, Claim]:
+    """The places in a record where media may stand, with what the record says about them."""
+    claims: dict[Path, Claim] = {}
+    for key in members.keys() & _PLAIN.keys():
+        claims[(key,)] = _plain_claim(members, key)
+    for kind, paths in _UNTYPED:
+        for path in paths:
+            if path[0] in members and payload_of(value_at(members, path)) is not None:
+                claims[path] = claim_for(members, path, kind)
+    typed = match_typed_block(members)
+    if typed:
+        claims[typed.path] = typed.claim
+    return claims
+
+
+def _typed_paths(block: dict[str, object]) -> tuple[ClaimedKind | None, tuple[Path, ...]]:
+    block_type = block.get("type")
+    return _TYPED.get(block_type, (None, ())) if isinstance(block_type, str) else (None, ())
+
+
+def _match(
+    block: dict[str, object], path: Path, payload: Payload, kind: ClaimedKind | None
+) -> MediaMatch:
+    consumed = [path]
+    mime = next((found for place in _outwards(path) if (found := _mime_type(block, place))), None)
+    name = _filename(block, path)
+    if mime:
+        consumed.append(mime[0])
+    # `name` and `title` of the block itself stay, since they name the part as well as the file.
+    if name and not (len(name[0]) == 1 and name[0][-1] in _NAME_KEYS):
+        consumed.append(name[0])
+    consumed += _framing(block, path)
+    claim = Claim(
+        kind=kind,
+        mime_type=mime[1] if mime else None,
+        filename=name[1] if name else None,
+        min_chars=_DECLARED_CHARS if mime or kind else None,
+    )
+    return MediaMatch(path, payload, claim, tuple(consumed))
+
+
+def _plain_claim(members: dict[str, object], key: str) -> Claim:
+    kind, holds_bytes = _PLAIN[key]
+    mime = _mime_type(members, ())
+    name = _filename(members, (key,))
+    if mime and kind and not mime[1].lower().startswith(kind):
+        mime = None
+    if key == "text" and (mime is None or is_textual(mime[1]) or "svg" in mime[1]):
+        return Claim()
+    declared = mime is not None or members.get("encoding") == "base64"
+    shortest = _DECLARED_CHARS if holds_bytes else _LOOSE_CHARS
+    return Claim(
+        kind=kind,
+        mime_type=mime[1] if mime else None,
+        filename=name[1] if name and "." in name[1].strip(".") else None,
+        min_chars=shortest if declared else None,
+    )
+
+
+def _outwards(path: Path) -> Iterator[Path]:
+    return (path[:length] for length in range(len(path) - 1, -1, -1))
+
+
+def _framing(block: dict[str, object], path: Path) -> Iterator[Path]:
+    if _typed_paths(block)[1]:
+        yield from (("type",), ("cache_control",))
+    for place in _outwards(path):
+        for key, values in _FRAMING.items():
+            value = value_at(block, (*place, key))
+            if isinstance(value, str) and value in values:
+                yield (*place, key)
+
+
+def _mime_type(block: dict[str, object], place: Path) -> tuple[Path, str] | None:
+    container = value_at(block, place)
+    if not isinstance(container, dict):
+        return None
+    for key in _MIME_KEYS:
+        claimed = container.get(key)
+        if isinstance(claimed, str) and canonical_mime_type(claimed):
+            return (*place, key), claimed.strip()
+    for key in _FORMAT_KEYS:
+        extension = container.get(key)
+        mime_type = mime_type_for_filename(f".{extension}") if isinstance(extension, str) else None
+        if mime_type:
+            return (*place, key), mime_type
+    return None
+
+
+def _filename(block: dict[str, object], path: Path) -> tuple[Path, str] | None:
+    for keys in (_FILENAME_KEYS, _NAME_KEYS):
+        for place in _outwards(path):
+            container = value_at(block, place)
+            for key in keys:
+                name = container.get(key) if isinstance(container, dict) else None
+                if isinstance(name, str) and name:
+                    return (*place, key), name
+    return None
+
+
+def _beside_payload(members: dict[str, object]) -> set[str]:
+    mime = _mime_type(members, ())
+    names = {*_FILENAME_KEYS, *_NAME_KEYS}
+    beside = {key for key in names if isinstance(members.get(key), str)}
+    return beside | {mime[0][0]} if mime else beside

@@ -1,0 +1,246 @@
+"""One content block turned into parts, whichever provider's it is.
+
+A block is taken for one only if it carries what its type promises; everything else is a record and
+keeps all its fields.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from decimal import Decimal
+
+from app.models.json_value import json_text
+from app.models.media_types import canonical_mime_type, is_textual
+from app.models.normalized import NormalizedPart, NormalizedText
+from app.services.normalization.base64_text import decode_base64
+from app.services.normalization.block_shapes import (
+    Claim,
+    MediaMatch,
+    Path,
+    declared_text_type,
+    is_handle,
+    is_loosely_named,
+    match_linked_media,
+    match_plain_object,
+    match_typed_block,
+    match_untyped_block,
+    value_at,
+)
+from app.services.normalization.data_uris import is_data_uri
+from app.services.normalization.parts import (
+    PLAIN_TEXT,
+    Place,
+    declared_parts,
+    is_remote,
+    json_parts,
+    link,
+    medium_part,
+    text_parts,
+)
+from app.services.normalization.resource_blocks import (
+    carries_link,
+    carries_resource,
+    read_resource,
+    read_resource_link,
+)
+from app.services.normalization.side_information import (
+    following_parts,
+    side_information,
+    with_provenance,
+)
+from app.services.normalization.structures import is_recognised
+
+_SHORTEST_CERTAIN_BASE64 = 64
+_SHORTEST_BASE64 = 16
+
+Block = dict[str, object]
+
+
+@dataclass(frozen=True, slots=True)
+class NestedContent:
+    """A block that holds content of its own, to be read as content before `following`."""
+
+    content: object
+    place: Place
+    following: list[NormalizedPart]
+
+
+Outcome = list[NormalizedPart] | NestedContent
+
+
+def is_typed_block(value: object) -> bool:
+    """Whether a value is a block that says what it is and carries what it promises."""
+    return isinstance(value, dict) and _typed_reader(value) is not None
+
+
+def read_block(block: Block, place: Place) -> Outcome | None:
+    """What a block holds, or `None` if the object is a record and no block."""
+    reader = _typed_reader(block)
+    if reader:
+        return reader(block, place)
+    return _read_untyped(block, place)
+
+
+def _typed_reader(block: Block) -> Callable[[Block, Place], Outcome] | None:
+    block_type = block.get("type")
+    if not isinstance(block_type, str):
+        return None
+    for reader in _READERS.get(block_type, ()):
+        if reader.carries(block):
+            return reader.read
+    return _read_medium if match_typed_block(block) else None
+
+
+def _read_medium(block: Block, place: Place) -> Outcome:
+    match = match_typed_block(block)
+    return _matched_parts(block, match, place) if match else []
+
+
+def _read_untyped(block: Block, place: Place) -> Outcome | None:
+    if len(block) == 1:
+        if isinstance(block.get("text"), str):
+            return text_parts(str(block["text"]), place.inside("text"))
+        if "json" in block:
+            return json_parts(block["json"], place.inside("json"))
+    match = match_untyped_block(block) or _declared_plain_object(block)
+    if match:
+        return _matched_parts(block, match, place)
+    return _read_linked_record(block, place)
+
+
+def _matched_parts(block: Block, match: MediaMatch, place: Place) -> list[NormalizedPart]:
+    parts = declared_parts(match.payload, match.claim, place.inside(*match.path))
+    side = side_information(block, match.consumed, place)
+    return with_provenance(parts, side, match.claim.filename)
+
+
+def _declared_plain_object(block: Block) -> MediaMatch | None:
+    match = match_plain_object(block)
+    if match is None or is_handle(match.payload):
+        return match
+    claim = match.claim
+    claimed = claim.mime_type is not None and claim.mime_type.lower().startswith(claim.kind or "")
+    if not isinstance(match.payload, str):
+        known = isinstance(match.payload, bytes) and is_recognised(match.payload, claim.kind)
+        return match if claimed or known else None
+    if is_data_uri(match.payload) or (claimed and _is_taken_at_its_word(match)):
+        return match
+    if is_remote(match.payload):
+        return match if claimed or claim.kind else None
+    data = _certain_base64(match.payload, claim, claimed=claimed)
+    return replace(match, payload=data) if data else None
+
+
+def _is_taken_at_its_word(match: MediaMatch) -> bool:
+    mime_type = match.claim.mime_type
+    return not is_loosely_named(match.path) or (mime_type is not None and is_textual(mime_type))
+
+
+def _certain_base64(text: str, claim: Claim, *, claimed: bool) -> bytes | None:
+    # Such a key may as well hold a word, a path or the name of a container image.
+    data = decode_base64(text) if len(text) >= _SHORTEST_BASE64 else None
+    if data is None:
+        return None
+    long = len(text) >= _SHORTEST_CERTAIN_BASE64
+    return (
+        data
+        if (claimed and long) or (is_recognised(data, claim.kind) and (long or claimed))
+        else None
+    )
+
+
+def _read_linked_record(block: Block, place: Place) -> list[NormalizedPart] | None:
+    match = match_linked_media(block)
+    if match is None or not isinstance(match.payload, str) or not is_remote(match.payload):
+        return None
+    remote = link(place.collector.readable(match.payload, place.pointer), match.claim)
+    if block.keys() <= {path[0] for path in match.consumed}:
+        return [remote]
+    return [*json_parts(block, place), remote]
+
+
+def _carries_text(block: Block) -> bool:
+    value = block.get("text")
+    scalar = value is None or isinstance(value, str | int | float | Decimal)
+    return "text" in block and (scalar or is_handle(value))
+
+
+def _read_text(block: Block, place: Place) -> Outcome:
+    value, here = block["text"], place.inside("text")
+    consumed = _framed("text")
+    if isinstance(value, str):
+        declared = declared_text_type(block)
+        mime_type = canonical_mime_type(declared[1]) if declared else None
+        consumed += [declared[0]] if declared else []
+        parts = text_parts(value, here, mime_type=mime_type or PLAIN_TEXT)
+    elif is_handle(value):
+        parts = [medium_part(value, Claim(), here)]
+    else:
+        parts = [NormalizedText(("" if value is None else json_text(value),))]
+    return with_provenance(parts, side_information(block, consumed, place))
+
+
+def _read_value(block: Block, place: Place) -> Outcome:
+    value, here = block["value"], place.inside("value")
+    if str(block["type"]).startswith("error"):
+        place.collector.report_error(True)
+    parts = text_parts(value, here) if isinstance(value, str) else json_parts(value, here)
+    return with_provenance(parts, side_information(block, _framed("value"), place))
+
+
+def _read_tool_result(block: Block, place: Place) -> Outcome:
+    consumed = _framed("content")
+    if isinstance(block.get("is_error"), bool):
+        place.collector.report_error(block["is_error"] is True)
+        consumed.append(("is_error",))
+    following = following_parts(block, consumed, place)
+    return NestedContent(block["content"], place.inside("content"), following)
+
+
+def _read_document_content(block: Block, place: Place) -> Outcome:
+    path = ("source", "content")
+    following = following_parts(block, [*_framed(*path), ("source", "type")], place)
+    return NestedContent(value_at(block, path), place.inside(*path), following)
+
+
+def _read_content_value(block: Block, place: Place) -> Outcome:
+    following = following_parts(block, _framed("value"), place)
+    return NestedContent(block["value"], place.inside("value"), following)
+
+
+def _framed(*path: str) -> list[Path]:
+    return [path, ("type",), ("cache_control",)]
+
+
+@dataclass(frozen=True, slots=True)
+class _Reader:
+    """How a block of one type is read, and whether it carries what the type promises."""
+
+    carries: Callable[[Block], bool]
+    read: Callable[[Block, Place], Outcome]
+
+
+def _holds(key: str, *types: type) -> Callable[[Block], bool]:
+    return lambda block: key in block and isinstance(block[key], types or object)
+
+
+_TEXT = _Reader(_carries_text, _read_text)
+_VALUE = _Reader(_holds("value"), _read_value)
+_READERS: dict[str, tuple[_Reader, ...]] = {
+    "text": (_TEXT, _VALUE),
+    "input_text": (_TEXT,),
+    "output_text": (_TEXT,),
+    "text-plain": (_TEXT,),
+    "json": (_VALUE,),
+    "error-text": (_VALUE,),
+    "error-json": (_VALUE,),
+    "content": (_Reader(_holds("value", list), _read_content_value),),
+    "tool_result": (_Reader(_holds("content", str, list, dict, type(None)), _read_tool_result),),
+    "document": (
+        _Reader(
+            lambda block: isinstance(value_at(block, ("source", "content")), str | list),
+            _read_document_content,
+        ),
+    ),
+    "resource": (_Reader(carries_resource, read_resource),),
+    "resource_link": (_Reader(carries_link, read_resource_link),),
+}

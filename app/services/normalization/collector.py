@@ -1,0 +1,151 @@
+"""What is gathered while a result is read: media, warnings, and what it says about its success.
+
+The collector is the only thing that changes during normalization; it lives for one call.
+"""
+
+import re
+from collections.abc import Iterator
+
+from app.models.media import InMemoryMedia, MediaSource
+from app.models.normalized import (
+    ClaimedKind,
+    MediaSlot,
+    NormalizedMedia,
+    Warning,
+)
+
+_SURROGATE = re.compile("[\ud800-\udfff]")
+_REPLACEMENT = "\ufffd"
+
+
+class Pointer:
+    """A place in the result, as a chain of steps; it becomes text only for a warning.
+
+    Args:
+        parent: The place this one lies in; `None` for the result itself.
+        token: The key or index that leads here from the parent.
+    """
+
+    __slots__ = ("_parent", "_sealed", "_token")
+
+    def __init__(self, parent: "Pointer | None" = None, token: str | int = "") -> None:
+        self._parent = parent
+        self._token = token
+        self._sealed = False
+
+    def child(self, token: str | int) -> "Pointer":
+        """The place one step further in."""
+        return self if self._sealed else Pointer(self, token)
+
+    def descend(self, path: tuple[str, ...]) -> "Pointer":
+        """The place several steps further in."""
+        here = self
+        for token in path:
+            here = here.child(token)
+        return here
+
+    def sealed(self) -> "Pointer":
+        """The same place, with no places inside: no pointer leads into a JSON text."""
+        inner = Pointer(self._parent, self._token)
+        inner._sealed = True
+        return inner
+
+    def __str__(self) -> str:
+        tokens: list[str] = []
+        here: Pointer | None = self
+        while here is not None and here._parent is not None:
+            token = without_lone_surrogates(str(here._token))
+            tokens.append("/" + token.replace("~", "~0").replace("/", "~1"))
+            here = here._parent
+        return "".join(reversed(tokens))
+
+
+class Collector:
+    """Gathers the media and warnings of one result."""
+
+    def __init__(self) -> None:
+        self.media: list[NormalizedMedia] = []
+        self.warnings: list[Warning] = []
+        self.is_error: bool | None = None
+
+    def add_medium(
+        self,
+        source: MediaSource,
+        *,
+        kind: ClaimedKind | None = None,
+        filename: str | None = None,
+        must_be_stored: bool = False,
+    ) -> MediaSlot:
+        """Keep a medium and get the slot that stands for its reference."""
+        filename = without_lone_surrogates(filename) if filename else None
+        self.media.append(
+            NormalizedMedia(
+                source=source, kind=kind, filename=filename, must_be_stored=must_be_stored
+            )
+        )
+        return MediaSlot(len(self.media) - 1)
+
+    def warn(self, code: str, pointer: Pointer, detail: str) -> None:
+        """Note that something at `pointer` could not be taken as the tool meant it."""
+        self.warnings.append(Warning(code=code, pointer=str(pointer), detail=detail))
+
+    def report_error(self, is_error: bool) -> None:
+        """Note what the result says about its success; one failure makes it a failure."""
+        self.is_error = self.is_error or is_error
+
+    def readable(self, text: str, pointer: Pointer) -> str:
+        """The text with lone surrogates replaced by U+FFFD, noted once for the whole text."""
+        repaired = without_lone_surrogates(text)
+        if repaired is not text:
+            self.warn(
+                "lone-surrogate",
+                pointer,
+                "The text holds half of a surrogate pair, which no UTF-8 text can; "
+                "each stands as U+FFFD.",
+            )
+        return repaired
+
+
+class DeclaredMedia:
+    """A medium under the type its block declares, where it came without one. See `MediaSource`."""
+
+    __slots__ = ("_declared_mime_type", "_source")
+
+    def __init__(self, source: MediaSource, declared_mime_type: str) -> None:
+        self._source = source
+        self._declared_mime_type = declared_mime_type
+
+    @property
+    def size_bytes(self) -> int:
+        """See `MediaSource.size_bytes`."""
+        return self._source.size_bytes
+
+    @property
+    def declared_mime_type(self) -> str:
+        """See `MediaSource.declared_mime_type`."""
+        return self._declared_mime_type
+
+    def head(self, size_bytes: int) -> bytes:
+        """See `MediaSource.head`."""
+        return self._source.head(size_bytes)
+
+    def chunks(self) -> Iterator[bytes]:
+        """See `MediaSource.chunks`."""
+        return self._source.chunks()
+
+
+def as_source(medium: MediaSource | bytes, mime_type: str | None) -> MediaSource:
+    """A handle on the medium that declares `mime_type`, unless it declares a type of its own."""
+    mime_type = without_lone_surrogates(mime_type) if mime_type else None
+    if isinstance(medium, bytes):
+        return InMemoryMedia(medium, mime_type)
+    if mime_type is None or medium.declared_mime_type is not None:
+        return medium
+    return DeclaredMedia(medium, mime_type)
+
+
+def without_lone_surrogates(text: str) -> str:
+    """The text with U+FFFD for every lone surrogate; the same object if there is none."""
+    if text.isascii() or not _SURROGATE.search(text):
+        return text
+    return _SURROGATE.sub(_REPLACEMENT, text)

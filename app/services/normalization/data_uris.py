@@ -1,0 +1,115 @@
+"""Data URIs (RFC 2397) as tools write them: any case, any parameters, whole or in a sentence."""
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from urllib.parse import unquote, unquote_to_bytes
+
+from app.models.media_types import canonical_mime_type, is_textual, sniff
+from app.services.normalization.base64_text import (
+    decode_percent_encoded_base64,
+    decode_run,
+    run_end,
+)
+
+# Bounded everywhere: a text full of half-written heads must not cost quadratic time.
+_HEAD = re.compile(
+    r"[dD][aA][tT][aA]:"
+    r"(?P<type>[\w.+-]{1,64}/[\w.+-]{1,127})?"
+    r"(?P<parameters>(?:;[^;,\s\"'<>]{0,128}){0,8}?)"
+    r"(?P<base64>;\s{0,4}[bB][aA][sS][eE]64)?,"
+)
+_START = re.compile(r"\s*+(?=[dD][aA][tT][aA]:)")
+_NAME = re.compile(r";\s*(?:file)?name=\"?([^;\"]+)", re.IGNORECASE)
+_UNQUOTED = re.compile(r"[^\s\"'<>`()\[\]{}|\\^]*+")
+
+
+@dataclass(frozen=True, slots=True)
+class DataUri:
+    """What a data URI holds.
+
+    `data` is `None` where base64 was announced and something else follows. `mime_type` is what the
+    URI says, `None` if it says nothing.
+    """
+
+    mime_type: str | None
+    data: bytes | None
+    filename: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class DataUriSpan:
+    """A data URI that stands at `text[start:end]`, with bytes."""
+
+    start: int
+    end: int
+    mime_type: str | None
+    data: bytes
+    filename: str | None
+
+
+def is_data_uri(text: str) -> bool:
+    """Whether the text begins as a data URI does; a sentence about "data: …" does not."""
+    start = _START.match(text)
+    return start is not None and _HEAD.match(text, start.end()) is not None
+
+
+def parse_data_uri(text: str) -> DataUri | None:
+    """The data URI that the whole text is, or `None` if it is none, or one of plain text.
+
+    Text that is not base64 (`data:,hello`) is readable where it stands and is left there.
+    """
+    start = _START.match(text)
+    head = _HEAD.match(text, start.end()) if start else None
+    if head is None:
+        return None
+    mime_type = _mime_type(head)
+    if head["base64"]:
+        data = decode_percent_encoded_base64(text[head.end() :])
+        return DataUri(mime_type, data, _filename(head))
+    if mime_type is None or is_textual(mime_type):
+        return None
+    # Markup is often left as it is (";utf8,<svg"), so only what is percent-encoded is decoded.
+    data = unquote_to_bytes(text[head.end() :].strip().encode("utf-8", "replace"))
+    return DataUri(mime_type, data or None, _filename(head))
+
+
+def find_data_uris(text: str) -> Iterator[DataUriSpan]:
+    """The data URIs inside a text, in order; those that hold nothing usable are passed over."""
+    position = 0
+    while head := _HEAD.search(text, position):
+        span = _base64_span(text, head) if head["base64"] else _percent_encoded_span(text, head)
+        if span:
+            yield span
+        position = span.end if span else head.end()
+
+
+def _base64_span(text: str, head: re.Match[str]) -> DataUriSpan | None:
+    end = run_end(text, head.end(), label_chars=head.end() - head.start())
+    data = decode_run(text[head.end() : end])
+    if data is None:
+        return None
+    return DataUriSpan(head.start(), end, _mime_type(head), data, _filename(head))
+
+
+def _percent_encoded_span(text: str, head: re.Match[str]) -> DataUriSpan | None:
+    mime_type = _mime_type(head)
+    if mime_type is None or is_textual(mime_type):
+        return None
+    body = _UNQUOTED.match(text, head.end())
+    data = unquote_to_bytes(body.group().encode("utf-8", "replace")) if body else b""
+    # In a sentence only what is plainly a file counts: "use data:image/png,… for pixels" is not.
+    is_markup = mime_type == "image/svg+xml" and data.lstrip().startswith(b"<")
+    if body is None or not (is_markup or sniff(data[:512])):
+        return None
+    return DataUriSpan(head.start(), body.end(), mime_type, data, _filename(head))
+
+
+def _mime_type(head: re.Match[str]) -> str | None:
+    claimed: str | None = head["type"]
+    return claimed.lower() if claimed and canonical_mime_type(claimed) else None
+
+
+def _filename(head: re.Match[str]) -> str | None:
+    name = _NAME.match(head["parameters"]) or _NAME.search(head["parameters"])
+    return unquote(name.group(1)) if name else None

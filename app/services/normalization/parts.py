@@ -1,0 +1,236 @@
+"""Single strings and payloads turned into parts.
+
+A string anywhere in the content is read by `text_parts`; what a block or an object declares to be
+media is read by `declared_parts`, which never fails: what is no medium becomes text and a warning.
+"""
+
+import re
+from dataclasses import dataclass
+from urllib.parse import unquote, urlsplit
+
+from app.models.json_value import json_template
+from app.models.media import MediaSource
+from app.models.media_types import (
+    OCTET_STREAM,
+    canonical_mime_type,
+    is_textual,
+    mime_type_for_filename,
+)
+from app.models.normalized import (
+    MediaSlot,
+    NormalizedLink,
+    NormalizedMediaPart,
+    NormalizedPart,
+    NormalizedReference,
+    NormalizedText,
+    TextTemplate,
+)
+from app.models.resource import parse_resource_id, resource_kind
+from app.services.normalization.base64_text import decode_base64, decode_undeclared
+from app.services.normalization.block_shapes import Claim, Payload
+from app.services.normalization.collector import Collector, Pointer, as_source
+from app.services.normalization.data_uris import is_data_uri, parse_data_uri
+from app.services.normalization.structures import (
+    Rewriting,
+    readable_text,
+    rewrite_text,
+    rewrite_value,
+    warn_undecodable,
+)
+
+PLAIN_TEXT = "text/plain"
+JSON_TEXT = "application/json"
+# Decoded text beyond this is a file that happens to be text.
+_MAX_READABLE_BYTES = 1024 * 1024
+
+_REFERENCE = re.compile(r"@?blob:\S+\Z", re.IGNORECASE)
+_REMOTE = re.compile(r"https?://\S+\Z", re.IGNORECASE)
+_URL = re.compile(r"[a-z][a-z0-9+.-]{0,30}://|(?:javascript|vbscript|file|about):", re.IGNORECASE)
+_SHORTEST_ENCODED_TEXT = 8
+_CERTAIN_BASE64_CHARS = 64
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where in the result something stands, and where its media and warnings go."""
+
+    collector: Collector
+    pointer: Pointer
+
+    def inside(self, *path: str | int) -> "Place":
+        """The place further in."""
+        here = self.pointer
+        for token in path:
+            here = here.child(token)
+        return Place(self.collector, here)
+
+
+def text_parts(text: str, place: Place, *, mime_type: str = PLAIN_TEXT) -> list[NormalizedPart]:
+    """The parts of a string: the medium it is as a whole, or text with its media lifted out."""
+    text = place.collector.readable(text, place.pointer)
+    uri = parse_data_uri(text)
+    if uri and uri.data:
+        claim = Claim(mime_type=uri.mime_type, filename=uri.filename)
+        return decoded_parts(uri.data, claim, place)
+    if data := decode_undeclared(text):
+        return [medium_part(data, Claim(), place)]
+    parts = _rewritten_parts(text, place, mime_type)
+    if uri and len(parts) == 1:
+        warn_undecodable(place.collector, place.pointer)
+    return parts
+
+
+def json_part(rewritten: object) -> NormalizedText:
+    """The part for a value whose media have been lifted out: its JSON text."""
+    is_scalar = not isinstance(rewritten, dict | list)
+    return NormalizedText(json_template(rewritten), PLAIN_TEXT if is_scalar else JSON_TEXT)
+
+
+def json_parts(value: object, place: Place) -> list[NormalizedPart]:
+    """A value as JSON text, followed by the media lifted out of it."""
+    rewriting = Rewriting(place.collector)
+    rewritten = rewrite_value(value, place.pointer, rewriting)
+    return [json_part(rewritten), *extracted_parts(rewriting.slots)]
+
+
+def extracted_parts(slots: list[MediaSlot]) -> list[NormalizedPart]:
+    """A part for each medium that was lifted out of a text or a record."""
+    return [NormalizedMediaPart(slot, extracted=True) for slot in slots]
+
+
+def medium_part(medium: MediaSource | bytes, claim: Claim, place: Place) -> NormalizedMediaPart:
+    """The part that shows a medium."""
+    slot = place.collector.add_medium(
+        as_source(medium, claim.mime_type), kind=claim.kind, filename=claim.filename
+    )
+    return NormalizedMediaPart(slot)
+
+
+def declared_parts(payload: Payload, claim: Claim, place: Place) -> list[NormalizedPart]:
+    """The parts of what stands where a medium is declared.
+
+    The first of them is what the payload turned out to be: a medium, a link, a reference, or text.
+    """
+    if not isinstance(payload, str):
+        return [medium_part(payload, claim, place)]
+    text = place.collector.readable(payload, place.pointer).strip()
+    if is_data_uri(text):
+        return _data_uri_parts(text, claim, place)
+    if _REFERENCE.match(text):
+        reference = parse_resource_id(text.lower())
+        return [NormalizedReference(text, reference, str(place.pointer))]
+    if is_remote(text):
+        return [link(text, claim)]
+    if _URL.match(text):
+        return _refused_parts(text, claim, place)
+    return _encoded_parts(text, claim, place)
+
+
+def is_remote(text: str) -> bool:
+    """Whether the text is an http or https URL and nothing else."""
+    return _REMOTE.match(text) is not None
+
+
+def link(url: str, claim: Claim) -> NormalizedLink:
+    """Remote media under the type that is claimed, or that the URL's extension stands for."""
+    mime_type = canonical_mime_type(claim.mime_type) if claim.mime_type else None
+    mime_type = mime_type or _type_of_url(url, claim) or OCTET_STREAM
+    kind = resource_kind(mime_type)
+    return NormalizedLink(
+        url=url,
+        kind="binary" if kind == "text" else kind,
+        mime_type=mime_type,
+        filename=claim.filename,
+    )
+
+
+def filename_of_url(url: str) -> str | None:
+    """The last step of a URL's path if it looks like a file name."""
+    try:
+        path = urlsplit(url).path
+    except ValueError:
+        # Brackets that are no IPv6 address: not a URL that anything could be read from.
+        return None
+    name = unquote(path.rpartition("/")[2])
+    return name if "." in name.strip(".") else None
+
+
+def _type_of_url(url: str, claim: Claim) -> str | None:
+    guessed = mime_type_for_filename(filename_of_url(url) or "")
+    if claim.kind is None or (guessed and guessed.startswith(claim.kind)):
+        return guessed
+    return f"{claim.kind}/*"
+
+
+def _data_uri_parts(text: str, claim: Claim, place: Place) -> list[NormalizedPart]:
+    uri = parse_data_uri(text)
+    if uri is None or uri.data is None:
+        return _undecodable_parts(text, claim, place)
+    mime_type = uri.mime_type or claim.mime_type
+    filename = claim.filename or uri.filename
+    return decoded_parts(uri.data, Claim(claim.kind, mime_type, filename), place)
+
+
+def _encoded_parts(text: str, claim: Claim, place: Place) -> list[NormalizedPart]:
+    data = decode_base64(text)
+    if claim.mime_type is None or not is_textual(claim.mime_type):
+        if data is None:
+            return _undecodable_parts(text, claim, place)
+        return [medium_part(data, claim, place)]
+    # A word may happen to be base64 as well; what it would stand for is hardly ever text.
+    certain = claim.is_encoded or len(text) >= _CERTAIN_BASE64_CHARS
+    long_enough = claim.is_encoded or len(text) >= _SHORTEST_ENCODED_TEXT
+    if data and (certain or (long_enough and readable_text(data) is not None)):
+        return decoded_parts(data, claim, place)
+    return text_parts(text, place, mime_type=canonical_mime_type(claim.mime_type) or PLAIN_TEXT)
+
+
+def decoded_parts(data: bytes, claim: Claim, place: Place) -> list[NormalizedPart]:
+    """The parts of decoded bytes: text where they are, and are declared as, text to read.
+
+    A text with a file name of its own is a file that somebody may want to have, and stays one.
+    """
+    mime_type = canonical_mime_type(claim.mime_type) if claim.mime_type else None
+    text = None if claim.filename else text_of_type(data, mime_type)
+    if mime_type is None or text is None:
+        return [medium_part(data, claim, place)]
+    return _rewritten_parts(text, place, mime_type)
+
+
+def text_of_type(data: bytes, mime_type: str | None) -> str | None:
+    """The text that bytes of this type are, if it is a type of texts and not too long to read."""
+    if mime_type is None or not is_textual(mime_type) or len(data) > _MAX_READABLE_BYTES:
+        return None
+    return readable_text(data)
+
+
+def _rewritten_parts(text: str, place: Place, mime_type: str) -> list[NormalizedPart]:
+    rewriting = Rewriting(place.collector)
+    template = _template(rewrite_text(text, place.pointer, rewriting))
+    return [NormalizedText(template, mime_type), *extracted_parts(rewriting.slots)]
+
+
+def _undecodable_parts(text: str, claim: Claim, place: Place) -> list[NormalizedPart]:
+    warn_undecodable(place.collector, place.pointer)
+    if not text:
+        return [NormalizedText((f"[{_label(claim)} data that is empty]",))]
+    note = f"[{_label(claim)} data that could not be decoded]\n{text}"
+    return _rewritten_parts(note, place, PLAIN_TEXT)
+
+
+def _refused_parts(text: str, claim: Claim, place: Place) -> list[NormalizedPart]:
+    place.collector.warn(
+        "refused-url",
+        place.pointer,
+        "Only http and https URLs can stand for media; this one was kept as text.",
+    )
+    note = f"[{_label(claim)} at a URL that is neither http nor https]\n{text}"
+    return _rewritten_parts(note, place, PLAIN_TEXT)
+
+
+def _label(claim: Claim) -> str:
+    return canonical_mime_type(claim.mime_type or "") or claim.kind or "media"
+
+
+def _template(text: str | TextTemplate) -> TextTemplate:
+    return (text,) if isinstance(text, str) else text

@@ -1,0 +1,162 @@
+"""MCP's embedded resources and resource links (specification 2026-07-28, "Tool Result")."""
+
+from decimal import Decimal
+
+from app.models.json_value import json_text
+from app.models.media_types import canonical_mime_type, is_textual
+from app.models.normalized import NormalizedPart, NormalizedText
+from app.services.normalization.base64_text import decode_base64
+from app.services.normalization.block_shapes import Claim, Path, is_handle, payload_of, value_at
+from app.services.normalization.collector import without_lone_surrogates
+from app.services.normalization.parts import (
+    PLAIN_TEXT,
+    Place,
+    declared_parts,
+    filename_of_url,
+    is_remote,
+    link,
+    medium_part,
+    text_of_type,
+    text_parts,
+)
+from app.services.normalization.side_information import side_information, with_provenance
+from app.services.normalization.structures import holds_media, is_recognised
+
+_BLOB: Path = ("resource", "blob")
+_TEXT: Path = ("resource", "text")
+_MIME_TYPES: tuple[Path, ...] = (("resource", "mimeType"), ("resource", "mime_type"))
+_SVG = "image/svg+xml"
+_SHORTEST_BASE64 = 16
+_CERTAIN_BASE64_CHARS = 64
+
+
+def carries_resource(block: dict[str, object]) -> bool:
+    """Whether a block of type `resource` holds text or bytes."""
+    text = value_at(block, _TEXT)
+    return (
+        payload_of(value_at(block, _BLOB)) is not None
+        or isinstance(text, str | int | float | Decimal)
+        or is_handle(text)
+    )
+
+
+def read_resource(block: dict[str, object], place: Place) -> list[NormalizedPart]:
+    """An embedded resource: its bytes as a medium, its text as text under the resource's type."""
+    claim, consumed = _claim(block)
+    blob = payload_of(value_at(block, _BLOB))
+    path = _TEXT if blob is None else _BLOB
+    here = place.inside(*path)
+    if isinstance(blob, str):
+        parts = _blob_parts(blob, claim, here, is_named=bool(_given_names(block)))
+    elif blob is not None:
+        parts = [medium_part(blob, claim, here)]
+    else:
+        parts = _text_parts(value_at(block, _TEXT), claim, here)
+    first = parts[0]
+    if isinstance(first, NormalizedText) and first.mime_type != _canonical(claim):
+        # The text could not be taken under the resource's type, so the type is told besides.
+        consumed = []
+    return with_provenance(parts, side_information(block, [("type",), path, *consumed], place))
+
+
+def carries_link(block: dict[str, object]) -> bool:
+    """Whether a block of type `resource_link` says where it leads."""
+    return isinstance(block.get("uri"), str)
+
+
+def read_resource_link(block: dict[str, object], place: Place) -> list[NormalizedPart]:
+    """A link to media as such, any other as readable lines: name, address, type and size."""
+    uri, mime_type = str(block["uri"]), _text_of(block, "mimeType")
+    family = (canonical_mime_type(mime_type or "") or "").partition("/")[0]
+    if is_remote(uri) and family in ("image", "audio", "video"):
+        url = place.collector.readable(uri, place.inside("uri").pointer)
+        claim = Claim(mime_type=mime_type, filename=_text_of(block, "name"))
+        side = side_information(block, [("type",), ("mimeType",)], place)
+        return with_provenance([link(url, claim)], side)
+    summary, described = _summary(block, place)
+    side = side_information(block, [("type",), *described], place)
+    return with_provenance([NormalizedText((summary,))], side)
+
+
+def _summary(block: dict[str, object], place: Place) -> tuple[str, list[Path]]:
+    """The lines about a link, and the members that need not be kept besides."""
+    lines: list[str] = []
+    described: list[Path] = []
+    for key in ("title", "name", "uri", "mimeType", "size", "description"):
+        value = block.get(key)
+        if key == "size" and isinstance(value, int) and not isinstance(value, bool):
+            lines.append(f"{value} bytes")
+        elif isinstance(value, str) and value and not holds_media(value):
+            lines.append(without_lone_surrogates(value))
+        else:
+            continue
+        if key not in ("name", "uri"):
+            described.append((key,))
+    return "\n".join(dict.fromkeys(lines)), described
+
+
+def _claim(block: dict[str, object]) -> tuple[Claim, list[Path]]:
+    claimed = ((path, value_at(block, path)) for path in _MIME_TYPES)
+    path, mime_type = next(
+        (
+            (path, value)
+            for path, value in claimed
+            if isinstance(value, str) and canonical_mime_type(value)
+        ),
+        (None, None),
+    )
+    claim = Claim(mime_type=mime_type, filename=_filename(block), is_encoded=True)
+    return claim, [path] if path else []
+
+
+def _given_names(block: dict[str, object]) -> list[str]:
+    names = [_text_of(block["resource"], key) for key in ("filename", "title", "name")]
+    return [name for name in names if name and "." in name.strip(".")]
+
+
+def _filename(block: dict[str, object]) -> str | None:
+    uri = _text_of(block["resource"], "uri")
+    from_uri = filename_of_url(uri) if uri else None
+    return next((name for name in (*_given_names(block), from_uri) if name), None)
+
+
+def _canonical(claim: Claim) -> str | None:
+    return canonical_mime_type(claim.mime_type) if claim.mime_type else None
+
+
+def _blob_parts(blob: str, claim: Claim, place: Place, *, is_named: bool) -> list[NormalizedPart]:
+    data = decode_base64(blob)
+    if data is None:
+        return declared_parts(blob, claim, place)
+    # A resource with a file name is a file that somebody may want to have.
+    text = None if is_named else text_of_type(data, claim.mime_type)
+    if text is None:
+        return [medium_part(data, claim, place)]
+    return text_parts(text, place, mime_type=_canonical(claim) or PLAIN_TEXT)
+
+
+def _text_parts(text: object, claim: Claim, place: Place) -> list[NormalizedPart]:
+    if is_handle(text):
+        return [medium_part(text, claim, place)]
+    if not isinstance(text, str):
+        return [NormalizedText((json_text(text),))]
+    mime_type = _canonical(claim)
+    if mime_type == _SVG:
+        markup = place.collector.readable(text, place.pointer)
+        return [medium_part(markup.encode(), claim, place)]
+    if mime_type is None or is_textual(mime_type):
+        return text_parts(text, place, mime_type=mime_type or PLAIN_TEXT)
+    data = _certain_base64(text)
+    return [medium_part(data, claim, place)] if data else text_parts(text, place)
+
+
+def _certain_base64(text: str) -> bytes | None:
+    """Base64 that a server put where text belongs; a short word does not count."""
+    data = decode_base64(text) if len(text) >= _SHORTEST_BASE64 else None
+    certain = len(text) >= _CERTAIN_BASE64_CHARS or text.rstrip().endswith("=")
+    return data if data and (certain or is_recognised(data, None)) else None
+
+
+def _text_of(members: object, key: str) -> str | None:
+    value = members.get(key) if isinstance(members, dict) else None
+    return value if isinstance(value, str) and value else None

@@ -1,0 +1,136 @@
+"""What a block carries beside its payload: where it is from, how it is meant, and all the rest.
+
+Annotations, origin, name and `_meta` go with the part; whatever else is left becomes a JSON text of
+its own, so that no field of a block is ever lost. Members that are `null`, `{}` or `[]` say nothing
+(most SDKs write them for every field that was not given) and are left out.
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+
+from app.models.normalized import (
+    NormalizedLink,
+    NormalizedMediaPart,
+    NormalizedPart,
+    Provenance,
+)
+from app.services.normalization.block_shapes import Path, value_at
+from app.services.normalization.collector import without_lone_surrogates
+from app.services.normalization.parts import Place, extracted_parts, json_part, json_parts
+from app.services.normalization.structures import Rewriting, rewrite_value
+
+_ANNOTATIONS: tuple[Path, ...] = (("annotations",), ("resource", "annotations"))
+_META: tuple[Path, ...] = (("_meta",), ("resource", "_meta"))
+_URIS: tuple[Path, ...] = (("resource", "uri"), ("uri",))
+_NAMES: tuple[Path, ...] = (
+    ("resource", "name"),
+    ("resource", "title"),
+    ("name",),
+    ("title",),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class SideInformation:
+    """A block without its payload, read: what goes with the part, and the parts that follow it."""
+
+    provenance: Provenance
+    following: list[NormalizedPart]
+
+
+def side_information(
+    block: dict[str, object], consumed: Iterable[Path], place: Place
+) -> SideInformation:
+    """Everything in a block but the consumed places; media in it are lifted out as well."""
+    rewriting = Rewriting(place.collector)
+    rest = rewrite_value(without(block, consumed), place.pointer, rewriting)
+    if not isinstance(rest, dict):
+        return SideInformation(Provenance(), [])
+    provenance, taken = _provenance(rest)
+    left = without(rest, taken)
+    following: list[NormalizedPart] = [json_part(left)] if left else []
+    return SideInformation(provenance, following + extracted_parts(rewriting.slots))
+
+
+def following_parts(
+    block: dict[str, object], consumed: Iterable[Path], place: Place
+) -> list[NormalizedPart]:
+    """The same as parts of their own, for a block that holds content instead of one payload."""
+    rest = without(block, consumed)
+    return json_parts(rest, place) if rest else []
+
+
+def with_provenance(
+    parts: list[NormalizedPart], side: SideInformation, filename: str | None = None
+) -> list[NormalizedPart]:
+    """The parts of a block: the first carries the provenance, the rest of the block follows.
+
+    Args:
+        parts: What the payload became.
+        side: What else the block held.
+        filename: Kept as the name of a part that has no room for a file name.
+    """
+    provenance = side.provenance
+    first, *others = parts
+    if (
+        filename
+        and not provenance.name
+        and not isinstance(first, NormalizedMediaPart | NormalizedLink)
+    ):
+        provenance = replace(provenance, name=without_lone_surrogates(filename))
+    return [replace(first, provenance=provenance), *others, *side.following]
+
+
+def without(block: dict[str, object], paths: Iterable[Path]) -> dict[str, object]:
+    """A copy of a block without the members at the paths, and without those that say nothing."""
+    gone = set(paths)
+    containers = {path[:-1] for path in gone if len(path) > 1}
+    return _without(block, (), gone, containers)
+
+
+def _without(
+    members: dict[str, object], here: Path, gone: set[Path], containers: set[Path]
+) -> dict[str, object]:
+    # Recurses along the paths only, which are three keys long at most.
+    kept: dict[str, object] = {}
+    for key, member in members.items():
+        path = (*here, key)
+        if path in gone:
+            continue
+        rest = member
+        if isinstance(member, dict) and _leads_to(path, containers):
+            rest = _without(member, path, gone, containers)
+        if rest is not None and rest not in ({}, []):
+            kept[key] = rest
+    return kept
+
+
+def _leads_to(path: Path, containers: set[Path]) -> bool:
+    return any(container[: len(path)] == path for container in containers)
+
+
+def _provenance(rest: dict[str, object]) -> tuple[Provenance, list[Path]]:
+    annotations, annotations_path = _first_dict(rest, _ANNOTATIONS)
+    meta, meta_path = _first_dict(rest, _META)
+    uri, uri_path = _first_text(rest, _URIS)
+    name, name_path = _first_text(rest, _NAMES)
+    taken = [path for path in (annotations_path, meta_path, uri_path, name_path) if path]
+    return Provenance(annotations=annotations, uri=uri, name=name, meta=meta), taken
+
+
+def _first_dict(
+    rest: dict[str, object], paths: tuple[Path, ...]
+) -> tuple[dict[str, object] | None, Path | None]:
+    for path in paths:
+        value = value_at(rest, path)
+        if isinstance(value, dict):
+            return value, path
+    return None, None
+
+
+def _first_text(rest: dict[str, object], paths: tuple[Path, ...]) -> tuple[str | None, Path | None]:
+    for path in paths:
+        value = value_at(rest, path)
+        if isinstance(value, str):
+            return value, path
+    return None, None

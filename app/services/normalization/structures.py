@@ -1,0 +1,278 @@
+"""Records and texts rewritten: every medium in them lifted out, everything else left as it is.
+
+Where a medium stood, a `MediaSlot` stands; where it stood inside a longer string, that string is a
+template of text and slots. Values are walked with a stack of our own, since they may nest deeper
+than the interpreter's; only JSON inside of strings recurses, to `MAX_EMBEDDED_LEVELS`.
+"""
+
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+
+from app.errors import ServiceError
+from app.models.json_value import join_template, json_template, parse_embedded_json
+from app.models.media import MediaSource
+from app.models.media_types import is_strong_signature, is_textual, sniff
+from app.models.normalized import ClaimedKind, MediaSlot, TextTemplate
+from app.services.normalization.base64_text import (
+    MIN_UNDECLARED_CHARS,
+    decode_base64,
+    decode_undeclared,
+    find_runs,
+    has_long_run,
+)
+from app.services.normalization.block_shapes import (
+    Claim,
+    Path,
+    byte_sequence,
+    embedded_claims,
+    is_handle,
+)
+from app.services.normalization.collector import Collector, Pointer, as_source
+from app.services.normalization.data_uris import find_data_uris, is_data_uri, parse_data_uri
+
+MAX_EMBEDDED_LEVELS = 8
+# The parser recurses, and each of our levels adds to the same stack.
+_MAX_EMBEDDED_DEPTH = 400
+_MAX_EMBEDDED_NODES = 1_000_000
+_SHORTEST_MEDIA_TEXT = 16
+_HEAD_BYTES = 512
+
+_JSON_START = re.compile(r"\s*+[\[{]")
+_DATA_SCHEME = re.compile(r"[dD][aA][tT][aA]:")
+_CONTROL = re.compile(r"[\x00-\x08\x0e-\x1f]")
+
+
+@dataclass(slots=True)
+class Rewriting:
+    """A walk over one value: where its media go, and the slots they got, in order."""
+
+    collector: Collector
+    level: int = 0
+    slots: list[MediaSlot] = field(default_factory=list)
+
+    def keep(self, medium: MediaSource | bytes, claim: Claim) -> MediaSlot:
+        """Lift a medium out and get its slot."""
+        slot = self.collector.add_medium(
+            as_source(medium, claim.mime_type),
+            kind=claim.kind,
+            filename=claim.filename,
+            must_be_stored=True,
+        )
+        self.slots.append(slot)
+        return slot
+
+
+@dataclass(slots=True)
+class _Frame:
+    members: Iterator[tuple[str | int, object]]
+    target: dict[str, object] | list[object]
+    pointer: Pointer
+    claims: dict[Path, Claim]
+
+
+def rewrite_value(value: object, pointer: Pointer, rewriting: Rewriting) -> object:
+    """The JSON value with its media replaced by slots; the value itself is not touched.
+
+    Args:
+        value: Any JSON value, in which a medium may stand as a handle already.
+        pointer: Where it stands in the result.
+        rewriting: Takes the media.
+    """
+    root: list[object] = []
+    stack = [_Frame(iter(((0, value),)), root, pointer, {})]
+    while stack:
+        frame = stack[-1]
+        member = next(frame.members, None)
+        if member is None:
+            stack.pop()
+            continue
+        key, child = member
+        here = pointer if frame.target is root else frame.pointer.child(key)
+        claims = {path[1:]: claim for path, claim in frame.claims.items() if path[0] == key}
+        placed = _rewrite_member(child, here, claims, rewriting)
+        if isinstance(placed, _Frame):
+            stack.append(placed)
+        _attach(frame.target, key, placed, rewriting.collector, here)
+    return root[0]
+
+
+def rewrite_text(text: str, pointer: Pointer, rewriting: Rewriting) -> str | TextTemplate:
+    """The text with the media inside replaced by slots; without media, the text itself.
+
+    Data URIs and the base64 of recognisable files are found in sentences, and in JSON, which is
+    then written anew.
+    """
+    if len(text) < _SHORTEST_MEDIA_TEXT:
+        return text
+    template = _rewrite_embedded_json(text, pointer, rewriting)
+    return template or _rewrite_sentence(text, rewriting)
+
+
+def holds_media(text: str) -> bool:
+    """Whether there is anything in the text that `rewrite_text` would replace."""
+    return is_data_uri(text) or any(True for _ in _spans(text))
+
+
+def readable_text(data: bytes) -> str | None:
+    """The bytes as UTF-8 text that can be read, or `None`."""
+    try:
+        text = data.decode()
+    except UnicodeDecodeError:
+        return None
+    return None if _CONTROL.search(text) else text
+
+
+def _rewrite_member(
+    value: object, pointer: Pointer, claims: dict[Path, Claim], rewriting: Rewriting
+) -> object:
+    if isinstance(value, str):
+        readable = rewriting.collector.readable(value, pointer)
+        return _rewrite_string(readable, pointer, claims.get(()), rewriting)
+    if is_handle(value):
+        return rewriting.keep(value, claims.get((), Claim()))
+    if not isinstance(value, dict | list):
+        return value
+    data = _claimed_bytes(value, claims.get(()))
+    if data is not None:
+        return rewriting.keep(data, claims.get((), Claim()))
+    inner = {path: claim for path, claim in claims.items() if path}
+    if isinstance(value, list):
+        return _Frame(iter(enumerate(value)), [], pointer, inner)
+    return _Frame(iter(value.items()), {}, pointer, embedded_claims(value) | inner)
+
+
+def _attach(
+    target: dict[str, object] | list[object],
+    key: str | int,
+    placed: object,
+    collector: Collector,
+    pointer: Pointer,
+) -> None:
+    value = placed.target if isinstance(placed, _Frame) else placed
+    if isinstance(target, list):
+        target.append(value)
+        return
+    name = collector.readable(str(key), pointer)
+    while name in target:
+        # Two keys that differ in a lone surrogate only: both members are kept.
+        name += "\ufffd"
+    target[name] = value
+
+
+def _rewrite_string(
+    text: str, pointer: Pointer, claim: Claim | None, rewriting: Rewriting
+) -> str | MediaSlot | TextTemplate:
+    if len(text) < _SHORTEST_MEDIA_TEXT:
+        return text
+    if is_data_uri(text):
+        return _rewrite_data_uri(text, pointer, claim or Claim(), rewriting)
+    data = _claimed_text(text, claim) if claim else None
+    data = data or decode_undeclared(text)
+    if data:
+        return rewriting.keep(data, claim or Claim())
+    return rewrite_text(text, pointer, rewriting)
+
+
+def _rewrite_data_uri(
+    text: str, pointer: Pointer, claim: Claim, rewriting: Rewriting
+) -> str | MediaSlot | TextTemplate:
+    uri = parse_data_uri(text)
+    if uri and uri.data:
+        mime_type = uri.mime_type or claim.mime_type
+        return rewriting.keep(
+            uri.data, Claim(claim.kind, mime_type, uri.filename or claim.filename)
+        )
+    rewritten = _rewrite_sentence(text, rewriting)
+    if uri and rewritten == text:
+        warn_undecodable(rewriting.collector, pointer)
+    return rewritten
+
+
+def warn_undecodable(collector: Collector, pointer: Pointer) -> None:
+    """Note that something was announced as media and could not be decoded."""
+    collector.warn(
+        "undecodable-media",
+        pointer,
+        "This was announced as media but cannot be decoded; it was kept as text.",
+    )
+
+
+def _claimed_text(text: str, claim: Claim) -> bytes | None:
+    if claim.min_chars is None and claim.kind is None:
+        return None
+    shortest = MIN_UNDECLARED_CHARS if claim.min_chars is None else _SHORTEST_MEDIA_TEXT
+    data = decode_base64(text) if len(text) >= shortest else None
+    if data is None or is_recognised(data, claim.kind):
+        return data
+    if claim.min_chars is None or len(text) < claim.min_chars:
+        return None
+    textual = claim.mime_type is not None and is_textual(claim.mime_type)
+    return None if textual and readable_text(data) is None else data
+
+
+def _claimed_bytes(value: object, claim: Claim | None) -> bytes | None:
+    data = byte_sequence(value) if claim else None
+    if claim is None or data is None:
+        return None
+    shortest = MIN_UNDECLARED_CHARS if claim.min_chars is None else claim.min_chars
+    if len(data) * 4 // 3 < shortest:
+        return None
+    return data if claim.min_chars is not None or is_recognised(data, claim.kind) else None
+
+
+def is_recognised(data: bytes, kind: ClaimedKind | None) -> bool:
+    """Whether the bytes show a known format: any certain one, or a likely one of that kind."""
+    head = data[:_HEAD_BYTES]
+    shown = sniff(head)
+    likely = kind is not None and shown is not None and shown.startswith(kind)
+    return likely or is_strong_signature(head)
+
+
+def _rewrite_embedded_json(
+    text: str, pointer: Pointer, rewriting: Rewriting
+) -> TextTemplate | None:
+    if rewriting.level >= MAX_EMBEDDED_LEVELS or not _may_be_json_with_media(text):
+        return None
+    try:
+        value = parse_embedded_json(
+            text, max_depth=_MAX_EMBEDDED_DEPTH, max_nodes=_MAX_EMBEDDED_NODES
+        )
+    except (ServiceError, RecursionError):
+        return None
+    collector = rewriting.collector
+    warnings_before = len(collector.warnings)
+    inner = Rewriting(collector, rewriting.level + 1, rewriting.slots)
+    slots_before = len(rewriting.slots)
+    rewritten = rewrite_value(value, pointer.sealed(), inner)
+    if len(rewriting.slots) == slots_before:
+        # The text stays as it is, so what was repaired in the copy is no one's business.
+        del collector.warnings[warnings_before:]
+        return None
+    return json_template(rewritten)
+
+
+def _may_be_json_with_media(text: str) -> bool:
+    if not _JSON_START.match(text) or not text[-256:].rstrip().endswith(("}", "]")):
+        return False
+    return _DATA_SCHEME.search(text) is not None or has_long_run(text)
+
+
+def _rewrite_sentence(text: str, rewriting: Rewriting) -> str | TextTemplate:
+    pieces: list[str | MediaSlot] = []
+    position = 0
+    for start, end, data, claim in _spans(text):
+        pieces += [text[position:start], rewriting.keep(data, claim)]
+        position = end
+    return join_template([*pieces, text[position:]]) if pieces else text
+
+
+def _spans(text: str) -> Iterable[tuple[int, int, bytes, Claim]]:
+    position = 0
+    for uri in find_data_uris(text):
+        for run in find_runs(text, position, uri.start):
+            yield run.start, run.end, run.data, Claim()
+        yield uri.start, uri.end, uri.data, Claim(mime_type=uri.mime_type, filename=uri.filename)
+        position = uri.end
+    for run in find_runs(text, position, len(text)):
+        yield run.start, run.end, run.data, Claim()

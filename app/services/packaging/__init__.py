@@ -1,0 +1,5 @@
+"""Stage three: the canonical record, built once."""
+
+from app.services.packaging.stage import build_sanitized_tool_result, encode_sanitized
+
+__all__ = ["build_sanitized_tool_result", "encode_sanitized"]

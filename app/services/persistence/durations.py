@@ -1,0 +1,148 @@
+"""How long audio and video play, read from their headers and never from the whole of a huge file.
+
+The parsers see a `WindowedFile`: the first megabytes, the last ones where there are any, and a
+budget of reads, so that no hostile file makes a loop over garbage long. Durations that do not
+follow from what can be seen are unknown, never guessed.
+"""
+
+import math
+import struct
+from collections.abc import Iterator
+from io import SEEK_CUR, SEEK_END, SEEK_SET, BytesIO
+
+from tinytag import TinyTag
+
+_READS = 200_000
+# The Info element comes first; more would only let a hostile file be longer.
+_MATROSKA_HEAD_BYTES = 256 * 1024
+_LONGEST_SECONDS = 10 * 366 * 86_400
+
+_MATROSKA_TYPES = frozenset(
+    {"video/webm", "audio/webm", "video/x-matroska", "audio/x-matroska", "video/matroska"}
+)
+# Element ids of RFC 9559, with their length markers.
+_SEGMENT, _INFO, _CLUSTER = 0x18538067, 0x1549A966, 0x1F43B675
+_TIMESTAMP_SCALE, _DURATION = 0x2AD7B1, 0x4489
+_NANOSECONDS = 1_000_000_000
+_DEFAULT_TIMESTAMP_SCALE = 1_000_000
+
+
+class WindowedFile(BytesIO):
+    """A file of which only the beginning and perhaps the end can be read.
+
+    Between the two it reads as if it ended there, and `fell_short` says that this happened.
+
+    Args:
+        head: The first bytes.
+        tail: The last bytes, possibly none.
+        size_bytes: The size of the whole file.
+
+    Raises:
+        EOFError: On reading, when the budget of reads is spent.
+    """
+
+    def __init__(self, head: bytes, tail: bytes, size_bytes: int) -> None:
+        super().__init__()
+        self._head = head
+        self._tail = tail
+        self._size_bytes = size_bytes
+        self._position = 0
+        self._reads_left = _READS
+        self.fell_short = False
+
+    def tell(self) -> int:
+        """The position in the whole file."""
+        return self._position
+
+    def seek(self, offset: int, whence: int = SEEK_SET) -> int:
+        """Move in the whole file, beyond its end if need be."""
+        base = {SEEK_SET: 0, SEEK_CUR: self._position, SEEK_END: self._size_bytes}[whence]
+        if base + offset < 0:
+            raise OSError("a position before the beginning")
+        self._position = base + offset
+        return self._position
+
+    def read(self, size: int | None = -1) -> bytes:
+        """Bytes from one of the two windows; nothing outside of them."""
+        self._reads_left -= 1
+        if self._reads_left < 0:
+            raise EOFError("the budget of reads is spent")
+        start = self._position
+        left = max(0, self._size_bytes - start)
+        wanted = left if size is None or size < 0 else min(size, left)
+        tail_start = self._size_bytes - len(self._tail)
+        if start >= tail_start:
+            piece = self._tail[start - tail_start : start - tail_start + wanted]
+        else:
+            piece = self._head[start : start + wanted]
+        self._position += len(piece)
+        self.fell_short = self.fell_short or len(piece) < wanted
+        return piece
+
+
+def duration_seconds(file: WindowedFile, mime_type: str) -> float | None:
+    """The playing time in seconds, to the millisecond; `None` if the file does not say.
+
+    Raises:
+        Exception: Whatever a parser stumbles over.
+    """
+    if mime_type in _MATROSKA_TYPES:
+        return _plausible(_matroska_duration(file.read(_MATROSKA_HEAD_BYTES)))
+    tag = TinyTag.get(file_obj=file, tags=False, duration=True)
+    # An Ogg stream tells its length on its last page only, so a part of it tells a wrong one.
+    if file.fell_short and (tag.mime_type or "").startswith("audio/ogg"):
+        return None
+    return _plausible(tag.duration)
+
+
+def _plausible(seconds: float | None) -> float | None:
+    if seconds is None or not math.isfinite(seconds) or not 0 < seconds <= _LONGEST_SECONDS:
+        return None
+    return round(seconds, 3)
+
+
+def _matroska_duration(data: bytes) -> float | None:
+    """Duration times TimestampScale, both from the segment's Info element (RFC 9559, 5.1.2)."""
+    scale, ticks = _DEFAULT_TIMESTAMP_SCALE, None
+    for segment_start, segment_end in _elements(data, 0, len(data), _SEGMENT):
+        for start, end in _elements(data, segment_start, segment_end, _INFO):
+            for inner_start, inner_end in _elements(data, start, end, _TIMESTAMP_SCALE):
+                scale = int.from_bytes(data[inner_start:inner_end], "big")
+            for inner_start, inner_end in _elements(data, start, end, _DURATION):
+                ticks = _float(data[inner_start:inner_end])
+    return None if ticks is None else ticks * scale / _NANOSECONDS
+
+
+def _elements(data: bytes, start: int, end: int, wanted: int) -> Iterator[tuple[int, int]]:
+    """Where the contents of the wanted elements lie among those between `start` and `end`."""
+    while start < end:
+        element, start = _variable_int(data, start, keeps_marker=True)
+        size, start = _variable_int(data, start, keeps_marker=False)
+        stop = end if size is None else min(end, start + size)
+        if element == wanted:
+            yield start, stop
+        if element == _CLUSTER or element is None:
+            return
+        start = stop
+
+
+def _variable_int(data: bytes, start: int, *, keeps_marker: bool) -> tuple[int | None, int]:
+    """An EBML number (RFC 8794, section 4) and where it ends; all ones mean an unknown size."""
+    first = data[start]
+    length = 9 - first.bit_length()
+    if length > 8:
+        raise ValueError("no EBML number begins with a zero byte")
+    number = int.from_bytes(data[start : start + length], "big")
+    if keeps_marker:
+        return number, start + length
+    number &= (1 << (7 * length)) - 1
+    is_unknown = number == (1 << (7 * length)) - 1
+    return None if is_unknown else number, start + length
+
+
+def _float(data: bytes) -> float | None:
+    layout = {4: ">f", 8: ">d"}.get(len(data))
+    if layout is None:
+        return None
+    (number,) = struct.unpack(layout, data)
+    return float(number)

@@ -1,0 +1,101 @@
+"""Keeps one medium: its bytes into the blob store, its type and hints into a descriptor."""
+
+import base64
+from dataclasses import dataclass
+from datetime import datetime
+
+import anyio.to_thread
+
+from app.models.media import MediaSource
+from app.models.media_types import OCTET_STREAM, settle_mime_type
+from app.models.normalized import NormalizedMedia
+from app.models.resource import Resource, derive_resource_id, resource_kind
+from app.rendering.file_names import safe_file_name
+from app.services.persistence.probing import probe_media, second_opinion
+from app.stores.blobs import BlobStore
+
+HEAD_BYTES = 4_096
+INLINE_LIMIT_BYTES = 1_024
+
+
+@dataclass(frozen=True, slots=True)
+class KeptMedium:
+    """A medium after this stage: a stored resource, or a small image as plain base64."""
+
+    mime_type: str
+    filename: str | None
+    resource: Resource | None
+    inline_base64: str | None = None
+
+    @property
+    def reference(self) -> str:
+        """`@blob:…`, or the base64 of a medium that stays inline."""
+        return self.resource.reference if self.resource else self.inline_base64 or ""
+
+
+class MediaKeeper:
+    """Keeps media for one project.
+
+    Args:
+        blobs: Where the bytes go.
+        project_id: Whose they are.
+        limit_bytes: The largest medium taken.
+        now: When this happens; the `created_at` of new descriptors.
+    """
+
+    def __init__(
+        self, blobs: BlobStore, project_id: str, *, limit_bytes: int, now: datetime
+    ) -> None:
+        self._blobs = blobs
+        self._project_id = project_id
+        self._limit_bytes = limit_bytes
+        self._now = now
+
+    async def keep(self, medium: NormalizedMedia) -> KeptMedium:
+        """Store a medium, or leave it inline if it is an image below 1,024 bytes.
+
+        Raises:
+            PayloadTooLargeError: It is larger than the limit.
+            StoreUnavailableError: The blob store did not take it.
+        """
+        source = medium.source
+        mime_type = settle_type(source.head(HEAD_BYTES), source.declared_mime_type)
+        filename = safe_file_name(medium.filename)
+        if _may_stay_inline(medium, mime_type):
+            inline = base64.b64encode(source.head(INLINE_LIMIT_BYTES)).decode()
+            return KeptMedium(mime_type, filename, None, inline)
+        return KeptMedium(mime_type, filename, await self.store(source, mime_type, filename))
+
+    async def store(self, source: MediaSource, mime_type: str, filename: str | None) -> Resource:
+        """Store bytes of a settled type and describe them."""
+        blob = await self._blobs.put(self._project_id, source, limit_bytes=self._limit_bytes)
+        hints = await anyio.to_thread.run_sync(
+            probe_media, source.head(HEAD_BYTES), source, mime_type
+        )
+        return Resource(
+            resource_id=derive_resource_id(self._project_id, blob.digest, mime_type, filename),
+            digest=blob.digest,
+            mime_type=mime_type,
+            filename=filename,
+            size_bytes=blob.size_bytes,
+            kind=resource_kind(mime_type),
+            hints=hints,
+            created_at=self._now,
+        )
+
+
+def settle_type(head: bytes, declared: str | None) -> str:
+    """The MIME type of bytes: by our own table and the claim first, else by a second opinion."""
+    mime_type = settle_mime_type(head, declared)
+    if mime_type != OCTET_STREAM:
+        return mime_type
+    return second_opinion(head) or OCTET_STREAM
+
+
+def _may_stay_inline(medium: NormalizedMedia, mime_type: str) -> bool:
+    return (
+        not medium.must_be_stored
+        and medium.source.size_bytes < INLINE_LIMIT_BYTES
+        and resource_kind(mime_type) == "image"
+        and mime_type != "image/svg+xml"
+    )

@@ -1,0 +1,235 @@
+"""The persistence stage: from normalized parts to parts with `@blob:` references."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from app.errors import PayloadTooLargeError
+from app.models.content import FilePart, ImagePart, Part, TextPart
+from app.models.json_value import JsonValue, json_text
+from app.models.media import InMemoryMedia
+from app.models.media_types import canonical_mime_type
+from app.models.normalized import (
+    MediaSlot,
+    NormalizedLink,
+    NormalizedMediaPart,
+    NormalizedPart,
+    NormalizedReference,
+    NormalizedText,
+    NormalizedToolResult,
+    Provenance,
+    TextTemplate,
+    Warning,
+)
+from app.models.persisted import PersistedPart, PersistedToolResult
+from app.models.resource import Resource, ResourceKind, media_kind, resource_kind
+from app.rendering.file_names import safe_file_name
+from app.rendering.previews import needs_preview, preview
+from app.services.persistence.keeping import KeptMedium, MediaKeeper
+from app.services.persistence.open_places import fill_places, slots_in
+
+META_LIMIT_CHARS = 65_536
+
+
+async def persist_tool_media(
+    normalized: NormalizedToolResult,
+    keeper: MediaKeeper,
+    *,
+    session_resources: Mapping[str, Resource],
+    limit_bytes: int,
+) -> PersistedToolResult:
+    """Move media and long text into the blob store and put references in their places.
+
+    Nothing but blobs is written: a result that is given up after this leaves bytes no row refers
+    to, which the sweep removes.
+
+    Args:
+        normalized: What normalization found; parts keep their order.
+        keeper: Keeps media for the result's project.
+        session_resources: Resources of the result's session, by id: the only ones a tool may
+            refer to itself.
+        limit_bytes: The largest medium taken.
+
+    Returns:
+        Parts with references, and a descriptor of every resource they use.
+
+    Raises:
+        PayloadTooLargeError: A medium exceeds the limit; nothing was written.
+        StoreUnavailableError: The blob store did not take it; no row may be written.
+    Source: spec 002, "Sanitization Pipeline", step 2.
+    """
+    for index, medium in enumerate(normalized.media):
+        if medium.source.size_bytes > limit_bytes:
+            raise PayloadTooLargeError(
+                f"Medium {index + 1} of the result has {medium.source.size_bytes} bytes; at most "
+                f"{limit_bytes} are taken. Nothing was stored."
+            )
+    kept = [await keeper.keep(medium) for medium in normalized.media]
+    return await _Persisting(normalized, keeper, kept, session_resources).run()
+
+
+class _Persisting:
+    """One result on its way through the stage."""
+
+    def __init__(
+        self,
+        normalized: NormalizedToolResult,
+        keeper: MediaKeeper,
+        kept: Sequence[KeptMedium],
+        session_resources: Mapping[str, Resource],
+    ) -> None:
+        self._normalized = normalized
+        self._keeper = keeper
+        self._kept = kept
+        self._session_resources = session_resources
+        self._references = [medium.reference for medium in kept]
+        self._warnings: list[Warning] = list(normalized.warnings)
+        self._meta_resources: list[Resource] = []
+
+    async def run(self) -> PersistedToolResult:
+        normalized = self._normalized
+        parts = [await self._part(part) for part in normalized.parts]
+        structured = normalized.structured_content
+        if structured is not None:
+            structured = (await self._meta_value(structured[0], "structuredContent"),)
+        display = await self._meta_value(normalized.display, "_display")
+        meta = await self._meta_value(normalized.meta, "_meta")
+        return PersistedToolResult(
+            parts=tuple(parts),
+            meta_resources=tuple(self._meta_resources),
+            is_error=normalized.is_error,
+            structured_content=structured,
+            display=display,
+            meta={"stored": meta} if isinstance(meta, str) else meta,
+            warnings=tuple(self._warnings),
+        )
+
+    async def _part(self, part: NormalizedPart) -> PersistedPart:
+        match part:
+            case NormalizedText():
+                return await self._text(part.template, part.mime_type, part.provenance)
+            case NormalizedMediaPart():
+                return self._medium(part)
+            case NormalizedReference():
+                return await self._reference(part)
+            case NormalizedLink():
+                return self._link(part)
+
+    async def _text(
+        self, template: TextTemplate, mime_type: str, provenance: Provenance
+    ) -> PersistedPart:
+        text = self._filled(template)
+        resources = self._resources_of(slot for slot in template if isinstance(slot, MediaSlot))
+        if needs_preview(text):
+            whole = await self._keeper.store(InMemoryMedia(text.encode()), mime_type, None)
+            text = preview(text, whole.uri)
+            resources = (whole, *resources)
+        return PersistedPart(
+            TextPart(type="text", text=text, **self._provenance(provenance)), resources
+        )
+
+    def _medium(self, part: NormalizedMediaPart) -> PersistedPart:
+        kept = self._kept[part.slot.index]
+        source = self._normalized.media[part.slot.index].source
+        claimed = canonical_mime_type(source.declared_mime_type or "")
+        shown = _shown(
+            kept.reference,
+            kept.mime_type,
+            kept.filename,
+            kind=resource_kind(kept.mime_type),
+            provenance=self._provenance(part.provenance),
+        )
+        return PersistedPart(
+            shown,
+            (kept.resource,) if kept.resource else (),
+            claimed if claimed != kept.mime_type else None,
+            part.extracted,
+        )
+
+    def _link(self, part: NormalizedLink) -> PersistedPart:
+        return PersistedPart(
+            _shown(
+                part.url,
+                part.mime_type,
+                safe_file_name(part.filename),
+                kind=part.kind,
+                provenance=self._provenance(part.provenance),
+            )
+        )
+
+    async def _reference(self, part: NormalizedReference) -> PersistedPart:
+        resource = self._session_resources.get(part.resource_id or "")
+        if resource is None:
+            self._warnings.append(
+                Warning(
+                    "unknown-reference",
+                    part.pointer,
+                    "No resource of this session has this id; the reference is kept as text.",
+                )
+            )
+            return await self._text((part.literal,), "text/plain", part.provenance)
+        shown = _shown(
+            resource.reference,
+            resource.mime_type,
+            resource.filename,
+            kind=resource.kind,
+            provenance=self._provenance(part.provenance),
+        )
+        return PersistedPart(shown, (resource,))
+
+    async def _meta_value(self, value: JsonValue, key: str) -> JsonValue:
+        """A value of `meta` with references; one that would swell every reader's copy is stored."""
+        resources = self._resources_of(slots_in(value))
+        filled = fill_places(value, self._references)
+        text = json_text(filled)
+        if len(text) > META_LIMIT_CHARS:
+            whole = await self._keeper.store(InMemoryMedia(text.encode()), "application/json", None)
+            self._warnings.append(
+                Warning(
+                    "long-value-stored",
+                    f"/{key}",
+                    f"The value has {len(text)} characters; it is kept whole as {whole.uri}.",
+                )
+            )
+            filled, resources = whole.reference, (whole, *resources)
+        self._meta_resources.extend(resources)
+        return filled
+
+    def _provenance(self, provenance: Provenance) -> dict[str, Any]:
+        return {
+            "annotations": fill_places(provenance.annotations, self._references),
+            "uri": provenance.uri,
+            "name": provenance.name,
+            "meta": fill_places(provenance.meta, self._references),
+        }
+
+    def _filled(self, template: TextTemplate) -> str:
+        return "".join(
+            piece if isinstance(piece, str) else self._references[piece.index] for piece in template
+        )
+
+    def _resources_of(self, slots: Iterable[MediaSlot]) -> tuple[Resource, ...]:
+        kept = (self._kept[slot.index].resource for slot in slots)
+        return tuple(resource for resource in kept if resource)
+
+
+def _shown(
+    reference: str,
+    mime_type: str,
+    filename: str | None,
+    *,
+    kind: ResourceKind,
+    provenance: dict[str, Any],
+) -> Part:
+    """The part that shows a medium by its reference, base64 or URL."""
+    if kind == "image":
+        # Images have no `filename` of their own in the canonical record.
+        named = provenance | {"name": provenance["name"] or filename}
+        return ImagePart(type="image", image=reference, mime_type=mime_type, **named)
+    return FilePart(
+        type="file",
+        data=reference,
+        mime_type=mime_type,
+        media_kind=media_kind(kind),
+        filename=filename,
+        **provenance,
+    )

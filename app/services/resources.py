@@ -1,0 +1,150 @@
+"""Resources: uploads in, descriptors and bytes out."""
+
+from collections.abc import AsyncIterator, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from app.errors import ConflictError, NotFoundError
+from app.models.cursor import decode_cursor, encode_cursor
+from app.models.identity import utc_now
+from app.models.resource import (
+    Resource,
+    derive_resource_id,
+    parse_resource_id,
+    resource_kind,
+)
+from app.rendering.file_names import safe_file_name
+from app.services.persistence.keeping import HEAD_BYTES, settle_type
+from app.services.persistence.probing import probe_stored_media
+from app.stores.blobs import BlobReader, BlobStore
+from app.stores.records import Records
+
+_EPOCH = datetime.fromisoformat("1970-01-01T00:00:00+00:00")
+_MICROSECOND = timedelta(microseconds=1)
+_NAMED_OWNERS = 10
+
+
+@dataclass(frozen=True, slots=True)
+class Upload:
+    """What a client says about the bytes it sends.
+
+    `filename` is the client's, not yet safe; `digest` is 64 hex digits it announced.
+    """
+
+    mime_type: str | None
+    filename: str | None
+    digest: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Uploaded:
+    """A resource, and whether this upload made it or the same file was there before."""
+
+    resource: Resource
+    is_new: bool
+
+
+class Resources:
+    """Keeps files and gives them back."""
+
+    def __init__(self, records: Records, blobs: BlobStore, *, limit_bytes: int) -> None:
+        self._records = records
+        self._blobs = blobs
+        self._limit_bytes = limit_bytes
+
+    async def upload(
+        self, project_id: str, upload: Upload, chunks: AsyncIterator[bytes]
+    ) -> Uploaded:
+        """Keep a file, read as it arrives.
+
+        Raises:
+            PayloadTooLargeError: It is larger than a medium may be; nothing was stored.
+            DigestMismatchError: It has not the announced digest; nothing was stored.
+            StoreUnavailableError: A store did not answer; nothing is visible.
+        """
+        head = bytearray()
+        async with self._blobs.writer(project_id, limit_bytes=self._limit_bytes) as writer:
+            async for chunk in chunks:
+                if len(head) < HEAD_BYTES:
+                    head += chunk[: HEAD_BYTES - len(head)]
+                await writer.write(chunk)
+            blob = await writer.commit(upload.digest)
+        mime_type = settle_type(bytes(head), upload.mime_type)
+        filename = safe_file_name(upload.filename)
+        resource = Resource(
+            resource_id=derive_resource_id(project_id, blob.digest, mime_type, filename),
+            digest=blob.digest,
+            mime_type=mime_type,
+            filename=filename,
+            size_bytes=blob.size_bytes,
+            kind=resource_kind(mime_type),
+            hints=await probe_stored_media(self._blobs, project_id, blob, mime_type),
+            created_at=utc_now(),
+        )
+        async with self._records.write(project_id) as unit:
+            stored, is_new = await unit.resources.ensure(resource)
+        return Uploaded(stored, is_new)
+
+    async def get(self, project_id: str, uri: str) -> Resource:
+        """The resource with this URI, `@blob:` reference or bare id.
+
+        Raises:
+            NotFoundError: The project has none.
+        """
+        resource_id = parse_resource_id(uri)
+        if resource_id is None:
+            raise NotFoundError("resource")
+        async with self._records.read(project_id) as unit:
+            resource = await unit.resources.find(resource_id)
+        if resource is None:
+            raise NotFoundError("resource")
+        return resource
+
+    async def open(self, project_id: str, digest: str, start: int, end: int) -> BlobReader:
+        """The bytes of a resource from `start` up to, not including, `end`.
+
+        Raises:
+            StoreUnavailableError: The store did not answer, or has lost the bytes.
+        """
+        return await self._blobs.open(project_id, digest, start=start, end=end)
+
+    async def page(
+        self, project_id: str, *, cursor: str | None, limit: int
+    ) -> tuple[Sequence[Resource], str | None]:
+        """Up to `limit` resources, newest first, and the cursor of the next page.
+
+        Raises:
+            InvalidCursorError: The cursor is not this list's.
+        """
+        before = None
+        if cursor is not None:
+            microseconds, resource_id = decode_cursor("resources", cursor, (int, str))
+            before = _EPOCH + int(microseconds) * _MICROSECOND, str(resource_id)
+        async with self._records.read(project_id) as unit:
+            found = await unit.resources.page(before=before, limit=limit + 1)
+        page = found[:limit]
+        if len(found) <= limit:
+            return page, None
+        last = page[-1]
+        position = (last.created_at - _EPOCH) // _MICROSECOND
+        return page, encode_cursor("resources", position, last.resource_id)
+
+    async def delete(self, project_id: str, uri: str) -> None:
+        """Remove a resource that nothing refers to. Its bytes are left to the sweep.
+
+        Raises:
+            NotFoundError: The project has none.
+            ConflictError: Something refers to it; the faults name what.
+        """
+        resource = await self.get(project_id, uri)
+        async with self._records.write(project_id) as unit:
+            if not await unit.resources.hold(resource.resource_id):
+                raise NotFoundError("resource")
+            owners = await unit.resources.owners(resource.resource_id, limit=_NAMED_OWNERS)
+            if owners:
+                named = ", ".join(f"{kind} {owner_id}" for kind, owner_id in owners)
+                raise ConflictError(
+                    f"The resource is still referred to by {named}. Delete that first.",
+                    code="resource-in-use",
+                )
+            await unit.resources.remove(resource.resource_id)

@@ -1,0 +1,85 @@
+"""Reads the body of `POST /tool-results`: JSON in, a checked request out."""
+
+import hashlib
+from collections.abc import AsyncIterator, Mapping
+from dataclasses import dataclass
+from typing import Annotated, Any
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic.alias_generators import to_camel
+
+from app.errors import Fault, InvalidPayloadError
+from app.models.identity import CLIENT_ID_PATTERN
+from app.models.json_value import JsonValue, parse_json
+
+_NAME = Field(min_length=1, max_length=512)
+
+
+class ToolResultRequest(BaseModel):
+    """A raw tool result as the agent runtime hands it over."""
+
+    model_config = ConfigDict(
+        frozen=True, extra="forbid", alias_generator=to_camel, populate_by_name=True, strict=True
+    )
+
+    tool_name: Annotated[str, _NAME]
+    tool_call_id: Annotated[str, _NAME]
+    success: bool = True
+    session_id: Annotated[str | None, Field(pattern=CLIENT_ID_PATTERN)] = None
+    result: Annotated[Any, Field(description="What the tool returned: any JSON value at all.")]
+
+
+@dataclass(frozen=True, slots=True)
+class ReadRequest:
+    """A request, and the SHA-256 of the body it was read from."""
+
+    request: ToolResultRequest
+    digest: str
+
+
+async def read_body(chunks: AsyncIterator[bytes]) -> bytes:
+    """A body's bytes in one piece; how many may come is the caller's to limit."""
+    return b"".join([chunk async for chunk in chunks])
+
+
+def read_tool_result_request(body: bytes, *, max_depth: int, max_nodes: int) -> ReadRequest:
+    """Parse and check a body.
+
+    Raises:
+        InvalidJsonError: Not JSON, not UTF-8, or a number that is not finite.
+        PayloadTooLargeError: Nested too deep or too many values.
+        InvalidPayloadError: Not a tool result; the faults point to what is wrong.
+    """
+    value = parse_json(body, max_depth=max_depth, max_nodes=max_nodes)
+    return ReadRequest(_check(value), hashlib.sha256(body).hexdigest())
+
+
+def _check(value: JsonValue) -> ToolResultRequest:
+    if isinstance(value, dict):
+        # The members around the result have no warnings to carry, so they are repaired silently.
+        value = {
+            key: member if key == "result" else _repaired(member) for key, member in value.items()
+        }
+    try:
+        return ToolResultRequest.model_validate(value)
+    except ValidationError as exc:
+        raise InvalidPayloadError(
+            "The body is not a tool result: it takes toolName, toolCallId, result, and "
+            "optionally success and sessionId.",
+            faults=[_fault(error) for error in exc.errors(include_url=False, include_input=False)],
+        ) from exc
+
+
+def _fault(error: Mapping[str, Any]) -> Fault:
+    pointer = "".join(f"/{_escaped(str(step))}" for step in error["loc"])
+    return Fault(pointer, str(error["msg"]))
+
+
+def _escaped(step: str) -> str:
+    return step.replace("~", "~0").replace("/", "~1")
+
+
+def _repaired(member: JsonValue) -> JsonValue:
+    if not isinstance(member, str):
+        return member
+    return member.encode("utf-16", "surrogatepass").decode("utf-16", "replace")

@@ -1,0 +1,270 @@
+"""Tool results: the three stages in a row, and the transaction at their end.
+
+This is the only place that chains normalization, persistence and packaging.
+"""
+
+from collections.abc import AsyncIterator, Sequence
+from contextlib import nullcontext
+from dataclasses import dataclass, replace
+from functools import partial
+
+import anyio
+import anyio.to_thread
+
+from app.errors import ConflictError, NotFoundError
+from app.models.cursor import decode_cursor, encode_cursor
+from app.models.identity import new_id, utc_now
+from app.models.limits import Limits
+from app.models.normalized import NormalizedReference, NormalizedToolResult
+from app.models.resource import Resource
+from app.models.tool_result import StoredToolResult
+from app.services.idempotency import Idempotency, IdempotentCall
+from app.services.normalization import normalize_tool_result
+from app.services.packaging import build_sanitized_tool_result, encode_sanitized
+from app.services.packaging.stage import resources_in_order
+from app.services.persistence import persist_tool_media
+from app.services.persistence.keeping import MediaKeeper
+from app.services.stage_clock import StageClock
+from app.services.tool_result_requests import (
+    ReadRequest,
+    read_body,
+    read_tool_result_request,
+)
+from app.stores.blobs import BlobStore
+from app.stores.records import Records, UnitOfWork
+from app.stores.records.sessions import TOOL_RESULT
+
+IDEMPOTENT_ROUTE = "POST /api/tool-results"
+_SMALL_BODY_BYTES = 64 * 1024
+_LARGE_BODY_BYTES = 1024 * 1024
+
+
+@dataclass(frozen=True, slots=True)
+class Ingested:
+    """A record, and whether this request made it or an earlier one with the same body."""
+
+    result: StoredToolResult
+    is_new: bool
+
+
+@dataclass(frozen=True, slots=True)
+class _Prepared:
+    """A request whose result is normalized."""
+
+    read: ReadRequest
+    normalized: NormalizedToolResult
+    body_bytes: int
+
+
+@dataclass(frozen=True, slots=True)
+class _Package:
+    """A record ready to be committed, with everything its transaction needs."""
+
+    result: StoredToolResult
+    resources: Sequence[Resource]
+    success: bool
+    request_digest: str
+
+
+class ToolResults:
+    """Takes raw tool results in and gives canonical records out."""
+
+    def __init__(
+        self, records: Records, blobs: BlobStore, *, limits: Limits, clock: StageClock
+    ) -> None:
+        self._records = records
+        self._blobs = blobs
+        self._limits = limits
+        self._clock = clock
+        self._idempotency = Idempotency(records)
+        self._large_bodies = anyio.CapacityLimiter(limits.large_bodies)
+
+    async def ingest(
+        self, project_id: str, body: AsyncIterator[bytes], *, idempotency_key: str | None
+    ) -> Ingested:
+        """Take a raw tool result in.
+
+        Args:
+            project_id: The caller's project.
+            body: The request's JSON text as it arrives, within the caller's limit.
+            idempotency_key: Makes a retry outside any session safe.
+
+        Returns:
+            The committed record. The same call of the same session with the same body gives the
+            same record again.
+
+        Raises:
+            InvalidJsonError, InvalidPayloadError, PayloadTooLargeError: The body; nothing stored.
+            ConflictError: This call of the session was answered with another body.
+            StoreUnavailableError: A store did not answer; nothing is visible, send it again.
+        Source: spec 002, "Storage & History".
+        """
+        prepared = await self._prepare(await read_body(body))
+        if idempotency_key is None:
+            return await self._ingest_once(project_id, prepared, None)
+        call = IdempotentCall(project_id, IDEMPOTENT_ROUTE, idempotency_key, prepared.read.digest)
+        async with self._idempotency.claimed(call, utc_now()) as answer_id:
+            if answer_id is not None:
+                return Ingested(await self.get(project_id, answer_id), is_new=False)
+            return await self._ingest_once(project_id, prepared, call)
+
+    async def get(self, project_id: str, tool_result_id: str) -> StoredToolResult:
+        """The record with this id.
+
+        Raises:
+            NotFoundError: The project has none.
+        """
+        async with self._records.read(project_id) as unit:
+            stored = await unit.tool_results.find(tool_result_id)
+        if stored is None:
+            raise NotFoundError("tool result")
+        return stored
+
+    async def page(
+        self, project_id: str, *, session_id: str | None, cursor: str | None, limit: int
+    ) -> tuple[Sequence[StoredToolResult], str | None]:
+        """Up to `limit` records, newest first, and the cursor of the next page.
+
+        Raises:
+            InvalidCursorError: The cursor is not this list's.
+        """
+        before_id = None
+        if cursor is not None:
+            before_id = str(decode_cursor("tool-results", cursor, (str,))[0])
+        async with self._records.read(project_id) as unit:
+            found = await unit.tool_results.page(session_id, before_id=before_id, limit=limit + 1)
+        page = found[:limit]
+        more = len(found) > limit
+        return page, encode_cursor("tool-results", page[-1].tool_result_id) if more else None
+
+    async def _prepare(self, body: bytes) -> _Prepared:
+        """Parse and normalize, off the event loop unless the body is small."""
+        read = partial(
+            read_tool_result_request,
+            body,
+            max_depth=self._limits.json_depth,
+            max_nodes=self._limits.json_nodes,
+        )
+        if len(body) <= _SMALL_BODY_BYTES:
+            return self._normalize(read(), len(body))
+        limiter = self._large_bodies if len(body) > _LARGE_BODY_BYTES else nullcontext()
+        async with limiter:
+            return await anyio.to_thread.run_sync(lambda: self._normalize(read(), len(body)))
+
+    def _normalize(self, read: ReadRequest, body_bytes: int) -> _Prepared:
+        with self._clock.stage("normalization"):
+            return _Prepared(read, normalize_tool_result(read.request.result), body_bytes)
+
+    async def _ingest_once(
+        self, project_id: str, prepared: _Prepared, call: IdempotentCall | None
+    ) -> Ingested:
+        request = prepared.read.request
+        async with self._records.read(project_id) as unit:
+            previous = await _previous(unit, prepared.read)
+            session_resources = await _session_resources(unit, prepared)
+        if previous is not None:
+            return previous
+        now = utc_now()
+        keeper = MediaKeeper(
+            self._blobs, project_id, limit_bytes=self._limits.medium_bytes, now=now
+        )
+        with self._clock.stage("persistence"):
+            persisted = await persist_tool_media(
+                prepared.normalized,
+                keeper,
+                session_resources=session_resources,
+                limit_bytes=self._limits.medium_bytes,
+            )
+        with self._clock.stage("packaging"):
+            sanitized = build_sanitized_tool_result(
+                persisted,
+                tool_name=request.tool_name,
+                tool_call_id=request.tool_call_id,
+                success=request.success,
+            )
+            result = StoredToolResult(
+                tool_result_id=new_id(),
+                session_id=request.session_id,
+                seq=None,
+                created_at=now,
+                tool_name=request.tool_name,
+                tool_call_id=request.tool_call_id,
+                sanitized=encode_sanitized(sanitized),
+            )
+        package = _Package(
+            result,
+            resources_in_order(persisted),
+            success=sanitized.meta.success,
+            request_digest=prepared.read.digest,
+        )
+        with self._clock.stage("commit"):
+            ingested = await self._commit(project_id, package, prepared.read, call)
+        self._clock.count_saved(
+            bytes_in=prepared.body_bytes, bytes_kept=len(ingested.result.sanitized)
+        )
+        return ingested
+
+    async def _commit(
+        self,
+        project_id: str,
+        package: _Package,
+        read: ReadRequest,
+        call: IdempotentCall | None,
+    ) -> Ingested:
+        """Write record, history entry and resources in one transaction."""
+        result = package.result
+        async with self._records.write(project_id) as unit:
+            if result.session_id is not None:
+                await unit.sessions.enter(result.session_id, result.created_at)
+                # Nobody else writes to the session now, so a twin that was faster is seen here.
+                twin = await _previous(unit, read)
+                if twin is not None:
+                    return twin
+                seq = await unit.sessions.append(
+                    result.session_id, TOOL_RESULT, result.tool_result_id
+                )
+                result = replace(result, seq=seq)
+            await unit.tool_results.add(
+                result, success=package.success, request_digest=package.request_digest
+            )
+            for resource in package.resources:
+                await unit.resources.ensure(resource)
+                await unit.resources.link(
+                    resource.resource_id,
+                    owner_kind=TOOL_RESULT,
+                    owner_id=result.tool_result_id,
+                    session_id=result.session_id,
+                )
+            if call is not None:
+                await self._idempotency.note_answer(unit, call, result.tool_result_id)
+        return Ingested(result, is_new=True)
+
+
+async def _previous(unit: UnitOfWork, read: ReadRequest) -> Ingested | None:
+    """What this call of the session was answered with before, if it was."""
+    request = read.request
+    if request.session_id is None:
+        return None
+    recorded = await unit.tool_results.find_call(request.session_id, request.tool_call_id)
+    if recorded is None:
+        return None
+    if recorded.request_digest != read.digest:
+        raise ConflictError(
+            "This tool call of the session was already answered with another result "
+            f"({recorded.result.tool_result_id}). A call has one result: take a new toolCallId.",
+            code="tool-call-answered",
+        )
+    return Ingested(recorded.result, is_new=False)
+
+
+async def _session_resources(unit: UnitOfWork, prepared: _Prepared) -> dict[str, Resource]:
+    """The resources of the session that the tool refers to itself, by id."""
+    session_id = prepared.read.request.session_id
+    wanted = {
+        part.resource_id
+        for part in prepared.normalized.parts
+        if isinstance(part, NormalizedReference) and part.resource_id
+    }
+    if session_id is None or not wanted:
+        return {}
+    return await unit.resources.find_in_session(wanted, session_id)
