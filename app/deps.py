@@ -1,0 +1,75 @@
+"""What routers ask for, by type."""
+
+from typing import Annotated
+
+from fastapi import Depends, Query, Request, Security
+from fastapi.security import HTTPAuthorizationCredentials, HTTPBearer
+
+from app.services.access import Access, LinkSigner
+from app.services.resources import Resources
+from app.services.sessions import Sessions
+from app.services.tool_results import ToolResults
+from app.wiring import Container
+
+_bearer = HTTPBearer(
+    auto_error=False,
+    scheme_name="apiKey",
+    description="An API key, `pf_…`; not asked for while the service runs without authentication.",
+)
+
+
+async def get_container(request: Request) -> Container:
+    """What the lifespan opened."""
+    container: Container = request.state.container
+    return container
+
+
+# Only for the document: it says that a key is taken. `Access` is what reads it.
+BearerDep = Annotated[HTTPAuthorizationCredentials | None, Security(_bearer)]
+ContainerDep = Annotated[Container, Depends(get_container)]
+
+
+async def get_project(
+    request: Request,
+    container: ContainerDep,
+    _: BearerDep,
+) -> str:
+    """The caller's project. Raises UnauthorizedError without a valid key."""
+    return await container.access.project_of(request.headers.get("authorization"))
+
+
+async def get_tool_results(container: ContainerDep) -> ToolResults:
+    """The tool results service."""
+    return container.tool_results
+
+
+async def get_resources(container: ContainerDep) -> Resources:
+    """The resources service."""
+    return container.resources
+
+
+async def get_sessions(container: ContainerDep) -> Sessions:
+    """The sessions service."""
+    return container.sessions
+
+
+async def get_access(container: ContainerDep) -> Access:
+    """The access service."""
+    return container.access
+
+
+async def get_links(container: ContainerDep) -> LinkSigner:
+    """The signer of links."""
+    return container.links
+
+
+ProjectDep = Annotated[str, Depends(get_project)]
+ToolResultsDep = Annotated[ToolResults, Depends(get_tool_results)]
+ResourcesDep = Annotated[Resources, Depends(get_resources)]
+SessionsDep = Annotated[Sessions, Depends(get_sessions)]
+AccessDep = Annotated[Access, Depends(get_access)]
+LinksDep = Annotated[LinkSigner, Depends(get_links)]
+LimitQuery = Annotated[int, Query(ge=1, le=200, description="How many items a page holds.")]
+CursorQuery = Annotated[
+    str | None, Query(max_length=512, description="`nextCursor` of the page before.")
+]

@@ -1,0 +1,85 @@
+"""Puts the application together: lifespan, middleware, error handlers, routers."""
+
+import sys
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import TypedDict
+
+from fastapi import FastAPI
+from fastapi.middleware.cors import CORSMiddleware
+
+from app.routers import content, operations, resources, sessions, tool_results
+from app.routers.openapi import install_openapi, operation_id
+from app.routers.problems import install_problem_handlers
+from app.routers.request_context import RequestContextMiddleware
+from app.settings import Settings
+from app.telemetry import configure_logging
+from app.wiring import Container, open_container
+
+VERSION = "0.1.0"
+
+EXPOSED_HEADERS = (
+    "ETag",
+    "Accept-Ranges",
+    "Content-Range",
+    "Content-Disposition",
+    "Repr-Digest",
+    "Location",
+    "Link",
+    "Retry-After",
+    "RateLimit",
+    "RateLimit-Policy",
+    "X-Request-ID",
+)
+
+# CPython 3.11 counts the JSON parser's nesting against this limit, which is 1,000 unless raised;
+# the accepted depth is bounded by settings, far below what the threads' stacks hold.
+_RECURSION_LIMIT = 10_000
+
+
+class State(TypedDict):
+    """What the lifespan opens and every request finds in `request.state`."""
+
+    container: Container
+
+
+def create_app(settings: Settings | None = None) -> FastAPI:
+    """The service as an ASGI application; nothing is opened before its lifespan starts.
+
+    Args:
+        settings: Read from the environment if not given.
+    """
+    settings = settings or Settings()
+
+    @asynccontextmanager
+    async def lifespan(_: FastAPI) -> AsyncIterator[State]:
+        sys.setrecursionlimit(max(sys.getrecursionlimit(), _RECURSION_LIMIT))
+        configure_logging(settings.log_format, settings.log_level)
+        async with open_container(settings) as container:
+            yield {"container": container}
+
+    app = FastAPI(
+        title="Pagefault",
+        version=VERSION,
+        summary="The media memory of AI agents.",
+        description="Takes in whatever a tool returned, keeps every medium once, and gives back "
+        "one clean, typed, small record, today and after a restart, byte for byte the same.",
+        lifespan=lifespan,
+        generate_unique_id_function=operation_id,
+        redirect_slashes=False,
+    )
+    install_problem_handlers(app)
+    install_openapi(app)
+    for module in (tool_results, resources, content, sessions, operations):
+        app.include_router(module.router)
+    if settings.cors_origins:
+        app.add_middleware(
+            CORSMiddleware,
+            allow_origins=settings.cors_origins,
+            allow_methods=["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE"],
+            allow_headers=["*"],
+            expose_headers=EXPOSED_HEADERS,
+            max_age=3600,
+        )
+    app.add_middleware(RequestContextMiddleware)
+    return app

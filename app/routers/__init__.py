@@ -1,0 +1,1 @@
+"""The HTTP edge: one file per noun, and what all of them share about answers and problems."""

@@ -1,0 +1,77 @@
+"""Request bodies as they arrive: counted, paced, and never longer than the limit."""
+
+import time
+from collections.abc import AsyncIterator
+
+import anyio
+from fastapi import Request
+
+from app.errors import PayloadTooLargeError, SlowBodyError, UnsupportedMediaError
+from app.models.limits import Limits
+
+_GRACE_SECONDS = 10.0
+
+
+async def limited_body(request: Request, limits: Limits) -> AsyncIterator[bytes]:
+    """The body's chunks.
+
+    Raises:
+        PayloadTooLargeError: It is, or is announced to be, longer than `limits.body_bytes`; known
+            before the byte too many is handed on.
+        SlowBodyError: It pauses too long, or falls below the pace it must keep after ten seconds.
+        UnsupportedMediaError: It is compressed.
+    """
+    if request.headers.get("content-encoding", "identity").strip().lower() != "identity":
+        raise UnsupportedMediaError(
+            "Bodies are taken as they are: send it without a Content-Encoding."
+        )
+    announced = request.headers.get("content-length", "")
+    if announced.isdigit() and _exceeds(announced, limits.body_bytes):
+        raise _too_large(limits)
+    received = 0
+    started = time.monotonic()
+    chunks = request.stream()
+    while True:
+        chunk = await _next_chunk(chunks, limits.body_idle_seconds)
+        if chunk is None:
+            return
+        received += len(chunk)
+        if received > limits.body_bytes:
+            raise _too_large(limits)
+        elapsed = time.monotonic() - started - _GRACE_SECONDS
+        if elapsed > 0 and received < elapsed * limits.body_bytes_per_second:
+            raise SlowBodyError
+        yield chunk
+
+
+async def _next_chunk(chunks: AsyncIterator[bytes], idle_seconds: float) -> bytes | None:
+    try:
+        with anyio.fail_after(idle_seconds):
+            return await anext(chunks, None)
+    except TimeoutError as exc:
+        raise SlowBodyError from exc
+
+
+def _exceeds(announced: str, limit: int) -> bool:
+    # Comparing lengths first: a number of a million digits is not worth converting.
+    digits = announced.lstrip("0") or "0"
+    return len(digits) > len(str(limit)) or int(digits) > limit
+
+
+def _too_large(limits: Limits) -> PayloadTooLargeError:
+    return PayloadTooLargeError(
+        f"A request body may have {limits.body_bytes} bytes at most. Nothing was stored."
+    )
+
+
+def require_json(request: Request) -> None:
+    """Refuse a body that is not declared as JSON.
+
+    Asking for the type keeps other sites' pages from posting without a preflight.
+
+    Raises:
+        UnsupportedMediaError: The Content-Type is not JSON.
+    """
+    content_type = request.headers.get("content-type", "").partition(";")[0].strip().lower()
+    if content_type != "application/json" and not content_type.endswith("+json"):
+        raise UnsupportedMediaError("Send the body with `Content-Type: application/json`.")

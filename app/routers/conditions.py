@@ -1,0 +1,137 @@
+"""Conditional requests: whether a request's conditions hold (RFC 9110 §13).
+
+Conditions are judged in the order of §13.2.2: If-Match, else If-Unmodified-Since; then
+If-None-Match, else If-Modified-Since; and last If-Range, which only decides whether Range counts.
+What cannot be read names nothing: a date that is no HTTP-date is ignored, and a list that is no
+list of entity-tags matches nothing.
+"""
+
+import re
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from email.utils import parsedate_to_datetime
+from enum import Enum
+
+# Commas may stand inside the quotes, so a list of tags cannot be split at commas.
+_TAG = re.compile(r'(?:W/)?"[\x21\x23-\x7e\x80-\xff]*"')
+_TAG_LIST_GAP = re.compile(r"[ \t]*(?:,[ \t]*)+")
+
+# The three forms of RFC 9110 §5.6.7. The parser behind takes far more, with other time zones.
+_HTTP_DATE = re.compile(
+    r"[A-Z][a-z]{2}, [0-9]{2} [A-Z][a-z]{2} [1-9][0-9]{3} [0-9]{2}:[0-9]{2}:[0-9]{2} GMT"
+    r"|[A-Z][a-z]{5,8}, [0-9]{2}-[A-Z][a-z]{2}-[0-9]{2} [0-9]{2}:[0-9]{2}:[0-9]{2} GMT"
+    r"|[A-Z][a-z]{2} [A-Z][a-z]{2} [ 0-9][0-9] [0-9]{2}:[0-9]{2}:[0-9]{2} [1-9][0-9]{3}"
+)
+
+_READING = frozenset({"GET", "HEAD"})
+
+
+class Outcome(Enum):
+    """What the conditions of a request come to."""
+
+    PROCEED = "proceed"
+    NOT_MODIFIED = "not modified"
+    PRECONDITION_FAILED = "precondition failed"
+
+
+def evaluate_conditions(
+    headers: Mapping[str, str], *, method: str, etag: str, last_modified: datetime | None
+) -> Outcome:
+    """Judge the conditions of a request on something that exists.
+
+    Args:
+        headers: Request headers under lower-case names (or case-insensitive), repeated ones joined.
+        method: The request method; only GET and HEAD can be answered with "not modified".
+        etag: The current entity-tag, with its quotes.
+        last_modified: When it was last changed, aware; `None` if it has no date, and then
+            conditions on dates are ignored.
+
+    Source: RFC 9110 §13.1 and §13.2.2.
+    """
+    if not _current_version_is_wanted(headers, etag, last_modified):
+        return Outcome.PRECONDITION_FAILED
+    if _is_known(headers, method=method, etag=etag, last_modified=last_modified):
+        return Outcome.NOT_MODIFIED if method in _READING else Outcome.PRECONDITION_FAILED
+    return Outcome.PROCEED
+
+
+def range_applies(headers: Mapping[str, str], etag: str, last_modified: datetime | None) -> bool:
+    """Whether `Range` counts, as far as `If-Range` is concerned; true without one.
+
+    Tags are compared strongly and dates exactly. Arguments as `evaluate_conditions`.
+
+    Source: RFC 9110 §13.1.5.
+    """
+    condition = headers.get("if-range")
+    if condition is None:
+        return True
+    validator = condition.strip(" \t")
+    if _TAG.fullmatch(validator):
+        return _strongly_equal(validator, etag)
+    date = parse_http_date(validator)
+    return date is not None and last_modified is not None and date == _whole_second(last_modified)
+
+
+def parse_http_date(text: str) -> datetime | None:
+    """The moment an HTTP-date names, in UTC; `None` if it is none (RFC 9110 §5.6.7)."""
+    stripped = text.strip(" \t")
+    if not _HTTP_DATE.fullmatch(stripped):
+        return None
+    try:
+        moment = parsedate_to_datetime(stripped)
+    except ValueError:
+        return None
+    return moment.replace(tzinfo=UTC)
+
+
+def _current_version_is_wanted(
+    headers: Mapping[str, str], etag: str, last_modified: datetime | None
+) -> bool:
+    if (tags := headers.get("if-match")) is not None:
+        return _names_any(tags) or any(_strongly_equal(tag, etag) for tag in _entity_tags(tags))
+    if (since := headers.get("if-unmodified-since")) is not None and last_modified is not None:
+        date = parse_http_date(since)
+        return date is None or _whole_second(last_modified) <= date
+    return True
+
+
+def _is_known(
+    headers: Mapping[str, str], *, method: str, etag: str, last_modified: datetime | None
+) -> bool:
+    if (tags := headers.get("if-none-match")) is not None:
+        return _names_any(tags) or any(_weakly_equal(tag, etag) for tag in _entity_tags(tags))
+    if method not in _READING or last_modified is None:
+        return False
+    date = parse_http_date(headers.get("if-modified-since", ""))
+    return date is not None and _whole_second(last_modified) <= date
+
+
+def _names_any(tags: str) -> bool:
+    return tags.strip(" \t") == "*"
+
+
+def _entity_tags(text: str) -> list[str]:
+    """The tags of a list; none if the text as a whole is not a list of entity-tags."""
+    tags: list[str] = []
+    rest = text.strip(" \t,")
+    position = 0
+    while match := _TAG.match(rest, position):
+        tags.append(match.group())
+        gap = _TAG_LIST_GAP.match(rest, match.end())
+        if gap is None:
+            return tags if match.end() == len(rest) else []
+        position = gap.end()
+    return []
+
+
+def _strongly_equal(tag: str, etag: str) -> bool:
+    return tag == etag and not tag.startswith("W/")
+
+
+def _weakly_equal(tag: str, etag: str) -> bool:
+    return tag.removeprefix("W/") == etag.removeprefix("W/")
+
+
+def _whole_second(moment: datetime) -> datetime:
+    # HTTP-dates have no fractions: without this, nothing would equal its own Last-Modified.
+    return moment.astimezone(UTC).replace(microsecond=0)

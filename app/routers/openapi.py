@@ -1,0 +1,110 @@
+"""The OpenAPI document, in the form that client generators accept."""
+
+from typing import Any
+
+from fastapi import FastAPI, routing
+from fastapi.openapi.utils import get_openapi
+from pydantic import BaseModel
+
+from app.errors import StoreFullError, StoreUnavailableError, UnauthorizedError
+from app.routers.problems import problem_responses
+from app.schemas.problem import problem_components
+from app.services.tool_result_requests import ToolResultRequest
+
+_SCHEMA_TEMPLATE = "#/components/schemas/{model}"
+_READ_BY_HAND: tuple[type[BaseModel], ...] = (ToolResultRequest,)
+_METHODS = ("get", "head", "post", "put", "patch", "delete")
+
+TAGS = (
+    {"name": "tool results", "description": "Raw results in, canonical records out."},
+    {"name": "resources", "description": "Media and files, each kept once."},
+    {"name": "sessions", "description": "What happened, in the order it happened."},
+    {"name": "operations", "description": "For those who run the service."},
+)
+
+
+def operation_id(route: routing.APIRoute) -> str:
+    """An operation is called what its function is called; SDK methods get that name."""
+    return route.name
+
+
+def json_body(model: type[BaseModel]) -> dict[str, Any]:
+    """The documentation of a JSON body that the route reads as a stream."""
+    reference = _SCHEMA_TEMPLATE.format(model=model.__name__)
+    return {
+        "requestBody": {
+            "required": True,
+            "content": {"application/json": {"schema": {"$ref": reference}}},
+        }
+    }
+
+
+def file_body() -> dict[str, Any]:
+    """The documentation of a body that is a file, raw or in a form."""
+    binary = {"type": "string", "format": "binary"}
+    form = {
+        "type": "object",
+        "title": "FileForm",
+        "required": ["file"],
+        "properties": {"file": binary},
+    }
+    return {
+        "requestBody": {
+            "required": True,
+            "content": {
+                "application/octet-stream": {"schema": binary},
+                "multipart/form-data": {"schema": form},
+            },
+        }
+    }
+
+
+def install_openapi(app: FastAPI) -> None:
+    """Serve the finished document at `/openapi.json`, made on first use."""
+
+    def document() -> dict[str, Any]:
+        if app.openapi_schema is None:
+            app.openapi_schema = _describe(app)
+        return app.openapi_schema
+
+    # FastAPI documents this assignment as the way to extend its document.
+    app.openapi = document  # type: ignore[method-assign]
+
+
+def _describe(app: FastAPI) -> dict[str, Any]:
+    document = get_openapi(
+        title=app.title,
+        version=app.version,
+        summary=app.summary,
+        description=app.description,
+        license_info={"name": "Apache-2.0", "identifier": "Apache-2.0"},
+        routes=app.routes,
+        tags=list(TAGS),
+        separate_input_output_schemas=False,
+    )
+    schemas = document["components"]["schemas"]
+    schemas.update(problem_components())
+    for model in _READ_BY_HAND:
+        schema = model.model_json_schema(ref_template=_SCHEMA_TEMPLATE)
+        schemas.update(schema.pop("$defs", {}))
+        schemas[model.__name__] = schema
+    _document_common_faults(document)
+    for unused in ("HTTPValidationError", "ValidationError"):
+        schemas.pop(unused, None)
+    return document
+
+
+def _document_common_faults(document: dict[str, Any]) -> None:
+    """Add what any API operation may answer: no key, or a store that does not answer."""
+    common = problem_responses(UnauthorizedError, StoreUnavailableError, StoreFullError)
+    for path, item in document["paths"].items():
+        if not path.startswith("/api/"):
+            continue
+        for method in _METHODS:
+            if method in item:
+                _add_faults(item[method]["responses"], common)
+
+
+def _add_faults(responses: dict[str, Any], common: dict[int | str, dict[str, Any]]) -> None:
+    for status, fault in common.items():
+        responses.setdefault(str(status), fault)

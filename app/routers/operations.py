@@ -1,0 +1,43 @@
+"""Health, readiness and metrics, for those who run the service."""
+
+from fastapi import APIRouter, Response
+from fastapi.responses import RedirectResponse
+
+from app.deps import ContainerDep
+from app.errors import StoreUnavailableError
+from app.routers.problems import problem_responses
+from app.schemas.health import Health, Readiness
+
+router = APIRouter(tags=["operations"])
+
+
+@router.get("/healthz")
+async def get_health() -> Health:
+    """Say that the process answers."""
+    return Health(status="ok")
+
+
+@router.get("/readyz", responses=problem_responses(StoreUnavailableError))
+async def get_readiness(container: ContainerDep) -> Readiness:
+    """Say that both stores answer; 503 if one does not."""
+    await container.records.check()
+    await container.blobs.check()
+    return Readiness(status="ready", database="ok", blobs="ok")
+
+
+@router.get(
+    "/metrics",
+    response_class=Response,
+    responses={200: {"content": {"text/plain": {"schema": {"type": "string"}}}}},
+)
+async def get_metrics(container: ContainerDep) -> Response:
+    """Metrics in Prometheus' text format."""
+    return Response(
+        container.metrics.exposition(), media_type="text/plain; version=0.0.4; charset=utf-8"
+    )
+
+
+@router.get("/", include_in_schema=False)
+async def get_front_page() -> RedirectResponse:
+    """Send a person to the API's documentation."""
+    return RedirectResponse("/docs")

@@ -1,0 +1,161 @@
+"""`/api/resources`: files in, descriptors and signed links out."""
+
+from typing import Annotated
+
+from fastapi import APIRouter, Body, Header, Path, Query, Request, Response
+
+from app.deps import ContainerDep, CursorQuery, LimitQuery, LinksDep, ProjectDep, ResourcesDep
+from app.errors import (
+    ConflictError,
+    InvalidCursorError,
+    InvalidPayloadError,
+    MalformedRequestError,
+    NotFoundError,
+    PayloadTooLargeError,
+    PreconditionFailedError,
+    SlowBodyError,
+    UnsupportedMediaError,
+)
+from app.models.identity import utc_now
+from app.rendering.envelopes import list_page, resource_record
+from app.routers.bodies import limited_body
+from app.routers.content_headers import parse_repr_digest
+from app.routers.content_response import record_response
+from app.routers.multipart import disposition_filename, form_file
+from app.routers.openapi import file_body
+from app.routers.problems import problem_responses
+from app.routers.record_headers import location, next_link
+from app.schemas.links import SignedUrl, SignedUrlRequest
+from app.schemas.records import ResourcePage, ResourceRecord
+from app.services.access import LinkGrant, link_expiry
+from app.services.resources import Upload
+
+router = APIRouter(prefix="/api/resources", tags=["resources"])
+
+# What curl puts on any `--data-binary` says nothing about the file.
+_NO_CLAIM = "application/x-www-form-urlencoded"
+
+UriPath = Annotated[
+    str, Path(description="The `blob:` URI, percent-encoded, or its 32 hex digits alone.")
+]
+FilenameQuery = Annotated[str | None, Query(max_length=1_024)]
+
+
+@router.post(
+    "",
+    status_code=201,
+    response_model=ResourceRecord,
+    openapi_extra=file_body(),
+    responses={
+        200: {"model": ResourceRecord, "description": "The same file, kept before."},
+        **problem_responses(
+            MalformedRequestError,
+            SlowBodyError,
+            PayloadTooLargeError,
+            UnsupportedMediaError,
+            InvalidPayloadError,
+        ),
+    },
+)
+async def create_resource(
+    request: Request,
+    container: ContainerDep,
+    project_id: ProjectDep,
+    resources: ResourcesDep,
+    filename: FilenameQuery = None,
+    repr_digest: Annotated[
+        str | None, Header(description="RFC 9530: `sha-256=:…:`, verified.")
+    ] = None,
+) -> Response:
+    """Keep a file: a raw body, or the one file of a multipart form. It is streamed to the store.
+
+    The bytes decide the type. The same file again is the same resource, with 200.
+    """
+    chunks = limited_body(request, container.limits)
+    named = filename or disposition_filename(request.headers.get("content-disposition", ""))
+    digest = parse_repr_digest(repr_digest) if repr_digest else None
+    content_type = request.headers.get("content-type", "")
+    upload = Upload(None if content_type == _NO_CLAIM else content_type, named, digest)
+    if content_type.lower().startswith("multipart/form-data"):
+        file = await form_file(content_type, chunks)
+        upload = Upload(file.mime_type, filename or file.filename, digest)
+        chunks = file.chunks
+    uploaded = await resources.upload(project_id, upload, chunks)
+    body = resource_record(uploaded.resource)
+    return record_response(
+        request.headers,
+        request.method,
+        body,
+        status=201 if uploaded.is_new else 200,
+        headers=location(f"/api/resources/{uploaded.resource.resource_id}"),
+    )
+
+
+@router.get(
+    "",
+    response_model=ResourcePage,
+    responses=problem_responses(InvalidCursorError, PreconditionFailedError, InvalidPayloadError),
+)
+async def list_resources(
+    request: Request,
+    project_id: ProjectDep,
+    resources: ResourcesDep,
+    limit: LimitQuery = 50,
+    cursor: CursorQuery = None,
+) -> Response:
+    """List resources, newest first."""
+    page, next_cursor = await resources.page(project_id, cursor=cursor, limit=limit)
+    body = list_page(map(resource_record, page), next_cursor)
+    return record_response(
+        request.headers,
+        request.method,
+        body,
+        headers=next_link(request.url.path, request.query_params, next_cursor),
+    )
+
+
+async def get_resource(
+    request: Request, uri: UriPath, project_id: ProjectDep, resources: ResourcesDep
+) -> Response:
+    """Read a descriptor."""
+    body = resource_record(await resources.get(project_id, uri))
+    return record_response(request.headers, request.method, body)
+
+
+# HEAD is a route of its own: on one route with GET, both would carry one operation id.
+for _method, _operation in (("GET", "get_resource"), ("HEAD", "head_resource")):
+    router.add_api_route(
+        "/{uri}",
+        get_resource,
+        methods=[_method],
+        name=_operation,
+        response_model=ResourceRecord if _method == "GET" else None,
+        responses={
+            304: {"description": "The caller's copy is the stored one."},
+            **problem_responses(NotFoundError, PreconditionFailedError),
+        },
+    )
+
+
+@router.delete("/{uri}", status_code=204, responses=problem_responses(NotFoundError, ConflictError))
+async def delete_resource(uri: UriPath, project_id: ProjectDep, resources: ResourcesDep) -> None:
+    """Remove a resource that nothing refers to; a 409 names what does."""
+    await resources.delete(project_id, uri)
+
+
+@router.post("/{uri}/signed-url", responses=problem_responses(NotFoundError, InvalidPayloadError))
+async def create_signed_url(
+    container: ContainerDep,
+    uri: UriPath,
+    project_id: ProjectDep,
+    resources: ResourcesDep,
+    links: LinksDep,
+    wish: Annotated[SignedUrlRequest | None, Body()] = None,
+) -> SignedUrl:
+    """Make a link that needs no key and soon expires, for `<img>`, `<video>` and the like."""
+    wish = wish or SignedUrlRequest()
+    resource = await resources.get(project_id, uri)
+    expires_at = link_expiry(utc_now(), wish.expires_in_seconds)
+    grant = LinkGrant(project_id, resource.resource_id, wish.disposition, wish.filename, expires_at)
+    path = f"/api/resources/{resource.resource_id}/content?token={links.sign(grant)}"
+    return SignedUrl(url=container.base_url + path, expires_at=expires_at)

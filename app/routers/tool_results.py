@@ -1,0 +1,116 @@
+"""`/api/tool-results`: raw results in, canonical records out."""
+
+from typing import Annotated
+
+from fastapi import APIRouter, Header, Query, Request, Response
+
+from app.deps import ContainerDep, CursorQuery, LimitQuery, ProjectDep, ToolResultsDep
+from app.errors import (
+    ConflictError,
+    InvalidCursorError,
+    InvalidPayloadError,
+    MalformedRequestError,
+    NotFoundError,
+    PayloadTooLargeError,
+    PreconditionFailedError,
+    SlowBodyError,
+    UnsupportedMediaError,
+)
+from app.models.identity import CLIENT_ID_PATTERN
+from app.rendering.envelopes import list_page, tool_result_record
+from app.routers.bodies import limited_body, require_json
+from app.routers.content_response import record_response
+from app.routers.openapi import json_body
+from app.routers.problems import problem_responses
+from app.routers.record_headers import location, next_link
+from app.schemas.records import ToolResultPage, ToolResultRecord
+from app.services.tool_result_requests import ToolResultRequest
+
+router = APIRouter(prefix="/api/tool-results", tags=["tool results"])
+
+
+@router.post(
+    "",
+    status_code=201,
+    response_model=ToolResultRecord,
+    openapi_extra=json_body(ToolResultRequest),
+    responses={
+        200: {"model": ToolResultRecord, "description": "The same call, answered before."},
+        **problem_responses(
+            MalformedRequestError,
+            ConflictError,
+            SlowBodyError,
+            PayloadTooLargeError,
+            UnsupportedMediaError,
+            InvalidPayloadError,
+        ),
+    },
+)
+async def create_tool_result(
+    request: Request,
+    container: ContainerDep,
+    project_id: ProjectDep,
+    tool_results: ToolResultsDep,
+    idempotency_key: Annotated[str | None, Header(min_length=1, max_length=255)] = None,
+) -> Response:
+    """Take in what a tool returned, whatever its shape, and answer with the canonical record.
+
+    Media leave the result for the resource store, long text is previewed, and nothing is dropped.
+    The same session, `toolCallId` and body give the same record again with 200; another body is a
+    409. Outside a session an `Idempotency-Key` makes a retry safe.
+    """
+    require_json(request)
+    ingested = await tool_results.ingest(
+        project_id, limited_body(request, container.limits), idempotency_key=idempotency_key
+    )
+    body = tool_result_record(ingested.result)
+    return record_response(
+        request.headers,
+        request.method,
+        body,
+        status=201 if ingested.is_new else 200,
+        headers=location(f"/api/tool-results/{ingested.result.tool_result_id}"),
+    )
+
+
+@router.get(
+    "",
+    response_model=ToolResultPage,
+    responses=problem_responses(InvalidCursorError, InvalidPayloadError),
+)
+async def list_tool_results(
+    request: Request,
+    project_id: ProjectDep,
+    tool_results: ToolResultsDep,
+    session_id: Annotated[str | None, Query(alias="sessionId", pattern=CLIENT_ID_PATTERN)] = None,
+    limit: LimitQuery = 50,
+    cursor: CursorQuery = None,
+) -> Response:
+    """List tool results, newest first; of one session, if one is named."""
+    page, next_cursor = await tool_results.page(
+        project_id, session_id=session_id, cursor=cursor, limit=limit
+    )
+    body = list_page(map(tool_result_record, page), next_cursor)
+    return record_response(
+        request.headers,
+        request.method,
+        body,
+        headers=next_link(request.url.path, request.query_params, next_cursor),
+    )
+
+
+@router.get(
+    "/{tool_result_id}",
+    response_model=ToolResultRecord,
+    responses={
+        304: {"description": "The caller's copy is the stored one."},
+        **problem_responses(NotFoundError, PreconditionFailedError),
+    },
+)
+async def get_tool_result(
+    request: Request, tool_result_id: str, project_id: ProjectDep, tool_results: ToolResultsDep
+) -> Response:
+    """Read a record: the stored bytes, with a strong ETag."""
+    stored = await tool_results.get(project_id, tool_result_id)
+    body = tool_result_record(stored)
+    return record_response(request.headers, request.method, body)

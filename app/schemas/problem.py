@@ -1,0 +1,112 @@
+"""The shape of every error answer: a problem document (RFC 9457).
+
+Text gets into a problem through `encodable` and faults through `problem_faults`, so that no problem
+can fail to be written or grow with what it complains about.
+"""
+
+import re
+from collections.abc import Iterable
+from itertools import islice
+from typing import Annotated, Any
+
+from pydantic import Field
+
+from app.errors import Fault
+from app.models.base import WireModel
+
+MAX_FAULTS = 20
+MAX_FAULTS_BYTES = 6 * 1024
+"""What all faults may take together, so that a problem stays below 8 KB."""
+
+_MAX_POINTER_LENGTH = 200
+_MAX_FAULT_DETAIL_LENGTH = 400
+_LONE_SURROGATE = re.compile("[\ud800-\udfff]")
+
+PROBLEM_MEDIA_TYPE = "application/problem+json"
+PROBLEM_REFERENCE = {"$ref": "#/components/schemas/Problem"}
+
+
+class ProblemFault(WireModel):
+    """One thing that is wrong with the request, and where."""
+
+    pointer: Annotated[
+        str,
+        Field(
+            description="JSON pointer into the request body; for a parameter, `/query/`, `/path/`, "
+            "`/header/` or `/cookie/` and its name.",
+            examples=["/toolName", "/query/limit"],
+        ),
+    ]
+    detail: str
+
+
+class Problem(WireModel):
+    """What went wrong, for programs (`code`, `errors`) and for people (`title`, `detail`)."""
+
+    type: Annotated[
+        str,
+        Field(
+            description="What kind of problem it is: a reference that this service resolves to an "
+            "explanation.",
+            examples=["/docs/errors#not-found"],
+        ),
+    ]
+    title: Annotated[str, Field(description="The kind in words, the same every time.")]
+    status: Annotated[int, Field(description="The HTTP status.", examples=[404])]
+    detail: Annotated[str, Field(description="What went wrong this time and what to do about it.")]
+    instance: Annotated[str, Field(description="The path of the request, without its query.")]
+    code: Annotated[
+        str,
+        Field(
+            description="Stable and made for programs; the kind's own or a narrower one.",
+            examples=["not-found"],
+        ),
+    ]
+    request_id: Annotated[str, Field(description="Names the request in the service's log.")]
+    errors: Annotated[
+        tuple[ProblemFault, ...],
+        Field(description="The single faults, at most 20; absent if there are none."),
+    ] = ()
+
+    def json_bytes(self) -> bytes:
+        """The document as UTF-8; `errors` is left out when there are none."""
+        return self.model_dump_json(by_alias=True, exclude_defaults=True).encode()
+
+
+def problem_components() -> dict[str, dict[str, Any]]:
+    """The OpenAPI component schemas that `PROBLEM_REFERENCE` needs, by name."""
+    schema = Problem.model_json_schema(
+        mode="serialization", ref_template="#/components/schemas/{model}"
+    )
+    return {**schema.pop("$defs"), "Problem": schema}
+
+
+def encodable(text: str) -> str:
+    """The text with U+FFFD for every lone surrogate, which UTF-8 cannot hold."""
+    return _LONE_SURROGATE.sub("\ufffd", text)
+
+
+def problem_faults(faults: Iterable[Fault]) -> tuple[ProblemFault, ...]:
+    """The first faults, at most 20 and at most 6 KB of JSON, every text encodable and short.
+
+    A pointer that is too long is cut back to one of its ancestors, which is still true.
+    """
+    kept: list[ProblemFault] = []
+    room = MAX_FAULTS_BYTES
+    for fault in islice(faults, MAX_FAULTS):
+        shortened = ProblemFault(
+            pointer=encodable(_ancestor(fault.pointer)),
+            detail=encodable(fault.detail[:_MAX_FAULT_DETAIL_LENGTH]),
+        )
+        room -= len(shortened.model_dump_json().encode()) + 1
+        if room < 0:
+            break
+        kept.append(shortened)
+    return tuple(kept)
+
+
+def _ancestor(pointer: str) -> str:
+    if len(pointer) <= _MAX_POINTER_LENGTH:
+        return pointer
+    # One character more shows whether the cut falls on the end of a whole name.
+    return pointer[: _MAX_POINTER_LENGTH + 1].rpartition("/")[0]

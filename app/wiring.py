@@ -1,0 +1,219 @@
+"""Opens everything that has a lifetime, and hands the services their collaborators."""
+
+import os
+import secrets
+from collections.abc import AsyncIterator, Sequence
+from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from urllib.parse import urlsplit
+
+import anyio.to_thread
+
+from app.models.limits import Limits
+from app.services.access import Access, LinkSigner, SigningKey
+from app.services.resources import Resources
+from app.services.sessions import Sessions
+from app.services.tool_results import ToolResults
+from app.settings import BlobSettings, ResourcePolicy, Settings
+from app.stores.blobs import BlobStore, FilesystemBlobStore, S3BlobStore
+from app.stores.records import Records
+from app.stores.records.engine import Engines, database_url, open_engines
+from app.stores.records.migration import current_revision, migrate, newest_revision
+from app.telemetry import Metrics
+
+# Longer than any upload that keeps the pace the limits ask for is likely to take.
+_ABANDONED_UPLOAD_SECONDS = 24 * 3600.0
+
+
+class OutdatedDatabaseError(Exception):
+    """The server's database is not at the revision this version needs."""
+
+    def __init__(self, current: str | None, needed: str) -> None:
+        super().__init__(
+            f"the database is at revision {current or 'none'}, this version needs {needed}: run "
+            "`pagefault migrate` with the same settings, once, then start again"
+        )
+
+
+class MissingSigningKeysError(Exception):
+    """Several machines would each sign links with a key the others do not know."""
+
+    def __init__(self) -> None:
+        super().__init__(
+            "a server database means several machines may serve: set "
+            "PAGEFAULT_SIGNING_KEYS=k1:<at least 32 random characters>, the same on all of them "
+            "(`openssl rand -hex 32` makes some)"
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Container:
+    """The services, and what the HTTP edge needs to know of the settings."""
+
+    access: Access
+    links: LinkSigner
+    tool_results: ToolResults
+    resources: Resources
+    sessions: Sessions
+    records: Records
+    blobs: BlobStore
+    metrics: Metrics
+    limits: Limits
+    base_url: str
+    cross_origin_resource_policy: ResourcePolicy
+
+
+@asynccontextmanager
+async def open_container(settings: Settings) -> AsyncIterator[Container]:
+    """Open both stores, bring the embedded database up to date, and wire the services.
+
+    Raises:
+        OutdatedDatabaseError: A server's database has to be migrated first.
+        MissingSigningKeysError: A server's database, and no keys to sign links with.
+        StoreUnavailableError: A store does not answer.
+    """
+    await anyio.to_thread.run_sync(_make_data_dir, settings.data_dir)
+    async with AsyncExitStack() as stack:
+        engines = open_database(settings)
+        stack.push_async_callback(engines.close)
+        await _check_schema(settings, engines)
+        records = Records(engines)
+        blobs = open_blob_store(settings.blobs, settings.data_dir)
+        await blobs.sweep_temporary(_ABANDONED_UPLOAD_SECONDS)
+        keys = await anyio.to_thread.run_sync(_signing_keys, settings)
+        default_project = settings.default_project if settings.auth == "none" else None
+        access = Access(records, default_project)
+        if default_project is not None:
+            await access.ensure_project(default_project)
+        limits = _limits(settings)
+        metrics = Metrics()
+        yield Container(
+            access=access,
+            links=LinkSigner(keys),
+            tool_results=ToolResults(records, blobs, limits=limits, clock=metrics),
+            resources=Resources(records, blobs, limit_bytes=limits.medium_bytes),
+            sessions=Sessions(records),
+            records=records,
+            blobs=blobs,
+            metrics=metrics,
+            limits=limits,
+            base_url=settings.public_url or f"http://{_bracketed(settings.host)}:{settings.port}",
+            cross_origin_resource_policy=settings.cross_origin_resource_policy,
+        )
+
+
+@asynccontextmanager
+async def open_access(settings: Settings) -> AsyncIterator[Access]:
+    """Only what the `keys` commands need: the database, up to date."""
+    await anyio.to_thread.run_sync(_make_data_dir, settings.data_dir)
+    engines = open_database(settings)
+    try:
+        await _check_schema(settings, engines)
+        yield Access(Records(engines), None)
+    finally:
+        await engines.close()
+
+
+async def migrate_database(settings: Settings) -> tuple[str | None, str]:
+    """Bring the database to this version's revision; returns the one before and the one after."""
+    await anyio.to_thread.run_sync(_make_data_dir, settings.data_dir)
+    engines = open_database(settings)
+    try:
+        return await migrate(engines.writer)
+    finally:
+        await engines.close()
+
+
+def open_database(settings: Settings) -> Engines:
+    """Engines over the configured database; nothing is connected yet."""
+    url = settings.db.url.get_secret_value() if settings.db.url else None
+    return open_engines(
+        database_url(url, settings.data_dir),
+        pool_size=settings.db.pool_size,
+        timeout_seconds=settings.db.timeout_seconds,
+    )
+
+
+def open_blob_store(settings: BlobSettings, data_dir: Path) -> BlobStore:
+    """The configured blob store; nothing is connected yet.
+
+    Raises:
+        ValueError: The URL names a store that is not supported.
+    """
+    if settings.url is None:
+        return FilesystemBlobStore(data_dir)
+    url = urlsplit(settings.url)
+    if url.scheme != "s3" or not url.netloc:
+        raise ValueError("PAGEFAULT_BLOBS__URL must look like s3://bucket or s3://bucket/prefix")
+    key_id, secret = settings.s3_access_key_id, settings.s3_secret_access_key
+    return S3BlobStore(
+        bucket=url.netloc,
+        prefix=url.path.strip("/"),
+        endpoint=settings.s3_endpoint,
+        region=settings.s3_region,
+        access_key_id=key_id.get_secret_value() if key_id else None,
+        secret_access_key=secret.get_secret_value() if secret else None,
+    )
+
+
+async def _check_schema(settings: Settings, engines: Engines) -> None:
+    if settings.is_embedded_database:
+        await migrate(engines.writer)
+        return
+    current = await current_revision(engines.reader)
+    needed = await anyio.to_thread.run_sync(newest_revision)
+    if current != needed:
+        raise OutdatedDatabaseError(current, needed)
+
+
+def _make_data_dir(data_dir: Path) -> None:
+    data_dir.mkdir(mode=0o700, parents=True, exist_ok=True)
+
+
+def _signing_keys(settings: Settings) -> Sequence[SigningKey]:
+    configured = [key.get_secret_value() for key in settings.signing_keys]
+    if not configured and not settings.is_embedded_database:
+        raise MissingSigningKeysError
+    if not configured:
+        configured = [_own_signing_key(settings.data_dir / "signing-key")]
+    return [
+        SigningKey(key_id, secret.encode())
+        for key_id, _, secret in (key.partition(":") for key in configured)
+    ]
+
+
+def _own_signing_key(path: Path) -> str:
+    """The data directory's own key, made on first use and readable by the owner only."""
+    fresh = path.with_name(f"{path.name}.{secrets.token_hex(8)}")
+    if not path.exists():
+        descriptor = os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+        with os.fdopen(descriptor, "w") as file:
+            file.write(f"own:{secrets.token_urlsafe(48)}")
+            file.flush()
+            os.fsync(descriptor)
+        try:
+            # A link, not a rename: of two workers that start at once, the first one's key stays.
+            os.link(fresh, path)
+        except FileExistsError:
+            pass
+        finally:
+            fresh.unlink()
+    return path.read_text().strip()
+
+
+def _limits(settings: Settings) -> Limits:
+    limits = settings.limits
+    return Limits(
+        body_bytes=limits.body_bytes,
+        medium_bytes=limits.medium_bytes,
+        json_depth=limits.json_depth,
+        json_nodes=limits.json_nodes,
+        large_bodies=limits.large_bodies,
+        body_idle_seconds=limits.body_idle_seconds,
+        body_bytes_per_second=limits.body_bytes_per_second,
+    )
+
+
+def _bracketed(host: str) -> str:
+    return f"[{host}]" if ":" in host else host
