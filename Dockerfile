@@ -1,0 +1,28 @@
+FROM python:3.13-slim AS build
+WORKDIR /opt/pagefault
+RUN python -m venv .venv
+COPY requirements/runtime.lock requirements/runtime.lock
+RUN .venv/bin/pip install --no-cache-dir --require-hashes -r requirements/runtime.lock
+COPY pyproject.toml README.md LICENSE alembic.ini ./
+COPY app app
+COPY migrations migrations
+RUN .venv/bin/pip install --no-cache-dir --no-deps --no-build-isolation --editable .
+
+FROM python:3.13-slim
+RUN useradd --system --uid 10001 --home-dir /opt/pagefault pagefault \
+ && install -d -o pagefault -g pagefault -m 0700 /var/lib/pagefault
+COPY --from=build /opt/pagefault /opt/pagefault
+USER pagefault
+WORKDIR /opt/pagefault
+# A container is reached from outside, so it listens on all addresses, and only with API keys.
+ENV PATH=/opt/pagefault/.venv/bin:$PATH \
+    PAGEFAULT_HOST=0.0.0.0 \
+    PAGEFAULT_PORT=8000 \
+    PAGEFAULT_AUTH=api-key \
+    PAGEFAULT_DATA_DIR=/var/lib/pagefault
+VOLUME /var/lib/pagefault
+EXPOSE 8000
+HEALTHCHECK --interval=10s --timeout=3s --start-period=20s CMD \
+  ["python", "-c", "import urllib.request; urllib.request.urlopen('http://127.0.0.1:8000/healthz', timeout=2)"]
+ENTRYPOINT ["pagefault"]
+CMD ["serve"]

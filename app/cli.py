@@ -1,0 +1,263 @@
+"""The `pagefault` command: serve, migrate, keys, ingest."""
+
+import os
+import socket
+import tempfile
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+from typing import Annotated, Any, TypeVar
+
+import anyio
+import typer
+import uvicorn
+from pydantic import ValidationError
+from rich.console import Console
+from rich.table import Table
+from uvicorn.supervisors import Multiprocess
+
+from app.errors import ServiceError
+from app.ingesting import IngestError, ingest_file
+from app.models.project import PROJECT_NAME, ApiKey
+from app.services.access import Access
+from app.settings import Settings
+from app.telemetry import configure_logging
+from app.wiring import (
+    MissingSigningKeysError,
+    OutdatedDatabaseError,
+    migrate_database,
+    open_access,
+    open_container,
+)
+
+_T = TypeVar("_T")
+
+cli = typer.Typer(
+    name="pagefault",
+    help="The media memory of AI agents.",
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+)
+keys = typer.Typer(help="Make, list and revoke API keys.", no_args_is_help=True)
+cli.add_typer(keys, name="keys")
+
+_out = Console()
+_err = Console(stderr=True)
+
+DataDirOption = Annotated[
+    Path | None,
+    typer.Option(
+        "--data-dir",
+        help="Where database, blobs and keys are.",
+        show_default="PAGEFAULT_DATA_DIR or ./data",
+    ),
+]
+
+
+def main() -> None:
+    """Run the command line; what is expected to go wrong ends in one sentence and status 1."""
+    try:
+        cli()
+    except (ServiceError, OutdatedDatabaseError, MissingSigningKeysError, IngestError) as exc:
+        _err.print(f"pagefault: {exc}", style="red", highlight=False, markup=False)
+        raise SystemExit(1) from exc
+
+
+@cli.command()
+def serve(
+    host: Annotated[
+        str | None, typer.Option(help="Address to listen on.", show_default="127.0.0.1")
+    ] = None,
+    port: Annotated[
+        int | None, typer.Option(help="Port; 0 takes a free one.", show_default="8000")
+    ] = None,
+    data_dir: DataDirOption = None,
+    workers: Annotated[int | None, typer.Option(help="Server processes.", show_default="1")] = None,
+) -> None:
+    """Serve the API. The embedded database is brought up to date first."""
+    settings = read_settings(host=host, port=port, data_dir=data_dir, workers=workers)
+    listening = _listen(settings.host, settings.port)
+    port = listening.getsockname()[1]
+    settings = settings.model_copy(update={"port": port})
+    _hand_to_workers(settings)
+    # Once here, so that a mistake in the settings is one sentence and not a worker's traceback,
+    # and so that workers find the database migrated.
+    anyio.run(_open_once, settings)
+    _err.print(f"Pagefault is at http://{_shown_host(settings.host)}:{port}  (docs: /docs)")
+    config = uvicorn.Config(
+        "app.main:create_app",
+        factory=True,
+        workers=settings.workers,
+        log_config=None,
+        access_log=False,
+        server_header=False,
+        # Forwarded headers are not believed: nothing here depends on the caller's address.
+        proxy_headers=False,
+        limit_concurrency=settings.limits.connections,
+        timeout_graceful_shutdown=30,
+    )
+    configure_logging(settings.log_format, settings.log_level)
+    if settings.workers == 1:
+        uvicorn.Server(config).run(sockets=[listening])
+    else:
+        Multiprocess(config, sockets=[listening]).run()
+
+
+@cli.command()
+def migrate(data_dir: DataDirOption = None) -> None:
+    """Bring the database to the schema this version needs."""
+    before, after = anyio.run(migrate_database, read_settings(data_dir=data_dir))
+    if before == after:
+        _out.print(f"The database is up to date (revision {after}).")
+    else:
+        _out.print(f"Migrated the database from {before or 'nothing'} to revision {after}.")
+
+
+@keys.command("create")
+def create_key(
+    project: Annotated[str, typer.Option(help="The key's project; made if there is none.")],
+    label: Annotated[str, typer.Option(help="A note on who uses the key.")] = "",
+    data_dir: DataDirOption = None,
+) -> None:
+    """Make a key and print it, once; it is not kept and cannot be shown again."""
+    if not PROJECT_NAME.match(project):
+        raise typer.BadParameter(
+            "a name starts with a letter or digit and has up to 128 of A-Z a-z 0-9 . _ : -",
+            param_hint="--project",
+        )
+
+    async def create(access: Access) -> str:
+        return await access.create_key(project, label)
+
+    typer.echo(_with_access(data_dir, create))
+
+
+@keys.command("list")
+def list_keys(data_dir: DataDirOption = None) -> None:
+    """List all keys, without their secrets."""
+
+    async def all_keys(access: Access) -> list[ApiKey]:
+        return await access.list_keys()
+
+    table = Table("id", "project", "label", "created", "revoked")
+    for key in _with_access(data_dir, all_keys):
+        revoked = f"{key.revoked_at:%Y-%m-%d %H:%M}" if key.revoked_at else ""
+        created = f"{key.created_at:%Y-%m-%d %H:%M}"
+        table.add_row(key.key_id, key.project_id, key.label, created, revoked)
+    if table.row_count:
+        _out.print(table)
+    else:
+        _err.print("There are no keys. `pagefault keys create --project NAME` makes one.")
+
+
+@keys.command("revoke")
+def revoke_key(
+    key_id: Annotated[str, typer.Argument(metavar="ID", help="As `keys list` shows it.")],
+    data_dir: DataDirOption = None,
+) -> None:
+    """Revoke a key; the next request with it is refused."""
+
+    async def revoke(access: Access) -> bool:
+        return await access.revoke_key(key_id)
+
+    if not _with_access(data_dir, revoke):
+        _err.print(f"pagefault: there is no valid key {key_id}", style="red", markup=False)
+        raise SystemExit(1)
+    _out.print(f"Revoked {key_id}.")
+
+
+@cli.command()
+def ingest(
+    file: Annotated[
+        str, typer.Argument(metavar="FILE|-", help="A tool result as JSON; - reads from a pipe.")
+    ],
+    session: Annotated[str, typer.Option(help="The session to add it to.")],
+    tool_name: Annotated[str, typer.Option(help="The tool that returned it.")] = "cli",
+    tool_call_id: Annotated[
+        str | None,
+        typer.Option(help="The call it answers.", show_default="named after the content"),
+    ] = None,
+    project: Annotated[
+        str | None,
+        typer.Option(help="Whose it is.", show_default="PAGEFAULT_DEFAULT_PROJECT"),
+    ] = None,
+    data_dir: DataDirOption = None,
+) -> None:
+    """Store a tool result straight from a file and show what became of it.
+
+    FILE holds what a tool returned, or a whole request (toolName, toolCallId, result).
+    """
+    settings = read_settings(data_dir=data_dir)
+    configure_logging(settings.log_format, "warning")
+    ingest_file(
+        settings,
+        file,
+        session_id=session,
+        tool_name=tool_name,
+        tool_call_id=tool_call_id,
+        project_id=project or settings.default_project,
+        console=_out,
+    )
+
+
+def read_settings(**given: object) -> Settings:
+    """Settings from the environment, with what the command line gave before it."""
+    try:
+        chosen: dict[str, Any] = {k: value for k, value in given.items() if value is not None}
+        return Settings(**chosen)
+    except ValidationError as exc:
+        for error in exc.errors(include_url=False, include_input=False):
+            name = "__".join(str(step) for step in error["loc"]).upper()
+            where = f"PAGEFAULT_{name}: " if name else ""
+            message = str(error["msg"]).removeprefix("Value error, ")
+            _err.print(f"pagefault: {where}{message}", style="red", highlight=False, markup=False)
+        raise SystemExit(2) from exc
+
+
+def _with_access(data_dir: Path | None, action: Callable[[Access], Awaitable[_T]]) -> _T:
+    settings = read_settings(data_dir=data_dir)
+    configure_logging(settings.log_format, "warning")
+
+    async def run() -> _T:
+        async with open_access(settings) as access:
+            return await action(access)
+
+    return anyio.run(run)
+
+
+async def _open_once(settings: Settings) -> None:
+    async with open_container(settings):
+        return
+
+
+def _listen(host: str, port: int) -> socket.socket:
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    try:
+        listening = socket.create_server((host, port), family=family, backlog=2048)
+    except OSError as exc:
+        _err.print(
+            f"pagefault: cannot listen on {host}:{port}: {exc.strerror}. "
+            "`--port 0` takes a free port.",
+            style="red",
+            markup=False,
+        )
+        raise SystemExit(1) from exc
+    listening.set_inheritable(True)
+    return listening
+
+
+def _hand_to_workers(settings: Settings) -> None:
+    """Put what the command line said where worker processes read their settings."""
+    os.environ["PAGEFAULT_HOST"] = settings.host
+    os.environ["PAGEFAULT_PORT"] = str(settings.port)
+    os.environ["PAGEFAULT_DATA_DIR"] = str(settings.data_dir.resolve())
+    os.environ["PAGEFAULT_WORKERS"] = str(settings.workers)
+    if settings.workers > 1:
+        os.environ.setdefault("PROMETHEUS_MULTIPROC_DIR", tempfile.mkdtemp(prefix="pagefault-"))
+
+
+def _shown_host(host: str) -> str:
+    return f"[{host}]" if ":" in host else host
+
+
+if __name__ == "__main__":
+    main()

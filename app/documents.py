@@ -1,0 +1,76 @@
+"""Writes the documents that are generated from the code, or says that they are out of date.
+
+`python -m app.documents` writes them, `--check` only compares.
+"""
+
+import json
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+from pydantic import BaseModel
+from pydantic.fields import FieldInfo
+
+from app.main import create_app
+from app.routers.problems import problems_markdown
+from app.settings import Settings
+
+ROOT = Path(__file__).resolve().parents[1]
+
+
+def generated_documents() -> dict[Path, str]:
+    """Every generated document and the text it should have."""
+    document = create_app(Settings(auth="none", host="127.0.0.1")).openapi()
+    return {
+        ROOT / "openapi" / "openapi.json": json.dumps(document, indent=2, ensure_ascii=False)
+        + "\n",
+        ROOT / "docs" / "errors.md": problems_markdown(),
+        ROOT / "docs" / "settings.md": settings_markdown(),
+    }
+
+
+def settings_markdown() -> str:
+    """The page of all settings: variable, default, meaning."""
+    rows = "\n".join(
+        f"| `{variable}` | {_default(field)} | {field.description} |"
+        for variable, field in _variables(Settings, "PAGEFAULT_")
+    )
+    return f"""# Settings
+
+Settings are environment variables, read once when the service starts. Options of `pagefault serve`
+(`--host`, `--port`, `--data-dir`, `--workers`) come before them. Limits are in bytes and seconds;
+what lies beyond a limit is refused with 413, 422 or 408 and not stored.
+
+| variable | default | meaning |
+|---|---|---|
+{rows}
+"""
+
+
+def _variables(group: type[BaseModel], prefix: str) -> Iterator[tuple[str, FieldInfo]]:
+    for name, field in group.model_fields.items():
+        if isinstance(field.annotation, type) and issubclass(field.annotation, BaseModel):
+            yield from _variables(field.annotation, f"{prefix}{name.upper()}__")
+        else:
+            yield f"{prefix}{name.upper()}", field
+
+
+def _default(field: FieldInfo) -> str:
+    return "" if field.default in (None, ()) else f"`{field.default}`"
+
+
+def main(arguments: list[str]) -> int:
+    """Write or check; returns the process status."""
+    outdated = []
+    for path, text in generated_documents().items():
+        if "--check" not in arguments:
+            path.write_text(text)
+        elif not path.exists() or path.read_text() != text:
+            outdated.append(path.relative_to(ROOT))
+    for path in outdated:
+        sys.stderr.write(f"{path} is out of date: run `make openapi` and read the difference\n")
+    return 1 if outdated else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

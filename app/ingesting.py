@@ -1,0 +1,152 @@
+"""`pagefault ingest`: a tool result from a file or a pipe, straight into the stores."""
+
+import hashlib
+import json
+import sys
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import Any
+
+import anyio
+from rich.console import Console
+from rich.filesize import decimal
+from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn
+from rich.table import Table
+
+from app.errors import InvalidJsonError
+from app.models.json_value import json_text, parse_json
+from app.services.tool_results import Ingested
+from app.settings import Settings
+from app.wiring import open_container
+
+_CHUNK_BYTES = 1024 * 1024
+_REQUEST_KEYS = {"toolName", "toolCallId", "success", "sessionId", "result"}
+_SHOWN_TEXT_CHARS = 60
+
+
+class IngestError(Exception):
+    """The file cannot be ingested; the message says why."""
+
+
+def ingest_file(
+    settings: Settings,
+    file: str,
+    *,
+    session_id: str,
+    tool_name: str,
+    tool_call_id: str | None,
+    project_id: str,
+    console: Console,
+) -> None:
+    """Store a tool result and print a table of its parts.
+
+    Args:
+        settings: Where the stores are.
+        file: A path, or `-` for standard input.
+        session_id: The session it is added to.
+        tool_name: The tool that returned it, unless the file is a whole request.
+        tool_call_id: The call it answers; by default named after the content, so that the same
+            file ingested twice is the same record.
+        project_id: Whose it is.
+        console: Where the table goes; progress goes to standard error.
+
+    Raises:
+        IngestError: The file cannot be read, or is not JSON.
+        ServiceError: The service refuses it.
+    """
+    with Progress(
+        TextColumn("{task.description}"),
+        BarColumn(),
+        DownloadColumn(),
+        console=Console(stderr=True),
+        transient=True,
+    ) as progress:
+        content = _read(file, progress)
+        body = _request_body(
+            content,
+            settings,
+            session_id=session_id,
+            tool_name=tool_name,
+            tool_call_id=tool_call_id or f"cli-{hashlib.sha256(content).hexdigest()[:16]}",
+        )
+        progress.add_task("storing", total=None)
+        ingested = anyio.run(_ingest, settings, project_id, body)
+    _print(ingested, console)
+
+
+def _read(file: str, progress: Progress) -> bytes:
+    try:
+        size = None if file == "-" else Path(file).stat().st_size
+        task = progress.add_task("reading", total=size)
+        chunks = []
+        with sys.stdin.buffer if file == "-" else Path(file).open("rb") as source:
+            while chunk := source.read(_CHUNK_BYTES):
+                chunks.append(chunk)
+                progress.advance(task, len(chunk))
+    except OSError as exc:
+        raise IngestError(f"cannot read {file}: {exc.strerror}") from exc
+    progress.remove_task(task)
+    return b"".join(chunks)
+
+
+def _request_body(
+    content: bytes, settings: Settings, *, session_id: str, tool_name: str, tool_call_id: str
+) -> bytes:
+    """The body of the request that `content` stands for: itself, or the result in it."""
+    limits = settings.limits
+    try:
+        value = parse_json(content, max_depth=limits.json_depth, max_nodes=limits.json_nodes)
+    except InvalidJsonError as exc:
+        raise IngestError(f"the file is not a tool result: {exc.detail}") from exc
+    if isinstance(value, dict) and {"toolName", "result"} <= value.keys() <= _REQUEST_KEYS:
+        members = {"toolCallId": tool_call_id, **value, "sessionId": session_id}
+        return json_text(members).encode("utf-8", "replace")
+    head = {"toolName": tool_name, "toolCallId": tool_call_id, "sessionId": session_id}
+    return json_text(head)[:-1].encode() + b',"result":' + content + b"}"
+
+
+async def _ingest(settings: Settings, project_id: str, body: bytes) -> Ingested:
+    async def whole() -> AsyncIterator[bytes]:
+        yield body
+
+    async with open_container(settings) as container:
+        await container.access.ensure_project(project_id)
+        return await container.tool_results.ingest(project_id, whole(), idempotency_key=None)
+
+
+def _print(ingested: Ingested, console: Console) -> None:
+    result = ingested.result
+    record = json.loads(result.sanitized)
+    resources = {f"@{resource['uri']}": resource for resource in record["resources"]}
+    table = Table("part", "type", "MIME type", "name", "size")
+    table.add_column("content", overflow="fold")
+    for index, part in enumerate(record["parts"]):
+        table.add_row(str(index), *_row(part, resources))
+    console.print(table)
+    was = "stored" if ingested.is_new else "was stored before"
+    console.print(
+        f"{result.tool_result_id} {was} as seq {result.seq} of session {result.session_id}; "
+        f"{len(resources)} resources",
+        highlight=False,
+        markup=False,
+        soft_wrap=True,
+    )
+
+
+def _row(part: dict[str, Any], resources: dict[str, dict[str, Any]]) -> tuple[str, ...]:
+    if part["type"] == "text":
+        text = part["text"]
+        shown = text[:_SHOWN_TEXT_CHARS] + ("…" if len(text) > _SHOWN_TEXT_CHARS else "")
+        size = decimal(len(text.encode("utf-8", "replace")))
+        return "text", "", "", size, _printable(shown)
+    reference = part["image"] if part["type"] == "image" else part["data"]
+    resource = resources.get(reference, {})
+    size = decimal(resource["size"]) if resource else ""
+    name = part.get("filename") or resource.get("filename") or ""
+    return part["type"], part["mimeType"], _printable(name), size, _printable(reference[:80])
+
+
+def _printable(text: str) -> str:
+    """Text that cannot move the cursor, colour the terminal, or be read as console markup."""
+    shown = "".join(c if c.isprintable() else " " for c in text)
+    return shown.replace("[", r"\[")

