@@ -68,7 +68,7 @@ class LimitSettings(SettingsGroup):
     body_bytes: Annotated[int, Field(gt=0, description="One request body.")] = 2 * GIB
     medium_bytes: Annotated[int, Field(gt=0, description="One decoded medium.")] = 1 * GIB
     json_depth: Annotated[int, Field(ge=1_000, le=4_000, description="Nesting of JSON.")] = 1_024
-    json_nodes: Annotated[int, Field(gt=0, description="Values in one JSON body.")] = 500_000
+    json_nodes: Annotated[int, Field(gt=0, description="Values in one JSON body.")] = 250_000
     large_bodies: Annotated[
         int, Field(ge=1, description="Bodies above 1 MiB that are parsed at the same time.")
     ] = 2

@@ -73,6 +73,15 @@ _STRONG_PATTERNS: tuple[tuple[re.Pattern[bytes], str], ...] = (
     (re.compile(rb"\x00\x00.{2}(?:moov|mdat|wide)", re.DOTALL), "video/quicktime"),
 )
 
+# What a strong signature begins with: a reader of encoded text can tell by it, without decoding
+# anything, that most texts cannot be files.
+STRONG_SIGNATURE_STARTS: frozenset[bytes] = frozenset(
+    (
+        *(signature[:2] for signature, _ in _STRONG),
+        *(b"\xff\xd8", b"RI", b"RF", b"FO", b"ID", b"Og", b"\x1a\x45", b"BZ", b"\x1f\x8b", b"\0\0"),
+    )
+)
+
 # Third byte of an MPEG layer III frame: a bit rate other than free or bad in the upper half, a
 # sample rate other than reserved in the lower.
 _MP3_RATES = b"".join(b"\\x%x0-\\x%xb" % (rate, rate) for rate in range(1, 15))

@@ -13,21 +13,19 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
-from itertools import islice
 from urllib.parse import unquote_to_bytes
 
 import pybase64
 
-from app.models.media_types import is_strong_signature, sniff
+from app.models.media_types import STRONG_SIGNATURE_STARTS, is_strong_signature, sniff
 
 MIN_UNDECLARED_CHARS = 64
 _WRAPPED_COLUMNS = range(60, 77)
 
 _HEAD_CHARS = 64
 _RUN_START_CHARS = 40
-# How far, and how often, a signature is looked for behind a path or a name glued to the base64.
+# How far a signature is looked for behind a path or a name that is glued to the base64.
 _PREFIX_CHARS = 256
-_INNER_STARTS = 8
 
 _STANDARD = "A-Za-z0-9+/"
 _URL_SAFE = "A-Za-z0-9_-"
@@ -47,10 +45,27 @@ _RUN_START = re.compile(rf"(?<![A-Za-z0-9+/_-])[A-Za-z0-9+/_-]{{{_RUN_START_CHAR
 _ESCAPED_RUN_START = re.compile(
     rf"(?<![A-Za-z0-9+/_-])(?:[A-Za-z0-9+/_-]|{_ESCAPED}){{{_RUN_START_CHARS}}}"
 )
-_INNER_START = re.compile(r"(?<=[/_+-])")
 _WORD = re.compile(r"[A-Za-z]?[a-z]*\Z")
 _INDENTED_BREAK = re.compile(rb"[ \t]*[\r\n]+[ \t]*")
+_ALPHABET = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/"
 _FROM_URL_SAFE = bytes.maketrans(b"-_", b"+/")
+
+
+def _encoded_start(start: bytes) -> str:
+    """A pattern for base64 of anything that begins with these two bytes, in either alphabet."""
+    first, second, third = start[0] >> 2, (start[0] & 3) << 4 | start[1] >> 4, (start[1] & 15) << 2
+    return "".join((_one_of(first, 1), _one_of(second, 1), _one_of(third, 4)))
+
+
+def _one_of(value: int, count: int) -> str:
+    characters = _ALPHABET[value : value + count]
+    if "+" not in characters and "/" not in characters:
+        return f"[{characters}]"
+    return f"(?:[{characters}_-]|{_ESCAPED})"
+
+
+_SIGNATURE = re.compile("|".join(map(_encoded_start, sorted(STRONG_SIGNATURE_STARTS))))
+_INNER_START = re.compile(rf"(?<=[/_+-])(?={_SIGNATURE.pattern})")
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,22 +117,24 @@ def decode_undeclared(text: str) -> bytes | None:
     start = len(text) - len(text.lstrip())
     if len(text) - start < MIN_UNDECLARED_CHARS or not _shows_signature(text, start):
         return None
-    first_line = _ANY.match(text, start)
-    columns = first_line.end() - start if first_line else 0
-    if "\n" in text.strip() and columns not in _WRAPPED_COLUMNS:
+    body = text.strip()
+    is_wrapped = "\n" in body
+    columns = _end_of(_ANY, text, start) - start
+    if " " in body or len(body) < MIN_UNDECLARED_CHARS:
         return None
-    compact_enough = len(text.strip()) >= MIN_UNDECLARED_CHARS
-    return decode_base64(text) if compact_enough else None
+    return None if is_wrapped and columns not in _WRAPPED_COLUMNS else decode_base64(body)
 
 
 def has_long_run(text: str) -> bool:
     """Whether there is anything in the text that could be base64 of a file."""
-    return _run_start(text).search(text) is not None
+    return (_ESCAPED_RUN_START if "\\/" in text else _RUN_START).search(text) is not None
 
 
 def find_runs(text: str, start: int, end: int) -> Iterator[Run]:
     """The base64 of recognisable files inside `text[start:end]`, in order."""
-    pattern = _run_start(text)
+    escaped = text.find("\\/", start, end) >= 0 or text.find("%2", start, end) >= 0
+    # Escapes cost twice the time and are rare.
+    pattern = _ESCAPED_RUN_START if escaped else _RUN_START
     position = start
     while found := pattern.search(text, position, end):
         run = _run_at(text, found.start())
@@ -196,11 +213,12 @@ def _signed_start(text: str, start: int) -> int | None:
         return start + 1
     end = min(_end_of(_ANY, text, start), start + _PREFIX_CHARS)
     inner = (found.start() for found in _INNER_START.finditer(text, start + 1, end))
-    first_few = islice(inner, _INNER_STARTS)
-    return next((at for at in first_few if _shows_signature(text, at)), None)
+    return next((at for at in inner if _shows_signature(text, at)), None)
 
 
 def _shows_signature(text: str, start: int) -> bool:
+    if not _SIGNATURE.match(text, start):
+        return False
     head = _without_escapes(text[start : start + 2 * _HEAD_CHARS])
     run = _ANY.match("".join(head.split())[:_HEAD_CHARS])
     whole = run.group()[: run.end() // 4 * 4] if run else ""
@@ -229,11 +247,6 @@ def _without_escapes(raw: str) -> str:
         raw = raw.replace("\\/", "/").replace("\\r", "").replace("\\n", "")
         raw = raw.replace("\\u003d", "=").replace("\\u003D", "=")
     return unquote_to_bytes(raw).decode("latin-1") if "%" in raw else raw
-
-
-def _run_start(text: str) -> re.Pattern[str]:
-    # Escapes cost twice the time and are rare.
-    return _ESCAPED_RUN_START if "\\/" in text or "%2" in text else _RUN_START
 
 
 def _end_of(pattern: re.Pattern[str], text: str, start: int) -> int:

@@ -5,6 +5,7 @@ looked for beside it and then outwards, which is how MCP, OpenAI, Anthropic, Gem
 LangChain and the Vercel AI SDK all arrange them, so that the tables need to name payloads only.
 """
 
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from decimal import Decimal
@@ -138,6 +139,7 @@ _LINK_BLOCK_KEYS = frozenset(
         *("url", "id", "index", "extras", "metadata", "annotations", "_meta"),
     )
 )
+_SCHEME = re.compile(r"\s*@?[A-Za-z][A-Za-z0-9+.-]*:")
 _DECLARED_CHARS = 16
 _LOOSE_CHARS = 64
 
@@ -183,12 +185,20 @@ def match_typed_block(block: dict[str, object]) -> MediaMatch | None:
     """The medium of a block that says what it is, as MCP, OpenAI, Anthropic and Vercel blocks."""
     kind, paths = _typed_paths(block)
     for path in paths:
-        payload = payload_of(value_at(block, path))
-        # A list of files is full of {"type":"file","url":…,"size":…}; those are records.
-        is_record = kind is None and path == ("url",) and not block.keys() <= _LINK_BLOCK_KEYS
-        if payload is not None and not is_record:
+        payload = payload_of(value_at(block, path)) if path[0] in block else None
+        if payload is not None and not _is_record_of(block, path, payload, kind):
             return _match(block, path, payload, kind)
     return None
+
+
+def _is_record_of(
+    block: dict[str, object], path: Path, payload: Payload, kind: ClaimedKind | None
+) -> bool:
+    """Whether a block only looks like one: {"type":"file","url":"/a/b","size":9} in a listing."""
+    if not path[-1].endswith(("url", "Uri", "uri")) or not isinstance(payload, str):
+        return False
+    is_path = len(payload) < _LOOSE_CHARS and not _SCHEME.match(payload)
+    return is_path or (kind is None and path == ("url",) and not block.keys() <= _LINK_BLOCK_KEYS)
 
 
 def declared_text_type(block: dict[str, object]) -> tuple[Path, str] | None:

@@ -21,6 +21,8 @@ _HEAD = re.compile(
 )
 _START = re.compile(r"\s*+(?=[dD][aA][tT][aA]:)")
 _NAME = re.compile(r";\s*(?:file)?name=\"?([^;\"]+)", re.IGNORECASE)
+_SHORTEST_CHARS = 16
+_LONG_CHARS = 64
 _UNQUOTED = re.compile(r"[^\s\"'<>`()\[\]{}|\\^]*+")
 
 
@@ -86,8 +88,11 @@ def find_data_uris(text: str) -> Iterator[DataUriSpan]:
 
 def _base64_span(text: str, head: re.Match[str]) -> DataUriSpan | None:
     end = run_end(text, head.end(), label_chars=head.end() - head.start())
-    data = decode_run(text[head.end() : end])
-    if data is None:
+    length = end - head.end()
+    # What is shorter, or breaks off, is an example of a data URI in a text about data URIs.
+    is_example = length < _LONG_CHARS and text.startswith(("...", "…"), end)
+    data = decode_run(text[head.end() : end]) if length >= _SHORTEST_CHARS else None
+    if data is None or is_example:
         return None
     return DataUriSpan(head.start(), end, _mime_type(head), data, _filename(head))
 

@@ -70,6 +70,12 @@ class _Frame:
     pointer: Pointer
     claims: dict[Path, Claim]
 
+    def claims_within(self, key: str | int) -> dict[Path, Claim]:
+        """What is claimed about a member, and about places inside it."""
+        if not self.claims:
+            return self.claims
+        return {path[1:]: claim for path, claim in self.claims.items() if path[0] == key}
+
 
 def rewrite_value(value: object, pointer: Pointer, rewriting: Rewriting) -> object:
     """The JSON value with its media replaced by slots; the value itself is not touched.
@@ -89,8 +95,7 @@ def rewrite_value(value: object, pointer: Pointer, rewriting: Rewriting) -> obje
             continue
         key, child = member
         here = pointer if frame.target is root else frame.pointer.child(key)
-        claims = {path[1:]: claim for path, claim in frame.claims.items() if path[0] == key}
-        placed = _rewrite_member(child, here, claims, rewriting)
+        placed = _rewrite_member(child, here, frame.claims_within(key), rewriting)
         if isinstance(placed, _Frame):
             stack.append(placed)
         _attach(frame.target, key, placed, rewriting.collector, here)
