@@ -16,12 +16,13 @@ from rich.table import Table
 from uvicorn.supervisors import Multiprocess
 
 from app.errors import ServiceError
-from app.ingesting import IngestError, ingest_file
+from app.ingesting import IngestError, ingest_file, printable
 from app.models.project import PROJECT_NAME, ApiKey
 from app.services.access import Access
 from app.settings import Settings
 from app.telemetry import configure_logging
 from app.wiring import (
+    DataDirectoryError,
     MissingSigningKeysError,
     OutdatedDatabaseError,
     migrate_database,
@@ -40,6 +41,14 @@ cli = typer.Typer(
 keys = typer.Typer(help="Make, list and revoke API keys.", no_args_is_help=True)
 cli.add_typer(keys, name="keys")
 
+_EXPECTED = (
+    ServiceError,
+    DataDirectoryError,
+    OutdatedDatabaseError,
+    MissingSigningKeysError,
+    IngestError,
+)
+
 _out = Console()
 _err = Console(stderr=True)
 
@@ -57,8 +66,8 @@ def main() -> None:
     """Run the command line; what is expected to go wrong ends in one sentence and status 1."""
     try:
         cli()
-    except (ServiceError, OutdatedDatabaseError, MissingSigningKeysError, IngestError) as exc:
-        _err.print(f"pagefault: {exc}", style="red", highlight=False, markup=False)
+    except _EXPECTED as exc:
+        _complain(str(exc))
         raise SystemExit(1) from exc
 
 
@@ -82,7 +91,7 @@ def serve(
     # Once here, so that a mistake in the settings is one sentence and not a worker's traceback,
     # and so that workers find the database migrated.
     anyio.run(_open_once, settings)
-    _err.print(f"Pagefault is at http://{_shown_host(settings.host)}:{port}  (docs: /docs)")
+    _say(f"Pagefault is at http://{_shown_host(settings.host)}:{port}  (docs: /docs)", to=_err)
     config = uvicorn.Config(
         "app.main:create_app",
         factory=True,
@@ -107,9 +116,9 @@ def migrate(data_dir: DataDirOption = None) -> None:
     """Bring the database to the schema this version needs."""
     before, after = anyio.run(migrate_database, read_settings(data_dir=data_dir))
     if before == after:
-        _out.print(f"The database is up to date (revision {after}).")
+        _say(f"The database is up to date (revision {after}).")
     else:
-        _out.print(f"Migrated the database from {before or 'nothing'} to revision {after}.")
+        _say(f"Migrated the database from {before or 'nothing'} to revision {after}.")
 
 
 @keys.command("create")
@@ -119,11 +128,7 @@ def create_key(
     data_dir: DataDirOption = None,
 ) -> None:
     """Make a key and print it, once; it is not kept and cannot be shown again."""
-    if not PROJECT_NAME.match(project):
-        raise typer.BadParameter(
-            "a name starts with a letter or digit and has up to 128 of A-Z a-z 0-9 . _ : -",
-            param_hint="--project",
-        )
+    _check_project(project)
 
     async def create(access: Access) -> str:
         return await access.create_key(project, label)
@@ -142,11 +147,11 @@ def list_keys(data_dir: DataDirOption = None) -> None:
     for key in _with_access(data_dir, all_keys):
         revoked = f"{key.revoked_at:%Y-%m-%d %H:%M}" if key.revoked_at else ""
         created = f"{key.created_at:%Y-%m-%d %H:%M}"
-        table.add_row(key.key_id, key.project_id, key.label, created, revoked)
+        table.add_row(key.key_id, key.project_id, printable(key.label), created, revoked)
     if table.row_count:
         _out.print(table)
     else:
-        _err.print("There are no keys. `pagefault keys create --project NAME` makes one.")
+        _say("There are no keys. `pagefault keys create --project NAME` makes one.", to=_err)
 
 
 @keys.command("revoke")
@@ -160,9 +165,9 @@ def revoke_key(
         return await access.revoke_key(key_id)
 
     if not _with_access(data_dir, revoke):
-        _err.print(f"pagefault: there is no valid key {key_id}", style="red", markup=False)
+        _complain(f"there is no valid key {printable(key_id)}")
         raise SystemExit(1)
-    _out.print(f"Revoked {key_id}.")
+    _say(f"Revoked {key_id}.")
 
 
 @cli.command()
@@ -188,6 +193,7 @@ def ingest(
     """
     settings = read_settings(data_dir=data_dir)
     configure_logging(settings.log_format, "warning")
+    _check_project(project or settings.default_project)
     ingest_file(
         settings,
         file,
@@ -209,8 +215,25 @@ def read_settings(**given: object) -> Settings:
             name = "__".join(str(step) for step in error["loc"]).upper()
             where = f"PAGEFAULT_{name}: " if name else ""
             message = str(error["msg"]).removeprefix("Value error, ")
-            _err.print(f"pagefault: {where}{message}", style="red", highlight=False, markup=False)
+            _complain(where + message)
         raise SystemExit(2) from exc
+
+
+def _check_project(name: str) -> None:
+    if not PROJECT_NAME.match(name):
+        raise typer.BadParameter(
+            "a name starts with a letter or digit and has up to 128 of A-Z a-z 0-9 . _ : -",
+            param_hint="--project",
+        )
+
+
+def _say(sentence: str, *, to: Console = _out) -> None:
+    # Soft-wrapped: in a pipe, a sentence is one line, whatever its length.
+    to.print(sentence, highlight=False, markup=False, soft_wrap=True)
+
+
+def _complain(sentence: str) -> None:
+    _err.print(f"pagefault: {sentence}", style="red", highlight=False, markup=False, soft_wrap=True)
 
 
 def _with_access(data_dir: Path | None, action: Callable[[Access], Awaitable[_T]]) -> _T:
@@ -234,12 +257,8 @@ def _listen(host: str, port: int) -> socket.socket:
     try:
         listening = socket.create_server((host, port), family=family, backlog=2048)
     except OSError as exc:
-        _err.print(
-            f"pagefault: cannot listen on {host}:{port}: {exc.strerror}. "
-            "`--port 0` takes a free port.",
-            style="red",
-            markup=False,
-        )
+        reason = os.strerror(exc.errno) if exc.errno else str(exc)
+        _complain(f"cannot listen on {host}:{port}: {reason}. `--port 0` takes a free port.")
         raise SystemExit(1) from exc
     listening.set_inheritable(True)
     return listening

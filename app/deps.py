@@ -70,6 +70,4 @@ SessionsDep = Annotated[Sessions, Depends(get_sessions)]
 AccessDep = Annotated[Access, Depends(get_access)]
 LinksDep = Annotated[LinkSigner, Depends(get_links)]
 LimitQuery = Annotated[int, Query(ge=1, le=200, description="How many items a page holds.")]
-CursorQuery = Annotated[
-    str | None, Query(max_length=512, description="`nextCursor` of the page before.")
-]
+CursorQuery = Annotated[str | None, Query(description="`nextCursor` of the page before.")]

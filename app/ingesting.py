@@ -13,7 +13,7 @@ from rich.filesize import decimal
 from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn
 from rich.table import Table
 
-from app.errors import InvalidJsonError
+from app.errors import InvalidJsonError, InvalidPayloadError
 from app.models.json_value import json_text, parse_json
 from app.services.tool_results import Ingested
 from app.settings import Settings
@@ -60,6 +60,7 @@ def ingest_file(
         DownloadColumn(),
         console=Console(stderr=True),
         transient=True,
+        disable=not sys.stderr.isatty(),
     ) as progress:
         content = _read(file, progress)
         body = _request_body(
@@ -70,7 +71,11 @@ def ingest_file(
             tool_call_id=tool_call_id or f"cli-{hashlib.sha256(content).hexdigest()[:16]}",
         )
         progress.add_task("storing", total=None)
-        ingested = anyio.run(_ingest, settings, project_id, body)
+        try:
+            ingested = anyio.run(_ingest, settings, project_id, body)
+        except InvalidPayloadError as exc:
+            faults = "; ".join(f"{fault.pointer} {fault.detail}" for fault in exc.faults)
+            raise IngestError(f"the tool result is refused: {faults or exc.detail}") from exc
     _print(ingested, console)
 
 
@@ -138,15 +143,15 @@ def _row(part: dict[str, Any], resources: dict[str, dict[str, Any]]) -> tuple[st
         text = part["text"]
         shown = text[:_SHOWN_TEXT_CHARS] + ("…" if len(text) > _SHOWN_TEXT_CHARS else "")
         size = decimal(len(text.encode("utf-8", "replace")))
-        return "text", "", "", size, _printable(shown)
+        return "text", "", "", size, printable(shown)
     reference = part["image"] if part["type"] == "image" else part["data"]
     resource = resources.get(reference, {})
     size = decimal(resource["size"]) if resource else ""
     name = part.get("filename") or resource.get("filename") or ""
-    return part["type"], part["mimeType"], _printable(name), size, _printable(reference[:80])
+    return part["type"], part["mimeType"], printable(name), size, printable(reference[:80])
 
 
-def _printable(text: str) -> str:
+def printable(text: str) -> str:
     """Text that cannot move the cursor, colour the terminal, or be read as console markup."""
     shown = "".join(c if c.isprintable() else " " for c in text)
     return shown.replace("[", r"\[")

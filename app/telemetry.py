@@ -35,9 +35,9 @@ def configure_logging(log_format: Literal["json", "console"] | None, level: str)
         structlog.processors.TimeStamper(fmt="iso", utc=True),
     ]
     last: list[Processor] = (
-        [structlog.processors.dict_tracebacks, structlog.processors.JSONRenderer()]
+        [_json_tracebacks(), structlog.processors.JSONRenderer()]
         if chosen == "json"
-        else [structlog.dev.ConsoleRenderer()]
+        else [structlog.dev.ConsoleRenderer(exception_formatter=structlog.dev.plain_traceback)]
     )
     handler = logging.StreamHandler(sys.stderr)
     handler.setFormatter(
@@ -47,6 +47,7 @@ def configure_logging(log_format: Literal["json", "console"] | None, level: str)
         )
     )
     logging.basicConfig(handlers=[handler], level=level.upper(), force=True)
+    logging.getLogger("uvicorn.error").addFilter(_is_not_told_already)
     for quiet in ("uvicorn.access", "httpx", "alembic"):
         logging.getLogger(quiet).setLevel(logging.WARNING)
     structlog.configure(
@@ -55,6 +56,18 @@ def configure_logging(log_format: Literal["json", "console"] | None, level: str)
         wrapper_class=structlog.stdlib.BoundLogger,
         cache_logger_on_first_use=True,
     )
+
+
+def _json_tracebacks() -> Processor:
+    # Never with local variables: among them are keys and pieces of bodies.
+    return structlog.processors.ExceptionRenderer(
+        structlog.tracebacks.ExceptionDictTransformer(show_locals=False)
+    )
+
+
+def _is_not_told_already(record: logging.LogRecord) -> bool:
+    """Whether a line of the server is news: an unexpected exception is logged with its request."""
+    return not record.getMessage().startswith("Exception in ASGI application")
 
 
 class Metrics:

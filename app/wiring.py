@@ -36,6 +36,13 @@ class OutdatedDatabaseError(Exception):
         )
 
 
+class DataDirectoryError(Exception):
+    """The data directory cannot be made."""
+
+    def __init__(self, data_dir: Path, reason: str) -> None:
+        super().__init__(f"cannot make the data directory {data_dir}: {reason}")
+
+
 class MissingSigningKeysError(Exception):
     """Several machines would each sign links with a key the others do not know."""
 
@@ -69,6 +76,7 @@ async def open_container(settings: Settings) -> AsyncIterator[Container]:
     """Open both stores, bring the embedded database up to date, and wire the services.
 
     Raises:
+        DataDirectoryError: The data directory cannot be made.
         OutdatedDatabaseError: A server's database has to be migrated first.
         MissingSigningKeysError: A server's database, and no keys to sign links with.
         StoreUnavailableError: A store does not answer.
@@ -168,7 +176,10 @@ async def _check_schema(settings: Settings, engines: Engines) -> None:
 
 
 def _make_data_dir(data_dir: Path) -> None:
-    data_dir.mkdir(mode=0o700, parents=True, exist_ok=True)
+    try:
+        data_dir.mkdir(mode=0o700, parents=True, exist_ok=True)
+    except OSError as exc:
+        raise DataDirectoryError(data_dir, os.strerror(exc.errno or 0)) from exc
 
 
 def _signing_keys(settings: Settings) -> Sequence[SigningKey]:

@@ -4,8 +4,9 @@ from collections.abc import AsyncIterator
 from contextlib import suppress
 from dataclasses import dataclass, field
 from email.message import Message
+from email.utils import collapse_rfc2231_value
 
-from python_multipart.exceptions import MultipartParseError
+from python_multipart.exceptions import FormParserError
 from python_multipart.multipart import MultipartParser, parse_options_header
 
 from app.errors import InvalidPayloadError, MalformedRequestError
@@ -137,14 +138,14 @@ def _parser(boundary: bytes, form: _Form) -> MultipartParser:
                 "on_end": form.end,
             },
         )
-    except MultipartParseError as exc:
+    except FormParserError as exc:
         raise MalformedRequestError("The multipart boundary is not a valid one.") from exc
 
 
 def _feed(parser: MultipartParser, chunk: bytes) -> None:
     try:
         parser.write(chunk)
-    except MultipartParseError as exc:
+    except FormParserError as exc:
         raise MalformedRequestError("The body is not a multipart form.") from exc
 
 
@@ -157,4 +158,9 @@ def disposition_filename(header: str) -> str | None:
         header = header.encode("latin-1").decode()
     message = Message()
     message["Content-Disposition"] = header.replace("\r", " ").replace("\n", " ")
-    return message.get_filename()
+    named: dict[bool, str] = {}
+    for name, value in message.get_params(failobj=[], header="content-disposition"):
+        if name.lower() == "filename":
+            # The parser hands on `filename*` decoded into its three pieces, `filename` as a text.
+            named.setdefault(isinstance(value, tuple), collapse_rfc2231_value(value))
+    return named.get(True, named.get(False))

@@ -4,7 +4,7 @@ from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-from app.errors import ConflictError, NotFoundError
+from app.errors import ConflictError, InvalidCursorError, NotFoundError
 from app.models.cursor import decode_cursor, encode_cursor
 from app.models.identity import utc_now
 from app.models.resource import (
@@ -118,16 +118,15 @@ class Resources:
         """
         before = None
         if cursor is not None:
-            microseconds, resource_id = decode_cursor("resources", cursor, (int, str))
-            before = _EPOCH + int(microseconds) * _MICROSECOND, str(resource_id)
+            before = _position(cursor)
         async with self._records.read(project_id) as unit:
             found = await unit.resources.page(before=before, limit=limit + 1)
         page = found[:limit]
         if len(found) <= limit:
             return page, None
         last = page[-1]
-        position = (last.created_at - _EPOCH) // _MICROSECOND
-        return page, encode_cursor("resources", position, last.resource_id)
+        microseconds = (last.created_at - _EPOCH) // _MICROSECOND
+        return page, encode_cursor("resources", microseconds, last.resource_id)
 
     async def delete(self, project_id: str, uri: str) -> None:
         """Remove a resource that nothing refers to. Its bytes are left to the sweep.
@@ -148,3 +147,11 @@ class Resources:
                     code="resource-in-use",
                 )
             await unit.resources.remove(resource.resource_id)
+
+
+def _position(cursor: str) -> tuple[datetime, str]:
+    microseconds, resource_id = decode_cursor("resources", cursor, (int, str))
+    try:
+        return _EPOCH + int(microseconds) * _MICROSECOND, str(resource_id)
+    except OverflowError as exc:
+        raise InvalidCursorError from exc

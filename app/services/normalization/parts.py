@@ -113,7 +113,8 @@ def declared_parts(payload: Payload, claim: Claim, place: Place) -> list[Normali
     """
     if not isinstance(payload, str):
         return [medium_part(payload, claim, place)]
-    text = place.collector.readable(payload, place.pointer).strip()
+    whole = place.collector.readable(payload, place.pointer)
+    text = whole.strip()
     if is_data_uri(text):
         return _data_uri_parts(text, claim, place)
     if _REFERENCE.match(text):
@@ -123,7 +124,7 @@ def declared_parts(payload: Payload, claim: Claim, place: Place) -> list[Normali
         return [link(text, claim)]
     if _URL.match(text):
         return _refused_parts(text, claim, place)
-    return _encoded_parts(text, claim, place)
+    return _encoded_parts(whole, claim, place)
 
 
 def is_remote(text: str) -> bool:

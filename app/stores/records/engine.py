@@ -48,6 +48,7 @@ def open_engines(url: URL, *, pool_size: int, timeout_seconds: float) -> Engines
         max_overflow=0,
         pool_timeout=timeout_seconds,
         pool_pre_ping=True,
+        hide_parameters=True,
         connect_args={"connect_timeout": 2, "prepare_threshold": 2},
     )
     return Engines(engine, engine.execution_options(isolation_level="AUTOCOMMIT"))
@@ -57,6 +58,8 @@ def _open_sqlite(url: URL, pool_size: int, timeout_seconds: float) -> Engines:
     options: dict[str, Any] = {
         "pool_timeout": timeout_seconds,
         "max_overflow": 0,
+        # Parameters are what clients sent, and an error's text ends up in the log.
+        "hide_parameters": True,
         # The driver must not begin transactions on its own: `_begin_immediate` does.
         "connect_args": {"timeout": timeout_seconds, "isolation_level": None},
     }

@@ -43,8 +43,9 @@ class ProjectScope:
     async def insert_if_absent(self, table: Table, **values: object) -> bool:
         """Insert one row of the project unless its key is taken; says whether it was inserted."""
         statement = self._upsert(table).values(project_id=self.project_id, **values)
-        result = await self._connection.execute(statement.on_conflict_do_nothing())
-        return result.rowcount == 1
+        # Counting rows would not do: PostgreSQL's driver does not count those of an INSERT.
+        inserted = statement.on_conflict_do_nothing().returning(table.c.project_id)
+        return (await self._connection.execute(inserted)).first() is not None
 
     async def insert_or_touch(
         self, table: Table, touch: Sequence[str], **values: object
