@@ -51,6 +51,9 @@ def parse_json(body: bytes, *, max_depth: int, max_nodes: int) -> JsonValue:
         raise InvalidJsonError(
             f"The body is not JSON (line {exc.lineno}, column {exc.colno})."
         ) from exc
+    except RecursionError as exc:
+        # Only where nobody has raised the interpreter's limit, as `create_app` does.
+        raise _too_deep(max_depth) from exc
 
 
 def parse_embedded_json(text: str, *, max_depth: int, max_nodes: int) -> JsonValue:
@@ -97,11 +100,14 @@ def _check_shape(text: str, max_depth: int, max_nodes: int) -> None:
     for bracket in _BRACKET.findall(bare):
         depth += 1 if bracket in "[{" else -1
         if depth > max_depth:
-            raise PayloadTooLargeError(
-                f"The JSON is nested deeper than {max_depth} levels. Flatten it, or send it as "
-                "a string.",
-                code="json-too-deep",
-            )
+            raise _too_deep(max_depth)
+
+
+def _too_deep(max_depth: int) -> PayloadTooLargeError:
+    return PayloadTooLargeError(
+        f"The JSON is nested deeper than {max_depth} levels. Flatten it, or send it as a string.",
+        code="json-too-deep",
+    )
 
 
 def _decode(text: str) -> JsonValue:

@@ -69,8 +69,8 @@ class Resources:
                     head += chunk[: HEAD_BYTES - len(head)]
                 await writer.write(chunk)
             blob = await writer.commit(upload.digest)
-        mime_type = settle_type(bytes(head), upload.mime_type)
         filename = safe_file_name(upload.filename)
+        mime_type = settle_type(bytes(head), upload.mime_type, filename)
         resource = Resource(
             resource_id=derive_resource_id(project_id, blob.digest, mime_type, filename),
             digest=blob.digest,

@@ -6,7 +6,7 @@ This is the only place that chains normalization, persistence and packaging.
 from collections.abc import AsyncIterator, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, replace
-from functools import partial
+from datetime import datetime
 
 import anyio
 import anyio.to_thread
@@ -16,6 +16,7 @@ from app.models.cursor import decode_cursor, encode_cursor
 from app.models.identity import new_id, utc_now
 from app.models.limits import Limits
 from app.models.normalized import NormalizedReference, NormalizedToolResult
+from app.models.persisted import PersistedToolResult
 from app.models.resource import Resource
 from app.models.tool_result import StoredToolResult
 from app.services.idempotency import Idempotency, IdempotentCall
@@ -35,7 +36,6 @@ from app.stores.records import Records, UnitOfWork
 from app.stores.records.sessions import TOOL_RESULT
 
 IDEMPOTENT_ROUTE = "POST /api/tool-results"
-_SMALL_BODY_BYTES = 64 * 1024
 _LARGE_BODY_BYTES = 1024 * 1024
 
 
@@ -138,27 +138,21 @@ class ToolResults:
         return page, encode_cursor("tool-results", page[-1].tool_result_id) if more else None
 
     async def _prepare(self, body: bytes) -> _Prepared:
-        """Parse and normalize, off the event loop unless the body is small."""
-        read = partial(
-            read_tool_result_request,
-            body,
-            max_depth=self._limits.json_depth,
-            max_nodes=self._limits.json_nodes,
-        )
-        if len(body) <= _SMALL_BODY_BYTES:
-            return self._normalize(read(), len(body))
+        """Parse and normalize, off the event loop."""
         limiter = self._large_bodies if len(body) > _LARGE_BODY_BYTES else nullcontext()
         async with limiter:
-            return await anyio.to_thread.run_sync(lambda: self._normalize(read(), len(body)))
+            return await anyio.to_thread.run_sync(self._read_and_normalize, body)
 
-    def _normalize(self, read: ReadRequest, body_bytes: int) -> _Prepared:
+    def _read_and_normalize(self, body: bytes) -> _Prepared:
+        read = read_tool_result_request(
+            body, max_depth=self._limits.json_depth, max_nodes=self._limits.json_nodes
+        )
         with self._clock.stage("normalization"):
-            return _Prepared(read, normalize_tool_result(read.request.result), body_bytes)
+            return _Prepared(read, normalize_tool_result(read.request.result), len(body))
 
     async def _ingest_once(
         self, project_id: str, prepared: _Prepared, call: IdempotentCall | None
     ) -> Ingested:
-        request = prepared.read.request
         async with self._records.read(project_id) as unit:
             previous = await _previous(unit, prepared.read)
             session_resources = await _session_resources(unit, prepared)
@@ -175,6 +169,18 @@ class ToolResults:
                 session_resources=session_resources,
                 limit_bytes=self._limits.medium_bytes,
             )
+        package = await anyio.to_thread.run_sync(self._package, persisted, prepared.read, now)
+        with self._clock.stage("commit"):
+            ingested = await self._commit(project_id, package, prepared.read, call)
+        self._clock.count_saved(
+            bytes_in=prepared.body_bytes, bytes_kept=len(ingested.result.sanitized)
+        )
+        return ingested
+
+    def _package(
+        self, persisted: PersistedToolResult, read: ReadRequest, now: datetime
+    ) -> _Package:
+        request = read.request
         with self._clock.stage("packaging"):
             sanitized = build_sanitized_tool_result(
                 persisted,
@@ -191,18 +197,12 @@ class ToolResults:
                 tool_call_id=request.tool_call_id,
                 sanitized=encode_sanitized(sanitized),
             )
-        package = _Package(
+        return _Package(
             result,
             resources_in_order(persisted),
             success=sanitized.meta.success,
-            request_digest=prepared.read.digest,
+            request_digest=read.digest,
         )
-        with self._clock.stage("commit"):
-            ingested = await self._commit(project_id, package, prepared.read, call)
-        self._clock.count_saved(
-            bytes_in=prepared.body_bytes, bytes_kept=len(ingested.result.sanitized)
-        )
-        return ingested
 
     async def _commit(
         self,

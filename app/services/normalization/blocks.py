@@ -25,7 +25,8 @@ from app.services.normalization.block_shapes import (
     match_untyped_block,
     value_at,
 )
-from app.services.normalization.data_uris import is_data_uri
+from app.services.normalization.collector import without_lone_surrogates
+from app.services.normalization.data_uris import announces_media
 from app.services.normalization.parts import (
     PLAIN_TEXT,
     Place,
@@ -122,7 +123,7 @@ def _declared_plain_object(block: Block) -> MediaMatch | None:
     if not isinstance(match.payload, str):
         known = isinstance(match.payload, bytes) and is_recognised(match.payload, claim.kind)
         return match if claimed or known else None
-    if is_data_uri(match.payload) or (claimed and _is_taken_at_its_word(match)):
+    if announces_media(match.payload) or (claimed and _is_taken_at_its_word(match)):
         return match
     if is_remote(match.payload):
         return match if claimed or claim.kind else None
@@ -140,22 +141,20 @@ def _certain_base64(text: str, claim: Claim, *, claimed: bool) -> bytes | None:
     data = decode_base64(text) if len(text) >= _SHORTEST_BASE64 else None
     if data is None:
         return None
+    # Two of three have to speak for it: its length, the claimed type, the bytes themselves.
     long = len(text) >= _SHORTEST_CERTAIN_BASE64
-    return (
-        data
-        if (claimed and long) or (is_recognised(data, claim.kind) and (long or claimed))
-        else None
-    )
+    return data if claimed + long + is_recognised(data, claim.kind) >= 2 else None
 
 
 def _read_linked_record(block: Block, place: Place) -> list[NormalizedPart] | None:
     match = match_linked_media(block)
     if match is None or not isinstance(match.payload, str) or not is_remote(match.payload):
         return None
-    remote = link(place.collector.readable(match.payload, place.pointer), match.claim)
     if block.keys() <= {path[0] for path in match.consumed}:
-        return [remote]
-    return [*json_parts(block, place), remote]
+        return [link(place.collector.readable(match.payload, place.pointer), match.claim)]
+    # What has to be repaired is noted once, with the record.
+    record = json_parts(block, place)
+    return [*record, link(without_lone_surrogates(match.payload), match.claim)]
 
 
 def _carries_text(block: Block) -> bool:

@@ -56,6 +56,16 @@ def is_data_uri(text: str) -> bool:
     return start is not None and _HEAD.match(text, start.end()) is not None
 
 
+def announces_media(text: str) -> bool:
+    """Whether the text begins as a data URI of anything but readable text."""
+    start = _START.match(text)
+    head = _HEAD.match(text, start.end()) if start else None
+    if head is None:
+        return False
+    mime_type = _mime_type(head)
+    return bool(head["base64"]) or (mime_type is not None and not is_textual(mime_type))
+
+
 def parse_data_uri(text: str) -> DataUri | None:
     """The data URI that the whole text is, or `None` if it is none, or one of plain text.
 

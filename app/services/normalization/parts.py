@@ -165,7 +165,9 @@ def _type_of_url(url: str, claim: Claim) -> str | None:
 
 def _data_uri_parts(text: str, claim: Claim, place: Place) -> list[NormalizedPart]:
     uri = parse_data_uri(text)
-    if uri is None or uri.data is None:
+    if uri is None:
+        return text_parts(text, place)
+    if uri.data is None:
         return _undecodable_parts(text, claim, place)
     mime_type = uri.mime_type or claim.mime_type
     filename = claim.filename or uri.filename

@@ -69,10 +69,9 @@ def read_resource_link(block: dict[str, object], place: Place) -> list[Normalize
     uri, mime_type = str(block["uri"]), _text_of(block, "mimeType")
     family = (canonical_mime_type(mime_type or "") or "").partition("/")[0]
     if is_remote(uri) and family in ("image", "audio", "video"):
-        url = place.collector.readable(uri, place.inside("uri").pointer)
         claim = Claim(mime_type=mime_type, filename=_text_of(block, "name"))
         side = side_information(block, [("type",), ("mimeType",)], place)
-        return with_provenance([link(url, claim)], side)
+        return with_provenance([link(without_lone_surrogates(uri), claim)], side)
     summary, described = _summary(block, place)
     side = side_information(block, [("type",), *described], place)
     return with_provenance([NormalizedText((summary,))], side)
@@ -90,8 +89,10 @@ def _summary(block: dict[str, object], place: Place) -> tuple[str, list[Path]]:
             lines.append(without_lone_surrogates(value))
         else:
             continue
+        # The name and the address are read with the provenance.
         if key not in ("name", "uri"):
             described.append((key,))
+            place.collector.readable(str(value), place.inside(key).pointer)
     return "\n".join(dict.fromkeys(lines)), described
 
 

@@ -7,7 +7,7 @@ from datetime import datetime
 import anyio.to_thread
 
 from app.models.media import MediaSource
-from app.models.media_types import OCTET_STREAM, settle_mime_type
+from app.models.media_types import OCTET_STREAM, mime_type_for_filename, settle_mime_type
 from app.models.normalized import NormalizedMedia
 from app.models.resource import Resource, derive_resource_id, resource_kind
 from app.rendering.file_names import safe_file_name
@@ -59,8 +59,8 @@ class MediaKeeper:
             StoreUnavailableError: The blob store did not take it.
         """
         source = medium.source
-        mime_type = settle_type(source.head(HEAD_BYTES), source.declared_mime_type)
         filename = safe_file_name(medium.filename)
+        mime_type = settle_type(source.head(HEAD_BYTES), source.declared_mime_type, filename)
         if _may_stay_inline(medium, mime_type):
             inline = base64.b64encode(source.head(INLINE_LIMIT_BYTES)).decode()
             return KeptMedium(mime_type, filename, None, inline)
@@ -84,12 +84,13 @@ class MediaKeeper:
         )
 
 
-def settle_type(head: bytes, declared: str | None) -> str:
-    """The MIME type of bytes: by our own table and the claim first, else by a second opinion."""
+def settle_type(head: bytes, declared: str | None, filename: str | None) -> str:
+    """The MIME type of bytes: by our own table and the claim, a second opinion, then the name."""
     mime_type = settle_mime_type(head, declared)
     if mime_type != OCTET_STREAM:
         return mime_type
-    return second_opinion(head) or OCTET_STREAM
+    by_name = mime_type_for_filename(filename) if filename else None
+    return second_opinion(head) or by_name or OCTET_STREAM
 
 
 def _may_stay_inline(medium: NormalizedMedia, mime_type: str) -> bool:

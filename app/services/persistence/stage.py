@@ -3,6 +3,9 @@
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+import anyio.lowlevel
+import anyio.to_thread
+
 from app.errors import PayloadTooLargeError
 from app.models.content import FilePart, ImagePart, Part, TextPart
 from app.models.json_value import JsonValue, json_text
@@ -28,6 +31,7 @@ from app.services.persistence.keeping import KeptMedium, MediaKeeper
 from app.services.persistence.open_places import fill_places, slots_in
 
 META_LIMIT_CHARS = 65_536
+_PARTS_IN_A_ROW = 500
 
 
 async def persist_tool_media(
@@ -87,7 +91,12 @@ class _Persisting:
 
     async def run(self) -> PersistedToolResult:
         normalized = self._normalized
-        parts = [await self._part(part) for part in normalized.parts]
+        parts = []
+        for index, part in enumerate(normalized.parts):
+            if index % _PARTS_IN_A_ROW == 0:
+                # A result may have a hundred thousand parts; other requests get their turn.
+                await anyio.lowlevel.checkpoint()
+            parts.append(await self._part(part))
         structured = normalized.structured_content
         if structured is not None:
             structured = (await self._meta_value(structured[0], "structuredContent"),)
@@ -178,9 +187,10 @@ class _Persisting:
 
     async def _meta_value(self, value: JsonValue, key: str) -> JsonValue:
         """A value of `meta` with references; one that would swell every reader's copy is stored."""
+        if value is None:
+            return None
+        filled, text = await anyio.to_thread.run_sync(self._filled_meta, value)
         resources = self._resources_of(slots_in(value))
-        filled = fill_places(value, self._references)
-        text = json_text(filled)
         if len(text) > META_LIMIT_CHARS:
             whole = await self._keeper.store(InMemoryMedia(text.encode()), "application/json", None)
             self._warnings.append(
@@ -193,6 +203,10 @@ class _Persisting:
             filled, resources = whole.reference, (whole, *resources)
         self._meta_resources.extend(resources)
         return filled
+
+    def _filled_meta(self, value: JsonValue) -> tuple[JsonValue, str]:
+        filled = fill_places(value, self._references)
+        return filled, json_text(filled)
 
     def _provenance(self, provenance: Provenance) -> dict[str, Any]:
         return {

@@ -1,0 +1,277 @@
+"""Blocks of text, resources, links, and blocks that hold content of their own."""
+
+from decimal import Decimal
+
+import pytest
+
+from app.models.normalized import NormalizedLink, Provenance
+from tests.unit.services.normalization.samples import (
+    NOISE,
+    PDF,
+    PDF64,
+    PNG,
+    PNG64,
+    PNG_URI,
+    Medium,
+    Seen,
+    b64,
+    extracted,
+    json_part,
+    medium,
+    seen,
+    text,
+)
+
+
+@pytest.mark.parametrize(
+    ("block", "part"),
+    [
+        ({"type": "text", "text": "one"}, text("one")),
+        ({"type": "text", "text": 42}, text("42")),
+        ({"type": "text", "text": 0.5}, text("0.5")),
+        ({"type": "text", "text": Decimal("1" * 5000)}, text("1" * 5000)),
+        ({"type": "text", "text": True}, text("true")),
+        ({"type": "text", "text": None}, text("")),
+        ({"type": "input_text", "text": "one"}, text("one")),
+        ({"type": "output_text", "text": "one", "annotations": [], "logprobs": []}, text("one")),
+        (
+            {"type": "text-plain", "text": "one", "mime_type": "text/markdown"},
+            text("one", mime="text/markdown"),
+        ),
+        ({"text": "one"}, text("one")),
+        ({"json": {"a": 1}}, json_part('{"a":1}')),
+        ({"type": "text", "value": "one"}, text("one")),
+        ({"type": "json", "value": [1]}, json_part("[1]")),
+    ],
+)
+def test_a_block_of_text_is_its_text(block: dict[str, object], part: object) -> None:
+    assert seen([block]) == seen({"content": [block]}) == Seen((part,))
+
+
+def test_a_block_of_text_keeps_what_else_it_holds() -> None:
+    block = {
+        "type": "text",
+        "text": f"see {PNG_URI} there",
+        "annotations": {"thumb": PNG64},
+        "_meta": {"k": 1},
+        "citations": [{"c": 1}],
+    }
+    result = seen(block)
+    assert [part for part in result.parts if part == extracted(0)] == [extracted(0)]
+    assert result.parts[0].provenance.meta == {"k": 1}
+    assert result.parts[2] == json_part('{"citations":[{"c":1}]}')
+    assert [item.data for item in result.media] == [PNG, PNG]
+
+
+@pytest.mark.parametrize(
+    ("resource", "part"),
+    [
+        ({"uri": "a://b", "text": "# T"}, text("# T", beside=Provenance(uri="a://b"))),
+        (
+            {"uri": "db://1", "mimeType": "application/json", "text": '{"id":1, "ok":true}'},
+            text('{"id":1, "ok":true}', mime="application/json", beside=Provenance(uri="db://1")),
+        ),
+        (
+            {"uri": "ui://1", "mimeType": "text/html", "blob": b64(b"<p>hi</p>")},
+            text("<p>hi</p>", mime="text/html", beside=Provenance(uri="ui://1")),
+        ),
+        (
+            {"uri": "a://b", "text": "x", "name": "N", "_meta": {"m": 1}, "annotations": {"a": 1}},
+            text("x", beside=Provenance({"a": 1}, "a://b", "N", {"m": 1})),
+        ),
+        ({"text": 5}, text("5")),
+    ],
+)
+def test_a_text_resource_is_readable_text(resource: dict[str, object], part: object) -> None:
+    assert seen({"content": [{"type": "resource", "resource": resource}]}) == Seen((part,))
+
+
+def test_text_under_a_binary_type_is_text_and_the_type_is_kept() -> None:
+    resource = {"uri": "a://b", "mimeType": "application/pdf", "text": "extracted words"}
+    assert seen({"type": "resource", "resource": resource}) == Seen(
+        (
+            text("extracted words", beside=Provenance(uri="a://b")),
+            json_part('{"resource":{"mimeType":"application/pdf"}}'),
+        )
+    )
+
+
+SVG = "<svg xmlns='http://www.w3.org/2000/svg'/>"
+
+
+@pytest.mark.parametrize(
+    ("resource", "found"),
+    [
+        (
+            {"uri": "file:///d/r%201.pdf", "mimeType": "application/pdf", "blob": PDF64},
+            Medium(PDF, "application/pdf", None, "r 1.pdf"),
+        ),
+        (
+            {"uri": "v://7", "mimeType": "application/pdf", "title": "t 7.pdf", "text": PDF64},
+            Medium(PDF, "application/pdf", None, "t 7.pdf"),
+        ),
+        (
+            {"uri": "f:///i.svg", "mimeType": "image/svg+xml", "text": SVG},
+            Medium(SVG.encode(), "image/svg+xml", None, "i.svg"),
+        ),
+        (
+            {"uri": "f:///i", "mimeType": "image/svg+xml", "blob": b64(SVG.encode())},
+            Medium(SVG.encode(), "image/svg+xml"),
+        ),
+        (
+            {"uri": "f:///t", "mimeType": "text/csv", "name": "t.csv", "blob": b64(b"a,b")},
+            Medium(b"a,b", "text/csv", None, "t.csv"),
+        ),
+        (
+            {"uri": "f:///t.txt", "mimeType": "text/plain", "blob": b64(NOISE)},
+            Medium(NOISE, "text/plain", None, "t.txt"),
+        ),
+        (
+            {"uri": "f:///t", "mimeType": "text/plain", "blob": b64(b"x" * 1_048_577)},
+            Medium(b"x" * 1_048_577, "text/plain"),
+        ),
+        ({"uri": "f:///t", "blob": PNG64}, Medium(PNG)),
+    ],
+)
+def test_a_binary_resource_is_a_file(resource: dict[str, object], found: Medium) -> None:
+    result = seen({"content": [{"type": "resource", "resource": resource}]})
+    name = resource.get("name") or resource.get("title")
+    beside = Provenance(uri=str(resource["uri"]), name=str(name) if name else None)
+    assert result == Seen((medium(0, beside),), (found,))
+
+
+def test_a_blob_that_cannot_be_decoded_is_text_with_a_warning() -> None:
+    resource = {"uri": "a://b", "mimeType": "image/png", "blob": "***"}
+    result = seen({"content": [{"type": "resource", "resource": resource}]})
+    assert result.warnings == (("undecodable-media", "/content/0/resource/blob"),)
+    assert result.parts[0].provenance == Provenance(uri="a://b")
+
+
+def test_a_resource_link_is_readable_lines() -> None:
+    link = {
+        "type": "resource_link",
+        "uri": "file:///src/main.rs",
+        "name": "main.rs",
+        "title": "Main",
+        "description": "Entry point",
+        "mimeType": "text/x-rust",
+        "size": 1234,
+        "icons": [{"src": "https://h/i.png"}],
+    }
+    lines = "Main\nmain.rs\nfile:///src/main.rs\ntext/x-rust\n1234 bytes\nEntry point"
+    assert seen({"content": [link]}) == Seen(
+        (
+            text(lines, beside=Provenance(uri="file:///src/main.rs", name="main.rs")),
+            json_part('{"icons":[{"src":"https://h/i.png"}]}'),
+        )
+    )
+
+
+def test_a_resource_link_to_remote_media_is_a_link_and_loses_nothing() -> None:
+    link = {
+        "type": "resource_link",
+        "uri": "https://h/v.mp4",
+        "name": "v.mp4",
+        "mimeType": "video/mp4",
+        "size": 5,
+        "icons": [{"src": PNG_URI}],
+    }
+    beside = Provenance(uri="https://h/v.mp4", name="v.mp4")
+    assert seen([link]) == Seen(
+        (
+            NormalizedLink("https://h/v.mp4", "video", "video/mp4", "v.mp4", beside),
+            json_part('{"size":5,"icons":[{"src":"', 0, '"}]}'),
+            extracted(),
+        ),
+        (Medium(PNG, "image/png", must_be_stored=True),),
+    )
+
+
+def test_lone_surrogates_in_a_resource_link_are_noted_once_each() -> None:
+    link = {"type": "resource_link", "uri": "a:\ud800", "description": "b\ud800"}
+    assert seen(link) == Seen(
+        (text("a:\ufffd\nb\ufffd", beside=Provenance(uri="a:\ufffd")),),
+        warnings=(("lone-surrogate", "/description"), ("lone-surrogate", "/uri")),
+    )
+
+
+def test_a_resource_link_that_is_a_data_uri_leaves_no_base64() -> None:
+    assert seen({"type": "resource_link", "uri": PNG_URI, "name": "v"}) == Seen(
+        (text("v", beside=Provenance(name="v")), json_part('{"uri":"', 0, '"}'), extracted()),
+        (Medium(PNG, "image/png", must_be_stored=True),),
+    )
+
+
+def test_a_tool_result_block_is_its_content() -> None:
+    image = {
+        "type": "image",
+        "source": {"type": "base64", "media_type": "image/png", "data": PNG64},
+    }
+    block = {
+        "type": "tool_result",
+        "tool_use_id": "t1",
+        "is_error": True,
+        "content": [{"type": "text", "text": "x"}, image],
+    }
+    expected = Seen(
+        (text("x"), medium(), json_part('{"tool_use_id":"t1"}')),
+        (Medium(PNG, "image/png", "image"),),
+        is_error=True,
+    )
+    assert seen(block) == seen([block]) == expected
+
+
+@pytest.mark.parametrize(
+    ("content", "parts"),
+    [
+        ("words", (text("words"),)),
+        (None, (text(""),)),
+        ([], (text(""),)),
+        ({"type": "text", "text": "x"}, (text("x"),)),
+        ([1, [2]], (text("1"), json_part("[2]"))),
+    ],
+)
+def test_a_tool_result_block_may_hold_any_content(
+    content: object, parts: tuple[object, ...]
+) -> None:
+    assert seen({"type": "tool_result", "content": content}) == Seen(parts)
+
+
+def test_warnings_inside_nested_content_point_there() -> None:
+    block = {"type": "tool_result", "content": ["x", {"type": "image", "data": "***"}]}
+    assert seen([block]).warnings == (("undecodable-media", "/0/content/1/data"),)
+    single = {"type": "tool_result", "content": {"type": "image", "data": "***"}}
+    assert seen([single]).warnings == (("undecodable-media", "/0/content/data"),)
+
+
+def test_a_document_of_content_is_its_content() -> None:
+    source = {"type": "content", "content": [{"type": "text", "text": "a"}]}
+    block = {"type": "document", "source": source, "title": "T"}
+    assert seen([block]) == Seen((text("a"), json_part('{"title":"T"}')))
+    plain = {"type": "document", "source": {"type": "content", "content": "words"}}
+    assert seen([plain]) == Seen((text("words"),))
+
+
+def test_a_document_of_text_is_its_text() -> None:
+    source = {"type": "text", "media_type": "text/plain", "data": "plain words"}
+    block = {"type": "document", "source": source, "title": "T"}
+    assert seen([block]) == Seen((text("plain words", beside=Provenance(name="T")),))
+
+
+@pytest.mark.parametrize(
+    ("output", "parts", "is_error"),
+    [
+        ({"type": "error-text", "value": "bad"}, (text("bad"),), True),
+        ({"type": "error-json", "value": {"e": 1}}, (json_part('{"e":1}'),), True),
+        ({"type": "json", "value": None}, (text("null"),), None),
+        (
+            {"type": "content", "value": [{"type": "text", "text": "a"}, 1]},
+            (text("a"), text("1")),
+            None,
+        ),
+    ],
+)
+def test_a_vercel_output_says_whether_it_is_an_error(
+    output: dict[str, object], parts: tuple[object, ...], is_error: bool | None
+) -> None:
+    assert seen(output) == Seen(parts, is_error=is_error)
