@@ -5,7 +5,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-input
 
-.PHONY: help install run test test-all fmt lint types imports openapi openapi-check errors migrate check clean
+.PHONY: help install run test test-all fmt lint types imports openapi openapi-check errors migrate check lock clean
 
 help: ## List the commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -60,9 +60,11 @@ openapi-check: install ## Fail if openapi/openapi.json or docs/errors.md is out 
 
 check: lint types imports openapi-check test ## What CI runs
 
+PIN := uv pip compile pyproject.toml --universal --python-version 3.11 --generate-hashes --no-header --no-annotate --quiet
+
 lock: ## Pin every dependency anew (needs uv)
-	uv pip compile pyproject.toml --universal --python-version 3.11 --generate-hashes --no-header --no-annotate --quiet --output-file requirements/runtime.lock
-	uv pip compile pyproject.toml --extra dev --universal --python-version 3.11 --generate-hashes --no-header --no-annotate --quiet --output-file requirements/dev.lock
+	$(PIN) --extra dev --output-file requirements/dev.lock
+	$(PIN) --constraint requirements/dev.lock --output-file requirements/runtime.lock
 
 clean: ## Remove what was installed and built
 	rm -rf $(VENV) build dist *.egg-info .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis

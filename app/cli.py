@@ -108,7 +108,10 @@ def serve(
     if settings.workers == 1:
         uvicorn.Server(config).run(sockets=[listening])
     else:
-        Multiprocess(config, sockets=[listening]).run()
+        with tempfile.TemporaryDirectory(prefix="pagefault-metrics-") as shared:
+            # Where the workers put their metrics, so that each can show those of all.
+            os.environ["PROMETHEUS_MULTIPROC_DIR"] = shared
+            Multiprocess(config, sockets=[listening]).run()
 
 
 @cli.command()
@@ -270,8 +273,6 @@ def _hand_to_workers(settings: Settings) -> None:
     os.environ["PAGEFAULT_PORT"] = str(settings.port)
     os.environ["PAGEFAULT_DATA_DIR"] = str(settings.data_dir.resolve())
     os.environ["PAGEFAULT_WORKERS"] = str(settings.workers)
-    if settings.workers > 1:
-        os.environ.setdefault("PROMETHEUS_MULTIPROC_DIR", tempfile.mkdtemp(prefix="pagefault-"))
 
 
 def _shown_host(host: str) -> str:

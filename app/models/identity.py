@@ -1,8 +1,11 @@
 """Ids and moments, as they are made and as they are written."""
 
+import re
 from datetime import UTC, datetime
 
 import uuid_utils
+
+_ID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}\Z")
 
 CLIENT_ID_PATTERN = r"^[A-Za-z0-9][A-Za-z0-9._:-]{0,127}$"
 """Session ids and page ids, which clients choose."""
@@ -11,6 +14,11 @@ CLIENT_ID_PATTERN = r"^[A-Za-z0-9][A-Za-z0-9._:-]{0,127}$"
 def new_id() -> str:
     """A new UUIDv7: ids made later sort later."""
     return str(uuid_utils.uuid7())
+
+
+def is_id(text: str) -> bool:
+    """Whether a text has the form of our ids; nothing else has to be looked up."""
+    return _ID.match(text) is not None
 
 
 def utc_now() -> datetime:

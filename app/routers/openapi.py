@@ -7,7 +7,7 @@ from fastapi.openapi.utils import get_openapi
 from pydantic import BaseModel
 
 from app.errors import StoreFullError, StoreUnavailableError, UnauthorizedError
-from app.routers.problems import problem_responses
+from app.routers.problem_kinds import problem_responses
 from app.schemas.problem import problem_components
 from app.services.tool_result_requests import ToolResultRequest
 
@@ -102,9 +102,13 @@ def _document_common_faults(document: dict[str, Any]) -> None:
             continue
         for method in _METHODS:
             if method in item:
-                _add_faults(item[method]["responses"], common)
+                _set_faults(item[method]["responses"], common)
 
 
-def _add_faults(responses: dict[str, Any], common: dict[int | str, dict[str, Any]]) -> None:
+def _set_faults(responses: dict[str, Any], common: dict[int | str, dict[str, Any]]) -> None:
+    # The framework's own 422 stands where a route has not declared ours: there, no parameter can
+    # be refused, since any text is an id that may or may not exist.
+    if "application/json" in responses.get("422", {}).get("content", {}):
+        del responses["422"]
     for status, fault in common.items():
         responses.setdefault(str(status), fault)

@@ -5,7 +5,7 @@ from fastapi.responses import RedirectResponse
 
 from app.deps import ContainerDep
 from app.errors import StoreUnavailableError
-from app.routers.problems import problem_responses
+from app.routers.problem_kinds import problem_responses
 from app.schemas.health import Health, Readiness
 
 router = APIRouter(tags=["operations"])

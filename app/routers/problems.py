@@ -1,21 +1,16 @@
-"""Every error as a problem document (RFC 9457), from one table.
+"""Every error as a problem document (RFC 9457).
 
-The table gives each error class of the domain its status, and feeds the answers, the OpenAPI
-document and the page `/docs/errors`, which is where the `type` of a problem leads: a relative
-reference with the kind's code as its fragment. A class without a row of its own answers as its
-nearest parent; an exception that is not ours is a 500 that says nothing but where to look.
+The `type` of a problem is a relative reference into the page `/docs/errors`, with the kind's code
+as its fragment. An exception that is not ours is a 500 that says nothing but where to look.
 
 What the request said is never repeated, except for the path and for the names in JSON pointers, and
 these are cleaned: text that cannot be encoded would turn a 422 into a 500.
 """
 
 import html
-import inspect
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 from http import HTTPStatus
-from types import MappingProxyType
 from typing import Any
 from urllib.parse import quote
 
@@ -25,120 +20,35 @@ from fastapi.exceptions import RequestValidationError
 from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import HTMLResponse, Response
+from starlette.routing import compile_path
 
 from app.errors import (
-    ConflictError,
-    DigestMismatchError,
     Fault,
-    ForbiddenLinkError,
-    InvalidCursorError,
-    InvalidJsonError,
     InvalidPayloadError,
     MalformedRequestError,
-    NotFoundError,
-    PayloadTooLargeError,
-    PreconditionFailedError,
     RangeNotSatisfiableError,
     ServiceError,
-    SlowBodyError,
-    StoreFullError,
-    StoreUnavailableError,
-    UnauthorizedError,
-    UnsupportedMediaError,
+)
+from app.routers.problem_kinds import (
+    FRAMEWORK_KINDS,
+    INTERNAL,
+    INTRODUCTION,
+    PROBLEMS_PATH,
+    ProblemKind,
+    documented_problems,
+    problem_kind,
 )
 from app.schemas.problem import (
     MAX_FAULTS,
     PROBLEM_MEDIA_TYPE,
-    PROBLEM_REFERENCE,
     Problem,
     encodable,
     problem_faults,
 )
 
-PROBLEMS_PATH = "/docs/errors"
-
 _MAX_INSTANCE_LENGTH = 512
 
 _log = structlog.get_logger(__name__)
-
-
-@dataclass(frozen=True, slots=True)
-class ProblemKind:
-    """A row of the table: what all problems of one kind have in common.
-
-    `meaning` is a sentence for the documentation; a kind without one is explained nowhere.
-    """
-
-    status: int
-    code: str
-    title: str
-    meaning: str = ""
-    headers: Mapping[str, str] = field(default_factory=dict)
-
-    @property
-    def type(self) -> str:
-        """The reference to the kind's explanation (RFC 9457 §3.1.1)."""
-        return f"{PROBLEMS_PATH}#{self.code}" if self.meaning else "about:blank"
-
-
-def _row(
-    status: int,
-    error_class: type[ServiceError],
-    title: str,
-    headers: Mapping[str, str] = MappingProxyType({}),
-) -> tuple[type[ServiceError], ProblemKind]:
-    meaning = " ".join((inspect.getdoc(error_class) or "").partition("\n\n")[0].split())
-    return error_class, ProblemKind(status, error_class.code, title, meaning, headers)
-
-
-_KINDS: dict[type[ServiceError], ProblemKind] = dict(
-    [
-        _row(400, MalformedRequestError, "The request cannot be read"),
-        _row(400, InvalidJsonError, "The body is not JSON"),
-        _row(400, InvalidCursorError, "The cursor is not valid"),
-        _row(400, DigestMismatchError, "The digest does not match"),
-        _row(401, UnauthorizedError, "An API key is needed", {"WWW-Authenticate": "Bearer"}),
-        _row(403, ForbiddenLinkError, "The link is not valid"),
-        _row(404, NotFoundError, "Not found"),
-        _row(408, SlowBodyError, "The body came too slowly"),
-        _row(409, ConflictError, "The request contradicts what is stored"),
-        _row(412, PreconditionFailedError, "A condition of the request does not hold"),
-        _row(413, PayloadTooLargeError, "Too large"),
-        _row(415, UnsupportedMediaError, "The route does not take this type"),
-        _row(416, RangeNotSatisfiableError, "The range lies outside the content"),
-        _row(422, InvalidPayloadError, "The request is not what the route takes"),
-        _row(503, StoreUnavailableError, "A store did not answer", {"Retry-After": "1"}),
-        _row(507, StoreFullError, "There is no room left"),
-    ]
-)
-
-_INTERNAL = ProblemKind(
-    500,
-    "internal-error",
-    "Something went wrong inside the service",
-    "A fault of the service, not of the request. The log has it under the request id.",
-)
-
-# What the framework itself answers, by status. Its own sentences are not used: some quote input.
-_FRAMEWORK_KINDS = {
-    400: _KINDS[MalformedRequestError],
-    404: ProblemKind(
-        404, "no-such-route", "There is nothing at this address", "No route has this path."
-    ),
-    405: ProblemKind(
-        405,
-        "method-not-allowed",
-        "The route does not take this method",
-        "The path exists, but not for this method; `Allow` lists those it takes.",
-    ),
-    413: _KINDS[PayloadTooLargeError],
-    415: _KINDS[UnsupportedMediaError],
-    422: _KINDS[InvalidPayloadError],
-    431: ProblemKind(
-        431, "headers-too-large", "The headers are too large", "Send fewer or shorter headers."
-    ),
-    500: _INTERNAL,
-}
 
 _INTERNAL_DETAIL = "The service failed on this request. It was logged under the request id."
 
@@ -179,58 +89,6 @@ def problem_response(error: ServiceError, *, instance: str, request_id: str) -> 
     )
 
 
-def problem_kind(error_class: type[ServiceError]) -> ProblemKind:
-    """The row of a class or of its nearest parent; the internal error's if there is none."""
-    for ancestor in error_class.__mro__:
-        if ancestor in _KINDS:
-            return _KINDS[ancestor]
-    return _INTERNAL
-
-
-def problem_responses(*error_classes: type[ServiceError]) -> dict[int | str, dict[str, Any]]:
-    """What `responses=` of a route needs to say that it may answer with these errors.
-
-    Classes that share a status share an entry, and its description names all of them. The schema
-    is a reference; `problem_components` has what it refers to.
-    """
-    titles: dict[int, list[str]] = {}
-    for error_class in error_classes:
-        kind = problem_kind(error_class)
-        described = titles.setdefault(kind.status, [])
-        if kind.title not in described:
-            described.append(kind.title)
-    return {
-        status: {
-            "description": "; or: ".join(titles[status]),
-            "content": {PROBLEM_MEDIA_TYPE: {"schema": dict(PROBLEM_REFERENCE)}},
-        }
-        for status in sorted(titles)
-    }
-
-
-def documented_problems() -> tuple[ProblemKind, ...]:
-    """Every kind of problem the service answers with, by status, each once."""
-    kinds = {kind.code: kind for kind in (*_KINDS.values(), *_FRAMEWORK_KINDS.values())}
-    return tuple(sorted(kinds.values(), key=lambda kind: kind.status))
-
-
-def problems_markdown() -> str:
-    """The text of `docs/errors.md`: a section for each kind, headed by its code."""
-    sections = [
-        f"## {kind.code}\n\n**{kind.status}** · {kind.title}\n\n{kind.meaning}\n"
-        for kind in documented_problems()
-    ]
-    return "\n".join(["# Errors\n", f"{_INTRODUCTION}\n", *sections])
-
-
-_INTRODUCTION = (
-    "Every error is `application/problem+json` (RFC 9457) with `type`, `title`, `status`, "
-    "`detail`, `instance`, `code` and `requestId`, and with `errors` (`pointer` and `detail`) "
-    "where several things are wrong. `type` leads to a section of this page; `code` is that "
-    "section's name, or a narrower one."
-)
-
-
 async def _problems_page(request: Request) -> Response:
     sections = "".join(
         f'<h2 id="{kind.code}">{kind.code}</h2>'
@@ -240,7 +98,7 @@ async def _problems_page(request: Request) -> Response:
     )
     return HTMLResponse(
         '<!doctype html><html lang="en"><meta charset="utf-8"><title>Errors</title>'
-        f"<h1>Errors</h1><p>{html.escape(_INTRODUCTION)}</p>{sections}</html>"
+        f"<h1>Errors</h1><p>{html.escape(INTRODUCTION)}</p>{sections}</html>"
     )
 
 
@@ -250,20 +108,35 @@ async def _answer(request: Request, exc: Exception) -> Response:
     request_id = str(getattr(request.state, "request_id", "-"))
     if error is not None:
         return problem_response(error, instance=instance, request_id=request_id)
-    if isinstance(exc, HTTPException) and exc.status_code != _INTERNAL.status:
-        kind = _FRAMEWORK_KINDS.get(exc.status_code) or _undocumented_kind(exc.status_code)
+    if isinstance(exc, HTTPException) and exc.status_code != INTERNAL.status:
+        kind = FRAMEWORK_KINDS.get(exc.status_code) or _undocumented_kind(exc.status_code)
         headers = {**kind.headers, **(exc.headers or {})}
+        if exc.status_code == HTTPStatus.METHOD_NOT_ALLOWED and (
+            allowed := _allowed_methods(request)
+        ):
+            headers["Allow"] = allowed
         return _response(
             kind, f"{kind.title}.", headers=headers, instance=instance, request_id=request_id
         )
     _log.error("request_failed", request_id=request_id, exc_info=exc)
-    return _response(_INTERNAL, _INTERNAL_DETAIL, instance=instance, request_id=request_id)
+    return _response(INTERNAL, _INTERNAL_DETAIL, instance=instance, request_id=request_id)
+
+
+def _allowed_methods(request: Request) -> str | None:
+    """All methods of a documented path (RFC 9110 §15.5.6), `None` if it is none.
+
+    The framework names the methods of one route only, and here each method is a route.
+    """
+    for path, operations in request.app.openapi()["paths"].items():
+        if compile_path(path)[0].match(request.scope["path"]):
+            return ", ".join(sorted(method.upper() for method in operations))
+    return None
 
 
 def _domain_error(exc: Exception) -> ServiceError | None:
     """The error of the domain an exception is or stands for; `None` if it is none with a row."""
     if isinstance(exc, ServiceError):
-        return None if problem_kind(type(exc)) is _INTERNAL else exc
+        return None if problem_kind(type(exc)) is INTERNAL else exc
     if isinstance(exc, RequestValidationError):
         return _invalid_payload(exc.errors())
     if isinstance(exc, ClientDisconnect):

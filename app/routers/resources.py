@@ -12,19 +12,17 @@ from app.errors import (
     MalformedRequestError,
     NotFoundError,
     PayloadTooLargeError,
-    PreconditionFailedError,
     SlowBodyError,
     UnsupportedMediaError,
 )
 from app.models.identity import utc_now
-from app.rendering.envelopes import list_page, resource_record
+from app.rendering.envelopes import resource_record
+from app.routers.answers import answer_page, answer_record, answer_written, read_responses
 from app.routers.bodies import limited_body
 from app.routers.content_headers import parse_repr_digest
-from app.routers.content_response import record_response
 from app.routers.multipart import disposition_filename, form_file
 from app.routers.openapi import file_body
-from app.routers.problems import problem_responses
-from app.routers.record_headers import location, next_link
+from app.routers.problem_kinds import problem_responses
 from app.schemas.links import SignedUrl, SignedUrlRequest
 from app.schemas.records import ResourcePage, ResourceRecord
 from app.services.access import LinkGrant, link_expiry
@@ -34,6 +32,8 @@ router = APIRouter(prefix="/api/resources", tags=["resources"])
 
 # What curl puts on any `--data-binary` says nothing about the file.
 _NO_CLAIM = "application/x-www-form-urlencoded"
+
+_SMALL_BODY_BYTES = 64 * 1024
 
 UriPath = Annotated[
     str, Path(description="The `blob:` URI, percent-encoded, or its 32 hex digits alone.")
@@ -81,20 +81,18 @@ async def create_resource(
         upload = Upload(file.mime_type, filename or file.filename, digest)
         chunks = file.chunks
     uploaded = await resources.upload(project_id, upload, chunks)
-    body = resource_record(uploaded.resource)
-    return record_response(
-        request.headers,
-        request.method,
-        body,
-        status=201 if uploaded.is_new else 200,
-        headers=location(f"/api/resources/{uploaded.resource.resource_id}"),
+    return answer_written(
+        request,
+        resource_record(uploaded.resource),
+        path=f"/api/resources/{uploaded.resource.resource_id}",
+        is_new=uploaded.is_new,
     )
 
 
 @router.get(
     "",
     response_model=ResourcePage,
-    responses=problem_responses(InvalidCursorError, PreconditionFailedError, InvalidPayloadError),
+    responses=read_responses(InvalidCursorError, InvalidPayloadError),
 )
 async def list_resources(
     request: Request,
@@ -105,36 +103,27 @@ async def list_resources(
 ) -> Response:
     """List resources, newest first."""
     page, next_cursor = await resources.page(project_id, cursor=cursor, limit=limit)
-    body = list_page(map(resource_record, page), next_cursor)
-    return record_response(
-        request.headers,
-        request.method,
-        body,
-        headers=next_link(request.url.path, request.query_params, next_cursor),
-    )
+    return answer_page(request, map(resource_record, page), next_cursor)
 
 
+# HEAD is a route of its own: on one route with GET, both would carry one operation id.
+@router.get(
+    "/{uri}",
+    name="get_resource",
+    response_model=ResourceRecord,
+    responses=read_responses(NotFoundError),
+)
+@router.head(
+    "/{uri}",
+    name="head_resource",
+    response_class=Response,
+    responses=read_responses(NotFoundError),
+)
 async def get_resource(
     request: Request, uri: UriPath, project_id: ProjectDep, resources: ResourcesDep
 ) -> Response:
     """Read a descriptor."""
-    body = resource_record(await resources.get(project_id, uri))
-    return record_response(request.headers, request.method, body)
-
-
-# HEAD is a route of its own: on one route with GET, both would carry one operation id.
-for _method, _operation in (("GET", "get_resource"), ("HEAD", "head_resource")):
-    router.add_api_route(
-        "/{uri}",
-        get_resource,
-        methods=[_method],
-        name=_operation,
-        response_model=ResourceRecord if _method == "GET" else None,
-        responses={
-            304: {"description": "The caller's copy is the stored one."},
-            **problem_responses(NotFoundError, PreconditionFailedError),
-        },
-    )
+    return answer_record(request, resource_record(await resources.get(project_id, uri)))
 
 
 @router.delete("/{uri}", status_code=204, responses=problem_responses(NotFoundError, ConflictError))
@@ -143,7 +132,11 @@ async def delete_resource(uri: UriPath, project_id: ProjectDep, resources: Resou
     await resources.delete(project_id, uri)
 
 
-@router.post("/{uri}/signed-url", responses=problem_responses(NotFoundError, InvalidPayloadError))
+@router.post(
+    "/{uri}/signed-url",
+    max_body_size=_SMALL_BODY_BYTES,
+    responses=problem_responses(NotFoundError, PayloadTooLargeError, InvalidPayloadError),
+)
 async def create_signed_url(
     container: ContainerDep,
     uri: UriPath,

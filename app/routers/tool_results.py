@@ -12,17 +12,15 @@ from app.errors import (
     MalformedRequestError,
     NotFoundError,
     PayloadTooLargeError,
-    PreconditionFailedError,
     SlowBodyError,
     UnsupportedMediaError,
 )
 from app.models.identity import CLIENT_ID_PATTERN
-from app.rendering.envelopes import list_page, tool_result_record
+from app.rendering.envelopes import tool_result_record
+from app.routers.answers import answer_page, answer_record, answer_written, read_responses
 from app.routers.bodies import limited_body, require_json
-from app.routers.content_response import record_response
 from app.routers.openapi import json_body
-from app.routers.problems import problem_responses
-from app.routers.record_headers import location, next_link
+from app.routers.problem_kinds import problem_responses
 from app.schemas.records import ToolResultPage, ToolResultRecord
 from app.services.tool_result_requests import ToolResultRequest
 
@@ -63,20 +61,18 @@ async def create_tool_result(
     ingested = await tool_results.ingest(
         project_id, limited_body(request, container.limits), idempotency_key=idempotency_key
     )
-    body = tool_result_record(ingested.result)
-    return record_response(
-        request.headers,
-        request.method,
-        body,
-        status=201 if ingested.is_new else 200,
-        headers=location(f"/api/tool-results/{ingested.result.tool_result_id}"),
+    return answer_written(
+        request,
+        tool_result_record(ingested.result),
+        path=f"/api/tool-results/{ingested.result.tool_result_id}",
+        is_new=ingested.is_new,
     )
 
 
 @router.get(
     "",
     response_model=ToolResultPage,
-    responses=problem_responses(InvalidCursorError, InvalidPayloadError),
+    responses=read_responses(InvalidCursorError, InvalidPayloadError),
 )
 async def list_tool_results(
     request: Request,
@@ -90,27 +86,17 @@ async def list_tool_results(
     page, next_cursor = await tool_results.page(
         project_id, session_id=session_id, cursor=cursor, limit=limit
     )
-    body = list_page(map(tool_result_record, page), next_cursor)
-    return record_response(
-        request.headers,
-        request.method,
-        body,
-        headers=next_link(request.url.path, request.query_params, next_cursor),
-    )
+    return answer_page(request, map(tool_result_record, page), next_cursor)
 
 
 @router.get(
     "/{tool_result_id}",
     response_model=ToolResultRecord,
-    responses={
-        304: {"description": "The caller's copy is the stored one."},
-        **problem_responses(NotFoundError, PreconditionFailedError),
-    },
+    responses=read_responses(NotFoundError),
 )
 async def get_tool_result(
     request: Request, tool_result_id: str, project_id: ProjectDep, tool_results: ToolResultsDep
 ) -> Response:
     """Read a record: the stored bytes, with a strong ETag."""
     stored = await tool_results.get(project_id, tool_result_id)
-    body = tool_result_record(stored)
-    return record_response(request.headers, request.method, body)
+    return answer_record(request, tool_result_record(stored))

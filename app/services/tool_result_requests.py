@@ -7,11 +7,23 @@ from typing import Annotated, Any
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from pydantic.alias_generators import to_camel
+from pydantic.config import JsonDict
 
 from app.errors import Fault, InvalidPayloadError
 from app.models.identity import CLIENT_ID_PATTERN
 from app.models.json_value import JsonValue, parse_json
 
+_EXAMPLE: JsonDict = {
+    "toolName": "browser.screenshot",
+    "toolCallId": "call_1",
+    "sessionId": "demo",
+    "result": {
+        "content": [
+            {"type": "text", "text": "Opened the page."},
+            {"type": "image", "data": "iVBORw0KGgoAAAANSUhEUgAA…", "mimeType": "image/png"},
+        ]
+    },
+}
 _NAME = Field(min_length=1, max_length=512)
 
 
@@ -19,7 +31,12 @@ class ToolResultRequest(BaseModel):
     """A raw tool result as the agent runtime hands it over."""
 
     model_config = ConfigDict(
-        frozen=True, extra="forbid", alias_generator=to_camel, populate_by_name=True, strict=True
+        frozen=True,
+        extra="forbid",
+        alias_generator=to_camel,
+        populate_by_name=True,
+        strict=True,
+        json_schema_extra={"examples": [_EXAMPLE]},
     )
 
     tool_name: Annotated[str, _NAME]

@@ -13,7 +13,7 @@ import anyio.to_thread
 
 from app.errors import ConflictError, NotFoundError
 from app.models.cursor import decode_cursor, encode_cursor
-from app.models.identity import new_id, utc_now
+from app.models.identity import is_id, new_id, utc_now
 from app.models.limits import Limits
 from app.models.normalized import NormalizedReference, NormalizedToolResult
 from app.models.persisted import PersistedToolResult
@@ -114,6 +114,8 @@ class ToolResults:
         Raises:
             NotFoundError: The project has none.
         """
+        if not is_id(tool_result_id):
+            raise NotFoundError("tool result")
         async with self._records.read(project_id) as unit:
             stored = await unit.tool_results.find(tool_result_id)
         if stored is None:

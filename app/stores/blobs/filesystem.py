@@ -118,9 +118,13 @@ class FilesystemBlobStore:
             temporary.discard()
 
     def _check(self) -> None:
-        with _failures_translated():
-            self._directories.ensure(self._root / "tmp")
-            self._directories.ensure(self._root / "blobs")
+        probe = self._new_temporary()
+        try:
+            with _failures_translated():
+                self._directories.ensure(self._root / "blobs")
+                probe.append(b"ready?")
+        finally:
+            probe.discard()
 
     def _sweep(self, older_than_seconds: float) -> int:
         newest = time.time() - older_than_seconds

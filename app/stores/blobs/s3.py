@@ -145,8 +145,8 @@ class S3BlobStore:
     async def check(self) -> None:
         """See `BlobStore.check`."""
         with failures_translated():
-            async for _ in obstore.list(self._objects, "tmp"):
-                break
+            # One name for all processes: nothing piles up, and a sweep removes it with the rest.
+            await obstore.put_async(self._objects, "tmp/readiness", b"ready?")
 
     async def sweep_temporary(self, older_than_seconds: float) -> int:
         """See `BlobStore.sweep_temporary`; the age is counted from the start of an upload."""

@@ -25,15 +25,14 @@ from app.errors import (
     StoreUnavailableError,
     UnauthorizedError,
 )
-from app.routers.problems import (
+from app.routers.problem_kinds import (
     PROBLEMS_PATH,
     documented_problems,
-    install_problem_handlers,
     problem_kind,
-    problem_response,
     problem_responses,
     problems_markdown,
 )
+from app.routers.problems import install_problem_handlers, problem_response
 from app.schemas.problem import PROBLEM_REFERENCE, problem_components
 
 

@@ -1,0 +1,165 @@
+"""The table of problems: each error class of the domain with its status, code and title.
+
+It feeds the answers, the OpenAPI document and the page of errors. A class without a row of its own
+answers as its nearest parent.
+"""
+
+import inspect
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from types import MappingProxyType
+from typing import Any
+
+from app.errors import (
+    ConflictError,
+    DigestMismatchError,
+    ForbiddenLinkError,
+    InvalidCursorError,
+    InvalidJsonError,
+    InvalidPayloadError,
+    MalformedRequestError,
+    NotFoundError,
+    PayloadTooLargeError,
+    PreconditionFailedError,
+    RangeNotSatisfiableError,
+    ServiceError,
+    SlowBodyError,
+    StoreFullError,
+    StoreUnavailableError,
+    UnauthorizedError,
+    UnsupportedMediaError,
+)
+from app.schemas.problem import PROBLEM_MEDIA_TYPE, PROBLEM_REFERENCE
+
+PROBLEMS_PATH = "/docs/errors"
+
+
+@dataclass(frozen=True, slots=True)
+class ProblemKind:
+    """A row of the table: what all problems of one kind have in common.
+
+    `meaning` is a sentence for the documentation; a kind without one is explained nowhere.
+    """
+
+    status: int
+    code: str
+    title: str
+    meaning: str = ""
+    headers: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def type(self) -> str:
+        """The reference to the kind's explanation (RFC 9457 §3.1.1)."""
+        return f"{PROBLEMS_PATH}#{self.code}" if self.meaning else "about:blank"
+
+
+def _row(
+    status: int,
+    error_class: type[ServiceError],
+    title: str,
+    headers: Mapping[str, str] = MappingProxyType({}),
+) -> tuple[type[ServiceError], ProblemKind]:
+    meaning = " ".join((inspect.getdoc(error_class) or "").partition("\n\n")[0].split())
+    return error_class, ProblemKind(status, error_class.code, title, meaning, headers)
+
+
+KINDS: dict[type[ServiceError], ProblemKind] = dict(
+    [
+        _row(400, MalformedRequestError, "The request cannot be read"),
+        _row(400, InvalidJsonError, "The body is not JSON"),
+        _row(400, InvalidCursorError, "The cursor is not valid"),
+        _row(400, DigestMismatchError, "The digest does not match"),
+        _row(401, UnauthorizedError, "An API key is needed", {"WWW-Authenticate": "Bearer"}),
+        _row(403, ForbiddenLinkError, "The link is not valid"),
+        _row(404, NotFoundError, "Not found"),
+        _row(408, SlowBodyError, "The body came too slowly"),
+        _row(409, ConflictError, "The request contradicts what is stored"),
+        _row(412, PreconditionFailedError, "A condition of the request does not hold"),
+        _row(413, PayloadTooLargeError, "Too large"),
+        _row(415, UnsupportedMediaError, "The route does not take this type"),
+        _row(416, RangeNotSatisfiableError, "The range lies outside the content"),
+        _row(422, InvalidPayloadError, "The request is not what the route takes"),
+        _row(503, StoreUnavailableError, "A store did not answer", {"Retry-After": "1"}),
+        _row(507, StoreFullError, "There is no room left"),
+    ]
+)
+
+INTERNAL = ProblemKind(
+    500,
+    "internal-error",
+    "Something went wrong inside the service",
+    "A fault of the service, not of the request. The log has it under the request id.",
+)
+
+# What the framework itself answers, by status. Its own sentences are not used: some quote input.
+FRAMEWORK_KINDS = {
+    400: KINDS[MalformedRequestError],
+    404: ProblemKind(
+        404, "no-such-route", "There is nothing at this address", "No route has this path."
+    ),
+    405: ProblemKind(
+        405,
+        "method-not-allowed",
+        "The route does not take this method",
+        "The path exists, but not for this method; `Allow` lists those it takes.",
+    ),
+    413: KINDS[PayloadTooLargeError],
+    415: KINDS[UnsupportedMediaError],
+    422: KINDS[InvalidPayloadError],
+    431: ProblemKind(
+        431, "headers-too-large", "The headers are too large", "Send fewer or shorter headers."
+    ),
+    500: INTERNAL,
+}
+
+
+def problem_kind(error_class: type[ServiceError]) -> ProblemKind:
+    """The row of a class or of its nearest parent; the internal error's if there is none."""
+    for ancestor in error_class.__mro__:
+        if ancestor in KINDS:
+            return KINDS[ancestor]
+    return INTERNAL
+
+
+def problem_responses(*error_classes: type[ServiceError]) -> dict[int | str, dict[str, Any]]:
+    """What `responses=` of a route needs to say that it may answer with these errors.
+
+    Classes that share a status share an entry, and its description names all of them. The schema
+    is a reference; `problem_components` has what it refers to.
+    """
+    titles: dict[int, list[str]] = {}
+    for error_class in error_classes:
+        kind = problem_kind(error_class)
+        described = titles.setdefault(kind.status, [])
+        if kind.title not in described:
+            described.append(kind.title)
+    return {
+        status: {
+            "description": "; or: ".join(titles[status]),
+            "content": {PROBLEM_MEDIA_TYPE: {"schema": dict(PROBLEM_REFERENCE)}},
+        }
+        for status in sorted(titles)
+    }
+
+
+def documented_problems() -> tuple[ProblemKind, ...]:
+    """Every kind of problem the service answers with, by status, each once."""
+    kinds = {kind.code: kind for kind in (*KINDS.values(), *FRAMEWORK_KINDS.values())}
+    return tuple(sorted(kinds.values(), key=lambda kind: kind.status))
+
+
+def problems_markdown() -> str:
+    """The text of `docs/errors.md`: a section for each kind, headed by its code."""
+    sections = [
+        f"## {kind.code}\n\n**{kind.status}** · {kind.title}\n\n{kind.meaning}\n"
+        for kind in documented_problems()
+    ]
+    return "\n".join(["# Errors\n", f"{INTRODUCTION}\n", *sections])
+
+
+INTRODUCTION = (
+    "Every error is `application/problem+json` (RFC 9457) with `type`, `title`, `status`, "
+    "`detail`, `instance`, `code` and `requestId`, and with `errors` (`pointer` and `detail`) "
+    "where several things are wrong. `type` leads to a section of this page; `code` is that "
+    "section's name, or a narrower one."
+)

@@ -1,0 +1,272 @@
+"""Who may do what: keys, projects, and what the outside can learn about others'."""
+
+import json
+import re
+import zlib
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import anyio
+import httpx
+import pytest
+from pydantic import ValidationError
+
+from app.main import create_app
+from app.models.project import new_api_key
+from app.settings import Settings
+from app.wiring import open_access
+from tests.media import png
+from tests.servers import LiveService, serving
+
+JSON = {"Content-Type": "application/json"}
+ABSENT = {
+    "uri": "0" * 32,
+    "tool_result_id": "01900000-0000-7000-8000-000000000000",
+    "session_id": "s-absent",
+}
+ROUTES = sorted(
+    (method.upper(), path)
+    for path, operations in create_app(Settings(auth="none", host="127.0.0.1"))
+    .openapi()["paths"]
+    .items()
+    for method in operations
+    if path.startswith("/api/")
+)
+ROUTES_OF_ONE_THING = [route for route in ROUTES if "{" in route[1]]
+VOLATILE_HEADERS = ("date", "x-request-id")
+
+
+@dataclass(frozen=True)
+class Seen:
+    """All of an answer that a caller could compare with another's."""
+
+    status: int
+    headers: list[tuple[str, str]]
+    body: object
+
+
+def send(
+    client: httpx.Client, route: tuple[str, str], ids: dict[str, str], **headers: str
+) -> httpx.Response:
+    method, path = route
+    body = json.dumps({"toolName": "t", "toolCallId": "c", "result": 1}).encode()
+    creates_result = route == ("POST", "/api/tool-results")
+    return client.request(
+        method,
+        path.format(**ids),
+        content=body if creates_result else None,
+        headers={**(JSON if creates_result else {}), **headers},
+    )
+
+
+def seen(answer: httpx.Response) -> Seen:
+    body = json.loads(answer.content) if answer.content else None
+    if isinstance(body, dict):
+        body = {key: body[key] for key in body if key not in ("requestId", "instance")}
+    headers = [(k, v) for k, v in answer.headers.items() if k not in VOLATILE_HEADERS]
+    return Seen(answer.status_code, headers, body)
+
+
+def less_length(answer: Seen) -> Seen:
+    """The same without the length, which the path in `instance` changes."""
+    return Seen(answer.status, [h for h in answer.headers if h[0] != "content-length"], answer.body)
+
+
+def revoked_key(service: LiveService) -> str:
+    key = service.new_key()
+
+    async def revoke() -> bool:
+        async with open_access(service.settings) as access:
+            return await access.revoke_key(key.split("_")[1])
+
+    assert anyio.run(revoke)
+    return key
+
+
+@pytest.fixture(scope="module")
+def authorizations(service: LiveService) -> dict[str, str]:
+    """Everything that is no key, as the value of an Authorization header."""
+    good = service.new_key()
+    key_id = good.split("_")[1]
+    wrong_secret = f"pf_{key_id}_{'a' * 32}"
+    return {
+        "malformed": "Bearer pf_nonsense",
+        "wrong checksum": f"Bearer {good[:-1]}{'0' if good[-1] != '0' else '1'}",
+        "wrong secret": f"Bearer {wrong_secret}_{zlib.crc32(wrong_secret.encode()):08x}",
+        "unknown": f"Bearer {new_api_key()}",
+        "revoked": f"Bearer {revoked_key(service)}",
+        "other scheme": f"Basic {good}",
+        "no scheme": good,
+        "empty": "Bearer",
+        "two keys": f"Bearer {good} {good}",
+        "upper case": f"Bearer {good.upper()}",
+        "long": "Bearer " + "x" * 8_000,
+    }
+
+
+@pytest.fixture(scope="module")
+def anyone(service: LiveService) -> Iterator[httpx.Client]:
+    with httpx.Client(base_url=service.base_url, trust_env=False) as client:
+        yield client
+
+
+@pytest.mark.parametrize("route", ROUTES, ids=" ".join)
+def test_route_refuses_every_bad_key_alike(
+    anyone: httpx.Client, authorizations: dict[str, str], route: tuple[str, str]
+) -> None:
+    without = send(anyone, route, ABSENT)
+    assert without.status_code == 401
+    assert without.headers["www-authenticate"] == "Bearer"
+    assert without.headers["content-type"] == "application/problem+json"
+    different = {
+        name: answer.status_code
+        for name, value in authorizations.items()
+        if seen(answer := send(anyone, route, ABSENT, Authorization=value)) != seen(without)
+    }
+    assert different == {}
+
+
+def test_all_routes_refuse_with_one_body(anyone: httpx.Client) -> None:
+    answers = [less_length(seen(send(anyone, r, ABSENT))) for r in ROUTES if r[0] != "HEAD"]
+    assert all(answer == answers[0] for answer in answers)
+
+
+@pytest.mark.parametrize("scheme", ["Bearer", "bearer", "BEARER"])
+def test_scheme_is_taken_in_any_case(service: LiveService, scheme: str) -> None:
+    headers = {"Authorization": f"{scheme} {service.new_key()}"}
+    answer = httpx.get(f"{service.base_url}/api/resources", headers=headers, trust_env=False)
+    assert answer.status_code == 200
+
+
+def test_revoked_key_is_refused_at_once(service: LiveService) -> None:
+    key = service.new_key()
+
+    async def revoke() -> None:
+        async with open_access(service.settings) as access:
+            assert await access.revoke_key(key.split("_")[1])
+            assert not await access.revoke_key(key.split("_")[1])
+
+    with service.client(key) as client:
+        before = client.get("/api/resources").status_code
+        anyio.run(revoke)
+        after = client.get("/api/resources").status_code
+    assert (before, after) == (200, 401)
+
+
+def test_secret_of_a_key_is_not_kept(service: LiveService) -> None:
+    secret = service.new_key().split("_")[2]
+
+    async def kept() -> str:
+        async with open_access(service.settings) as access:
+            return repr(await access.list_keys())
+
+    files = [path for path in service.settings.data_dir.rglob("*") if path.is_file()]
+    assert secret not in anyio.run(kept)
+    assert [path for path in files if secret.encode() in path.read_bytes()] == []
+
+
+@dataclass(frozen=True)
+class Neighbours:
+    """A project with something in it, and another one that asks for it."""
+
+    ids: dict[str, str]
+    etags: list[str]
+    owner: httpx.Client
+    stranger: httpx.Client
+
+
+@pytest.fixture(scope="module")
+def neighbours(service: LiveService) -> Iterator[Neighbours]:
+    with service.client() as owner, service.client() as stranger:
+        resource = owner.post("/api/resources", content=png())
+        body = {"toolName": "t", "toolCallId": "c", "result": 1, "sessionId": "s-theirs"}
+        record = owner.post("/api/tool-results", json=body)
+        ids = {
+            "uri": resource.headers["location"].rpartition("/")[2],
+            "tool_result_id": record.json()["id"],
+            "session_id": body["sessionId"],
+        }
+        content = owner.head(f"{resource.headers['location']}/content")
+        etags = [answer.headers["etag"] for answer in (resource, record, content)]
+        yield Neighbours({k: str(v) for k, v in ids.items()}, etags, owner, stranger)
+
+
+@pytest.mark.parametrize("condition", ["none", "If-None-Match", "If-Match", "Range"])
+@pytest.mark.parametrize("route", ROUTES_OF_ONE_THING, ids=" ".join)
+def test_foreign_thing_answers_as_an_absent_one(
+    neighbours: Neighbours, route: tuple[str, str], condition: str
+) -> None:
+    value = "bytes=0-0" if condition == "Range" else ", ".join([*neighbours.etags, "*"])
+    headers = {} if condition == "none" else {condition: value}
+    foreign = send(neighbours.stranger, route, neighbours.ids, **headers)
+    absent = send(neighbours.stranger, route, ABSENT, **headers)
+    assert foreign.status_code == 404
+    assert seen(foreign) == seen(absent)
+
+
+def test_foreign_things_are_still_there(neighbours: Neighbours) -> None:
+    reads = [r for r in ROUTES_OF_ONE_THING if r[0] == "GET"]
+    assert [send(neighbours.owner, r, neighbours.ids).status_code for r in reads] == [200] * len(
+        reads
+    )
+
+
+def test_lists_hold_nothing_of_another_project(neighbours: Neighbours) -> None:
+    empty: dict[str, object] = {"items": [], "nextCursor": None}
+    paths = ["/api/tool-results", "/api/resources", "/api/tool-results?sessionId=s-theirs"]
+    assert [neighbours.stranger.get(path).json() for path in paths] == [empty] * 3
+
+
+def test_cursor_of_another_project_shows_only_ones_own(service: LiveService) -> None:
+    with service.client() as owner, service.client() as stranger:
+        for number in range(3):
+            owner.post("/api/resources", content=bytes([number]))
+        cursor = owner.get("/api/resources?limit=1").json()["nextCursor"]
+        answer = stranger.get("/api/resources", params={"cursor": cursor})
+    assert answer.json() == {"items": [], "nextCursor": None}
+
+
+def test_same_bytes_in_another_project_are_new_there(service: LiveService) -> None:
+    with service.client() as first, service.client() as second:
+        answers = [client.post("/api/resources", content=png()) for client in (first, second)]
+    assert [answer.status_code for answer in answers] == [201, 201]
+    resources = [answer.json() for answer in answers]
+    assert resources[0]["uri"] != resources[1]["uri"]
+    assert resources[0]["digest"] == resources[1]["digest"]
+
+
+def test_without_authentication_all_is_in_the_default_project(settings: Settings) -> None:
+    with serving(settings) as service:
+        default_key, other_key = service.new_key("default"), service.new_key("other")
+    with serving(settings.model_copy(update={"auth": "none"})) as service:
+        route = f"{service.base_url}/api/resources"
+        uri = httpx.post(route, content=png(), trust_env=False).json()["uri"]
+        bad_key = httpx.get(route, headers={"Authorization": "Bearer x"}, trust_env=False)
+    with (
+        serving(settings) as service,
+        service.client(default_key) as default,
+        service.client(other_key) as other,
+    ):
+        statuses = [c.get(f"/api/resources/{uri}").status_code for c in (default, other)]
+    assert bad_key.status_code == 200
+    assert statuses == [200, 404]
+
+
+@pytest.mark.parametrize("host", ["0.0.0.0", "::", "192.168.1.1", "example.com", "", "1"])  # noqa: S104 - to be refused
+def test_listening_beyond_loopback_without_authentication_is_refused(
+    host: str, tmp_path: Path
+) -> None:
+    with pytest.raises(ValidationError, match="without authentication is refused"):
+        Settings(host=host, auth="none", data_dir=tmp_path)
+    assert Settings(host=host, auth="api-key", data_dir=tmp_path).host == host
+
+
+@pytest.mark.parametrize("host", ["127.0.0.1", "127.9.9.9", "::1", "localhost"])
+def test_loopback_needs_no_authentication(host: str, tmp_path: Path) -> None:
+    assert Settings(host=host, auth="none", data_dir=tmp_path).host == host
+
+
+def test_routes_are_those_this_test_has_ids_for() -> None:
+    names = {name for _, path in ROUTES for name in re.findall(r"{(\w+)}", path)}
+    assert names == set(ABSENT)

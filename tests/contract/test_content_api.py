@@ -1,0 +1,275 @@
+"""`/api/resources/{uri}/content` over HTTP, on both engines: ranges, conditions, headers."""
+
+import base64
+import email
+import hashlib
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import httpx
+import pytest
+
+from tests.media import gif, mp3, mp4, pdf, png, wav, webm
+from tests.servers import LiveService
+
+TEXT = bytes(range(32, 127)) * 11
+SIZE = len(TEXT)
+ETAG = f'"sha256-{hashlib.sha256(TEXT).hexdigest()}"'
+OTHER = f'"sha256-{"0" * 64}"'
+PAST = "Thu, 01 Jan 2015 00:00:00 GMT"
+FUTURE = "Fri, 01 Jan 2100 00:00:00 GMT"
+SAVED = "<the stored Last-Modified>"
+WHOLE = (0, SIZE)
+
+# What is asked, and what comes: the status and, where bytes come, which.
+Row = tuple[dict[str, str], int, tuple[int, int] | None]
+ROWS: list[Row] = [
+    ({}, 200, WHOLE),
+    ({"Range": "bytes=0-0"}, 206, (0, 1)),
+    ({"Range": "bytes=0-9"}, 206, (0, 10)),
+    ({"Range": "BYTES=5-"}, 206, (5, SIZE)),
+    ({"Range": "bytes=-10"}, 206, (SIZE - 10, SIZE)),
+    ({"Range": f"bytes=-{SIZE * 2}"}, 206, WHOLE),
+    ({"Range": f"bytes=10-{'9' * 5_000}"}, 206, (10, SIZE)),
+    ({"Range": f"bytes=0-1,{SIZE}-{SIZE + 9}"}, 206, (0, 2)),
+    ({"Range": "bytes=0-4,3-9"}, 206, (0, 10)),
+    ({"Range": "bytes=5-9,0-4"}, 206, (0, 10)),
+    ({"Range": "bytes= 0-1 , ,"}, 206, (0, 2)),
+    ({"Range": f"bytes={SIZE}-"}, 416, None),
+    ({"Range": "bytes=-0"}, 416, None),
+    ({"Range": "items=0-1"}, 200, WHOLE),
+    ({"Range": "bytes=9-5"}, 200, WHOLE),
+    ({"Range": "bytes=a-b"}, 200, WHOLE),
+    ({"Range": "bytes=-"}, 200, WHOLE),
+    ({"Range": "bytes="}, 200, WHOLE),
+    ({"Range": "bytes 0-1"}, 200, WHOLE),
+    ({"Range": "bytes=" + ",".join(f"{n * 4}-{n * 4}" for n in range(17))}, 200, WHOLE),
+    ({"If-None-Match": ETAG}, 304, None),
+    ({"If-None-Match": f"W/{ETAG}"}, 304, None),
+    ({"If-None-Match": f"{OTHER}, {ETAG}"}, 304, None),
+    ({"If-None-Match": "*"}, 304, None),
+    ({"If-None-Match": OTHER}, 200, WHOLE),
+    ({"If-None-Match": "no tag"}, 200, WHOLE),
+    ({"If-Match": ETAG}, 200, WHOLE),
+    ({"If-Match": "*"}, 200, WHOLE),
+    ({"If-Match": OTHER}, 412, None),
+    ({"If-Match": f"W/{ETAG}"}, 412, None),
+    ({"If-Unmodified-Since": SAVED}, 200, WHOLE),
+    ({"If-Unmodified-Since": PAST}, 412, None),
+    ({"If-Unmodified-Since": "yesterday"}, 200, WHOLE),
+    ({"If-Modified-Since": SAVED}, 304, None),
+    ({"If-Modified-Since": FUTURE}, 304, None),
+    ({"If-Modified-Since": PAST}, 200, WHOLE),
+    ({"If-Range": ETAG, "Range": "bytes=0-1"}, 206, (0, 2)),
+    ({"If-Range": SAVED, "Range": "bytes=0-1"}, 206, (0, 2)),
+    ({"If-Range": OTHER, "Range": "bytes=0-1"}, 200, WHOLE),
+    ({"If-Range": f"W/{ETAG}", "Range": "bytes=0-1"}, 200, WHOLE),
+    ({"If-Range": FUTURE, "Range": "bytes=0-1"}, 200, WHOLE),
+    ({"If-Range": OTHER, "Range": f"bytes={SIZE}-"}, 200, WHOLE),
+    # The order of RFC 9110 §13.2.2.
+    ({"If-Match": OTHER, "If-None-Match": ETAG}, 412, None),
+    ({"If-Match": ETAG, "If-Unmodified-Since": PAST}, 200, WHOLE),
+    ({"If-None-Match": OTHER, "If-Modified-Since": FUTURE}, 200, WHOLE),
+    ({"If-None-Match": ETAG, "Range": f"bytes={SIZE}-"}, 304, None),
+    ({"If-Match": OTHER, "Range": f"bytes={SIZE}-"}, 412, None),
+    ({"If-Match": ETAG, "If-None-Match": OTHER, "Range": "bytes=0-1"}, 206, (0, 2)),
+]
+ROW_IDS = [",".join(f"{k}:{v[:24]}" for k, v in asked.items()) or "-" for asked, *_ in ROWS]
+
+
+@dataclass(frozen=True)
+class Stored:
+    """A stored text, and its content's path."""
+
+    client: httpx.Client
+    path: str
+    last_modified: str
+
+    def ask(self, method: str, asked: dict[str, str]) -> httpx.Response:
+        headers = {k: self.last_modified if v == SAVED else v for k, v in asked.items()}
+        return self.client.request(method, self.path, headers=headers)
+
+
+def upload(client: httpx.Client, content: bytes, mime_type: str, filename: str | None) -> str:
+    """The path of the content of a new resource."""
+    created = client.post(
+        "/api/resources",
+        content=content,
+        params={"filename": filename} if filename else {},
+        headers={"Content-Type": mime_type},
+    )
+    assert created.status_code == 201
+    return f"{created.headers['location']}/content"
+
+
+@pytest.fixture(scope="module")
+def stored(service: LiveService) -> Iterator[Stored]:
+    with service.client() as client:
+        path = upload(client, TEXT, "text/plain", "a.txt")
+        yield Stored(client, path, client.head(path).headers["last-modified"])
+
+
+def expected_headers(stored: Stored, length: int) -> dict[str, str]:
+    digest = base64.b64encode(hashlib.sha256(TEXT).digest()).decode()
+    return {
+        "content-type": "text/plain; charset=utf-8",
+        "content-length": str(length),
+        "content-disposition": 'inline; filename="a.txt"',
+        "etag": ETAG,
+        "last-modified": stored.last_modified,
+        "cache-control": "private, max-age=31536000, immutable",
+        "accept-ranges": "bytes",
+        "repr-digest": f"sha-256=:{digest}:",
+        "x-content-type-options": "nosniff",
+        "content-security-policy": "sandbox; default-src 'none'",
+        "cross-origin-resource-policy": "same-origin",
+        "referrer-policy": "no-referrer",
+    }
+
+
+def told(answer: httpx.Response) -> dict[str, str]:
+    general = ("date", "server", "x-request-id")
+    return {name: value for name, value in answer.headers.items() if name not in general}
+
+
+@pytest.mark.parametrize(("asked", "status", "span"), ROWS, ids=ROW_IDS)
+def test_get_answers_as_rfc_9110_says(
+    stored: Stored, asked: dict[str, str], status: int, span: tuple[int, int] | None
+) -> None:
+    answer = stored.ask("GET", asked)
+    assert answer.status_code == status
+    if span is None:
+        assert answer.headers.get("content-range") == (f"bytes */{SIZE}" if status == 416 else None)
+        return
+    start, end = span
+    headers = expected_headers(stored, end - start)
+    if status == 206:
+        headers["content-range"] = f"bytes {start}-{end - 1}/{SIZE}"
+    assert answer.content == TEXT[start:end]
+    assert told(answer) == headers
+
+
+@pytest.mark.parametrize(("asked", "status", "span"), ROWS, ids=ROW_IDS)
+def test_head_answers_as_get_without_ranges(
+    stored: Stored, asked: dict[str, str], status: int, span: tuple[int, int] | None
+) -> None:
+    answer = stored.ask("HEAD", asked)
+    assert (answer.status_code, answer.content) == (status if status in (304, 412) else 200, b"")
+    if answer.status_code == 200:
+        assert told(answer) == expected_headers(stored, SIZE)
+
+
+def test_not_modified_repeats_only_what_a_cache_needs(stored: Stored) -> None:
+    answer = stored.ask("GET", {"If-None-Match": ETAG})
+    kept = ("etag", "cache-control")
+    assert answer.content == b""
+    assert told(answer) == {name: expected_headers(stored, 0)[name] for name in kept}
+
+
+def test_ranges_apart_come_as_parts(stored: Stored) -> None:
+    answer = stored.ask("GET", {"Range": "bytes=20-29,0-4,-3"})
+    head = f"Content-Type: {answer.headers['content-type']}\r\n\r\n".encode()
+    message = email.message_from_bytes(head + answer.content)
+    parts = message.get_payload()
+    assert isinstance(parts, list)
+    assert answer.status_code == 206
+    assert answer.headers["content-type"].startswith("multipart/byteranges; boundary=")
+    assert "content-range" not in answer.headers
+    spans = [(20, 30), (0, 5), (SIZE - 3, SIZE)]
+    assert [part["Content-Range"] for part in parts if not isinstance(part, str)] == [
+        f"bytes {start}-{end - 1}/{SIZE}" for start, end in spans
+    ]
+    for start, end in spans:
+        assert b"\r\n\r\n" + TEXT[start:end] + b"\r\n--" in answer.content
+
+
+@pytest.mark.parametrize(
+    ("wanted", "is_sent"),
+    [("sha-256=5", True), ("sha-256=0", False), ("sha-512=3", False), ("?", True)],
+)
+def test_digest_is_sent_as_wanted(stored: Stored, wanted: str, is_sent: bool) -> None:
+    answer = stored.ask("GET", {"Want-Repr-Digest": wanted})
+    assert ("repr-digest" in answer.headers) is is_sent
+
+
+def test_media_are_never_compressed(stored: Stored) -> None:
+    answer = stored.ask("GET", {"Accept-Encoding": "gzip, br, zstd, deflate"})
+    assert ("content-encoding" in answer.headers, answer.content) == (False, TEXT)
+
+
+@pytest.mark.parametrize(
+    ("content", "claimed", "sent_as", "disposition"),
+    [
+        (png(), "image/png", "image/png", "inline"),
+        (gif(), "image/gif", "image/gif", "inline"),
+        (mp4(), "video/mp4", "video/mp4", "inline"),
+        (webm(), "video/webm", "video/webm", "inline"),
+        (wav(), "audio/wav", "audio/wav", "inline"),
+        (mp3(), "audio/mpeg", "audio/mpeg", "inline"),
+        (b"text", "text/plain", "text/plain; charset=utf-8", "inline"),
+        (b"<svg/>", "image/svg+xml", "image/svg+xml", "attachment"),
+        (b"<p>hi</p>", "text/html", "text/html", "attachment"),
+        (b"<p/>", "application/xhtml+xml", "application/xhtml+xml", "attachment"),
+        (b"<a/>", "text/xml", "application/xml", "attachment"),
+        (b"<a/>", "video/x+xml", "video/x+xml", "attachment"),
+        (b"let a", "text/javascript", "text/javascript", "attachment"),
+        (b"{}", "application/json", "application/json", "attachment"),
+        (pdf(), "application/pdf", "application/pdf", "attachment"),
+        (b"\0\1", "", "application/octet-stream", "attachment"),
+    ],
+)
+def test_only_what_runs_nothing_is_shown_in_place(
+    client: httpx.Client, content: bytes, claimed: str, sent_as: str, disposition: str
+) -> None:
+    answer = client.get(upload(client, content, claimed, None))
+    assert answer.content == content
+    assert answer.headers["content-type"] == sent_as
+    assert answer.headers["content-disposition"] == disposition
+    assert answer.headers["x-content-type-options"] == "nosniff"
+    assert answer.headers["content-security-policy"] == "sandbox; default-src 'none'"
+
+
+@pytest.mark.parametrize(
+    ("query", "disposition"),
+    [
+        ({}, 'inline; filename="a.txt"'),
+        ({"download": "1"}, 'attachment; filename="a.txt"'),
+        ({"download": "0"}, 'inline; filename="a.txt"'),
+        ({"download": "1", "filename": "b.txt"}, 'attachment; filename="b.txt"'),
+        ({"filename": "../b.txt"}, 'inline; filename="b.txt"'),
+        (
+            {"filename": "\u20ac\u00fc.txt"},
+            "inline; filename=\"_u.txt\"; filename*=UTF-8''%E2%82%AC%C3%BC.txt",
+        ),
+        (
+            {"filename": 'a"b\r\nX: 1.txt'},
+            "inline; filename=\"a_bX: 1.txt\"; filename*=UTF-8''a%22bX%3A%201.txt",
+        ),
+    ],
+)
+def test_name_and_disposition_are_the_callers_choice(
+    stored: Stored, query: dict[str, str], disposition: str
+) -> None:
+    answer = stored.client.get(stored.path, params=query)
+    assert answer.headers["content-disposition"] == disposition
+
+
+@pytest.mark.parametrize("query", ["download=maybe", "filename=" + "x" * 1_025, "token="])
+def test_bad_query_is_refused(stored: Stored, query: str) -> None:
+    assert stored.client.get(f"{stored.path}?{query}").status_code in (403, 422)
+
+
+@pytest.mark.parametrize(
+    "uri",
+    [
+        *("x", "0" * 31, "0" * 33, "A" * 32, "0" * 32, "\u0660" * 32, "x" * 5_000),
+        *("%00", "0" * 32 + "%0A", "%ff%fe", "%F0%9F%98%80", "%2E%2E"),
+        *("blob%3A", "blob%3A" + "g" * 32, "blob%3Ablob%3A" + "0" * 32),
+        *("..%2F..%2Fetc%2Fpasswd", "file%3A%2F%2F%2Fetc%2Fpasswd"),
+    ],
+)
+def test_uri_of_nothing_is_not_found(client: httpx.Client, uri: str) -> None:
+    for path in (f"/api/resources/{uri}", f"/api/resources/{uri}/content"):
+        answer = client.get(path)
+        assert answer.status_code == 404
+        assert answer.headers["content-type"] == "application/problem+json"

@@ -1,0 +1,165 @@
+"""Documents say what the code does: generated pages, settings, links, locks, container files."""
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+from urllib.parse import unquote
+
+import pytest
+import yaml
+from pydantic import BaseModel
+
+from app.documents import generated_documents
+from app.settings import Settings
+from tests.process import ROOT
+
+GENERATED = ("openapi/openapi.json", "docs/errors.md", "docs/settings.md")
+# What the compose file takes from `.env`, as an operator would fill it in.
+OPERATOR_VALUES = {
+    "PAGEFAULT_SIGNING_KEYS": "k1:" + "0123456789abcdef" * 4,
+    "POSTGRES_PASSWORD": "database-secret",
+    "S3_SECRET": "object-secret",
+}
+# Beside PAGEFAULT_*, what the service and the images of other makers read.
+OTHER_VARIABLES = {"PATH", "PROMETHEUS_MULTIPROC_DIR"}
+
+_LINK = re.compile(r"(?<!!)\[[^\]]*\]\(([^)\s]+)[^)]*\)|!\[[^\]]*\]\(([^)\s]+)[^)]*\)")
+_CODE_BLOCK = re.compile(r"^```.*?^```", re.MULTILINE | re.DOTALL)
+_PINNED = re.compile(
+    r"[a-z0-9._-]+(\[[a-z0-9,._-]+\])?==[^\s;]+( ; [^\\]+?)?( --hash=sha256:[0-9a-f]{64})+"
+)
+
+
+def variables(group: type[BaseModel] = Settings, prefix: str = "PAGEFAULT_") -> Iterator[str]:
+    """Every variable that sets something, nested ones included."""
+    for name, field in group.model_fields.items():
+        if isinstance(field.annotation, type) and issubclass(field.annotation, BaseModel):
+            yield from variables(field.annotation, f"{prefix}{name.upper()}__")
+        else:
+            yield f"{prefix}{name.upper()}"
+
+
+def pages() -> list[Path]:
+    """All pages a reader may open."""
+    return sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md")])
+
+
+def settings_from(values: dict[str, str], patch: pytest.MonkeyPatch) -> Settings:
+    """Settings of a process with this environment."""
+    for name in variables():
+        patch.delenv(name, raising=False)
+    for name, value in values.items():
+        patch.setenv(name, value)
+    return Settings()
+
+
+def image_environment() -> dict[str, str]:
+    """The variables the image sets."""
+    text = (ROOT / "Dockerfile").read_text().replace("\\\n", " ")
+    lines = re.findall(r"^ENV (.+)$", text, re.MULTILINE)
+    return dict(pair.split("=", 1) for line in lines for pair in line.split())
+
+
+def compose() -> dict[str, Any]:
+    """The compose file, with what an operator fills in filled in."""
+    text = (ROOT / "docker-compose.yml").read_text()
+
+    def value(match: re.Match[str]) -> str:
+        name, default = match.group(1), match.group(2) or ""
+        return OPERATOR_VALUES.get(name, default.removeprefix(":-"))
+
+    filled: dict[str, Any] = yaml.safe_load(re.sub(r"\$\{(\w+)(:[^}]*)?\}", value, text))
+    return filled
+
+
+@pytest.mark.parametrize("name", GENERATED)
+def test_generated_document_is_up_to_date(name: str) -> None:
+    assert (ROOT / name).read_text() == generated_documents()[ROOT / name]
+
+
+def test_no_generated_document_is_forgotten() -> None:
+    assert set(generated_documents()) == {ROOT / name for name in GENERATED}
+
+
+def test_every_setting_has_a_row() -> None:
+    text = (ROOT / "docs" / "settings.md").read_text()
+    rows = re.findall(r"^\| `([A-Z0-9_]+)` \| .* \| (\S.*) \|$", text, re.MULTILINE)
+    assert [variable for variable, _ in rows] == list(variables())
+
+
+def test_front_page_leads_to_the_settings() -> None:
+    assert "(docs/settings.md)" in (ROOT / "README.md").read_text()
+
+
+@pytest.mark.parametrize("page", pages(), ids=lambda page: str(page.relative_to(ROOT)))
+def test_pages_name_only_settings_that_exist(page: Path) -> None:
+    named = set(re.findall(r"\bPAGEFAULT_[A-Z0-9_]*[A-Z0-9]\b", page.read_text()))
+    assert named - set(variables()) == set()
+
+
+@pytest.mark.parametrize("page", pages(), ids=lambda page: str(page.relative_to(ROOT)))
+def test_every_link_to_a_file_leads_somewhere(page: Path) -> None:
+    text = _CODE_BLOCK.sub("", page.read_text())
+    links = (one or other for one, other in _LINK.findall(text))
+    local = [link.partition("#")[0] for link in links if not re.match(r"[a-z]+:|#", link)]
+    assert [link for link in local if not (page.parent / unquote(link)).exists()] == []
+
+
+def test_every_example_that_the_front_page_sends_is_there() -> None:
+    named = re.findall(r"\b(examples/[\w./-]*\w)", (ROOT / "README.md").read_text())
+    assert [name for name in named if not (ROOT / name).exists()] == []
+
+
+def test_changelog_has_a_section_to_write_to() -> None:
+    headings = re.findall(r"^## \[(.+?)\]", (ROOT / "CHANGELOG.md").read_text(), re.MULTILINE)
+    assert headings
+    assert re.fullmatch(r"Unreleased|\d+\.\d+\.\d+", headings[0])
+
+
+def test_image_sets_only_what_can_be_set(monkeypatch: pytest.MonkeyPatch) -> None:
+    given = image_environment()
+    ours = {name: value for name, value in given.items() if name.startswith("PAGEFAULT_")}
+    assert given.keys() - set(variables()) <= OTHER_VARIABLES
+    assert ours.keys() <= set(variables())
+    settings = settings_from(ours, monkeypatch)
+    assert (settings.host, settings.auth) == ("0.0.0.0", "api-key")  # noqa: S104
+
+
+@pytest.mark.parametrize("name", ["service", "migration"])
+def test_compose_file_gives_valid_settings(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    given = image_environment() | compose()["services"][name]["environment"]
+    ours = {key: value for key, value in given.items() if key.startswith("PAGEFAULT_")}
+    assert given.keys() - set(variables()) <= OTHER_VARIABLES
+    settings = settings_from(ours, monkeypatch)
+    assert (settings.auth, settings.is_embedded_database, settings.blobs.url) == (
+        *("api-key", False),
+        "s3://pagefault",
+    )
+
+
+def test_compose_file_has_every_service_it_depends_on() -> None:
+    services = compose()["services"]
+    needed = {name for service in services.values() for name in service.get("depends_on", {})}
+    assert needed - services.keys() == set()
+
+
+def test_compose_file_uses_every_value_it_asks_the_operator_for() -> None:
+    text = (ROOT / "docker-compose.yml").read_text()
+    assert set(re.findall(r"\$\{(\w+):\?", text)) == OPERATOR_VALUES.keys()
+
+
+@pytest.mark.parametrize("name", ["runtime.lock", "dev.lock"])
+def test_lock_pins_everything_by_hash_and_names_no_host(name: str) -> None:
+    text = (ROOT / "requirements" / name).read_text()
+    lines = re.sub(r" \\\n\s+", " ", text).splitlines()
+    assert [line for line in lines if not _PINNED.fullmatch(line)] == []
+    assert re.findall(r"\w+://|index-url|find-links", text) == []
+
+
+def test_development_lock_agrees_with_the_runtime_lock() -> None:
+    runtime, development = (
+        set(re.findall(r"^[a-z0-9].*==[^\s;]+", path.read_text(), re.MULTILINE))
+        for path in (ROOT / "requirements" / name for name in ("runtime.lock", "dev.lock"))
+    )
+    assert runtime - development == set()

@@ -1,0 +1,95 @@
+"""`Idempotency-Key` over HTTP, on both engines: a retry outside any session is safe."""
+
+import hashlib
+import json
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from datetime import timedelta
+
+import anyio
+import httpx
+import pytest
+
+from app.models.identity import utc_now
+from app.services.tool_results import IDEMPOTENT_ROUTE
+from app.stores.records import Records
+from app.wiring import open_database
+from tests.servers import LiveService
+
+ROUTE = "/api/tool-results"
+JSON = {"Content-Type": "application/json"}
+
+
+def call(result: object = "done", **members: object) -> dict[str, object]:
+    return {"toolName": "camera", "toolCallId": "call-1", "result": result, **members}
+
+
+def test_idempotency_key_replays_the_answer(client: httpx.Client) -> None:
+    headers = {"Idempotency-Key": "k-1"}
+    first, second = (client.post(ROUTE, json=call(), headers=headers) for _ in range(2))
+    assert (first.status_code, second.status_code) == (201, 200)
+    assert second.content == first.content
+
+
+def test_idempotency_key_with_another_body_is_refused(client: httpx.Client) -> None:
+    headers = {"Idempotency-Key": "k-1"}
+    client.post(ROUTE, json=call("one"), headers=headers)
+    other = client.post(ROUTE, json=call("two"), headers=headers)
+    assert (other.status_code, other.json()["code"]) == (422, "idempotency-key-reused")
+    assert len(client.get(ROUTE).json()["items"]) == 1
+
+
+def test_idempotency_key_of_another_project_is_another_key(
+    client: httpx.Client, service: LiveService
+) -> None:
+    headers = {"Idempotency-Key": "shared"}
+    with service.client() as other:
+        answers = [
+            client.post(ROUTE, json=call("one"), headers=headers),
+            other.post(ROUTE, json=call("two"), headers=headers),
+        ]
+    assert [answer.status_code for answer in answers] == [201, 201]
+
+
+@asynccontextmanager
+async def opened_records(service: LiveService) -> AsyncIterator[Records]:
+    records = Records(open_database(service.settings))
+    try:
+        yield records
+    finally:
+        await records.close()
+
+
+def claim_key(service: LiveService, project: str, body: bytes, age: timedelta) -> None:
+    """Leave a claim as a request does that is in flight, or whose process was killed."""
+
+    async def claim() -> None:
+        digest = hashlib.sha256(body).hexdigest()
+        async with opened_records(service) as records, records.write(project) as unit:
+            await unit.idempotency.claim(IDEMPOTENT_ROUTE, "k", digest, utc_now() - age)
+
+    anyio.run(claim)
+
+
+@pytest.mark.parametrize(
+    ("age", "status"), [(timedelta(0), 409), (timedelta(minutes=16), 201)], ids=["live", "dead"]
+)
+def test_key_in_flight_is_refused_until_its_request_is_surely_dead(
+    service: LiveService, age: timedelta, status: int
+) -> None:
+    project, body = f"in-flight-{status}", json.dumps(call()).encode()
+    with service.client(service.new_key(project)) as client:
+        claim_key(service, project, body, age)
+        answer = client.post(ROUTE, content=body, headers={**JSON, "Idempotency-Key": "k"})
+    assert (answer.status_code, answer.json().get("code")) == (
+        status,
+        "request-in-flight" if status == 409 else None,
+    )
+
+
+def test_failed_request_frees_its_idempotency_key(client: httpx.Client) -> None:
+    headers = {"Idempotency-Key": "k-1"}
+    client.post(ROUTE, json=call("one", sessionId="s"))
+    refused = client.post(ROUTE, json=call("two", sessionId="s"), headers=headers)
+    again = client.post(ROUTE, json=call("three", sessionId="t"), headers=headers)
+    assert (refused.status_code, again.status_code) == (409, 201)

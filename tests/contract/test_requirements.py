@@ -1,0 +1,124 @@
+"""Both directions: every statement is held by a test, and every marker names a statement."""
+
+import ast
+import re
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+
+import pytest
+from pydantic import BaseModel, TypeAdapter, ValidationError
+
+from app.models.content import Part
+from app.models.message import ToolMessage
+from app.models.tool_result import SanitizedToolResult
+from app.schemas.records import ToolResultRecord
+from tests.process import ROOT
+from tests.requirements import REQUIREMENTS
+
+_REQUIRED = {name: entry for name, entry in REQUIREMENTS.items() if entry.planned is None}
+
+
+@cache
+def functions_of(path: Path) -> tuple[ast.FunctionDef | ast.AsyncFunctionDef, ...]:
+    """The tests of a file, found without importing it."""
+    return tuple(
+        node
+        for node in ast.walk(ast.parse(path.read_text()))
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
+        and node.name.startswith("test_")
+    )
+
+
+def markers() -> Iterator[tuple[str, str]]:
+    """Every test that carries an id, and the id."""
+    for path in sorted(ROOT.glob("tests/**/test_*.py")):
+        for function in functions_of(path):
+            for decorator in function.decorator_list:
+                match decorator:
+                    case ast.Call(func=ast.Attribute(attr="requirement"), args=[argument]):
+                        yield f"{path.relative_to(ROOT)}::{function.name}", _literal(argument)
+
+
+def _literal(argument: ast.expr) -> str:
+    assert isinstance(argument, ast.Constant), "an id is written out, so that it can be found"
+    return str(argument.value)
+
+
+def missing(node: str) -> bool:
+    """Whether there is no test of this name, `path::name`."""
+    path, _, name = node.partition("::")
+    file = ROOT / path
+    return not file.exists() or name not in {function.name for function in functions_of(file)}
+
+
+def test_every_statement_is_held_by_a_test() -> None:
+    marked = {identity for _, identity in markers()}
+    assert [
+        name for name, entry in _REQUIRED.items() if name not in marked and not entry.covered_by
+    ] == []
+
+
+def test_every_marker_names_a_statement_that_is_not_planned() -> None:
+    assert [(test, identity) for test, identity in markers() if identity not in _REQUIRED] == []
+
+
+@pytest.mark.parametrize("name", REQUIREMENTS)
+def test_every_test_a_statement_names_is_there(name: str) -> None:
+    assert [node for node in REQUIREMENTS[name].covered_by if missing(node)] == []
+
+
+def test_what_is_planned_is_not_held_yet() -> None:
+    held = [name for name, entry in REQUIREMENTS.items() if entry.planned and entry.covered_by]
+    assert held == []
+
+
+def test_every_statement_has_a_name_a_source_and_words_of_its_own() -> None:
+    names = [name for name in REQUIREMENTS if not re.fullmatch(r"(002|design)(-[a-z0-9]+)+", name)]
+    statements = [(entry.source, entry.statement) for entry in REQUIREMENTS.values()]
+    assert (names, len(set(statements))) == ([], len(REQUIREMENTS))
+    assert {entry.source.partition(",")[0] for entry in REQUIREMENTS.values()} == {"002", "design"}
+
+
+@pytest.mark.requirement("002-no-audio-or-video-parts")
+def test_there_are_three_kinds_of_parts() -> None:
+    with pytest.raises(ValidationError) as refused:
+        TypeAdapter[object](Part).validate_python({"type": "audio"})
+    (error,) = refused.value.errors()
+    assert error["ctx"]["expected_tags"] == "'text', 'image', 'file'"
+
+
+@pytest.mark.requirement("002-packaging")
+@pytest.mark.requirement("002-single-source-of-truth")
+def test_every_reader_is_told_of_the_same_canonical_shape() -> None:
+    assert set(SanitizedToolResult.model_fields) == {"parts", "resources", "meta"}
+    assert [record_type(shape) for shape in (ToolResultRecord, ToolMessage)] == [
+        *(SanitizedToolResult, SanitizedToolResult),
+    ]
+
+
+def record_type(shape: type[BaseModel]) -> object:
+    """What a wire shape says its record is."""
+    return shape.model_fields["sanitized"].annotation
+
+
+@pytest.mark.requirement("002-separate-stages")
+@pytest.mark.parametrize("stage", ["normalization", "persistence", "packaging"])
+def test_a_stage_is_a_package_that_knows_no_other_stage(stage: str) -> None:
+    others = {"normalization", "persistence", "packaging"} - {stage}
+    imported = {
+        name
+        for path in (ROOT / "app" / "services" / stage).glob("*.py")
+        for name in re.findall(r"^(?:from|import) app\.services\.(\w+)", path.read_text(), re.M)
+    }
+    assert imported & others == set()
+
+
+def test_requirement_markers_are_found_in_this_file() -> None:
+    own = {identity for test, identity in markers() if "test_requirements.py" in test}
+    assert own == {
+        "002-no-audio-or-video-parts",
+        "002-packaging",
+        "002-single-source-of-truth",
+        "002-separate-stages",
+    }

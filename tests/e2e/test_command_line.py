@@ -1,0 +1,324 @@
+"""The `pagefault` command as a user meets it: real processes, real output, real exit statuses."""
+
+import base64
+import json
+import re
+import signal
+import socket
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests import media
+from tests.process import WAIT_SECONDS, PagefaultProcess, run_command
+
+ESCAPE = "\x1b[2J\x1b[31m"
+
+OPTIONS = {
+    "serve": ("--host", "--port", "--data-dir", "--workers"),
+    "migrate": ("--data-dir",),
+    "ingest": ("--session", "--tool-name", "--tool-call-id", "--project", "--data-dir"),
+    "keys create": ("--project", "--label", "--data-dir"),
+    "keys list": ("--data-dir",),
+    "keys revoke": ("--data-dir",),
+}
+
+
+@pytest.fixture
+def data_dir(tmp_path: Path) -> Path:
+    return tmp_path / "data"
+
+
+@pytest.fixture
+def locked(data_dir: Path) -> Iterator[PagefaultProcess]:
+    """A service that wants keys."""
+    with PagefaultProcess(data_dir, env={"PAGEFAULT_AUTH": "api-key"}) as process:
+        yield process
+
+
+def sentence(text: str) -> str:
+    """The one line of text that a user gets."""
+    assert len(text.strip().splitlines()) == 1, text
+    return text.strip()
+
+
+def status_of(process: PagefaultProcess, key: str) -> int:
+    with process.client(key) as client:
+        return client.get("/api/resources").status_code
+
+
+def create_key(data_dir: Path) -> str:
+    made = run_command("keys", "create", "--project", "demo", "--data-dir", str(data_dir))
+    assert (made.returncode, made.stderr) == (0, "")
+    return made.stdout.removesuffix("\n")
+
+
+def ingest(data_dir: Path, value: object, *options: str) -> str:
+    """What `ingest -` prints for a JSON value."""
+    done = run_command(
+        *("ingest", "-", "--session", "s-1", "--data-dir", str(data_dir), *options),
+        env={"COLUMNS": "200"},
+        given=json.dumps(value).encode(),
+    )
+    assert (done.returncode, done.stderr.strip()) == (0, "")
+    return done.stdout
+
+
+def stored_result(process: PagefaultProcess) -> dict[str, object]:
+    """The one message of the session, without what differs from run to run."""
+    with process.client() as client:
+        (message,) = client.get("/api/sessions/s-1/messages").json()["items"]
+    return {key: message[key] for key in ("seq", "toolCallId", "name", "sanitized")}
+
+
+@pytest.mark.parametrize("command", OPTIONS)
+def test_help_lists_every_option(command: str) -> None:
+    shown = run_command(*command.split(), "--help")
+    listed = re.findall(r"(--[a-z-]+) ", shown.stdout.partition("─ Options ─")[2])
+    assert (shown.returncode, listed) == (0, [*OPTIONS[command], "--help"])
+
+
+@pytest.mark.parametrize(
+    ("command", "defaults"),
+    [
+        ("serve", ["127.0.0.1", "8000", "PAGEFAULT_DATA_DIR or ./data", "1"]),
+        ("migrate", ["PAGEFAULT_DATA_DIR or ./data"]),
+        (
+            "ingest",
+            [
+                "cli",
+                "named after the content",
+                "PAGEFAULT_DEFAULT_PROJECT",
+                "PAGEFAULT_DATA_DIR or ./data",
+            ],
+        ),
+    ],
+)
+def test_help_says_what_is_the_default(command: str, defaults: list[str]) -> None:
+    shown = run_command(command, "--help", env={"TERMINAL_WIDTH": "200"}).stdout
+    assert re.findall(r"\[default: \(?([^])]*)\)?\]", shown) == defaults
+
+
+@pytest.mark.parametrize("command", ["", "keys"])
+def test_help_names_every_command(command: str) -> None:
+    shown = run_command(*command.split(), "--help").stdout.partition("─ Commands ─")[2]
+    listed = set(re.findall(r"^│ ([a-z]+) ", shown, re.MULTILINE))
+    below = {name.removeprefix(command).split()[0] for name in OPTIONS if name.startswith(command)}
+    assert listed == below
+
+
+def test_serve_says_where_it_is_and_ends_when_asked(data_dir: Path) -> None:
+    process = PagefaultProcess(data_dir)
+    with process:
+        assert process.logs.splitlines()[0] == (
+            f"Pagefault is at http://127.0.0.1:{process.port}  (docs: /docs)"
+        )
+        with process.client() as client:
+            assert client.get("/readyz").json()["status"] == "ready"
+        assert process.stop() in (0, -signal.SIGTERM)
+    assert not re.search("Traceback|exc_info|exception", process.logs)
+
+
+def test_two_workers_serve_and_both_end_when_asked(data_dir: Path) -> None:
+    with PagefaultProcess(data_dir, options=["--workers", "2"]) as process:
+        process.wait_for_log(re.compile("Application startup complete"), times=2)
+        with process.client() as client:
+            made = client.post("/api/resources", content=b"to be kept")
+            read = client.get(f"{made.headers['location']}/content")
+            assert (made.status_code, read.content) == (201, b"to be kept")
+        # `stop` returns when the last process has let go of the common standard error.
+        assert process.stop() in (0, -signal.SIGTERM)
+        with pytest.raises(ConnectionRefusedError):
+            socket.create_connection(("127.0.0.1", process.port), timeout=WAIT_SECONDS)
+
+
+def test_a_request_in_flight_is_finished_before_the_service_ends(data_dir: Path) -> None:
+    body = media.noise_bytes(300_000)
+    head = (
+        "POST /api/resources HTTP/1.1\r\nHost: pagefault\r\nExpect: 100-continue\r\n"
+        f"Content-Length: {len(body)}\r\n\r\n"
+    )
+    with PagefaultProcess(data_dir) as process:
+        address = ("127.0.0.1", process.port)
+        with socket.create_connection(address, timeout=WAIT_SECONDS) as connection:
+            connection.sendall(head.encode())
+            assert connection.recv(1_024).startswith(b"HTTP/1.1 100 ")
+            connection.sendall(body[:100_000])
+            process.terminate()
+            process.wait_for_log(re.compile("Shutting down"))
+            connection.sendall(body[100_000:])
+            answer = b"".join(iter(lambda: connection.recv(65_536), b""))
+        process.stop()
+        process.start()
+        location = re.search(rb"(?i)\r\nlocation: (\S+)", answer)
+        assert answer.startswith(b"HTTP/1.1 201 ")
+        assert location is not None
+        with process.client() as client:
+            assert client.get(f"{location.group(1).decode()}/content").content == body
+
+
+def test_listening_on_every_address_without_authentication_is_refused(data_dir: Path) -> None:
+    refused = run_command("serve", "--host", "0.0.0.0", "--data-dir", str(data_dir))  # noqa: S104
+    assert (refused.returncode, refused.stdout) == (2, "")
+    assert sentence(refused.stderr) == (
+        "pagefault: listening on 0.0.0.0 without authentication is refused: set "
+        "PAGEFAULT_AUTH=api-key and make a key with `pagefault keys create --project NAME`, "
+        "or listen on 127.0.0.1"
+    )
+    assert not data_dir.exists()
+
+
+def test_a_taken_port_is_refused(data_dir: Path) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+        refused = run_command("serve", "--port", str(port), "--data-dir", str(data_dir))
+    assert (refused.returncode, refused.stdout) == (1, "")
+    assert sentence(refused.stderr).startswith(
+        f"pagefault: cannot listen on 127.0.0.1:{port}: Address already in use"
+    )
+
+
+@pytest.mark.parametrize(
+    "command",
+    ["serve --port 0", "migrate", "keys list", "keys create --project p", "keys revoke x"],
+)
+def test_a_data_directory_that_cannot_be_made_is_one_sentence(command: str, tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    data_dir = str(tmp_path / "file" / "data")
+    refused = run_command(*command.split(), "--data-dir", data_dir)
+    assert (refused.returncode, data_dir in sentence(refused.stderr)) == (1, True)
+
+
+def test_a_setting_that_makes_no_sense_is_named(data_dir: Path) -> None:
+    refused = run_command(
+        "serve", "--data-dir", str(data_dir), env={"PAGEFAULT_LIMITS__BODY_BYTES": "much"}
+    )
+    assert refused.returncode == 2
+    assert sentence(refused.stderr).startswith("pagefault: PAGEFAULT_LIMITS__BODY_BYTES: ")
+
+
+def test_a_key_made_before_the_first_serve_opens_the_service(data_dir: Path) -> None:
+    key = create_key(data_dir)
+    assert re.fullmatch(r"pf_[0-9a-z]{12}_[0-9A-Za-z]{32}_[0-9a-f]{8}", key)
+    with PagefaultProcess(data_dir, env={"PAGEFAULT_AUTH": "api-key"}) as process:
+        assert (status_of(process, key), status_of(process, "pf_wrong")) == (200, 401)
+
+
+def test_a_revoked_key_is_refused_at_once(locked: PagefaultProcess, data_dir: Path) -> None:
+    revoked, other = create_key(data_dir), create_key(data_dir)
+    before = status_of(locked, revoked)
+    key_id = revoked.split("_")[1]
+    done = run_command("keys", "revoke", key_id, "--data-dir", str(data_dir))
+    after = (status_of(locked, revoked), status_of(locked, other))
+    assert (before, done.returncode, done.stdout, after) == (
+        *(200, 0, f"Revoked {key_id}.\n"),
+        (401, 200),
+    )
+
+
+def test_revoking_an_unknown_key_fails(data_dir: Path) -> None:
+    refused = run_command("keys", "revoke", "nosuchkey", "--data-dir", str(data_dir))
+    assert (refused.returncode, refused.stdout, sentence(refused.stderr)) == (
+        *(1, ""),
+        "pagefault: there is no valid key nosuchkey",
+    )
+
+
+def test_the_list_of_keys_shows_no_secret(data_dir: Path) -> None:
+    _, key_id, secret, checksum = create_key(data_dir).split("_")
+    listed = run_command("keys", "list", "--data-dir", str(data_dir)).stdout
+    shown = {text: text in listed for text in (key_id, "demo", secret, checksum)}
+    assert shown == {key_id: True, "demo": True, secret: False, checksum: False}
+
+
+def test_the_label_of_a_key_cannot_command_the_terminal(data_dir: Path) -> None:
+    options = ("--project", "demo", "--label", f"[red]CI{ESCAPE}", "--data-dir", str(data_dir))
+    run_command("keys", "create", *options)
+    listed = run_command("keys", "list", "--data-dir", str(data_dir)).stdout
+    assert ("\x1b" in listed, "[red]CI" in listed) == (False, True)
+
+
+def test_a_name_that_no_project_can_have_is_refused(data_dir: Path) -> None:
+    project = ("--project", "../demo", "--data-dir", str(data_dir))
+    key = run_command("keys", "create", *project)
+    result = run_command("ingest", "-", "--session", "s-1", *project, given=b"1")
+    assert (key.returncode, key.stdout, result.returncode, result.stdout) == (2, "", 2, "")
+
+
+def test_migrating_twice_changes_nothing_the_second_time(data_dir: Path) -> None:
+    first = run_command("migrate", "--data-dir", str(data_dir))
+    second = run_command("migrate", "--data-dir", str(data_dir))
+    revision = first.stdout.rpartition(" ")[2].strip().rstrip(".")
+    assert (first.returncode, first.stdout, second.returncode, second.stdout) == (
+        *(0, f"Migrated the database from nothing to revision {revision}.\n"),
+        *(0, f"The database is up to date (revision {revision}).\n"),
+    )
+
+
+def test_ingesting_a_file_shows_its_parts_and_stores_it_once(
+    data_dir: Path, tmp_path: Path
+) -> None:
+    file = tmp_path / "result.json"
+    image = {"type": "image", "data": base64.b64encode(media.png(noise=True)).decode()}
+    content = [{"type": "text", "text": "Seen:"}, {**image, "mimeType": "image/png"}]
+    file.write_text(json.dumps({"content": content}))
+    options = ("--session", "s-1", "--data-dir", str(data_dir))
+    first, second = (
+        run_command("ingest", str(file), *options, env={"COLUMNS": "200"}).stdout for _ in range(2)
+    )
+    rows = [re.split(r"\s*│\s*", row.strip("│ ")) for row in first.splitlines() if "│" in row]
+    assert [row[:3] for row in rows] == [["0", "text", ""], ["1", "image", "image/png"]]
+    assert re.fullmatch(r"@blob:[0-9a-f]{32}", rows[1][-1])
+    identity, told = first.splitlines()[-1].split(" ", 1)
+    assert told == "stored as seq 1 of session s-1; 1 resources"
+    assert second.splitlines()[-1] == f"{identity} was {told.replace('stored', 'stored before')}"
+
+
+def test_a_result_from_a_pipe_is_served_afterwards(data_dir: Path) -> None:
+    ingest(data_dir, "hello", "--tool-name", "greet", "--tool-call-id", "call-1")
+    with PagefaultProcess(data_dir) as process:
+        assert stored_result(process) == greeting("call-1")
+
+
+def test_a_whole_request_is_taken_with_its_own_names(data_dir: Path) -> None:
+    ingest(data_dir, {"toolName": "greet", "toolCallId": "call-2", "result": "hello"})
+    with PagefaultProcess(data_dir) as process:
+        assert stored_result(process) == greeting("call-2")
+
+
+def greeting(call_id: str) -> dict[str, object]:
+    meta = {"toolName": "greet", "toolCallId": call_id, "success": True}
+    sanitized = {"parts": [{"type": "text", "text": "hello"}], "resources": [], "meta": meta}
+    return {"seq": 1, "toolCallId": call_id, "name": "greet", "sanitized": sanitized}
+
+
+@pytest.mark.parametrize("content", [b"", b"nope", b'{"a":', b"\xff", b"NaN"])
+def test_ingesting_what_is_not_json_is_one_sentence(content: bytes, data_dir: Path) -> None:
+    options = ("--session", "s-1", "--data-dir", str(data_dir))
+    refused = run_command("ingest", "-", *options, given=content)
+    assert (refused.returncode, refused.stdout) == (1, "")
+    assert sentence(refused.stderr).startswith("pagefault: the file is not a tool result: ")
+
+
+def test_ingesting_a_file_that_is_not_there_is_one_sentence(data_dir: Path) -> None:
+    missing = str(data_dir / "missing.json")
+    refused = run_command("ingest", missing, "--session", "s-1", "--data-dir", str(data_dir))
+    assert (refused.returncode, refused.stdout, sentence(refused.stderr)) == (
+        *(1, ""),
+        f"pagefault: cannot read {missing}: No such file or directory",
+    )
+
+
+def test_hostile_names_and_texts_cannot_command_the_terminal(data_dir: Path) -> None:
+    name = f"[red]{ESCAPE}\u202egnp.mp4"
+    video = base64.b64encode(media.mp4()).decode()
+    block = {"type": "resource", "resource": {"uri": f"file:///{name}", "blob": video}}
+    named = {"data": video, "mimeType": "video/mp4", "filename": name}
+    shown = ingest(
+        data_dir,
+        {"content": [block, {"type": "text", "text": name}, named]},
+        *("--tool-name", name, "--tool-call-id", name),
+    )
+    assert [character for character in "\x1b\u202e\r\x07" if character in shown] == []
+    assert "[red]" in shown

@@ -1,0 +1,186 @@
+"""Migrations, on both engines: they make the schema the code has, once, and can go back."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, TypeVar
+
+import anyio
+import pytest
+from alembic import command
+from alembic.autogenerate import compare_metadata
+from alembic.config import Config
+from alembic.runtime.migration import MigrationContext
+from pydantic import SecretStr
+from sqlalchemy import Connection, inspect
+
+from app.errors import StoreUnavailableError
+from app.settings import Settings
+from app.stores.records.migration import current_revision, migrate, newest_revision
+from app.stores.records.tables import metadata
+from app.wiring import (
+    MissingSigningKeysError,
+    OutdatedDatabaseError,
+    migrate_database,
+    open_access,
+    open_container,
+    open_database,
+)
+from tests.servers import Backends, Engine
+
+_T = TypeVar("_T")
+pytestmark = pytest.mark.anyio
+SCRIPTS = Path(__file__).parents[2] / "migrations"
+
+
+@pytest.fixture
+def empty(backends: Backends, engine: Engine, tmp_path: Path) -> Settings:
+    """Settings over a database in which nothing is yet."""
+    settings = backends.settings(engine, tmp_path / "data")
+    settings.data_dir.mkdir(parents=True)
+    if engine == "embedded":
+        return settings
+    database = backends.postgres.new_database()
+    return settings.model_copy(update={"db": backends.postgres.settings(database)})
+
+
+async def with_engines(settings: Settings, run: Callable[[Connection], _T]) -> _T:
+    engines = open_database(settings)
+    try:
+        async with engines.writer.begin() as connection:
+            return await connection.run_sync(run)
+    finally:
+        await engines.close()
+
+
+def differences(connection: Connection) -> list[Any]:
+    context = MigrationContext.configure(
+        connection, opts={"compare_type": True, "compare_server_default": True}
+    )
+    return list(compare_metadata(context, metadata))
+
+
+def schema(connection: Connection) -> dict[str, Any]:
+    """Everything the database says of its tables."""
+    inspector = inspect(connection)
+    return {
+        table: (
+            [(column["name"], str(column["type"]), column["nullable"]) for column in columns],
+            inspector.get_pk_constraint(table),
+            sorted(inspector.get_foreign_keys(table), key=lambda key: str(key["name"])),
+            sorted(inspector.get_indexes(table), key=lambda index: str(index["name"])),
+            sorted(inspector.get_unique_constraints(table), key=lambda key: str(key["name"])),
+        )
+        for table in sorted(inspector.get_table_names())
+        for columns in [inspector.get_columns(table)]
+    }
+
+
+def downgraded(connection: Connection) -> list[str]:
+    """Take all back, and say what tables are left."""
+    config = Config(attributes={"connection": connection})
+    config.set_main_option("script_location", str(SCRIPTS))
+    command.downgrade(config, "base")
+    return inspect(connection).get_table_names()
+
+
+async def test_migrating_from_nothing_makes_the_schema_of_the_code(empty: Settings) -> None:
+    assert await migrate_database(empty) == (None, newest_revision())
+    assert await with_engines(empty, differences) == []
+
+
+async def test_migrating_again_changes_nothing(empty: Settings) -> None:
+    await migrate_database(empty)
+    before = await with_engines(empty, schema)
+    assert await migrate_database(empty) == (newest_revision(), newest_revision())
+    assert await with_engines(empty, schema) == before
+
+
+async def test_going_down_and_up_again_ends_where_it_began(empty: Settings) -> None:
+    await migrate_database(empty)
+    before = await with_engines(empty, schema)
+    assert await with_engines(empty, downgraded) == ["alembic_version"]
+    assert await migrate_database(empty) == (None, newest_revision())
+    assert await with_engines(empty, schema) == before
+
+
+async def test_migrations_at_the_same_time_take_turns(empty: Settings) -> None:
+    outcomes: list[tuple[str | None, str]] = []
+
+    async def run() -> None:
+        outcomes.append(await migrate_database(empty))
+
+    async with anyio.create_task_group() as tasks:
+        for _ in range(4):
+            tasks.start_soon(run)
+    assert {after for _, after in outcomes} == {newest_revision()}
+    assert await with_engines(empty, differences) == []
+
+
+class PowerCutError(Exception):
+    """What happens in the middle of a migration."""
+
+
+async def test_interrupted_migration_leaves_nothing_and_completes_when_run_again(
+    empty: Settings,
+) -> None:
+    def upgrade_and_fail(connection: Connection) -> None:
+        config = Config(attributes={"connection": connection})
+        config.set_main_option("script_location", str(SCRIPTS))
+        command.upgrade(config, "head")
+        raise PowerCutError
+
+    with pytest.raises(PowerCutError):
+        await with_engines(empty, upgrade_and_fail)
+    assert await with_engines(empty, schema) == {}
+    assert await migrate_database(empty) == (None, newest_revision())
+    assert await with_engines(empty, differences) == []
+
+
+async def test_outdated_server_database_is_refused_until_it_is_migrated(
+    backends: Backends, tmp_path: Path
+) -> None:
+    database = backends.postgres.settings(backends.postgres.new_database())
+    settings = backends.settings("server", tmp_path).model_copy(update={"db": database})
+    for opened in (open_container, open_access):
+        with pytest.raises(OutdatedDatabaseError, match="pagefault migrate"):
+            async with opened(settings):
+                pass
+    assert await with_engines(settings, schema) == {}
+    await migrate_database(settings)
+    async with open_container(settings) as container:
+        await container.records.check()
+
+
+async def test_embedded_database_is_migrated_when_it_is_opened(tmp_path: Path) -> None:
+    settings = Settings(data_dir=tmp_path / "new" / "data")
+    async with open_container(settings):
+        pass
+    assert await with_engines(settings, differences) == []
+
+
+async def test_server_database_without_signing_keys_is_refused(
+    backends: Backends, tmp_path: Path
+) -> None:
+    settings = backends.settings("server", tmp_path).model_copy(update={"signing_keys": ()})
+    with pytest.raises(MissingSigningKeysError, match="PAGEFAULT_SIGNING_KEYS"):
+        async with open_container(settings):
+            pass
+
+
+async def test_database_that_does_not_answer_is_named(backends: Backends, tmp_path: Path) -> None:
+    missing = SecretStr(backends.postgres.url("there_is_none"))
+    settings = backends.settings("server", tmp_path)
+    lost = settings.model_copy(update={"db": settings.db.model_copy(update={"url": missing})})
+    with pytest.raises(StoreUnavailableError, match="database did not answer"):
+        await migrate_database(lost)
+
+
+async def test_revision_is_none_before_and_the_newest_after(empty: Settings) -> None:
+    engines = open_database(empty)
+    try:
+        before = await current_revision(engines.reader)
+        await migrate(engines.writer)
+        after = await current_revision(engines.reader)
+    finally:
+        await engines.close()
+    assert (before, after) == (None, newest_revision())

@@ -1,0 +1,400 @@
+"""The records, on both engines: what transactions, locks and columns promise."""
+
+import ast
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager, suppress
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import anyio
+import anyio.lowlevel
+import pytest
+from sqlalchemy import exc as sql
+from sqlalchemy import text
+
+import app.stores.records as records_package
+from app.errors import StoreFullError, StoreUnavailableError
+from app.models.identity import new_id
+from app.models.resource import MediaHints, Resource
+from app.models.tool_result import StoredToolResult
+from app.settings import DatabaseSettings, Settings
+from app.stores.records import Records, UnitOfWork
+from app.stores.records.engine import database_url, open_engines
+from app.stores.records.sessions import TOOL_RESULT
+from app.stores.records.unit_of_work import translated_errors
+from app.wiring import migrate_database, open_database
+from tests.servers import Backends
+
+pytestmark = pytest.mark.anyio
+PROJECT = "p"
+NOW = datetime(2026, 1, 2, 3, 4, 5, 678_901, tzinfo=UTC)
+STRINGS = (
+    *"\x00\x1a \"'\\\x7f\x80\x9f\u00e9\u212b\u0130\u0131",
+    *"\ufeff\ufffe\uffff\ufffd\U0001f600\U0010ffff",
+    "",
+    "a\x00b",
+    "\x1a0",
+    "\x1a1",
+    "\x00\x1a\x00",
+    "\x1a\x1a0\x00",
+    "1\x1a",
+    "'; DROP TABLE sessions; --",
+    "%s %(x)s :x ? $1",
+    "\n\r\t\x0b\x0c",
+    "e\u0301",
+    "\u202e\u2066",
+    "\U0001f469\u200d\U0001f469\u200d\U0001f467",
+    "NULL",
+    "x" * 100_000,
+)
+
+
+class GivenUpError(Exception):
+    """What makes a transaction roll back."""
+
+
+@pytest.fixture
+async def records(settings: Settings) -> AsyncIterator[Records]:
+    await migrate_database(settings)
+    opened = Records(open_database(settings))
+    async with opened.projects() as projects:
+        await projects.ensure(PROJECT, NOW)
+        await projects.ensure("other", NOW)
+    yield opened
+    await opened.close()
+
+
+def resource(resource_id: str = "0" * 32, filename: str | None = None) -> Resource:
+    return Resource(
+        resource_id=resource_id,
+        digest="d" * 64,
+        mime_type="image/png",
+        filename=filename,
+        size_bytes=2**40,
+        kind="image",
+        hints=MediaHints(width=1, height=2, duration_seconds=0.1),
+        created_at=NOW,
+    )
+
+
+def tool_result(name: str = "t") -> StoredToolResult:
+    return StoredToolResult(
+        tool_result_id=new_id(),
+        session_id="s",
+        seq=1,
+        created_at=NOW,
+        tool_name=name,
+        tool_call_id=name,
+        sanitized=bytes(range(256)),
+    )
+
+
+@asynccontextmanager
+async def given_up(records: Records) -> AsyncIterator[UnitOfWork]:
+    """A write that rolls back at its end."""
+    with suppress(GivenUpError):
+        async with records.write(PROJECT) as unit:
+            yield unit
+            raise GivenUpError
+
+
+async def append(unit: UnitOfWork, session_id: str = "s") -> int:
+    await unit.sessions.enter(session_id, NOW)
+    return await unit.sessions.append(session_id, TOOL_RESULT, new_id())
+
+
+async def link(unit: UnitOfWork, owner_id: str = "o") -> None:
+    await unit.resources.link(
+        resource().resource_id, owner_kind=TOOL_RESULT, owner_id=owner_id, session_id="s"
+    )
+
+
+async def test_number_of_a_rolled_back_entry_is_given_again(records: Records) -> None:
+    async with records.write(PROJECT) as unit:
+        assert await append(unit) == 1
+    async with given_up(records) as unit:
+        assert await append(unit) == 2
+    async with records.write(PROJECT) as unit:
+        assert await append(unit) == 2
+
+
+async def test_session_of_a_rolled_back_write_was_never_there(records: Records) -> None:
+    async with given_up(records) as unit:
+        await append(unit)
+    async with records.read(PROJECT) as unit:
+        assert await unit.sessions.find("s") is None
+
+
+async def test_concurrent_writers_number_a_session_without_gaps(records: Records) -> None:
+    numbers: list[int] = []
+
+    async def write(fails: bool) -> None:
+        try:
+            async with records.write(PROJECT) as unit:
+                number = await append(unit)
+                # Others get their turn while this transaction holds the session.
+                await anyio.lowlevel.checkpoint()
+                if fails:
+                    raise GivenUpError
+        except GivenUpError:
+            return
+        numbers.append(number)
+
+    async with anyio.create_task_group() as tasks:
+        for index in range(40):
+            tasks.start_soon(write, index % 4 == 0)
+    assert sorted(numbers) == list(range(1, 31))
+
+
+async def test_entering_a_session_keeps_when_it_began(records: Records) -> None:
+    later = NOW + timedelta(microseconds=1)
+    async with records.write(PROJECT) as unit:
+        await unit.sessions.enter("s", NOW)
+        entered = await unit.sessions.enter("s", later)
+    assert (entered.created_at, entered.updated_at, entered.last_seq) == (NOW, later, 0)
+
+
+async def test_appending_to_a_session_nobody_entered_is_a_mistake(records: Records) -> None:
+    with pytest.raises(RuntimeError, match="entered before"):
+        async with records.write(PROJECT) as unit:
+            await unit.sessions.append("s", TOOL_RESULT, "x")
+
+
+async def test_resource_stays_as_it_was_first_stored(records: Records) -> None:
+    again = replace(resource(), created_at=NOW + timedelta(days=1), hints=MediaHints())
+    async with records.write(PROJECT) as unit:
+        assert await unit.resources.ensure(resource()) == (resource(), True)
+    async with records.write(PROJECT) as unit:
+        assert await unit.resources.ensure(again) == (resource(), False)
+    async with records.read(PROJECT) as unit:
+        assert await unit.resources.find(resource().resource_id) == resource()
+
+
+async def test_linked_resource_cannot_be_removed(records: Records) -> None:
+    async with records.write(PROJECT) as unit:
+        await unit.resources.ensure(resource())
+        await link(unit)
+        await link(unit)
+    with pytest.raises(sql.IntegrityError):
+        async with records.write(PROJECT) as unit:
+            await unit.resources.remove(resource().resource_id)
+    async with records.read(PROJECT) as unit:
+        assert await unit.resources.find(resource().resource_id) == resource()
+        assert await unit.resources.owners("0" * 32, limit=9) == [(TOOL_RESULT, "o")]
+
+
+async def test_link_to_a_resource_that_is_not_there_is_refused(records: Records) -> None:
+    with pytest.raises(sql.IntegrityError):
+        async with records.write(PROJECT) as unit:
+            await link(unit)
+
+
+async def delete_unless_used(records: Records) -> bool:
+    async with records.write(PROJECT) as unit:
+        if not await unit.resources.hold(resource().resource_id):
+            return False
+        if await unit.resources.owners(resource().resource_id, limit=1):
+            return False
+        await unit.resources.remove(resource().resource_id)
+        return True
+
+
+async def store_and_link(records: Records, owner_id: str) -> None:
+    async with records.write(PROJECT) as unit:
+        await unit.resources.ensure(resource())
+        await anyio.lowlevel.checkpoint()
+        await link(unit, owner_id)
+
+
+async def test_delete_waits_for_a_link_that_is_being_made(records: Records) -> None:
+    deleted: list[bool] = []
+    ensured = anyio.Event()
+
+    async def delete() -> None:
+        await ensured.wait()
+        deleted.append(await delete_unless_used(records))
+
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(delete)
+        async with records.write(PROJECT) as unit:
+            await unit.resources.ensure(resource())
+            ensured.set()
+            await anyio.lowlevel.checkpoint()
+            await link(unit)
+    assert deleted == [False]
+
+
+async def test_links_and_deletes_at_once_never_leave_a_link_to_nothing(records: Records) -> None:
+    async def delete() -> None:
+        await delete_unless_used(records)
+
+    for round_number in range(10):
+        async with anyio.create_task_group() as tasks:
+            for index in range(3):
+                tasks.start_soon(store_and_link, records, f"{round_number}-{index}")
+                tasks.start_soon(delete)
+        async with records.read(PROJECT) as unit:
+            assert await unit.resources.find(resource().resource_id) is not None
+            owners = await unit.resources.owners(resource().resource_id, limit=99)
+        assert len(owners) == 3 * (round_number + 1)
+
+
+async def test_every_string_comes_back_as_it_was(records: Records) -> None:
+    stored = [resource(f"{n:032x}", string) for n, string in enumerate(STRINGS)]
+    results = [tool_result(string) for string in STRINGS]
+    async with records.write(PROJECT) as unit:
+        for one, result in zip(stored, results, strict=True):
+            await unit.resources.ensure(one)
+            await unit.tool_results.add(result, success=True, request_digest="d")
+    async with records.read(PROJECT) as unit:
+        for one, result in zip(stored, results, strict=True):
+            assert await unit.resources.find(one.resource_id) == one
+            assert await unit.tool_results.find(result.tool_result_id) == result
+            found = await unit.tool_results.find_call("s", result.tool_call_id)
+            assert found is not None
+            assert found.result == result
+
+
+async def test_key_is_claimed_once_for_each_route_and_project(records: Records) -> None:
+    claims = []
+    for project, route in ((PROJECT, "a"), (PROJECT, "a"), (PROJECT, "b"), ("other", "a")):
+        async with records.write(project) as unit:
+            claims.append(await unit.idempotency.claim(route, "k\x00", "digest", NOW))
+    assert [claim is None for claim in claims] == [True, False, True, True]
+
+
+async def test_claim_says_what_holds_the_key_and_may_be_released(records: Records) -> None:
+    async with records.write(PROJECT) as unit:
+        await unit.idempotency.claim("r", "k", "digest", NOW)
+        await unit.idempotency.answer("r", "k", "answer")
+        claim = await unit.idempotency.claim("r", "k", "other", NOW)
+        await unit.idempotency.release("r", "k")
+        free = await unit.idempotency.claim("r", "k", "other", NOW)
+    assert claim is not None
+    assert (claim.request_digest, claim.claimed_at, claim.answer_id) == ("digest", NOW, "answer")
+    assert free is None
+
+
+async def test_nothing_of_another_project_is_seen_or_changed(records: Records) -> None:
+    result = tool_result()
+    async with records.write(PROJECT) as unit:
+        await append(unit)
+        await unit.resources.ensure(resource())
+        await unit.tool_results.add(result, success=True, request_digest="d")
+    async with records.write("other") as unit:
+        assert await unit.sessions.find("s") is None
+        assert await unit.sessions.messages("s", after_seq=0, limit=9) == []
+        assert await unit.resources.find(resource().resource_id) is None
+        assert await unit.resources.page(before=None, limit=9) == []
+        assert await unit.tool_results.find(result.tool_result_id) is None
+        assert await unit.tool_results.page(None, before_id=None, limit=9) == []
+        assert not await unit.resources.hold(resource().resource_id)
+        await unit.resources.remove(resource().resource_id)
+        assert await append(unit) == 1
+    async with records.read(PROJECT) as unit:
+        assert await unit.resources.find(resource().resource_id) == resource()
+
+
+@asynccontextmanager
+async def full_database(settings: Settings) -> AsyncIterator[Records]:
+    """The embedded database without room for another page."""
+    engines = open_engines(
+        database_url(None, settings.data_dir),
+        pool_size=1,
+        timeout_seconds=settings.db.timeout_seconds,
+    )
+    async with engines.writer.begin() as connection:
+        await connection.execute(text("PRAGMA max_page_count = 1"))
+    try:
+        yield Records(engines)
+    finally:
+        await engines.close()
+
+
+async def test_full_disk_is_said_to_be_full_and_can_be_read(tmp_path: Path) -> None:
+    settings = Settings(data_dir=tmp_path)
+    await migrate_database(settings)
+    async with full_database(settings) as records:
+        async with records.projects() as projects:
+            await projects.ensure(PROJECT, NOW)
+        with pytest.raises(StoreFullError):
+            async with records.write(PROJECT) as unit:
+                await unit.tool_results.add(
+                    replace(tool_result(), sanitized=bytes(1_000_000)),
+                    success=True,
+                    request_digest="d",
+                )
+        async with records.read(PROJECT) as unit:
+            assert await unit.tool_results.page(None, before_id=None, limit=9) == []
+
+
+@pytest.mark.parametrize(
+    ("fault", "expected"),
+    [
+        (sql.OperationalError("s", {}, Exception("could not connect")), StoreUnavailableError),
+        (sql.InterfaceError("s", {}, Exception("closed")), StoreUnavailableError),
+        (sql.TimeoutError("pool"), StoreUnavailableError),
+        (sql.OperationalError("s", {}, Exception("database or disk is full")), StoreFullError),
+        (
+            sql.OperationalError("s", {}, Exception("extend file: No space left on device")),
+            StoreFullError,
+        ),
+    ],
+)
+async def test_fault_of_the_database_becomes_ours(
+    fault: Exception, expected: type[Exception]
+) -> None:
+    with pytest.raises(expected) as raised, translated_errors():
+        raise fault
+    assert (type(raised.value), raised.value.__cause__) == (expected, fault)
+
+
+async def test_mistake_of_ours_passes_through() -> None:
+    with pytest.raises(sql.ProgrammingError), translated_errors():
+        raise sql.ProgrammingError("s", {}, Exception("no such column"))
+
+
+async def test_server_that_does_not_answer_is_unavailable(
+    backends: Backends, tmp_path: Path
+) -> None:
+    settings = backends.settings("server", tmp_path)
+    lost = DatabaseSettings.model_validate({"url": backends.postgres.url("there_is_none")})
+    records = Records(open_database(settings.model_copy(update={"db": lost})))
+    with pytest.raises(StoreUnavailableError):
+        await records.check()
+    await records.close()
+
+
+async def test_reading_changes_nothing_on_the_embedded_database(tmp_path: Path) -> None:
+    settings = Settings(data_dir=tmp_path)
+    await migrate_database(settings)
+    records = Records(open_database(settings))
+    with pytest.raises(StoreUnavailableError):
+        async with records.read(PROJECT) as unit:
+            await unit.sessions.enter("s", NOW)
+    await records.close()
+
+
+_FREE_TO_USE_SQL = {"scope", "projects", "unit_of_work", "engine", "migration", "tables", "columns"}
+_STATEMENTS = {"select", "insert", "update", "delete", "text", "Table"}
+
+
+def imported_from_sqlalchemy(path: Path) -> set[str]:
+    found: set[str] = set()
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("sqlalchemy"):
+            found |= {name.name for name in node.names}
+        if isinstance(node, ast.Import):
+            found |= {n.name for n in node.names if n.name.startswith("sqlalchemy")}
+    return found
+
+
+def test_repositories_make_no_statement_without_a_project() -> None:
+    folder = Path(str(records_package.__file__)).parent
+    repositories = [path for path in folder.glob("*.py") if path.stem not in _FREE_TO_USE_SQL]
+    made = {path.name: imported_from_sqlalchemy(path) for path in repositories}
+    assert len(made) >= 4
+    assert {
+        name: used for name, used in made.items() if used & (_STATEMENTS | {"sqlalchemy"})
+    } == {}

@@ -1,0 +1,181 @@
+"""Pagefault as its users start it: the installed command, in processes of their own.
+
+Every process is in a group of its own, so that what is ended is what was started here: the
+command and its workers, and nothing else.
+"""
+
+import os
+import re
+import signal
+import subprocess
+import sys
+import threading
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from types import TracebackType
+
+import httpx
+
+ROOT = Path(__file__).resolve().parents[1]
+COMMAND = Path(sys.executable).with_name("pagefault")
+WAIT_SECONDS = 60.0
+
+_URL = re.compile(r"Pagefault is at (http://\S+)")
+# What would change settings or colour the output, were it to come from whoever runs the tests.
+_NOT_INHERITED = re.compile(
+    "(PAGEFAULT_|PROMETHEUS_|AWS_|DECTO_).*|.*_COLORS?|.*_proxy|COLUMNS|GITHUB_ACTIONS",
+    re.IGNORECASE,
+)
+
+
+def environment(changes: Mapping[str, str] | None = None) -> dict[str, str]:
+    """The environment of a user who has set nothing but `changes`."""
+    kept = {name: value for name, value in os.environ.items() if not _NOT_INHERITED.match(name)}
+    return kept | {"NO_PROXY": "*", **(changes or {})}
+
+
+def run_command(
+    *arguments: str, env: Mapping[str, str] | None = None, given: bytes = b""
+) -> subprocess.CompletedProcess[str]:
+    """Run `pagefault` with arguments to its end, `given` on its standard input."""
+    done = subprocess.run(  # noqa: S603 - our own command
+        [COMMAND, *arguments],
+        cwd=ROOT,
+        env=environment(env),
+        input=given,
+        capture_output=True,
+        timeout=WAIT_SECONDS,
+        check=False,
+    )
+    return subprocess.CompletedProcess(
+        done.args, done.returncode, done.stdout.decode(), done.stderr.decode()
+    )
+
+
+class PagefaultProcess:
+    """`pagefault serve` on a free port; used as a context it serves, and is killed at the end.
+
+    Args:
+        data_dir: Its data directory; it outlives the process.
+        options: More options of `serve`.
+        env: Settings for this process, by variable.
+    """
+
+    def __init__(
+        self,
+        data_dir: Path,
+        *,
+        options: Sequence[str] = (),
+        env: Mapping[str, str] | None = None,
+    ) -> None:
+        self._arguments = ["serve", "--port", "0", "--data-dir", str(data_dir), *options]
+        self._env = environment(env)
+        self._process: subprocess.Popen[str] | None = None
+        self._lines: list[str] = []
+        self._ended = False
+        self._news = threading.Condition()
+        self._reader: threading.Thread | None = None
+        self.base_url = ""
+
+    def __enter__(self) -> "PagefaultProcess":
+        self.start()
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.kill()
+
+    def start(self) -> None:
+        """Start it; returns once it answers."""
+        self._lines.clear()
+        self._ended = False
+        self._process = subprocess.Popen(  # noqa: S603 - our own command
+            [COMMAND, *self._arguments],
+            cwd=ROOT,
+            env=self._env,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.PIPE,
+            text=True,
+            start_new_session=True,
+        )
+        self._reader = threading.Thread(target=self._read, args=(self._process,), daemon=True)
+        self._reader.start()
+        self.base_url = self.wait_for_log(_URL).group(1)
+        # It listens before it says so, so this request waits until it is served.
+        httpx.get(
+            f"{self.base_url}/healthz", timeout=WAIT_SECONDS, trust_env=False
+        ).raise_for_status()
+
+    @property
+    def port(self) -> int:
+        """The port it took."""
+        return httpx.URL(self.base_url).port or 0
+
+    @property
+    def logs(self) -> str:
+        """What it has written to standard error since its last start."""
+        with self._news:
+            return "".join(self._lines)
+
+    def client(self, key: str | None = None) -> httpx.Client:
+        """A client of it, with a key if one is given; close it."""
+        headers = {"Authorization": f"Bearer {key}"} if key else {}
+        return httpx.Client(
+            base_url=self.base_url, headers=headers, timeout=WAIT_SECONDS, trust_env=False
+        )
+
+    def wait_for_log(self, pattern: re.Pattern[str], *, times: int = 1) -> re.Match[str]:
+        """The match in the first log line, or the `times`th, that has the pattern in it."""
+
+        def found() -> list[re.Match[str]]:
+            return [match for line in self._lines if (match := pattern.search(line))]
+
+        with self._news:
+            self._news.wait_for(lambda: len(found()) >= times or self._ended, WAIT_SECONDS)
+            matches = found()
+        assert len(matches) >= times, f"no {pattern.pattern!r} among\n{self.logs}"
+        return matches[times - 1]
+
+    def terminate(self) -> None:
+        """Ask the command to end, as service managers do; does not wait."""
+        if self._process is not None:
+            self._process.send_signal(signal.SIGTERM)
+
+    def stop(self) -> int:
+        """Ask it to end and wait until it and all its workers have; returns its status."""
+        self.terminate()
+        return self._join()
+
+    def kill(self) -> None:
+        """End it and its workers at once, with SIGKILL; one that has ended stays as it is."""
+        if self._process is None:
+            return
+        # Until it is waited for, nobody else can have its number.
+        os.killpg(self._process.pid, signal.SIGKILL)
+        self._join()
+
+    def _join(self) -> int:
+        assert self._process is not None
+        assert self._reader is not None
+        process = self._process
+        # Workers hold the other end of this pipe too: it ends when the last of them has.
+        self._reader.join(WAIT_SECONDS)
+        assert not self._reader.is_alive(), f"still running:\n{self.logs}"
+        self._process = None
+        return process.wait(WAIT_SECONDS)
+
+    def _read(self, process: subprocess.Popen[str]) -> None:
+        assert process.stderr is not None
+        with process.stderr as lines:
+            for line in lines:
+                with self._news:
+                    self._lines.append(line)
+                    self._news.notify_all()
+        with self._news:
+            self._ended = True
+            self._news.notify_all()

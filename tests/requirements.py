@@ -1,0 +1,316 @@
+"""What the service is held to: every statement of specification 002 and of the design's record.
+
+A statement is held by the tests that carry its id, `@pytest.mark.requirement("id")`, and by those
+named in `covered_by`. One that no release has brought yet is `planned`, with the section of the
+specification that brings it. `tests/contract/test_requirements.py` keeps both directions true.
+"""
+
+from dataclasses import dataclass
+
+_TYPES = "002, Canonical Types"
+_PIPELINE = "002, Sanitization Pipeline"
+_HISTORY = "002, Storage & History"
+_PRINCIPLES = "002, Design Principles"
+_EVENTS = "002, Event Flow & Consumers"
+_VIEWER = "002, UI Rendering & Rehydration"
+_RECORD = "design, Canonical record"
+_RULES = "design, Rules of the stages"
+_STORAGE = "design, Storage"
+
+_CONFORMANCE = "tests/contract/test_conformance.py::test_case_passes_its_check"
+_NORMALIZATION = "tests/unit/services/normalization/"
+_SURFACE = "tests/contract/"
+
+
+@dataclass(frozen=True, slots=True)
+class Requirement:
+    """One statement, and what holds the service to it.
+
+    `covered_by` names tests as `path::name`, for those that do not carry the id themselves.
+    """
+
+    source: str
+    statement: str
+    covered_by: tuple[str, ...] = ()
+    planned: str | None = None
+
+
+_SPECIFICATION = {
+    "002-parts": Requirement(
+        _TYPES,
+        "`parts`: `TextPart | ImagePart | FilePart` (no bare strings).",
+        (_CONFORMANCE,),
+    ),
+    "002-media-kind": Requirement(
+        _TYPES,
+        "Media intent is expressed via `filePart.mediaKind` (`'audio' | 'video' | 'binary'`) and "
+        "`mimeType`.",
+    ),
+    "002-resources": Requirement(
+        _TYPES,
+        "`resources`: array of `{ uri, kind, mimeType, filename?, mediaKind? }` when blobs are "
+        "externalized.",
+        (_CONFORMANCE,),
+    ),
+    "002-meta": Requirement(_TYPES, "`meta`: `{ toolName, toolCallId, success }`."),
+    "002-no-audio-or-video-parts": Requirement(
+        _TYPES,
+        "`AudioPart`/`VideoPart` types are not introduced to keep parity with MCP.",
+    ),
+    "002-normalization": Requirement(
+        _PIPELINE,
+        "Pure function converting raw tool payload into valid parts/resources without side "
+        "effects.",
+        (
+            _NORMALIZATION + "test_mcp_results.py::test_the_input_is_not_changed",
+            _NORMALIZATION
+            + "test_properties.py::test_the_same_value_gives_the_same_result_and_is_left_alone",
+        ),
+    ),
+    "002-persistence": Requirement(
+        _PIPELINE,
+        "Stores large media via `ResourceManager`, returning updated parts with `@blob:` refs or "
+        "resource descriptors.",
+        (_CONFORMANCE,),
+    ),
+    "002-packaging": Requirement(
+        _PIPELINE,
+        "Combines normalized parts + persisted resource metadata and returns the canonical shape.",
+    ),
+    "002-history-typed-message": Requirement(
+        _HISTORY,
+        "`ContextManager.addToolResult` persists the sanitized payload and writes a fully typed "
+        "`tool` message into session history.",
+        (_SURFACE + "test_history_api.py::test_message_carries_the_bytes_of_the_record",),
+    ),
+    "002-history-as-is": Requirement(
+        _HISTORY,
+        "History API returns stored messages as-is",
+        (_SURFACE + "test_history_api.py::test_all_reads_back_byte_for_byte_after_a_restart",),
+    ),
+    "002-single-source-of-truth": Requirement(
+        _PRINCIPLES,
+        "Define a canonical `SanitizedToolResult` schema that all layers share.",
+    ),
+    "002-separate-stages": Requirement(
+        _PRINCIPLES,
+        "Split structural normalization from blob/resource storage; each stage has a clear "
+        "contract.",
+    ),
+    "002-deterministic-rehydration": Requirement(
+        _PRINCIPLES,
+        "Stored tool messages must render identically after reload without special-case logic.",
+        (_CONFORMANCE,),
+    ),
+    "002-strong-typing": Requirement(
+        _PRINCIPLES,
+        "Enforce the schema via TypeScript interfaces and Zod validators, plus regression tests.",
+        (
+            "tests/e2e/test_generated_client.py::"
+            "test_generated_client_creates_and_reads_a_tool_result",
+            _SURFACE + "test_documents.py::test_generated_document_is_up_to_date",
+        ),
+    ),
+    "002-content-endpoint": Requirement(
+        _VIEWER,
+        "Referenced `resources` are fetched via existing `/api/resources/:uri/content` endpoint.",
+        (_SURFACE + "test_content_api.py::test_get_answers_as_rfc_9110_says",),
+    ),
+    "002-media-survive-reload": Requirement(
+        _VIEWER,
+        "`loadSessionHistory` hydrates identical structures, ensuring videos/audio survive "
+        "reloads.",
+    ),
+    "002-events-carry-the-record": Requirement(
+        _EVENTS,
+        "emit `llmservice:toolResult` events with `{ toolName, callId, success, sanitized }`.",
+        planned=_EVENTS,
+    ),
+    "002-subscribers-get-the-record-only": Requirement(
+        _EVENTS,
+        "WebSocket & CLI subscribers forward the sanitized payload only; raw tool responses stay "
+        "internal or behind debug logging.",
+        planned=_EVENTS,
+    ),
+    "002-raw-result-behind-a-flag": Requirement(
+        _EVENTS,
+        "Optional raw payload emission is gated by environment flag "
+        "`DECTO_DEBUG_TOOL_RESULT_RAW` (set to `true`/`1` to include `rawResult` for debugging).",
+        planned=_EVENTS,
+    ),
+    "002-viewer-consumes-the-record": Requirement(
+        _EVENTS,
+        "WebUI `useChat` consumes the new schema directly, removing current normalization code.",
+        planned=_VIEWER,
+    ),
+    "002-viewer-renders-parts": Requirement(
+        _VIEWER,
+        "Tool result messages in React render from `parts`; video/audio detection uses "
+        "`mediaKind` (or `mimeType`) rather than ad-hoc inference.",
+        planned=_VIEWER,
+    ),
+}
+
+_DESIGN = {
+    "design-resource-once": Requirement(
+        _RECORD, "Every distinct resource is listed once, in order of first use.", (_CONFORMANCE,)
+    ),
+    "design-at-least-one-part": Requirement(
+        _RECORD,
+        "A result always has at least one part (an empty text part if nothing else).",
+    ),
+    "design-additions-absent-when-empty": Requirement(
+        _RECORD, "Optional additions, absent when empty", (_CONFORMANCE,)
+    ),
+    "design-inline-limit": Requirement(
+        _RULES,
+        "Decoded media of 1024 bytes or more is stored; audio and video always are. Smaller images "
+        "may stay inline as plain base64. The decision is made on decoded length.",
+    ),
+    "design-audio-and-video-stored": Requirement(_RULES, "audio and video always are"),
+    "design-no-base64-as-text": Requirement(
+        _RULES,
+        "Base64 never reaches a part as text: not in nested objects, JSON inside strings, data "
+        "URIs inside sentences, wrapped, url-safe, unpadded or percent-encoded.",
+        (
+            _CONFORMANCE,
+            _NORMALIZATION
+            + "test_properties.py::test_a_hidden_medium_is_found_once_and_leaves_no_base64_behind",
+            _NORMALIZATION + "test_strings.py::test_a_medium_inside_a_text_is_lifted_out",
+        ),
+    ),
+    "design-structure-keeps-reference": Requirement(
+        _RULES,
+        "Found inside a structure, the media becomes a part of its own and the structure keeps "
+        "`@blob:…` in its place.",
+        (
+            _NORMALIZATION + "test_records.py::test_media_in_a_record_leave_a_slot_and_follow_it",
+            _CONFORMANCE,
+        ),
+    ),
+    "design-looks-like-base64-stays-text": Requirement(
+        _RULES,
+        "Text that merely looks like base64 (DNA, hex, long identifiers) stays text",
+        (
+            _NORMALIZATION + "test_strings.py::test_other_text_is_kept_code_point_for_code_point",
+            _CONFORMANCE,
+        ),
+    ),
+    "design-every-mcp-block": Requirement(
+        _RULES,
+        "Every content block of the MCP specifications up to 2026-07-28 is understood",
+        (
+            _NORMALIZATION + "test_mcp_results.py::test_a_call_tool_result_is_its_content",
+            _CONFORMANCE,
+        ),
+    ),
+    "design-provider-blocks": Requirement(
+        _RULES,
+        "so are the media blocks of OpenAI, Anthropic, Gemini, Bedrock, LangChain and the Vercel "
+        "AI SDK, and plain `{image|video|audio|data, mimeType, filename}` objects.",
+        (
+            _NORMALIZATION + "test_media_blocks.py::test_a_block_is_its_medium_wherever_it_stands",
+            _CONFORMANCE,
+        ),
+    ),
+    "design-is-error": Requirement(
+        "design, HTTP surface",
+        "`isError` in an MCP result makes `meta.success` false",
+        (_SURFACE + "test_tool_results_api.py::test_error_in_the_result_makes_success_false",),
+    ),
+    "design-business-record-keeps-fields": Requirement(
+        _RULES,
+        "A business record that happens to have an `image` or `content` key keeps all its fields.",
+        (_NORMALIZATION + "test_records.py::test_a_record_without_media_keeps_all_its_fields",),
+    ),
+    "design-nothing-dropped": Requirement(
+        "design, The way the data takes",
+        "never drops anything: what it does not know becomes readable text or an opaque "
+        "`FilePart`, what it cannot decode becomes text plus a warning.",
+        (
+            _NORMALIZATION
+            + "test_properties.py::test_every_scalar_of_any_value_can_be_found_again",
+            _NORMALIZATION
+            + "test_media_blocks.py::test_what_cannot_be_decoded_becomes_text_with_a_warning",
+        ),
+    ),
+    "design-long-text": Requirement(
+        _RULES,
+        "Long text is previewed, never cut for good: above 8,000 characters the full text is "
+        "stored as a text resource and the part carries the first 4,000 and last 1,000 characters "
+        "around a line that says how much was left out and which `blob:` holds it.",
+    ),
+    "design-no-split-grapheme": Requirement(
+        _RULES, "No cut splits a surrogate pair or a grapheme."
+    ),
+    "design-invented-reference-is-text": Requirement(
+        _RULES,
+        "A reference that a tool wrote itself (`@blob:`, `blob:`) is literal text unless it names "
+        "a resource of the same project and session.",
+        tuple(
+            f"{_SURFACE}test_tool_results_api.py::{name}"
+            for name in (
+                "test_reference_to_a_resource_of_the_session_resolves",
+                "test_reference_of_another_session_is_text",
+                "test_reference_of_another_project_is_text",
+            )
+        ),
+    ),
+    "design-urls-never-fetched": Requirement(
+        _RULES,
+        "URLs are never fetched by the pipeline, `javascript:` and `file:` URLs never become "
+        "media.",
+        (_NORMALIZATION + "test_media_blocks.py::test_other_urls_never_become_media",),
+    ),
+    "design-bytes-decide": Requirement(
+        _RULES,
+        "The bytes decide the type: recognised magic bytes win over the declared MIME type.",
+        (_SURFACE + "test_resources_api.py::test_bytes_decide_the_type",),
+    ),
+    "design-markup-never-promoted": Requirement(
+        _RULES,
+        "HTML, SVG and XML are never promoted by sniffing and never served inline.",
+        (
+            _SURFACE + "test_resources_api.py::test_markup_is_never_promoted_by_sniffing",
+            _SURFACE + "test_content_api.py::test_only_what_runs_nothing_is_shown_in_place",
+        ),
+    ),
+    "design-file-names": Requirement(
+        _RULES,
+        "File names are base names, printable, at most 255 bytes, extension kept.",
+        (
+            "tests/unit/rendering/test_file_names.py::"
+            "test_every_name_comes_out_short_printable_and_free_of_paths",
+            "tests/unit/rendering/test_file_names.py::test_the_extension_survives",
+            _CONFORMANCE,
+        ),
+    ),
+    "design-integers-exact": Requirement(
+        _RULES,
+        "Integers of any size survive exactly.",
+        (_SURFACE + "test_tool_results_api.py::test_integers_of_any_size_survive",),
+    ),
+    "design-lone-surrogates": Requirement(
+        _RULES,
+        "Lone surrogates become U+FFFD with a warning.",
+        (_SURFACE + "test_tool_results_api.py::test_lone_surrogates_are_repaired_with_a_warning",),
+    ),
+    "design-bad-json-is-refused": Requirement(
+        _RULES,
+        "`NaN`, `Infinity`, bad UTF-8 and nesting past the documented limit (at least 1,000 levels "
+        "are accepted) are a 400, 413 or 422 problem, never a 500.",
+        (
+            _SURFACE + "test_tool_results_api.py::test_json_no_two_readers_agree_on_is_refused",
+            _SURFACE + "test_tool_results_api.py::test_result_above_a_limit_leaves_nothing",
+            _SURFACE + "test_errors.py::test_deep_result_comes_back_whole",
+        ),
+    ),
+    "design-row-never-without-blob": Requirement(
+        _STORAGE,
+        "A blob without a row is garbage that a sweep collects; a row without a blob must be "
+        "impossible.",
+    ),
+    "design-both-engines": Requirement(_STORAGE, "No feature works on one only."),
+}
+
+REQUIREMENTS: dict[str, Requirement] = {**_SPECIFICATION, **_DESIGN}
