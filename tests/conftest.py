@@ -4,11 +4,19 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import httpx
+import hypothesis
 import pytest
 
 from app.settings import Settings
 from tests.object_store import ObjectStoreServer
 from tests.servers import ENGINES, Backends, Engine, LiveService, Postgres, serving
+
+
+# Every run tries the same examples, so that a failure is the fault of a change. To look further:
+# `pytest --hypothesis-profile=search`.
+hypothesis.settings.register_profile("same", derandomize=True, deadline=None)
+hypothesis.settings.register_profile("search", deadline=None, max_examples=5_000)
+hypothesis.settings.load_profile("same")
 
 
 @pytest.fixture

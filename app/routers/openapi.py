@@ -8,11 +8,12 @@ from pydantic import BaseModel
 
 from app.errors import StoreFullError, StoreUnavailableError, UnauthorizedError
 from app.routers.problem_kinds import problem_responses
+from app.schemas.links import SignedUrlRequest
 from app.schemas.problem import problem_components
 from app.services.tool_result_requests import ToolResultRequest
 
 _SCHEMA_TEMPLATE = "#/components/schemas/{model}"
-_READ_BY_HAND: tuple[type[BaseModel], ...] = (ToolResultRequest,)
+_READ_BY_HAND: tuple[type[BaseModel], ...] = (ToolResultRequest, SignedUrlRequest)
 _METHODS = ("get", "head", "post", "put", "patch", "delete")
 
 TAGS = (
@@ -28,12 +29,12 @@ def operation_id(route: routing.APIRoute) -> str:
     return route.name
 
 
-def json_body(model: type[BaseModel]) -> dict[str, Any]:
+def json_body(model: type[BaseModel], *, required: bool = True) -> dict[str, Any]:
     """The documentation of a JSON body that the route reads as a stream."""
     reference = _SCHEMA_TEMPLATE.format(model=model.__name__)
     return {
         "requestBody": {
-            "required": True,
+            "required": required,
             "content": {"application/json": {"schema": {"$ref": reference}}},
         }
     }

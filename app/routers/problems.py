@@ -23,12 +23,12 @@ from starlette.responses import HTMLResponse, Response
 from starlette.routing import compile_path
 
 from app.errors import (
-    Fault,
     InvalidPayloadError,
     MalformedRequestError,
     RangeNotSatisfiableError,
     ServiceError,
 )
+from app.models.faults import fault_of
 from app.routers.problem_kinds import (
     FRAMEWORK_KINDS,
     INTERNAL,
@@ -51,12 +51,6 @@ _MAX_INSTANCE_LENGTH = 512
 _log = structlog.get_logger(__name__)
 
 _INTERNAL_DETAIL = "The service failed on this request. It was logged under the request id."
-
-# Pydantic's messages for these quote the input; `{…}` is filled from what we declared.
-_QUOTING_MESSAGES = {
-    "union_tag_invalid": "Input should be told apart by one of {expected_tags}",
-    "uuid_parsing": "Input should be a valid UUID",
-}
 
 
 def install_problem_handlers(app: FastAPI) -> None:
@@ -191,23 +185,8 @@ def _instance_reference(path: str) -> str:
 
 
 def _invalid_payload(errors: Sequence[Mapping[str, Any]]) -> InvalidPayloadError:
-    faults = [Fault(_pointer(error), _message(error)) for error in errors[:MAX_FAULTS]]
+    faults = [fault_of(error) for error in errors[:MAX_FAULTS]]
     return InvalidPayloadError(
         f"The request does not fit the route in {len(errors)} place(s); `errors` says where.",
         faults=faults,
     )
-
-
-def _pointer(error: Mapping[str, Any]) -> str:
-    if error["type"] == "json_invalid":
-        # Its location is a position in the text and not a place in a value.
-        return ""
-    location = [str(name) for name in error["loc"]]
-    tokens = location[1:] if location[:1] == ["body"] else location
-    return "".join("/" + token.replace("~", "~0").replace("/", "~1") for token in tokens)
-
-
-def _message(error: Mapping[str, Any]) -> str:
-    if template := _QUOTING_MESSAGES.get(error["type"]):
-        return template.format_map(error.get("ctx", {}))
-    return str(error["msg"])

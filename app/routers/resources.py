@@ -2,7 +2,7 @@
 
 from typing import Annotated
 
-from fastapi import APIRouter, Body, Header, Path, Query, Request, Response
+from fastapi import APIRouter, Header, Path, Query, Request, Response
 
 from app.deps import ContainerDep, CursorQuery, LimitQuery, LinksDep, ProjectDep, ResourcesDep
 from app.errors import (
@@ -18,10 +18,10 @@ from app.errors import (
 from app.models.identity import utc_now
 from app.rendering.envelopes import resource_record
 from app.routers.answers import answer_page, answer_record, answer_written, read_responses
-from app.routers.bodies import limited_body
+from app.routers.bodies import limited_body, read_model
 from app.routers.content_headers import parse_repr_digest
 from app.routers.multipart import disposition_filename, form_file
-from app.routers.openapi import file_body
+from app.routers.openapi import file_body, json_body
 from app.routers.problem_kinds import problem_responses
 from app.schemas.links import SignedUrl, SignedUrlRequest
 from app.schemas.records import ResourcePage, ResourceRecord
@@ -32,8 +32,6 @@ router = APIRouter(prefix="/api/resources", tags=["resources"])
 
 # What curl puts on any `--data-binary` says nothing about the file.
 _NO_CLAIM = "application/x-www-form-urlencoded"
-
-_SMALL_BODY_BYTES = 64 * 1024
 
 UriPath = Annotated[
     str, Path(description="The `blob:` URI, percent-encoded, or its 32 hex digits alone.")
@@ -134,19 +132,26 @@ async def delete_resource(uri: UriPath, project_id: ProjectDep, resources: Resou
 
 @router.post(
     "/{uri}/signed-url",
-    max_body_size=_SMALL_BODY_BYTES,
-    responses=problem_responses(NotFoundError, PayloadTooLargeError, InvalidPayloadError),
+    openapi_extra=json_body(SignedUrlRequest, required=False),
+    responses=problem_responses(
+        MalformedRequestError,
+        NotFoundError,
+        SlowBodyError,
+        PayloadTooLargeError,
+        UnsupportedMediaError,
+        InvalidPayloadError,
+    ),
 )
 async def create_signed_url(
+    request: Request,
     container: ContainerDep,
     uri: UriPath,
     project_id: ProjectDep,
     resources: ResourcesDep,
     links: LinksDep,
-    wish: Annotated[SignedUrlRequest | None, Body()] = None,
 ) -> SignedUrl:
     """Make a link that needs no key and soon expires, for `<img>`, `<video>` and the like."""
-    wish = wish or SignedUrlRequest()
+    wish = await read_model(request, container.limits, SignedUrlRequest)
     resource = await resources.get(project_id, uri)
     expires_at = link_expiry(utc_now(), wish.expires_in_seconds)
     grant = LinkGrant(project_id, resource.resource_id, wish.disposition, wish.filename, expires_at)

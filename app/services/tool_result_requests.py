@@ -1,7 +1,7 @@
 """Reads the body of `POST /tool-results`: JSON in, a checked request out."""
 
 import hashlib
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator
 from dataclasses import dataclass
 from typing import Annotated, Any
 
@@ -9,7 +9,8 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from pydantic.alias_generators import to_camel
 from pydantic.config import JsonDict
 
-from app.errors import Fault, InvalidPayloadError
+from app.errors import InvalidPayloadError
+from app.models.faults import faults_of
 from app.models.identity import CLIENT_ID_PATTERN
 from app.models.json_value import JsonValue, parse_json
 
@@ -83,17 +84,8 @@ def _check(value: JsonValue) -> ToolResultRequest:
         raise InvalidPayloadError(
             "The body is not a tool result: it takes toolName, toolCallId, result, and "
             "optionally success and sessionId.",
-            faults=[_fault(error) for error in exc.errors(include_url=False, include_input=False)],
+            faults=faults_of(exc),
         ) from exc
-
-
-def _fault(error: Mapping[str, Any]) -> Fault:
-    pointer = "".join(f"/{_escaped(str(step))}" for step in error["loc"])
-    return Fault(pointer, str(error["msg"]))
-
-
-def _escaped(step: str) -> str:
-    return step.replace("~", "~0").replace("/", "~1")
 
 
 def _repaired(member: JsonValue) -> JsonValue:

@@ -211,12 +211,8 @@ def match_untyped_block(block: dict[str, object]) -> MediaMatch | None:
     """The medium of a block that is known by its only key, as those of Gemini and Bedrock."""
     if len(block) != 1:
         return None
-    for kind, paths in _UNTYPED:
-        for path in paths:
-            payload = payload_of(value_at(block, path)) if path[0] in block else None
-            if payload is not None:
-                return _match(block, path, payload, kind)
-    return None
+    found = next(_untyped_payloads(block), None)
+    return _match(block, *found) if found else None
 
 
 def match_plain_object(members: dict[str, object]) -> MediaMatch | None:
@@ -256,10 +252,8 @@ def embedded_claims(members: dict[str, object]) -> dict[Path, Claim]:
     claims: dict[Path, Claim] = {}
     for key in members.keys() & _PLAIN.keys():
         claims[(key,)] = _plain_claim(members, key)
-    for kind, paths in _UNTYPED:
-        for path in paths:
-            if path[0] in members and payload_of(value_at(members, path)) is not None:
-                claims[path] = claim_for(members, path, kind)
+    for path, _, kind in _untyped_payloads(members):
+        claims[path] = claim_for(members, path, kind)
     typed = match_typed_block(members)
     if typed:
         claims[typed.path] = typed.claim
@@ -269,6 +263,16 @@ def embedded_claims(members: dict[str, object]) -> dict[Path, Claim]:
 def _typed_paths(block: dict[str, object]) -> tuple[ClaimedKind | None, tuple[Path, ...]]:
     block_type = block.get("type")
     return _TYPED.get(block_type, (None, ())) if isinstance(block_type, str) else (None, ())
+
+
+def _untyped_payloads(
+    members: dict[str, object],
+) -> Iterator[tuple[Path, Payload, ClaimedKind | None]]:
+    for kind, paths in _UNTYPED:
+        for path in paths:
+            payload = payload_of(value_at(members, path)) if path[0] in members else None
+            if payload is not None and not _is_record_of(members, path, payload, kind):
+                yield path, payload, kind
 
 
 def _match(
