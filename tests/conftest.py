@@ -11,7 +11,6 @@ from app.settings import Settings
 from tests.object_store import ObjectStoreServer
 from tests.servers import ENGINES, Backends, Engine, LiveService, Postgres, serving
 
-
 # Every run tries the same examples, so that a failure is the fault of a change. To look further:
 # `pytest --hypothesis-profile=search`.
 hypothesis.settings.register_profile("same", derandomize=True, deadline=None)
