@@ -105,7 +105,8 @@ def _request_body(
         raise IngestError(f"the file is not a tool result: {exc.detail}") from exc
     if isinstance(value, dict) and {"toolName", "result"} <= value.keys() <= _REQUEST_KEYS:
         members = {"toolCallId": tool_call_id, **value, "sessionId": session_id}
-        return json_text(members).encode("utf-8", "replace")
+        # A lone surrogate goes on as the JSON escape it was, to be repaired and noted there.
+        return json_text(members).encode("utf-8", "backslashreplace")
     head = {"toolName": tool_name, "toolCallId": tool_call_id, "sessionId": session_id}
     return json_text(head)[:-1].encode() + b',"result":' + content + b"}"
 

@@ -67,6 +67,7 @@ class LimitSettings(SettingsGroup):
 
     body_bytes: Annotated[int, Field(gt=0, description="One request body.")] = 2 * GIB
     medium_bytes: Annotated[int, Field(gt=0, description="One decoded medium.")] = 1 * GIB
+    media_per_result: Annotated[int, Field(gt=0, description="Media in one tool result.")] = 2_000
     json_depth: Annotated[int, Field(ge=1_000, le=4_000, description="Nesting of JSON.")] = 1_024
     json_nodes: Annotated[int, Field(gt=0, description="Values in one JSON body.")] = 250_000
     large_bodies: Annotated[

@@ -218,6 +218,7 @@ def _limits(settings: Settings) -> Limits:
     return Limits(
         body_bytes=limits.body_bytes,
         medium_bytes=limits.medium_bytes,
+        media_per_result=limits.media_per_result,
         json_depth=limits.json_depth,
         json_nodes=limits.json_nodes,
         large_bodies=limits.large_bodies,

@@ -9,6 +9,7 @@ class Limits:
 
     body_bytes: int
     medium_bytes: int
+    media_per_result: int
     json_depth: int
     json_nodes: int
     large_bodies: int

@@ -9,8 +9,6 @@ from pydantic import Field
 from app.models.base import WireModel
 from app.models.tool_result import SanitizedToolResult
 
-SESSION_ID_PATTERN = r"^[A-Za-z0-9][A-Za-z0-9._:-]{0,127}$"
-
 
 class ToolMessage(WireModel):
     """A tool result as it stands in history; `sanitized` is the stored record, byte for byte."""

@@ -54,8 +54,7 @@ class _Form:
         self.value.clear()
 
     def headers_finished(self) -> None:
-        disposition = self.headers.get("content-disposition", "")
-        if "filename" not in disposition:
+        if disposition_filename(self.headers.get("content-disposition", "")) is None:
             return
         self.files += 1
         self.in_file = True
@@ -152,7 +151,8 @@ def _feed(parser: MultipartParser, chunk: bytes) -> None:
 def disposition_filename(header: str) -> str | None:
     """The file name in a Content-Disposition, `filename*` (RFC 8187) before `filename`.
 
-    Header bytes beyond ASCII are taken as UTF-8, which browsers and curl send.
+    Header bytes beyond ASCII are taken as UTF-8, which browsers and curl send. A part of a form is
+    a file if it has a name, be it an empty one.
     """
     with suppress(UnicodeError):
         header = header.encode("latin-1").decode()

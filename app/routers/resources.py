@@ -71,7 +71,7 @@ async def create_resource(
     """
     chunks = limited_body(request, container.limits)
     named = filename or disposition_filename(request.headers.get("content-disposition", ""))
-    digest = parse_repr_digest(repr_digest) if repr_digest else None
+    digest = _announced_digest(request) if repr_digest else None
     content_type = request.headers.get("content-type", "")
     upload = Upload(None if content_type == _NO_CLAIM else content_type, named, digest)
     if content_type.lower().startswith("multipart/form-data"):
@@ -85,6 +85,14 @@ async def create_resource(
         path=f"/api/resources/{uploaded.resource.resource_id}",
         is_new=uploaded.is_new,
     )
+
+
+def _announced_digest(request: Request) -> str:
+    """The digest to verify; one that cannot be verified is refused rather than ignored."""
+    digest = parse_repr_digest(", ".join(request.headers.getlist("repr-digest")))
+    if digest is None:
+        raise MalformedRequestError("Repr-Digest is verified for sha-256: send `sha-256=:…:`.")
+    return digest
 
 
 @router.get(

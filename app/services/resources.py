@@ -129,7 +129,7 @@ class Resources:
         return page, encode_cursor("resources", microseconds, last.resource_id)
 
     async def delete(self, project_id: str, uri: str) -> None:
-        """Remove a resource that nothing refers to. Its bytes are left to the sweep.
+        """Remove a resource that nothing refers to. Its bytes stay, as garbage.
 
         Raises:
             NotFoundError: The project has none.

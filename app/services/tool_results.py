@@ -106,7 +106,12 @@ class ToolResults:
         async with self._idempotency.claimed(call, utc_now()) as answer_id:
             if answer_id is not None:
                 return Ingested(await self.get(project_id, answer_id), is_new=False)
-            return await self._ingest_once(project_id, prepared, call)
+            ingested = await self._ingest_once(project_id, prepared, call)
+            if not ingested.is_new:
+                # The session had answered this call before, so there was no commit to note it in.
+                async with self._records.write(project_id) as unit:
+                    await self._idempotency.note_answer(unit, call, ingested.result.tool_result_id)
+            return ingested
 
     async def get(self, project_id: str, tool_result_id: str) -> StoredToolResult:
         """The record with this id.
@@ -169,7 +174,7 @@ class ToolResults:
                 prepared.normalized,
                 keeper,
                 session_resources=session_resources,
-                limit_bytes=self._limits.medium_bytes,
+                limits=self._limits,
             )
         package = await anyio.to_thread.run_sync(self._package, persisted, prepared.read, now)
         with self._clock.stage("commit"):
@@ -229,14 +234,12 @@ class ToolResults:
             await unit.tool_results.add(
                 result, success=package.success, request_digest=package.request_digest
             )
-            for resource in package.resources:
-                await unit.resources.ensure(resource)
-                await unit.resources.link(
-                    resource.resource_id,
-                    owner_kind=TOOL_RESULT,
-                    owner_id=result.tool_result_id,
-                    session_id=result.session_id,
-                )
+            await unit.resources.ensure_linked(
+                package.resources,
+                owner_kind=TOOL_RESULT,
+                owner_id=result.tool_result_id,
+                session_id=result.session_id,
+            )
             if call is not None:
                 await self._idempotency.note_answer(unit, call, result.tool_result_id)
         return Ingested(result, is_new=True)

@@ -31,6 +31,16 @@ def test_idempotency_key_replays_the_answer(client: httpx.Client) -> None:
     assert second.content == first.content
 
 
+def test_key_of_a_call_its_session_has_answered_is_answered(client: httpx.Client) -> None:
+    body = call(sessionId="s")
+    answers = [
+        client.post(ROUTE, json=body, headers={"Idempotency-Key": key})
+        for key in ("first", "second", "second")
+    ]
+    assert [answer.status_code for answer in answers] == [201, 200, 200]
+    assert len({answer.content for answer in answers}) == 1
+
+
 def test_idempotency_key_with_another_body_is_refused(client: httpx.Client) -> None:
     headers = {"Idempotency-Key": "k-1"}
     client.post(ROUTE, json=call("one"), headers=headers)

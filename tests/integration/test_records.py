@@ -22,6 +22,7 @@ from app.settings import DatabaseSettings, Settings
 from app.stores.records import Records, UnitOfWork
 from app.stores.records.engine import database_url, open_engines
 from app.stores.records.sessions import TOOL_RESULT
+from app.stores.records.tables import resource_links
 from app.stores.records.unit_of_work import translated_errors
 from app.wiring import migrate_database, open_database
 from tests.servers import Backends
@@ -105,8 +106,8 @@ async def append(unit: UnitOfWork, session_id: str = "s") -> int:
 
 
 async def link(unit: UnitOfWork, owner_id: str = "o") -> None:
-    await unit.resources.link(
-        resource().resource_id, owner_kind=TOOL_RESULT, owner_id=owner_id, session_id="s"
+    await unit.resources.ensure_linked(
+        [resource()], owner_kind=TOOL_RESULT, owner_id=owner_id, session_id="s"
     )
 
 
@@ -187,7 +188,9 @@ async def test_linked_resource_cannot_be_removed(records: Records) -> None:
 async def test_link_to_a_resource_that_is_not_there_is_refused(records: Records) -> None:
     with pytest.raises(sql.IntegrityError):
         async with records.write(PROJECT) as unit:
-            await link(unit)
+            await unit.scope.insert(
+                resource_links, resource_id="0" * 32, owner_kind=TOOL_RESULT, owner_id="o"
+            )
 
 
 async def delete_unless_used(records: Records) -> bool:

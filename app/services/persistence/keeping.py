@@ -16,6 +16,7 @@ from app.stores.blobs import BlobStore
 
 HEAD_BYTES = 4_096
 INLINE_LIMIT_BYTES = 1_024
+_SMALL_BYTES = 64 * 1_024
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +51,7 @@ class MediaKeeper:
         self._project_id = project_id
         self._limit_bytes = limit_bytes
         self._now = now
+        self._kept: dict[tuple[object, ...], KeptMedium] = {}
 
     async def keep(self, medium: NormalizedMedia) -> KeptMedium:
         """Store a medium, or leave it inline if it is an image below 1,024 bytes.
@@ -58,6 +60,21 @@ class MediaKeeper:
             PayloadTooLargeError: It is larger than the limit.
             StoreUnavailableError: The blob store did not take it.
         """
+        source = medium.source
+        if source.size_bytes > _SMALL_BYTES:
+            return await self._keep(medium)
+        # Results repeat icons and thumbnails; each is written, and waited for, once.
+        identity = (
+            source.head(_SMALL_BYTES),
+            source.declared_mime_type,
+            medium.filename,
+            medium.must_be_stored,
+        )
+        if identity not in self._kept:
+            self._kept[identity] = await self._keep(medium)
+        return self._kept[identity]
+
+    async def _keep(self, medium: NormalizedMedia) -> KeptMedium:
         source = medium.source
         filename = safe_file_name(medium.filename)
         mime_type = settle_type(source.head(HEAD_BYTES), source.declared_mime_type, filename)

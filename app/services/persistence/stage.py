@@ -9,11 +9,13 @@ import anyio.to_thread
 from app.errors import PayloadTooLargeError
 from app.models.content import FilePart, ImagePart, Part, TextPart
 from app.models.json_value import JsonValue, json_text
+from app.models.limits import Limits
 from app.models.media import InMemoryMedia
 from app.models.media_types import canonical_mime_type
 from app.models.normalized import (
     MediaSlot,
     NormalizedLink,
+    NormalizedMedia,
     NormalizedMediaPart,
     NormalizedPart,
     NormalizedReference,
@@ -39,36 +41,46 @@ async def persist_tool_media(
     keeper: MediaKeeper,
     *,
     session_resources: Mapping[str, Resource],
-    limit_bytes: int,
+    limits: Limits,
 ) -> PersistedToolResult:
     """Move media and long text into the blob store and put references in their places.
 
-    Nothing but blobs is written: a result that is given up after this leaves bytes no row refers
-    to, which the sweep removes.
+    Nothing but blobs is written: a result that is given up after this leaves bytes that no row
+    refers to, which is garbage and invisible.
 
     Args:
         normalized: What normalization found; parts keep their order.
         keeper: Keeps media for the result's project.
         session_resources: Resources of the result's session, by id: the only ones a tool may
             refer to itself.
-        limit_bytes: The largest medium taken.
+        limits: How large a medium may be, and how many a result may hold.
 
     Returns:
         Parts with references, and a descriptor of every resource they use.
 
     Raises:
-        PayloadTooLargeError: A medium exceeds the limit; nothing was written.
+        PayloadTooLargeError: A medium is too large, or there are too many; nothing was written.
         StoreUnavailableError: The blob store did not take it; no row may be written.
     Source: spec 002, "Sanitization Pipeline", step 2.
     """
-    for index, medium in enumerate(normalized.media):
-        if medium.source.size_bytes > limit_bytes:
-            raise PayloadTooLargeError(
-                f"Medium {index + 1} of the result has {medium.source.size_bytes} bytes; at most "
-                f"{limit_bytes} are taken. Nothing was stored."
-            )
+    _check(normalized.media, limits)
     kept = [await keeper.keep(medium) for medium in normalized.media]
     return await _Persisting(normalized, keeper, kept, session_resources).run()
+
+
+def _check(media: Sequence[NormalizedMedia], limits: Limits) -> None:
+    if len(media) > limits.media_per_result:
+        raise PayloadTooLargeError(
+            f"The result holds {len(media)} media; at most {limits.media_per_result} are taken. "
+            "Nothing was stored: send them as several results, or as one archive.",
+            code="too-many-media",
+        )
+    for index, medium in enumerate(media):
+        if medium.source.size_bytes > limits.medium_bytes:
+            raise PayloadTooLargeError(
+                f"Medium {index + 1} of the result has {medium.source.size_bytes} bytes; at most "
+                f"{limits.medium_bytes} are taken. Nothing was stored."
+            )
 
 
 class _Persisting:
@@ -108,23 +120,24 @@ class _Persisting:
             is_error=normalized.is_error,
             structured_content=structured,
             display=display,
-            meta={"stored": meta} if isinstance(meta, str) else meta,
+            meta=_as_object(meta),
             warnings=tuple(self._warnings),
         )
 
     async def _part(self, part: NormalizedPart) -> PersistedPart:
+        beside = await self._beside(part.provenance)
         match part:
             case NormalizedText():
-                return await self._text(part.template, part.mime_type, part.provenance)
+                return await self._text(part.template, part.mime_type, beside)
             case NormalizedMediaPart():
-                return self._medium(part)
+                return self._medium(part, beside)
             case NormalizedReference():
-                return await self._reference(part)
+                return await self._reference(part, beside)
             case NormalizedLink():
-                return self._link(part)
+                return _link(part, beside)
 
     async def _text(
-        self, template: TextTemplate, mime_type: str, provenance: Provenance
+        self, template: TextTemplate, mime_type: str, beside: dict[str, Any]
     ) -> PersistedPart:
         text = self._filled(template)
         resources = self._resources_of(slot for slot in template if isinstance(slot, MediaSlot))
@@ -132,11 +145,9 @@ class _Persisting:
             whole = await self._keeper.store(InMemoryMedia(text.encode()), mime_type, None)
             text = preview(text, whole.uri)
             resources = (whole, *resources)
-        return PersistedPart(
-            TextPart(type="text", text=text, **self._provenance(provenance)), resources
-        )
+        return PersistedPart(TextPart(type="text", text=text, **beside), resources)
 
-    def _medium(self, part: NormalizedMediaPart) -> PersistedPart:
+    def _medium(self, part: NormalizedMediaPart, beside: dict[str, Any]) -> PersistedPart:
         kept = self._kept[part.slot.index]
         source = self._normalized.media[part.slot.index].source
         claimed = canonical_mime_type(source.declared_mime_type or "")
@@ -145,7 +156,7 @@ class _Persisting:
             kept.mime_type,
             kept.filename,
             kind=resource_kind(kept.mime_type),
-            provenance=self._provenance(part.provenance),
+            beside=beside,
         )
         return PersistedPart(
             shown,
@@ -154,18 +165,7 @@ class _Persisting:
             part.extracted,
         )
 
-    def _link(self, part: NormalizedLink) -> PersistedPart:
-        return PersistedPart(
-            _shown(
-                part.url,
-                part.mime_type,
-                safe_file_name(part.filename),
-                kind=part.kind,
-                provenance=self._provenance(part.provenance),
-            )
-        )
-
-    async def _reference(self, part: NormalizedReference) -> PersistedPart:
+    async def _reference(self, part: NormalizedReference, beside: dict[str, Any]) -> PersistedPart:
         resource = self._session_resources.get(part.resource_id or "")
         if resource is None:
             self._warnings.append(
@@ -175,46 +175,50 @@ class _Persisting:
                     "No resource of this session has this id; the reference is kept as text.",
                 )
             )
-            return await self._text((part.literal,), "text/plain", part.provenance)
+            return await self._text((part.literal,), "text/plain", beside)
         shown = _shown(
             resource.reference,
             resource.mime_type,
             resource.filename,
             kind=resource.kind,
-            provenance=self._provenance(part.provenance),
+            beside=beside,
         )
         return PersistedPart(shown, (resource,))
 
     async def _meta_value(self, value: JsonValue, key: str) -> JsonValue:
-        """A value of `meta` with references; one that would swell every reader's copy is stored."""
+        """A value of `meta` with references in it."""
         if value is None:
             return None
-        filled, text = await anyio.to_thread.run_sync(self._filled_meta, value)
-        resources = self._resources_of(slots_in(value))
-        if len(text) > META_LIMIT_CHARS:
-            whole = await self._keeper.store(InMemoryMedia(text.encode()), "application/json", None)
-            self._warnings.append(
-                Warning(
-                    "long-value-stored",
-                    f"/{key}",
-                    f"The value has {len(text)} characters; it is kept whole as {whole.uri}.",
-                )
-            )
-            filled, resources = whole.reference, (whole, *resources)
-        self._meta_resources.extend(resources)
-        return filled
+        filled, text = await anyio.to_thread.run_sync(self._written, value)
+        return await self._bounded(filled, text, key)
 
-    def _filled_meta(self, value: JsonValue) -> tuple[JsonValue, str]:
+    async def _beside(self, provenance: Provenance) -> dict[str, Any]:
+        """What a part carries beside its content, with references in it."""
+        members: dict[str, Any] = {"uri": provenance.uri, "name": provenance.name}
+        for key, value in (("annotations", provenance.annotations), ("meta", provenance.meta)):
+            kept = None if value is None else await self._bounded(*self._written(value), key)
+            members[key] = _as_object(kept)
+        return members
+
+    def _written(self, value: JsonValue) -> tuple[JsonValue, str]:
+        self._meta_resources.extend(self._resources_of(slots_in(value)))
         filled = fill_places(value, self._references)
         return filled, json_text(filled)
 
-    def _provenance(self, provenance: Provenance) -> dict[str, Any]:
-        return {
-            "annotations": fill_places(provenance.annotations, self._references),
-            "uri": provenance.uri,
-            "name": provenance.name,
-            "meta": fill_places(provenance.meta, self._references),
-        }
+    async def _bounded(self, value: JsonValue, text: str, key: str) -> JsonValue:
+        """The value, or a reference to it if it would swell every reader's copy of the record."""
+        if len(text) <= META_LIMIT_CHARS:
+            return value
+        whole = await self._keeper.store(InMemoryMedia(text.encode()), "application/json", None)
+        self._meta_resources.append(whole)
+        self._warnings.append(
+            Warning(
+                "long-value-stored",
+                "",
+                f"{key} has {len(text)} characters; it is kept whole as {whole.uri}.",
+            )
+        )
+        return whole.reference
 
     def _filled(self, template: TextTemplate) -> str:
         return "".join(
@@ -232,12 +236,12 @@ def _shown(
     filename: str | None,
     *,
     kind: ResourceKind,
-    provenance: dict[str, Any],
+    beside: dict[str, Any],
 ) -> Part:
     """The part that shows a medium by its reference, base64 or URL."""
     if kind == "image":
         # Images have no `filename` of their own in the canonical record.
-        named = provenance | {"name": provenance["name"] or filename}
+        named = beside | {"name": beside["name"] or filename}
         return ImagePart(type="image", image=reference, mime_type=mime_type, **named)
     return FilePart(
         type="file",
@@ -245,5 +249,15 @@ def _shown(
         mime_type=mime_type,
         media_kind=media_kind(kind),
         filename=filename,
-        **provenance,
+        **beside,
     )
+
+
+def _link(part: NormalizedLink, beside: dict[str, Any]) -> PersistedPart:
+    filename = safe_file_name(part.filename)
+    return PersistedPart(_shown(part.url, part.mime_type, filename, kind=part.kind, beside=beside))
+
+
+def _as_object(value: JsonValue) -> JsonValue:
+    """A reference in the place of an object, as an object."""
+    return {"stored": value} if isinstance(value, str) else value

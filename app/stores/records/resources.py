@@ -1,6 +1,6 @@
 """Resources, and the links that keep them."""
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from datetime import datetime
 from typing import Any
 
@@ -9,6 +9,8 @@ from sqlalchemy import Row, and_, or_
 from app.models.resource import MediaHints, Resource
 from app.stores.records.scope import ProjectScope
 from app.stores.records.tables import resource_links, resources
+
+_IDS_AT_ONCE = 1_000
 
 
 class ResourceRecords:
@@ -23,34 +25,37 @@ class ResourceRecords:
         The caller has put the blob into the store before. The row is held until the transaction
         ends, so a delete at the same moment waits, and then finds the link.
         """
-        row = await self._scope.insert_or_touch(
-            resources,
-            ["mime_type"],
-            resource_id=resource.resource_id,
-            digest=resource.digest,
-            mime_type=resource.mime_type,
-            filename=resource.filename,
-            size_bytes=resource.size_bytes,
-            kind=resource.kind,
-            width=resource.hints.width,
-            height=resource.hints.height,
-            duration_seconds=resource.hints.duration_seconds,
-            created_at=resource.created_at,
-        )
+        row = await self._scope.insert_or_touch(resources, ["mime_type"], **_values(resource))
         stored = _resource(row)
         return stored, stored.created_at == resource.created_at
 
-    async def link(
-        self, resource_id: str, *, owner_kind: str, owner_id: str, session_id: str | None
+    async def ensure_linked(
+        self,
+        kept: Iterable[Resource],
+        *,
+        owner_kind: str,
+        owner_id: str,
+        session_id: str | None,
     ) -> None:
-        """Note that something refers to a resource; it cannot be deleted while it does."""
-        await self._scope.insert_if_absent(
-            resource_links,
-            resource_id=resource_id,
-            owner_kind=owner_kind,
-            owner_id=owner_id,
-            session_id=session_id,
+        """Store descriptors that are not there yet, and note that something refers to them all.
+
+        A resource cannot be deleted while something refers to it. The rows are held as `ensure`
+        holds one.
+        """
+        ordered = sorted(kept, key=lambda resource: resource.resource_id)
+        await self._scope.insert_all(
+            resources, [_values(resource) for resource in ordered], touch=["mime_type"]
         )
+        links = [
+            {
+                "resource_id": resource.resource_id,
+                "owner_kind": owner_kind,
+                "owner_id": owner_id,
+                "session_id": session_id,
+            }
+            for resource in ordered
+        ]
+        await self._scope.insert_all(resource_links, links)
 
     async def find(self, resource_id: str) -> Resource | None:
         """The resource with this id."""
@@ -63,18 +68,22 @@ class ResourceRecords:
         self, resource_ids: Collection[str], session_id: str
     ) -> dict[str, Resource]:
         """Those of the resources that something in the session refers to, by id."""
-        linked = (
-            self._scope.select(resource_links)
-            .with_only_columns(resource_links.c.resource_id)
-            .where(
-                resource_links.c.session_id == session_id,
-                resource_links.c.resource_id.in_(resource_ids),
+        found: dict[str, Resource] = {}
+        wanted = sorted(resource_ids)
+        for start in range(0, len(wanted), _IDS_AT_ONCE):
+            linked = (
+                self._scope.select(resource_links)
+                .with_only_columns(resource_links.c.resource_id)
+                .where(
+                    resource_links.c.session_id == session_id,
+                    resource_links.c.resource_id.in_(wanted[start : start + _IDS_AT_ONCE]),
+                )
             )
-        )
-        rows = await self._scope.all(
-            self._scope.select(resources).where(resources.c.resource_id.in_(linked))
-        )
-        return {row.resource_id: _resource(row) for row in rows}
+            rows = await self._scope.all(
+                self._scope.select(resources).where(resources.c.resource_id.in_(linked))
+            )
+            found |= {row.resource_id: _resource(row) for row in rows}
+        return found
 
     async def owners(self, resource_id: str, *, limit: int) -> list[tuple[str, str]]:
         """Up to `limit` things that refer to a resource, as (kind, id)."""
@@ -96,7 +105,7 @@ class ResourceRecords:
         return await self._scope.run(statement) == 1
 
     async def remove(self, resource_id: str) -> None:
-        """Remove a descriptor; the blob is left to the sweep."""
+        """Remove a descriptor; the blob stays, as garbage."""
         await self._scope.run(
             self._scope.delete(resources).where(resources.c.resource_id == resource_id)
         )
@@ -119,6 +128,21 @@ class ResourceRecords:
             resources.c.created_at.desc(), resources.c.resource_id.desc()
         ).limit(limit)
         return [_resource(row) for row in await self._scope.all(statement)]
+
+
+def _values(resource: Resource) -> dict[str, object]:
+    return {
+        "resource_id": resource.resource_id,
+        "digest": resource.digest,
+        "mime_type": resource.mime_type,
+        "filename": resource.filename,
+        "size_bytes": resource.size_bytes,
+        "kind": resource.kind,
+        "width": resource.hints.width,
+        "height": resource.hints.height,
+        "duration_seconds": resource.hints.duration_seconds,
+        "created_at": resource.created_at,
+    }
 
 
 def _resource(row: Row[Any]) -> Resource:

@@ -5,12 +5,15 @@ another project's rows cannot be written by forgetting something; a test holds t
 it.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from sqlalchemy import Delete, Executable, Row, Select, Table, Update, delete, select, update
 from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.ext.asyncio import AsyncConnection
+
+# Far below what either database takes as parameters of one statement.
+_ROWS_AT_ONCE = 500
 
 
 class ProjectScope:
@@ -46,6 +49,29 @@ class ProjectScope:
         # Counting rows would not do: PostgreSQL's driver does not count those of an INSERT.
         inserted = statement.on_conflict_do_nothing().returning(table.c.project_id)
         return (await self._connection.execute(inserted)).first() is not None
+
+    async def insert_all(
+        self, table: Table, rows: Sequence[Mapping[str, object]], *, touch: Sequence[str] = ()
+    ) -> None:
+        """Insert rows of the project; of those whose key is taken, only set the columns `touch`.
+
+        With `touch`, all rows are locked until the end of the transaction. Callers give rows in
+        the order of their keys: two transactions that lock in different orders block each other.
+        """
+        for start in range(0, len(rows), _ROWS_AT_ONCE):
+            batch = [
+                {"project_id": self.project_id, **row}
+                for row in rows[start : start + _ROWS_AT_ONCE]
+            ]
+            statement = self._upsert(table).values(batch)
+            if touch:
+                statement = statement.on_conflict_do_update(
+                    index_elements=list(table.primary_key.columns),
+                    set_={name: statement.excluded[name] for name in touch},
+                )
+            else:
+                statement = statement.on_conflict_do_nothing()
+            await self._connection.execute(statement)
 
     async def insert_or_touch(
         self, table: Table, touch: Sequence[str], **values: object
