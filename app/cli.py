@@ -18,6 +18,7 @@ from uvicorn.supervisors import Multiprocess
 from app.errors import ServiceError
 from app.ingesting import IngestError, ingest_file, printable
 from app.models.project import PROJECT_NAME, ApiKey
+from app.server import server_config
 from app.services.access import Access
 from app.settings import Settings
 from app.telemetry import configure_logging
@@ -92,18 +93,7 @@ def serve(
     # and so that workers find the database migrated.
     anyio.run(_open_once, settings)
     _say(f"Pagefault is at http://{_shown_host(settings.host)}:{port}  (docs: /docs)", to=_err)
-    config = uvicorn.Config(
-        "app.main:create_app",
-        factory=True,
-        workers=settings.workers,
-        log_config=None,
-        access_log=False,
-        server_header=False,
-        # Forwarded headers are not believed: nothing here depends on the caller's address.
-        proxy_headers=False,
-        limit_concurrency=settings.limits.connections,
-        timeout_graceful_shutdown=30,
-    )
+    config = server_config(settings)
     configure_logging(settings.log_format, settings.log_level)
     if settings.workers == 1:
         uvicorn.Server(config).run(sockets=[listening])

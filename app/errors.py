@@ -12,9 +12,11 @@
      ├─ PreconditionFailedError    the caller's If-Match or If-None-Match does not hold
      ├─ SlowBodyError              the body came slower than the service waits for
      ├─ PayloadTooLargeError       larger than a limit in settings
+     ├─ HeadersTooLargeError       the headers alone are larger than a limit
      ├─ UnsupportedMediaError      a body of a type the route does not take
      ├─ RangeNotSatisfiableError   no asked range lies inside the content
      ├─ InvalidPayloadError        readable, but not what the route takes
+     ├─ OverloadedError            more requests at once than the service works on
      └─ StoreUnavailableError      a store did not answer; nothing was kept, try again
          └─ StoreFullError         there is no room left; nothing was kept
 
@@ -151,6 +153,12 @@ class PayloadTooLargeError(ServiceError):
     code = "payload-too-large"
 
 
+class HeadersTooLargeError(ServiceError):
+    """The headers of the request are larger than the service takes."""
+
+    code = "headers-too-large"
+
+
 class UnsupportedMediaError(ServiceError):
     """The route does not take bodies of this type."""
 
@@ -175,6 +183,18 @@ class InvalidPayloadError(ServiceError):
     """Readable, but not what the route takes."""
 
     code = "invalid-payload"
+
+
+class OverloadedError(ServiceError):
+    """The service works on as many requests as it can. Send it again in a moment."""
+
+    code = "overloaded"
+
+    def __init__(self) -> None:
+        super().__init__(
+            "The service is working on as many requests as it can. Nothing was done: send the "
+            "same request again in a moment."
+        )
 
 
 class StoreUnavailableError(ServiceError):

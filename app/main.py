@@ -81,5 +81,5 @@ def create_app(settings: Settings | None = None) -> FastAPI:
             expose_headers=EXPOSED_HEADERS,
             max_age=3600,
         )
-    app.add_middleware(RequestContextMiddleware)
+    app.add_middleware(RequestContextMiddleware, most_at_once=settings.limits.requests_at_once)
     return app

@@ -73,9 +73,13 @@ class LimitSettings(SettingsGroup):
     large_bodies: Annotated[
         int, Field(ge=1, description="Bodies above 1 MiB that are parsed at the same time.")
     ] = 2
-    connections: Annotated[
-        int, Field(ge=1, description="Connections a process serves at once; more get a 503.")
+    requests_at_once: Annotated[
+        int, Field(ge=1, description="Requests a process works on at once; more get a 503.")
     ] = 2_000
+    header_bytes: Annotated[int, Field(gt=0, description="All headers of a request.")] = 65_536
+    header_seconds: Annotated[
+        float, Field(gt=0, description="How long the headers of a request may take.")
+    ] = 30.0
     body_idle_seconds: Annotated[
         float, Field(gt=0, description="How long a body may pause before it is given up.")
     ] = 30.0

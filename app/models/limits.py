@@ -13,5 +13,8 @@ class Limits:
     json_depth: int
     json_nodes: int
     large_bodies: int
+    requests_at_once: int
+    header_bytes: int
+    header_seconds: float
     body_idle_seconds: float
     body_bytes_per_second: int

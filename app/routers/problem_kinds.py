@@ -14,11 +14,13 @@ from app.errors import (
     ConflictError,
     DigestMismatchError,
     ForbiddenLinkError,
+    HeadersTooLargeError,
     InvalidCursorError,
     InvalidJsonError,
     InvalidPayloadError,
     MalformedRequestError,
     NotFoundError,
+    OverloadedError,
     PayloadTooLargeError,
     PreconditionFailedError,
     RangeNotSatisfiableError,
@@ -79,6 +81,8 @@ KINDS: dict[type[ServiceError], ProblemKind] = dict(
         _row(415, UnsupportedMediaError, "The route does not take this type"),
         _row(416, RangeNotSatisfiableError, "The range lies outside the content"),
         _row(422, InvalidPayloadError, "The request is not what the route takes"),
+        _row(431, HeadersTooLargeError, "The headers are too large"),
+        _row(503, OverloadedError, "Too many requests at once", {"Retry-After": "1"}),
         _row(503, StoreUnavailableError, "A store did not answer", {"Retry-After": "1"}),
         _row(507, StoreFullError, "There is no room left"),
     ]
@@ -106,9 +110,7 @@ FRAMEWORK_KINDS = {
     413: KINDS[PayloadTooLargeError],
     415: KINDS[UnsupportedMediaError],
     422: KINDS[InvalidPayloadError],
-    431: ProblemKind(
-        431, "headers-too-large", "The headers are too large", "Send fewer or shorter headers."
-    ),
+    431: KINDS[HeadersTooLargeError],
     500: INTERNAL,
 }
 

@@ -8,7 +8,9 @@ from typing import Any
 import structlog
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from app.errors import OverloadedError
 from app.models.identity import new_id
+from app.routers.problems import problem_response
 from app.wiring import Container
 
 _REQUEST_ID = re.compile(rb"[A-Za-z0-9._-]{1,128}\Z")
@@ -22,10 +24,16 @@ class RequestContextMiddleware:
 
     The caller's own `X-Request-ID` is kept if it is a plain word. The log names the route's
     template, not the path, and never a query, a header or a body.
+
+    Args:
+        app: The application.
+        most_at_once: How many requests are worked on at once; one more is told to come again.
     """
 
-    def __init__(self, app: ASGIApp) -> None:
+    def __init__(self, app: ASGIApp, *, most_at_once: int) -> None:
         self._app = app
+        self._most_at_once = most_at_once
+        self._at_once = 0
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Handle one ASGI connection."""
@@ -34,6 +42,7 @@ class RequestContextMiddleware:
             return
         request_id = _request_id(scope)
         scope.setdefault("state", {})["request_id"] = request_id
+        app = self._app if self._at_once < self._most_at_once else _refuse
         status = 0
 
         async def send_with_id(message: Message) -> None:
@@ -44,10 +53,19 @@ class RequestContextMiddleware:
             await send(message)
 
         started = time.perf_counter()
+        self._at_once += 1
         try:
-            await self._app(scope, receive, send_with_id)
+            await app(scope, receive, send_with_id)
         finally:
+            self._at_once -= 1
             _tell(scope, status, time.perf_counter() - started)
+
+
+async def _refuse(scope: Scope, receive: Receive, send: Send) -> None:
+    answer = problem_response(
+        OverloadedError(), instance=scope["path"], request_id=scope["state"]["request_id"]
+    )
+    await answer(scope, receive, send)
 
 
 def _request_id(scope: Scope) -> str:

@@ -1,0 +1,109 @@
+"""The server under the application: uvicorn, with what it lacks against slow and endless headers.
+
+uvicorn waits for a request's headers for ever, takes any amount of them, and answers what it cannot
+read with plain text. Here headers have a deadline and a size, and the answer is a problem document
+like every other.
+"""
+
+import asyncio
+
+import uvicorn
+from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
+
+from app.errors import HeadersTooLargeError, MalformedRequestError, ServiceError
+from app.models.identity import new_id
+from app.models.limits import Limits
+from app.routers.problems import problem_response
+from app.settings import Settings
+
+_GRACEFUL_SHUTDOWN_SECONDS = 30
+
+
+def server_config(settings: Settings) -> uvicorn.Config:
+    """How the application is served; workers build it from their environment."""
+    return uvicorn.Config(
+        "app.main:create_app",
+        factory=True,
+        workers=settings.workers,
+        http=DeadlineProtocol,
+        log_config=None,
+        access_log=False,
+        server_header=False,
+        # Forwarded headers are not believed: nothing here depends on the caller's address.
+        proxy_headers=False,
+        timeout_graceful_shutdown=_GRACEFUL_SHUTDOWN_SECONDS,
+    )
+
+
+class DeadlineProtocol(HttpToolsProtocol):
+    """One connection. A request whose headers take too long, or are too many, ends it."""
+
+    _headers_due: asyncio.TimerHandle | None = None
+    _header_bytes = 0
+
+    @property
+    def _limits(self) -> Limits:
+        limits: Limits = self.app_state["container"].limits
+        return limits
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+        """Start the deadline of the first request."""
+        super().connection_made(transport)
+        self._expect_headers()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """Drop the deadline with the connection."""
+        self._forget_headers()
+        super().connection_lost(exc)
+
+    def data_received(self, data: bytes) -> None:
+        """Count bytes as long as they are headers."""
+        super().data_received(data)
+        if self._headers_due is None:
+            return
+        self._header_bytes += len(data)
+        if self._header_bytes > self._limits.header_bytes:
+            self._refuse(
+                HeadersTooLargeError(
+                    f"The headers of a request may have {self._limits.header_bytes} bytes."
+                )
+            )
+
+    def on_message_begin(self) -> None:
+        """Start the deadline of a further request on the connection."""
+        super().on_message_begin()
+        if self._headers_due is None:
+            self._expect_headers()
+
+    def on_headers_complete(self) -> None:
+        """Hand the request to the application."""
+        self._forget_headers()
+        super().on_headers_complete()
+
+    def send_400_response(self, msg: str) -> None:
+        """Answer what is no HTTP request."""
+        self._forget_headers()
+        self._refuse(MalformedRequestError("This is not an HTTP/1.1 request."))
+
+    def _expect_headers(self) -> None:
+        self._header_bytes = 0
+        self._headers_due = self.loop.call_later(self._limits.header_seconds, self._give_up)
+
+    def _forget_headers(self) -> None:
+        if self._headers_due is not None:
+            self._headers_due.cancel()
+            self._headers_due = None
+
+    def _give_up(self) -> None:
+        # Nobody has asked for anything yet, so nobody waits for an answer.
+        self._headers_due = None
+        self.transport.close()
+
+    def _refuse(self, error: ServiceError) -> None:
+        self._forget_headers()
+        answer = problem_response(error, instance="", request_id=new_id())
+        headers = [*answer.raw_headers, (b"connection", b"close")]
+        lines = [b"HTTP/1.1 %d \r\n" % answer.status_code]
+        lines += [name + b": " + value + b"\r\n" for name, value in headers]
+        self.transport.write(b"".join([*lines, b"\r\n", bytes(answer.body)]))
+        self.transport.close()

@@ -1,0 +1,114 @@
+"""Slow, endless and too many requests: each ends, with an answer where somebody waits for one."""
+
+import json
+import socket
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import httpx
+import pytest
+
+from app.settings import LimitSettings
+from tests.servers import Backends, LiveService, serving
+
+WAIT_SECONDS = 20
+
+
+@pytest.fixture
+def impatient(backends: Backends, tmp_path: Path) -> Iterator[LiveService]:
+    """A service with short deadlines that works on one request at a time."""
+    limits = LimitSettings(
+        header_seconds=0.2, header_bytes=4_096, body_idle_seconds=0.2, requests_at_once=1
+    )
+    with serving(backends.settings("embedded", tmp_path / "data", limits=limits)) as service:
+        yield service
+
+
+@pytest.fixture
+def patient(backends: Backends, tmp_path: Path) -> Iterator[LiveService]:
+    """A service that works on one request at a time and waits for its body."""
+    limits = LimitSettings(requests_at_once=1)
+    with serving(backends.settings("embedded", tmp_path / "data", limits=limits)) as service:
+        yield service
+
+
+@contextmanager
+def connected(service: LiveService) -> Iterator[socket.socket]:
+    with socket.create_connection(("127.0.0.1", service.port), timeout=WAIT_SECONDS) as connection:
+        yield connection
+
+
+def rest(connection: socket.socket) -> bytes:
+    """Everything until the service closes the connection."""
+    received = b""
+    while piece := connection.recv(65_536):
+        received += piece
+    return received
+
+
+def problem(answer: bytes) -> tuple[int, str]:
+    head, _, body = answer.partition(b"\r\n\r\n")
+    assert b"content-type: application/problem+json" in head.lower()
+    return int(head.split()[1]), json.loads(body)["code"]
+
+
+@pytest.mark.parametrize("sent", [b"", b"GET / HTTP/1.1\r\nHos", b"GET / HTTP/1.1\r\nHost: x\r\n"])
+def test_headers_that_take_too_long_end_the_connection(impatient: LiveService, sent: bytes) -> None:
+    with connected(impatient) as connection:
+        connection.sendall(sent)
+        assert rest(connection) == b""
+
+
+def test_later_request_of_a_connection_has_the_deadline_too(impatient: LiveService) -> None:
+    with connected(impatient) as connection:
+        connection.sendall(b"GET /healthz HTTP/1.1\r\nHost: x\r\n\r\nGET / HTTP/1.1\r\nHos")
+        assert rest(connection).count(b"HTTP/1.1 ") == 1
+
+
+@pytest.mark.parametrize(
+    "headers", [b"X: " + b"a" * 10_000_000, b"X: a\r\n" * 1_000_000], ids=["long", "many"]
+)
+def test_endless_headers_are_refused(impatient: LiveService, headers: bytes) -> None:
+    with connected(impatient) as connection:
+        try:
+            connection.sendall(b"GET / HTTP/1.1\r\nHost: x\r\n" + headers)
+            answer = rest(connection)
+        except ConnectionError:
+            # The service has answered and closed before all was sent.
+            return
+    assert problem(answer) == (431, "headers-too-large")
+
+
+def test_what_is_no_http_is_refused_with_a_problem(impatient: LiveService) -> None:
+    with connected(impatient) as connection:
+        connection.sendall(b"\x16\x03\x01\x02\x00 hello\r\n\r\n")
+        assert problem(rest(connection)) == (400, "malformed-request")
+
+
+def test_body_that_pauses_is_given_up_and_leaves_nothing(impatient: LiveService) -> None:
+    key = impatient.new_key()
+    with connected(impatient) as connection:
+        connection.sendall(
+            b"POST /api/resources HTTP/1.1\r\nHost: x\r\nConnection: close\r\n"
+            b"Authorization: Bearer " + key.encode() + b"\r\nContent-Length: 100\r\n\r\npart"
+        )
+        assert problem(rest(connection)) == (408, "slow-body")
+    with impatient.client(key) as client:
+        assert client.get("/api/resources").json()["items"] == []
+
+
+def test_one_request_too_many_is_told_to_come_again(patient: LiveService) -> None:
+    key = patient.new_key().encode()
+    with connected(patient) as connection:
+        connection.sendall(
+            b"POST /api/resources HTTP/1.1\r\nHost: x\r\nConnection: close\r\nExpect: 100-continue"
+            b"\r\nAuthorization: Bearer " + key + b"\r\nContent-Length: 4\r\n\r\n"
+        )
+        # The service asks for the body, so it is at work on this request.
+        assert connection.recv(65_536).startswith(b"HTTP/1.1 100")
+        refused = httpx.get(f"{patient.base_url}/healthz", trust_env=False)
+        connection.sendall(b"four")
+        assert rest(connection).startswith(b"HTTP/1.1 201")
+    assert (refused.status_code, refused.headers["retry-after"]) == (503, "1")
+    assert refused.json()["code"] == "overloaded"
