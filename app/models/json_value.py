@@ -9,6 +9,7 @@ is compact and deterministic, does not depend on the recursion limit, and knows 
 import json
 import math
 import re
+from collections.abc import Callable
 from decimal import Decimal
 from json.encoder import encode_basestring
 from typing import Any, TypeAlias
@@ -57,15 +58,18 @@ def parse_json(body: bytes, *, max_depth: int, max_nodes: int) -> JsonValue:
 
 
 def parse_embedded_json(text: str, *, max_depth: int, max_nodes: int) -> JsonValue:
-    """Parse JSON that stands inside a string. Arguments and result as `parse_json`.
+    """Parse JSON that stands inside a string, to be written back as it stood.
+
+    Arguments and result as `parse_json`, but for numbers such as `1.10`, which keep their spelling.
 
     Raises:
-        InvalidJsonError: It is not JSON, or holds a number that is not finite.
+        InvalidJsonError: It is not JSON, holds a number that is not finite, or repeats a key, so
+            that no value has all of its members.
         PayloadTooLargeError: Nested deeper or holding more values than accepted.
     """
     _check_shape(text, max_depth, max_nodes)
     try:
-        return _decode(text)
+        return _decode(text, parse_float=_spelled_number, object_pairs_hook=_whole_object)
     except json.JSONDecodeError as exc:
         raise InvalidJsonError("The text is not JSON.") from exc
 
@@ -110,8 +114,9 @@ def _too_deep(max_depth: int) -> PayloadTooLargeError:
     )
 
 
-def _decode(text: str) -> JsonValue:
+def _decode(text: str, **others: Callable[[Any], object]) -> JsonValue:
     hooks: dict[str, Any] = {"parse_constant": _refuse_constant, "parse_float": _finite_float}
+    hooks |= others
     try:
         return json.loads(text, **hooks)
     except json.JSONDecodeError:
@@ -130,6 +135,28 @@ def _finite_float(literal: str) -> float:
     if math.isinf(number):
         raise InvalidJsonError("A number is too large for any JSON reader. Send it as a string.")
     return number
+
+
+class _SpelledNumber(Decimal):
+    """A number that remembers how it was written."""
+
+    literal: str
+
+
+def _spelled_number(literal: str) -> float | Decimal:
+    number = _finite_float(literal)
+    if repr(number) == literal:
+        return number
+    spelled = _SpelledNumber(literal)
+    spelled.literal = literal
+    return spelled
+
+
+def _whole_object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    members = dict(pairs)
+    if len(members) < len(pairs):
+        raise InvalidJsonError("A key of an object is repeated.")
+    return members
 
 
 def _exact_integer(literal: str) -> int | Decimal:
@@ -189,6 +216,8 @@ def _leaf(node: JsonValue) -> list[str | MediaSlot]:
             for piece in node
         ]
         return ['"', *inner, '"']
+    if isinstance(node, _SpelledNumber):
+        return [node.literal]
     if isinstance(node, Decimal):
         return [format(node, "f")]
     return [json.dumps(node, ensure_ascii=False, allow_nan=False)]

@@ -184,54 +184,51 @@ _TEXTUAL = re.compile(
     r"graphql|sql|x-sh|x-httpd-php|x-www-form-urlencoded|x-tex|rtf|rfc822|xml-dtd)\Z"
 )
 
-_EXTENSIONS = {
-    "application/gzip": ".gz",
-    "application/vnd.sqlite3": ".sqlite",
-    "application/x-bzip2": ".bz2",
-    "application/x-xz": ".xz",
-    "application/x-7z-compressed": ".7z",
-    "application/yaml": ".yaml",
-    "application/zstd": ".zst",
-    "application/x-ndjson": ".ndjson",
-    "application/vnd.rar": ".rar",
-    "audio/aac": ".aac",
-    "audio/aiff": ".aiff",
-    "audio/amr": ".amr",
-    "audio/flac": ".flac",
-    "audio/midi": ".mid",
-    "audio/mp4": ".m4a",
-    "audio/mpeg": ".mp3",
-    "audio/ogg": ".ogg",
-    "audio/opus": ".opus",
-    "audio/wav": ".wav",
-    "audio/webm": ".weba",
-    "font/woff": ".woff",
-    "font/woff2": ".woff2",
-    "image/avif": ".avif",
-    "image/bmp": ".bmp",
-    "image/heic": ".heic",
-    "image/heif": ".heif",
-    "image/jp2": ".jp2",
-    "image/jpeg": ".jpg",
-    "image/jxl": ".jxl",
-    "image/tiff": ".tiff",
-    "image/webp": ".webp",
-    "image/x-icon": ".ico",
-    "text/javascript": ".js",
-    "text/markdown": ".md",
-    "text/plain": ".txt",
-    "video/3gpp": ".3gp",
-    "video/mp4": ".mp4",
-    "video/mpeg": ".mpg",
-    "video/ogg": ".ogv",
-    "video/webm": ".webm",
-    "video/x-flv": ".flv",
-    "video/x-matroska": ".mkv",
-    "video/x-msvideo": ".avi",
-    "video/x-ms-wmv": ".wmv",
-}
-_NAMES_OF_EXTENSIONS = {
-    **{extension: mime_type for mime_type, extension in _EXTENSIONS.items()},
+_TYPES_OF_EXTENSIONS = {
+    ".gz": "application/gzip",
+    ".sqlite": "application/vnd.sqlite3",
+    ".bz2": "application/x-bzip2",
+    ".xz": "application/x-xz",
+    ".7z": "application/x-7z-compressed",
+    ".yaml": "application/yaml",
+    ".zst": "application/zstd",
+    ".ndjson": "application/x-ndjson",
+    ".rar": "application/vnd.rar",
+    ".aac": "audio/aac",
+    ".aiff": "audio/aiff",
+    ".amr": "audio/amr",
+    ".flac": "audio/flac",
+    ".mid": "audio/midi",
+    ".m4a": "audio/mp4",
+    ".mp3": "audio/mpeg",
+    ".ogg": "audio/ogg",
+    ".opus": "audio/opus",
+    ".wav": "audio/wav",
+    ".weba": "audio/webm",
+    ".woff": "font/woff",
+    ".woff2": "font/woff2",
+    ".avif": "image/avif",
+    ".bmp": "image/bmp",
+    ".heic": "image/heic",
+    ".heif": "image/heif",
+    ".jp2": "image/jp2",
+    ".jpg": "image/jpeg",
+    ".jxl": "image/jxl",
+    ".tiff": "image/tiff",
+    ".webp": "image/webp",
+    ".ico": "image/x-icon",
+    ".js": "text/javascript",
+    ".md": "text/markdown",
+    ".txt": "text/plain",
+    ".3gp": "video/3gpp",
+    ".mp4": "video/mp4",
+    ".mpg": "video/mpeg",
+    ".ogv": "video/ogg",
+    ".webm": "video/webm",
+    ".flv": "video/x-flv",
+    ".mkv": "video/x-matroska",
+    ".avi": "video/x-msvideo",
+    ".wmv": "video/x-ms-wmv",
     ".docx": "application/vnd.openxmlformats-officedocument.wordprocessingml.document",
     ".xlsx": "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet",
     ".pptx": "application/vnd.openxmlformats-officedocument.presentationml.presentation",
@@ -292,14 +289,8 @@ def mime_type_for_filename(name: str) -> str | None:
     suffix = f".{extension.lower()}"
     if not dot or len(suffix) > 16:
         return None
-    known = _NAMES_OF_EXTENSIONS.get(suffix) or _registry().types_map[True].get(suffix)
+    known = _TYPES_OF_EXTENSIONS.get(suffix) or _registry().types_map[True].get(suffix)
     return canonical_mime_type(known) if known else None
-
-
-def extension_for(mime_type: str) -> str:
-    """The usual extension of a type, with its dot; `.bin` for a type that has none."""
-    canonical = canonical_mime_type(mime_type) or mime_type
-    return _EXTENSIONS.get(canonical) or _registry().guess_extension(canonical) or ".bin"
 
 
 def is_textual(mime_type: str) -> bool:

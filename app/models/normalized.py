@@ -86,16 +86,18 @@ class NormalizedLink:
 
 @dataclass(frozen=True, slots=True)
 class NormalizedReference:
-    """A place for media in which the tool wrote `blob:…` or `@blob:…` itself.
+    """A place where the tool wrote `blob:…` or `@blob:…` itself.
 
     It is a reference only if that resource belongs to the same project and session; otherwise it
-    is the literal text, with a warning at `pointer`.
+    is the literal text, with a warning at `pointer` if the place was claimed to hold media.
+    `is_claimed` is false for a text that is a reference and nothing else.
     """
 
     literal: str
     resource_id: str | None
     pointer: str
     provenance: Provenance = NO_PROVENANCE
+    is_claimed: bool = True
 
 
 NormalizedPart = NormalizedText | NormalizedMediaPart | NormalizedLink | NormalizedReference

@@ -24,8 +24,9 @@ class Claim:
     """What is said about a payload.
 
     `min_chars` is the shortest base64 that is taken at its word inside a structure; without it
-    only the signature of a known format counts. `is_encoded` says that the payload can be nothing
-    but base64.
+    only the signature of a known format counts. A declared type vouches for shorter payloads than
+    a mere kind does, since `{"type": "image", "image": "logo"}` names something. `is_encoded` says
+    that the payload can be nothing but base64.
     """
 
     kind: ClaimedKind | None = None
@@ -147,7 +148,7 @@ _LOOSE_CHARS = 64
 def is_handle(value: object) -> TypeGuard[MediaSource]:
     """Whether a value stands for a medium that a streaming parser has taken out already."""
     return value is not None and not isinstance(
-        value, str | int | float | Decimal | list | dict | tuple
+        value, str | bytes | int | float | Decimal | list | dict | tuple
     )
 
 
@@ -291,7 +292,7 @@ def _match(
         kind=kind,
         mime_type=mime[1] if mime else None,
         filename=name[1] if name else None,
-        min_chars=_DECLARED_CHARS if mime or kind else None,
+        min_chars=_DECLARED_CHARS if mime else _LOOSE_CHARS if kind else None,
     )
     return MediaMatch(path, payload, claim, tuple(consumed))
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from decimal import Decimal
 
 from app.models.json_value import json_text
-from app.models.media_types import canonical_mime_type, is_textual
+from app.models.media_types import is_textual, mime_type_for_filename
 from app.models.normalized import NormalizedPart, NormalizedText
 from app.services.normalization.base64_text import decode_base64
 from app.services.normalization.block_shapes import (
@@ -28,13 +28,13 @@ from app.services.normalization.block_shapes import (
 from app.services.normalization.collector import without_lone_surrogates
 from app.services.normalization.data_uris import announces_media
 from app.services.normalization.parts import (
-    PLAIN_TEXT,
     Place,
     declared_parts,
     is_remote,
     json_parts,
     link,
     medium_part,
+    own_reference,
     text_parts,
 )
 from app.services.normalization.resource_blocks import (
@@ -88,12 +88,27 @@ def _typed_reader(block: Block) -> Callable[[Block, Place], Outcome] | None:
     for reader in _READERS.get(block_type, ()):
         if reader.carries(block):
             return reader.read
-    return _read_medium if match_typed_block(block) else None
+    match = match_typed_block(block)
+    is_medium = match is not None and (block_type == "Buffer" or not _is_a_name(match))
+    return _read_medium if is_medium else None
 
 
 def _read_medium(block: Block, place: Place) -> Outcome:
     match = match_typed_block(block)
     return _matched_parts(block, match, place) if match else []
+
+
+def _is_a_name(match: MediaMatch) -> bool:
+    """Whether a payload nothing vouches for is a word or a few numbers: {"image": "logo"}."""
+    claim, payload = match.claim, match.payload
+    if claim.mime_type or mime_type_for_filename(claim.filename or ""):
+        return False
+    if not isinstance(payload, str | bytes):
+        return False
+    if len(payload) >= _SHORTEST_CERTAIN_BASE64:
+        return False
+    data = payload if isinstance(payload, bytes) else decode_base64(payload)
+    return data is not None and not is_recognised(data, claim.kind)
 
 
 def _read_untyped(block: Block, place: Place) -> Outcome | None:
@@ -102,7 +117,8 @@ def _read_untyped(block: Block, place: Place) -> Outcome | None:
             return text_parts(str(block["text"]), place.inside("text"))
         if "json" in block:
             return json_parts(block["json"], place.inside("json"))
-    match = match_untyped_block(block) or _declared_plain_object(block)
+    untyped = match_untyped_block(block)
+    match = untyped if untyped and not _is_a_name(untyped) else _declared_plain_object(block)
     if match:
         return _matched_parts(block, match, place)
     return _read_linked_record(block, place)
@@ -123,7 +139,9 @@ def _declared_plain_object(block: Block) -> MediaMatch | None:
     if not isinstance(match.payload, str):
         known = isinstance(match.payload, bytes) and is_recognised(match.payload, claim.kind)
         return match if claimed or known else None
-    if announces_media(match.payload) or (claimed and _is_taken_at_its_word(match)):
+    if announces_media(match.payload) or own_reference(match.payload):
+        return match
+    if claimed and _is_taken_at_its_word(match):
         return match
     if is_remote(match.payload):
         return match if claimed or claim.kind else None
@@ -168,9 +186,8 @@ def _read_text(block: Block, place: Place) -> Outcome:
     consumed = _framed("text")
     if isinstance(value, str):
         declared = declared_text_type(block)
-        mime_type = canonical_mime_type(declared[1]) if declared else None
         consumed += [declared[0]] if declared else []
-        parts = text_parts(value, here, mime_type=mime_type or PLAIN_TEXT)
+        parts = text_parts(value, here, declared=declared[1] if declared else None)
     elif is_handle(value):
         parts = [medium_part(value, Claim(), here)]
     else:

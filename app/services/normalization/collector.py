@@ -16,6 +16,7 @@ from app.models.normalized import (
 
 _SURROGATE = re.compile("[\ud800-\udfff]")
 _REPLACEMENT = "\ufffd"
+_MAX_WARNINGS = 100
 
 
 class Pointer:
@@ -37,13 +38,6 @@ class Pointer:
         """The place one step further in."""
         return self if self._sealed else Pointer(self, token)
 
-    def descend(self, path: tuple[str, ...]) -> "Pointer":
-        """The place several steps further in."""
-        here = self
-        for token in path:
-            here = here.child(token)
-        return here
-
     def sealed(self) -> "Pointer":
         """The same place, with no places inside: no pointer leads into a JSON text."""
         inner = Pointer(self._parent, self._token)
@@ -61,11 +55,16 @@ class Pointer:
 
 
 class Collector:
-    """Gathers the media and warnings of one result."""
+    """Gathers the media and warnings of one result.
+
+    Of the warnings the first hundred are kept and the rest is counted: a record must not grow with
+    everything that is wrong in a result.
+    """
 
     def __init__(self) -> None:
         self.media: list[NormalizedMedia] = []
-        self.warnings: list[Warning] = []
+        self._warnings: list[Warning] = []
+        self._warning_count = 0
         self.is_error: bool | None = None
 
     def add_medium(
@@ -87,7 +86,27 @@ class Collector:
 
     def warn(self, code: str, pointer: Pointer, detail: str) -> None:
         """Note that something at `pointer` could not be taken as the tool meant it."""
-        self.warnings.append(Warning(code=code, pointer=str(pointer), detail=detail))
+        if self._warning_count < _MAX_WARNINGS:
+            self._warnings.append(Warning(code=code, pointer=str(pointer), detail=detail))
+        self._warning_count += 1
+
+    @property
+    def warning_count(self) -> int:
+        """How many warnings there have been, kept or not."""
+        return self._warning_count
+
+    def forget_warnings_after(self, count: int) -> None:
+        """Take back all warnings but the first `count`."""
+        del self._warnings[count:]
+        self._warning_count = count
+
+    def warnings(self) -> tuple[Warning, ...]:
+        """The warnings in order, closed by one that says how many more there were, if any."""
+        more = self._warning_count - len(self._warnings)
+        if not more:
+            return tuple(self._warnings)
+        closing = Warning("more-warnings", "", f"There were {more} more warnings like these.")
+        return (*self._warnings, closing)
 
     def report_error(self, is_error: bool) -> None:
         """Note what the result says about its success; one failure makes it a failure."""

@@ -6,20 +6,23 @@ from dataclasses import dataclass
 from urllib.parse import unquote, unquote_to_bytes
 
 from app.models.media_types import canonical_mime_type, is_textual, sniff
-from app.services.normalization.base64_text import (
-    decode_percent_encoded_base64,
-    decode_run,
-    run_end,
-)
+from app.services.normalization.base64_runs import labelled_run_end
+from app.services.normalization.base64_text import decode_percent_encoded_base64, decode_run
 
 # Bounded everywhere: a text full of half-written heads must not cost quadratic time.
+# Inside of a URL the punctuation is percent-encoded; only base64 is looked for there, since
+# anything else would be encoded twice.
+_WORD = r"(?:[\w.+-]|%2[bB])"
+_SEMICOLON = r"(?:;|%3[bB])"
+_PARAMETER_CHARACTER = r"(?:[^;,%\s\"'<>]|%(?!3[bB]|2[cC])|%2[cC](?(encoded)(?!)))"
 _HEAD = re.compile(
-    r"[dD][aA][tT][aA]:"
-    r"(?P<type>[\w.+-]{1,64}/[\w.+-]{1,127})?"
-    r"(?P<parameters>(?:;[^;,\s\"'<>]{0,128}){0,8}?)"
-    r"(?P<base64>;\s{0,4}[bB][aA][sS][eE]64)?,"
+    r"[dD][aA][tT][aA](?::|(?P<encoded>%3[aA]))"
+    rf"(?P<type>{_WORD}{{1,64}}(?:/|%2[fF]){_WORD}{{1,127}})?"
+    rf"(?P<parameters>(?:{_SEMICOLON}{_PARAMETER_CHARACTER}{{0,128}}+){{0,8}}?)"
+    rf"(?:(?P<base64>{_SEMICOLON}\s{{0,4}}[bB][aA][sS][eE]64)(?:,|%2[cC])|(?(encoded)(?!)|,))"
 )
-_START = re.compile(r"\s*+(?=[dD][aA][tT][aA]:)")
+_START = re.compile(r"\s*+(?=[dD][aA][tT][aA](?::|%3[aA]))")
+_PARAMETER = re.compile(r";\s*(?!(?:file)?name=|base64\Z)([\w.+-]+=[^;]+)", re.IGNORECASE)
 _NAME = re.compile(r";\s*(?:file)?name=\"?([^;\"]+)", re.IGNORECASE)
 _SHORTEST_CHARS = 16
 _LONG_CHARS = 64
@@ -97,7 +100,9 @@ def find_data_uris(text: str) -> Iterator[DataUriSpan]:
 
 
 def _base64_span(text: str, head: re.Match[str]) -> DataUriSpan | None:
-    end = run_end(text, head.end(), label_chars=head.end() - head.start())
+    end = labelled_run_end(text, head.end(), head.end() - head.start())
+    if end is None:
+        return None
     length = end - head.end()
     # What is shorter, or breaks off, is an example of a data URI in a text about data URIs.
     is_example = length < _LONG_CHARS and text.startswith(("...", "…"), end)
@@ -121,8 +126,11 @@ def _percent_encoded_span(text: str, head: re.Match[str]) -> DataUriSpan | None:
 
 
 def _mime_type(head: re.Match[str]) -> str | None:
-    claimed: str | None = head["type"]
-    return claimed.lower() if claimed and canonical_mime_type(claimed) else None
+    claimed = unquote(head["type"] or "").lower()
+    if not canonical_mime_type(claimed):
+        return None
+    parameters = (";" + found for found in _PARAMETER.findall(unquote(head["parameters"])))
+    return claimed + "".join(parameters)
 
 
 def _filename(head: re.Match[str]) -> str | None:

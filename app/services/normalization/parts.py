@@ -17,18 +17,26 @@ from app.models.media_types import (
     mime_type_for_filename,
 )
 from app.models.normalized import (
+    NO_PROVENANCE,
     MediaSlot,
     NormalizedLink,
     NormalizedMediaPart,
     NormalizedPart,
     NormalizedReference,
     NormalizedText,
+    Provenance,
     TextTemplate,
 )
 from app.models.resource import parse_resource_id, resource_kind
-from app.services.normalization.base64_text import decode_base64, decode_undeclared
+from app.services.normalization.base64_runs import decode_undeclared
+from app.services.normalization.base64_text import decode_base64
 from app.services.normalization.block_shapes import Claim, Payload
-from app.services.normalization.collector import Collector, Pointer, as_source
+from app.services.normalization.collector import (
+    Collector,
+    Pointer,
+    as_source,
+    without_lone_surrogates,
+)
 from app.services.normalization.data_uris import is_data_uri, parse_data_uri
 from app.services.normalization.structures import (
     Rewriting,
@@ -46,6 +54,10 @@ _MAX_READABLE_BYTES = 1024 * 1024
 _REFERENCE = re.compile(r"@?blob:\S+\Z", re.IGNORECASE)
 _REMOTE = re.compile(r"https?://\S+\Z", re.IGNORECASE)
 _URL = re.compile(r"[a-z][a-z0-9+.-]{0,30}://|(?:javascript|vbscript|file|about):", re.IGNORECASE)
+# Exactly as records write it: other spellings are words of the tool's own.
+_OWN_REFERENCE = re.compile(r"@?blob:[0-9a-f]{32}\Z")
+# What is longer is no type, and may be anything.
+_MAX_TYPE_CHARS = 255
 _SHORTEST_ENCODED_TEXT = 8
 _CERTAIN_BASE64_CHARS = 64
 
@@ -65,16 +77,28 @@ class Place:
         return Place(self.collector, here)
 
 
-def text_parts(text: str, place: Place, *, mime_type: str = PLAIN_TEXT) -> list[NormalizedPart]:
-    """The parts of a string: the medium it is as a whole, or text with its media lifted out."""
+def text_parts(text: str, place: Place, *, declared: str | None = None) -> list[NormalizedPart]:
+    """The parts of a string: the medium it is as a whole, or text with its media lifted out.
+
+    A reference that is all of a string is one if it can be resolved, and otherwise just a text.
+
+    Args:
+        text: The string.
+        place: Where it stands.
+        declared: The MIME type it was declared as, in any spelling.
+    """
     text = place.collector.readable(text, place.pointer)
+    if resource_id := own_reference(text):
+        pointer = str(place.pointer)
+        beside = type_beside(declared, is_text=True)
+        return [NormalizedReference(text, resource_id, pointer, beside, is_claimed=False)]
     uri = parse_data_uri(text)
     if uri and uri.data:
         claim = Claim(mime_type=uri.mime_type, filename=uri.filename)
         return decoded_parts(uri.data, claim, place)
     if data := decode_undeclared(text):
         return [medium_part(data, Claim(), place)]
-    parts = _rewritten_parts(text, place, mime_type)
+    parts = _rewritten_parts(text, place, declared)
     if uri and len(parts) == 1:
         warn_undecodable(place.collector, place.pointer)
     return parts
@@ -100,10 +124,9 @@ def extracted_parts(slots: list[MediaSlot]) -> list[NormalizedPart]:
 
 def medium_part(medium: MediaSource | bytes, claim: Claim, place: Place) -> NormalizedMediaPart:
     """The part that shows a medium."""
-    slot = place.collector.add_medium(
-        as_source(medium, claim.mime_type), kind=claim.kind, filename=claim.filename
-    )
-    return NormalizedMediaPart(slot)
+    source = as_source(medium, claim.mime_type)
+    slot = place.collector.add_medium(source, kind=claim.kind, filename=claim.filename)
+    return NormalizedMediaPart(slot, type_beside(source.declared_mime_type, is_text=False))
 
 
 def declared_parts(payload: Payload, claim: Claim, place: Place) -> list[NormalizedPart]:
@@ -127,6 +150,25 @@ def declared_parts(payload: Payload, claim: Claim, place: Place) -> list[Normali
     return _encoded_parts(whole, claim, place)
 
 
+def own_reference(text: str) -> str | None:
+    """The id in a text that is `@blob:<32 hex>` or `blob:<32 hex>` and nothing else."""
+    return parse_resource_id(text) if _OWN_REFERENCE.match(text) else None
+
+
+def type_beside(declared: str | None, *, is_text: bool) -> Provenance:
+    """What a part carries of its declared MIME type, in `_meta`.
+
+    That is the type as it was declared, where the part itself does not show it: texts have no type
+    but plain text and JSON, and media have one without parameters (`audio/L16;rate=24000`).
+    """
+    canonical = canonical_mime_type(declared) if declared else None
+    if declared is None or canonical is None or len(declared) > _MAX_TYPE_CHARS:
+        return NO_PROVENANCE
+    if ";" in declared or (is_text and canonical not in (PLAIN_TEXT, JSON_TEXT)):
+        return Provenance(meta={"mimeType": without_lone_surrogates(declared)})
+    return NO_PROVENANCE
+
+
 def is_remote(text: str) -> bool:
     """Whether the text is an http or https URL and nothing else."""
     return _REMOTE.match(text) is not None
@@ -142,6 +184,7 @@ def link(url: str, claim: Claim) -> NormalizedLink:
         kind="binary" if kind == "text" else kind,
         mime_type=mime_type,
         filename=claim.filename,
+        provenance=type_beside(claim.mime_type, is_text=False),
     )
 
 
@@ -185,7 +228,7 @@ def _encoded_parts(text: str, claim: Claim, place: Place) -> list[NormalizedPart
     long_enough = claim.is_encoded or len(text) >= _SHORTEST_ENCODED_TEXT
     if data and (certain or (long_enough and readable_text(data) is not None)):
         return decoded_parts(data, claim, place)
-    return text_parts(text, place, mime_type=canonical_mime_type(claim.mime_type) or PLAIN_TEXT)
+    return text_parts(text, place, declared=claim.mime_type)
 
 
 def decoded_parts(data: bytes, claim: Claim, place: Place) -> list[NormalizedPart]:
@@ -197,7 +240,7 @@ def decoded_parts(data: bytes, claim: Claim, place: Place) -> list[NormalizedPar
     text = None if claim.filename else text_of_type(data, mime_type)
     if mime_type is None or text is None:
         return [medium_part(data, claim, place)]
-    return _rewritten_parts(text, place, mime_type)
+    return _rewritten_parts(text, place, claim.mime_type)
 
 
 def text_of_type(data: bytes, mime_type: str | None) -> str | None:
@@ -207,10 +250,13 @@ def text_of_type(data: bytes, mime_type: str | None) -> str | None:
     return readable_text(data)
 
 
-def _rewritten_parts(text: str, place: Place, mime_type: str) -> list[NormalizedPart]:
+def _rewritten_parts(text: str, place: Place, declared: str | None) -> list[NormalizedPart]:
+    mime_type = canonical_mime_type(declared) if declared else None
+    beside = type_beside(declared, is_text=True)
     rewriting = Rewriting(place.collector)
     template = _template(rewrite_text(text, place.pointer, rewriting))
-    return [NormalizedText(template, mime_type), *extracted_parts(rewriting.slots)]
+    first = NormalizedText(template, mime_type or PLAIN_TEXT, beside)
+    return [first, *extracted_parts(rewriting.slots)]
 
 
 def _undecodable_parts(text: str, claim: Claim, place: Place) -> list[NormalizedPart]:
@@ -218,7 +264,7 @@ def _undecodable_parts(text: str, claim: Claim, place: Place) -> list[Normalized
     if not text:
         return [NormalizedText((f"[{_label(claim)} data that is empty]",))]
     note = f"[{_label(claim)} data that could not be decoded]\n{text}"
-    return _rewritten_parts(note, place, PLAIN_TEXT)
+    return _rewritten_parts(note, place, None)
 
 
 def _refused_parts(text: str, claim: Claim, place: Place) -> list[NormalizedPart]:
@@ -228,7 +274,7 @@ def _refused_parts(text: str, claim: Claim, place: Place) -> list[NormalizedPart
         "Only http and https URLs can stand for media; this one was kept as text.",
     )
     note = f"[{_label(claim)} at a URL that is neither http nor https]\n{text}"
-    return _rewritten_parts(note, place, PLAIN_TEXT)
+    return _rewritten_parts(note, place, None)
 
 
 def _label(claim: Claim) -> str:

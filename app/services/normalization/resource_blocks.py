@@ -1,23 +1,25 @@
 """MCP's embedded resources and resource links (specification 2026-07-28, "Tool Result")."""
 
+from dataclasses import replace
 from decimal import Decimal
 
 from app.models.json_value import json_text
 from app.models.media_types import canonical_mime_type, is_textual
-from app.models.normalized import NormalizedPart, NormalizedText
+from app.models.normalized import NormalizedPart, NormalizedReference, NormalizedText
 from app.services.normalization.base64_text import decode_base64
 from app.services.normalization.block_shapes import Claim, Path, is_handle, payload_of, value_at
 from app.services.normalization.collector import without_lone_surrogates
 from app.services.normalization.parts import (
-    PLAIN_TEXT,
     Place,
     declared_parts,
     filename_of_url,
     is_remote,
     link,
     medium_part,
+    own_reference,
     text_of_type,
     text_parts,
+    type_beside,
 )
 from app.services.normalization.side_information import side_information, with_provenance
 from app.services.normalization.structures import holds_media, is_recognised
@@ -52,10 +54,6 @@ def read_resource(block: dict[str, object], place: Place) -> list[NormalizedPart
         parts = [medium_part(blob, claim, here)]
     else:
         parts = _text_parts(value_at(block, _TEXT), claim, here)
-    first = parts[0]
-    if isinstance(first, NormalizedText) and first.mime_type != _canonical(claim):
-        # The text could not be taken under the resource's type, so the type is told besides.
-        consumed = []
     return with_provenance(parts, side_information(block, [("type",), path, *consumed], place))
 
 
@@ -68,6 +66,11 @@ def read_resource_link(block: dict[str, object], place: Place) -> list[Normalize
     """A link to media as such, any other as readable lines: name, address, type and size."""
     uri, mime_type = str(block["uri"]), _text_of(block, "mimeType")
     family = (canonical_mime_type(mime_type or "") or "").partition("/")[0]
+    if resource_id := own_reference(uri):
+        beside = type_beside(mime_type, is_text=True)
+        pointer = str(place.inside("uri").pointer)
+        side = side_information(block, [("type",), ("uri",), ("mimeType",)], place)
+        return with_provenance([NormalizedReference(uri, resource_id, pointer, beside)], side)
     if is_remote(uri) and family in ("image", "audio", "video"):
         claim = Claim(mime_type=mime_type, filename=_text_of(block, "name"))
         side = side_information(block, [("type",), ("mimeType",)], place)
@@ -133,22 +136,28 @@ def _blob_parts(blob: str, claim: Claim, place: Place, *, is_named: bool) -> lis
     text = None if is_named else text_of_type(data, claim.mime_type)
     if text is None:
         return [medium_part(data, claim, place)]
-    return text_parts(text, place, mime_type=_canonical(claim) or PLAIN_TEXT)
+    return text_parts(text, place, declared=claim.mime_type)
 
 
 def _text_parts(text: object, claim: Claim, place: Place) -> list[NormalizedPart]:
     if is_handle(text):
         return [medium_part(text, claim, place)]
     if not isinstance(text, str):
-        return [NormalizedText((json_text(text),))]
+        beside = type_beside(claim.mime_type, is_text=True)
+        return [NormalizedText((json_text(text),), provenance=beside)]
     mime_type = _canonical(claim)
     if mime_type == _SVG:
         markup = place.collector.readable(text, place.pointer)
         return [medium_part(markup.encode(), claim, place)]
     if mime_type is None or is_textual(mime_type):
-        return text_parts(text, place, mime_type=mime_type or PLAIN_TEXT)
+        return text_parts(text, place, declared=claim.mime_type)
     data = _certain_base64(text)
-    return [medium_part(data, claim, place)] if data else text_parts(text, place)
+    if data:
+        return [medium_part(data, claim, place)]
+    # The text is not what its type says, so its own type is plain text.
+    first, *others = text_parts(text, place)
+    beside = type_beside(claim.mime_type, is_text=True)
+    return [replace(first, provenance=beside), *others]
 
 
 def _certain_base64(text: str) -> bytes | None:

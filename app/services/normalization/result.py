@@ -49,7 +49,7 @@ def normalize_tool_result(result: object) -> NormalizedToolResult:
         structured_content=structured,
         display=display,
         meta=meta,
-        warnings=tuple(collector.warnings),
+        warnings=collector.warnings(),
     )
 
 
@@ -63,7 +63,7 @@ def _envelope_extras(result: dict[str, object]) -> dict[str, object] | None:
     """What an MCP result holds besides the protocol's members; `None` if it is no MCP result.
 
     A record may have a `content` of its own, so members beside the known ones are accepted only
-    where every item of `content` is a block.
+    where every item of `content` is a block, or where `isError` stands beside it.
     """
     if is_typed_block(result):
         return None
@@ -71,9 +71,14 @@ def _envelope_extras(result: dict[str, object]) -> dict[str, object] | None:
     carries = content is not None or result.get("toolResult") is not None
     if not carries and "structuredContent" not in result:
         return None
-    extras = {key: member for key, member in result.items() if not _is_protocol(key, member)}
+    says_success = content is not None and isinstance(result.get("isError"), bool)
+    extras = {
+        key: member
+        for key, member in result.items()
+        if not (_is_protocol(key, member) or (says_success and key == "content"))
+    }
     blocks = isinstance(content, list) and content and all(map(is_typed_block, content))
-    if blocks or extras.keys() <= {"resultType"}:
+    if blocks or says_success or extras.keys() <= {"resultType"}:
         return extras
     return None
 

@@ -72,6 +72,9 @@ def with_provenance(
     """
     provenance = side.provenance
     first, *others = parts
+    if first.provenance.meta:
+        # The tool's own keys win over what was noted about the payload.
+        provenance = replace(provenance, meta=first.provenance.meta | (provenance.meta or {}))
     if (
         filename
         and not provenance.name

@@ -14,13 +14,13 @@ from app.models.json_value import join_template, json_template, parse_embedded_j
 from app.models.media import MediaSource
 from app.models.media_types import is_strong_signature, is_textual, sniff
 from app.models.normalized import ClaimedKind, MediaSlot, TextTemplate
-from app.services.normalization.base64_text import (
+from app.services.normalization.base64_runs import (
     MIN_UNDECLARED_CHARS,
-    decode_base64,
     decode_undeclared,
     find_runs,
     has_long_run,
 )
+from app.services.normalization.base64_text import decode_base64
 from app.services.normalization.block_shapes import (
     Claim,
     Path,
@@ -39,7 +39,7 @@ _SHORTEST_MEDIA_TEXT = 16
 _HEAD_BYTES = 512
 
 _JSON_START = re.compile(r"\s*+[\[{]")
-_DATA_SCHEME = re.compile(r"[dD][aA][tT][aA]:")
+_DATA_SCHEME = re.compile(r"[dD][aA][tT][aA](?::|%3[aA])")
 _CONTROL = re.compile(r"[\x00-\x08\x0e-\x1f]")
 
 
@@ -69,6 +69,7 @@ class _Frame:
     target: dict[str, object] | list[object]
     pointer: Pointer
     claims: dict[Path, Claim]
+    repeats: dict[str, int] = field(default_factory=dict)
 
     def claims_within(self, key: str | int) -> dict[Path, Claim]:
         """What is claimed about a member, and about places inside it."""
@@ -98,7 +99,7 @@ def rewrite_value(value: object, pointer: Pointer, rewriting: Rewriting) -> obje
         placed = _rewrite_member(child, here, frame.claims_within(key), rewriting)
         if isinstance(placed, _Frame):
             stack.append(placed)
-        _attach(frame.target, key, placed, rewriting.collector, here)
+        _attach(frame, key, placed, rewriting.collector, here)
     return root[0]
 
 
@@ -148,21 +149,24 @@ def _rewrite_member(
 
 
 def _attach(
-    target: dict[str, object] | list[object],
-    key: str | int,
-    placed: object,
-    collector: Collector,
-    pointer: Pointer,
+    frame: _Frame, key: str | int, placed: object, collector: Collector, pointer: Pointer
 ) -> None:
+    target = frame.target
     value = placed.target if isinstance(placed, _Frame) else placed
     if isinstance(target, list):
         target.append(value)
         return
-    name = collector.readable(str(key), pointer)
-    while name in target:
-        # Two keys that differ in a lone surrogate only: both members are kept.
-        name += "\ufffd"
-    target[name] = value
+    target[_free_name(frame, target, collector.readable(str(key), pointer))] = value
+
+
+def _free_name(frame: _Frame, target: dict[str, object], name: str) -> str:
+    free = name
+    while free in target:
+        # Keys that differ in lone surrogates only: all members are kept, under numbered names.
+        # The count is remembered, since there may be thousands of them.
+        frame.repeats[name] = frame.repeats.get(name, 1) + 1
+        free = f"{name}\ufffd{frame.repeats[name]}"
+    return free
 
 
 def _rewrite_string(
@@ -246,13 +250,13 @@ def _rewrite_embedded_json(
     except (ServiceError, RecursionError):
         return None
     collector = rewriting.collector
-    warnings_before = len(collector.warnings)
+    warnings_before = collector.warning_count
     inner = Rewriting(collector, rewriting.level + 1, rewriting.slots)
     slots_before = len(rewriting.slots)
     rewritten = rewrite_value(value, pointer.sealed(), inner)
     if len(rewriting.slots) == slots_before:
         # The text stays as it is, so what was repaired in the copy is no one's business.
-        del collector.warnings[warnings_before:]
+        collector.forget_warnings_after(warnings_before)
         return None
     return json_template(rewritten)
 

@@ -34,6 +34,7 @@ from app.services.persistence.open_places import fill_places, slots_in
 
 META_LIMIT_CHARS = 65_536
 _PARTS_IN_A_ROW = 500
+_MOST_WARNINGS = 200
 
 
 async def persist_tool_media(
@@ -168,13 +169,15 @@ class _Persisting:
     async def _reference(self, part: NormalizedReference, beside: dict[str, Any]) -> PersistedPart:
         resource = self._session_resources.get(part.resource_id or "")
         if resource is None:
-            self._warnings.append(
-                Warning(
-                    "unknown-reference",
-                    part.pointer,
-                    "No resource of this session has this id; the reference is kept as text.",
+            # A text that merely reads like a reference is a text, and nothing to warn of.
+            if part.is_claimed and len(self._warnings) < _MOST_WARNINGS:
+                self._warnings.append(
+                    Warning(
+                        "unknown-reference",
+                        part.pointer,
+                        "No resource of this session has this id; the reference is kept as text.",
+                    )
                 )
-            )
             return await self._text((part.literal,), "text/plain", beside)
         shown = _shown(
             resource.reference,

@@ -7,7 +7,6 @@ import pytest
 from app.models.media_types import (
     STRONG_SIGNATURE_STARTS,
     canonical_mime_type,
-    extension_for,
     is_strong_signature,
     is_textual,
     mime_type_for_filename,
@@ -186,23 +185,6 @@ def test_the_bytes_decide_unless_the_claim_is_more_specific(
 )
 def test_a_file_name_stands_for_a_type(name: str, mime_type: str | None) -> None:
     assert mime_type_for_filename(name) == mime_type
-
-
-@pytest.mark.parametrize(
-    ("mime_type", "extension"),
-    [
-        ("image/jpeg", ".jpg"),
-        ("image/jpg", ".jpg"),
-        ("audio/mpeg", ".mp3"),
-        ("text/plain", ".txt"),
-        ("application/pdf", ".pdf"),
-        ("image/svg+xml", ".svg"),
-        ("application/x-unheard-of", ".bin"),
-        ("nonsense", ".bin"),
-    ],
-)
-def test_a_type_has_one_extension(mime_type: str, extension: str) -> None:
-    assert extension_for(mime_type) == extension
 
 
 @pytest.mark.parametrize(

@@ -4,7 +4,7 @@ from decimal import Decimal
 
 import pytest
 
-from app.models.normalized import NormalizedLink, Provenance
+from app.models.normalized import NormalizedLink, NormalizedReference, Provenance
 from tests.unit.services.normalization.samples import (
     NOISE,
     PDF,
@@ -36,7 +36,9 @@ from tests.unit.services.normalization.samples import (
         ({"type": "output_text", "text": "one", "annotations": [], "logprobs": []}, text("one")),
         (
             {"type": "text-plain", "text": "one", "mime_type": "text/markdown"},
-            text("one", mime="text/markdown"),
+            text(
+                "one", mime="text/markdown", beside=Provenance(meta={"mimeType": "text/markdown"})
+            ),
         ),
         ({"text": "one"}, text("one")),
         ({"json": {"a": 1}}, json_part('{"a":1}')),
@@ -73,7 +75,32 @@ def test_a_block_of_text_keeps_what_else_it_holds() -> None:
         ),
         (
             {"uri": "ui://1", "mimeType": "text/html", "blob": b64(b"<p>hi</p>")},
-            text("<p>hi</p>", mime="text/html", beside=Provenance(uri="ui://1")),
+            text(
+                "<p>hi</p>",
+                mime="text/html",
+                beside=Provenance(uri="ui://1", meta={"mimeType": "text/html"}),
+            ),
+        ),
+        (
+            {"mimeType": "text/html;profile=mcp-app", "text": "x", "_meta": {"k": 1}},
+            text(
+                "x",
+                mime="text/html",
+                beside=Provenance(meta={"mimeType": "text/html;profile=mcp-app", "k": 1}),
+            ),
+        ),
+        (
+            {"mimeType": "text/x-rust", "text": "x", "_meta": {"mimeType": "the tool's own"}},
+            text("x", mime="text/x-rust", beside=Provenance(meta={"mimeType": "the tool's own"})),
+        ),
+        (
+            {"mimeType": "text/plain; charset=iso-8859-1", "text": "x"},
+            text("x", beside=Provenance(meta={"mimeType": "text/plain; charset=iso-8859-1"})),
+        ),
+        ({"mimeType": "text/plain", "text": "x"}, text("x")),
+        (
+            {"mimeType": "text/csv", "text": 5},
+            text("5", beside=Provenance(meta={"mimeType": "text/csv"})),
         ),
         (
             {"uri": "a://b", "text": "x", "name": "N", "_meta": {"m": 1}, "annotations": {"a": 1}},
@@ -90,8 +117,10 @@ def test_text_under_a_binary_type_is_text_and_the_type_is_kept() -> None:
     resource = {"uri": "a://b", "mimeType": "application/pdf", "text": "extracted words"}
     assert seen({"type": "resource", "resource": resource}) == Seen(
         (
-            text("extracted words", beside=Provenance(uri="a://b")),
-            json_part('{"resource":{"mimeType":"application/pdf"}}'),
+            text(
+                "extracted words",
+                beside=Provenance(uri="a://b", meta={"mimeType": "application/pdf"}),
+            ),
         )
     )
 
@@ -185,6 +214,14 @@ def test_a_resource_link_to_remote_media_is_a_link_and_loses_nothing() -> None:
         ),
         (Medium(PNG, "image/png", must_be_stored=True),),
     )
+
+
+def test_a_resource_link_to_a_resource_of_ours_is_left_to_be_looked_up() -> None:
+    uri = "blob:0123456789abcdef0123456789abcdef"
+    link = {"type": "resource_link", "uri": uri, "name": "a.png", "mimeType": "image/png"}
+    beside = Provenance(name="a.png", meta={"mimeType": "image/png"})
+    reference = NormalizedReference(uri, uri[5:], "/content/0/uri", beside)
+    assert seen({"content": [{**link, "size": 5}]}) == Seen((reference, json_part('{"size":5}')))
 
 
 def test_lone_surrogates_in_a_resource_link_are_noted_once_each() -> None:

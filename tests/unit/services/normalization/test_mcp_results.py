@@ -55,6 +55,22 @@ def test_is_error_is_taken_over(flag: bool | None, is_error: bool | None) -> Non
     assert seen({"content": [WORD], "isError": flag}) == Seen((text("a"),), is_error=is_error)
 
 
+@pytest.mark.parametrize(
+    ("content", "parts"),
+    [
+        ([], ()),
+        ("boom", (text("boom"),)),
+        ([{"id": 1}], (json_part('{"id":1}'),)),
+        ({"why": "x"}, (json_part('{"why":"x"}'),)),
+    ],
+)
+def test_is_error_beside_any_content_makes_a_call_tool_result(
+    content: object, parts: tuple[object, ...]
+) -> None:
+    result = {"content": content, "isError": True, "code": 5}
+    assert seen(result) == Seen((*parts, json_part('{"code":5}')), is_error=True)
+
+
 @pytest.mark.parametrize("value", [{"t": 22.5}, [1], "x", 0, False, None])
 def test_structured_content_may_be_any_value_and_is_not_repeated_beside_content(
     value: object,

@@ -149,12 +149,17 @@ BLOCKS = {
         {"data": {str(i): byte for i, byte in enumerate(PNG)}, "mimeType": "image/png"},
         Medium(PNG, "image/png"),
     ),
+    "short file with a telling name": (
+        {"type": "file", "data": b64(b"hello"), "filename": "a.txt"},
+        Medium(b"hello", None, None, "a.txt"),
+    ),
     "unknown type at its word": (
         {"data": b64(NOISE), "mimeType": "application/x-custom"},
         Medium(NOISE, "application/x-custom"),
     ),
 }
 NAMES = list(BLOCKS)
+SHORT = ("unknown bytes", "short file with a telling name")
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -166,7 +171,7 @@ def test_a_block_is_its_medium_wherever_it_stands(name: str) -> None:
     assert seen({"content": [block]}) == expected
 
 
-@pytest.mark.parametrize("name", [name for name in NAMES if name != "unknown bytes"])
+@pytest.mark.parametrize("name", [name for name in NAMES if name not in SHORT])
 def test_a_block_inside_a_record_leaves_a_slot_there(name: str) -> None:
     block, found = BLOCKS[name]
     result = seen({"id": 1, "rows": [{"cell": block}]})
@@ -255,6 +260,43 @@ def test_a_reference_in_a_place_for_media_is_left_to_be_looked_up(
     assert result == Seen((text("x"), reference))
 
 
+OWN = "@blob:0123456789abcdef0123456789abcdef"
+
+
+@pytest.mark.parametrize("others", [{}, {"mimeType": "image/png"}])
+def test_a_plain_object_may_hold_a_reference(others: dict[str, str]) -> None:
+    reference = NormalizedReference(OWN, OWN[6:], "/image")
+    assert seen({"image": OWN, **others}) == Seen((reference,))
+
+
+@pytest.mark.parametrize("text_", [OWN, OWN.removeprefix("@")])
+def test_a_text_that_is_a_reference_and_nothing_else_claims_nothing(text_: str) -> None:
+    def reference(pointer: str) -> Seen:
+        return Seen((NormalizedReference(text_, OWN[6:], pointer, is_claimed=False),))
+
+    assert seen(text_) == reference("")
+    assert seen([text_]) == reference("/0")
+    assert seen({"content": [{"type": "text", "text": text_}]}) == reference("/content/0/text")
+
+
+def test_the_parameters_of_a_mime_type_are_kept_beside_the_medium() -> None:
+    declared = "audio/L16;codec=pcm;rate=24000"
+    beside = Provenance(meta={"mimeType": declared})
+    found = Medium(NOISE, declared)
+    assert seen({"inlineData": {"mimeType": declared, "data": b64(NOISE)}}) == Seen(
+        (medium(0, beside),), (found,)
+    )
+    url = {"url": "https://h/v", "mimeType": "video/mp4; codecs=avc1"}
+    beside = Provenance(meta={"mimeType": "video/mp4; codecs=avc1"})
+    link = NormalizedLink("https://h/v", "video", "video/mp4", provenance=beside)
+    assert seen(url) == Seen((link,))
+
+
+def test_a_mime_type_too_long_to_be_one_is_not_kept() -> None:
+    block = {"type": "audio", "data": b64(NOISE), "mimeType": f"audio/x-raw;x={'a' * 300}"}
+    assert seen(block).parts == (medium(),)
+
+
 @pytest.mark.parametrize(
     "url",
     ["file:///etc/passwd", "javascript:alert(1)", "gs://bucket/x", "ftp://h/x.png", "FILE:///x"],
@@ -307,7 +349,8 @@ def test_a_data_uri_that_is_readable_as_it_stands_is_left_so(block: dict[str, st
 def test_a_payload_of_text_becomes_text(payload: str) -> None:
     expected = "grüß\n" if payload == b64("grüß\n".encode()) else payload
     block = {"data": payload, "mimeType": "text/markdown"}
-    assert seen(block) == Seen((text(expected, mime="text/markdown"),))
+    beside = Provenance(meta={"mimeType": "text/markdown"})
+    assert seen(block) == Seen((text(expected, mime="text/markdown", beside=beside),))
 
 
 def test_a_text_with_a_file_name_stays_a_file() -> None:
@@ -347,6 +390,12 @@ def test_what_a_block_holds_besides_is_kept() -> None:
         {"type": "image", "data": None},
         {"type": "image", "data": {"a": 1}},
         {"type": "image", "data": [1, 2, 300]},
+        {"type": "image", "data": [255, 0, 0]},
+        {"type": "image", "image": "logo", "id": 7},
+        {"type": "audio", "audio": "track001"},
+        {"type": "document", "data": "test"},
+        {"b64_json": "none"},
+        {"rows": [{"type": "image", "image": "abcdabcdabcdabcd"}]},
         {"type": "image", "data": [True, False]},
         {"type": "image", "url": "/img/a.png", "alt": "x"},
         {"type": "file", "name": "a.txt", "url": "https://h/a", "size": 9},

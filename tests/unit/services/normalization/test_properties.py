@@ -114,7 +114,14 @@ def _percent_encoded(data: bytes, mime_type: str) -> str:
 
 ENCODINGS = (
     *(_standard, _url_safe, _unpadded, _data_uri, _loud_data_uri, _percent_encoded),
-    *(_wrapped(60, "\n"), _wrapped(64, "\r\n"), _wrapped(76, "\n"), _wrapped(76, "\r\n")),
+    *(
+        _wrapped(57, "\n"),
+        _wrapped(100, "\r\n"),
+        _wrapped(76, " "),
+        _wrapped(64, "\r\n"),
+        _wrapped(76, "\n"),
+        _wrapped(76, "\r\n"),
+    ),
 )
 
 PLACEMENTS = (

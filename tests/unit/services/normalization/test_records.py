@@ -6,7 +6,8 @@ from decimal import Decimal
 import pytest
 
 from app.models.json_value import json_text
-from app.models.normalized import NormalizedLink
+from app.models.normalized import NormalizedLink, Warning
+from app.services.normalization import normalize_tool_result
 from tests.unit.services.normalization.samples import (
     BMP,
     NOISE,
@@ -67,6 +68,11 @@ RECORDS: list[dict[str, object]] = [
     {"text": {"a": 1}},
     {"id": 1, "digest": {"type": "Buffer", "data": [1, 2, 3]}},
     {"data": [1, 2, 3], "label": "series"},
+    {"data": [1, 2, 3]},
+    {"data": [10, 20, 30], "name": "series"},
+    {"value": [7]},
+    {"image": [255, 0, 0]},
+    {"data": {"0": 1, "1": 2}},
     {"url": "https://h/x.html", "contentType": "text/html", "title": "t"},
     {"toolResult": None},
     {"isError": True},
@@ -199,15 +205,35 @@ def test_mixed_content_keeps_its_order() -> None:
 
 
 def test_lone_surrogates_are_replaced_in_keys_and_values_and_no_member_is_lost() -> None:
-    value = {"a\ud800": {"b~/c": "x\udc00"}, "a" + chr(0xD801): 1}
+    value = {"a\ud800": {"b~/c": "x\udc00"}, "a" + chr(0xD801): 1, "a" + chr(0xD802): 2}
     assert seen(value) == Seen(
-        (json_part('{"a\ufffd":{"b~/c":"x\ufffd"},"a\ufffd\ufffd":1}'),),
+        (json_part('{"a\ufffd":{"b~/c":"x\ufffd"},"a\ufffd\ufffd2":1,"a\ufffd\ufffd3":2}'),),
         warnings=(
             ("lone-surrogate", "/a\ufffd"),
             ("lone-surrogate", "/a\ufffd/b~0~1c"),
             ("lone-surrogate", "/a\ufffd"),
+            ("lone-surrogate", "/a\ufffd"),
         ),
     )
+
+
+def test_thousands_of_keys_of_lone_surrogates_all_stay_in_a_record_of_moderate_size() -> None:
+    surrogates = [chr(0xD800 + index) for index in range(142)]
+    value = {first + second: 1 for first in surrogates for second in surrogates}
+    written = "".join(str(piece) for piece in seen(value).parts[0].template)
+    assert len(json.loads(written)) == len(value)
+    assert len(written) < 20 * len(value)
+
+
+@pytest.mark.parametrize(("count", "noted"), [(100, 100), (101, 101), (5_000, 101)])
+def test_of_many_warnings_the_first_hundred_are_kept_and_the_rest_is_counted(
+    count: int, noted: int
+) -> None:
+    warnings = normalize_tool_result(["\ud800"] * count).warnings
+    assert len(warnings) == noted
+    assert [warning.pointer for warning in warnings[:100]] == [f"/{at}" for at in range(100)]
+    closing = Warning("more-warnings", "", f"There were {count - 100} more warnings like these.")
+    assert warnings[100:] == (() if count == 100 else (closing,))
 
 
 @pytest.mark.parametrize("depth", [1_000, 20_000])

@@ -7,6 +7,7 @@ from urllib.parse import quote
 
 import pytest
 
+from app.models.normalized import Provenance
 from tests.unit.services.normalization.samples import (
     NOISE,
     PDF,
@@ -39,7 +40,7 @@ def wrapped(payload: str, columns: int = 76, line_end: str = "\n") -> str:
         (PNG_URI, PNG, "image/png"),
         (PNG_URI.replace("data:image/png;base64", "DATA:IMAGE/PNG;BASE64"), PNG, "image/png"),
         (f"  {PNG_URI}\n", PNG, "image/png"),
-        (f"data:image/png;charset=x;base64,{PNG64}", PNG, "image/png"),
+        (f"data:image/png;base64%2C{PNG64}", PNG, "image/png"),
         (f"data:image/png;base64,{quote(PNG64, safe='')}", PNG, "image/png"),
         (f"data:image/png;base64,{wrapped(PNG64)}", PNG, "image/png"),
         (f"data:image/png;base64, {wrapped(PNG64, 40)}", PNG, "image/png"),
@@ -73,7 +74,17 @@ def test_a_name_in_a_data_uri_is_the_file_name() -> None:
 @pytest.mark.parametrize("mime_type", ["text/html", "text/csv", "application/json"])
 def test_a_data_uri_of_text_becomes_the_text(mime_type: str) -> None:
     value = f"data:{mime_type};charset=utf-8;base64,{b64('<p>grüß</p>'.encode())}"
-    assert seen(value) == Seen((text("<p>grüß</p>", mime=mime_type),))
+    beside = Provenance(meta={"mimeType": f"{mime_type};charset=utf-8"})
+    assert seen(value) == Seen((text("<p>grüß</p>", mime=mime_type, beside=beside),))
+
+
+def test_the_parameters_of_a_data_uri_are_kept_but_not_its_name() -> None:
+    value = f"data:audio/l16;rate=24000;name=a.pcm;base64,{b64(NOISE)}"
+    declared = "audio/l16;rate=24000"
+    assert seen(value) == Seen(
+        (medium(0, Provenance(meta={"mimeType": declared})),),
+        (Medium(NOISE, declared, None, "a.pcm"),),
+    )
 
 
 def test_a_data_uri_of_text_that_is_no_utf8_stays_a_file() -> None:
@@ -119,7 +130,7 @@ PLAIN_TEXTS = [
     '{"broken": "' + "ab" * 40,
     "[" * 2_000 + "ab" * 40,
     '{"n": NaN, "h": "' + "ab" * 40 + '"}',
-    "@blob:0123456789abcdef0123456789abcdef",
+    *("@blob:0123456789ABCDEF0123456789ABCDEF", "@blob:0123456789abcdef0123456789abcdef "),
     "https://cdn.example.com/a.png",
 ]
 
@@ -139,6 +150,8 @@ def test_other_text_is_kept_code_point_for_code_point(value: str) -> None:
         ('<img src="', PNG_URI, '">'),
         ("url(", f"data:image/png;base64,{quote(PNG64, safe='')}", ")"),
         ("img=", PNG64, "&x=1"),
+        ("https://h/?img=", quote(PNG_URI, safe=""), "&x=1"),
+        ("https://h/?img=", quote(PNG_URI, safe="/"), "&x=1"),
         ("/srv/", PNG64, ""),
         ("a\n", wrapped(PNG64), "\n\nb"),
         ("a:\n  ", wrapped(PNG64, 64, "\n  "), "\nb c"),
@@ -205,6 +218,22 @@ def test_json_with_a_claimed_type_in_a_string_is_rewritten() -> None:
     assert seen(value) == Seen(
         (expected, extracted()),
         (Medium(NOISE, "application/x-custom", must_be_stored=True),),
+    )
+
+
+def test_json_in_a_string_keeps_the_spelling_of_its_numbers() -> None:
+    members = '"n":1.10,"e":[1E5,-0.0,2.5],"mimeType":"application/x-custom","data":"'
+    assert seen("{" + members + b64(NOISE) + '"}') == Seen(
+        (text("{" + members, 0, '"}'), extracted()),
+        (Medium(NOISE, "application/x-custom", must_be_stored=True),),
+    )
+
+
+def test_json_in_a_string_keeps_the_members_of_a_repeated_key() -> None:
+    value = '{"a":"first","a":"second", "img":"' + PNG64 + '"}'
+    assert seen(value) == Seen(
+        (text('{"a":"first","a":"second", "img":"', 0, '"}'), extracted()),
+        (Medium(PNG, must_be_stored=True),),
     )
 
 

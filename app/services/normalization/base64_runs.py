@@ -1,0 +1,145 @@
+r"""Base64 nobody announced, found by the signature of a file format at its beginning.
+
+DNA, hexadecimal digits, identifiers and certificates have none and stay text.
+"""
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from app.models.media_types import STRONG_SIGNATURE_STARTS, is_strong_signature
+from app.services.normalization.base64_lines import ESCAPED, run_end
+from app.services.normalization.base64_text import (
+    decode_base64,
+    decode_compact,
+    without_escapes,
+)
+
+MIN_UNDECLARED_CHARS = 64
+
+_HEAD_CHARS = 64
+_RUN_START_CHARS = 40
+# How far a signature is looked for behind a path or a name that is glued to the base64.
+_PREFIX_CHARS = 256
+
+_LAST_CHARACTER = re.compile(rf"(?:{ESCAPED}|.)\Z")
+_ANY = re.compile(r"[A-Za-z0-9+/_-]*+")
+_RUN_START = re.compile(rf"(?<![A-Za-z0-9+/_-])[A-Za-z0-9+/_-]{{{_RUN_START_CHARS}}}")
+_ESCAPED_RUN_START = re.compile(
+    rf"(?<![A-Za-z0-9+/_-])(?:[A-Za-z0-9+/_-]|{ESCAPED}){{{_RUN_START_CHARS}}}"
+)
+_BLANK = re.compile(r"\s")
+_ALPHABET = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/"
+
+
+def _encoded_start(start: bytes) -> str:
+    """A pattern for base64 of anything that begins with these two bytes, in either alphabet."""
+    first, second, third = start[0] >> 2, (start[0] & 3) << 4 | start[1] >> 4, (start[1] & 15) << 2
+    return "".join((_one_of(first, 1), _one_of(second, 1), _one_of(third, 4)))
+
+
+def _one_of(value: int, count: int) -> str:
+    characters = _ALPHABET[value : value + count]
+    if "+" not in characters and "/" not in characters:
+        return f"[{characters}]"
+    return f"(?:[{characters}_-]|{ESCAPED})"
+
+
+_SIGNATURE = re.compile("|".join(map(_encoded_start, sorted(STRONG_SIGNATURE_STARTS))))
+_INNER_START = re.compile(rf"(?<=[/_+-])(?={_SIGNATURE.pattern})")
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """Base64 found at `text[start:end]`, and what it stands for."""
+
+    start: int
+    end: int
+    data: bytes
+
+
+def decode_undeclared(text: str) -> bytes | None:
+    """The bytes of a text that is base64 as a whole and shows a file's signature, else `None`."""
+    start = len(text) - len(text.lstrip())
+    if len(text) - start < MIN_UNDECLARED_CHARS or not shows_signature(text, start):
+        return None
+    body = text.strip()
+    if len(body) < MIN_UNDECLARED_CHARS:
+        return None
+    if _BLANK.search(body) and _measured(body, 0) != len(body):
+        return None
+    return decode_base64(body)
+
+
+def has_long_run(text: str) -> bool:
+    """Whether there is anything in the text that could be base64 of a file."""
+    return (_ESCAPED_RUN_START if "\\/" in text else _RUN_START).search(text) is not None
+
+
+def find_runs(text: str, start: int, end: int) -> Iterator[Run]:
+    """The base64 of recognisable files inside `text[start:end]`, in order."""
+    escaped = text.find("\\/", start, end) >= 0 or text.find("%2", start, end) >= 0
+    # Escapes cost twice the time and are rare.
+    pattern = _ESCAPED_RUN_START if escaped else _RUN_START
+    position = start
+    while found := pattern.search(text, position, end):
+        run = _run_at(text, found.start())
+        if run and run.end <= end:
+            yield run
+            position = run.end
+        else:
+            position = _end_of(_ANY, text, found.end())
+
+
+def labelled_run_end(text: str, start: int, label_chars: int) -> int | None:
+    """As `run_end`, for base64 behind the head of a data URI."""
+    return run_end(text, start, begins_anew=shows_signature, label_chars=label_chars)
+
+
+def shows_signature(text: str, start: int) -> bool:
+    """Whether base64 of a recognisable file begins here."""
+    if not _SIGNATURE.match(text, start):
+        return False
+    head = without_escapes(text[start : start + 2 * _HEAD_CHARS])
+    run = _ANY.match("".join(head.split())[:_HEAD_CHARS])
+    whole = run.group()[: run.end() // 4 * 4] if run else ""
+    decoded = decode_compact(whole.encode()) if whole else None
+    return decoded is not None and is_strong_signature(decoded)
+
+
+def _run_at(text: str, start: int) -> Run | None:
+    signed = _signed_start(text, start)
+    if signed is None:
+        return None
+    end = _measured(text, signed)
+    if end is None:
+        return None
+    compact = "".join(without_escapes(text[signed:end]).split())
+    if len(compact.rstrip("=")) % 4 == 1:
+        # Cut off in the middle: the last character says nothing and stays in the text.
+        last = _LAST_CHARACTER.search(text, max(signed, end - 3), end)
+        compact, end = compact[:-1], last.start() if last else end - 1
+    if len(compact) < MIN_UNDECLARED_CHARS:
+        return None
+    data = decode_base64(compact)
+    return Run(signed, end, data) if data else None
+
+
+def _measured(text: str, start: int) -> int | None:
+    return run_end(text, start, begins_anew=shows_signature)
+
+
+def _signed_start(text: str, start: int) -> int | None:
+    if shows_signature(text, start):
+        return start
+    if text[start - 1 : start] == "\\" and shows_signature(text, start + 1):
+        # The run's first letter belongs to an escape: "\nSUQz…" in JSON inside a longer text.
+        return start + 1
+    end = min(_end_of(_ANY, text, start), start + _PREFIX_CHARS)
+    inner = (found.start() for found in _INNER_START.finditer(text, start + 1, end))
+    return next((at for at in inner if shows_signature(text, at)), None)
+
+
+def _end_of(pattern: re.Pattern[str], text: str, start: int) -> int:
+    found = pattern.match(text, start)
+    return found.end() if found else start
