@@ -9,6 +9,8 @@ from itertools import count
 from types import TracebackType
 
 import httpx
+import obstore
+from obstore.store import S3Store
 
 REGION = "us-east-1"
 ACCESS_KEY_ID = "testing-key"
@@ -73,6 +75,20 @@ class ObjectStoreServer:
         process, self._process = self._process, None
         process.kill()
         process.communicate()
+
+    def remove_bucket(self, bucket: str) -> None:
+        """Remove a bucket and all in it, as nobody should."""
+        objects = S3Store(
+            bucket,
+            endpoint=self.endpoint_url,
+            region=REGION,
+            access_key_id=ACCESS_KEY_ID,
+            secret_access_key=SECRET_ACCESS_KEY,
+            client_options={"allow_http": True},
+        )
+        for batch in obstore.list(objects):
+            obstore.delete(objects, [found["path"] for found in batch])
+        httpx.delete(f"{self.endpoint_url}/{bucket}").raise_for_status()
 
     def new_bucket(self) -> str:
         """Create an empty bucket and return its name."""

@@ -42,8 +42,8 @@ class Idempotency:
 
         Yields:
             The id of the answer if the request was answered before, else `None`: then the work
-            is to be done, and `note_answer` called in its transaction. If the block raises, the
-            key is free again.
+            is to be done, and `note_answer` called in its transaction. If the block raises before
+            that is committed, the key is free again.
 
         Raises:
             InvalidPayloadError: The key was used for another request.
@@ -57,7 +57,7 @@ class Idempotency:
             yield None
         except BaseException:
             with anyio.CancelScope(shield=True):
-                await self._release(call)
+                await self._abandon(call)
             raise
 
     async def note_answer(self, unit: UnitOfWork, call: IdempotentCall, answer_id: str) -> None:
@@ -86,10 +86,11 @@ class Idempotency:
             )
         return claim.answer_id
 
-    async def _release(self, call: IdempotentCall) -> None:
+    async def _abandon(self, call: IdempotentCall) -> None:
         try:
             async with self._records.write(call.project_id) as unit:
-                await unit.idempotency.release(call.route, call.key)
+                # The block may have been cancelled just after its commit: then there is an answer.
+                await unit.idempotency.abandon(call.route, call.key)
         except ServiceError:
             # The database is what failed; the claim is over by itself after a while.
             return

@@ -11,14 +11,11 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 import httpx
-import obstore
 import psycopg
 import pytest
-from obstore.store import S3Store
 
 from app.settings import Settings
 from tests.media import png
-from tests.object_store import ACCESS_KEY_ID, REGION, SECRET_ACCESS_KEY
 from tests.process import PagefaultProcess, run_command
 from tests.servers import Backends, LiveService, serving
 
@@ -78,18 +75,7 @@ class Fault:
                 (self.settings.data_dir / name).write_text("no folder any more")
             return
         bucket = urlsplit(self.settings.blobs.url).netloc
-        endpoint = self.backends.object_store.endpoint_url
-        objects = S3Store(
-            bucket,
-            endpoint=endpoint,
-            region=REGION,
-            access_key_id=ACCESS_KEY_ID,
-            secret_access_key=SECRET_ACCESS_KEY,
-            client_options={"allow_http": True},
-        )
-        for batch in obstore.list(objects):
-            obstore.delete(objects, [found["path"] for found in batch])
-        httpx.delete(f"{endpoint}/{bucket}").raise_for_status()
+        self.backends.object_store.remove_bucket(bucket)
 
     def lose_database(self) -> None:
         """Drop the server's database under its connections."""

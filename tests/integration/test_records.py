@@ -21,6 +21,8 @@ from app.models.tool_result import StoredToolResult
 from app.settings import DatabaseSettings, Settings
 from app.stores.records import Records, UnitOfWork
 from app.stores.records.engine import database_url, open_engines
+from app.stores.records.idempotency import Claim
+from app.stores.records.scope import ProjectScope
 from app.stores.records.sessions import TOOL_RESULT
 from app.stores.records.tables import resource_links
 from app.stores.records.unit_of_work import translated_errors
@@ -185,12 +187,18 @@ async def test_linked_resource_cannot_be_removed(records: Records) -> None:
         assert await unit.resources.owners("0" * 32, limit=9) == [(TOOL_RESULT, "o")]
 
 
-async def test_link_to_a_resource_that_is_not_there_is_refused(records: Records) -> None:
-    with pytest.raises(sql.IntegrityError):
-        async with records.write(PROJECT) as unit:
-            await unit.scope.insert(
-                resource_links, resource_id="0" * 32, owner_kind=TOOL_RESULT, owner_id="o"
-            )
+async def test_link_to_a_resource_that_is_not_there_is_refused(
+    records: Records, settings: Settings
+) -> None:
+    engines = open_database(settings)
+    try:
+        with pytest.raises(sql.IntegrityError):
+            async with engines.writer.begin() as connection:
+                await ProjectScope(connection, PROJECT).insert(
+                    resource_links, resource_id="0" * 32, owner_kind=TOOL_RESULT, owner_id="o"
+                )
+    finally:
+        await engines.close()
 
 
 async def delete_unless_used(records: Records) -> bool:
@@ -401,3 +409,14 @@ def test_repositories_make_no_statement_without_a_project() -> None:
     assert {
         name: used for name, used in made.items() if used & (_STATEMENTS | {"sqlalchemy"})
     } == {}
+
+
+async def test_key_with_an_answer_is_not_given_up(records: Records) -> None:
+    async with records.write(PROJECT) as unit:
+        await unit.idempotency.claim("r", "answered", "d", NOW)
+        await unit.idempotency.answer("r", "answered", "a")
+        await unit.idempotency.claim("r", "open", "d", NOW)
+        await unit.idempotency.abandon("r", "answered")
+        await unit.idempotency.abandon("r", "open")
+        assert await unit.idempotency.claim("r", "answered", "d", NOW) == Claim("d", NOW, "a")
+        assert await unit.idempotency.claim("r", "open", "d", NOW) is None

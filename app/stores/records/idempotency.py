@@ -48,6 +48,16 @@ class IdempotencyRecords:
             .values(answer_id=answer_id)
         )
 
+    async def abandon(self, route: str, key: str) -> None:
+        """Free a key that has no answer; one that has keeps it."""
+        await self._scope.run(
+            self._scope.delete(idempotency_keys).where(
+                idempotency_keys.c.route == route,
+                idempotency_keys.c.idempotency_key == key,
+                idempotency_keys.c.answer_id.is_(None),
+            )
+        )
+
     async def release(self, route: str, key: str) -> None:
         """Free a key, whether answered or not."""
         await self._scope.run(

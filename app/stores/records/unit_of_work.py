@@ -26,7 +26,7 @@ class UnitOfWork:
     """The repositories of one project over one connection."""
 
     def __init__(self, connection: AsyncConnection, project_id: str) -> None:
-        self.scope = scope = ProjectScope(connection, project_id)
+        scope = ProjectScope(connection, project_id)
         self.sessions = SessionRecords(scope)
         self.tool_results = ToolResultRecords(scope)
         self.resources = ResourceRecords(scope)
