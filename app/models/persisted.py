@@ -37,3 +37,14 @@ class PersistedToolResult:
     display: Any = None
     meta: dict[str, Any] | None = None
     warnings: tuple[Warning, ...] = ()
+
+    @property
+    def resources(self) -> list[Resource]:
+        """Every resource the result refers to, once, in order of first use."""
+        distinct: dict[str, Resource] = {}
+        for part in self.parts:
+            for resource in part.resources:
+                distinct.setdefault(resource.resource_id, resource)
+        for resource in self.meta_resources:
+            distinct.setdefault(resource.resource_id, resource)
+        return list(distinct.values())

@@ -22,7 +22,6 @@ from app.models.tool_result import StoredToolResult
 from app.services.idempotency import Idempotency, IdempotentCall
 from app.services.normalization import normalize_tool_result
 from app.services.packaging import build_sanitized_tool_result, encode_sanitized
-from app.services.packaging.stage import resources_in_order
 from app.services.persistence import persist_tool_media
 from app.services.persistence.keeping import MediaKeeper
 from app.services.stage_clock import StageClock
@@ -206,7 +205,7 @@ class ToolResults:
             )
         return _Package(
             result,
-            resources_in_order(persisted),
+            persisted.resources,
             success=sanitized.meta.success,
             request_digest=read.digest,
         )

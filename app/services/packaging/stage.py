@@ -1,12 +1,11 @@
 """The packaging stage: from persisted parts to the canonical record and its bytes."""
 
-from collections.abc import Iterable
 from typing import Any
 
 from app.models.content import FilePart, ImagePart
 from app.models.json_value import json_text
 from app.models.persisted import PersistedPart, PersistedToolResult
-from app.models.resource import Resource, describe
+from app.models.resource import describe
 from app.models.tool_result import SanitizedToolResult, ToolResultMeta, ToolResultWarning
 
 
@@ -36,7 +35,7 @@ def build_sanitized_tool_result(
         extras["structured_content"] = persisted.structured_content[0]
     return SanitizedToolResult(
         parts=tuple(part.part for part in parts),
-        resources=tuple(describe(resource) for resource in resources_in_order(persisted)),
+        resources=tuple(describe(resource) for resource in persisted.resources),
         meta=ToolResultMeta(
             tool_name=tool_name,
             tool_call_id=tool_call_id,
@@ -57,20 +56,6 @@ def build_sanitized_tool_result(
 def encode_sanitized(sanitized: SanitizedToolResult) -> bytes:
     """The record's bytes: what is stored, and what every reader gets."""
     return json_text(sanitized.wire()).encode()
-
-
-def resources_in_order(persisted: PersistedToolResult) -> list[Resource]:
-    """Every resource the result refers to, once, in order of first use."""
-    distinct: dict[str, Resource] = {}
-    for resource in _all_resources(persisted):
-        distinct.setdefault(resource.resource_id, resource)
-    return list(distinct.values())
-
-
-def _all_resources(persisted: PersistedToolResult) -> Iterable[Resource]:
-    for part in persisted.parts:
-        yield from part.resources
-    yield from persisted.meta_resources
 
 
 def _without_repeated_extracts(parts: tuple[PersistedPart, ...]) -> list[PersistedPart]:
