@@ -11,6 +11,8 @@ import unicodedata
 MAX_NAME_BYTES = 255
 """The longest name most file systems take, in bytes of UTF-8."""
 
+_LONGEST_NORMALIZED_CHARS = 1_024
+
 # A "sentence. And its continuation" has no extension; the longest ones in use are far shorter.
 _MAX_EXTENSION_BYTES = 32
 
@@ -36,6 +38,9 @@ def safe_file_name(name: str | None) -> str | None:
         return None
     base = re.split(r"[/\\]", name)[-1]
     visible = "".join(_visible(character) for character in base)
+    if len(visible) > _LONGEST_NORMALIZED_CHARS:
+        # Normalizing takes time in the square of a run of combining marks.
+        visible = _shortened(visible)
     trimmed = unicodedata.normalize("NFC", visible).lstrip(". ").rstrip(". ")
     if _DEVICE.match(trimmed):
         trimmed = f"_{trimmed}"

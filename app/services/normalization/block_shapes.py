@@ -340,9 +340,15 @@ def _mime_type(block: dict[str, object], place: Path) -> tuple[Path, str] | None
     for key in _FORMAT_KEYS:
         extension = container.get(key)
         mime_type = mime_type_for_filename(f".{extension}") if isinstance(extension, str) else None
-        if mime_type:
+        # Right beside a text, "json" says nothing of a file: it is the tool's own member.
+        if mime_type and not (is_textual(mime_type) and _is_plain_object(container)):
             return (*place, key), mime_type
     return None
+
+
+def _is_plain_object(container: dict[str, object]) -> bool:
+    """Whether what may be a payload stands right beside, as in no provider's block."""
+    return any(isinstance(container.get(key), str) for key in _PLAIN)
 
 
 def _filename(block: dict[str, object], path: Path) -> tuple[Path, str] | None:

@@ -6,7 +6,7 @@ from decimal import Decimal
 import pytest
 
 from app.models.json_value import json_text
-from app.models.normalized import NormalizedLink, Warning
+from app.models.normalized import NormalizedLink, NormalizedText, Warning
 from app.services.normalization import normalize_tool_result
 from tests.unit.services.normalization.samples import (
     BMP,
@@ -245,3 +245,17 @@ def test_depth_is_no_obstacle(depth: int) -> None:
         blocks = {"type": "tool_result", "content": [blocks]} if level % 2 else [blocks]
     assert [item.data for item in seen(value).media] == [PNG]
     assert seen(blocks) == Seen((text("leaf"),))
+
+
+@pytest.mark.parametrize(
+    "record",
+    [
+        {"content": "x", "format": "json"},
+        {"content": "", "format": "JSON"},
+        {"data": "0I000I000I000I00", "format": "csv"},
+    ],
+)
+def test_format_of_a_record_stays_a_member_of_it(record: dict[str, str]) -> None:
+    assert normalize_tool_result(record).parts == (
+        NormalizedText((json_text(record),), "application/json"),
+    )
