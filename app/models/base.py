@@ -6,19 +6,19 @@ from pydantic import BaseModel, ConfigDict
 from pydantic.alias_generators import to_camel
 
 
-class WireModel(BaseModel):
-    """A frozen model in camelCase, the spelling of tool results, resources and events.
+class FrozenModel(BaseModel):
+    """A frozen model whose keys are spelled as its fields: pages and interactions, in snake_case.
 
     Unknown keys are refused, so that a misspelt option is an error and not a silent default.
     """
 
-    model_config = ConfigDict(
-        frozen=True,
-        extra="forbid",
-        alias_generator=to_camel,
-        populate_by_name=True,
-        ser_json_inf_nan="strings",
-    )
+    model_config = ConfigDict(frozen=True, extra="forbid", ser_json_inf_nan="strings")
+
+
+class WireModel(FrozenModel):
+    """A frozen model in camelCase, the spelling of tool results, resources and events."""
+
+    model_config = ConfigDict(alias_generator=to_camel, populate_by_name=True)
 
     nullable: ClassVar[frozenset[str]] = frozenset()
     """Fields for which null is a value: they are left out only if they were never set."""

@@ -22,6 +22,7 @@ JsonValue: TypeAlias = Any
 
 # A whole string token; unrolled so that a megabyte of base64 costs one pass without backtracking.
 _STRING = re.compile(r'"[^"\\]*(?:\\.[^"\\]*)*"', re.DOTALL)
+_SURROGATE_ESCAPE = re.compile(rb"\\u[dD][89a-fA-F]")
 _BRACKET = re.compile(r"[\[\]{}]")
 _LARGEST_INT_DIGITS = 4_000
 
@@ -55,6 +56,16 @@ def parse_json(body: bytes, *, max_depth: int, max_nodes: int) -> JsonValue:
     except RecursionError as exc:
         # Only where nobody has raised the interpreter's limit, as `create_app` does.
         raise _too_deep(max_depth) from exc
+
+
+def parse_repaired_json(body: bytes, *, max_depth: int, max_nodes: int) -> JsonValue:
+    """As `parse_json`, with U+FFFD for every lone surrogate, which no UTF-8 text can hold."""
+    value = parse_json(body, max_depth=max_depth, max_nodes=max_nodes)
+    if not _SURROGATE_ESCAPE.search(body):
+        return value
+    # Written without escapes, a whole pair is one character and only lone ones are replaced.
+    text = json_text(value).encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+    return parse_json(text.encode(), max_depth=max_depth, max_nodes=max_nodes)
 
 
 def parse_embedded_json(text: str, *, max_depth: int, max_nodes: int) -> JsonValue:

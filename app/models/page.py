@@ -1,0 +1,264 @@
+"""Memory pages (spec 000): a unit of agent memory with a modality and up to four levels.
+
+A page's `content` is its FULL level and is never altered by asking for less. The levels above it
+are supplied by the client or derived from it, once, when the page is written.
+"""
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from enum import IntEnum
+from typing import Annotated, Any, Literal, TypeAlias
+
+from pydantic import AfterValidator, BeforeValidator, ConfigDict, Field
+from typing_extensions import TypeAliasType
+
+from app.models.base import FrozenModel
+from app.models.identity import CLIENT_ID_PATTERN
+from app.models.json_value import JsonValue
+
+# Named, so that the document's readers have one name for each and not one for every place.
+Modality = TypeAliasType("Modality", Literal["text", "image", "audio", "video", "structured"])
+PageType = TypeAliasType(
+    "PageType", Literal["transcript", "summary", "artifact", "claim", "procedure", "index"]
+)
+Origin: TypeAlias = Literal["stored", "supplied", "derived"]
+BodyKind: TypeAlias = Literal["none", "text", "json", "url", "data", "blob"]
+
+# A longer one is no duration, and nobody could read it.
+LONGEST_SECONDS = 1e9
+
+MODALITIES: tuple[Modality, ...] = ("text", "image", "audio", "video", "structured")
+
+
+class Level(IntEnum):
+    """How much of a page is shown; a higher level is never longer."""
+
+    FULL = 0
+    REDUCED = 1
+    ABSTRACT = 2
+    REFERENCE = 3
+
+
+LEVEL_NAMES = "0 (FULL), 1 (REDUCED), 2 (ABSTRACT), 3 (REFERENCE)"
+
+
+def parse_level(text: str) -> Level | None:
+    """The level a text names, by number or by name in any case; `None` if it names none."""
+    if text in ("0", "1", "2", "3"):
+        return Level(int(text))
+    return Level.__members__.get(text.upper()) if text.isascii() else None
+
+
+def _level_by_name(value: object) -> Level:
+    level = None
+    if isinstance(value, str):
+        level = parse_level(value)
+    elif isinstance(value, int) and not isinstance(value, bool) and value in tuple(Level):
+        level = Level(value)
+    if level is None:
+        msg = f"must be one of {LEVEL_NAMES}"
+        raise ValueError(msg)
+    return level
+
+
+def _finite(number: float) -> float:
+    if not math.isfinite(number):
+        msg = "must be a finite number"
+        raise ValueError(msg)
+    return number
+
+
+PageId = Annotated[str, Field(pattern=CLIENT_ID_PATTERN)]
+Seconds = Annotated[float, Field(ge=0, le=LONGEST_SECONDS), AfterValidator(_finite)]
+Pixels = Annotated[int, Field(ge=1, le=2**31 - 1)]
+ShortText = Annotated[str, Field(max_length=512)]
+LevelField = Annotated[Level, BeforeValidator(_level_by_name)]
+
+
+class PageFields(FrozenModel):
+    """What a client says about a page, beside its content.
+
+    `scenes` holds texts, or objects with a `summary` (or `caption`, `description`, `text`) and
+    perhaps a `start` and an `end` in seconds. `metadata.timestamps` (a list) and
+    `metadata.embedding` (a list of numbers) are handed out with audio and with images.
+    """
+
+    # Strict, but for arrays: JSON has no tuples.
+    model_config = ConfigDict(strict=True)
+
+    session_id: Annotated[str | None, Field(pattern=CLIENT_ID_PATTERN)] = None
+    modality: Modality = "text"
+    page_type: PageType = "artifact"
+    mime_type: Annotated[str | None, Field(max_length=255)] = None
+    caption: str | None = None
+    transcript: str | None = None
+    dimensions: Annotated[
+        tuple[Pixels, Pixels] | None,
+        Field(strict=False, description="Width and height in pixels."),
+    ] = None
+    duration_seconds: Seconds | None = None
+    schema_name: ShortText | None = None
+    scenes: Annotated[tuple[str | dict[str, Any], ...] | None, Field(strict=False)] = None
+    hint: Annotated[str | None, Field(description="A line for whoever looks for the page.")] = None
+    importance: Annotated[float, Field(ge=0, le=1)] = 0.5
+    pinned: bool = False
+    provenance: Annotated[
+        tuple[PageId, ...],
+        Field(strict=False, max_length=1_000, description="Ids of the pages it came from."),
+    ] = ()
+    metadata: Annotated[dict[str, Any], Field(default_factory=dict)]
+    compression_level: Annotated[
+        LevelField, Field(description="The level it is shown at unless another is asked for.")
+    ] = Level.FULL
+
+
+class PageMedia(FrozenModel):
+    """What is known, by measuring, of the medium a page's content holds or refers to."""
+
+    uri: Annotated[
+        str | None, Field(description="`@blob:…`; null while the medium stays in a data URI.")
+    ]
+    mime_type: str
+    size_bytes: int
+    filename: str | None
+    width: int | None
+    height: int | None
+    duration_seconds: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class Body:
+    """What a level holds.
+
+    `value` is `None` for "none", the text for "text", any JSON value for "json", the address for
+    "url", a whole data URI for "data" (a small image), `@blob:<32 hex>` for "blob". `media` is
+    there for "data" and "blob", and for a text that was read out of a resource.
+    """
+
+    kind: BodyKind
+    value: JsonValue = None
+    media: PageMedia | None = None
+
+    @property
+    def is_media(self) -> bool:
+        """Whether it is a medium, or the address of one, and not words about it."""
+        return self.kind in ("url", "data", "blob")
+
+
+@dataclass(frozen=True, slots=True)
+class Representation:
+    """One level of a page: where it came from, and what it holds."""
+
+    level: Level
+    origin: Origin
+    body: Body
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """A page as the pure code sees it.
+
+    `full` is the content. `levels` has REDUCED, ABSTRACT and REFERENCE as far as they exist: what
+    could be neither supplied nor derived is not in it.
+    """
+
+    page_id: str
+    fields: PageFields
+    full: Body
+    levels: Mapping[Level, Representation]
+
+    @property
+    def existing_levels(self) -> tuple[Level, ...]:
+        """The levels that hold anything, in order; FULL is missing where there is no content."""
+        full = () if self.full.kind == "none" else (Level.FULL,)
+        return (*full, *sorted(self.levels))
+
+    def at(self, level: Level) -> Representation | None:
+        """What a level holds, or `None` if it does not exist."""
+        if level is Level.FULL:
+            is_empty = self.full.kind == "none"
+            return None if is_empty else Representation(level, "stored", self.full)
+        return self.levels.get(level)
+
+
+@dataclass(frozen=True, slots=True)
+class PageVersion:
+    """One version of a page, ready to be stored.
+
+    Attributes:
+        page_id: The client's id, or one made for it.
+        fields: What the lists filter by is taken from here.
+        version: 1, 2, 3 …
+        descriptor: JSON object of everything but `content`, `last_accessed` and `access_count`.
+        content: JSON text of the content as it is shown: a moved medium is its reference.
+        body: JSON text of the FULL body, see `Body`; without the value, which is `content`.
+        inline_form: How to write a moved data URI again, byte for byte; `None` if none was moved.
+        digest: SHA-256 of descriptor and content, 64 hex digits.
+        created_at: When the first version was written.
+    """
+
+    page_id: str
+    fields: PageFields
+    version: int
+    descriptor: bytes
+    content: bytes
+    body: bytes
+    inline_form: str | None
+    digest: str
+    created_at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class StoredRepresentation:
+    """A level as the store keeps it: `body` is JSON text, see `Body`."""
+
+    level: Level
+    origin: Origin
+    body: bytes
+    created_at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class StoredPage:
+    """A page as the store keeps it.
+
+    `content` is `None` where the reader did not ask for it. `fetched_resource_id` names what an
+    `http(s)` content was downloaded to. `page_number` grows with every page created.
+    """
+
+    page_number: int
+    page_id: str
+    version: int
+    descriptor: bytes
+    content: bytes | None
+    body: bytes
+    inline_form: str | None
+    digest: str
+    fetched_resource_id: str | None
+    created_at: datetime
+    last_accessed: datetime | None
+    access_count: int
+
+
+@dataclass(frozen=True, slots=True)
+class PageFilters:
+    """What a list of pages is narrowed to; `None` does not narrow."""
+
+    session_id: str | None = None
+    modality: Modality | None = None
+    page_type: PageType | None = None
+    pinned: bool | None = None
+    compression_level: Level | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class SearchableText:
+    """The words of a page that a search looks in: `heading` weighs more than `text`.
+
+    `heading` is hint and caption, `text` is transcript and text content, in this order.
+    """
+
+    heading: tuple[str, ...]
+    text: tuple[str, ...]

@@ -1,0 +1,200 @@
+"""Search: what a word is, and what a query asks for. Pure, and the same for both databases.
+
+Neither database may tokenize: they disagree about accents, underscores and scripts without blanks.
+A word is a run of letters, digits and marks in any script, without case and accents, so that
+"cafe" finds "Café"; in scripts that write no blanks every character is a word of its own. What a
+database gets is words joined by blanks, which it cannot read in two ways.
+"""
+
+import re
+import unicodedata
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+import regex
+
+from app.errors import InvalidPayloadError
+from app.models.page import SearchableText
+
+CONTINUOUS = r"\p{Han}\p{Hiragana}\p{Katakana}\p{Thai}\p{Lao}\p{Khmer}\p{Myanmar}\u30fc"
+"""The characters, in a regular expression's class, of scripts that write no blanks."""
+WORD_CHARS = r"\p{L}\p{N}\p{M}"
+"""The characters of words, in a regular expression's class."""
+LONGEST_WORD_CHARS = 128
+MOST_QUERY_WORDS = 32
+SHORTEST_PREFIX_CHARS = 3
+TEXT_BREAK = "\ue001"
+"""Stands between two texts of a field, so that no phrase reaches across; no word contains it."""
+
+# PostgreSQL keeps at most 1,048,575 bytes of a page's words with their positions. What a word
+# costs there is counted here, so that both databases leave out the same words.
+_BUDGET_BYTES = 1_000_000
+_NEW_WORD_BYTES = 5
+_KNOWN_WORD_BYTES = 2
+_NEW_PAIR_BYTES = 3
+_SHORT_WORD_CHARS = 4
+
+_ASCII_WORD = re.compile(r"[0-9a-z]+")
+_WORD = regex.compile(
+    rf"[{CONTINUOUS}]\p{{M}}*|[\p{{L}}\p{{N}}--[{CONTINUOUS}]][{WORD_CHARS}--[{CONTINUOUS}]]*",
+    regex.V1,
+)
+_CONTINUOUS_CHAR = regex.compile(rf"[{CONTINUOUS}]", regex.V1)
+# Accents of Latin, Greek and Cyrillic, and the vowel points of Hebrew and Arabic. Other scripts'
+# marks are letters in all but name: without them it is another word. Then what is seen by nobody:
+# soft hyphens, joiners and variation selectors.
+_UNHEARD = re.compile(
+    r"[\u0300-\u036f\u0591-\u05bd\u05bf\u05c1\u05c2\u05c4\u05c5\u064b-\u065f"
+    r"\u00ad\u200c\u200d\u2060\ufe00-\ufe0f]+"
+)
+# Sorting the marks on one letter takes the square of their number; no text needs more of them.
+_HIGHEST_TOWER = 30
+_TOWER = regex.compile(rf"\p{{M}}{{{_HIGHEST_TOWER + 1},}}")
+_QUERY_TOKEN = re.compile(r'"([^"]*)"?|([^\s"]+)')
+
+
+@dataclass(frozen=True, slots=True)
+class SearchWords:
+    """The words of a page, joined by blanks; `TEXT_BREAK` is a word between two texts."""
+
+    heading: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class SearchTerm:
+    """Words that must follow one another; of the last one the beginning may do."""
+
+    words: tuple[str, ...]
+    is_prefix: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class SearchQuery:
+    """Terms that a page must have all of."""
+
+    terms: tuple[SearchTerm, ...]
+
+
+def fold(text: str) -> str:
+    """A text as search compares it: compatibility forms unified, without case and accents."""
+    if text.isascii():
+        return text.lower()
+    text = _TOWER.sub(lambda tower: tower.group()[:_HIGHEST_TOWER], text)
+    decomposed = unicodedata.normalize("NFKD", unicodedata.normalize("NFKD", text).casefold())
+    return unicodedata.normalize("NFC", _UNHEARD.sub("", decomposed))
+
+
+def split_words(text: str) -> Iterator[str]:
+    """The words of a text in order, each cut to 128 characters."""
+    folded = fold(text)
+    pattern = _ASCII_WORD if folded.isascii() else _WORD
+    for match in pattern.finditer(folded):
+        yield match.group()[:LONGEST_WORD_CHARS]
+
+
+def search_words(searchable: SearchableText) -> SearchWords:
+    """The words of a page; of a very long one, those from its beginning that can be kept.
+
+    Takes about a second for some megabytes: call it in a thread.
+    """
+    budget = _Budget()
+    return SearchWords(
+        heading=_join(searchable.heading, budget), text=_join(searchable.text, budget)
+    )
+
+
+def parse_search(text: str) -> SearchQuery:
+    """What a query asks for.
+
+    Blanks separate terms, and a page must have them all. `"…"` is a phrase, and so is whatever
+    stands together without a blank: `file_name.txt`, or a run of Chinese. `word*` matches words
+    that begin so. Beyond 32 words the rest is not looked for.
+
+    Raises:
+        InvalidPayloadError: There is no word in it, or a prefix is too short.
+    """
+    terms: list[SearchTerm] = []
+    room = MOST_QUERY_WORDS
+    for match in _QUERY_TOKEN.finditer(text):
+        phrase, run = match.group(1), match.group(2)
+        term = _phrase(phrase, room) if run is None else _run(run, room)
+        if term.words and term not in terms:
+            terms.append(term)
+            room -= len(term.words)
+        if room <= 0:
+            break
+    if not terms:
+        raise InvalidPayloadError(
+            "There is no word to search for. Send letters or digits of any script; `word*` finds "
+            'words that begin so, and "two words" a phrase.'
+        )
+    return SearchQuery(tuple(terms))
+
+
+def is_continuous(word: str) -> bool:
+    """Whether a word is a character of a script that writes no blanks."""
+    return _CONTINUOUS_CHAR.match(word) is not None
+
+
+def is_pair(first: str, second: str) -> bool:
+    """Whether two words that follow one another are indexed as a pair, too.
+
+    Short words are in most pages, and so are characters of Chinese: of the many pages that have
+    both, an index of single words cannot tell the few in which they follow one another.
+    """
+    return len(first) <= _SHORT_WORD_CHARS and len(second) <= _SHORT_WORD_CHARS
+
+
+class _Budget:
+    """How much of a page's words still fits."""
+
+    def __init__(self) -> None:
+        self._left_bytes = _BUDGET_BYTES
+        self._known: dict[str, int] = {}
+        self._pairs: set[tuple[str, str]] = set()
+
+    def take(self, words: Iterable[str]) -> Iterator[str]:
+        """The words of a text up to the first that does not fit; behind it nothing does."""
+        before = ""
+        for word in words:
+            self._left_bytes -= self._word_bytes(word)
+            if before and is_pair(before, word) and (before, word) not in self._pairs:
+                self._pairs.add((before, word))
+                self._left_bytes -= self._known[before] + self._known[word] + _NEW_PAIR_BYTES
+            if self._left_bytes < 0:
+                return
+            yield word
+            before = word
+
+    def _word_bytes(self, word: str) -> int:
+        if word in self._known:
+            return _KNOWN_WORD_BYTES
+        self._known[word] = len(word.encode())
+        return self._known[word] + _NEW_WORD_BYTES
+
+
+def _join(texts: Iterable[str], budget: _Budget) -> str:
+    joined = (" ".join(budget.take(split_words(text))) for text in texts)
+    return f" {TEXT_BREAK} ".join(filter(None, joined))
+
+
+def _phrase(text: str, room: int) -> SearchTerm:
+    return SearchTerm(tuple(split_words(text))[:room])
+
+
+def _run(run: str, room: int) -> SearchTerm:
+    words = tuple(split_words(run))
+    stem = run.rstrip("*")
+    is_prefix = (
+        stem != run
+        and 0 < len(words) <= room
+        and fold(stem).endswith(words[-1])
+        and not is_continuous(words[-1])
+    )
+    if is_prefix and len(words[-1]) < SHORTEST_PREFIX_CHARS:
+        raise InvalidPayloadError(
+            f"A prefix has at least {SHORTEST_PREFIX_CHARS} characters before the `*`. Send more "
+            "of the word, or the whole word without the `*`."
+        )
+    return SearchTerm(words[:room], is_prefix)

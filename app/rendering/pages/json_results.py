@@ -1,0 +1,145 @@
+"""A page as the one JSON string that tools returned before there were blocks.
+
+Source: spec 000, "Content routing": "return a single JSON string as today".
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from app.models.json_value import JsonValue, json_text
+from app.models.page import Level, Page
+from app.models.page_content import (
+    AudioContent,
+    ImageContent,
+    PageContent,
+    StructuredContent,
+    VideoContent,
+)
+from app.rendering.pages.annotations import missing
+from app.rendering.pages.cuts import Excerpt, excerpt
+from app.rendering.pages.recordings import Passage, passages, passages_text
+from app.rendering.pages.shown import shown_text
+from app.rendering.pages.typed import typed_content
+
+# What JSON for a model to read leaves out: bytes and vectors are not to be read.
+_NOT_TO_READ = frozenset({"base64", "embedding"})
+
+
+@dataclass(frozen=True, slots=True)
+class _Bounded:
+    """The `content` of the string, and which piece of the level's text is in it."""
+
+    content: JsonValue
+    piece: Excerpt
+    scenes_total: int | None = None
+
+
+def page_json(
+    page: Page,
+    level: Level,
+    *,
+    source_tier: str | None,
+    max_chars: int | None = None,
+    offset: int = 0,
+) -> str:
+    """The string `{success, page_id, content, modality, compression, source_tier, …}`.
+
+    `content` is a text page's text, a structured page's data, or the typed content of a medium
+    without its bytes; of a recording whose content is other words than its transcript, those too.
+    Where text is cut, the string also has `total_chars` and `next_offset`, and data that is cut
+    stands in `content` as a piece of its JSON text. Scenes count by their lines, as in the blocks:
+    each stands whole in the piece that its line ends in. Where a piece may lack scenes,
+    `scenes_total` says how many there are.
+
+    Args:
+        page: The page.
+        level: The level that is asked for.
+        source_tier: Where the level came from.
+        max_chars: The most characters of the level's text to give, and of the JSON of scenes, of
+            which the first one is given however long it is; addresses are never cut.
+        offset: Where in that text to begin.
+    """
+    bounded = _bounded(page, level, max_chars, offset)
+    piece = bounded.piece
+    members: dict[str, JsonValue] = {
+        "success": True,
+        "page_id": page.page_id,
+        "content": bounded.content,
+        "modality": page.fields.modality,
+        "compression": level.name,
+        "source_tier": source_tier,
+        "was_compressed": level is not Level.FULL,
+        "truncated": piece.next_offset is not None,
+    }
+    if piece.notice is not None:
+        members |= {"total_chars": piece.total_chars, "next_offset": piece.next_offset}
+        members |= {"scenes_total": bounded.scenes_total} if bounded.scenes_total else {}
+    return json_text(members)
+
+
+def failure_json(page_id: str, error: str) -> str:
+    """The string `{success: false, page_id, error}` for a page that could not be given."""
+    return json_text({"success": False, "page_id": page_id, "error": error})
+
+
+def _bounded(page: Page, level: Level, max_chars: int | None, offset: int) -> _Bounded:
+    content = typed_content(page, level, base64=None)
+    if isinstance(content, AudioContent | VideoContent):
+        shown = passages(page, level)
+        piece = excerpt(passages_text(shown), max_chars=max_chars, offset=offset)
+        return _recording(content, shown, piece, max_chars)
+    if isinstance(content, ImageContent):
+        piece = excerpt(content.caption or "", max_chars=max_chars, offset=offset)
+        caption = None if content.caption is None else piece.text
+        return _Bounded(_members(content) | {"caption": caption}, piece)
+    text = shown_text(page, level)
+    piece = excerpt(text or "", max_chars=max_chars, offset=offset)
+    if text is None:
+        return _Bounded(f"[{missing(page)}]", piece)
+    if isinstance(content, StructuredContent) and piece.notice is None:
+        return _Bounded(content.data, piece)
+    return _Bounded(piece.text, piece)
+
+
+def _recording(
+    content: AudioContent | VideoContent,
+    shown: Sequence[Passage],
+    piece: Excerpt,
+    max_chars: int | None,
+) -> _Bounded:
+    members = _members(content)
+    scenes, piece = _fitting_scenes(shown, piece, max_chars)
+    for passage in shown:
+        if passage.name != "scene":
+            first, last = piece.start - passage.start, piece.end - passage.start
+            members[passage.name] = passage.text[max(first, 0) : max(last, 0)]
+    # All scenes together may hold some that say nothing and have no line.
+    if piece.notice is None or not members.get("scenes"):
+        return _Bounded(members, piece)
+    scenes_total = len(members["scenes"])
+    return _Bounded(members | {"scenes": scenes}, piece, scenes_total)
+
+
+def _fitting_scenes(
+    shown: Sequence[Passage], piece: Excerpt, max_chars: int | None
+) -> tuple[list[JsonValue], Excerpt]:
+    """The scenes whose lines end in a piece; it ends in front of one that is too much as JSON."""
+    scenes: list[JsonValue] = []
+    size = 0
+    for passage in shown:
+        if passage.name != "scene" or not piece.start < passage.end <= piece.end:
+            continue
+        size += len(json_text(passage.scene))
+        if scenes and max_chars is not None and size > max_chars:
+            return scenes, replace(piece, end=passage.start)
+        scenes.append(passage.scene)
+    return scenes, piece
+
+
+def _members(content: PageContent) -> dict[str, Any]:
+    return {
+        name: list(value) if isinstance(value, tuple) else value
+        for name, value in content
+        if name not in _NOT_TO_READ
+    }

@@ -1,0 +1,107 @@
+"""Values as one line of text: nothing in them can start a line or hide what it is."""
+
+import re
+
+import regex
+
+from app.models.page import LONGEST_SECONDS
+from app.rendering.pages.cuts import ELLIPSIS
+
+LEFT_OUT = "[…]"
+
+# Controls, line and paragraph separators, bidi and other invisible format characters, surrogates;
+# but not the joiners that emoji, Persian and Indic scripts are spelled with.
+_UNSAFE = regex.compile(r"(?V1)[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cs}--[\u200c\u200d]]")
+_UNSAFE_QUOTED = regex.compile(r"""(?V1)[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cs}"\\--[\u200c\u200d]]""")
+_SHORT_ESCAPES = {"\n": "\\n", "\r": "\\r", "\t": "\\t", '"': '\\"', "\\": "\\\\"}
+
+# Base64 as it is wrapped: lines of 48 characters or more, line breaks as such or as JSON escapes.
+_RUN = r"[A-Za-z0-9+/_-]{48,}+=*+"
+_BREAK = r"[ \t]*+(?:\r?\n|(?:\\r)?\\n)[ \t]*+"
+# A shorter line of whole groups behind it is the end of the same data, and no word if it is long.
+_GROUP = r"[A-Za-z0-9+/_-]{4}"
+_PADDED = r"(?:[A-Za-z0-9+/_-]{2}==|[A-Za-z0-9+/_-]{3}=)"
+_LAST_LINE = (
+    rf"(?:{_BREAK}(?:(?:{_GROUP}){{0,11}}{_PADDED}|(?:{_GROUP}){{2,11}})"
+    r"(?=[ \t]*+(?:[\r\n\"']|\\[nr]|$)))?"
+)
+_BASE64 = re.compile(rf"{_RUN}(?:{_BREAK}{_RUN})*+{_LAST_LINE}")
+_DATA_URI = re.compile(
+    rf"data:[^,\s]{{0,256}},\S*+(?:(?:{_BREAK}{_RUN})++{_LAST_LINE})?", re.IGNORECASE
+)
+# Digests, long names and ruled lines are about as long as a line of base64.
+_LONGEST_NAME_CHARS = 64
+_NAME = re.compile(r"[0-9a-f]+|[0-9A-F]+|[^A-Z]+|[^a-z0-9]+")
+_CLUSTER = regex.compile(r"\X")
+
+
+def one_line(text: str) -> str:
+    """The text on one line: what breaks or hides lines is written as a JSON escape."""
+    return _UNSAFE.sub(_escape, text)
+
+
+def quoted(text: str) -> str:
+    """The text as a JSON string on one line, in quotation marks."""
+    return f'"{_UNSAFE_QUOTED.sub(_escape, text)}"'
+
+
+def quoted_short(text: str, limit_chars: int) -> str:
+    """The text as `quoted` writes it, cut to `limit_chars` characters in all."""
+    room = limit_chars - 2
+    pieces: list[str] = []
+    used = 0
+    # Every grapheme takes at least one character, so what lies beyond the limit is not looked at.
+    for cluster in _CLUSTER.finditer(text[: limit_chars + 1]):
+        piece = _UNSAFE_QUOTED.sub(_escape, cluster.group())
+        if used + len(piece) > room:
+            while pieces and used > room - 1:
+                used -= len(pieces.pop())
+            return f'"{"".join(pieces)}{ELLIPSIS}"'
+        pieces.append(piece)
+        used += len(piece)
+    return f'"{"".join(pieces)}"'
+
+
+def without_base64(text: str) -> str:
+    """The text with data URIs, and whatever looks like a longer run of base64, left out.
+
+    Lines of such runs, one behind another, are one. A single one of up to 64 characters stays if it
+    is a digest, or a name or a rule without the letters that base64 has.
+    """
+    return _BASE64.sub(_left_out, _DATA_URI.sub(LEFT_OUT, text))
+
+
+def _left_out(match: re.Match[str]) -> str:
+    run = match.group()
+    return run if len(run) <= _LONGEST_NAME_CHARS and _NAME.fullmatch(run) else LEFT_OUT
+
+
+def clock(seconds: float) -> str:
+    """A duration or a moment as `m:ss`, from an hour on as `h:mm:ss`."""
+    minutes, whole_seconds = divmod(int(seconds), 60)
+    hours, minutes = divmod(minutes, 60)
+    if hours:
+        return f"{hours}:{minutes:02}:{whole_seconds:02}"
+    return f"{minutes}:{whole_seconds:02}"
+
+
+def duration_words(seconds: float) -> str:
+    """A duration: `0.0 s` below a minute, `5:42 (342.0 s)` from a minute on."""
+    exact = f"{seconds:.1f} s"
+    return exact if seconds < 60 else f"{clock(seconds)} ({exact})"
+
+
+def moment(value: object) -> float | None:
+    """The seconds a JSON value stands for, if it is a number that can be a place in a recording."""
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return None
+    return value if 0 <= value < LONGEST_SECONDS else None
+
+
+def _escape(match: regex.Match[str]) -> str:
+    character = match.group()
+    short = _SHORT_ESCAPES.get(character)
+    if short is not None:
+        return short
+    units = character.encode("utf-16-be", "surrogatepass")
+    return "".join(f"\\u{units[at : at + 2].hex()}" for at in range(0, len(units), 2))

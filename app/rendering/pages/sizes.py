@@ -1,0 +1,83 @@
+"""How large a level is: for the rule that none is longer than the one below, and for budgets."""
+
+from app.models.page import Body, Level, Modality, Page, PageFields
+from app.models.resource import resource_kind
+from app.rendering.pages.descriptors import body_mime_type, measured_dimensions
+from app.rendering.pages.shown import shown_text
+from app.rendering.pages.words import body_text
+
+_CHARS_PER_TOKEN = 4
+_PIXELS_PER_TOKEN = 750
+_SMALLEST_IMAGE_TOKENS = 258
+
+
+def body_size_bytes(body: Body) -> int | None:
+    """A body's size: of text and JSON in UTF-8, of a medium decoded; `None` for an address."""
+    if body.kind == "url":
+        return None
+    if body.media is not None and body.is_media:
+        return body.media.size_bytes
+    return len(body_text(body).encode("utf-8", "replace"))
+
+
+def is_longer(body: Body, below: Body) -> bool:
+    """Whether a body is longer than the one of the level below it.
+
+    Texts are measured in characters, JSON by its compact text. Every medium is longer than any
+    text; two media are compared by their bytes where both are known.
+    """
+    if not (body.is_media or below.is_media):
+        return len(body_text(body)) > len(body_text(below))
+    if not (body.is_media and below.is_media):
+        return body.is_media
+    size, size_below = body_size_bytes(body), body_size_bytes(below)
+    return size is not None and size_below is not None and size > size_below
+
+
+def estimate_tokens(body: Body, fields: PageFields | None = None) -> int:
+    """About how many tokens a body costs a model.
+
+    A text costs a quarter of its characters. An image costs a token for 750 pixels and never less
+    than 258, which is also assumed where its size is unknown. A recording itself is not given to
+    a model and costs nothing; `page_tokens` counts its words.
+
+    Args:
+        body: The body.
+        fields: The page's fields, which may know what the body does not.
+    """
+    if not body.is_media:
+        return text_tokens(body_text(body))
+    modality = fields.modality if fields else _modality(body)
+    if modality != "image":
+        return 0
+    size = measured_dimensions(body) or (fields.dimensions if fields else None)
+    pixels = size[0] * size[1] if size else 0
+    return max(_SMALLEST_IMAGE_TOKENS, -(-pixels // _PIXELS_PER_TOKEN))
+
+
+def text_tokens(text: str) -> int:
+    """About how many tokens a text costs."""
+    return -(-len(text) // _CHARS_PER_TOKEN)
+
+
+def page_tokens(page: Page) -> dict[Level, int]:
+    """About how many tokens each existing level of a page costs, FULL's words included.
+
+    Never less than a higher level costs: a caption longer than the picture's estimate raises the
+    picture's, so that a budget is never exceeded by asking for less.
+    """
+    tokens: dict[Level, int] = {}
+    most = 0
+    for level in reversed(page.existing_levels):
+        representation = page.at(level)
+        medium = estimate_tokens(representation.body, page.fields) if representation else 0
+        most = max(most, medium, text_tokens(shown_text(page, level) or ""))
+        tokens[level] = most
+    return dict(sorted(tokens.items()))
+
+
+def _modality(body: Body) -> Modality:
+    """What kind of medium a body is, as far as it can be seen from the body alone."""
+    known = body_mime_type(body)
+    kind = resource_kind(known) if known else "image"
+    return kind if kind in ("audio", "video", "text") else "image"

@@ -1,0 +1,124 @@
+"""What a word is, and what a query asks for."""
+
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from app.errors import InvalidPayloadError
+from app.models.page import SearchableText
+from app.models.search import (
+    LONGEST_WORD_CHARS,
+    MOST_QUERY_WORDS,
+    TEXT_BREAK,
+    SearchQuery,
+    SearchTerm,
+    SearchWords,
+    fold,
+    parse_search,
+    search_words,
+    split_words,
+)
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("Le Café, 2 ÉTÉS", ["le", "cafe", "2", "etes"]),
+        ("file_name-v1.2/x", ["file", "name", "v1", "2", "x"]),
+        ("東京タワーtower", ["東", "京", "タ", "ワ", "ー", "tower"]),
+        ("ｶﾞｷﾞ がぎ", ["ガ", "ギ", "が", "ぎ"]),
+        ("กินข้าว", ["กิ", "น", "ข้", "า", "ว"]),
+        ("한국어 문서", ["한국어", "문서"]),
+        ("हिन्दी भाषा", ["हिन्दी", "भाषा"]),
+        ("ﬁne ㎏ ① Straße İ", ["fine", "kg", "1", "strasse", "i"]),
+        ("co\u00adoperate क्\u200dष", ["cooperate", "क्ष"]),
+        ("مُحَمَّد שָׁלוֹם", ["محمد", "שלום"]),
+        ("❤\ufe0f 👩\u200d👩 …", []),
+        ("a\x00b \ud800c \ue000d", ["a", "b", "c", "d"]),
+        ("x" * 300, ["x" * LONGEST_WORD_CHARS]),
+        ("", []),
+    ],
+)
+def test_words_are_runs_of_letters_and_digits_without_case_and_accents(
+    text: str, words: list[str]
+) -> None:
+    assert list(split_words(text)) == words
+
+
+@given(st.text(alphabet=st.characters()))
+@example("\u0345\u0301")
+@example("\u1e9e\u0130\u03a3")
+def test_folding_twice_is_folding_once(text: str) -> None:
+    assert fold(fold(text)) == fold(text)
+
+
+@given(st.text(alphabet=st.characters()))
+def test_words_hold_nothing_that_a_database_reads_as_syntax(text: str) -> None:
+    for word in split_words(text):
+        assert not set(word) & set(" \"'\\*():&|!<>\x00" + TEXT_BREAK)
+        assert word.encode()
+
+
+def test_tower_of_marks_is_folded_in_time() -> None:
+    assert len(fold("a" + "\u093c\u0951" * 1_000_000)) == 31
+
+
+def test_texts_of_a_field_are_kept_apart() -> None:
+    words = search_words(SearchableText(("A b", "...", "c"), ("d", "e")))
+    assert words == SearchWords(f"a b {TEXT_BREAK} c", f"d {TEXT_BREAK} e")
+
+
+def test_words_that_do_not_fit_are_left_out_from_the_end() -> None:
+    text = " ".join(f"{number:07x}" for number in range(200_000))
+    kept = search_words(SearchableText(("heading",), (text, "behind"))).text.split()
+    assert kept == text.split()[: len(kept)]
+    assert len(kept) == (1_000_000 - 12) // 12
+
+
+def term(*words: str, is_prefix: bool = False) -> SearchTerm:
+    return SearchTerm(words, is_prefix)
+
+
+@pytest.mark.parametrize(
+    ("text", "terms"),
+    [
+        ("Red  BLUE", [term("red"), term("blue")]),
+        ("red red", [term("red")]),
+        ('"red blue" green', [term("red", "blue"), term("green")]),
+        ('red"blue green"', [term("red"), term("blue", "green")]),
+        ('"red blue', [term("red", "blue")]),
+        ('"" "." red', [term("red")]),
+        ("page_fault.py", [term("page", "fault", "py")]),
+        ("東京 x", [term("東", "京"), term("x")]),
+        ("colo*", [term("colo", is_prefix=True)]),
+        ("page_fau*", [term("page", "fau", is_prefix=True)]),
+        ("colo** *", [term("colo", is_prefix=True)]),
+        ('"colo*"', [term("colo")]),
+        ("f(x)* a*b", [term("f", "x"), term("a", "b")]),
+        ("東京*", [term("東", "京")]),
+        ("red AND NOT (blue)", [term("red"), term("and"), term("not"), term("blue")]),
+    ],
+)
+def test_query_is_read_as_its_writer_means_it(text: str, terms: list[SearchTerm]) -> None:
+    assert parse_search(text) == SearchQuery(tuple(terms))
+
+
+@pytest.mark.parametrize("text", ["", "  ", '""', "*", "...", "\x00\ud800", "👩", "-- ' \" * ("])
+def test_query_without_a_word_is_refused(text: str) -> None:
+    with pytest.raises(InvalidPayloadError, match="no word to search for"):
+        parse_search(text)
+
+
+@pytest.mark.parametrize("text", ["a*", "red bl*", "page_f*"])
+def test_prefix_that_most_words_have_is_refused(text: str) -> None:
+    with pytest.raises(InvalidPayloadError, match="at least 3 characters"):
+        parse_search(text)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [" ".join(f"w{n}" for n in range(1_000)), "字" * 10_000, f'"{"a b " * 5_000}"', "a-" * 5_000],
+)
+def test_long_query_is_cut(text: str) -> None:
+    terms = parse_search(text).terms
+    assert sum(len(each.words) for each in terms) == MOST_QUERY_WORDS
