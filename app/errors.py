@@ -8,6 +8,7 @@
      ├─ UnauthorizedError          no key, or a key that is unknown or revoked
      ├─ ForbiddenLinkError         a signed link that is expired or was altered
      ├─ NotFoundError              absent, or somebody else's: the two are never told apart
+     │   └─ PageNotFoundError      the same, told to a model as well
      ├─ ConflictError              it exists already and is different, or is still in use
      ├─ PreconditionFailedError    the caller's If-Match or If-None-Match does not hold
      ├─ SlowBodyError              the body came slower than the service waits for
@@ -16,6 +17,9 @@
      ├─ UnsupportedMediaError      a body of a type the route does not take
      ├─ RangeNotSatisfiableError   no asked range lies inside the content
      ├─ InvalidPayloadError        readable, but not what the route takes
+     ├─ FetchBlockedError          a URL the service does not fetch
+     ├─ UpstreamError              a URL's server gave something that is not a file
+     │   └─ UpstreamTimeoutError   a URL's server took too long
      ├─ OverloadedError            more requests at once than the service works on
      └─ StoreUnavailableError      a store did not answer; nothing was kept, try again
          └─ StoreFullError         there is no room left; nothing was kept
@@ -24,7 +28,7 @@ Each class carries a stable `code` and a sentence for the caller; `routers/probl
 status. Details never repeat the caller's input: an echoed lone surrogate turns a 422 into a 500.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -55,6 +59,8 @@ class ServiceError(Exception):
         self.detail = detail
         self.faults = tuple(faults)
         self.problem_code = code or self.code
+        self.members: Mapping[str, object] = {}
+        """Further members of the answer (RFC 9457 §3.2), for callers that hand it on."""
 
 
 class MalformedRequestError(ServiceError):
@@ -119,8 +125,20 @@ class NotFoundError(ServiceError):
 
     code = "not-found"
 
-    def __init__(self, noun: str) -> None:
-        super().__init__(f"There is no such {noun} in this project.")
+    def __init__(self, noun: str, *, detail: str | None = None, code: str | None = None) -> None:
+        super().__init__(detail or f"There is no such {noun} in this project.", code=code)
+
+
+class PageNotFoundError(NotFoundError):
+    """There is no such page to fault in; the answer carries the tool message that says so.
+
+    Args:
+        members: That message, and the failure result it holds.
+    """
+
+    def __init__(self, members: Mapping[str, object]) -> None:
+        super().__init__("page")
+        self.members = members
 
 
 class ConflictError(ServiceError):
@@ -183,6 +201,27 @@ class InvalidPayloadError(ServiceError):
     """Readable, but not what the route takes."""
 
     code = "invalid-payload"
+
+
+class FetchBlockedError(ServiceError):
+    """The service does not fetch this URL: its scheme, its address, its port or its size."""
+
+    code = "fetch-blocked"
+
+
+class UpstreamError(ServiceError):
+    """The server a URL leads to did not answer with a whole file. Nothing was kept."""
+
+    code = "upstream-error"
+
+
+class UpstreamTimeoutError(UpstreamError):
+    """The server a URL leads to took too long. Nothing was kept; try again later."""
+
+    code = "upstream-timeout"
+
+    def __init__(self) -> None:
+        super().__init__("The server the URL leads to took too long. Nothing was kept.")
 
 
 class OverloadedError(ServiceError):

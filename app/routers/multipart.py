@@ -1,15 +1,13 @@
 """The file in a multipart form, as a stream: one file, and at no time more than a chunk of it."""
 
 from collections.abc import AsyncIterator
-from contextlib import suppress
 from dataclasses import dataclass, field
-from email.message import Message
-from email.utils import collapse_rfc2231_value
 
 from python_multipart.exceptions import FormParserError
 from python_multipart.multipart import MultipartParser, parse_options_header
 
 from app.errors import InvalidPayloadError, MalformedRequestError
+from app.rendering.disposition import disposition_filename
 
 _LARGEST_HEADERS_BYTES = 16 * 1024
 
@@ -146,21 +144,3 @@ def _feed(parser: MultipartParser, chunk: bytes) -> None:
         parser.write(chunk)
     except FormParserError as exc:
         raise MalformedRequestError("The body is not a multipart form.") from exc
-
-
-def disposition_filename(header: str) -> str | None:
-    """The file name in a Content-Disposition, `filename*` (RFC 8187) before `filename`.
-
-    Header bytes beyond ASCII are taken as UTF-8, which browsers and curl send. A part of a form is
-    a file if it has a name, be it an empty one.
-    """
-    with suppress(UnicodeError):
-        header = header.encode("latin-1").decode()
-    message = Message()
-    message["Content-Disposition"] = header.replace("\r", " ").replace("\n", " ")
-    named: dict[bool, str] = {}
-    for name, value in message.get_params(failobj=[], header="content-disposition"):
-        if name.lower() == "filename":
-            # The parser hands on `filename*` decoded into its three pieces, `filename` as a text.
-            named.setdefault(isinstance(value, tuple), collapse_rfc2231_value(value))
-    return named.get(True, named.get(False))

@@ -13,6 +13,7 @@ from typing import Any
 from app.errors import (
     ConflictError,
     DigestMismatchError,
+    FetchBlockedError,
     ForbiddenLinkError,
     HeadersTooLargeError,
     InvalidCursorError,
@@ -30,6 +31,8 @@ from app.errors import (
     StoreUnavailableError,
     UnauthorizedError,
     UnsupportedMediaError,
+    UpstreamError,
+    UpstreamTimeoutError,
 )
 from app.schemas.problem import PROBLEM_MEDIA_TYPE, PROBLEM_REFERENCE
 
@@ -81,9 +84,12 @@ KINDS: dict[type[ServiceError], ProblemKind] = dict(
         _row(415, UnsupportedMediaError, "The route does not take this type"),
         _row(416, RangeNotSatisfiableError, "The range lies outside the content"),
         _row(422, InvalidPayloadError, "The request is not what the route takes"),
+        _row(422, FetchBlockedError, "The URL is not fetched"),
         _row(431, HeadersTooLargeError, "The headers are too large"),
+        _row(502, UpstreamError, "The URL's server did not answer with a file"),
         _row(503, OverloadedError, "Too many requests at once", {"Retry-After": "1"}),
         _row(503, StoreUnavailableError, "A store did not answer", {"Retry-After": "1"}),
+        _row(504, UpstreamTimeoutError, "The URL's server took too long"),
         _row(507, StoreFullError, "There is no room left"),
     ]
 )

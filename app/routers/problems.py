@@ -167,7 +167,7 @@ def _response(
         errors=problem_faults(error.faults) if error else (),
     )
     return Response(
-        problem.json_bytes(),
+        problem.json_bytes(error.members if error else {}),
         status_code=kind.status,
         headers={
             **(headers or {}),

@@ -16,11 +16,12 @@ from app.errors import (
     UnsupportedMediaError,
 )
 from app.models.identity import utc_now
+from app.rendering.disposition import disposition_filename
 from app.rendering.envelopes import resource_record
 from app.routers.answers import answer_page, answer_record, answer_written, read_responses
 from app.routers.bodies import limited_body, read_model
 from app.routers.content_headers import parse_repr_digest
-from app.routers.multipart import disposition_filename, form_file
+from app.routers.multipart import form_file
 from app.routers.openapi import file_body, json_body
 from app.routers.problem_kinds import problem_responses
 from app.schemas.links import SignedUrl, SignedUrlRequest

@@ -5,7 +5,7 @@ can fail to be written or grow with what it complains about.
 """
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from itertools import islice
 from typing import Annotated, Any
 
@@ -13,6 +13,7 @@ from pydantic import Field
 
 from app.errors import Fault
 from app.models.base import WireModel
+from app.models.json_value import json_text
 
 MAX_FAULTS = 20
 MAX_FAULTS_BYTES = 6 * 1024
@@ -68,9 +69,15 @@ class Problem(WireModel):
         Field(description="The single faults, at most 20; absent if there are none."),
     ] = ()
 
-    def json_bytes(self) -> bytes:
-        """The document as UTF-8; `errors` is left out when there are none."""
-        return self.model_dump_json(by_alias=True, exclude_defaults=True).encode()
+    def json_bytes(self, further: Mapping[str, object]) -> bytes:
+        """The document as UTF-8, with further members at its end (RFC 9457 §3.2).
+
+        `errors` is left out when there are none.
+        """
+        text = self.model_dump_json(by_alias=True, exclude_defaults=True)
+        if further:
+            text = f"{text[:-1]},{json_text(further)[1:]}"
+        return text.encode()
 
 
 def problem_components() -> dict[str, dict[str, Any]]:

@@ -9,7 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from app.errors import InvalidPayloadError, MalformedRequestError
-from app.routers.multipart import disposition_filename, form_file
+from app.rendering.disposition import disposition_filename
+from app.routers.multipart import form_file
 
 CONTENT_TYPE = "multipart/form-data; boundary=cut"
 

@@ -1,0 +1,254 @@
+"""Fetching one file by its URL: judged, dialled where it was judged, read under a cap.
+
+    URL ─► parts ─► port ─► addresses, once ─► all public? ─► dial one of them ─► 200? ─► chunks
+            ▲                                                     │
+            └──────────────── redirect, at most three ◄───────────┘
+
+The address that was judged is the address that is dialled: the connection goes to an IP literal,
+and the name travels in `Host` and in TLS, which verifies it. A name that changes its mind between
+the two (DNS rebinding) changes nothing.
+
+It refuses to: use proxies, cookies, credentials or certificates from the environment; send
+anything of the caller's; decompress; keep connections; retry. Nothing the other side wrote appears
+in an error.
+"""
+
+import functools
+import ssl
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
+from contextlib import AbstractContextManager, asynccontextmanager, contextmanager
+from dataclasses import dataclass
+from typing import TypeAlias
+
+import anyio
+import httpx
+
+from app.errors import UpstreamError, UpstreamTimeoutError
+from app.models.fetch_policy import FetchPolicy
+from app.services.fetching.addresses import IPAddress
+from app.services.fetching.answers import (
+    announced_size,
+    check_encoding,
+    claimed_filename,
+    declared_mime_type,
+    too_large,
+)
+from app.services.fetching.resolving import Resolve, resolve_host
+from app.services.fetching.rules import FetchRules
+from app.services.fetching.targets import Target, parse_target, redirect_target
+
+OpenTransport: TypeAlias = Callable[[], httpx.AsyncBaseTransport]
+"""Makes the connector of one request; it has to dial the URL's host as it is."""
+
+_REDIRECTS = frozenset({301, 302, 303, 307, 308})
+
+# A host with a dead address first is common (IPv6 without a route); one with many is not worth it.
+_ADDRESSES_TRIED = 3
+
+
+@dataclass(frozen=True, slots=True)
+class FetchedResponse:
+    """A file on its way.
+
+    `mime_type`, `filename` (a safe one) and `size_bytes` are what the server says of it; `chunks`
+    yields its bytes once, and raises what `Fetcher.fetch` does if it does not come whole.
+    """
+
+    mime_type: str | None
+    filename: str | None
+    size_bytes: int | None
+    chunks: AsyncIterator[bytes]
+
+
+class Fetcher:
+    """Fetches files from the public internet, and from hosts the policy lists.
+
+    Args:
+        policy: What is allowed, how much, how long.
+        resolve: Gives the addresses of a host name; asked once for every request.
+        open_transport: Makes the connector of a request.
+
+    Raises:
+        ValueError: The policy lists something that is not a host or host:port.
+    """
+
+    def __init__(
+        self,
+        policy: FetchPolicy,
+        *,
+        resolve: Resolve = resolve_host,
+        open_transport: OpenTransport | None = None,
+    ) -> None:
+        self._policy = policy
+        self._rules = FetchRules(policy.allow)
+        self._resolve = resolve
+        self._open_transport = open_transport or direct_transport
+
+    @asynccontextmanager
+    async def fetch(self, url: str) -> AsyncIterator[FetchedResponse]:
+        """Open the file at a URL; leaving the context closes its connection.
+
+        Raises:
+            FetchBlockedError: The service does not fetch this URL or one it redirects to; with
+                code `fetch-too-large`, the file is larger than the policy takes.
+            UpstreamTimeoutError: A time of the policy is over.
+            UpstreamError: No address, no connection, no valid certificate, another status than
+                200, too many redirects, a compressed answer, or one that broke off.
+        """
+        deadline = anyio.current_time() + self._policy.total_seconds
+        target = parse_target(url)
+        for _ in range(self._policy.redirects + 1):
+            async with self._answer(target, deadline) as response:
+                if response.status_code not in _REDIRECTS:
+                    yield self._fetched(target, response, deadline)
+                    return
+                target = redirect_target(target, _location(response))
+        raise UpstreamError("The URL redirects too often.")
+
+    @asynccontextmanager
+    async def _answer(self, target: Target, deadline: float) -> AsyncIterator[httpx.Response]:
+        addresses = await self._judged_addresses(target, deadline)
+        # Connections are never shared: one that TLS verified for a name must not serve another
+        # name at the same address.
+        async with self._open_transport() as transport:
+            with _upstream_errors(), _until(deadline):
+                response = await self._dial(transport, target, addresses)
+            try:
+                yield response
+            finally:
+                await response.aclose()
+
+    async def _judged_addresses(self, target: Target, deadline: float) -> Sequence[IPAddress]:
+        self._rules.check_port(target)
+        addresses: Sequence[IPAddress]
+        if target.literal is not None:
+            addresses = (target.literal,)
+        else:
+            with _upstream_errors(), _until(deadline):
+                addresses = await self._resolved(target)
+        self._rules.check_addresses(target, addresses)
+        return addresses
+
+    async def _resolved(self, target: Target) -> Sequence[IPAddress]:
+        try:
+            return await self._resolve(target.host, target.port)
+        except TimeoutError:
+            raise
+        except OSError as exc:
+            raise UpstreamError("The URL's host name does not resolve.") from exc
+
+    async def _dial(
+        self, transport: httpx.AsyncBaseTransport, target: Target, addresses: Sequence[IPAddress]
+    ) -> httpx.Response:
+        *first, last = addresses[:_ADDRESSES_TRIED]
+        for address in first:
+            try:
+                return await transport.handle_async_request(self._request(target, address))
+            except (httpx.ConnectError, httpx.ConnectTimeout):
+                continue
+        return await transport.handle_async_request(self._request(target, last))
+
+    def _request(self, target: Target, address: IPAddress) -> httpx.Request:
+        return httpx.Request(
+            "GET",
+            target.at(address),
+            headers={
+                "Host": target.authority,
+                "User-Agent": "pagefault/0.1",
+                "Accept": "*/*",
+                "Accept-Encoding": "identity",
+                "Connection": "close",
+            },
+            extensions={
+                "sni_hostname": target.host,
+                "timeout": {
+                    "connect": self._policy.connect_seconds,
+                    "read": self._policy.read_seconds,
+                    "write": self._policy.read_seconds,
+                    "pool": self._policy.connect_seconds,
+                },
+            },
+        )
+
+    def _fetched(
+        self, target: Target, response: httpx.Response, deadline: float
+    ) -> FetchedResponse:
+        if response.status_code != 200:
+            raise _wrong_status(response)
+        check_encoding(response.headers)
+        return FetchedResponse(
+            mime_type=declared_mime_type(response.headers),
+            filename=claimed_filename(response.headers, target.url),
+            size_bytes=announced_size(response.headers, self._policy.max_bytes),
+            chunks=self._chunks(response, deadline),
+        )
+
+    async def _chunks(self, response: httpx.Response, deadline: float) -> AsyncIterator[bytes]:
+        received_bytes = 0
+        # Raw: httpx would otherwise decompress whatever claims to be compressed.
+        raw = response.aiter_raw()
+        while True:
+            with _upstream_errors(), _until(deadline):
+                chunk = await anext(raw, None)
+            if chunk is None:
+                return
+            received_bytes += len(chunk)
+            if received_bytes > self._policy.max_bytes:
+                raise too_large(self._policy.max_bytes)
+            yield chunk
+
+
+def direct_transport() -> httpx.AsyncBaseTransport:
+    """A connector that takes nothing from the environment and keeps no connection.
+
+    It is used without httpx's client, which would log URLs and keep cookies.
+    """
+    return httpx.AsyncHTTPTransport(
+        verify=_verified_tls(),
+        trust_env=False,
+        http1=True,
+        http2=False,
+        limits=httpx.Limits(max_keepalive_connections=0),
+        retries=0,
+    )
+
+
+@functools.cache
+def _verified_tls() -> ssl.SSLContext:
+    # Reading the certificate authorities takes longer than a whole request.
+    return httpx.create_ssl_context(trust_env=False)
+
+
+def _until(deadline: float) -> AbstractContextManager[anyio.CancelScope]:
+    return anyio.fail_after(deadline - anyio.current_time())
+
+
+@contextmanager
+def _upstream_errors() -> Iterator[None]:
+    """Turn what can go wrong on the way into the service's own errors, without their texts."""
+    try:
+        yield
+    except (TimeoutError, httpx.TimeoutException) as exc:
+        raise UpstreamTimeoutError from exc
+    except httpx.ConnectError as exc:
+        raise UpstreamError(
+            "The server the URL leads to cannot be reached, or has no valid certificate for its "
+            "name."
+        ) from exc
+    except (httpx.HTTPError, OSError) as exc:
+        raise UpstreamError(
+            "The server the URL leads to broke off, or did not answer in HTTP. Nothing was kept."
+        ) from exc
+
+
+def _location(response: httpx.Response) -> str:
+    location: str | None = response.headers.get("location")
+    if location is None:
+        raise _wrong_status(response)
+    return location
+
+
+def _wrong_status(response: httpx.Response) -> UpstreamError:
+    return UpstreamError(
+        f"The server the URL leads to answered with status {response.status_code}."
+    )
