@@ -47,7 +47,7 @@ lint: $(VENV)/dev.stamp ## Check style
 	$(BIN)/ruff check .
 
 types: $(VENV)/dev.stamp ## Check types
-	$(BIN)/mypy app tests
+	$(BIN)/mypy app tests benchmarks
 
 imports: $(VENV)/dev.stamp ## Check that imports go one way
 	$(BIN)/lint-imports

@@ -1,31 +1,41 @@
-"""The `pagefault` command: serve, migrate, keys, ingest."""
+"""The `pagefault` command: serve, migrate, keys, ingest, page."""
 
 import os
 import socket
 import tempfile
 from collections.abc import Awaitable, Callable
 from pathlib import Path
-from typing import Annotated, Any, TypeVar
+from typing import Annotated, TypeVar
 
 import anyio
 import typer
 import uvicorn
-from pydantic import ValidationError
-from rich.console import Console
 from rich.table import Table
 from uvicorn.supervisors import Multiprocess
 
 from app.errors import ServiceError
 from app.ingesting import IngestError, ingest_file, printable
-from app.models.project import PROJECT_NAME, ApiKey
+from app.models.project import ApiKey
+from app.page_commands import DownloadError, page
 from app.server import server_config
 from app.services.access import Access
 from app.settings import Settings
 from app.telemetry import configure_logging
+from app.terminal import (
+    ERR,
+    OUT,
+    DataDirOption,
+    ProjectOption,
+    check_project,
+    complain,
+    read_settings,
+    say,
+)
 from app.wiring import (
     DataDirectoryError,
     MissingSigningKeysError,
     OutdatedDatabaseError,
+    SettingError,
     migrate_database,
     open_access,
     open_container,
@@ -41,26 +51,17 @@ cli = typer.Typer(
 )
 keys = typer.Typer(help="Make, list and revoke API keys.", no_args_is_help=True)
 cli.add_typer(keys, name="keys")
+cli.add_typer(page, name="page")
 
 _EXPECTED = (
     ServiceError,
     DataDirectoryError,
     OutdatedDatabaseError,
     MissingSigningKeysError,
+    SettingError,
     IngestError,
+    DownloadError,
 )
-
-_out = Console()
-_err = Console(stderr=True)
-
-DataDirOption = Annotated[
-    Path | None,
-    typer.Option(
-        "--data-dir",
-        help="Where database, blobs and keys are.",
-        show_default="PAGEFAULT_DATA_DIR or ./data",
-    ),
-]
 
 
 def main() -> None:
@@ -68,7 +69,7 @@ def main() -> None:
     try:
         cli()
     except _EXPECTED as exc:
-        _complain(str(exc))
+        complain(str(exc))
         raise SystemExit(1) from exc
 
 
@@ -92,7 +93,7 @@ def serve(
     # Once here, so that a mistake in the settings is one sentence and not a worker's traceback,
     # and so that workers find the database migrated.
     anyio.run(_open_once, settings)
-    _say(f"Pagefault is at http://{_shown_host(settings.host)}:{port}  (docs: /docs)", to=_err)
+    say(f"Pagefault is at http://{_shown_host(settings.host)}:{port}  (docs: /docs)", to=ERR)
     config = server_config(settings)
     configure_logging(settings.log_format, settings.log_level)
     if settings.workers == 1:
@@ -109,9 +110,9 @@ def migrate(data_dir: DataDirOption = None) -> None:
     """Bring the database to the schema this version needs."""
     before, after = anyio.run(migrate_database, read_settings(data_dir=data_dir))
     if before == after:
-        _say(f"The database is up to date (revision {after}).")
+        say(f"The database is up to date (revision {after}).")
     else:
-        _say(f"Migrated the database from {before or 'nothing'} to revision {after}.")
+        say(f"Migrated the database from {before or 'nothing'} to revision {after}.")
 
 
 @keys.command("create")
@@ -121,7 +122,7 @@ def create_key(
     data_dir: DataDirOption = None,
 ) -> None:
     """Make a key and print it, once; it is not kept and cannot be shown again."""
-    _check_project(project)
+    check_project(project)
 
     async def create(access: Access) -> str:
         return await access.create_key(project, label)
@@ -142,9 +143,9 @@ def list_keys(data_dir: DataDirOption = None) -> None:
         created = f"{key.created_at:%Y-%m-%d %H:%M}"
         table.add_row(key.key_id, key.project_id, printable(key.label), created, revoked)
     if table.row_count:
-        _out.print(table)
+        OUT.print(table)
     else:
-        _say("There are no keys. `pagefault keys create --project NAME` makes one.", to=_err)
+        say("There are no keys. `pagefault keys create --project NAME` makes one.", to=ERR)
 
 
 @keys.command("revoke")
@@ -158,9 +159,9 @@ def revoke_key(
         return await access.revoke_key(key_id)
 
     if not _with_access(data_dir, revoke):
-        _complain(f"there is no valid key {printable(key_id)}")
+        complain(f"there is no valid key {printable(key_id)}")
         raise SystemExit(1)
-    _say(f"Revoked {key_id}.")
+    say(f"Revoked {key_id}.")
 
 
 @cli.command()
@@ -174,10 +175,7 @@ def ingest(
         str | None,
         typer.Option(help="The call it answers.", show_default="named after the content"),
     ] = None,
-    project: Annotated[
-        str | None,
-        typer.Option(help="Whose it is.", show_default="PAGEFAULT_DEFAULT_PROJECT"),
-    ] = None,
+    project: ProjectOption = None,
     data_dir: DataDirOption = None,
 ) -> None:
     """Store a tool result straight from a file and show what became of it.
@@ -186,7 +184,7 @@ def ingest(
     """
     settings = read_settings(data_dir=data_dir)
     configure_logging(settings.log_format, "warning")
-    _check_project(project or settings.default_project)
+    check_project(project or settings.default_project)
     ingest_file(
         settings,
         file,
@@ -194,39 +192,8 @@ def ingest(
         tool_name=tool_name,
         tool_call_id=tool_call_id,
         project_id=project or settings.default_project,
-        console=_out,
+        console=OUT,
     )
-
-
-def read_settings(**given: object) -> Settings:
-    """Settings from the environment, with what the command line gave before it."""
-    try:
-        chosen: dict[str, Any] = {k: value for k, value in given.items() if value is not None}
-        return Settings(**chosen)
-    except ValidationError as exc:
-        for error in exc.errors(include_url=False, include_input=False):
-            name = "__".join(str(step) for step in error["loc"]).upper()
-            where = f"PAGEFAULT_{name}: " if name else ""
-            message = str(error["msg"]).removeprefix("Value error, ")
-            _complain(where + message)
-        raise SystemExit(2) from exc
-
-
-def _check_project(name: str) -> None:
-    if not PROJECT_NAME.match(name):
-        raise typer.BadParameter(
-            "a name starts with a letter or digit and has up to 128 of A-Z a-z 0-9 . _ : -",
-            param_hint="--project",
-        )
-
-
-def _say(sentence: str, *, to: Console = _out) -> None:
-    # Soft-wrapped: in a pipe, a sentence is one line, whatever its length.
-    to.print(sentence, highlight=False, markup=False, soft_wrap=True)
-
-
-def _complain(sentence: str) -> None:
-    _err.print(f"pagefault: {sentence}", style="red", highlight=False, markup=False, soft_wrap=True)
 
 
 def _with_access(data_dir: Path | None, action: Callable[[Access], Awaitable[_T]]) -> _T:
@@ -251,7 +218,7 @@ def _listen(host: str, port: int) -> socket.socket:
         listening = socket.create_server((host, port), family=family, backlog=2048)
     except OSError as exc:
         reason = os.strerror(exc.errno) if exc.errno else str(exc)
-        _complain(f"cannot listen on {host}:{port}: {reason}. `--port 0` takes a free port.")
+        complain(f"cannot listen on {host}:{port}: {reason}. `--port 0` takes a free port.")
         raise SystemExit(1) from exc
     listening.set_inheritable(True)
     return listening

@@ -6,6 +6,12 @@ from fastapi import Depends, Query, Request, Security
 from fastapi.security import HTTPAuthorizationCredentials, HTTPBearer
 
 from app.services.access import Access, LinkSigner
+from app.services.pages.changes import PageChanges
+from app.services.pages.downloads import PageDownloads
+from app.services.pages.faults import PageFaults
+from app.services.pages.lists import PageLists
+from app.services.pages.pages import Pages
+from app.services.pages.reading import PageReading
 from app.services.resources import Resources
 from app.services.sessions import Sessions
 from app.services.tool_results import ToolResults
@@ -53,6 +59,36 @@ async def get_sessions(container: ContainerDep) -> Sessions:
     return container.sessions
 
 
+async def get_pages(container: ContainerDep) -> Pages:
+    """The pages service."""
+    return container.pages
+
+
+async def get_page_changes(container: ContainerDep) -> PageChanges:
+    """The page changes service."""
+    return container.page_changes
+
+
+async def get_page_reading(container: ContainerDep) -> PageReading:
+    """The page reading service."""
+    return container.page_reading
+
+
+async def get_page_faults(container: ContainerDep) -> PageFaults:
+    """The page faults service."""
+    return container.page_faults
+
+
+async def get_page_lists(container: ContainerDep) -> PageLists:
+    """The page lists service."""
+    return container.page_lists
+
+
+async def get_page_downloads(container: ContainerDep) -> PageDownloads:
+    """The page downloads service."""
+    return container.page_downloads
+
+
 async def get_access(container: ContainerDep) -> Access:
     """The access service."""
     return container.access
@@ -67,6 +103,12 @@ ProjectDep = Annotated[str, Depends(get_project)]
 ToolResultsDep = Annotated[ToolResults, Depends(get_tool_results)]
 ResourcesDep = Annotated[Resources, Depends(get_resources)]
 SessionsDep = Annotated[Sessions, Depends(get_sessions)]
+PagesDep = Annotated[Pages, Depends(get_pages)]
+PageChangesDep = Annotated[PageChanges, Depends(get_page_changes)]
+PageReadingDep = Annotated[PageReading, Depends(get_page_reading)]
+PageFaultsDep = Annotated[PageFaults, Depends(get_page_faults)]
+PageListsDep = Annotated[PageLists, Depends(get_page_lists)]
+PageDownloadsDep = Annotated[PageDownloads, Depends(get_page_downloads)]
 AccessDep = Annotated[Access, Depends(get_access)]
 LinksDep = Annotated[LinkSigner, Depends(get_links)]
 LimitQuery = Annotated[int, Query(ge=1, le=200, description="How many items a page holds.")]

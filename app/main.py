@@ -8,7 +8,15 @@ from typing import TypedDict
 from fastapi import FastAPI
 from fastapi.middleware.cors import CORSMiddleware
 
-from app.routers import content, operations, resources, sessions, tool_results
+from app.routers import (
+    content,
+    operations,
+    page_levels,
+    pages,
+    resources,
+    sessions,
+    tool_results,
+)
 from app.routers.openapi import install_openapi, operation_id
 from app.routers.problems import install_problem_handlers
 from app.routers.request_context import RequestContextMiddleware
@@ -70,7 +78,7 @@ def create_app(settings: Settings | None = None) -> FastAPI:
     )
     install_problem_handlers(app)
     install_openapi(app)
-    for module in (tool_results, resources, content, sessions, operations):
+    for module in (tool_results, resources, content, pages, page_levels, sessions, operations):
         app.include_router(module.router)
     if settings.cors_origins:
         app.add_middleware(

@@ -18,6 +18,13 @@ MIB = 1024 * 1024
 GIB = 1024 * MIB
 
 
+def split_commas(value: object) -> object:
+    """A list as the environment spells it, `a,b`, as a tuple; anything else as it is."""
+    if isinstance(value, str):
+        return tuple(item.strip() for item in value.split(",") if item.strip())
+    return value
+
+
 class SettingsGroup(BaseModel):
     """Base of the nested groups."""
 
@@ -70,6 +77,18 @@ class LimitSettings(SettingsGroup):
     media_per_result: Annotated[int, Field(gt=0, description="Media in one tool result.")] = 2_000
     json_depth: Annotated[int, Field(ge=1_000, le=4_000, description="Nesting of JSON.")] = 1_024
     json_nodes: Annotated[int, Field(gt=0, description="Values in one JSON body.")] = 250_000
+    page_text_bytes: Annotated[
+        int, Field(gt=0, description="The text or JSON of one page; media are not counted.")
+    ] = 16 * MIB
+    page_fields_bytes: Annotated[
+        int, Field(gt=0, description="All that is said about one page beside its content.")
+    ] = 1 * MIB
+    image_bytes: Annotated[
+        int, Field(gt=0, description="The largest image that is read into memory whole.")
+    ] = 32 * MIB
+    image_pixels: Annotated[
+        int, Field(gt=0, description="The largest image that is decoded to be made smaller.")
+    ] = 20_000_000
     large_bodies: Annotated[
         int, Field(ge=1, description="Bodies above 1 MiB that are parsed at the same time.")
     ] = 2
@@ -86,6 +105,31 @@ class LimitSettings(SettingsGroup):
     body_bytes_per_second: Annotated[
         int, Field(ge=0, description="The pace a body must keep after its first ten seconds.")
     ] = 1_024
+
+
+class FetchSettings(SettingsGroup):
+    """What the service fetches by itself: the URL of a page, when its file is downloaded."""
+
+    allow: Annotated[
+        tuple[str, ...],
+        NoDecode,
+        Field(
+            description="Hosts that may be fetched although their address is not public, or their "
+            "port is not 80 or 443: `files.internal,media.internal:9000`."
+        ),
+    ] = ()
+    max_bytes: Annotated[int, Field(gt=0, description="The largest file fetched.")] = 100 * MIB
+    connect_seconds: Annotated[float, Field(gt=0, description="Until a connection stands.")] = 3.0
+    read_seconds: Annotated[float, Field(gt=0, description="Between two pieces of a file.")] = 5.0
+    total_seconds: Annotated[
+        float, Field(gt=0, description="For a whole file, redirects included.")
+    ] = 15.0
+    redirects: Annotated[int, Field(ge=0, le=10, description="How many are followed.")] = 3
+
+    @field_validator("allow", mode="before")
+    @classmethod
+    def _split_commas(cls, value: object) -> object:
+        return split_commas(value)
 
 
 class Settings(BaseSettings):
@@ -144,13 +188,12 @@ class Settings(BaseSettings):
     db: DatabaseSettings = DatabaseSettings()
     blobs: BlobSettings = BlobSettings()
     limits: LimitSettings = LimitSettings()
+    fetch: FetchSettings = FetchSettings()
 
     @field_validator("cors_origins", "signing_keys", mode="before")
     @classmethod
     def _split_commas(cls, value: object) -> object:
-        if isinstance(value, str):
-            return tuple(item.strip() for item in value.split(",") if item.strip())
-        return value
+        return split_commas(value)
 
     @field_validator("signing_keys")
     @classmethod

@@ -10,8 +10,19 @@ from urllib.parse import urlsplit
 
 import anyio.to_thread
 
+from app.models.fetch_policy import FetchPolicy
 from app.models.limits import Limits
 from app.services.access import Access, LinkSigner, SigningKey
+from app.services.fetching import Fetcher
+from app.services.pages.accesses import AccessCounts
+from app.services.pages.changes import PageChanges
+from app.services.pages.downloads import PageDownloads
+from app.services.pages.faults import PageFaults
+from app.services.pages.lists import PageLists
+from app.services.pages.pages import Pages
+from app.services.pages.preparing import PagePreparer
+from app.services.pages.reading import PageReading
+from app.services.request_bodies import RequestBodies
 from app.services.resources import Resources
 from app.services.sessions import Sessions
 from app.services.tool_results import ToolResults
@@ -34,6 +45,10 @@ class OutdatedDatabaseError(Exception):
             f"the database is at revision {current or 'none'}, this version needs {needed}: run "
             "`pagefault migrate` with the same settings, once, then start again"
         )
+
+
+class SettingError(ValueError):
+    """A setting that has the right type and still makes no sense."""
 
 
 class DataDirectoryError(Exception):
@@ -63,6 +78,12 @@ class Container:
     tool_results: ToolResults
     resources: Resources
     sessions: Sessions
+    pages: Pages
+    page_changes: PageChanges
+    page_reading: PageReading
+    page_faults: PageFaults
+    page_lists: PageLists
+    page_downloads: PageDownloads
     records: Records
     blobs: BlobStore
     metrics: Metrics
@@ -79,6 +100,7 @@ async def open_container(settings: Settings) -> AsyncIterator[Container]:
         DataDirectoryError: The data directory cannot be made.
         OutdatedDatabaseError: A server's database has to be migrated first.
         MissingSigningKeysError: A server's database, and no keys to sign links with.
+        SettingError: A setting makes no sense.
         StoreUnavailableError: A store does not answer.
     """
     await anyio.to_thread.run_sync(_make_data_dir, settings.data_dir)
@@ -96,12 +118,27 @@ async def open_container(settings: Settings) -> AsyncIterator[Container]:
             await access.ensure_project(default_project)
         limits = _limits(settings)
         metrics = Metrics()
+        bodies = RequestBodies(limits)
+        accesses = AccessCounts(records)
+        await stack.enter_async_context(accesses.kept())
+        preparer = PagePreparer(records, blobs, limits)
+        reading = PageReading(records, preparer, accesses=accesses, limits=limits)
         yield Container(
             access=access,
             links=LinkSigner(keys),
-            tool_results=ToolResults(records, blobs, limits=limits, clock=metrics),
+            tool_results=ToolResults(records, blobs, bodies=bodies, limits=limits, clock=metrics),
             resources=Resources(records, blobs, limit_bytes=limits.medium_bytes),
             sessions=Sessions(records),
+            pages=Pages(records, preparer, bodies=bodies, accesses=accesses, limits=limits),
+            page_changes=PageChanges(
+                records, preparer, bodies=bodies, accesses=accesses, limits=limits
+            ),
+            page_reading=reading,
+            page_faults=PageFaults(records, preparer, reading, limits=limits),
+            page_lists=PageLists(records, accesses),
+            page_downloads=PageDownloads(
+                records, blobs, reading, _fetcher(settings), limits=limits
+            ),
             records=records,
             blobs=blobs,
             metrics=metrics,
@@ -147,13 +184,13 @@ def open_blob_store(settings: BlobSettings, data_dir: Path) -> BlobStore:
     """The configured blob store; nothing is connected yet.
 
     Raises:
-        ValueError: The URL names a store that is not supported.
+        SettingError: The URL names a store that is not supported.
     """
     if settings.url is None:
         return FilesystemBlobStore(data_dir)
     url = urlsplit(settings.url)
     if url.scheme != "s3" or not url.netloc:
-        raise ValueError("PAGEFAULT_BLOBS__URL must look like s3://bucket or s3://bucket/prefix")
+        raise SettingError("PAGEFAULT_BLOBS__URL must look like s3://bucket or s3://bucket/prefix")
     key_id, secret = settings.s3_access_key_id, settings.s3_secret_access_key
     return S3BlobStore(
         bucket=url.netloc,
@@ -211,6 +248,13 @@ def _own_signing_key(path: Path) -> str:
         finally:
             fresh.unlink()
     return path.read_text().strip()
+
+
+def _fetcher(settings: Settings) -> Fetcher:
+    try:
+        return Fetcher(FetchPolicy(**settings.fetch.model_dump()))
+    except ValueError as exc:
+        raise SettingError(f"PAGEFAULT_FETCH__ALLOW: {exc}") from exc
 
 
 def _limits(settings: Settings) -> Limits:

@@ -2,11 +2,12 @@
 
 from alembic import context
 
-from app.stores.records.tables import metadata
+from app.stores.records.tables import is_shared_schema, metadata
 
 context.configure(
     connection=context.config.attributes["connection"],
     target_metadata=metadata,
+    include_name=is_shared_schema,
     transactional_ddl=True,
     transaction_per_migration=True,
 )

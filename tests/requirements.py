@@ -1,4 +1,4 @@
-"""What the service is held to: every statement of specification 002 and of the design's record.
+"""What the service is held to: specifications 002 and 000, and the design's record.
 
 A statement is held by the tests that carry its id, `@pytest.mark.requirement("id")`, and by those
 named in `covered_by`. One that no release has brought yet is `planned`, with the section of the
@@ -13,6 +13,14 @@ _HISTORY = "002, Storage & History"
 _PRINCIPLES = "002, Design Principles"
 _EVENTS = "002, Event Flow & Consumers"
 _VIEWER = "002, UI Rendering & Rehydration"
+_PAGE_STATE = "000, Current State"
+_PAGE_RESULTS = "000, Multi-block Tool Results"
+_PAGE_HISTORY = "000, Extend `HistoryMessage.content` type"
+_PAGE_ROUTING = "000, Content routing in `_handle_vm_tool`"
+_PAGE_ANNOTATION = "000, Compression level annotation"
+_PAGE_DOWNLOAD = "000, `/memory page <id> --download`"
+_PAGE_DISPLAY = "000, Enhanced modality display in `/memory page`"
+_PAGE_LIMITS = "000, What We're NOT Doing"
 _RECORD = "design, Canonical record"
 _RULES = "design, Rules of the stages"
 _STORAGE = "design, Storage"
@@ -20,6 +28,10 @@ _STORAGE = "design, Storage"
 _CONFORMANCE = "tests/contract/test_conformance.py::test_case_passes_its_check"
 _NORMALIZATION = "tests/unit/services/normalization/"
 _SURFACE = "tests/contract/"
+_PAGE_CASES = _SURFACE + "test_page_conformance.py::"
+_LEVELS = _SURFACE + "test_page_levels_api.py::"
+_FAULTS = _SURFACE + "test_page_faults_api.py::"
+_DOWNLOADS = _SURFACE + "test_page_downloads_api.py::"
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,6 +160,178 @@ _SPECIFICATION = {
         "Tool result messages in React render from `parts`; video/audio detection uses "
         "`mediaKind` (or `mimeType`) rather than ad-hoc inference.",
         planned=_VIEWER,
+    ),
+}
+
+_PAGES = {
+    "000-typed-content": Requirement(
+        _PAGE_STATE,
+        "`ImageContent` model: Fields: `caption`, `url`, `base64`, `embedding`; `AudioContent` "
+        "model: Fields: `transcript`, `timestamps`, `duration_seconds`; `VideoContent` model: "
+        "Fields: `scenes`, `transcript`, `duration_seconds`; `StructuredContent` model: Fields: "
+        "`data` (dict), `schema_name`",
+        (
+            _LEVELS + "test_typed_content_is_what_the_level_holds",
+            _PAGE_CASES + "test_typed_content_is_what_the_case_expects",
+        ),
+    ),
+    "000-page-fields": Requirement(
+        _PAGE_STATE,
+        "`MemoryPage` modality fields: `modality`, `mime_type`, `caption`, `dimensions`, "
+        "`duration_seconds`",
+        (_SURFACE + "test_pages_api.py::test_every_field_comes_back_as_it_was_sent",),
+    ),
+    "000-compression-pipeline": Requirement(
+        _PAGE_STATE,
+        "Compression pipeline: Per-modality: FULL \u2192 REDUCED \u2192 ABSTRACT \u2192 REFERENCE",
+        (
+            _LEVELS + "test_higher_level_is_never_longer",
+            _LEVELS + "test_reduced_image_is_a_smaller_image",
+            _PAGE_CASES + "test_levels_are_what_the_case_expects",
+        ),
+    ),
+    "000-multi-part-tool-message": Requirement(
+        _PAGE_RESULTS,
+        "multi-part content in tool results: `role`, `tool_call_id` and `content` with a `text` "
+        'and an `image_url` block, `"detail": "low"`',
+        (
+            _FAULTS + "test_history_keeps_the_reference_of_an_image_and_no_base64",
+            _PAGE_CASES + "test_faulted_page_is_what_the_case_expects",
+        ),
+    ),
+    "000-list-content-as-is": Requirement(
+        _PAGE_HISTORY,
+        "preserve list content as-is (no stringification)",
+        (
+            _FAULTS + "test_history_keeps_the_reference_of_an_image_and_no_base64",
+            _FAULTS + "test_message_of_a_fault_is_appended_to_its_session",
+        ),
+    ),
+    "000-text": Requirement(
+        _PAGE_ROUTING,
+        'TEXT: Current behaviour \u2014 return `{"type": "text", "text": content}`',
+        (
+            _LEVELS + "test_typed_content_is_what_the_level_holds",
+            _LEVELS + "test_blocks_annotate_the_level",
+        ),
+    ),
+    "000-image": Requirement(
+        _PAGE_ROUTING,
+        "IMAGE: If `content` starts with `http` \u2192 `[text_block, image_url_block]`. If starts "
+        "with `data:` \u2192 `[text_block, image_url_block]`. Otherwise \u2192 text-only with "
+        "caption.",
+        (
+            _LEVELS + "test_stored_image_is_base64_reference_or_data_uri",
+            _PAGE_CASES + "test_blocks_are_what_the_case_expects",
+        ),
+    ),
+    "000-audio": Requirement(
+        _PAGE_ROUTING,
+        "AUDIO: Text block with transcript + duration metadata",
+        (
+            _LEVELS + "test_blocks_annotate_the_level",
+            _PAGE_CASES + "test_blocks_are_what_the_case_expects",
+        ),
+    ),
+    "000-video": Requirement(
+        _PAGE_ROUTING,
+        "VIDEO: Text block with transcript + scene summaries",
+        (_LEVELS + "test_blocks_annotate_the_level",),
+    ),
+    "000-structured": Requirement(
+        _PAGE_ROUTING,
+        "STRUCTURED: Text block with JSON-formatted data + schema hint",
+        (
+            _LEVELS + "test_blocks_annotate_the_level",
+            _PAGE_CASES + "test_blocks_are_what_the_case_expects",
+        ),
+    ),
+    "000-single-json-string": Requirement(
+        _PAGE_ROUTING,
+        "For all other cases (including IMAGE with caption-only), return a single JSON string as "
+        "today \u2014 no multi-block needed.",
+        (_LEVELS + "test_json_form_is_one_string",),
+    ),
+    "000-multi-block-only-with-media": Requirement(
+        _PAGE_ROUTING,
+        "Only use multi-block format when actual media data is available (URL or base64). If the "
+        "page has been compressed to ABSTRACT/REFERENCE level (caption only), use text format.",
+        (
+            _LEVELS + "test_blocks_annotate_the_level",
+            _PAGE_CASES + "test_blocks_are_what_the_case_expects",
+        ),
+    ),
+    "000-level-in-the-text-block": Requirement(
+        _PAGE_ANNOTATION,
+        "Include compression level in the text block so the model knows what it's seeing",
+        (
+            _LEVELS + "test_blocks_annotate_the_level",
+            _PAGE_CASES + "test_blocks_are_what_the_case_expects",
+        ),
+    ),
+    "000-note-on-summaries": Requirement(
+        _PAGE_ANNOTATION,
+        'Note: This is a compressed summary. Use page_fault("img_001", target_level=0) for full '
+        "content.",
+        (_LEVELS + "test_blocks_annotate_the_level",),
+    ),
+    "000-download-flag": Requirement(
+        _PAGE_DOWNLOAD,
+        "Parse `--download` from the action string (e.g., `/memory page img_001 --download`)",
+        (_PAGE_CASES + "test_download_flag_stands_before_or_behind_the_id",),
+    ),
+    "000-download-url": Requirement(
+        _PAGE_DOWNLOAD,
+        "For pages with URL content: download to `~/.mcp-cli/downloads/<page_id>.<ext>`",
+        (
+            _DOWNLOADS + "test_file_behind_a_url_is_fetched",
+            _DOWNLOADS + "test_second_download_is_local_even_when_the_origin_is_gone",
+        ),
+    ),
+    "000-download-data-uri": Requirement(
+        _PAGE_DOWNLOAD,
+        "For pages with base64 data URI: decode and save to file",
+        (_DOWNLOADS + "test_page_is_a_file_of_its_kind",),
+    ),
+    "000-download-text-and-structured": Requirement(
+        _PAGE_DOWNLOAD,
+        "For text/structured: save as `.txt` or `.json`",
+        (
+            _DOWNLOADS + "test_page_is_a_file_of_its_kind",
+            _PAGE_CASES + "test_download_is_what_the_case_expects",
+        ),
+    ),
+    "000-download-reports-the-path": Requirement(
+        _PAGE_DOWNLOAD,
+        "Report the saved file path",
+        (_PAGE_CASES + "test_download_flag_stands_before_or_behind_the_id",),
+    ),
+    "000-download-extension": Requirement(
+        _PAGE_DOWNLOAD,
+        "Extension detection from `mime_type` field on the page, with fallback to `.bin`.",
+        (_DOWNLOADS + "test_page_is_a_file_of_its_kind",),
+    ),
+    "000-detail-view": Requirement(
+        _PAGE_DISPLAY,
+        "Show modality-specific metadata in the detail view",
+        (
+            _FAULTS + "test_detail_view_has_a_line_for_every_field",
+            _PAGE_CASES + "test_detail_view_is_what_the_case_expects",
+        ),
+    ),
+    "000-no-binary-in-pages": Requirement(
+        _PAGE_LIMITS,
+        "No binary storage in VM \u2014 pages continue to store URLs/data URIs/captions, not raw "
+        "bytes",
+        (
+            _LEVELS + "test_large_image_costs_no_base64_in_the_record_or_the_lists",
+            _PAGE_CASES + "test_blocks_are_what_the_case_expects",
+        ),
+    ),
+    "000-nothing-made-up": Requirement(
+        _PAGE_LIMITS,
+        "if the original page only has a caption, we can't reconstruct the image",
+        (_LEVELS + "test_level_that_is_not_there_says_so",),
     ),
 }
 
@@ -313,4 +497,4 @@ _DESIGN = {
     "design-both-engines": Requirement(_STORAGE, "No feature works on one only."),
 }
 
-REQUIREMENTS: dict[str, Requirement] = {**_SPECIFICATION, **_DESIGN}
+REQUIREMENTS: dict[str, Requirement] = {**_SPECIFICATION, **_PAGES, **_DESIGN}

@@ -3,9 +3,10 @@
 import contextlib
 import secrets
 import socket
+import ssl
 import subprocess
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
@@ -26,6 +27,10 @@ from tests.object_store import ObjectStoreServer
 Engine = Literal["embedded", "server"]
 ENGINES: tuple[Engine, ...] = ("embedded", "server")
 SIGNING_KEY = SecretStr("k1:" + "0123456789abcdef" * 4)
+# Everything here is plain http; reading the machine's certificates takes longer than most tests.
+_TRUSTS_NOBODY = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+# Every test wants a project of its own, and opening the stores for ten keys costs as for one.
+_KEYS_AT_ONCE = 10
 
 
 class Postgres:
@@ -131,6 +136,7 @@ class LiveService:
         )
         self._server = _AnnouncingServer(config)
         self._thread = threading.Thread(target=self._server.run, args=([self._socket],))
+        self._spare_keys: list[str] = []
 
     def start(self) -> None:
         """Start serving; returns when requests are answered."""
@@ -146,10 +152,18 @@ class LiveService:
 
     def new_key(self, project: str | None = None) -> str:
         """A key for a project, by default a new one."""
+        if project is not None:
+            return self._create_keys([project])[0]
+        if not self._spare_keys:
+            self._spare_keys = self._create_keys(
+                [f"p-{secrets.token_hex(6)}" for _ in range(_KEYS_AT_ONCE)]
+            )
+        return self._spare_keys.pop()
 
-        async def create() -> str:
+    def _create_keys(self, projects: Sequence[str]) -> list[str]:
+        async def create() -> list[str]:
             async with open_access(self.settings) as access:
-                return await access.create_key(project or f"p-{secrets.token_hex(6)}", "test")
+                return [await access.create_key(project, "test") for project in projects]
 
         return anyio.run(create)
 
@@ -158,7 +172,11 @@ class LiveService:
         """A client with a key, by default of a project of its own."""
         headers = {"Authorization": f"Bearer {key or self.new_key()}"}
         with httpx.Client(
-            base_url=self.base_url, headers=headers, timeout=30, trust_env=False
+            base_url=self.base_url,
+            headers=headers,
+            timeout=30,
+            trust_env=False,
+            verify=_TRUSTS_NOBODY,
         ) as client:
             yield client
 

@@ -7,7 +7,7 @@ from typing import Literal
 
 from app.errors import InvalidCursorError
 
-ListName = Literal["messages", "tool-results", "resources"]
+ListName = Literal["messages", "tool-results", "resources", "pages", "page-search"]
 _LARGEST_CURSOR_CHARS = 512
 _LARGEST_NUMBER = 2**63 - 1
 

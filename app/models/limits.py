@@ -12,6 +12,10 @@ class Limits:
     media_per_result: int
     json_depth: int
     json_nodes: int
+    page_text_bytes: int
+    page_fields_bytes: int
+    image_bytes: int
+    image_pixels: int
     large_bodies: int
     requests_at_once: int
     header_bytes: int

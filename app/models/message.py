@@ -35,6 +35,23 @@ class StoredMessage:
 
 
 @dataclass(frozen=True, slots=True)
+class StoredHistoryMessage:
+    """A message of a model's dialect (spec 000, HistoryMessage) as the store keeps it.
+
+    `message` is its JSON text, `{role, content, tool_call_id …}`, never serialised again;
+    `request_digest` identifies the request it answered, so that the same one again is answered
+    with it.
+    """
+
+    seq: int
+    message_id: str
+    created_at: datetime
+    tool_call_id: str | None
+    request_digest: str
+    message: bytes
+
+
+@dataclass(frozen=True, slots=True)
 class Session:
     """A client-named conversation; `last_seq` is the number its newest entry took."""
 

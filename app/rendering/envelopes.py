@@ -4,7 +4,8 @@ from collections.abc import Iterable
 
 from app.models.identity import rfc3339
 from app.models.json_value import json_text
-from app.models.message import StoredMessage
+from app.models.message import StoredHistoryMessage, StoredMessage
+from app.models.page import StoredPage
 from app.models.resource import Resource, describe
 from app.models.tool_result import StoredToolResult
 
@@ -25,6 +26,13 @@ def tool_result_record(stored: StoredToolResult) -> bytes:
         }
     )
     return _with_sanitized(head, stored.sanitized)
+
+
+def session_message(message: StoredMessage | StoredHistoryMessage) -> bytes:
+    """An entry of a session's history, each kind in its own spelling."""
+    if isinstance(message, StoredMessage):
+        return tool_message(message)
+    return history_message(message)
 
 
 def tool_message(message: StoredMessage) -> bytes:
@@ -56,3 +64,37 @@ def list_page(items: Iterable[bytes], next_cursor: str | None) -> bytes:
 
 def _with_sanitized(head: str, sanitized: bytes) -> bytes:
     return head[:-1].encode() + b',"sanitized":' + sanitized + b"}"
+
+
+def page_summary(stored: StoredPage) -> bytes:
+    """A page without its content: the descriptor, and the counters behind it."""
+    return b"%s,%s}" % (stored.descriptor[:-1], _counters(stored))
+
+
+def page_record(stored: StoredPage) -> bytes:
+    """A page: the descriptor, the content, the counters."""
+    content = stored.content or b"null"
+    return b'%s,"content":%s,%s}' % (stored.descriptor[:-1], content, _counters(stored))
+
+
+def search_hit(stored: StoredPage, snippet: str | None) -> bytes:
+    """A page that was found, and the passage it was found by."""
+    return b'%s,"snippet":%s}' % (page_summary(stored)[:-1], json_text(snippet).encode())
+
+
+def history_message(message: StoredHistoryMessage) -> bytes:
+    """The history's `{seq, id, created_at, role, tool_call_id, content}`."""
+    head = json_text(
+        {
+            "seq": message.seq,
+            "id": message.message_id,
+            "created_at": rfc3339(message.created_at),
+        }
+    )
+    return head[:-1].encode() + b"," + message.message[1:]
+
+
+def _counters(stored: StoredPage) -> bytes:
+    last = None if stored.last_accessed is None else rfc3339(stored.last_accessed)
+    counters = json_text({"last_accessed": last, "access_count": stored.access_count})
+    return counters[1:-1].encode()

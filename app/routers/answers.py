@@ -23,17 +23,52 @@ def read_responses(*error_classes: type[ServiceError]) -> dict[int | str, dict[s
     }
 
 
-def answer_record(request: Request, body: bytes) -> Response:
-    """A record: 200 with an ETag, or 304."""
-    return record_response(request.headers, request.method, body)
+def answer_record(request: Request, body: bytes, *, etag: str | None = None) -> Response:
+    """A record: 200 with an ETag, by default one made of the body, or 304."""
+    return record_response(request.headers, request.method, body, etag=etag)
 
 
-def answer_written(request: Request, body: bytes, *, path: str, is_new: bool) -> Response:
+def answer_text(request: Request, text: str) -> Response:
+    """The same for people, as plain text, to those whose Accept asks for it."""
+    response = record_response(request.headers, request.method, text.encode())
+    response.headers["Content-Type"] = "text/plain; charset=utf-8"
+    response.headers["Vary"] = "Accept"
+    return response
+
+
+def wants_text(request: Request) -> bool:
+    """Whether `text/plain` is wanted rather than JSON (RFC 9110 §12.5.1)."""
+    wishes = [_wish(item) for item in request.headers.get("accept", "").split(",")]
+    return _quality(wishes, "text/plain") > _quality(wishes, "application/json")
+
+
+def _wish(item: str) -> tuple[str, float]:
+    media_range, *parameters = (piece.strip().lower() for piece in item.split(";"))
+    quality = next((p[2:] for p in parameters if p.startswith("q=")), "1")
+    try:
+        return media_range, float(quality)
+    except ValueError:
+        return media_range, 0.0
+
+
+def _quality(wishes: list[tuple[str, float]], media_type: str) -> float:
+    """The quality of the most specific range that takes the type."""
+    for media_range in (media_type, media_type.partition("/")[0] + "/*", "*/*"):
+        for wished, quality in wishes:
+            if wished == media_range:
+                return quality
+    return 0.0
+
+
+def answer_written(
+    request: Request, body: bytes, *, path: str, is_new: bool, etag: str | None = None
+) -> Response:
     """A record that a request has written: 201, or 200 if it was there, and where it is."""
     return record_response(
         request.headers,
         request.method,
         body,
+        etag=etag,
         status=201 if is_new else 200,
         headers={"Location": path},
     )

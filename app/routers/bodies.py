@@ -16,7 +16,7 @@ from app.errors import (
     UnsupportedMediaError,
 )
 from app.models.faults import faults_of
-from app.models.json_value import parse_json
+from app.models.json_value import parse_repaired_json
 from app.models.limits import Limits
 
 _GRACE_SECONDS = 10.0
@@ -104,7 +104,9 @@ async def read_model(request: Request, limits: Limits, model: type[_Model]) -> _
     body = b"".join([chunk async for chunk in limited_body(request, small)])
     if body:
         require_json(request)
-    value = parse_json(body or b"{}", max_depth=_SMALL_BODY_DEPTH, max_nodes=limits.json_nodes)
+    value = parse_repaired_json(
+        body or b"{}", max_depth=_SMALL_BODY_DEPTH, max_nodes=limits.json_nodes
+    )
     try:
         return model.model_validate({} if value is None else value)
     except ValidationError as exc:

@@ -7,10 +7,12 @@ list of entity-tags matches nothing.
 """
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from enum import Enum
+
+from app.errors import PreconditionFailedError
 
 # Commas may stand inside the quotes, so a list of tags cannot be split at commas.
 _TAG = re.compile(r'(?:W/)?"[\x21\x23-\x7e\x80-\xff]*"')
@@ -53,6 +55,49 @@ def evaluate_conditions(
     if _is_known(headers, method=method, etag=etag, last_modified=last_modified):
         return Outcome.NOT_MODIFIED if method in _READING else Outcome.PRECONDITION_FAILED
     return Outcome.PROCEED
+
+
+def write_condition(headers: Mapping[str, str], method: str) -> Callable[[str | None], None]:
+    """What a request asks of the version it is going to change.
+
+    Args:
+        headers: The request's headers, as they came.
+        method: The request method; not one that only reads.
+
+    Returns:
+        A function that takes the digest of the stored version, `None` if there is none, and raises
+        PreconditionFailedError if the conditions do not hold for it.
+    """
+    fields = joined_fields(headers)
+
+    def judge(digest: str | None) -> None:
+        if digest is None:
+            # Of what does not exist, no version is the current one (RFC 9110 §13.1.1).
+            holds = "if-match" not in fields
+        else:
+            outcome = evaluate_conditions(
+                fields, method=method, etag=strong_etag(digest), last_modified=None
+            )
+            holds = outcome is Outcome.PROCEED
+        if not holds:
+            raise PreconditionFailedError
+
+    return judge
+
+
+def strong_etag(digest: str) -> str:
+    """The entity-tag of bytes by their SHA-256, with its quotes."""
+    return f'"sha256-{digest}"'
+
+
+def joined_fields(request_headers: Mapping[str, str]) -> dict[str, str]:
+    """One value for each name in lower case; a list may come in several lines (RFC 9110 §5.3)."""
+    fields: dict[str, str] = {}
+    # Starlette's Headers list a repeated field once for each line, though they are a Mapping.
+    for name, value in request_headers.items():
+        key = name.lower()
+        fields[key] = f"{fields[key]}, {value}" if key in fields else value
+    return fields
 
 
 def range_applies(headers: Mapping[str, str], etag: str, last_modified: datetime | None) -> bool:

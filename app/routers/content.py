@@ -18,6 +18,7 @@ from app.models.resource import parse_resource_id
 from app.routers.answers import read_responses
 from app.routers.content_headers import Disposition
 from app.routers.content_response import ContentToSend, content_response
+from app.routers.openapi import BINARY
 from app.routers.resources import FilenameQuery, UriPath
 
 router = APIRouter(prefix="/api/resources", tags=["resources"])
@@ -25,7 +26,6 @@ router = APIRouter(prefix="/api/resources", tags=["resources"])
 _REFUSALS = read_responses(
     ForbiddenLinkError, NotFoundError, RangeNotSatisfiableError, InvalidPayloadError
 )
-_BINARY = {"application/octet-stream": {"schema": {"type": "string", "format": "binary"}}}
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,8 +64,8 @@ async def get_content_grant(
     name="get_resource_content",
     response_class=Response,
     responses={
-        200: {"description": "The whole content.", "content": _BINARY},
-        206: {"description": "The asked ranges.", "content": _BINARY},
+        200: {"description": "The whole content.", "content": BINARY},
+        206: {"description": "The asked ranges.", "content": BINARY},
         **_REFUSALS,
     },
 )

@@ -19,7 +19,13 @@ from starlette.responses import Response, StreamingResponse
 from starlette.types import Send
 
 from app.errors import PreconditionFailedError
-from app.routers.conditions import Outcome, evaluate_conditions, range_applies
+from app.routers.conditions import (
+    Outcome,
+    evaluate_conditions,
+    joined_fields,
+    range_applies,
+    strong_etag,
+)
 from app.routers.content_headers import (
     CACHE_FOREVER,
     REVALIDATE,
@@ -54,11 +60,13 @@ class ContentToSend:
     disposition: Disposition
     """A wish: what a browser might run is an attachment all the same."""
     created_at: datetime
+    cache_control: str = CACHE_FOREVER
+    """For content addressed by its hash; an address that may lead to other bytes says otherwise."""
 
     @property
     def etag(self) -> str:
         """The strong entity-tag of the bytes."""
-        return _etag(self.digest)
+        return strong_etag(self.digest)
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,7 +107,7 @@ def content_response(
         PreconditionFailedError: If-Match or If-Unmodified-Since does not hold.
         RangeNotSatisfiableError: No asked range lies inside the content.
     """
-    fields = _joined(request_headers)
+    fields = joined_fields(request_headers)
     outcome = evaluate_conditions(
         fields, method=method, etag=content.etag, last_modified=content.created_at
     )
@@ -146,7 +154,7 @@ def record_response(
     Raises:
         PreconditionFailedError: If-Match does not hold.
     """
-    tag = etag or _etag(hashlib.sha256(body).hexdigest())
+    tag = etag or strong_etag(hashlib.sha256(body).hexdigest())
     answer_headers = {
         **(headers or {}),
         "Content-Type": "application/json",
@@ -155,7 +163,7 @@ def record_response(
     }
     if method in ("GET", "HEAD"):
         outcome = evaluate_conditions(
-            _joined(request_headers), method=method, etag=tag, last_modified=None
+            joined_fields(request_headers), method=method, etag=tag, last_modified=None
         )
         if outcome is Outcome.PRECONDITION_FAILED:
             raise PreconditionFailedError
@@ -163,20 +171,6 @@ def record_response(
             return _not_modified(answer_headers)
     answer_headers["Content-Length"] = str(len(body))
     return Response(b"" if method == "HEAD" else body, status_code=status, headers=answer_headers)
-
-
-def _etag(digest: str) -> str:
-    return f'"sha256-{digest}"'
-
-
-def _joined(request_headers: Mapping[str, str]) -> dict[str, str]:
-    """One value for each name in lower case; a list may come in several lines (RFC 9110 §5.3)."""
-    fields: dict[str, str] = {}
-    # Starlette's Headers list a repeated field once for each line, though they are a Mapping.
-    for name, value in request_headers.items():
-        key = name.lower()
-        fields[key] = f"{fields[key]}, {value}" if key in fields else value
-    return fields
 
 
 def _content_headers(
@@ -188,7 +182,7 @@ def _content_headers(
         "Content-Disposition": content_disposition(disposition, content.filename),
         "ETag": content.etag,
         "Last-Modified": format_datetime(content.created_at.astimezone(UTC), usegmt=True),
-        "Cache-Control": CACHE_FOREVER,
+        "Cache-Control": content.cache_control,
         "Accept-Ranges": "bytes",
         **safe_headers(resource_policy),
     }

@@ -10,15 +10,35 @@ from app.errors import StoreFullError, StoreUnavailableError, UnauthorizedError
 from app.routers.problem_kinds import problem_responses
 from app.schemas.links import SignedUrlRequest
 from app.schemas.problem import problem_components
+from app.services.pages.requests import (
+    FaultRequest,
+    PageBatch,
+    PageDraft,
+    PagePatch,
+    RepresentationDraft,
+)
 from app.services.tool_result_requests import ToolResultRequest
 
 _SCHEMA_TEMPLATE = "#/components/schemas/{model}"
-_READ_BY_HAND: tuple[type[BaseModel], ...] = (ToolResultRequest, SignedUrlRequest)
+_READ_BY_HAND: tuple[type[BaseModel], ...] = (
+    ToolResultRequest,
+    SignedUrlRequest,
+    PageDraft,
+    PageBatch,
+    PagePatch,
+    FaultRequest,
+    RepresentationDraft,
+)
+
+BINARY = {"application/octet-stream": {"schema": {"type": "string", "format": "binary"}}}
+"""The documentation of an answer that is a file."""
+
 _METHODS = ("get", "head", "post", "put", "patch", "delete")
 
 TAGS = (
     {"name": "tool results", "description": "Raw results in, canonical records out."},
     {"name": "resources", "description": "Media and files, each kept once."},
+    {"name": "pages", "description": "Agent memory, faulted in at any level."},
     {"name": "sessions", "description": "What happened, in the order it happened."},
     {"name": "operations", "description": "For those who run the service."},
 )
@@ -29,13 +49,15 @@ def operation_id(route: routing.APIRoute) -> str:
     return route.name
 
 
-def json_body(model: type[BaseModel], *, required: bool = True) -> dict[str, Any]:
+def json_body(
+    model: type[BaseModel], *, required: bool = True, media_type: str = "application/json"
+) -> dict[str, Any]:
     """The documentation of a JSON body that the route reads as a stream."""
     reference = _SCHEMA_TEMPLATE.format(model=model.__name__)
     return {
         "requestBody": {
             "required": required,
-            "content": {"application/json": {"schema": {"$ref": reference}}},
+            "content": {media_type: {"schema": {"$ref": reference}}},
         }
     }
 

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from app.errors import NotFoundError
 from app.models.cursor import decode_cursor, encode_cursor
-from app.models.message import StoredMessage
+from app.models.message import StoredHistoryMessage, StoredMessage
 from app.stores.records import Records
 
 
@@ -16,7 +16,7 @@ class Sessions:
 
     async def messages(
         self, project_id: str, session_id: str, *, cursor: str | None, limit: int
-    ) -> tuple[Sequence[StoredMessage], str | None]:
+    ) -> tuple[Sequence[StoredMessage | StoredHistoryMessage], str | None]:
         """Up to `limit` messages in the order of `seq`, and the cursor of the next page.
 
         Raises:

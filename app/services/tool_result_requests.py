@@ -1,7 +1,6 @@
 """Reads the body of `POST /tool-results`: JSON in, a checked request out."""
 
 import hashlib
-from collections.abc import AsyncIterator
 from dataclasses import dataclass
 from typing import Annotated, Any
 
@@ -53,11 +52,6 @@ class ReadRequest:
 
     request: ToolResultRequest
     digest: str
-
-
-async def read_body(chunks: AsyncIterator[bytes]) -> bytes:
-    """A body's bytes in one piece; how many may come is the caller's to limit."""
-    return b"".join([chunk async for chunk in chunks])
 
 
 def read_tool_result_request(body: bytes, *, max_depth: int, max_nodes: int) -> ReadRequest:

@@ -4,11 +4,9 @@ This is the only place that chains normalization, persistence and packaging.
 """
 
 from collections.abc import AsyncIterator, Sequence
-from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from datetime import datetime
 
-import anyio
 import anyio.to_thread
 
 from app.errors import ConflictError, NotFoundError
@@ -24,18 +22,14 @@ from app.services.normalization import normalize_tool_result
 from app.services.packaging import build_sanitized_tool_result, encode_sanitized
 from app.services.persistence import persist_tool_media
 from app.services.persistence.keeping import MediaKeeper
+from app.services.request_bodies import RequestBodies
 from app.services.stage_clock import StageClock
-from app.services.tool_result_requests import (
-    ReadRequest,
-    read_body,
-    read_tool_result_request,
-)
+from app.services.tool_result_requests import ReadRequest, read_tool_result_request
 from app.stores.blobs import BlobStore
 from app.stores.records import Records, UnitOfWork
 from app.stores.records.sessions import TOOL_RESULT
 
 IDEMPOTENT_ROUTE = "POST /api/tool-results"
-_LARGE_BODY_BYTES = 1024 * 1024
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,14 +63,20 @@ class ToolResults:
     """Takes raw tool results in and gives canonical records out."""
 
     def __init__(
-        self, records: Records, blobs: BlobStore, *, limits: Limits, clock: StageClock
+        self,
+        records: Records,
+        blobs: BlobStore,
+        *,
+        bodies: RequestBodies,
+        limits: Limits,
+        clock: StageClock,
     ) -> None:
         self._records = records
         self._blobs = blobs
+        self._bodies = bodies
         self._limits = limits
         self._clock = clock
         self._idempotency = Idempotency(records)
-        self._large_bodies = anyio.CapacityLimiter(limits.large_bodies)
 
     async def ingest(
         self, project_id: str, body: AsyncIterator[bytes], *, idempotency_key: str | None
@@ -98,7 +98,7 @@ class ToolResults:
             StoreUnavailableError: A store did not answer; nothing is visible, send it again.
         Source: spec 002, "Storage & History".
         """
-        prepared = await self._prepare(await read_body(body))
+        prepared = await self._bodies.read(body, self._read_and_normalize)
         if idempotency_key is None:
             return await self._ingest_once(project_id, prepared, None)
         call = IdempotentCall(project_id, IDEMPOTENT_ROUTE, idempotency_key, prepared.read.digest)
@@ -142,12 +142,6 @@ class ToolResults:
         page = found[:limit]
         more = len(found) > limit
         return page, encode_cursor("tool-results", page[-1].tool_result_id) if more else None
-
-    async def _prepare(self, body: bytes) -> _Prepared:
-        """Parse and normalize, off the event loop."""
-        limiter = self._large_bodies if len(body) > _LARGE_BODY_BYTES else nullcontext()
-        async with limiter:
-            return await anyio.to_thread.run_sync(self._read_and_normalize, body)
 
     def _read_and_normalize(self, body: bytes) -> _Prepared:
         read = read_tool_result_request(
@@ -250,15 +244,19 @@ async def _previous(unit: UnitOfWork, read: ReadRequest) -> Ingested | None:
     if request.session_id is None:
         return None
     recorded = await unit.tool_results.find_call(request.session_id, request.tool_call_id)
+    if recorded is not None and recorded.request_digest == read.digest:
+        return Ingested(recorded.result, is_new=False)
+    answered = recorded.result.tool_result_id if recorded else None
     if recorded is None:
+        fault = await unit.messages.find_call(request.session_id, request.tool_call_id)
+        answered = fault.message_id if fault else None
+    if answered is None:
         return None
-    if recorded.request_digest != read.digest:
-        raise ConflictError(
-            "This tool call of the session was already answered with another result "
-            f"({recorded.result.tool_result_id}). A call has one result: take a new toolCallId.",
-            code="tool-call-answered",
-        )
-    return Ingested(recorded.result, is_new=False)
+    raise ConflictError(
+        "This tool call of the session was already answered with another result "
+        f"({answered}). A call has one result: take a new toolCallId.",
+        code="tool-call-answered",
+    )
 
 
 async def _session_resources(unit: UnitOfWork, prepared: _Prepared) -> dict[str, Resource]:

@@ -19,6 +19,8 @@ OPTIONS = {
     "serve": ("--host", "--port", "--data-dir", "--workers"),
     "migrate": ("--data-dir",),
     "ingest": ("--session", "--tool-name", "--tool-call-id", "--project", "--data-dir"),
+    "page show": ("--download", "--level", "--output", "--project", "--data-dir"),
+    "page download": ("--level", "--output", "--project", "--data-dir"),
     "keys create": ("--project", "--label", "--data-dir"),
     "keys list": ("--data-dir",),
     "keys revoke": ("--data-dir",),

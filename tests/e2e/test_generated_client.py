@@ -145,10 +145,17 @@ def test_every_error_is_a_problem(operations: list[Operation]) -> None:
 
 
 def test_binary_answers_have_the_binary_format(operations: list[Operation]) -> None:
-    (content,) = (op for op in operations if (op.path[-8:], op.method) == ("/content", "get"))
     binary = {"schema": {"type": "string", "format": "binary"}}
-    answers = [content.body["responses"][status]["content"] for status in ("200", "206")]
-    assert answers == [{"application/octet-stream": binary}] * 2
+    assert {
+        op.body["operationId"]: [
+            op.body["responses"][status]["content"] for status in ("200", "206")
+        ]
+        for op in operations
+        if op.method == "get" and "206" in op.body["responses"]
+    } == {
+        "get_resource_content": [{"application/octet-stream": binary}] * 2,
+        "download_page": [{"application/octet-stream": binary}] * 2,
+    }
 
 
 def test_no_word_that_generators_choke_on(document: dict[str, Any]) -> None:
@@ -189,6 +196,30 @@ def test_generated_client_reads_the_content_of_a_resource(sdk: tuple[Any, Any]) 
     uri = made.parsed.sanitized.resources[0].uri
     content = call(client, "resources.get_resource_content", uri)
     assert (content.status_code, content.parsed.payload.read()) == (200, VIDEO)
+
+
+def test_generated_client_writes_reads_and_faults_a_page(sdk: tuple[Any, Any]) -> None:
+    client, _ = sdk
+    models = part_of("models")
+    draft = models.PageDraft(
+        modality=models.Modality.IMAGE,
+        content="https://example.com/a.png",
+        caption="A cat",
+    )
+    made = call(client, "pages.put_page", "sdk-page", body=draft)
+    listed = call(client, "pages.list_pages", modality=models.Modality.IMAGE)
+    typed = call(client, "pages.get_page_content", "sdk-page", level="ABSTRACT")
+    wish = models.FaultRequest(target_level=models.Level.VALUE_0, session_id="sdk-pages")
+    message = call(client, "pages.fault_page", "sdk-page", body=wish)
+    history = call(client, "sessions.list_messages", "sdk-pages")
+    assert (made.status_code, made.parsed.version) == (201, 1)
+    assert [item.page_id for item in listed.parsed.items] == ["sdk-page"]
+    assert (type(typed.parsed).__name__, typed.parsed.caption) == ("ImageContent", "A cat")
+    assert [type(block).__name__ for block in message.parsed.content] == [
+        "TextBlock",
+        "ImageUrlBlock",
+    ]
+    assert [item.content for item in history.parsed.items] == [message.parsed.content]
 
 
 @pytest.mark.parametrize("form", [False, True])

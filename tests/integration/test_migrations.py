@@ -1,6 +1,7 @@
 """Migrations, on both engines: they make the schema the code has, once, and can go back."""
 
 from collections.abc import Callable
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -11,12 +12,15 @@ from alembic.autogenerate import compare_metadata
 from alembic.config import Config
 from alembic.runtime.migration import MigrationContext
 from pydantic import SecretStr
-from sqlalchemy import Connection, inspect
+from sqlalchemy import Connection, inspect, text
 
 from app.errors import StoreUnavailableError
+from app.models.message import StoredMessage
+from app.models.page import PageFilters
 from app.settings import Settings
+from app.stores.records import Records
 from app.stores.records.migration import current_revision, migrate, newest_revision
-from app.stores.records.tables import metadata
+from app.stores.records.tables import is_shared_schema, metadata
 from app.wiring import (
     MissingSigningKeysError,
     OutdatedDatabaseError,
@@ -30,6 +34,13 @@ from tests.servers import Backends, Engine
 _T = TypeVar("_T")
 pytestmark = pytest.mark.anyio
 SCRIPTS = Path(__file__).parents[2] / "migrations"
+EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+FIRST_RECORDS = (
+    "INSERT INTO projects VALUES ('p', 0)",
+    "INSERT INTO sessions VALUES ('p', 's', 0, 0, 1)",
+    "INSERT INTO history_entries VALUES ('p', 's', 1, 'tool_result', 'r')",
+    "INSERT INTO tool_results VALUES ('p', 'r', 's', 1, 't', 'c', true, 'd', 0, :record)",
+)
 
 
 @pytest.fixture
@@ -54,7 +65,12 @@ async def with_engines(settings: Settings, run: Callable[[Connection], _T]) -> _
 
 def differences(connection: Connection) -> list[Any]:
     context = MigrationContext.configure(
-        connection, opts={"compare_type": True, "compare_server_default": True}
+        connection,
+        opts={
+            "compare_type": True,
+            "compare_server_default": True,
+            "include_name": is_shared_schema,
+        },
     )
     return list(compare_metadata(context, metadata))
 
@@ -101,6 +117,25 @@ async def test_going_down_and_up_again_ends_where_it_began(empty: Settings) -> N
     assert await with_engines(empty, downgraded) == ["alembic_version"]
     assert await migrate_database(empty) == (None, newest_revision())
     assert await with_engines(empty, schema) == before
+
+
+async def test_records_of_the_first_schema_are_read_after_migrating(empty: Settings) -> None:
+    def first_schema(connection: Connection) -> None:
+        config = Config(attributes={"connection": connection})
+        config.set_main_option("script_location", str(SCRIPTS))
+        command.upgrade(config, "0001")
+        for statement in FIRST_RECORDS:
+            connection.execute(text(statement), {"record": b"{}"})
+
+    await with_engines(empty, first_schema)
+    assert await migrate_database(empty) == ("0001", newest_revision())
+    assert await with_engines(empty, differences) == []
+    records = Records(open_database(empty))
+    async with records.write("p") as unit:
+        kept = await unit.sessions.messages("s", after_seq=0, limit=9)
+        assert await unit.pages.page_numbers(PageFilters(), before=None, limit=9) == []
+    await records.close()
+    assert kept == [StoredMessage(1, "r", EPOCH, "c", "t", b"{}")]
 
 
 async def test_migrations_at_the_same_time_take_turns(empty: Settings) -> None:

@@ -50,7 +50,7 @@ class MediaKeeper:
         self._blobs = blobs
         self._project_id = project_id
         self._limit_bytes = limit_bytes
-        self._now = now
+        self.now = now
         self._kept: dict[tuple[object, ...], KeptMedium] = {}
 
     async def keep(self, medium: NormalizedMedia) -> KeptMedium:
@@ -97,7 +97,7 @@ class MediaKeeper:
             size_bytes=blob.size_bytes,
             kind=resource_kind(mime_type),
             hints=hints,
-            created_at=self._now,
+            created_at=self.now,
         )
 
 

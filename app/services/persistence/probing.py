@@ -107,6 +107,16 @@ async def probe_stored_media(
     return await anyio.to_thread.run_sync(_duration_hints, file, mime_type)
 
 
+def open_image(file: BytesIO, mime_type: str) -> ImageFile.ImageFile | None:
+    """An image of which nothing but the header is read yet; `None` for types not decoded here.
+
+    Raises:
+        Exception: Whatever a damaged header runs Pillow's reader into.
+    """
+    reader = _IMAGE_READERS.get(mime_type)
+    return reader(file) if reader else None
+
+
 def second_opinion(head: bytes) -> str | None:
     """The MIME type that a long, unmistakable signature at the beginning stands for, if any.
 

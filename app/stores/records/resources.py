@@ -4,7 +4,7 @@ from collections.abc import Collection, Iterable, Sequence
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import Row, and_, or_
+from sqlalchemy import Delete, Row, and_, or_
 
 from app.models.resource import MediaHints, Resource
 from app.stores.records.scope import ProjectScope
@@ -29,6 +29,13 @@ class ResourceRecords:
         stored = _resource(row)
         return stored, stored.created_at == resource.created_at
 
+    async def ensure_all(self, kept: Iterable[Resource]) -> None:
+        """Store descriptors that are not there yet; all rows are held as `ensure` holds one."""
+        ordered = sorted(kept, key=lambda resource: resource.resource_id)
+        await self._scope.insert_all(
+            resources, [_values(resource) for resource in ordered], touch=["mime_type"]
+        )
+
     async def ensure_linked(
         self,
         kept: Iterable[Resource],
@@ -43,9 +50,7 @@ class ResourceRecords:
         holds one.
         """
         ordered = sorted(kept, key=lambda resource: resource.resource_id)
-        await self._scope.insert_all(
-            resources, [_values(resource) for resource in ordered], touch=["mime_type"]
-        )
+        await self.ensure_all(ordered)
         links = [
             {
                 "resource_id": resource.resource_id,
@@ -55,7 +60,30 @@ class ResourceRecords:
             }
             for resource in ordered
         ]
-        await self._scope.insert_all(resource_links, links)
+        # What an owner refers to it refers to from where it is now: a page may change its session.
+        await self._scope.insert_all(resource_links, links, touch=["session_id"])
+
+    async def relink(
+        self,
+        kept: Collection[Resource],
+        *,
+        owner_kind: str,
+        owner_id: str,
+        session_id: str | None,
+    ) -> None:
+        """As `ensure_linked`, and the owner no longer refers to anything else."""
+        await self.ensure_linked(
+            kept, owner_kind=owner_kind, owner_id=owner_id, session_id=session_id
+        )
+        await self._scope.run(
+            self._links_of(owner_kind, owner_id).where(
+                resource_links.c.resource_id.not_in([resource.resource_id for resource in kept])
+            )
+        )
+
+    async def unlink(self, owner_kind: str, owner_id: str) -> None:
+        """The owner refers to nothing any more."""
+        await self._scope.run(self._links_of(owner_kind, owner_id))
 
     async def find(self, resource_id: str) -> Resource | None:
         """The resource with this id."""
@@ -63,6 +91,19 @@ class ResourceRecords:
             self._scope.select(resources).where(resources.c.resource_id == resource_id)
         )
         return _resource(row) if row else None
+
+    async def find_all(self, resource_ids: Collection[str]) -> dict[str, Resource]:
+        """Those of the resources that exist, by id."""
+        found: dict[str, Resource] = {}
+        wanted = sorted(resource_ids)
+        for start in range(0, len(wanted), _IDS_AT_ONCE):
+            rows = await self._scope.all(
+                self._scope.select(resources).where(
+                    resources.c.resource_id.in_(wanted[start : start + _IDS_AT_ONCE])
+                )
+            )
+            found |= {row.resource_id: _resource(row) for row in rows}
+        return found
 
     async def find_in_session(
         self, resource_ids: Collection[str], session_id: str
@@ -128,6 +169,11 @@ class ResourceRecords:
             resources.c.created_at.desc(), resources.c.resource_id.desc()
         ).limit(limit)
         return [_resource(row) for row in await self._scope.all(statement)]
+
+    def _links_of(self, owner_kind: str, owner_id: str) -> Delete:
+        return self._scope.delete(resource_links).where(
+            resource_links.c.owner_kind == owner_kind, resource_links.c.owner_id == owner_id
+        )
 
 
 def _values(resource: Resource) -> dict[str, object]:

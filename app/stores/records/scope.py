@@ -5,12 +5,31 @@ another project's rows cannot be written by forgetting something; a test holds t
 it.
 """
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any, TypeAlias
 
-from sqlalchemy import Delete, Executable, Row, Select, Table, Update, delete, select, update
+from sqlalchemy import (
+    ColumnElement,
+    Delete,
+    Executable,
+    Row,
+    Select,
+    Subquery,
+    Table,
+    Update,
+    delete,
+    func,
+    select,
+    update,
+)
+from sqlalchemy import Sequence as NumberSequence
 from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.ext.asyncio import AsyncConnection
+from sqlalchemy.sql.base import ReadOnlyColumnCollection
+from sqlalchemy.sql.elements import KeyedColumnElement
+
+Offered: TypeAlias = ReadOnlyColumnCollection[str, KeyedColumnElement[Any]]
+"""The columns of a row that an upsert offers."""
 
 # Far below what either database takes as parameters of one statement.
 _ROWS_AT_ONCE = 500
@@ -22,14 +41,17 @@ class ProjectScope:
     def __init__(self, connection: AsyncConnection, project_id: str) -> None:
         self._connection = connection
         self.project_id = project_id
+        self.is_postgresql = connection.dialect.name == "postgresql"
         # The two dialects spell ON CONFLICT alike, each in a class of its own.
-        self._upsert = (
-            postgresql.insert if connection.dialect.name == "postgresql" else sqlite.insert
-        )
+        self._upsert = postgresql.insert if self.is_postgresql else sqlite.insert
 
     def select(self, table: Table) -> Select[Any]:
         """All columns of the project's rows of a table."""
         return select(table).where(table.c.project_id == self.project_id)
+
+    def select_from(self, scoped: Subquery, *columns: ColumnElement[Any]) -> Select[Any]:
+        """Columns over rows that a statement made by this scope has selected."""
+        return select(*columns).select_from(scoped)
 
     def update(self, table: Table) -> Update:
         """An update of the project's rows of a table."""
@@ -58,11 +80,7 @@ class ProjectScope:
         With `touch`, all rows are locked until the end of the transaction. Callers give rows in
         the order of their keys: two transactions that lock in different orders block each other.
         """
-        for start in range(0, len(rows), _ROWS_AT_ONCE):
-            batch = [
-                {"project_id": self.project_id, **row}
-                for row in rows[start : start + _ROWS_AT_ONCE]
-            ]
+        for batch in self._batches(rows):
             statement = self._upsert(table).values(batch)
             if touch:
                 statement = statement.on_conflict_do_update(
@@ -71,6 +89,49 @@ class ProjectScope:
                 )
             else:
                 statement = statement.on_conflict_do_nothing()
+            await self._connection.execute(statement)
+
+    async def insert_new(self, table: Table, rows: Sequence[Mapping[str, object]]) -> None:
+        """Insert rows of the project whose keys are known to be free.
+
+        The only way into a virtual table, which cannot do anything about a key that is taken.
+        """
+        for batch in self._batches(rows):
+            await self._connection.execute(table.insert().values(batch))
+
+    async def insert_absent(
+        self, table: Table, rows: Sequence[Mapping[str, object]], *, returning: Sequence[str]
+    ) -> list[Row[Any]]:
+        """Insert those rows of the project whose keys are free; returns columns of just these.
+
+        A key that another transaction is taking is waited for. Callers order rows as for
+        `insert_all`.
+        """
+        inserted: list[Row[Any]] = []
+        for batch in self._batches(rows):
+            statement = self._upsert(table).values(batch).on_conflict_do_nothing()
+            columns = [table.c[name] for name in returning]
+            inserted += (await self._connection.execute(statement.returning(*columns))).all()
+        return inserted
+
+    async def merge_all(
+        self,
+        table: Table,
+        rows: Sequence[Mapping[str, object]],
+        merge: Callable[[Offered], Mapping[str, ColumnElement[Any]]],
+    ) -> None:
+        """Insert rows of the project, or merge them into those that are there.
+
+        Args:
+            table: The table.
+            rows: The rows, in the order of their keys.
+            merge: From the columns of the offered row, what to set in the one that is there.
+        """
+        for batch in self._batches(rows):
+            statement = self._upsert(table).values(batch)
+            statement = statement.on_conflict_do_update(
+                index_elements=list(table.primary_key.columns), set_=merge(statement.excluded)
+            )
             await self._connection.execute(statement)
 
     async def insert_or_touch(
@@ -88,6 +149,12 @@ class ProjectScope:
         row: Row[Any] = (await self._connection.execute(statement.returning(table))).one()
         return row
 
+    async def reserve(self, numbers: NumberSequence, *, count: int) -> list[int]:
+        """The next numbers of a sequence, in order; nobody else gets them. PostgreSQL only."""
+        rows = func.generate_series(1, count)
+        taken = await self._connection.execute(select(numbers.next_value()).select_from(rows))
+        return sorted(taken.scalars())
+
     async def first(self, statement: Executable) -> Row[Any] | None:
         """The first row of a statement made by this scope, or `None`."""
         return (await self._connection.execute(statement)).first()
@@ -99,3 +166,8 @@ class ProjectScope:
     async def run(self, statement: Update | Delete) -> int:
         """Run a change made by this scope; says how many rows it changed."""
         return (await self._connection.execute(statement)).rowcount
+
+    def _batches(self, rows: Sequence[Mapping[str, object]]) -> Iterator[list[dict[str, object]]]:
+        for start in range(0, len(rows), _ROWS_AT_ONCE):
+            batch = rows[start : start + _ROWS_AT_ONCE]
+            yield [{"project_id": self.project_id, **row} for row in batch]

@@ -6,11 +6,15 @@ from typing import Any
 
 from sqlalchemy import Row
 
-from app.models.message import Session, StoredMessage
+from app.models.message import Session, StoredHistoryMessage, StoredMessage
+from app.stores.records.messages import stored_message
 from app.stores.records.scope import ProjectScope
-from app.stores.records.tables import history_entries, sessions, tool_results
+from app.stores.records.tables import history_entries, messages, sessions, tool_results
 
 TOOL_RESULT = "tool_result"
+"""A history entry that stands for a row of `tool_results`."""
+PAGE_FAULT = "page_fault"
+"""A history entry that stands for a row of `messages`."""
 
 
 class SessionRecords:
@@ -66,26 +70,29 @@ class SessionRecords:
 
     async def messages(
         self, session_id: str, *, after_seq: int, limit: int
-    ) -> Sequence[StoredMessage]:
+    ) -> Sequence[StoredMessage | StoredHistoryMessage]:
         """Up to `limit` entries of the history after a `seq`, in order."""
-        entries = (
+        entries = await self._scope.all(
             self._scope.select(history_entries)
             .where(history_entries.c.session_id == session_id, history_entries.c.seq > after_seq)
             .order_by(history_entries.c.seq)
             .limit(limit)
-            .subquery()
         )
-        statement = (
-            self._scope.select(tool_results)
-            .join_from(
-                entries,
-                tool_results,
-                (tool_results.c.project_id == entries.c.project_id)
-                & (tool_results.c.tool_result_id == entries.c.entry_id),
-            )
-            .order_by(entries.c.seq)
-        )
-        return [_message(row) for row in await self._scope.all(statement)]
+        found: dict[str, StoredMessage | StoredHistoryMessage] = {}
+        if results := _ids(entries, TOOL_RESULT):
+            statement = self._scope.select(tool_results)
+            statement = statement.where(tool_results.c.tool_result_id.in_(results))
+            found |= {row.tool_result_id: _message(row) for row in await self._scope.all(statement)}
+        if faults := _ids(entries, PAGE_FAULT):
+            statement = self._scope.select(messages).where(messages.c.message_id.in_(faults))
+            found |= {
+                row.message_id: stored_message(row) for row in await self._scope.all(statement)
+            }
+        return [found[entry.entry_id] for entry in entries if entry.entry_id in found]
+
+
+def _ids(entries: Sequence[Row[Any]], kind: str) -> list[str]:
+    return [entry.entry_id for entry in entries if entry.kind == kind]
 
 
 def _session(row: Row[Any]) -> Session:

@@ -1,13 +1,17 @@
 """The tables.
 
     projects ─┬─ api_keys
-              ├─ sessions ── history_entries ·· tool_results
+              ├─ sessions ── history_entries ·· tool_results, messages
               ├─ resources ── resource_links
+              ├─ pages ─┬─ page_levels
+              │         ├─ page_accesses
+              │         └─ page_search, page_search_texts: their form is the database's
               └─ idempotency_keys
 
-Every table but `projects` and `api_keys` starts its primary key with `project_id`, and every
-statement on them is made by `ProjectScope`, which puts the project into it. A tool result's bytes
-are stored once, in `tool_results`; its history entry points to them.
+Every table but `projects` and `api_keys` has a `project_id`, and every statement on them is made by
+`ProjectScope`, which puts the project into it. A tool result's bytes are stored once, in
+`tool_results`, a message's in `messages`; their history entries point to them. A page is known to
+clients by its id and to lists and search by its number, which grows with every page created.
 """
 
 from sqlalchemy import (
@@ -21,10 +25,13 @@ from sqlalchemy import (
     Integer,
     LargeBinary,
     MetaData,
+    Sequence,
     String,
     Table,
+    Text,
     UniqueConstraint,
 )
+from sqlalchemy.dialects.postgresql import TSVECTOR
 
 from app.stores.records.columns import ClientText, UtcTime
 
@@ -144,3 +151,123 @@ idempotency_keys = Table(
     Column("claimed_at", UtcTime, nullable=False),
     Column("answer_id", String),
 )
+
+# SQLite keeps a table in the order of its INTEGER PRIMARY KEY, and only of one spelled so.
+_PageNumber = BigInteger().with_variant(Integer, "sqlite")
+
+pages = Table(
+    "pages",
+    metadata,
+    Column("page_number", _PageNumber, primary_key=True),
+    Column("project_id", String, ForeignKey("projects.project_id"), nullable=False),
+    Column("page_id", String, nullable=False),
+    Column("session_id", String),
+    Column("modality", String, nullable=False),
+    Column("page_type", String, nullable=False),
+    Column("pinned", Boolean, nullable=False),
+    Column("importance", Float, nullable=False),
+    Column("compression_level", Integer, nullable=False),
+    Column("version", BigInteger, nullable=False),
+    Column("digest", String, nullable=False),
+    Column("created_at", UtcTime, nullable=False),
+    Column("fetched_resource_id", String),
+    Column("inline_form", ClientText),
+    Column("descriptor", LargeBinary, nullable=False),
+    Column("body", LargeBinary, nullable=False),
+    # The last one: SQLite reads a row from its beginning, and lists do without the content.
+    Column("content", LargeBinary, nullable=False),
+    UniqueConstraint("project_id", "page_id"),
+    Index(None, "project_id", "page_number"),
+    Index(None, "project_id", "session_id", "page_number"),
+    Index(None, "project_id", "modality", "page_number"),
+    Index(None, "project_id", "page_type", "page_number"),
+    Index(None, "project_id", "pinned", "page_number"),
+    Index(None, "project_id", "compression_level", "page_number"),
+    Index(None, "project_id", "session_id", "pinned", "importance", "page_number"),
+    # The number of a page that was removed is not given again: cursors may still name it.
+    sqlite_autoincrement=True,
+)
+
+page_numbers = Sequence("pages_page_number_seq")
+"""Where PostgreSQL takes the numbers of pages from; it belongs to their column."""
+
+
+def _of_page() -> ForeignKeyConstraint:
+    return ForeignKeyConstraint(
+        ["project_id", "page_id"], ["pages.project_id", "pages.page_id"], ondelete="CASCADE"
+    )
+
+
+page_levels = Table(
+    "page_levels",
+    metadata,
+    Column("project_id", String, primary_key=True),
+    Column("page_id", String, primary_key=True),
+    Column("level", Integer, primary_key=True, autoincrement=False),
+    Column("origin", String, nullable=False),
+    Column("created_at", UtcTime, nullable=False),
+    Column("body", LargeBinary, nullable=False),
+    _of_page(),
+)
+
+page_accesses = Table(
+    "page_accesses",
+    metadata,
+    Column("project_id", String, primary_key=True),
+    Column("page_id", String, primary_key=True),
+    Column("access_count", BigInteger, nullable=False),
+    Column("last_accessed", UtcTime, nullable=False),
+    _of_page(),
+)
+
+messages = Table(
+    "messages",
+    metadata,
+    _project(),
+    Column("message_id", String, primary_key=True),
+    Column("session_id", String, nullable=False),
+    Column("seq", BigInteger, nullable=False),
+    Column("tool_call_id", ClientText),
+    Column("request_digest", String, nullable=False),
+    Column("created_at", UtcTime, nullable=False),
+    Column("message", LargeBinary, nullable=False),
+    Index(None, "project_id", "session_id", "tool_call_id"),
+)
+
+# What search looks in is no part of the schema that both databases share; migration 0002 makes it.
+_search = MetaData()
+
+page_search_sqlite = Table(
+    "page_search",
+    _search,
+    Column("rowid", Integer, primary_key=True),
+    Column("project_id", String),
+    Column("scope", Text),
+    Column("heading", Text),
+    Column("body", Text),
+    # The table as a whole: FTS5 takes a query for it.
+    Column("page_search", Text),
+)
+
+page_search_postgresql = Table(
+    "page_search",
+    MetaData(),
+    Column("page_number", BigInteger, primary_key=True),
+    Column("project_id", String, nullable=False),
+    Column("is_long", Boolean, nullable=False),
+    Column("words", TSVECTOR, nullable=False),
+)
+
+page_search_texts = Table(
+    "page_search_texts",
+    _search,
+    Column("page_number", BigInteger, primary_key=True),
+    Column("project_id", String, nullable=False),
+    Column("heading", Text, nullable=False),
+    Column("body", Text, nullable=False),
+)
+
+
+def is_shared_schema(name: str | None, kind: str, _: object) -> bool:
+    """Whether something in a database belongs to `metadata`, for Alembic's `include_name`."""
+    return kind != "table" or not (name or "").startswith("page_search")

@@ -15,6 +15,13 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 from app.errors import StoreFullError, StoreUnavailableError
 from app.stores.records.engine import Engines
 from app.stores.records.idempotency import IdempotencyRecords
+from app.stores.records.messages import MessageRecords
+from app.stores.records.page_accesses import PageAccessRecords
+from app.stores.records.page_levels import PageLevelRecords
+from app.stores.records.page_search import PageSearch
+from app.stores.records.page_search_postgresql import PostgresPageSearch
+from app.stores.records.page_search_sqlite import SqlitePageSearch
+from app.stores.records.pages import PageRecords
 from app.stores.records.projects import ProjectRecords
 from app.stores.records.resources import ResourceRecords
 from app.stores.records.scope import ProjectScope
@@ -31,6 +38,13 @@ class UnitOfWork:
         self.tool_results = ToolResultRecords(scope)
         self.resources = ResourceRecords(scope)
         self.idempotency = IdempotencyRecords(scope)
+        self.messages = MessageRecords(scope)
+        self.pages = PageRecords(scope)
+        self.page_levels = PageLevelRecords(scope)
+        self.page_accesses = PageAccessRecords(scope)
+        self.page_search: PageSearch = (
+            PostgresPageSearch(scope) if scope.is_postgresql else SqlitePageSearch(scope)
+        )
 
 
 class Records:

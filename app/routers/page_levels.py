@@ -1,0 +1,251 @@
+"""`/api/pages/{page_id}/…`: a page at a level: typed, as blocks, as a tool message, as a file."""
+
+from typing import Annotated, Literal
+
+from fastapi import APIRouter, Query, Request, Response
+
+from app.deps import (
+    ContainerDep,
+    PageChangesDep,
+    PageDownloadsDep,
+    PageFaultsDep,
+    PageReadingDep,
+    ProjectDep,
+)
+from app.errors import (
+    ConflictError,
+    FetchBlockedError,
+    InvalidPayloadError,
+    NotFoundError,
+    PayloadTooLargeError,
+    PreconditionFailedError,
+    RangeNotSatisfiableError,
+    UpstreamError,
+    UpstreamTimeoutError,
+)
+from app.models.page import Level
+from app.models.page_content import PageContent
+from app.rendering.page_envelopes import level_record
+from app.routers.answers import answer_record, answer_written, read_responses
+from app.routers.bodies import limited_body, read_model, require_json
+from app.routers.conditions import strong_etag, write_condition
+from app.routers.content_headers import REVALIDATE
+from app.routers.content_response import ContentToSend, content_response
+from app.routers.openapi import BINARY, json_body
+from app.routers.page_queries import (
+    BlocksOptionsDep,
+    LevelPath,
+    LevelQuery,
+    MediaQuery,
+    PageIdPath,
+)
+from app.routers.pages import WRITE_FAULTS, IfMatchHeader
+from app.routers.problem_kinds import problem_responses
+from app.schemas.pages import PageBlocksRecord, PageLevelRecord, PageToolMessage
+from app.services.pages.requests import FaultRequest, RepresentationDraft
+
+router = APIRouter(prefix="/api/pages", tags=["pages"])
+
+_READ_FAULTS = read_responses(NotFoundError, PayloadTooLargeError, InvalidPayloadError)
+
+
+_DOWNLOAD_FAULTS = read_responses(
+    NotFoundError,
+    ConflictError,
+    RangeNotSatisfiableError,
+    InvalidPayloadError,
+    FetchBlockedError,
+    UpstreamError,
+    UpstreamTimeoutError,
+)
+
+
+@router.get("/{page_id}/content", response_model=PageContent, responses=_READ_FAULTS)
+async def get_page_content(
+    request: Request,
+    page_id: PageIdPath,
+    project_id: ProjectDep,
+    reading: PageReadingDep,
+    level: LevelQuery,
+    media: MediaQuery = "inline",
+) -> Response:
+    """Read what a page holds at a level, typed by its modality.
+
+    Without `level`, at the level the page names itself. Every field is there: null is unknown,
+    and `0.0` is a duration.
+    """
+    content = await reading.content(project_id, page_id, level, media)
+    return answer_record(request, content.body, etag=strong_etag(content.digest))
+
+
+@router.get("/{page_id}/blocks", response_model=PageBlocksRecord, responses=_READ_FAULTS)
+async def get_page_blocks(
+    request: Request,
+    page_id: PageIdPath,
+    project_id: ProjectDep,
+    reading: PageReadingDep,
+    level: LevelQuery,
+    options: BlocksOptionsDep,
+    form: Annotated[
+        Literal["blocks", "json"],
+        Query(description="`json`: `content` is one JSON string with the page in it."),
+    ] = "blocks",
+) -> Response:
+    """Read a page as the content of a tool message: an image with its annotation, or text.
+
+    The image is attached at FULL and REDUCED, if it is really there. `truncated`, `total_chars`
+    and `next_offset` say what `max_chars` left out.
+    """
+    render = reading.json_form if form == "json" else reading.blocks
+    blocks = await render(project_id, page_id, level, options)
+    return answer_record(request, blocks.body, etag=strong_etag(blocks.digest))
+
+
+@router.post(
+    "/{page_id}/fault",
+    response_model=PageToolMessage,
+    openapi_extra=json_body(FaultRequest, required=False),
+    responses=problem_responses(NotFoundError, ConflictError, *WRITE_FAULTS),
+)
+async def fault_page(
+    request: Request,
+    container: ContainerDep,
+    page_id: PageIdPath,
+    project_id: ProjectDep,
+    faults: PageFaultsDep,
+) -> Response:
+    """Fault a page in: the tool message that puts it before a model.
+
+    With `session_id` the message is appended to the session's history; the same `tool_call_id`
+    again gives the same message. A page that is not there is a 404 that carries the tool message
+    to give to the model instead.
+    """
+    wish = await read_model(request, container.limits, FaultRequest)
+    message = await faults.fault(project_id, page_id, wish)
+    return Response(message, media_type="application/json")
+
+
+# HEAD is a route of its own: on one route with GET, both would carry one operation id.
+@router.get(
+    "/{page_id}/download",
+    name="download_page",
+    response_class=Response,
+    responses={
+        200: {"description": "The file.", "content": BINARY},
+        206: {"description": "The asked ranges.", "content": BINARY},
+        **_DOWNLOAD_FAULTS,
+    },
+)
+@router.head(
+    "/{page_id}/download",
+    name="head_page_download",
+    response_class=Response,
+    responses={200: {"description": "The headers of the file."}, **_DOWNLOAD_FAULTS},
+)
+async def download_page(
+    request: Request,
+    container: ContainerDep,
+    page_id: PageIdPath,
+    project_id: ProjectDep,
+    downloads: PageDownloadsDep,
+    level: LevelQuery,
+) -> Response:
+    """Download a page as a file, by default its FULL level.
+
+    The file behind an address is fetched once and kept, guarded: only public addresses, or those
+    that `PAGEFAULT_FETCH__ALLOW` names.
+    """
+    file = await downloads.file(project_id, page_id, level or Level.FULL)
+    content = ContentToSend(
+        digest=file.digest,
+        size_bytes=file.size_bytes,
+        mime_type=file.mime_type,
+        filename=file.filename,
+        disposition="attachment",
+        created_at=file.modified_at,
+        cache_control=REVALIDATE,
+    )
+    return content_response(
+        request.headers,
+        request.method,
+        content,
+        open_range=file.open,
+        resource_policy=container.cross_origin_resource_policy,
+    )
+
+
+@router.get(
+    "/{page_id}/representations/{level}",
+    response_model=PageLevelRecord,
+    responses=_READ_FAULTS,
+)
+async def get_page_representation(
+    request: Request,
+    page_id: PageIdPath,
+    project_id: ProjectDep,
+    reading: PageReadingDep,
+    level: LevelPath,
+) -> Response:
+    """Read one level as it is stored, and whether it was stored, supplied or derived."""
+    representation = await reading.representation(project_id, page_id, level)
+    return answer_record(request, level_record(page_id, representation))
+
+
+@router.put(
+    "/{page_id}/representations/{level}",
+    response_model=PageLevelRecord,
+    openapi_extra=json_body(RepresentationDraft),
+    responses={
+        201: {"model": PageLevelRecord, "description": "The level was not supplied before."},
+        **problem_responses(NotFoundError, ConflictError, PreconditionFailedError, *WRITE_FAULTS),
+    },
+)
+async def put_page_representation(
+    request: Request,
+    container: ContainerDep,
+    page_id: PageIdPath,
+    project_id: ProjectDep,
+    changes: PageChangesDep,
+    level: LevelPath,
+    if_match: IfMatchHeader = None,
+) -> Response:
+    """Supply a level above FULL: a summary, a transcript, a caption, or a smaller image.
+
+    It may not be longer than the level below it. Levels above it that were derived are derived
+    anew.
+    """
+    require_json(request)
+    written = await changes.supply_level(
+        project_id,
+        page_id,
+        level,
+        limited_body(request, container.limits),
+        condition=write_condition(request.headers, request.method),
+    )
+    return answer_written(
+        request,
+        level_record(page_id, written.representation),
+        path=f"/api/pages/{page_id}/representations/{int(level)}",
+        is_new=written.is_new,
+    )
+
+
+@router.delete(
+    "/{page_id}/representations/{level}",
+    status_code=204,
+    responses=problem_responses(
+        NotFoundError, ConflictError, PreconditionFailedError, InvalidPayloadError
+    ),
+)
+async def delete_page_representation(
+    request: Request,
+    page_id: PageIdPath,
+    project_id: ProjectDep,
+    changes: PageChangesDep,
+    level: LevelPath,
+    if_match: IfMatchHeader = None,
+) -> None:
+    """Give a supplied level back: it is derived again, as far as it can be."""
+    await changes.withdraw_level(
+        project_id, page_id, level, condition=write_condition(request.headers, request.method)
+    )

@@ -1,0 +1,290 @@
+"""`/api/pages`: memory pages, written, read, listed and searched."""
+
+from typing import Annotated, Literal
+
+from fastapi import APIRouter, Header, Query, Request, Response
+
+from app.deps import (
+    ContainerDep,
+    CursorQuery,
+    LimitQuery,
+    PageChangesDep,
+    PageListsDep,
+    PageReadingDep,
+    PagesDep,
+    ProjectDep,
+)
+from app.errors import (
+    ConflictError,
+    InvalidCursorError,
+    InvalidPayloadError,
+    MalformedRequestError,
+    NotFoundError,
+    PayloadTooLargeError,
+    PreconditionFailedError,
+    SlowBodyError,
+    UnsupportedMediaError,
+)
+from app.rendering.envelopes import page_record, page_summary, search_hit
+from app.routers.answers import (
+    answer_page,
+    answer_record,
+    answer_text,
+    answer_written,
+    read_responses,
+    wants_text,
+)
+from app.routers.bodies import limited_body, require_json
+from app.routers.conditions import strong_etag, write_condition
+from app.routers.openapi import json_body
+from app.routers.page_queries import PageFiltersDep, PageIdPath, SearchFiltersDep
+from app.routers.problem_kinds import problem_responses
+from app.schemas.pages import CreatedPages, PageList, PageRecord, SearchHits
+from app.services.pages.requests import PageBatch, PageDraft, PagePatch
+from app.services.pages.writing import WrittenPage
+
+router = APIRouter(prefix="/api/pages", tags=["pages"])
+
+IfMatchHeader = Annotated[
+    str | None, Header(description="Write only over this version (its ETag), else 412.")
+]
+IfNoneMatchHeader = Annotated[
+    str | None, Header(description="`*`: write only if there is no such page yet, else 412.")
+]
+WRITE_FAULTS = (
+    MalformedRequestError,
+    SlowBodyError,
+    PayloadTooLargeError,
+    UnsupportedMediaError,
+    InvalidPayloadError,
+)
+
+
+@router.post(
+    "",
+    status_code=201,
+    response_model=PageRecord,
+    openapi_extra=json_body(PageDraft),
+    responses={
+        200: {"model": PageRecord, "description": "The same request, answered before."},
+        **problem_responses(NotFoundError, ConflictError, *WRITE_FAULTS),
+    },
+)
+async def create_page(
+    request: Request,
+    container: ContainerDep,
+    project_id: ProjectDep,
+    pages: PagesDep,
+    idempotency_key: Annotated[str | None, Header(min_length=1, max_length=255)] = None,
+) -> Response:
+    """Create a page. It is given an id, unless it brings one that no page has yet.
+
+    With an `Idempotency-Key` the same request again gives the same page as it is by then, or a 404
+    if it was deleted meanwhile: it never makes a second one.
+    """
+    require_json(request)
+    body = limited_body(request, container.limits)
+    written = await pages.create(project_id, body, idempotency_key=idempotency_key)
+    return _written(request, written)
+
+
+@router.post(
+    "/bulk",
+    status_code=201,
+    response_model=CreatedPages,
+    openapi_extra=json_body(PageBatch),
+    responses=problem_responses(ConflictError, *WRITE_FAULTS),
+)
+async def create_pages(
+    request: Request, container: ContainerDep, project_id: ProjectDep, pages: PagesDep
+) -> Response:
+    """Create up to 1,000 pages in one transaction: all of them, or none.
+
+    The answer has them in the order given, without their contents.
+    """
+    require_json(request)
+    written = await pages.create_batch(project_id, limited_body(request, container.limits))
+    items = b",".join(page_summary(each.page) for each in written)
+    return Response(b'{"items":[' + items + b"]}", status_code=201, media_type="application/json")
+
+
+@router.get(
+    "",
+    response_model=PageList,
+    responses=read_responses(InvalidCursorError, InvalidPayloadError),
+)
+async def list_pages(
+    request: Request,
+    project_id: ProjectDep,
+    page_lists: PageListsDep,
+    filters: PageFiltersDep,
+    limit: LimitQuery = 50,
+    cursor: CursorQuery = None,
+) -> Response:
+    """List pages, newest first, without their contents. `level` is the level they are shown at."""
+    found, next_cursor = await page_lists.page(project_id, filters, cursor=cursor, limit=limit)
+    return answer_page(request, map(page_summary, found), next_cursor)
+
+
+@router.get(
+    "/search",
+    response_model=SearchHits,
+    responses=read_responses(InvalidCursorError, InvalidPayloadError),
+)
+async def search_pages(
+    request: Request,
+    project_id: ProjectDep,
+    page_lists: PageListsDep,
+    filters: SearchFiltersDep,
+    q: Annotated[
+        str,
+        Query(
+            min_length=1,
+            max_length=1_000,
+            description='Words, all of which a page holds; `"a phrase"`; `begin*`.',
+        ),
+    ],
+    limit: LimitQuery = 20,
+    cursor: CursorQuery = None,
+) -> Response:
+    """Search hint, caption, transcript, scenes and text of pages; best match first.
+
+    Case and accents do not matter. Of a search that matches very many pages, the newest 1,000 are
+    ranked.
+    """
+    hits, next_cursor = await page_lists.search(project_id, q, filters, cursor=cursor, limit=limit)
+    items = (search_hit(hit.page, hit.snippet) for hit in hits)
+    return answer_page(request, items, next_cursor)
+
+
+# HEAD is a route of its own: on one route with GET, both would carry one operation id.
+@router.get(
+    "/{page_id}",
+    name="get_page",
+    response_model=PageRecord,
+    responses={
+        200: {
+            "content": {"text/plain": {"schema": {"type": "string"}}},
+            "description": "The page; for people, with `Accept: text/plain`.",
+        },
+        **read_responses(NotFoundError, PayloadTooLargeError, InvalidPayloadError),
+    },
+)
+@router.head(
+    "/{page_id}",
+    name="head_page",
+    response_class=Response,
+    responses=read_responses(NotFoundError, PayloadTooLargeError, InvalidPayloadError),
+)
+async def get_page(
+    request: Request,
+    page_id: PageIdPath,
+    project_id: ProjectDep,
+    reading: PageReadingDep,
+    media: Annotated[
+        Literal["reference", "inline"],
+        Query(description="`inline` gives moved data URIs back, byte for byte."),
+    ] = "reference",
+) -> Response:
+    """Read a page. Its ETag stands for everything but the access counters."""
+    if wants_text(request):
+        return answer_text(request, await reading.detail(project_id, page_id))
+    if media == "inline":
+        stored = await reading.get_as_sent(project_id, page_id)
+    else:
+        stored = await reading.get(project_id, page_id)
+    response = answer_record(request, page_record(stored), etag=strong_etag(stored.digest))
+    response.headers["Vary"] = "Accept"
+    return response
+
+
+@router.put(
+    "/{page_id}",
+    response_model=PageRecord,
+    openapi_extra=json_body(PageDraft),
+    responses={
+        201: {"model": PageRecord, "description": "The page was created."},
+        **problem_responses(PreconditionFailedError, *WRITE_FAULTS),
+    },
+)
+async def put_page(
+    request: Request,
+    container: ContainerDep,
+    page_id: PageIdPath,
+    project_id: ProjectDep,
+    pages: PagesDep,
+    if_match: IfMatchHeader = None,
+    if_none_match: IfNoneMatchHeader = None,
+) -> Response:
+    """Create a page, or replace it. Levels that were supplied stay as long as the content does.
+
+    A `data:` URI from 1,024 bytes on, and every recording, is moved to the resources; the page
+    keeps the reference. The same page again changes nothing.
+    """
+    require_json(request)
+    written = await pages.put(
+        project_id,
+        page_id,
+        limited_body(request, container.limits),
+        condition=write_condition(request.headers, request.method),
+    )
+    return _written(request, written)
+
+
+@router.patch(
+    "/{page_id}",
+    response_model=PageRecord,
+    openapi_extra=json_body(PagePatch, media_type="application/merge-patch+json"),
+    responses=problem_responses(
+        NotFoundError, ConflictError, PreconditionFailedError, *WRITE_FAULTS
+    ),
+)
+async def patch_page(
+    request: Request,
+    container: ContainerDep,
+    page_id: PageIdPath,
+    project_id: ProjectDep,
+    changes: PageChangesDep,
+    if_match: IfMatchHeader = None,
+) -> Response:
+    """Change what is said about a page by a merge patch (RFC 7396); its content stays.
+
+    Derived levels follow; supplied ones stay.
+    """
+    require_json(request)
+    written = await changes.patch(
+        project_id,
+        page_id,
+        limited_body(request, container.limits),
+        condition=write_condition(request.headers, request.method),
+    )
+    return _written(request, written)
+
+
+@router.delete(
+    "/{page_id}",
+    status_code=204,
+    responses=problem_responses(NotFoundError, PreconditionFailedError, InvalidPayloadError),
+)
+async def delete_page(
+    request: Request,
+    page_id: PageIdPath,
+    project_id: ProjectDep,
+    pages: PagesDep,
+    if_match: IfMatchHeader = None,
+) -> None:
+    """Delete a page with its levels. What a session's history says of it stays."""
+    await pages.delete(
+        project_id, page_id, condition=write_condition(request.headers, request.method)
+    )
+
+
+def _written(request: Request, written: WrittenPage) -> Response:
+    stored = written.page
+    return answer_written(
+        request,
+        page_record(stored),
+        path=f"/api/pages/{stored.page_id}",
+        is_new=written.is_new,
+        etag=strong_etag(stored.digest),
+    )

@@ -1,0 +1,107 @@
+"""Access counters that cost a reader nothing: counted in memory, written in batches.
+
+A count is a hint to whoever decides what stays in a context window. A process that is killed loses
+those of its last seconds; one that is stopped writes them first.
+"""
+
+import asyncio
+from collections import defaultdict
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, replace
+from datetime import datetime
+
+import anyio
+import structlog
+
+from app.errors import ServiceError
+from app.models.page import StoredPage
+from app.stores.records import Records
+
+_log = structlog.get_logger(__name__)
+_FLUSH_SECONDS = 2.0
+
+
+@dataclass(frozen=True, slots=True)
+class Accesses:
+    """How often a page was read, and when last, since it was last written down."""
+
+    count: int
+    last_accessed: datetime
+
+
+class AccessCounts:
+    """The reads of this process that are not yet in the store."""
+
+    def __init__(self, records: Records) -> None:
+        self._records = records
+        self._pending: dict[str, dict[str, Accesses]] = defaultdict(dict)
+        self._noted = anyio.Event()
+
+    def note(self, project_id: str, page_id: str, now: datetime) -> None:
+        """Count a read."""
+        pages = self._pending[project_id]
+        before = pages.get(page_id)
+        pages[page_id] = Accesses(before.count + 1 if before else 1, now)
+        self._noted.set()
+
+    def counted(self, project_id: str, stored: StoredPage) -> StoredPage:
+        """The page with the reads of this process among its counters."""
+        noted = self._pending.get(project_id, {}).get(stored.page_id)
+        if noted is None:
+            return stored
+        return replace(
+            stored,
+            access_count=stored.access_count + noted.count,
+            last_accessed=noted.last_accessed,
+        )
+
+    def forget(self, project_id: str, page_id: str) -> None:
+        """Drop the reads of a page that is deleted: another may take its id."""
+        self._pending.get(project_id, {}).pop(page_id, None)
+
+    async def flush(self) -> None:
+        """Write down what was counted; what cannot be written is kept for the next time."""
+        for project_id in list(self._pending):
+            pages = self._pending.pop(project_id)
+            counts = {page: (noted.count, noted.last_accessed) for page, noted in pages.items()}
+            try:
+                async with self._records.write(project_id) as unit:
+                    await unit.page_accesses.add(counts)
+            except ServiceError as exc:
+                self._restore(project_id, pages)
+                _log.warning("access counts not written", code=exc.problem_code)
+            except asyncio.CancelledError:
+                # The service is being stopped, and writes what is left once more.
+                self._restore(project_id, pages)
+                raise
+
+    @asynccontextmanager
+    async def kept(self) -> AsyncIterator[None]:
+        """Write counts down every few seconds for the length of the block, and at its end."""
+        # Not a task group: it would hand on whatever the block raises as a group of errors.
+        writing = asyncio.create_task(self._keep())
+        try:
+            yield
+        finally:
+            writing.cancel()
+            with anyio.CancelScope(shield=True):
+                await asyncio.wait([writing])
+                if not writing.cancelled() and (fault := writing.exception()):
+                    _log.error("access counts were not written", exc_info=fault)
+                await self.flush()
+
+    async def _keep(self) -> None:
+        while True:
+            await self._noted.wait()
+            await anyio.sleep(_FLUSH_SECONDS)
+            self._noted = anyio.Event()
+            await self.flush()
+
+    def _restore(self, project_id: str, pages: dict[str, Accesses]) -> None:
+        newer = self._pending[project_id]
+        for page_id, noted in pages.items():
+            after = newer.get(page_id)
+            newer[page_id] = (
+                Accesses(noted.count + after.count, after.last_accessed) if after else noted
+            )

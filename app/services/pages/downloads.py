@@ -1,0 +1,238 @@
+"""Pages as files: what a level holds, under a name with the right extension.
+
+The content of a page that is an address is fetched once, stored, and served from there afterwards;
+the page itself stays as it is.
+"""
+
+import hashlib
+import json
+from collections.abc import AsyncIterator, Awaitable, Callable
+from dataclasses import dataclass
+from datetime import datetime
+from functools import partial
+
+from app.errors import ConflictError, Fault, InvalidPayloadError, NotFoundError, UpstreamError
+from app.models.identity import utc_now
+from app.models.json_value import json_text
+from app.models.limits import Limits
+from app.models.media_types import OCTET_STREAM, is_textual
+from app.models.page import Body, Level, Page, StoredPage
+from app.models.resource import Resource, derive_resource_id, resource_kind
+from app.rendering.download_names import download_name
+from app.rendering.file_names import safe_file_name
+from app.services.fetching import FetchedResponse, Fetcher
+from app.services.pages.data_uris import split_data_uri
+from app.services.pages.fitting import fits
+from app.services.pages.reading import PageReading, PageView
+from app.services.pages.versions import updated_at
+from app.services.pages.writing import PAGE, held
+from app.services.persistence.keeping import HEAD_BYTES, settle_type
+from app.services.persistence.probing import probe_stored_media
+from app.stores.blobs import BlobStore
+from app.stores.records import Records
+
+_TEXT_EXTENSION = ".txt"
+_JSON_EXTENSION = ".json"
+
+
+@dataclass(frozen=True, slots=True)
+class PageFile:
+    """A level of a page as a file; `open` gives the bytes from one offset up to another.
+
+    `modified_at` is when these bytes may have taken the place of others.
+    """
+
+    digest: str
+    size_bytes: int
+    mime_type: str
+    filename: str
+    modified_at: datetime
+    open: Callable[[int, int], Awaitable[AsyncIterator[bytes]]]
+
+
+class PageDownloads:
+    """Gives pages out as files."""
+
+    def __init__(
+        self,
+        records: Records,
+        blobs: BlobStore,
+        reading: PageReading,
+        fetcher: Fetcher,
+        *,
+        limits: Limits,
+    ) -> None:
+        self._records = records
+        self._blobs = blobs
+        self._reading = reading
+        self._fetcher = fetcher
+        self._limits = limits
+
+    async def file(self, project_id: str, page_id: str, level: Level) -> PageFile:
+        """A level of a page as a file; an address is fetched first, unless it was before.
+
+        Raises:
+            NotFoundError: The project has no such page, or the page nothing at this level.
+            InvalidPayloadError: Its data URI is broken.
+            FetchBlockedError, UpstreamError, UpstreamTimeoutError: Its address; nothing was kept.
+            ConflictError: The page was changed meanwhile.
+            StoreUnavailableError: A store did not answer.
+        Source: spec 000, "`/memory page <id> --download`".
+        """
+        view = await self._reading.view(project_id, page_id, level)
+        if view.shown is None:
+            raise NotFoundError(
+                "content",
+                detail="The page holds nothing at this level, so there is nothing to download.",
+                code="no-content",
+            )
+        self._reading.note(project_id, page_id)
+        body = view.shown.body
+        if body.kind == "url":
+            return self._stored(project_id, view, await self._fetched(project_id, view, body.value))
+        if body.kind == "blob":
+            resource = await self._reading.resource(project_id, str(body.value))
+            return self._stored(project_id, view, resource)
+        if body.kind == "data":
+            return _decoded(view, body)
+        return _written(view, body, view.stored.content if level is Level.FULL else None)
+
+    def _stored(self, project_id: str, view: PageView, resource: Resource) -> PageFile:
+        claimed = view.page.fields.mime_type if view.level is Level.FULL else None
+        declared = _declared_type(view)
+        name = download_name(view.page.page_id, claimed, declared, resource.mime_type)
+        return PageFile(
+            resource.digest,
+            resource.size_bytes,
+            resource.mime_type,
+            name,
+            max(resource.created_at, updated_at(view.stored)),
+            partial(self._open, project_id, resource.digest),
+        )
+
+    async def _open(
+        self, project_id: str, digest: str, start: int, end: int
+    ) -> AsyncIterator[bytes]:
+        return await self._blobs.open(project_id, digest, start=start, end=end)
+
+    async def _fetched(self, project_id: str, view: PageView, url: str) -> Resource:
+        """The file behind an address of a page; that of its content is fetched once."""
+        is_content = url == view.page.full.value
+        known = view.stored.fetched_resource_id
+        if is_content and known is not None:
+            return await self._reading.resource(project_id, known)
+        async with self._fetcher.fetch(url) as response:
+            resource = await self._keep(project_id, response, view.page)
+        async with self._records.write(project_id) as unit:
+            current = await held(unit, view.page.page_id)
+            if not is_content:
+                await unit.resources.ensure(resource)
+                return resource
+            await unit.resources.ensure_linked(
+                [resource],
+                owner_kind=PAGE,
+                owner_id=view.page.page_id,
+                session_id=view.page.fields.session_id,
+            )
+            if not await unit.pages.set_fetched(
+                current.page_number, resource.resource_id, digest=view.stored.digest
+            ):
+                raise ConflictError(
+                    "The page was changed while its file was fetched. Ask again.",
+                    code="page-changed",
+                )
+        return resource
+
+    async def _keep(self, project_id: str, response: FetchedResponse, page: Page) -> Resource:
+        head = bytearray()
+        async with self._blobs.writer(project_id, limit_bytes=self._limits.medium_bytes) as writer:
+            async for chunk in response.chunks:
+                if len(head) < HEAD_BYTES:
+                    head += chunk[: HEAD_BYTES - len(head)]
+                await writer.write(chunk)
+            filename = safe_file_name(response.filename)
+            mime_type = settle_type(bytes(head), response.mime_type, filename)
+            if not fits(page.fields.modality, mime_type):
+                raise UpstreamError(
+                    f"The server the URL leads to answered with {mime_type}, which is not what a "
+                    f"page of modality {page.fields.modality} holds. Nothing was kept."
+                )
+            blob = await writer.commit()
+        return Resource(
+            resource_id=derive_resource_id(project_id, blob.digest, mime_type, filename),
+            digest=blob.digest,
+            mime_type=mime_type,
+            filename=filename,
+            size_bytes=blob.size_bytes,
+            kind=resource_kind(mime_type),
+            hints=await probe_stored_media(self._blobs, project_id, blob, mime_type),
+            created_at=utc_now(),
+        )
+
+
+def _decoded(view: PageView, body: Body) -> PageFile:
+    """The file in a small data URI."""
+    uri = split_data_uri(str(body.value))
+    if uri is None or uri.data is None:
+        raise InvalidPayloadError(
+            "The page's content announces base64, but is invalid base64, so there is no file in "
+            "it. PUT the page with the whole data: URI.",
+            faults=[Fault("/content", "invalid base64")],
+            code="invalid-base64",
+        )
+    declared = None if uri.mime_type == OCTET_STREAM else uri.mime_type
+    mime_type = body.media.mime_type if body.media else uri.mime_type
+    name = download_name(view.page.page_id, view.page.fields.mime_type, declared, mime_type)
+    return _in_memory(uri.data, mime_type, name, view.stored)
+
+
+def _written(view: PageView, body: Body, content: bytes | None) -> PageFile:
+    """Text as it is, data as JSON; data of the page itself as it is stored."""
+    claimed = view.page.fields.mime_type
+    if body.kind == "json" and not isinstance(body.value, str):
+        data = content if content is not None else json_text(body.value).encode()
+        is_json = claimed is not None and ("json" in claimed or is_textual(claimed))
+        name = download_name(
+            view.page.page_id, claimed if is_json else None, otherwise=_JSON_EXTENSION
+        )
+        return _in_memory(data, "application/json", name, view.stored)
+    is_data = body.kind == "json"
+    text = _json_of(str(body.value)) if is_data else str(body.value)
+    is_own = view.level is Level.FULL and view.page.fields.modality in ("text", "structured")
+    usable = claimed if claimed and is_own and is_textual(claimed) else None
+    extension = _JSON_EXTENSION if is_data else _TEXT_EXTENSION
+    name = download_name(view.page.page_id, usable, otherwise=extension)
+    mime_type = usable or ("application/json" if is_data else "text/plain")
+    return _in_memory(text.encode(), mime_type, name, view.stored)
+
+
+def _json_of(text: str) -> str:
+    """A structured string as a JSON text: itself, if it is one."""
+    try:
+        json.loads(text)
+    except (ValueError, RecursionError):
+        return json_text(text)
+    return text
+
+
+def _in_memory(data: bytes, mime_type: str, filename: str, stored: StoredPage) -> PageFile:
+    async def chunks(start: int, end: int) -> AsyncIterator[bytes]:
+        async def whole() -> AsyncIterator[bytes]:
+            if start < end:
+                yield data[start:end]
+
+        return whole()
+
+    return PageFile(
+        hashlib.sha256(data).hexdigest(),
+        len(data),
+        mime_type,
+        filename,
+        updated_at(stored),
+        chunks,
+    )
+
+
+def _declared_type(view: PageView) -> str | None:
+    """What the data URI said that the page's medium was moved out of."""
+    return view.media.declared_type if view.level is Level.FULL else None

@@ -1,0 +1,197 @@
+"""Page faults: a page put before a model as a tool message, and noted in its session.
+
+The stored message holds references where the answer holds data URIs; the page is never changed.
+"""
+
+import hashlib
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+
+import anyio.to_thread
+import pybase64
+
+from app.errors import ConflictError, NotFoundError, PageNotFoundError
+from app.models.identity import new_id, utc_now
+from app.models.json_value import JsonValue, json_text
+from app.models.limits import Limits
+from app.models.message import StoredHistoryMessage
+from app.models.resource import parse_resource_id
+from app.rendering.pages import failure_json
+from app.services.pages.preparing import PagePreparer
+from app.services.pages.reading import BlocksOptions, PageReading
+from app.services.pages.requests import FaultRequest
+from app.stores.records import Records, UnitOfWork
+from app.stores.records.sessions import PAGE_FAULT
+
+_REFERENCE_MARK = "@blob:"
+
+
+@dataclass(frozen=True, slots=True)
+class _Call:
+    """A fault that is to stand in a session's history."""
+
+    page_id: str
+    session_id: str
+    request: FaultRequest
+    now: datetime
+
+    @property
+    def digest(self) -> str:
+        """What tells this request from another one with the same call id."""
+        asked = [self.page_id, *self.request.model_dump(mode="json").values()]
+        return hashlib.sha256(json_text(asked).encode()).hexdigest()
+
+
+class PageFaults:
+    """Answers what models fault in."""
+
+    def __init__(
+        self, records: Records, preparer: PagePreparer, reading: PageReading, *, limits: Limits
+    ) -> None:
+        self._records = records
+        self._preparer = preparer
+        self._reading = reading
+        self._limits = limits
+
+    async def fault(self, project_id: str, page_id: str, request: FaultRequest) -> bytes:
+        """The tool message `{role, tool_call_id, content}` with the page at the level asked for.
+
+        With a session, the message is appended to its history and the read is counted, in one
+        transaction. The same call of the session again gives the message again and appends nothing.
+
+        Raises:
+            PageNotFoundError: The project has no such page; nothing was appended.
+            ConflictError: This call of the session was answered with something else.
+            PayloadTooLargeError: The medium is too large to stand in an answer.
+        Source: spec 000, "Multi-block Tool Results".
+        """
+        call = None
+        if request.session_id is not None:
+            call = _Call(page_id, request.session_id, request, utc_now())
+            async with self._records.read(project_id) as unit:
+                answered = await _answered(unit, call)
+            if answered is not None:
+                return await self._with_media(project_id, answered)
+        message = await self._message(project_id, page_id, request)
+        # Before it is appended: what cannot be answered must not stand in the history.
+        answer = await self._with_media(project_id, message)
+        if call is None:
+            self._reading.note(project_id, page_id)
+            return answer
+        answered = await self._append(project_id, call, message)
+        return answer if answered is None else await self._with_media(project_id, answered)
+
+    async def _message(self, project_id: str, page_id: str, request: FaultRequest) -> bytes:
+        """The message as history keeps it: with references in the place of stored media."""
+        options = BlocksOptions(
+            media="reference",
+            detail=request.detail,
+            max_chars=request.max_chars,
+            offset=request.offset,
+        )
+        try:
+            view = await self._reading.view(project_id, page_id, request.target_level)
+        except NotFoundError as exc:
+            raise PageNotFoundError(_failure(page_id, request)) from exc
+        blocks = await self._reading.blocks_of(view, options)
+        return _tool_message(request, blocks.content)
+
+    async def _append(self, project_id: str, call: _Call, message: bytes) -> bytes | None:
+        """Append the message; returns the one that a twin of this request was faster with."""
+        message_id = new_id()
+        references = [
+            url for url in _image_urls(json.loads(message)) if url.startswith(_REFERENCE_MARK)
+        ]
+        async with self._records.write(project_id) as unit:
+            await unit.sessions.enter(call.session_id, call.now)
+            answered = await _answered(unit, call)
+            if answered is not None:
+                return answered
+            seq = await unit.sessions.append(call.session_id, PAGE_FAULT, message_id)
+            await unit.messages.add(
+                StoredHistoryMessage(
+                    seq=seq,
+                    message_id=message_id,
+                    created_at=call.now,
+                    tool_call_id=call.request.tool_call_id,
+                    request_digest=call.digest,
+                    message=message,
+                ),
+                session_id=call.session_id,
+            )
+            wanted = {resource_id for url in references if (resource_id := parse_resource_id(url))}
+            resources = await unit.resources.find_all(wanted)
+            if wanted - resources.keys():
+                raise ConflictError(
+                    "The page was changed while it was faulted in. Ask again.", code="page-changed"
+                )
+            await unit.resources.ensure_linked(
+                resources.values(),
+                owner_kind=PAGE_FAULT,
+                owner_id=message_id,
+                session_id=call.session_id,
+            )
+            await unit.page_accesses.add({call.page_id: (1, call.now)})
+        return None
+
+    async def _with_media(self, project_id: str, message: bytes) -> bytes:
+        """The message with a data URI in the place of every reference to an image."""
+        value = json.loads(message)
+        references = [url for url in _image_urls(value) if url.startswith(_REFERENCE_MARK)]
+        if not references:
+            return message
+        for block in value["content"]:
+            if block["type"] == "image_url" and block["image_url"]["url"] in references:
+                block["image_url"]["url"] = await self._data_uri(
+                    project_id, block["image_url"]["url"]
+                )
+        return await anyio.to_thread.run_sync(lambda: json_text(value).encode())
+
+    async def _data_uri(self, project_id: str, reference: str) -> str:
+        contents = self._preparer.contents(project_id, utc_now())
+        resource = await contents.resource(reference)
+        data = await contents.read(reference, limit_bytes=self._limits.image_bytes)
+        return f"data:{resource.mime_type};base64,{pybase64.b64encode(data).decode()}"
+
+
+async def _answered(unit: UnitOfWork, call: _Call) -> bytes | None:
+    """What this call of the session was answered with before, if it was."""
+    tool_call_id = call.request.tool_call_id
+    if tool_call_id is None:
+        return None
+    earlier = await unit.messages.find_call(call.session_id, tool_call_id)
+    if earlier is not None and earlier.request_digest == call.digest:
+        return earlier.message
+    if earlier is not None or await unit.tool_results.find_call(call.session_id, tool_call_id):
+        raise ConflictError(
+            "This tool call of the session was already answered with something else. A call has "
+            "one result: take a new tool_call_id.",
+            code="tool-call-answered",
+        )
+    return None
+
+
+def _tool_message(request: FaultRequest, content: JsonValue) -> bytes:
+    message = {"role": "tool", "tool_call_id": request.tool_call_id, "content": content}
+    return json_text(message).encode()
+
+
+def _failure(page_id: str, request: FaultRequest) -> dict[str, object]:
+    error = f"There is no page {page_id} in this project."
+    return {
+        "success": False,
+        "page_id": page_id,
+        "error": error,
+        "role": "tool",
+        "tool_call_id": request.tool_call_id,
+        "content": failure_json(page_id, error),
+    }
+
+
+def _image_urls(message: Mapping[str, JsonValue]) -> list[str]:
+    content = message["content"]
+    if not isinstance(content, list):
+        return []
+    return [block["image_url"]["url"] for block in content if block["type"] == "image_url"]

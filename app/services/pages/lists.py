@@ -1,0 +1,165 @@
+"""Pages found: listed, searched, and put into a manifest that a model reads."""
+
+import hashlib
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import anyio.to_thread
+
+from app.errors import InvalidCursorError, NotFoundError
+from app.models.cursor import decode_cursor, encode_cursor
+from app.models.json_value import json_text
+from app.models.page import Level, PageFilters, StoredPage
+from app.models.search import SearchQuery, parse_search
+from app.rendering.pages import ManifestEntry, manifest_text
+from app.rendering.snippets import snippet
+from app.services.pages.accesses import AccessCounts
+from app.services.pages.versions import read_descriptor, read_fields, stored_texts
+from app.stores.records import Records, UnitOfWork
+
+# Beyond this a hit is shown by what is said about the page, not by its text.
+_SNIPPED_BYTES = 64 * 1024
+# What lists hold is small as a rule; a page whose fields are a megabyte must not make them large.
+_LARGEST_ANSWER_BYTES = 8 * 1024 * 1024
+_PAGES_AT_ONCE = 32
+
+
+@dataclass(frozen=True, slots=True)
+class Hit:
+    """A page that a search has found, and the passage it was found by, if one can be shown."""
+
+    page: StoredPage
+    snippet: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Manifest:
+    """What a model is told of a session's pages, and how many there are in all."""
+
+    session_id: str
+    entries: Sequence[ManifestEntry]
+    total: int
+
+    @property
+    def text(self) -> str:
+        """All lines, and what is not in them, to be put before a model."""
+        return manifest_text(self.entries, total=self.total)
+
+
+class PageLists:
+    """Finds memory pages."""
+
+    def __init__(self, records: Records, accesses: AccessCounts) -> None:
+        self._records = records
+        self._accesses = accesses
+
+    async def page(
+        self, project_id: str, filters: PageFilters, *, cursor: str | None, limit: int
+    ) -> tuple[Sequence[StoredPage], str | None]:
+        """Up to `limit` pages without their content, newest first, and the next page's cursor.
+
+        Raises:
+            InvalidCursorError: The cursor is not this list's.
+        """
+        before = None
+        if cursor is not None:
+            before = int(decode_cursor("pages", cursor, (int,))[0])
+        async with self._records.read(project_id) as unit:
+            numbers = await unit.pages.page_numbers(filters, before=before, limit=limit + 1)
+            found = await _bounded(unit, numbers[:limit])
+        page = [self._accesses.counted(project_id, stored) for stored in found]
+        more = len(numbers) > len(page)
+        return page, encode_cursor("pages", page[-1].page_number) if page and more else None
+
+    async def search(
+        self,
+        project_id: str,
+        text: str,
+        filters: PageFilters,
+        *,
+        cursor: str | None,
+        limit: int,
+    ) -> tuple[Sequence[Hit], str | None]:
+        """Up to `limit` pages that hold all words of `text`, best first, and the next cursor.
+
+        A page's rank changes only with its own words, so the positions of the others stay.
+
+        Raises:
+            InvalidPayloadError: There is nothing in `text` to search for.
+            InvalidCursorError: The cursor is not this list's.
+        """
+        query = parse_search(text)
+        asked = _fingerprint(text, filters)
+        after = None
+        if cursor is not None:
+            of, rank, number = decode_cursor("page-search", cursor, (str, int, int))
+            if of != asked:
+                raise InvalidCursorError
+            after = (int(rank), int(number))
+        async with self._records.read(project_id) as unit:
+            matches = await unit.page_search.find(
+                query, session_id=filters.session_id, modality=filters.modality
+            )
+            # Best first, and of equals the newest.
+            ordered = sorted(((rank, number) for number, rank in matches), reverse=True)
+            rest = [match for match in ordered if after is None or match < after]
+            wanted = [number for _, number in rest[:limit]]
+            found = await _bounded(unit, wanted, content_up_to=_SNIPPED_BYTES)
+        counted = [self._accesses.counted(project_id, stored) for stored in found]
+        hits = await anyio.to_thread.run_sync(_hits, counted, query)
+        if not found or len(rest) == len(found):
+            return hits, None
+        last = next(match for match in rest if match[1] == found[-1].page_number)
+        return hits, encode_cursor("page-search", asked, *last)
+
+    async def manifest(self, project_id: str, session_id: str, *, limit: int) -> Manifest:
+        """The session's pages for a model: pinned first, then important, then new ones.
+
+        Raises:
+            NotFoundError: Nothing was ever written to the session.
+        """
+        async with self._records.read(project_id) as unit:
+            if await unit.sessions.find(session_id) is None:
+                raise NotFoundError("session")
+            numbers = await unit.pages.manifest_numbers(session_id, limit=limit)
+            pages = await _bounded(unit, numbers)
+            total = await unit.pages.count_in_session(session_id)
+        entries = await anyio.to_thread.run_sync(lambda: [_entry(page) for page in pages])
+        return Manifest(session_id, entries, total)
+
+
+async def _bounded(
+    unit: UnitOfWork, numbers: Sequence[int], *, content_up_to: int | None = None
+) -> list[StoredPage]:
+    """The pages with these numbers, in this order, as many as an answer may hold, at least one.
+
+    One that was deleted meanwhile is missing.
+    """
+    found: list[StoredPage] = []
+    size_bytes = 0
+    for start in range(0, len(numbers), _PAGES_AT_ONCE):
+        batch = numbers[start : start + _PAGES_AT_ONCE]
+        stored = await unit.pages.numbered(batch, content_up_to=content_up_to)
+        for page in (stored[number] for number in batch if number in stored):
+            size_bytes += len(page.descriptor)
+            if found and size_bytes > _LARGEST_ANSWER_BYTES:
+                return found
+            found.append(page)
+    return found
+
+
+def _fingerprint(text: str, filters: PageFilters) -> str:
+    """What tells a search from another one, for its cursors."""
+    asked = json_text([text, filters.session_id, filters.modality])
+    return hashlib.sha256(asked.encode("utf-8", "replace")).hexdigest()[:16]
+
+
+def _hits(pages: Sequence[StoredPage], query: SearchQuery) -> list[Hit]:
+    return [Hit(page, snippet(stored_texts(page), query)) for page in pages]
+
+
+def _entry(page: StoredPage) -> ManifestEntry:
+    descriptor: dict[str, Any] = read_descriptor(page)
+    levels = [Level(number) for number in descriptor["levels"]]
+    return ManifestEntry(page.page_id, read_fields(descriptor), levels, descriptor["size_tokens"])

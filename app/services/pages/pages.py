@@ -1,0 +1,208 @@
+"""Pages: created, replaced, deleted.
+
+A write settles the content first, so that its media are stored before the transaction; inside it,
+the session's row and the page's are held, the caller's condition is judged, and everything that
+belongs to the page is written together.
+"""
+
+import hashlib
+from collections.abc import AsyncIterator
+from functools import partial
+
+from app.errors import (
+    ConflictError,
+    Fault,
+    InvalidPayloadError,
+    NotFoundError,
+    StoreUnavailableError,
+)
+from app.models.identity import new_id, utc_now
+from app.models.limits import Limits
+from app.services.idempotency import Idempotency, IdempotentCall
+from app.services.pages.accesses import AccessCounts
+from app.services.pages.preparing import PagePreparer, PreparedPage
+from app.services.pages.requests import PageDraft, read_page_batch, read_page_draft
+from app.services.pages.writing import (
+    PAGE,
+    WriteCondition,
+    WrittenPage,
+    first_version,
+    held,
+    replace_page,
+    write_beside,
+)
+from app.services.request_bodies import RequestBodies
+from app.stores.records import Records, UnitOfWork
+
+CREATE_ROUTE = "POST /api/pages"
+_ATTEMPTS = 5
+
+
+class Pages:
+    """Takes memory pages in."""
+
+    def __init__(
+        self,
+        records: Records,
+        preparer: PagePreparer,
+        *,
+        bodies: RequestBodies,
+        accesses: AccessCounts,
+        limits: Limits,
+    ) -> None:
+        self._records = records
+        self._preparer = preparer
+        self._bodies = bodies
+        self._accesses = accesses
+        self._limits = limits
+        self._idempotency = Idempotency(records)
+
+    async def put(
+        self,
+        project_id: str,
+        page_id: str,
+        body: AsyncIterator[bytes],
+        *,
+        condition: WriteCondition,
+    ) -> WrittenPage:
+        """Create a page, or replace the one that is there.
+
+        Raises:
+            InvalidJsonError, InvalidPayloadError, PayloadTooLargeError: The body; nothing stored.
+            PreconditionFailedError: The condition does not hold; nothing stored.
+            StoreUnavailableError: A store did not answer; nothing is visible, send it again.
+        """
+        draft = await self._bodies.read(
+            body, partial(read_page_draft, limits=self._limits, page_id=page_id)
+        )
+        prepared = await self._prepared(project_id, page_id, draft)
+        version = await first_version(prepared, self._limits)
+        async with self._records.write(project_id) as unit:
+            await _enter(unit, prepared)
+            for _ in range(_ATTEMPTS):
+                current = await unit.pages.hold(page_id)
+                condition(current.digest if current else None)
+                if current is not None:
+                    stored = await replace_page(unit, current, prepared, self._limits)
+                    return WrittenPage(self._accesses.counted(project_id, stored), is_new=False)
+                numbers = await unit.pages.insert_absent([version])
+                if page_id in numbers:
+                    await write_beside(unit, {numbers[page_id]: prepared})
+                    return WrittenPage(await held(unit, page_id), is_new=True)
+                # Somebody created the page in this moment, and may have deleted it since.
+        raise StoreUnavailableError("database")
+
+    async def create(
+        self, project_id: str, body: AsyncIterator[bytes], *, idempotency_key: str | None
+    ) -> WrittenPage:
+        """Create a page under the id it brings, or under one made for it.
+
+        Raises:
+            ConflictError: There is a page with this id.
+            InvalidJsonError, InvalidPayloadError, PayloadTooLargeError: The body; nothing stored.
+            StoreUnavailableError: A store did not answer; nothing is visible, send it again.
+        """
+        digest, draft = await self._bodies.read(body, self._read_identified)
+        if idempotency_key is None:
+            return (await self._create_all(project_id, [draft], None))[0]
+        call = IdempotentCall(project_id, CREATE_ROUTE, idempotency_key, digest)
+        async with self._idempotency.claimed(call, utc_now()) as answer_id:
+            if answer_id is None:
+                return (await self._create_all(project_id, [draft], call))[0]
+            async with self._records.read(project_id) as unit:
+                stored = await unit.pages.find(answer_id, with_content=True)
+        if stored is None:
+            raise NotFoundError("page")
+        return WrittenPage(self._accesses.counted(project_id, stored), is_new=False)
+
+    async def create_batch(
+        self, project_id: str, body: AsyncIterator[bytes]
+    ) -> tuple[WrittenPage, ...]:
+        """Create up to 1,000 pages in one transaction, in the order they are given.
+
+        Raises:
+            ConflictError: Some of the ids are taken; nothing was stored.
+            InvalidJsonError, InvalidPayloadError, PayloadTooLargeError: The body; nothing stored.
+            StoreUnavailableError: A store did not answer; nothing is visible, send it again.
+        """
+        drafts = await self._bodies.read(body, partial(read_page_batch, limits=self._limits))
+        return await self._create_all(project_id, drafts, None)
+
+    async def delete(self, project_id: str, page_id: str, *, condition: WriteCondition) -> None:
+        """Remove a page with its levels; what history says of it stays.
+
+        Raises:
+            NotFoundError: The project has no such page.
+            PreconditionFailedError: The condition does not hold.
+        """
+        async with self._records.write(project_id) as unit:
+            current = await held(unit, page_id)
+            condition(current.digest)
+            await unit.page_search.remove(current.page_number)
+            await unit.resources.unlink(PAGE, page_id)
+            await unit.pages.remove(current.page_number)
+        self._accesses.forget(project_id, page_id)
+
+    def _read_identified(self, body: bytes) -> tuple[str, PageDraft]:
+        return hashlib.sha256(body).hexdigest(), read_page_draft(body, self._limits, None)
+
+    async def _prepared(self, project_id: str, page_id: str, draft: PageDraft) -> PreparedPage:
+        contents = self._preparer.contents(project_id, utc_now())
+        return await self._preparer.prepare(contents, page_id, draft.fields(), draft.content)
+
+    async def _create_all(
+        self, project_id: str, drafts: list[PageDraft], call: IdempotentCall | None
+    ) -> tuple[WrittenPage, ...]:
+        prepared = await self._prepare_all(project_id, drafts)
+        versions = [await first_version(each, self._limits) for each in prepared]
+        async with self._records.write(project_id) as unit:
+            for session_id in sorted({each.page.fields.session_id or "" for each in prepared}):
+                if session_id:
+                    await unit.sessions.enter(session_id, prepared[0].now)
+            numbers = await unit.pages.insert_absent(versions)
+            taken = [index for index, each in enumerate(versions) if each.page_id not in numbers]
+            if taken:
+                raise _taken(taken, of_one=len(versions) == 1)
+            await write_beside(unit, {numbers[each.page.page_id]: each for each in prepared})
+            if call is not None:
+                await self._idempotency.note_answer(unit, call, versions[0].page_id)
+            stored = await unit.pages.numbered(numbers.values(), with_content=len(numbers) == 1)
+        return tuple(WrittenPage(stored[numbers[each.page_id]], is_new=True) for each in versions)
+
+    async def _prepare_all(self, project_id: str, drafts: list[PageDraft]) -> list[PreparedPage]:
+        contents = self._preparer.contents(project_id, utc_now())
+        prepared = []
+        for index, draft in enumerate(drafts):
+            try:
+                prepared.append(
+                    await self._preparer.prepare(
+                        contents, draft.page_id or new_id(), draft.fields(), draft.content
+                    )
+                )
+            except InvalidPayloadError as exc:
+                if len(drafts) == 1:
+                    raise
+                faults = [
+                    Fault(f"/pages/{index}{fault.pointer}", fault.detail) for fault in exc.faults
+                ]
+                raise InvalidPayloadError(exc.detail, faults=faults, code=exc.problem_code) from exc
+        return prepared
+
+
+def _taken(indexes: list[int], *, of_one: bool) -> ConflictError:
+    faults = [
+        Fault("/page_id" if of_one else f"/pages/{index}/page_id", "is the id of a page already")
+        for index in indexes
+    ]
+    return ConflictError(
+        "There is a page with this id already. PUT replaces it; another id, or none, makes a new "
+        "page. Nothing was stored.",
+        faults=faults,
+        code="page-exists",
+    )
+
+
+async def _enter(unit: UnitOfWork, prepared: PreparedPage) -> None:
+    """Hold the session before the page: always in this order, so that writers never block."""
+    if prepared.page.fields.session_id is not None:
+        await unit.sessions.enter(prepared.page.fields.session_id, prepared.now)

@@ -1,0 +1,160 @@
+"""What a page takes before its transaction: content settled, media stored, levels derived."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from datetime import datetime
+
+import anyio
+import anyio.to_thread
+
+from app.errors import InvalidPayloadError
+from app.models.limits import Limits
+from app.models.media import InMemoryMedia
+from app.models.page import Body, Level, Page, PageFields, Representation
+from app.models.resource import Resource
+from app.models.search import SearchWords, search_words
+from app.rendering.pages import derive_levels
+from app.services.pages.contents import PageContents, SettledContent, page_media
+from app.services.pages.data_uris import split_data_uri
+from app.services.pages.fitting import check_words
+from app.services.pages.thumbnails import reduce_image
+from app.services.pages.versions import searchable_text
+from app.stores.blobs import BlobStore
+from app.stores.records import Records
+
+_IMAGES_AT_ONCE = 2
+
+
+@dataclass(frozen=True, slots=True)
+class PreparedPage:
+    """A page whose media are stored and whose levels are derived, none of them supplied.
+
+    `text` is what a reference to a text resource stands for; `reduced` the smaller form of an
+    image. `resources` are new or named by the client; the transaction makes them last.
+    """
+
+    page: Page
+    settled: SettledContent
+    words: SearchWords
+    text: str | None
+    reduced: Body | None
+    resources: Mapping[str, Resource]
+    now: datetime
+
+
+class PagePreparer:
+    """Prepares pages; the long part of a write, outside of any transaction."""
+
+    def __init__(self, records: Records, blobs: BlobStore, limits: Limits) -> None:
+        self._records = records
+        self._blobs = blobs
+        self._limits = limits
+        self._images = anyio.CapacityLimiter(_IMAGES_AT_ONCE)
+
+    def contents(self, project_id: str, now: datetime) -> PageContents:
+        """Settles contents of one request."""
+        return PageContents(
+            self._records, self._blobs, project_id=project_id, limits=self._limits, now=now
+        )
+
+    async def prepare(
+        self, contents: PageContents, page_id: str, fields: PageFields, content: object
+    ) -> PreparedPage:
+        """Settle a page's content and derive its levels.
+
+        Raises:
+            InvalidPayloadError, PayloadTooLargeError: The content; nothing is visible.
+            StoreUnavailableError: The blob store did not answer.
+        """
+        await anyio.to_thread.run_sync(check_words, fields)
+        settled = await contents.settle(fields.modality, content)
+        resources = {resource.resource_id: resource for resource in settled.resources}
+        text = await contents.referred_text(fields.modality, settled.body, settled.data)
+        reduced, smaller = await self.reduced(contents, fields, settled.body, settled.data)
+        if smaller is not None:
+            resources[smaller.resource_id] = smaller
+        page = await with_levels(
+            Page(page_id, fields, settled.body, {}), supplied={}, reduced=reduced, text=text
+        )
+        return PreparedPage(
+            page=page,
+            settled=settled,
+            words=await words_of(page, text),
+            text=text,
+            reduced=reduced,
+            resources=resources,
+            now=contents.keeper.now,
+        )
+
+    async def reduced(
+        self, contents: PageContents, fields: PageFields, body: Body, data: bytes | None
+    ) -> tuple[Body | None, Resource | None]:
+        """The smaller form of an image, and the resource it was stored as, if it is a new one.
+
+        Args:
+            contents: Where media are.
+            fields: The page's.
+            body: The page's content.
+            data: The bytes of its medium, where they are at hand.
+        """
+        media = body.media
+        if fields.modality != "image" or media is None or media.width is None:
+            return None, None
+        if media.size_bytes > self._limits.image_bytes:
+            return None, None
+        if data is None and body.kind == "data":
+            uri = split_data_uri(str(body.value))
+            data = uri.data if uri else None
+        async with self._images:
+            if data is None:
+                data = await contents.read(str(body.value), limit_bytes=self._limits.image_bytes)
+            made = await anyio.to_thread.run_sync(self._reduce, data, media.mime_type)
+        if made is None:
+            return None, None
+        small, mime_type = made
+        if small is data:
+            return body, None
+        resource = await contents.keeper.store(InMemoryMedia(small), mime_type, None)
+        return Body("blob", resource.reference, page_media(resource)), resource
+
+    def _reduce(self, data: bytes, mime_type: str) -> tuple[bytes, str] | None:
+        return reduce_image(data, mime_type, most_pixels=self._limits.image_pixels)
+
+
+async def with_levels(
+    page: Page, *, supplied: Mapping[Level, Body], reduced: Body | None, text: str | None
+) -> Page:
+    """The page with what was supplied and what can be derived, worked out in a thread.
+
+    Raises:
+        InvalidPayloadError: A supplied level does not fit there any more.
+    """
+
+    def derive() -> dict[Level, Representation]:
+        return derive_levels(
+            page.page_id,
+            page.fields,
+            page.full,
+            reduced_image=reduced,
+            supplied=supplied,
+            text=text,
+        )
+
+    try:
+        return replace(page, levels=await anyio.to_thread.run_sync(derive))
+    except InvalidPayloadError as exc:
+        raise InvalidPayloadError(
+            f"{exc.detail} It was supplied before: supply a shorter one first, or DELETE it at "
+            "`/representations/{level}` to have it derived.",
+            code="level-too-long",
+        ) from exc
+
+
+async def words_of(page: Page, text: str | None) -> SearchWords:
+    """The words a search finds the page by, worked out in a thread.
+
+    Args:
+        page: The page.
+        text: The text its content stands for where it refers to a text resource.
+    """
+    return await anyio.to_thread.run_sync(lambda: search_words(searchable_text(page, text)))

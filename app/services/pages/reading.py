@@ -1,0 +1,288 @@
+"""Pages read at a level: typed content, blocks for a model, the detail view, single levels.
+
+Reading never changes a page. What is read is counted, in memory.
+"""
+
+import hashlib
+import json
+from collections.abc import Callable
+from contextlib import nullcontext
+from dataclasses import dataclass, replace
+from typing import Literal
+
+import anyio
+import anyio.to_thread
+
+from app.errors import NotFoundError
+from app.models.identity import utc_now
+from app.models.limits import Limits
+from app.models.page import Body, Level, Page, Representation, StoredPage
+from app.models.resource import Resource
+from app.rendering.page_envelopes import blocks_record, content_record
+from app.rendering.pages import (
+    PageBlocks,
+    page_blocks,
+    page_detail,
+    page_json,
+    typed_content,
+)
+from app.services.pages.accesses import AccessCounts
+from app.services.pages.media import PageMediaReader
+from app.services.pages.preparing import PagePreparer
+from app.services.pages.versions import read_descriptor, read_page, updated_at
+from app.stores.records import Records
+
+MediaForm = Literal["inline", "reference"]
+ImageDetail = Literal["low", "high", "auto"]
+
+# Each holds a medium, its base64 and the answer at the same time.
+_MEDIA_AT_ONCE = 4
+
+
+@dataclass(frozen=True, slots=True)
+class BlocksOptions:
+    """How blocks are wanted.
+
+    `max_chars` and `offset` count characters of the level's text; media and addresses are never
+    cut.
+    """
+
+    media: MediaForm = "inline"
+    detail: ImageDetail = "low"
+    max_chars: int | None = None
+    offset: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Rendered:
+    """A JSON text that was made for one reader, and its SHA-256, 64 hex digits."""
+
+    body: bytes
+    digest: str
+
+
+@dataclass(frozen=True, slots=True)
+class PageView:
+    """A page at the level that is shown, and what reads its media.
+
+    Where the content refers to a text, `page` has the text.
+    """
+
+    stored: StoredPage
+    page: Page
+    level: Level
+    media: PageMediaReader
+
+    @property
+    def shown(self) -> Representation | None:
+        """What the level holds."""
+        return self.page.at(self.level)
+
+
+class PageReading:
+    """Gives memory pages out."""
+
+    def __init__(
+        self, records: Records, preparer: PagePreparer, *, accesses: AccessCounts, limits: Limits
+    ) -> None:
+        self._records = records
+        self._preparer = preparer
+        self._accesses = accesses
+        self._limits = limits
+        self._with_media = anyio.CapacityLimiter(_MEDIA_AT_ONCE)
+
+    async def get(self, project_id: str, page_id: str) -> StoredPage:
+        """The page as it is stored, with its counters.
+
+        Raises:
+            NotFoundError: The project has none.
+        """
+        async with self._records.read(project_id) as unit:
+            stored = await unit.pages.find(page_id, with_content=True)
+        if stored is None:
+            raise NotFoundError("page")
+        return self._accesses.counted(project_id, stored)
+
+    async def get_as_sent(self, project_id: str, page_id: str) -> StoredPage:
+        """The page with its content as the client sent it, data URIs byte for byte.
+
+        Raises:
+            NotFoundError: The project has none.
+        """
+        stored = await self.get(project_id, page_id)
+        media = self._media(project_id, stored)
+        async with self._with_media:
+            return replace(stored, content=await media.content_as_sent(stored.content or b"null"))
+
+    async def view(self, project_id: str, page_id: str, level: Level | None) -> PageView:
+        """A page at a level, by default at the one the page names itself.
+
+        Raises:
+            NotFoundError: The project has none.
+            StoreUnavailableError: A store did not answer.
+        """
+        async with self._records.read(project_id) as unit:
+            stored = await unit.pages.find(page_id, with_content=True)
+            if stored is None:
+                raise NotFoundError("page")
+            levels = await unit.page_levels.of(page_id)
+        page = await anyio.to_thread.run_sync(read_page, stored, levels)
+        contents = self._preparer.contents(project_id, stored.created_at)
+        text = await contents.referred_text(page.fields.modality, page.full)
+        if text is not None:
+            kind: Literal["text", "json"] = "text" if page.fields.modality == "text" else "json"
+            page = replace(page, full=Body(kind, text, page.full.media))
+        shown = page.fields.compression_level if level is None else level
+        return PageView(
+            self._accesses.counted(project_id, stored),
+            page,
+            shown,
+            self._media(project_id, stored),
+        )
+
+    async def content(
+        self, project_id: str, page_id: str, level: Level | None, media: MediaForm
+    ) -> Rendered:
+        """What a page holds at a level, by modality: a `PageContent`.
+
+        Raises:
+            NotFoundError: The project has no such page.
+            PayloadTooLargeError: The medium is too large to stand in the answer.
+        Source: spec 000, "Current State".
+        """
+        view = await self.view(project_id, page_id, level)
+        self.note(project_id, page_id)
+        body = view.shown.body if view.shown else None
+        has_image = body is not None and body.is_media and view.page.fields.modality == "image"
+        if body is None or not has_image or (media == "reference" and body.kind == "blob"):
+            return await _rendered(lambda: _content(view, None))
+        async with self._with_media:
+            base64 = await view.media.base64(body)
+            return await _rendered(lambda: _content(view, base64))
+
+    async def blocks(
+        self, project_id: str, page_id: str, level: Level | None, options: BlocksOptions
+    ) -> Rendered:
+        """A page as the content of a tool message: `{content, truncated, …}`.
+
+        Raises:
+            NotFoundError: The project has no such page.
+            PayloadTooLargeError: The medium is too large to stand in the answer.
+        Source: spec 000, "Multi-block Tool Results" and "Compression level annotation".
+        """
+        view = await self.view(project_id, page_id, level)
+        self.note(project_id, page_id)
+        async with self._with_media if options.media == "inline" else nullcontext():
+            blocks = await self.blocks_of(view, options)
+            return await _rendered(lambda: blocks_record(blocks, content=blocks.content))
+
+    async def blocks_of(self, view: PageView, options: BlocksOptions) -> PageBlocks:
+        """The blocks of a page that is read already; see `blocks`."""
+        address = await view.media.address(view.page, view.level, inline=options.media == "inline")
+        return await anyio.to_thread.run_sync(
+            lambda: page_blocks(
+                view.page,
+                view.level,
+                image_url=address,
+                detail=options.detail,
+                max_chars=options.max_chars,
+                offset=options.offset,
+            )
+        )
+
+    async def json_form(
+        self, project_id: str, page_id: str, level: Level | None, options: BlocksOptions
+    ) -> Rendered:
+        """The same, its `content` one JSON string `{success, page_id, content, modality, …}`.
+
+        Raises:
+            NotFoundError: The project has no such page.
+        """
+        view = await self.view(project_id, page_id, level)
+        self.note(project_id, page_id)
+        blocks = await self.blocks_of(view, replace(options, media="reference"))
+        return await _rendered(lambda: _json_blocks(view, options, blocks))
+
+    async def detail(self, project_id: str, page_id: str) -> str:
+        """A page for a terminal, field by field.
+
+        Raises:
+            NotFoundError: The project has no such page.
+        Source: spec 000, "Enhanced modality display".
+        """
+        view = await self.view(project_id, page_id, None)
+        return await anyio.to_thread.run_sync(_detail, view)
+
+    async def representation(self, project_id: str, page_id: str, level: Level) -> Representation:
+        """One level as it is stored.
+
+        Raises:
+            NotFoundError: The project has no such page, or the page has no such level.
+        """
+        view = await self.view(project_id, page_id, level)
+        if view.shown is None:
+            raise NotFoundError(
+                "level",
+                detail="The page does not have this level: it was not supplied, and there is "
+                "nothing to derive it from. `levels` of the page names those it has.",
+                code="level-missing",
+            )
+        return view.shown
+
+    async def resource(self, project_id: str, reference: str) -> Resource:
+        """The resource that a page refers to.
+
+        Raises:
+            NotFoundError: The project has none.
+        """
+        return await self._preparer.contents(project_id, utc_now()).resource(reference)
+
+    def _media(self, project_id: str, stored: StoredPage) -> PageMediaReader:
+        contents = self._preparer.contents(project_id, stored.created_at)
+        return PageMediaReader(contents, stored, self._limits)
+
+    def note(self, project_id: str, page_id: str) -> None:
+        """Count a read of a page."""
+        self._accesses.note(project_id, page_id, utc_now())
+
+
+async def _rendered(render: Callable[[], bytes]) -> Rendered:
+    """What is rendered, in a worker thread."""
+
+    def work() -> Rendered:
+        body = render()
+        return Rendered(body, hashlib.sha256(body).hexdigest())
+
+    return await anyio.to_thread.run_sync(work)
+
+
+def _content(view: PageView, base64: str | None) -> bytes:
+    return content_record(typed_content(view.page, view.level, base64=base64))
+
+
+def _json_blocks(view: PageView, options: BlocksOptions, blocks: PageBlocks) -> bytes:
+    text = page_json(
+        view.page,
+        view.level,
+        source_tier=view.shown.origin if view.shown else "none",
+        max_chars=options.max_chars,
+        offset=options.offset,
+    )
+    if options.max_chars is not None or options.offset:
+        # Scenes count in JSON by what they are there, so it may end earlier than the blocks do.
+        cut = json.loads(text)
+        blocks = replace(blocks, truncated=cut["truncated"], next_offset=cut.get("next_offset"))
+    return blocks_record(blocks, content=text)
+
+
+def _detail(view: PageView) -> str:
+    stored = view.stored
+    return page_detail(
+        view.page,
+        version=stored.version,
+        created_at=stored.created_at,
+        updated_at=updated_at(stored),
+        last_accessed=stored.last_accessed,
+        access_count=stored.access_count,
+        size_bytes=read_descriptor(stored)["size_bytes"],
+    )

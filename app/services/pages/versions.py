@@ -1,0 +1,183 @@
+"""What the store keeps of a page, made from what it is, and the page again from that. Pure.
+
+The descriptor is the page's JSON without `content`, `last_accessed` and `access_count`: lists hand
+it out as it is, and a page is read by putting the three beside it.
+"""
+
+import hashlib
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from app.models.identity import rfc3339
+from app.models.json_value import JsonValue, json_text, parse_json
+from app.models.page import (
+    Body,
+    Level,
+    Page,
+    PageFields,
+    PageMedia,
+    PageVersion,
+    Representation,
+    SearchableText,
+    StoredPage,
+    StoredRepresentation,
+)
+from app.models.resource import parse_resource_id
+from app.rendering.pages import body_size_bytes, page_texts, page_tokens
+from app.services.pages.contents import SettledContent
+from app.services.pages.data_uris import dump_forms
+
+# What we have written ourselves is within the limits it was held to when it came in.
+_OWN_DEPTH = 10_000
+_OWN_NODES = 10_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class Stamp:
+    """Which version of a page is written, and when."""
+
+    version: int
+    created_at: datetime
+    updated_at: datetime
+
+
+def page_version(page: Page, settled: SettledContent, stamp: Stamp) -> PageVersion:
+    """A version of a page, ready to be stored; `page.full` is the body of `settled`."""
+    content = json_text(settled.value).encode()
+    descriptor = json_text(_descriptor(page, stamp)).encode()
+    return PageVersion(
+        page_id=page.page_id,
+        fields=page.fields,
+        version=stamp.version,
+        descriptor=descriptor,
+        content=content,
+        body=_body_text(page.full, with_value=False),
+        inline_form=dump_forms(settled.forms),
+        digest=hashlib.sha256(descriptor + b"\n" + content).hexdigest(),
+        created_at=stamp.created_at,
+    )
+
+
+def stored_levels(page: Page, now: datetime) -> list[StoredRepresentation]:
+    """The levels above FULL, as the store keeps them."""
+    return [
+        StoredRepresentation(
+            level, representation.origin, _body_text(representation.body, with_value=True), now
+        )
+        for level, representation in sorted(page.levels.items())
+    ]
+
+
+def read_page(stored: StoredPage, levels: Iterable[StoredRepresentation]) -> Page:
+    """The page that was stored; without its content, `full` has no value."""
+    return Page(
+        page_id=stored.page_id,
+        fields=read_fields(_parse(stored.descriptor)),
+        full=_body(_parse(stored.body) | {"value": read_content(stored)}),
+        levels={each.level: read_representation(each) for each in levels},
+    )
+
+
+def read_representation(stored: StoredRepresentation) -> Representation:
+    """The level that was stored."""
+    return Representation(stored.level, stored.origin, _body(_parse(stored.body)))
+
+
+def read_descriptor(stored: StoredPage) -> dict[str, Any]:
+    """The page's JSON without content and counters."""
+    descriptor: dict[str, Any] = _parse(stored.descriptor)
+    return descriptor
+
+
+def read_content(stored: StoredPage) -> JsonValue:
+    """The page's content; `None` as well where it was not read."""
+    return None if stored.content is None else _parse(stored.content)
+
+
+def updated_at(stored: StoredPage) -> datetime:
+    """When this version of the page was written."""
+    return datetime.fromisoformat(str(read_descriptor(stored)["updated_at"]))
+
+
+def stored_texts(stored: StoredPage) -> list[str]:
+    """The texts that a search looks in, those that weigh more first; the content if it was read."""
+    descriptor = read_descriptor(stored)
+    heading, words = page_texts(
+        read_fields(descriptor), _parse(stored.body)["kind"], read_content(stored)
+    )
+    return heading + words
+
+
+def read_fields(descriptor: Mapping[str, Any]) -> PageFields:
+    """What a client says of a page, from its descriptor."""
+    return PageFields.model_validate({name: descriptor[name] for name in PageFields.model_fields})
+
+
+def resource_ids(page: Page) -> set[str]:
+    """The resources that a page's levels are made of."""
+    bodies = [page.full, *(representation.body for representation in page.levels.values())]
+    named = (parse_resource_id(body.media.uri or "") for body in bodies if body.media)
+    return {resource_id for resource_id in named if resource_id}
+
+
+def searchable_text(page: Page, text: str | None) -> SearchableText:
+    """The words of a page that a search looks in.
+
+    Args:
+        page: The page.
+        text: The text its content stands for where it refers to a text resource.
+    """
+    body = page.full
+    if text is not None:
+        body = Body("text" if page.fields.modality == "text" else "json", text)
+    heading, words = page_texts(page.fields, body.kind, body.value)
+    return SearchableText(heading=tuple(heading), text=tuple(words))
+
+
+def plain_fields(fields: PageFields) -> dict[str, JsonValue]:
+    """The fields as JSON members, in their order, null where nothing is known."""
+    return {name: _plain(getattr(fields, name)) for name in PageFields.model_fields}
+
+
+def _plain(value: object) -> JsonValue:
+    if isinstance(value, tuple):
+        return list(value)
+    return int(value) if isinstance(value, Level) else value
+
+
+def _descriptor(page: Page, stamp: Stamp) -> dict[str, JsonValue]:
+    return {
+        "page_id": page.page_id,
+        **plain_fields(page.fields),
+        "levels": [int(level) for level in page.existing_levels],
+        "media": _media(page.full.media),
+        "size_bytes": body_size_bytes(page.full),
+        "size_tokens": max(page_tokens(page).values(), default=0),
+        "created_at": rfc3339(stamp.created_at),
+        "updated_at": rfc3339(stamp.updated_at),
+        "version": stamp.version,
+    }
+
+
+def _body_text(body: Body, *, with_value: bool) -> bytes:
+    members: dict[str, JsonValue] = {"kind": body.kind, "media": _media(body.media)}
+    if with_value:
+        members["value"] = body.value
+    return json_text(members).encode()
+
+
+def _body(members: Mapping[str, JsonValue]) -> Body:
+    media = members["media"]
+    return Body(
+        members["kind"], members["value"], PageMedia.model_validate(media) if media else None
+    )
+
+
+def _media(media: PageMedia | None) -> JsonValue:
+    return media.model_dump() if media else None
+
+
+def _parse(text: bytes) -> JsonValue:
+    return parse_json(text, max_depth=_OWN_DEPTH, max_nodes=_OWN_NODES)

@@ -1,0 +1,166 @@
+"""Search over the words of pages: FTS5 on SQLite, a tsvector with a GIN index on PostgreSQL.
+
+Both get the words that `app.models.search` makes and nothing else, so both find the same pages and
+rank them alike: a term counts four for every time the heading has it and one for every time the
+text has it, in the first 2,000 characters of either; of equals the newer page comes first. The
+ranking looks at the page alone: weighing words by how many pages have them (bm25) would tell one
+project what another keeps, and would move a list's positions with every page written.
+
+At most the 1,000 newest matches are ranked, so that a word which is everywhere costs no more than
+another. Beside its words every page has marks of its project, session and modality in the index,
+so that a search reads no other's entries.
+"""
+
+import hashlib
+from abc import ABC, abstractmethod
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+
+import anyio.to_thread
+from sqlalchemy import ColumnElement, Text, func
+
+from app.models.page import Modality, SearchableText
+from app.models.search import SearchQuery, SearchTerm, SearchWords, search_words
+from app.stores.records.scope import ProjectScope
+
+MOST_RANKED = 1_000
+# Private use, so no word of a text begins so.
+MARK = "\ue000"
+"""What the marks of projects, sessions and modalities begin with."""
+_HEADING_WEIGHT = 4
+_RANKED_CHARS = 2_000
+_SMALL_TEXT_CHARS = 20_000
+_NUMBERS_AT_ONCE = 1_000
+
+
+@dataclass(frozen=True, slots=True)
+class IndexedPage:
+    """What a page is to be found by. `words` may be made before the transaction begins."""
+
+    words: SearchableText | SearchWords
+    session_id: str | None
+    modality: Modality
+
+
+@dataclass(frozen=True, slots=True)
+class IndexEntry:
+    """What is stored of a page."""
+
+    page_number: int
+    marks: Sequence[str]
+    words: SearchWords
+
+
+class PageSearch(ABC):
+    """The words of one project's pages. A page that is removed takes its words with it."""
+
+    def __init__(self, scope: ProjectScope) -> None:
+        self._scope = scope
+
+    async def index(
+        self,
+        page_number: int,
+        text: SearchableText | SearchWords,
+        *,
+        session_id: str | None,
+        modality: Modality,
+    ) -> None:
+        """Make these the words of a page."""
+        await self.index_all({page_number: IndexedPage(text, session_id, modality)})
+
+    async def index_all(self, indexed: Mapping[int, IndexedPage]) -> None:
+        """Make these the words of pages, by page number."""
+        await self.remove_all(indexed)
+        entries = [
+            IndexEntry(number, self.marks(page.session_id, page.modality), await _words(page.words))
+            for number, page in sorted(indexed.items())
+        ]
+        await self._insert(entries)
+
+    async def remove(self, page_number: int) -> None:
+        """Find the page no longer; nothing happens if nothing of it was found before."""
+        await self.remove_all([page_number])
+
+    async def remove_all(self, page_numbers: Collection[int]) -> None:
+        """Find the pages no longer."""
+        ordered = sorted(page_numbers)
+        for start in range(0, len(ordered), _NUMBERS_AT_ONCE):
+            await self._remove(ordered[start : start + _NUMBERS_AT_ONCE])
+
+    async def find(
+        self,
+        query: SearchQuery,
+        *,
+        session_id: str | None = None,
+        modality: Modality | None = None,
+        limit: int = MOST_RANKED,
+    ) -> Sequence[tuple[int, int]]:
+        """The best pages that have all terms, as (page number, rank).
+
+        Args:
+            query: What to look for.
+            session_id: Only pages of this session.
+            modality: Only pages of this modality.
+            limit: How many at most; there are never more than 1,000.
+
+        Returns:
+            Higher ranks first, and of equals the newer page. A page's rank changes only when its
+            own words do.
+        """
+        newest = await self._newest(query, self.marks(session_id, modality))
+        found = [(number, rank(query, ranked)) for number, ranked in newest]
+        return sorted(found, key=lambda each: (-each[1], -each[0]))[:limit]
+
+    def marks(self, session_id: str | None, modality: Modality | None) -> list[str]:
+        """The words that stand for the project, and for a session and a modality in it."""
+        named = {"project": "", "session": session_id, "modality": modality}
+        return [self._mark(f"{kind}\0{name}") for kind, name in named.items() if name is not None]
+
+    def _mark(self, name: str) -> str:
+        identity = f"{self._scope.project_id}\0{name}".encode()
+        return MARK + hashlib.sha256(identity).hexdigest()[:24]
+
+    @abstractmethod
+    async def _remove(self, page_numbers: Sequence[int]) -> None:
+        """Forget the words of up to 1,000 pages."""
+
+    @abstractmethod
+    async def _insert(self, entries: Sequence[IndexEntry]) -> None:
+        """Store the words of pages that have none stored."""
+
+    @abstractmethod
+    async def _newest(self, query: SearchQuery, marks: Sequence[str]) -> list[tuple[int, str]]:
+        """The newest `MOST_RANKED` matches with all marks, as (page number, its `opening`)."""
+
+
+def padded(words: str) -> str:
+    """Words with a blank on either side, so that each of them is found between two."""
+    return f" {words} "
+
+
+def needle(term: SearchTerm) -> str:
+    """The text that padded words have in them if they have the term."""
+    return f" {' '.join(term.words)}{'' if term.is_prefix else ' '}"
+
+
+def opening(heading: ColumnElement[str], text: ColumnElement[str]) -> ColumnElement[str]:
+    """What a page is ranked by: the beginnings of its padded words, each in a line."""
+    lines: list[ColumnElement[str]] = [
+        func.substr(words, 1, _RANKED_CHARS, type_=Text) for words in (heading, text)
+    ]
+    return lines[0] + "\n" + lines[1]
+
+
+def rank(query: SearchQuery, ranked: str) -> int:
+    """How well a page answers a query, by its `opening`."""
+    heading, _, text = ranked.partition("\n")
+    needles = map(needle, query.terms)
+    return sum(_HEADING_WEIGHT * heading.count(each) + text.count(each) for each in needles)
+
+
+async def _words(text: SearchableText | SearchWords) -> SearchWords:
+    if isinstance(text, SearchWords):
+        return text
+    if sum(map(len, (*text.heading, *text.text))) < _SMALL_TEXT_CHARS:
+        return search_words(text)
+    return await anyio.to_thread.run_sync(search_words, text)

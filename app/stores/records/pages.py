@@ -1,0 +1,227 @@
+"""Pages: one row each, found by id, and listed by number, which grows with every page created."""
+
+from collections.abc import Collection, Sequence
+from typing import Any
+
+from sqlalchemy import ColumnElement, Row, Select, case, func
+
+from app.models.page import PageFilters, PageVersion, StoredPage
+from app.stores.records.scope import ProjectScope
+from app.stores.records.tables import page_accesses, page_numbers, pages
+
+_NUMBERS_AT_ONCE = 1_000
+_LISTED = (
+    pages.c.page_number,
+    pages.c.page_id,
+    pages.c.version,
+    pages.c.descriptor,
+    pages.c.body,
+    pages.c.inline_form,
+    pages.c.digest,
+    pages.c.fetched_resource_id,
+    pages.c.created_at,
+    page_accesses.c.last_accessed,
+    page_accesses.c.access_count,
+)
+
+
+class PageRecords:
+    """The pages of one project."""
+
+    def __init__(self, scope: ProjectScope) -> None:
+        self._scope = scope
+
+    async def hold(self, page_id: str) -> StoredPage | None:
+        """The page with its content, held until the transaction ends.
+
+        Whoever wants to change or remove it waits; readers and counters of accesses do not.
+        """
+        # FOR NO KEY UPDATE: writers of a page never change what other rows refer to it by.
+        statement = self._select(with_content=True).where(pages.c.page_id == page_id)
+        row = await self._scope.first(statement.with_for_update(key_share=True, of=pages))
+        return _stored(row) if row else None
+
+    async def find(self, page_id: str, *, with_content: bool) -> StoredPage | None:
+        """The page, with its content or without."""
+        row = await self._scope.first(
+            self._select(with_content=with_content).where(pages.c.page_id == page_id)
+        )
+        return _stored(row) if row else None
+
+    async def insert_absent(self, versions: Sequence[PageVersion]) -> dict[str, int]:
+        """Store pages whose ids are free; returns their numbers by id.
+
+        The later in `versions`, the newer the page. Ids that are taken are not in the result; one
+        that another transaction is taking is waited for.
+        """
+        rows = [
+            {**_values(version), "page_id": version.page_id, "fetched_resource_id": None}
+            for version in versions
+        ]
+        if self._scope.is_postgresql:
+            # Locks are taken in the order of the ids, or two bulks would wait for each other; so
+            # the numbers, which follow the order of the bulk, are given out before. SQLite has
+            # one writer, and numbers rows as they come.
+            numbers = await self._scope.reserve(page_numbers, count=len(rows))
+            rows = [
+                row | {"page_number": number} for row, number in zip(rows, numbers, strict=True)
+            ]
+            rows.sort(key=lambda row: str(row["page_id"]))
+        inserted = await self._scope.insert_absent(
+            pages, rows, returning=["page_id", "page_number"]
+        )
+        return {row.page_id: row.page_number for row in inserted}
+
+    async def replace(
+        self, page_number: int, version: PageVersion, *, fetched_resource_id: str | None
+    ) -> None:
+        """Make this the version of a page the caller holds; its number and its id stay."""
+        await self._scope.run(
+            self._scope.update(pages)
+            .where(pages.c.page_number == page_number)
+            .values(**_values(version), fetched_resource_id=fetched_resource_id)
+        )
+
+    async def set_fetched(self, page_number: int, resource_id: str, *, digest: str) -> bool:
+        """Note what the content of a page was downloaded to; says whether it was noted.
+
+        It is not where the page has changed meanwhile: `digest` is that of the version the
+        address was taken from.
+        """
+        statement = (
+            self._scope.update(pages)
+            .where(pages.c.page_number == page_number, pages.c.digest == digest)
+            .values(fetched_resource_id=resource_id)
+        )
+        return await self._scope.run(statement) == 1
+
+    async def remove(self, page_number: int) -> bool:
+        """Remove a page, its levels, its accesses and its words; says whether it was there."""
+        statement = self._scope.delete(pages).where(pages.c.page_number == page_number)
+        return await self._scope.run(statement) == 1
+
+    async def page_numbers(
+        self, filters: PageFilters, *, before: int | None, limit: int
+    ) -> Sequence[int]:
+        """The numbers of up to `limit` pages, newest first, older than the number `before`."""
+        statement = _filtered(self._scope.select(pages), filters)
+        if before is not None:
+            statement = statement.where(pages.c.page_number < before)
+        return await self._numbers(statement.order_by(pages.c.page_number.desc()).limit(limit))
+
+    async def numbered(
+        self,
+        numbers: Collection[int],
+        *,
+        with_content: bool = False,
+        content_up_to: int | None = None,
+    ) -> dict[int, StoredPage]:
+        """The pages with these numbers; those that are not there are missing.
+
+        Args:
+            numbers: The numbers.
+            with_content: Whether their content is wanted.
+            content_up_to: Want the content of those where it has at most so many bytes.
+        """
+        found: dict[int, StoredPage] = {}
+        wanted = sorted(numbers)
+        statement = self._select(with_content=with_content)
+        if content_up_to is not None:
+            statement = statement.add_columns(_content_up_to(content_up_to))
+        for start in range(0, len(wanted), _NUMBERS_AT_ONCE):
+            batch = wanted[start : start + _NUMBERS_AT_ONCE]
+            rows = await self._scope.all(statement.where(pages.c.page_number.in_(batch)))
+            found |= {row.page_number: _stored(row) for row in rows}
+        return found
+
+    async def manifest_numbers(self, session_id: str, *, limit: int) -> Sequence[int]:
+        """The numbers of up to `limit` pages of a session: pinned, important, newest first."""
+        statement = (
+            self._scope.select(pages)
+            .where(pages.c.session_id == session_id)
+            .order_by(pages.c.pinned.desc(), pages.c.importance.desc(), pages.c.page_number.desc())
+            .limit(limit)
+        )
+        return await self._numbers(statement)
+
+    async def count_in_session(self, session_id: str) -> int:
+        """How many pages a session has."""
+        row = await self._scope.first(
+            self._scope.select(pages)
+            .with_only_columns(func.count().label("pages"))
+            .where(pages.c.session_id == session_id)
+        )
+        return int(row.pages) if row else 0
+
+    async def _numbers(self, statement: Select[Any]) -> Sequence[int]:
+        rows = await self._scope.all(statement.with_only_columns(pages.c.page_number))
+        return [row.page_number for row in rows]
+
+    def _select(self, *, with_content: bool) -> Select[Any]:
+        columns = [*_LISTED, pages.c.content] if with_content else _LISTED
+        return (
+            self._scope.select(pages)
+            .with_only_columns(*columns)
+            .outerjoin_from(
+                pages,
+                page_accesses,
+                (page_accesses.c.project_id == pages.c.project_id)
+                & (page_accesses.c.page_id == pages.c.page_id),
+            )
+        )
+
+
+def _content_up_to(size_bytes: int) -> ColumnElement[bytes | None]:
+    content = pages.c.content
+    # Both databases know the length of a blob without reading it.
+    return case((func.length(content) <= size_bytes, content), else_=None).label("content")
+
+
+def _filtered(statement: Select[Any], filters: PageFilters) -> Select[Any]:
+    wanted = {
+        pages.c.session_id: filters.session_id,
+        pages.c.modality: filters.modality,
+        pages.c.page_type: filters.page_type,
+        pages.c.pinned: filters.pinned,
+        pages.c.compression_level: filters.compression_level,
+    }
+    return statement.where(
+        *(column == value for column, value in wanted.items() if value is not None)
+    )
+
+
+def _values(version: PageVersion) -> dict[str, object]:
+    fields = version.fields
+    return {
+        "session_id": fields.session_id,
+        "modality": fields.modality,
+        "page_type": fields.page_type,
+        "pinned": fields.pinned,
+        "importance": fields.importance,
+        "compression_level": int(fields.compression_level),
+        "version": version.version,
+        "digest": version.digest,
+        "created_at": version.created_at,
+        "inline_form": version.inline_form,
+        "descriptor": version.descriptor,
+        "body": version.body,
+        "content": version.content,
+    }
+
+
+def _stored(row: Row[Any]) -> StoredPage:
+    members = row._mapping
+    return StoredPage(
+        page_number=row.page_number,
+        page_id=row.page_id,
+        version=row.version,
+        descriptor=row.descriptor,
+        content=members.get("content"),
+        body=row.body,
+        inline_form=row.inline_form,
+        digest=row.digest,
+        fetched_resource_id=row.fetched_resource_id,
+        created_at=row.created_at,
+        last_accessed=row.last_accessed,
+        access_count=row.access_count or 0,
+    )

@@ -1,0 +1,274 @@
+"""How long a search takes in a store of many pages, on both databases.
+
+    python -m benchmarks.page_search [--pages 100000] [--engine sqlite|postgresql|both]
+
+Fills a new store through the repositories with made-up pages: 50,000 words of Zipf's distribution,
+the common ones short, and every tenth page of Chinese characters. Then it runs some 500 searches,
+each as the service does, with the first 20 pages read, and prints a Markdown table.
+"""
+
+import argparse
+import sys
+import tempfile
+import time
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from itertools import accumulate
+from pathlib import Path
+from random import Random
+
+import anyio
+
+from app.models.page import MODALITIES, Modality, PageFields, PageVersion, SearchableText
+from app.models.search import parse_search
+from app.settings import Settings
+from app.stores.records import Records
+from app.stores.records.page_search import IndexedPage
+from app.wiring import migrate_database, open_database
+from tests.servers import Postgres
+
+PROJECT = "benchmark"
+NOW = datetime(2026, 1, 1, tzinfo=UTC)
+SESSIONS = 200
+PAGES_AT_ONCE = 1_000
+SHOWN = 20
+QUERIES_OF_A_KIND = 50
+
+
+@dataclass(frozen=True, slots=True)
+class GeneratedPage:
+    """A made-up page."""
+
+    number: int
+    hint: Sequence[str]
+    text: Sequence[str]
+    is_chinese: bool
+
+    @property
+    def session_id(self) -> str:
+        """Sessions come and go: a hundred pages of one stand among those of others."""
+        return f"s{self.number * 7 % SESSIONS}"
+
+    @property
+    def modality(self) -> Modality:
+        """Every second page is text."""
+        return "text" if self.number % 2 else MODALITIES[self.number // 2 % len(MODALITIES)]
+
+    def fields(self) -> PageFields:
+        """What a client says of it."""
+        return PageFields(
+            session_id=self.session_id,
+            modality=self.modality,
+            hint=" ".join(self.hint),
+            metadata={},
+        )
+
+    def searchable(self) -> SearchableText:
+        """The words it is found by."""
+        blank = "" if self.is_chinese else " "
+        return SearchableText((" ".join(self.hint),), (blank.join(self.text),))
+
+
+@dataclass(frozen=True, slots=True)
+class Search:
+    """One search, as the service runs it."""
+
+    text: str
+    session_id: str | None = None
+    modality: Modality | None = None
+
+
+class Author:
+    """Writes pages; the same ones every time."""
+
+    def __init__(self) -> None:
+        self._random = Random(20_260_101)  # noqa: S311 - the same in every run
+        self.words = self._vocabulary(50_000)
+        self._characters = [chr(0x4E00 + index) for index in range(3_000)]
+        self._word_weights = list(accumulate(1 / rank for rank in range(1, 50_001)))
+        self._character_weights = list(accumulate(1 / rank for rank in range(1, 3_001)))
+
+    def page(self, number: int) -> GeneratedPage:
+        """The next page."""
+        is_chinese = number % 10 == 0
+        length = self._random.randint(80, 160)
+        text = self._pick_characters(length) if is_chinese else self._pick_words(length)
+        return GeneratedPage(number, self._pick_words(6), text, is_chinese)
+
+    def searches(self, pages: Sequence[GeneratedPage]) -> dict[str, list[Search]]:
+        """Searches of every kind, for words of some of the pages."""
+        kinds: dict[str, Callable[[GeneratedPage], Search]] = {
+            "rare word": lambda page: Search(self._word(5_000, 50_000)),
+            "word of the middle": lambda page: Search(self._word(100, 5_000)),
+            "common word": lambda page: Search(self._word(0, 100)),
+            "two words": lambda page: Search(" ".join(self._random.sample(page.text, 2))),
+            "two common words": lambda page: Search(f"{self._word(0, 50)} {self._word(50, 100)}"),
+            "phrase": lambda page: Search(f'"{self._passage(page, " ")}"'),
+            "prefix": lambda page: Search(self._prefix()),
+            "in a session": lambda page: Search(self._word(0, 1_000), page.session_id),
+            "of a modality": lambda page: Search(self._word(0, 1_000), None, page.modality),
+        }
+        spaced = [page for page in pages if not page.is_chinese]
+        searches = {
+            kind: [make(self._random.choice(spaced)) for _ in range(QUERIES_OF_A_KIND)]
+            for kind, make in kinds.items()
+        }
+        chinese = [page for page in pages if page.is_chinese]
+        searches["run of Chinese"] = [
+            Search(self._passage(self._random.choice(chinese), ""))
+            for _ in range(QUERIES_OF_A_KIND)
+        ]
+        return searches
+
+    def _vocabulary(self, count: int) -> list[str]:
+        """Words, the common ones short, as in any language."""
+        found: dict[str, None] = {}
+        while len(found) < count:
+            # Two letters for the first twenty-odd, then ever more.
+            syllables = 1 + len(found).bit_length() // 5
+            word = "".join(
+                self._random.choice("bcdfghklmnprstvw") + self._random.choice("aeiou")
+                for _ in range(self._random.randint(max(1, syllables - 1), syllables + 1))
+            )
+            found[word] = None
+        return list(found)
+
+    def _pick_words(self, count: int) -> list[str]:
+        return self._random.choices(self.words, cum_weights=self._word_weights, k=count)
+
+    def _pick_characters(self, count: int) -> list[str]:
+        return self._random.choices(self._characters, cum_weights=self._character_weights, k=count)
+
+    def _word(self, first: int, last: int) -> str:
+        return self._random.choice(self.words[first:last])
+
+    def _prefix(self) -> str:
+        whole = self._random.choice([word for word in self.words[:5_000] if len(word) >= 6])
+        return f"{whole[: self._random.randint(3, 5)]}*"
+
+    def _passage(self, page: GeneratedPage, blank: str) -> str:
+        length = self._random.randint(2, 3)
+        start = self._random.randrange(len(page.text) - length)
+        return blank.join(page.text[start : start + length])
+
+
+async def fill(records: Records, author: Author, count: int) -> list[GeneratedPage]:
+    """Write pages; returns some of them."""
+    async with records.projects() as projects:
+        await projects.ensure(PROJECT, NOW)
+    kept: list[GeneratedPage] = []
+    for start in range(0, count, PAGES_AT_ONCE):
+        written = [
+            author.page(start + offset) for offset in range(min(PAGES_AT_ONCE, count - start))
+        ]
+        async with records.write(PROJECT) as unit:
+            numbers = await unit.pages.insert_absent([_version(page) for page in written])
+            await unit.page_search.index_all(
+                {
+                    numbers[f"page-{page.number}"]: IndexedPage(
+                        page.searchable(), page.session_id, page.modality
+                    )
+                    for page in written
+                }
+            )
+        kept += written[:20]
+    return kept
+
+
+def _version(page: GeneratedPage) -> PageVersion:
+    content = " ".join(page.text).encode()
+    return PageVersion(
+        page_id=f"page-{page.number}",
+        fields=page.fields(),
+        version=1,
+        descriptor=page.fields().model_dump_json().encode(),
+        content=content,
+        body=b'{"kind":"text","media":null}',
+        inline_form=None,
+        digest=f"{page.number:064x}",
+        created_at=NOW,
+    )
+
+
+async def measure(records: Records, searches: Sequence[Search]) -> tuple[list[float], int]:
+    """Milliseconds of every search, in order of length, and how many matches they had."""
+    taken: list[float] = []
+    matches = 0
+    for search in searches:
+        began = time.perf_counter()
+        async with records.read(PROJECT) as unit:
+            found = await unit.page_search.find(
+                parse_search(search.text), session_id=search.session_id, modality=search.modality
+            )
+            await unit.pages.numbered([number for number, _ in found[:SHOWN]], with_content=True)
+        taken.append((time.perf_counter() - began) * 1_000)
+        matches += len(found)
+    return sorted(taken), matches
+
+
+@asynccontextmanager
+async def opened(settings: Settings) -> AsyncIterator[Records]:
+    """The records of a new store."""
+    await migrate_database(settings)
+    records = Records(open_database(settings))
+    try:
+        yield records
+    finally:
+        await records.close()
+
+
+def table_of(rows: Iterator[tuple[str, list[float], int]]) -> Iterator[str]:
+    """A Markdown table, line by line."""
+    yield "| kind | searches | matches ranked | p50 ms | p95 ms | max ms |"
+    yield "|---|---|---|---|---|---|"
+    for kind, taken, matches in rows:
+        p50, p95 = (taken[int(len(taken) * part)] for part in (0.5, 0.95))
+        yield (
+            f"| {kind} | {len(taken)} | {matches // len(taken)} on average "
+            f"| {p50:.1f} | {p95:.1f} | {taken[-1]:.1f} |"
+        )
+
+
+async def run(settings: Settings, engine: str, count: int) -> None:
+    """Fill a store, search it, and print the table."""
+    async with opened(settings) as records:
+        author = Author()
+        began = time.perf_counter()
+        kept = await fill(records, author, count)
+        _say(f"\n### {engine}: {count} pages, filled in {time.perf_counter() - began:.0f} s\n")
+        # Once beforehand, with other words, so that caches and plans are as in a running service.
+        for warm in author.searches(kept).values():
+            await measure(records, warm[:10])
+        measured = []
+        for kind, searches in author.searches(kept).items():
+            measured.append((kind, *await measure(records, searches)))
+        for line in table_of(iter(measured)):
+            _say(line)
+
+
+def main() -> None:
+    """Read the command line and run."""
+    parser = argparse.ArgumentParser(description="Measure the search over pages.")
+    parser.add_argument("--pages", type=int, default=100_000)
+    parser.add_argument("--engine", choices=("sqlite", "postgresql", "both"), default="both")
+    asked = parser.parse_args()
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        if asked.engine != "postgresql":
+            (folder / "sqlite").mkdir()
+            anyio.run(run, Settings(data_dir=folder / "sqlite"), "sqlite", asked.pages)
+        if asked.engine != "sqlite":
+            with Postgres(folder) as postgres:
+                database = postgres.settings(postgres.new_database(migrated=True))
+                anyio.run(run, Settings(data_dir=folder, db=database), "postgresql", asked.pages)
+
+
+def _say(line: str) -> None:
+    sys.stdout.write(f"{line}\n")
+    sys.stdout.flush()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,157 @@
+"""Pages: the pages themselves, their levels and accesses, what search looks in, messages."""
+
+import sqlalchemy as sa
+from alembic import op
+
+revision = "0002"
+down_revision = "0001"
+branch_labels = None
+depends_on = None
+
+_LISTED_BY = (
+    (),
+    ("session_id",),
+    ("modality",),
+    ("page_type",),
+    ("pinned",),
+    ("compression_level",),
+    ("session_id", "pinned", "importance"),
+)
+
+
+def upgrade() -> None:
+    _create_pages()
+    op.create_table(
+        "page_levels",
+        sa.Column("project_id", sa.String(), nullable=False),
+        sa.Column("page_id", sa.String(), nullable=False),
+        sa.Column("level", sa.Integer(), autoincrement=False, nullable=False),
+        sa.Column("origin", sa.String(), nullable=False),
+        sa.Column("created_at", sa.BigInteger(), nullable=False),
+        sa.Column("body", sa.LargeBinary(), nullable=False),
+        sa.PrimaryKeyConstraint("project_id", "page_id", "level", name="pk_page_levels"),
+        _of_page("page_levels"),
+    )
+    op.create_table(
+        "page_accesses",
+        sa.Column("project_id", sa.String(), nullable=False),
+        sa.Column("page_id", sa.String(), nullable=False),
+        sa.Column("access_count", sa.BigInteger(), nullable=False),
+        sa.Column("last_accessed", sa.BigInteger(), nullable=False),
+        sa.PrimaryKeyConstraint("project_id", "page_id", name="pk_page_accesses"),
+        _of_page("page_accesses"),
+    )
+    _create_messages()
+    if op.get_bind().dialect.name == "postgresql":
+        _create_search_on_postgresql()
+    else:
+        _create_search_on_sqlite()
+
+
+def _of_page(table: str) -> sa.ForeignKeyConstraint:
+    return sa.ForeignKeyConstraint(
+        ["project_id", "page_id"],
+        ["pages.project_id", "pages.page_id"],
+        name=f"fk_{table}_pages",
+        ondelete="CASCADE",
+    )
+
+
+def _create_pages() -> None:
+    op.create_table(
+        "pages",
+        sa.Column(
+            "page_number",
+            sa.BigInteger().with_variant(sa.Integer(), "sqlite"),
+            autoincrement=True,
+            nullable=False,
+        ),
+        sa.Column("project_id", sa.String(), nullable=False),
+        sa.Column("page_id", sa.String(), nullable=False),
+        sa.Column("session_id", sa.String(), nullable=True),
+        sa.Column("modality", sa.String(), nullable=False),
+        sa.Column("page_type", sa.String(), nullable=False),
+        sa.Column("pinned", sa.Boolean(), nullable=False),
+        sa.Column("importance", sa.Float(), nullable=False),
+        sa.Column("compression_level", sa.Integer(), nullable=False),
+        sa.Column("version", sa.BigInteger(), nullable=False),
+        sa.Column("digest", sa.String(), nullable=False),
+        sa.Column("created_at", sa.BigInteger(), nullable=False),
+        sa.Column("fetched_resource_id", sa.String(), nullable=True),
+        sa.Column("inline_form", sa.String(), nullable=True),
+        sa.Column("descriptor", sa.LargeBinary(), nullable=False),
+        sa.Column("body", sa.LargeBinary(), nullable=False),
+        sa.Column("content", sa.LargeBinary(), nullable=False),
+        sa.PrimaryKeyConstraint("page_number", name="pk_pages"),
+        sa.UniqueConstraint("project_id", "page_id", name="uq_pages_project_id_page_id"),
+        sa.ForeignKeyConstraint(["project_id"], ["projects.project_id"], name="fk_pages_projects"),
+        sqlite_autoincrement=True,
+    )
+    for columns in _LISTED_BY:
+        names = ["project_id", *columns, "page_number"]
+        op.create_index(f"ix_pages_{'_'.join(names)}", "pages", names)
+
+
+def _create_messages() -> None:
+    op.create_table(
+        "messages",
+        sa.Column("project_id", sa.String(), nullable=False),
+        sa.Column("message_id", sa.String(), nullable=False),
+        sa.Column("session_id", sa.String(), nullable=False),
+        sa.Column("seq", sa.BigInteger(), nullable=False),
+        sa.Column("tool_call_id", sa.String(), nullable=True),
+        sa.Column("request_digest", sa.String(), nullable=False),
+        sa.Column("created_at", sa.BigInteger(), nullable=False),
+        sa.Column("message", sa.LargeBinary(), nullable=False),
+        sa.PrimaryKeyConstraint("project_id", "message_id", name="pk_messages"),
+        sa.ForeignKeyConstraint(
+            ["project_id"], ["projects.project_id"], name="fk_messages_projects"
+        ),
+    )
+    op.create_index(
+        "ix_messages_project_id_session_id_tool_call_id",
+        "messages",
+        ["project_id", "session_id", "tool_call_id"],
+    )
+
+
+def _create_search_on_sqlite() -> None:
+    # What it gets is words joined by blanks; `ascii` takes everything above 127 for letters. No
+    # ranking by bm25, which needs the sizes of the columns: it weighs words by how many pages of
+    # all projects have them, and so tells one project of another's.
+    op.execute(
+        "CREATE VIRTUAL TABLE page_search USING fts5("
+        "project_id UNINDEXED, scope, heading, body, tokenize='ascii', prefix='3', columnsize=0)"
+    )
+    # A virtual table cannot have a foreign key; this is what ON DELETE CASCADE is elsewhere.
+    op.execute(
+        "CREATE TRIGGER pages_leave_search AFTER DELETE ON pages BEGIN "
+        "DELETE FROM page_search WHERE rowid = old.page_number; END"
+    )
+
+
+def _create_search_on_postgresql() -> None:
+    for name, columns in (
+        ("page_search", "is_long boolean NOT NULL, words tsvector NOT NULL"),
+        ("page_search_texts", "heading text NOT NULL, body text NOT NULL"),
+    ):
+        op.execute(
+            f"CREATE TABLE {name} ("
+            f"page_number bigint NOT NULL, project_id varchar NOT NULL, {columns}, "
+            f"CONSTRAINT pk_{name} PRIMARY KEY (page_number), "
+            f"CONSTRAINT fk_{name}_pages FOREIGN KEY (page_number) "
+            "REFERENCES pages (page_number) ON DELETE CASCADE)"
+        )
+    # Entries that wait to be sorted in are read through by every search: few may wait.
+    op.execute(
+        "CREATE INDEX ix_page_search_words ON page_search USING gin (words) "
+        "WITH (gin_pending_list_limit = 256)"
+    )
+
+
+def downgrade() -> None:
+    if op.get_bind().dialect.name == "postgresql":
+        op.drop_table("page_search_texts")
+    op.drop_table("page_search")
+    for table in ("messages", "page_accesses", "page_levels", "pages"):
+        op.drop_table(table)

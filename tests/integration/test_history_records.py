@@ -1,0 +1,70 @@
+"""The records of a session's history, on both engines: tool results and messages in one order."""
+
+from collections.abc import AsyncIterator
+from datetime import UTC, datetime
+
+import pytest
+
+from app.models.message import StoredHistoryMessage, StoredMessage
+from app.models.tool_result import StoredToolResult
+from app.settings import Settings
+from app.stores.records import Records
+from app.stores.records.sessions import PAGE_FAULT, TOOL_RESULT
+from app.wiring import migrate_database, open_database
+
+pytestmark = pytest.mark.anyio
+PROJECT = "p"
+NOW = datetime(2026, 1, 2, 3, 4, 5, 678_901, tzinfo=UTC)
+
+
+@pytest.fixture
+async def records(settings: Settings) -> AsyncIterator[Records]:
+    await migrate_database(settings)
+    opened = Records(open_database(settings))
+    async with opened.projects() as projects:
+        await projects.ensure(PROJECT, NOW)
+        await projects.ensure("other", NOW)
+    yield opened
+    await opened.close()
+
+
+def message(number: int, tool_call_id: str | None) -> StoredHistoryMessage:
+    return StoredHistoryMessage(
+        seq=number,
+        message_id=f"m{number}",
+        created_at=NOW,
+        tool_call_id=tool_call_id,
+        request_digest="d" * 64,
+        message=b'{"role":"tool"}\x00',
+    )
+
+
+async def test_history_has_results_and_messages_in_order(records: Records) -> None:
+    expected: list[StoredMessage | StoredHistoryMessage] = []
+    async with records.write(PROJECT) as unit:
+        await unit.sessions.enter("s", NOW)
+        for number in range(1, 8):
+            if number % 3:
+                await unit.sessions.append("s", PAGE_FAULT, f"m{number}")
+                await unit.messages.add(message(number, "c\x00"), session_id="s")
+                expected.append(message(number, "c\x00"))
+                continue
+            await unit.sessions.append("s", TOOL_RESULT, f"r{number}")
+            result = StoredToolResult(f"r{number}", "s", number, NOW, "t", f"c{number}", b"{}")
+            await unit.tool_results.add(result, success=True, request_digest="d")
+            expected.append(StoredMessage(number, f"r{number}", NOW, f"c{number}", "t", b"{}"))
+    async with records.read(PROJECT) as unit:
+        assert await unit.sessions.messages("s", after_seq=0, limit=99) == expected
+        assert await unit.sessions.messages("s", after_seq=2, limit=3) == expected[2:5]
+        assert await unit.sessions.messages("s", after_seq=7, limit=3) == []
+
+
+async def test_message_is_found_by_its_call(records: Records) -> None:
+    async with records.write(PROJECT) as unit:
+        await unit.messages.add(message(1, "c\x00"), session_id="s")
+        await unit.messages.add(message(2, None), session_id="s")
+        assert await unit.messages.find_call("s", "c\x00") == message(1, "c\x00")
+        assert await unit.messages.find_call("s", "c") is None
+        assert await unit.messages.find_call("t", "c\x00") is None
+    async with records.read("other") as unit:
+        assert await unit.messages.find_call("s", "c\x00") is None

@@ -1,0 +1,349 @@
+"""Search over pages: both engines find the same pages and rank them alike."""
+
+from collections.abc import AsyncIterator
+from contextlib import suppress
+from datetime import UTC, datetime
+
+import pytest
+
+from app.errors import InvalidPayloadError
+from app.models.page import Modality, PageFields, PageVersion, SearchableText
+from app.models.search import parse_search, search_words
+from app.settings import Settings
+from app.stores.records import Records, UnitOfWork
+from app.stores.records.page_search import IndexedPage
+from app.wiring import migrate_database, open_database
+
+pytestmark = pytest.mark.anyio
+PROJECT = "p"
+NOW = datetime(2026, 1, 1, tzinfo=UTC)
+PAGES: dict[str, SearchableText] = {
+    "cafe": SearchableText(("Le Café de la Gare",), ("A café near the station.",)),
+    "plain": SearchableText((), ("The cafe is closed; the station is not.",)),
+    "code": SearchableText(("module page_fault",), ("import os; page-fault.handler(x=1)",)),
+    "apart": SearchableText((), ("the fault lies on another page",)),
+    "tokyo": SearchableText(("東京タワー",), ("東京は日本の首都です。",)),
+    "kyoto": SearchableText((), ("京都は東にある。",)),
+    "thai": SearchableText((), ("กินข้าวแล้ว",)),
+    "korean": SearchableText((), ("한국어 문서",)),
+    "hindi": SearchableText((), ("हिन्दी भाषा",)),
+    "kana": SearchableText((), ("がっこう と ｶﾞｯｺｳ",)),
+    "russian": SearchableText((), ("Ёлка и ёж",)),
+    "german": SearchableText((), ("Straße nach STRASSBURG",)),
+    "turkish": SearchableText((), ("İstanbul",)),
+    "breaks": SearchableText(("red green", "blue white"), ("black", "red blue")),
+    "often": SearchableText((), ("zebra zoo zebra lion zebra",)),
+    "once": SearchableText((), ("zebra",)),
+    "headed": SearchableText(("zebra",), ("nothing",)),
+    "hostile": SearchableText(("a\x00b \ud800 \" ' \\ * ( ) : & | ! <-> NEAR",), ("x' OR 1=1 --",)),
+    "parts": SearchableText((), ("ﬁne ㎏ ① co\u00adoperate e\u0301tude",)),
+}
+FOUND: list[tuple[str, list[str]]] = [
+    ("cafe", ["cafe", "plain"]),
+    ("CAFÉ", ["cafe", "plain"]),
+    ("cafe\u0301 station", ["cafe", "plain"]),
+    ("gare", ["cafe"]),
+    ("cafe nowhere", []),
+    ("stat*", ["plain", "cafe"]),
+    ("stat", []),
+    ("page fault", ["code", "apart"]),
+    ("page_fault", ["code"]),
+    ("page-fault.han*", ["code"]),
+    ('"fault page"', []),
+    ('"the station is', ["plain"]),
+    ('"station the"', []),
+    ("東京", ["tokyo"]),
+    ("京", ["tokyo", "kyoto"]),
+    ("京都 東", ["kyoto"]),
+    ("東京*", ["tokyo"]),
+    ("タワー", ["tokyo"]),
+    ("首都 日本", ["tokyo"]),
+    ("本日", []),
+    ("ข้าว", ["thai"]),
+    ("한국어", ["korean"]),
+    ("हिन्दी", ["hindi"]),
+    ("हिन्द", []),
+    ("かっこう", []),
+    ("がっこう", ["kana"]),
+    ("ガッコウ", ["kana"]),
+    ("елка ЁЖ", ["russian"]),
+    ("strasse", ["german"]),
+    ("straß*", ["german"]),
+    ("istanbul", ["turkish"]),
+    ('"green blue"', []),
+    ('"white black"', []),
+    ('"red blue"', ["breaks"]),
+    ('"black red"', []),
+    ('white "red blue" green', ["breaks"]),
+    ("zebra", ["headed", "often", "once"]),
+    ("zebra zoo", ["often"]),
+    ("near", ["hostile", "cafe"]),
+    ("NEAR(a b)", []),
+    ("a b near", ["hostile"]),
+    ("x' OR 1=1 --", ["hostile"]),
+    ("fine kg 1 cooperate étude", ["parts"]),
+]
+HOSTILE = [
+    *"abcz\"'\\*():&|!<>^-+~{}[]%_;$?.,/@#`",
+    "\x00",
+    "\ud800",
+    "a\x00b",
+    "zebra\x00",
+    "zebra\ud800",
+    '"',
+    '""',
+    '"zebra',
+    'zebra"',
+    'ze"br"a',
+    "zebra AND",
+    "OR zebra",
+    "NOT zebra NEAR/2 lion",
+    "heading:zebra",
+    "scope:*",
+    "- zebra",
+    "{heading} : zebra",
+    "zebra:A",
+    "zebra:*",
+    "zebra <-> lion",
+    "zebra & !lion",
+    "'; DROP TABLE pages; --",
+    "%s %(x)s :x ? $1",
+    "\ue000",
+    "\ue0000",
+    "zoo \ue001 zebra",
+    "\u202e\u2066zebra",
+    "a\u0301\u0316" * 1_000,
+    "z" * 10_000,
+    "字" * 10_000,
+    "zebra " * 2_000,
+    '"' * 10_000,
+    "abc* " * 2_000,
+    " ".join(f"word{number}" for number in range(1_000)),
+]
+
+
+@pytest.fixture
+async def records(settings: Settings) -> AsyncIterator[Records]:
+    await migrate_database(settings)
+    opened = Records(open_database(settings))
+    async with opened.projects() as projects:
+        await projects.ensure(PROJECT, NOW)
+        await projects.ensure("other", NOW)
+    yield opened
+    await opened.close()
+
+
+async def insert(unit: UnitOfWork, *page_ids: str) -> dict[str, int]:
+    """Pages that are in order of their numbers the newer the later."""
+    return await unit.pages.insert_absent(
+        [
+            PageVersion(
+                page_id=page_id,
+                fields=PageFields.model_validate({}),
+                version=1,
+                descriptor=b"{}",
+                content=b"null",
+                body=b"{}",
+                inline_form=None,
+                digest="d" * 64,
+                created_at=NOW,
+            )
+            for page_id in page_ids
+        ]
+    )
+
+
+async def index(
+    unit: UnitOfWork,
+    texts: dict[str, SearchableText],
+    *,
+    session_id: str | None = None,
+    modality: Modality = "text",
+) -> dict[str, int]:
+    numbers = await insert(unit, *texts)
+    await unit.page_search.index_all(
+        {numbers[each]: IndexedPage(text, session_id, modality) for each, text in texts.items()}
+    )
+    return numbers
+
+
+async def find(unit: UnitOfWork, text: str, **filters: object) -> list[str]:
+    found = await unit.page_search.find(parse_search(text), **filters)  # type: ignore[arg-type] # each test names real filters
+    stored = await unit.pages.numbered([number for number, _ in found])
+    return [stored[number].page_id for number, _ in found]
+
+
+def said(*texts: str) -> SearchableText:
+    return SearchableText((), texts)
+
+
+async def test_both_engines_find_the_same_pages_in_the_same_order(records: Records) -> None:
+    async with records.write(PROJECT) as unit:
+        await index(unit, PAGES)
+    async with records.read(PROJECT) as unit:
+        assert {text: await find(unit, text) for text, _ in FOUND} == dict(FOUND)
+
+
+async def test_no_query_breaks_a_search(records: Records) -> None:
+    async with records.write(PROJECT) as unit:
+        await index(unit, PAGES)
+    async with records.read(PROJECT) as unit:
+        for text in HOSTILE:
+            with suppress(InvalidPayloadError):
+                assert len(await find(unit, text)) < len(PAGES)
+
+
+async def test_rank_counts_a_heading_four_times(records: Records) -> None:
+    query = parse_search("zebra lio* zoo")
+    text = SearchableText(("zebra lion",), ("zebra zoo zebra lion lioness lio",))
+    async with records.write(PROJECT) as unit:
+        numbers = await index(unit, {"a": text})
+        found = await unit.page_search.find(query)
+    assert found == [(numbers["a"], 4 + 2 + 4 + 3 + 1)]
+
+
+async def test_of_equals_the_newer_page_comes_first(records: Records) -> None:
+    texts = {f"page-{number}": said("zebra") for number in range(30)}
+    async with records.write(PROJECT) as unit:
+        await index(unit, texts)
+        assert await find(unit, "zebra") == list(reversed(texts))
+        assert await find(unit, "zebra", limit=3) == ["page-29", "page-28", "page-27"]
+
+
+async def test_newest_thousand_of_more_matches_are_ranked(records: Records) -> None:
+    async with records.write(PROJECT) as unit:
+        await index(unit, {"best": said("zebra zebra zebra"), "alone": said("lion")})
+        await index(unit, {f"page-{number}": said("zebra") for number in range(1_000)})
+        found = await find(unit, "zebra")
+        assert (len(found), "best" in found) == (1_000, False)
+        assert await find(unit, "lion") == ["alone"]
+
+
+async def test_matches_behind_the_newest_windows_are_found(records: Records) -> None:
+    async with records.write(PROJECT) as unit:
+        await index(unit, {"old": said("zebra lion")})
+    async with records.write(PROJECT) as unit:
+        for start in range(0, 16_000, 1_000):
+            await insert(unit, *(f"page-{start + offset}" for offset in range(1_000)))
+        await index(unit, {"new": said("zebra")})
+    async with records.read(PROJECT) as unit:
+        assert await find(unit, "zebra") == ["new", "old"]
+        assert await find(unit, '"zebra lion"') == ["old"]
+
+
+async def test_search_is_narrowed_to_session_and_modality(records: Records) -> None:
+    async with records.write(PROJECT) as unit:
+        await index(unit, {"a": said("zebra")}, session_id="s", modality="image")
+        await index(unit, {"b": said("zebra")}, session_id="s")
+        await index(unit, {"c": said("zebra")}, session_id="t")
+        await index(unit, {"d": said("zebra")})
+        for filters, expected in (
+            ({}, ["d", "c", "b", "a"]),
+            ({"session_id": "s"}, ["b", "a"]),
+            ({"modality": "text"}, ["d", "c", "b"]),
+            ({"session_id": "s", "modality": "text"}, ["b"]),
+            ({"session_id": "image"}, []),
+        ):
+            assert await find(unit, "zebra", **filters) == expected
+
+
+async def test_another_projects_pages_are_neither_found_nor_forgotten(records: Records) -> None:
+    async with records.write(PROJECT) as unit:
+        numbers = await index(unit, {"a": said("zebra")}, session_id="s")
+        before = await unit.page_search.find(parse_search("zebra"))
+    async with records.write("other") as unit:
+        assert await unit.page_search.find(parse_search("zebra")) == []
+        await unit.page_search.remove(numbers["a"])
+        await index(unit, {f"page-{each}": said("zebra") for each in range(50)}, session_id="s")
+        assert len(await unit.page_search.find(parse_search("zebra"), session_id="s")) == 50
+    async with records.read(PROJECT) as unit:
+        assert await unit.page_search.find(parse_search("zebra")) == before
+
+
+async def test_words_of_a_changed_page_replace_those_before(records: Records) -> None:
+    async with records.write(PROJECT) as unit:
+        numbers = await index(unit, {"a": said("zebra"), "b": said("lion")})
+        words = search_words(said("lion"))
+        await unit.page_search.index(numbers["a"], words, session_id=None, modality="text")
+        assert await find(unit, "zebra") == []
+        assert await find(unit, "lion") == ["b", "a"]
+        await unit.page_search.remove(numbers["a"])
+        await unit.page_search.remove(numbers["a"])
+        assert await find(unit, "lion") == ["b"]
+
+
+async def test_removed_page_is_not_found(records: Records) -> None:
+    async with records.write(PROJECT) as unit:
+        numbers = await index(unit, {"a": said("zebra"), "b": said("zebra")})
+        await unit.pages.remove(numbers["b"])
+        assert await unit.page_search.find(parse_search("zebra")) == [(numbers["a"], 1)]
+
+
+async def test_page_without_words_is_not_found_and_does_no_harm(records: Records) -> None:
+    async with records.write(PROJECT) as unit:
+        await index(unit, {"a": SearchableText((), ()), "b": said("...", "")})
+        assert await find(unit, "zebra") == []
+
+
+async def test_phrases_are_found_wherever_they_stand_in_a_long_text(records: Records) -> None:
+    long = " ".join([*["the cat"] * 10_000, "the zebra", *["the dog"] * 10_000, "lion zoo the end"])
+    async with records.write(PROJECT) as unit:
+        await index(unit, {"a": SearchableText(("the lion",), (long, "second text"))})
+        for text, is_there in (
+            ('"the cat the"', True),
+            ('"the zebra the dog"', True),
+            ('"zebra the cat"', False),
+            ('"cat dog"', False),
+            ('"lion zoo"', True),
+            ('"lion the"', False),
+            ('"the end second"', False),
+            ('"second text"', True),
+            ("zoo-the-en", False),
+            ('"the end" "the lion" zebra', True),
+            ("cat-the-zeb*", True),
+            ("字", False),
+        ):
+            assert (text, bool(await find(unit, text))) == (text, is_there)
+
+
+async def test_run_of_chinese_is_found_deep_in_a_long_text(records: Records) -> None:
+    text = "的人" * 20_000 + "東京的" + "人的" * 20_000
+    async with records.write(PROJECT) as unit:
+        await index(unit, {"a": said(text)})
+        assert await find(unit, "人東京的") == ["a"]
+        assert await find(unit, "京東") == []
+
+
+async def test_two_megabytes_of_different_words_are_indexed_as_far_as_they_fit(
+    records: Records,
+) -> None:
+    words = [f"w{number:06x}" for number in range(260_000)]
+    async with records.write(PROJECT) as unit:
+        await index(unit, {"a": SearchableText(("hint",), (" ".join(words),))})
+        last = len(search_words(said(" ".join(words))).text.split())
+        assert 70_000 < last < 90_000
+        for text, is_there in (
+            ("hint", True),
+            (words[0], True),
+            (words[last - 2], True),
+            (f'"{words[last - 3]} {words[last - 2]}"', True),
+            (words[last + 1], False),
+        ):
+            assert (text, bool(await find(unit, text))) == (text, is_there)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        " ".join(f"{number:x}" for number in range(400_000)),
+        "字" * 2_000_000,
+        "".join(chr(0x4E00 + number % 20_000) for number in range(1_000_000)),
+        " ".join("é" * 300 + f"{number:x}" for number in range(3_000)),
+        " ".join(f"{number:x}" + "é" * 300 for number in range(9_000)),
+    ],
+    ids=["short words", "one word", "characters", "long alike", "long words"],
+)
+async def test_no_text_is_too_much_for_either_engine(records: Records, text: str) -> None:
+    async with records.write(PROJECT) as unit:
+        await index(unit, {"a": said("lion", text)})
+        assert await find(unit, "lion") == ["a"]
