@@ -2,6 +2,7 @@
 
 import base64
 import hashlib
+import json
 from typing import Any
 
 import httpx
@@ -13,6 +14,7 @@ from tests.media import png
 LARGE_PNG = png(noise=True)
 SVG = b'<svg xmlns="http://www.w3.org/2000/svg"/>'
 IMAGE = {"modality": "image"}
+WITH_MEDIUM = f"Before {data_uri(LARGE_PNG, 'image/png')} and after."
 
 
 @pytest.mark.parametrize(
@@ -123,3 +125,20 @@ def test_head_of_what_is_no_file_is_refused(client: httpx.Client) -> None:
     assert client.head(f"{ROUTE}/p/download").status_code == 404
     put(client, content=None)
     assert client.head(f"{ROUTE}/p/download").status_code == 404
+
+
+@pytest.mark.parametrize(
+    ("modality", "content", "sent"),
+    [
+        ("text", WITH_MEDIUM, WITH_MEDIUM),
+        ("structured", {"note": WITH_MEDIUM}, json.dumps({"note": WITH_MEDIUM})),
+        ("structured", json.dumps({"note": WITH_MEDIUM}), json.dumps({"note": WITH_MEDIUM})),
+    ],
+    ids=["text", "data", "JSON in a string"],
+)
+def test_file_has_the_media_that_were_moved_out_of_it(
+    client: httpx.Client, modality: str, content: object, sent: str
+) -> None:
+    put(client, "words", modality=modality, content=content)
+    file = client.get(f"{ROUTE}/words/download").text
+    assert file == sent if modality == "text" else json.loads(file) == json.loads(sent)

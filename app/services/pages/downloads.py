@@ -7,7 +7,7 @@ the page itself stays as it is.
 import hashlib
 import json
 from collections.abc import AsyncIterator, Awaitable, Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import partial
 
@@ -95,7 +95,13 @@ class PageDownloads:
             return self._stored(project_id, view, resource)
         if body.kind == "data":
             return _decoded(view, body)
-        return _written(view, body, view.stored.content if level is Level.FULL else None)
+        if level is not Level.FULL or view.stored.content is None or body.media is not None:
+            return _written(view, body, None)
+        # Outside of the service a reference leads nowhere: the file has what the client sent.
+        content = await view.media.content_as_sent(view.stored.content)
+        if body.kind == "text" or isinstance(body.value, str):
+            body = replace(body, value=json.loads(content))
+        return _written(view, body, content)
 
     def _stored(self, project_id: str, view: PageView, resource: Resource) -> PageFile:
         claimed = view.page.fields.mime_type if view.level is Level.FULL else None
