@@ -24,8 +24,12 @@ class StoreUnderTest(ABC):
         """The paths of all objects, temporary ones and unfinished uploads included."""
 
     @abstractmethod
+    def leave_object(self, path: str, data: bytes) -> None:
+        """Put something there behind the store's back."""
+
     def leave_temporary_object(self, name: str) -> None:
         """Leave what a killed process would."""
+        self.leave_object(f"tmp/{name}", b"half a blo")
 
 
 class FilesystemUnderTest(StoreUnderTest):
@@ -37,9 +41,9 @@ class FilesystemUnderTest(StoreUnderTest):
         found = (path for path in self.root.rglob("*") if path.is_file())
         return sorted(str(path.relative_to(self.root)) for path in found)
 
-    def leave_temporary_object(self, name: str) -> None:
-        (self.root / "tmp").mkdir(parents=True, exist_ok=True)
-        (self.root / "tmp" / name).write_bytes(b"half a blo")
+    def leave_object(self, path: str, data: bytes) -> None:
+        (self.root / path).parent.mkdir(parents=True, exist_ok=True)
+        (self.root / path).write_bytes(data)
 
 
 class S3UnderTest(StoreUnderTest):
@@ -62,8 +66,8 @@ class S3UnderTest(StoreUnderTest):
         unfinished = self._server.unfinished_uploads(self._bucket)
         return sorted(found) + ["unfinished upload"] * unfinished
 
-    def leave_temporary_object(self, name: str) -> None:
-        obstore.put(self._objects, f"tmp/{name}", b"half a blo")
+    def leave_object(self, path: str, data: bytes) -> None:
+        obstore.put(self._objects, path, data)
 
 
 def s3_store(endpoint_url: str, bucket: str) -> S3BlobStore:

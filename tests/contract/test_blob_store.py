@@ -5,6 +5,8 @@ import hashlib
 import random
 from collections.abc import AsyncIterator, Iterable, Iterator
 from contextlib import aclosing
+from dataclasses import replace
+from datetime import timedelta
 from functools import cache
 from pathlib import Path
 
@@ -15,7 +17,15 @@ import pytest
 from app.errors import DigestMismatchError, PayloadTooLargeError, StoreUnavailableError
 from app.models.media import InMemoryMedia
 from app.stores.blobs.filesystem import FilesystemBlobStore
-from app.stores.blobs.store import BlobMissingError, BlobStore, StoredBlob, blob_path
+from app.stores.blobs.store import (
+    BlobMissingError,
+    BlobStore,
+    ListedBlob,
+    StoredBlob,
+    blob_path,
+    project_path,
+    quarantine_path,
+)
 from tests.contract.blob_stores import (
     FilesystemUnderTest,
     S3UnderTest,
@@ -97,6 +107,11 @@ async def read(
 ) -> bytes:
     async with aclosing(await store.open(project, digest, start=start, end=end)) as reader:
         return b"".join([piece async for piece in reader])
+
+
+async def listed(store: BlobStore, project: str = PROJECT) -> list[ListedBlob]:
+    async with aclosing(store.listed(project)) as found:
+        return [blob async for blob in found]
 
 
 @pytest.mark.parametrize("size", SIZES)
@@ -370,14 +385,104 @@ async def test_the_sweep_takes_old_temporary_objects_only(under_test: StoreUnder
     under_test.leave_temporary_object("one")
     under_test.leave_temporary_object("two")
     assert await under_test.store.sweep_temporary(3600) == 0
+    assert await under_test.store.sweep_temporary(-5, dry_run=True) == 2
     assert under_test.objects() == sorted([place(SMALL), "tmp/one", "tmp/two"])
     # A negative age is one that every object has reached, whatever the clocks' resolution.
     assert await under_test.store.sweep_temporary(-5) == 2
     assert under_test.objects() == [place(SMALL)]
 
 
-async def test_an_untouched_store_sweeps_and_checks(blob_store: BlobStore) -> None:
+async def test_every_blob_of_a_project_is_listed_once_and_nothing_else(
+    under_test: StoreUnderTest,
+) -> None:
+    blobs = [b"%d" % number * number for number in range(40)]
+    for data in blobs:
+        await put(under_test.store, data)
+    await put(under_test.store, SMALL, "project-b")
+    under_test.leave_temporary_object("one")
+    digest = stored(SMALL).digest
+    for path in (
+        f"{project_path(PROJECT)}/readme.txt",
+        f"{project_path(PROJECT)}/{digest}",
+        f"{project_path(PROJECT)}/{digest[:2]}/{digest}.bak",
+        f"{project_path(PROJECT)}/{digest[:2]}/{digest.upper()}",
+        f"{project_path(PROJECT)}/00/{digest}",
+        f"{project_path(PROJECT)}/{digest[:2]}/deeper/{digest}",
+        f"{project_path(PROJECT)}0/{digest[:2]}/{digest}",
+        quarantine_path(PROJECT, digest),
+    ):
+        under_test.leave_object(path, SMALL)
+    found = await listed(under_test.store)
+    assert sorted((blob.digest, blob.size_bytes) for blob in found) == sorted(
+        (stored(data).digest, len(data)) for data in blobs
+    )
+    assert [await under_test.store.find(PROJECT, blob.digest) for blob in found] == found
+
+
+async def test_a_blob_put_again_is_as_young_as_its_newest_put(blob_store: BlobStore) -> None:
+    await put(blob_store, SMALL)
+    (first,) = await listed(blob_store)
+    assert first.modified_at.utcoffset() == timedelta(0)
+    newest = first
+    # Stores may tell times to the second only.
+    while newest.modified_at == first.modified_at:
+        await put(blob_store, SMALL)
+        (newest,) = await listed(blob_store)
+    assert newest.modified_at > first.modified_at
+    assert newest == replace(first, modified_at=newest.modified_at)
+
+
+async def test_blobs_may_be_deleted_while_they_are_listed(blob_store: BlobStore) -> None:
+    blobs = [b"%d" % number for number in range(40)]
+    for data in blobs:
+        await put(blob_store, data)
+    async with aclosing(blob_store.listed(PROJECT)) as found:
+        async for blob in found:
+            await blob_store.delete(PROJECT, blob.digest)
+    assert await listed(blob_store) == []
+
+
+async def test_a_listing_may_be_left_early(blob_store: BlobStore) -> None:
+    for number in range(5):
+        await put(blob_store, b"%d" % number)
+    async with aclosing(blob_store.listed(PROJECT)) as found:
+        assert await anext(found, None) is not None
+    assert len(await listed(blob_store)) == 5
+
+
+@pytest.mark.parametrize("size", [11, 9 * MIB])
+async def test_a_quarantined_blob_is_out_of_sight_and_kept(
+    under_test: StoreUnderTest, size: int
+) -> None:
+    store, digest = under_test.store, stored(random_bytes(size)).digest
+    await put(store, random_bytes(size))
+    await put(store, random_bytes(size), "project-b")
+    await store.quarantine(PROJECT, digest)
+    assert (await store.find(PROJECT, digest), await listed(store)) == (None, [])
+    with pytest.raises(BlobMissingError):
+        await read(store, digest)
+    assert await read(store, digest, project="project-b") == random_bytes(size)
+    assert under_test.objects() == sorted(
+        [place(random_bytes(size), "project-b"), quarantine_path(PROJECT, digest)]
+    )
+
+
+async def test_a_blob_is_quarantined_in_place_of_the_one_before(
+    under_test: StoreUnderTest,
+) -> None:
+    store, digest = under_test.store, stored(SMALL).digest
+    await store.quarantine(PROJECT, digest)
+    assert under_test.objects() == []
+    for _ in range(2):
+        await put(store, SMALL)
+        await store.quarantine(PROJECT, digest)
+        await store.quarantine(PROJECT, digest)
+        assert under_test.objects() == [quarantine_path(PROJECT, digest)]
+
+
+async def test_an_untouched_store_sweeps_lists_and_checks(blob_store: BlobStore) -> None:
     assert await blob_store.sweep_temporary(0) == 0
+    assert await listed(blob_store) == []
     await blob_store.check()
 
 
@@ -400,6 +505,12 @@ async def test_a_dead_store_is_unavailable(dead_store: BlobStore) -> None:
         await put(dead_store, random_bytes(9 * MIB))
     with pytest.raises(StoreUnavailableError):
         await read(dead_store, stored(SMALL).digest)
+    with pytest.raises(StoreUnavailableError):
+        await dead_store.find(PROJECT, stored(SMALL).digest)
+    with pytest.raises(StoreUnavailableError):
+        await listed(dead_store)
+    with pytest.raises(StoreUnavailableError):
+        await dead_store.quarantine(PROJECT, stored(SMALL).digest)
 
 
 async def test_a_bucket_that_is_not_there_is_unavailable(

@@ -6,14 +6,16 @@ import os
 import stat
 import subprocess
 import sys
+from contextlib import aclosing
 from pathlib import Path
 
 import pytest
 
 from app.errors import StoreFullError, StoreUnavailableError
 from app.models.media import InMemoryMedia
+from app.stores.blobs import directory_listing
 from app.stores.blobs.filesystem import FilesystemBlobStore
-from app.stores.blobs.store import StoredBlob, blob_path
+from app.stores.blobs.store import StoredBlob, blob_path, project_path, quarantine_path
 
 pytestmark = pytest.mark.anyio
 
@@ -202,6 +204,56 @@ async def test_readers_hold_no_file_once_closed_or_exhausted(store: FilesystemBl
     exhausted = await store.open(PROJECT, blob.digest)
     assert sum([len(piece) async for piece in exhausted]) == len(body)
     await store.open(PROJECT, blob.digest, start=5, end=10)
+    assert len(os.listdir("/proc/self/fd")) == before
+
+
+async def test_a_quarantined_file_is_renamed_and_both_directories_are_synced(
+    store: FilesystemBlobStore, root: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    await put(store)
+    place, quarantined = blob_path(PROJECT, BLOB.digest), quarantine_path(PROJECT, BLOB.digest)
+    recorder = Recorder(root, monkeypatch)
+    await store.quarantine(PROJECT, BLOB.digest)
+    assert recorder.calls == [
+        ("mkdir", "quarantine"),
+        ("fsync", "."),
+        ("mkdir", os.path.dirname(quarantined)),
+        ("fsync", "quarantine"),
+        ("replace", place, quarantined),
+        ("fsync", os.path.dirname(quarantined)),
+        ("fsync", os.path.dirname(place)),
+    ]
+
+
+async def test_only_files_are_listed_however_many_there_are(
+    store: FilesystemBlobStore, root: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(directory_listing, "_ENTRIES_AT_ONCE", 3)
+    project = root / project_path(PROJECT)
+    (project / "ab").mkdir(parents=True)
+    (project / "cd").mkdir()
+    names = {f"ab{number:062x}" for number in range(10)}
+    for name in names:
+        (project / "ab" / name).write_bytes(b"x")
+    # More of what is no blob than is read at once, and links that lead to one or to nothing.
+    for number in range(10):
+        (project / "cd" / f"cd{number:062x}").mkdir()
+    (project / "cd" / f"cd{10:062x}").symlink_to(project / "ab" / min(names))
+    (project / "cd" / f"cd{11:062x}").symlink_to(project / "nowhere")
+    assert {blob.digest async for blob in store.listed(PROJECT)} == names
+
+
+async def test_a_listing_holds_no_folder_once_closed_or_exhausted(
+    store: FilesystemBlobStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(directory_listing, "_ENTRIES_AT_ONCE", 1)
+    for number in range(5):
+        await put(store, b"%d" % number)
+    before = len(os.listdir("/proc/self/fd"))
+    async with aclosing(store.listed(PROJECT)) as closed:
+        await anext(closed)
+        assert len(os.listdir("/proc/self/fd")) == before + 1
+    assert len([blob async for blob in store.listed(PROJECT)]) == 5
     assert len(os.listdir("/proc/self/fd")) == before
 
 

@@ -7,6 +7,7 @@ from app.stores.blobs.store import (
     BlobReader,
     BlobStore,
     BlobWriter,
+    ListedBlob,
     StoredBlob,
 )
 
@@ -16,6 +17,7 @@ __all__ = [
     "BlobStore",
     "BlobWriter",
     "FilesystemBlobStore",
+    "ListedBlob",
     "S3BlobStore",
     "StoredBlob",
 ]

@@ -4,6 +4,7 @@
       tmp/<random>                           0600, a blob on its way
       blobs/<sha-256(project)[:16]>/         0700
         <aa>/<digest>                        0600, whole, named by its SHA-256
+      quarantine/<the same 16>/<digest>      0600, damaged, moved there to be looked at
 
 A write goes: temporary file, write, verify, fsync, rename onto the final name, fsync the directory
 (and, the first time, those above it). So at any moment there is nothing under the final name, or
@@ -19,8 +20,8 @@ Measured beside obstore's LocalStore on two cores, from the page cache, it was t
 import errno
 import os
 import time
-from collections.abc import AsyncIterator, Callable, Iterator
-from contextlib import asynccontextmanager, contextmanager, suppress
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterator
+from contextlib import aclosing, asynccontextmanager, contextmanager, suppress
 from functools import partial
 from io import FileIO
 from pathlib import Path
@@ -30,9 +31,19 @@ import anyio.to_thread
 
 from app.errors import StoreFullError, StoreUnavailableError
 from app.models.media import CHUNK_BYTES, MediaSource
+from app.stores.blobs.directory_listing import found_file, listed_files
 from app.stores.blobs.gathering import GatheringWriter
-from app.stores.blobs.store import BlobMissingError, BlobReader, StoredBlob, blob_path, too_large
-from app.stores.blobs.temporary_file import DurableDirectories, TemporaryFile
+from app.stores.blobs.store import (
+    BlobMissingError,
+    BlobReader,
+    ListedBlob,
+    StoredBlob,
+    blob_path,
+    project_path,
+    quarantine_path,
+    too_large,
+)
+from app.stores.blobs.temporary_file import DurableDirectories, TemporaryFile, move_durably
 
 _STORE = "blob store"
 _NO_ROOM = frozenset({errno.ENOSPC, errno.EDQUOT})
@@ -82,6 +93,22 @@ class FilesystemBlobStore:
         """See `BlobStore.size`."""
         return await anyio.to_thread.run_sync(_size_bytes, self._place(project_id, digest))
 
+    async def find(self, project_id: str, digest: str) -> ListedBlob | None:
+        """See `BlobStore.find`."""
+        with _failures_translated():
+            return await anyio.to_thread.run_sync(found_file, self._place(project_id, digest))
+
+    async def listed(self, project_id: str) -> AsyncGenerator[ListedBlob, None]:
+        """See `BlobStore.listed`."""
+        async with aclosing(listed_files(self._root / project_path(project_id))) as blobs:
+            while True:
+                # Only the listing's own failures are translated, not what a caller throws in.
+                with _failures_translated():
+                    blob = await anext(blobs, None)
+                if blob is None:
+                    return
+                yield blob
+
     async def delete(self, project_id: str, digest: str) -> None:
         """See `BlobStore.delete`.
 
@@ -89,13 +116,21 @@ class FilesystemBlobStore:
         """
         await anyio.to_thread.run_sync(_unlink, self._place(project_id, digest))
 
+    async def quarantine(self, project_id: str, digest: str) -> None:
+        """See `BlobStore.quarantine`."""
+        place = self._root / quarantine_path(project_id, digest)
+        with _failures_translated():
+            await anyio.to_thread.run_sync(
+                move_durably, self._place(project_id, digest), place, self._directories
+            )
+
     async def check(self) -> None:
         """See `BlobStore.check`."""
         await anyio.to_thread.run_sync(self._check)
 
-    async def sweep_temporary(self, older_than_seconds: float) -> int:
+    async def sweep_temporary(self, older_than_seconds: float, *, dry_run: bool = False) -> int:
         """See `BlobStore.sweep_temporary`; the age is the time since the last write."""
-        return await anyio.to_thread.run_sync(self._sweep, older_than_seconds)
+        return await anyio.to_thread.run_sync(self._sweep, older_than_seconds, dry_run)
 
     def _place(self, project_id: str, digest: str) -> Path:
         return self._root / blob_path(project_id, digest)
@@ -126,7 +161,7 @@ class FilesystemBlobStore:
         finally:
             probe.discard()
 
-    def _sweep(self, older_than_seconds: float) -> int:
+    def _sweep(self, older_than_seconds: float, dry_run: bool) -> int:
         newest = time.time() - older_than_seconds
         swept = 0
         with _failures_translated(), suppress(FileNotFoundError):
@@ -134,7 +169,8 @@ class FilesystemBlobStore:
                 # Another process may sweep, or publish the file, at the same time.
                 with suppress(FileNotFoundError):
                     if entry.stat(follow_symlinks=False).st_mtime <= newest:
-                        os.unlink(entry.path)
+                        if not dry_run:
+                            os.unlink(entry.path)
                         swept += 1
         return swept
 

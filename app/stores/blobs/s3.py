@@ -3,6 +3,7 @@
     <bucket>/<prefix>/
       tmp/<random>                                   a large blob on its way
       blobs/<sha-256(project)[:16]>/<aa>/<digest>    whole, named by its SHA-256
+      quarantine/<the same 16>/<digest>              damaged, moved there to be looked at
 
 A blob that fits one buffer is hashed first and put once, under its final name. A larger one goes to
 a temporary object by multipart upload, is verified, copied by the server to its final name and
@@ -18,7 +19,7 @@ behind, which only the bucket can remove: give it a lifecycle rule for incomplet
 import asyncio
 import hashlib
 import uuid
-from collections.abc import AsyncIterator, Awaitable, Iterator
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Iterator
 from contextlib import asynccontextmanager, suppress
 from datetime import UTC, datetime, timedelta
 from itertools import islice
@@ -38,9 +39,19 @@ from app.stores.blobs.s3_objects import (
     ObjectReader,
     connect,
     failures_translated,
+    found_object,
+    listed_objects,
     object_size,
 )
-from app.stores.blobs.store import BlobReader, StoredBlob, blob_path, too_large
+from app.stores.blobs.store import (
+    BlobReader,
+    ListedBlob,
+    StoredBlob,
+    blob_path,
+    project_path,
+    quarantine_path,
+    too_large,
+)
 
 if TYPE_CHECKING:
     from obstore import AsyncWritableFile
@@ -137,10 +148,25 @@ class S3BlobStore:
         """See `BlobStore.size`."""
         return await object_size(self._objects, blob_path(project_id, digest))
 
+    async def find(self, project_id: str, digest: str) -> ListedBlob | None:
+        """See `BlobStore.find`."""
+        return await found_object(self._objects, blob_path(project_id, digest))
+
+    def listed(self, project_id: str) -> AsyncGenerator[ListedBlob, None]:
+        """See `BlobStore.listed`."""
+        return listed_objects(self._objects, project_path(project_id))
+
     async def delete(self, project_id: str, digest: str) -> None:
         """See `BlobStore.delete`."""
         with failures_translated(), suppress(FileNotFoundError):
             await obstore.delete_async(self._objects, blob_path(project_id, digest))
+
+    async def quarantine(self, project_id: str, digest: str) -> None:
+        """See `BlobStore.quarantine`."""
+        path = blob_path(project_id, digest)
+        with failures_translated(), suppress(FileNotFoundError):
+            await obstore.copy_async(self._copier, path, quarantine_path(project_id, digest))
+            await obstore.delete_async(self._objects, path)
 
     async def check(self) -> None:
         """See `BlobStore.check`."""
@@ -148,14 +174,14 @@ class S3BlobStore:
             # One name for all processes: nothing piles up, and a sweep removes it with the rest.
             await obstore.put_async(self._objects, "tmp/readiness", b"ready?")
 
-    async def sweep_temporary(self, older_than_seconds: float) -> int:
+    async def sweep_temporary(self, older_than_seconds: float, *, dry_run: bool = False) -> int:
         """See `BlobStore.sweep_temporary`; the age is counted from the start of an upload."""
         newest = datetime.now(UTC) - timedelta(seconds=older_than_seconds)
         swept = 0
         with failures_translated():
             async for batch in obstore.list(self._objects, "tmp"):
                 old = [found["path"] for found in batch if found["last_modified"] <= newest]
-                if old:
+                if old and not dry_run:
                     await obstore.delete_async(self._objects, old)
                 swept += len(old)
         return swept

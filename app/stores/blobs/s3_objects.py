@@ -4,9 +4,9 @@ Nothing of obstore's exceptions leaves this edge. A store that is gone is a
 `StoreUnavailableError` after seconds: connecting, answering and trying again are all bounded.
 """
 
-from collections.abc import Iterator
+from collections.abc import AsyncGenerator, Iterator
 from contextlib import contextmanager
-from datetime import timedelta
+from datetime import UTC, timedelta
 from typing import TYPE_CHECKING
 
 import obstore
@@ -15,15 +15,17 @@ from obstore.store import S3Store
 
 from app.errors import StoreUnavailableError
 from app.models.media import CHUNK_BYTES
-from app.stores.blobs.store import BlobMissingError
+from app.stores.blobs.store import BlobMissingError, ListedBlob, is_blob_name
 
 if TYPE_CHECKING:
+    from obstore import ObjectMeta
     from obstore.store import ClientConfig, RetryConfig, S3Config
 
 STORE = "blob store"
 _REQUEST_TIMEOUT = timedelta(seconds=10)
 _CONNECT_TIMEOUT = timedelta(seconds=2)
 _WINDOW_BYTES = 4 * CHUNK_BYTES
+_LISTED_AT_ONCE = 1_000
 
 
 class ObjectReader:
@@ -130,6 +132,43 @@ async def object_size(objects: S3Store, path: str) -> int | None:
             return (await obstore.head_async(objects, path))["size"]
         except FileNotFoundError:
             return None
+
+
+async def found_object(objects: S3Store, path: str) -> ListedBlob | None:
+    """What is known of the blob at a path, `None` if there is none."""
+    with failures_translated():
+        try:
+            return _described(await obstore.head_async(objects, path))
+        except FileNotFoundError:
+            return None
+
+
+async def listed_objects(objects: S3Store, folder: str) -> AsyncGenerator[ListedBlob, None]:
+    """The blobs below a project's folder, asked for a thousand at a time."""
+    batches = aiter(obstore.list(objects, folder, chunk_size=_LISTED_AT_ONCE))
+    while True:
+        # Only the listing's own failures are translated, not what a caller throws in.
+        with failures_translated():
+            try:
+                batch = await anext(batches)
+            except StopAsyncIteration:
+                return
+        for found in batch:
+            if _is_blob(folder, found["path"]):
+                yield _described(found)
+
+
+def _is_blob(folder: str, path: str) -> bool:
+    match path.removeprefix(f"{folder}/").split("/"):
+        case [aa, name]:
+            return is_blob_name(aa, name)
+        case _:
+            return False
+
+
+def _described(found: "ObjectMeta") -> ListedBlob:
+    digest = found["path"].rpartition("/")[2]
+    return ListedBlob(digest, found["size"], found["last_modified"].astimezone(UTC))
 
 
 @contextmanager

@@ -9,9 +9,10 @@ either, so it deletes what it is told to.
 
 import hashlib
 import re
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator, AsyncIterator
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Protocol
 
 from app.errors import PayloadTooLargeError, ServiceError, StoreUnavailableError
@@ -41,6 +42,18 @@ class StoredBlob:
 
     digest: str
     size_bytes: int
+
+
+@dataclass(frozen=True, slots=True)
+class ListedBlob:
+    """What lies under the name of a digest; whether its bytes have that digest was not looked at.
+
+    `modified_at` is when it was last put, in UTC and by the store's clock.
+    """
+
+    digest: str
+    size_bytes: int
+    modified_at: datetime
 
 
 class BlobWriter(Protocol):
@@ -141,10 +154,33 @@ class BlobStore(Protocol):
         """The blob's size in bytes, `None` if this project has no such blob."""
         ...
 
+    async def find(self, project_id: str, digest: str) -> ListedBlob | None:
+        """What lies under this digest, without reading it; `None` if there is nothing."""
+        ...
+
+    def listed(self, project_id: str) -> AsyncGenerator[ListedBlob, None]:
+        """All blobs of a project, in no particular order; takes memory for a few of them.
+
+        What is put or deleted meanwhile may be listed or not. Whatever has not the name of a blob
+        is passed over. Close it unless it was read to its end.
+
+        Raises:
+            StoreUnavailableError: The store did not answer; what came so far is right.
+        """
+        ...
+
     async def delete(self, project_id: str, digest: str) -> None:
         """Remove the blob; one that is absent is removed already.
 
         An open reader may read on or fail with `BlobMissingError`.
+        """
+        ...
+
+    async def quarantine(self, project_id: str, digest: str) -> None:
+        """Move the blob out of sight, in place of what was moved from there before.
+
+        It stays for people to look at, and survives a power loss there; nothing here removes it
+        again. One that is absent is out of sight already.
         """
         ...
 
@@ -158,11 +194,11 @@ class BlobStore(Protocol):
         """
         ...
 
-    async def sweep_temporary(self, older_than_seconds: float) -> int:
+    async def sweep_temporary(self, older_than_seconds: float, *, dry_run: bool = False) -> int:
         """Remove what interrupted writes left behind; returns how many objects that were.
 
         The age has to exceed the longest upload the service waits for, since a write in flight
-        looks just like an abandoned one.
+        looks just like an abandoned one. A dry run only counts.
         """
         ...
 
@@ -175,10 +211,33 @@ def blob_path(project_id: str, digest: str) -> str:
     Raises:
         ValueError: `digest` is not 64 lower-case hex digits, so it is none of ours.
     """
+    _check_digest(digest)
+    return f"{project_path(project_id)}/{digest[:2]}/{digest}"
+
+
+def quarantine_path(project_id: str, digest: str) -> str:
+    """Where a blob is out of sight: `quarantine/<project>/<digest>`; see `blob_path`."""
+    _check_digest(digest)
+    return f"quarantine/{_project_digits(project_id)}/{digest}"
+
+
+def project_path(project_id: str) -> str:
+    """Where all blobs of a project are: `blobs/<project>`."""
+    return f"blobs/{_project_digits(project_id)}"
+
+
+def is_blob_name(folder: str, name: str) -> bool:
+    """Whether an object is named as a blob is: its digest, in a folder of the first two digits."""
+    return _DIGEST.match(name) is not None and folder == name[:2]
+
+
+def _project_digits(project_id: str) -> str:
+    return hashlib.sha256(project_id.encode("utf-8", "surrogatepass")).hexdigest()[:16]
+
+
+def _check_digest(digest: str) -> None:
     if not _DIGEST.match(digest):
         raise ValueError("a blob is addressed by 64 lower-case hex digits")
-    project = hashlib.sha256(project_id.encode("utf-8", "surrogatepass")).hexdigest()[:16]
-    return f"blobs/{project}/{digest[:2]}/{digest}"
 
 
 def too_large(limit_bytes: int) -> PayloadTooLargeError:

@@ -130,6 +130,18 @@ class TemporaryFile:
             os.close(descriptor)
 
 
+def move_durably(source: Path, target: Path, directories: DurableDirectories) -> None:
+    """Rename a file, replacing what is there; nothing happens if there is no such file."""
+    try:
+        os.stat(source)
+        directories.ensure(target.parent)
+        os.replace(source, target)
+    except FileNotFoundError:
+        return
+    sync_directory(target.parent)
+    sync_directory(source.parent)
+
+
 def sync_directory(directory: Path) -> None:
     """Make the entries of a directory durable."""
     descriptor = os.open(directory, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
