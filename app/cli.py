@@ -1,4 +1,4 @@
-"""The `pagefault` command: serve, migrate, keys, ingest, page."""
+"""The `pagefault` command: serve, migrate, keys, ingest, page, gc, fsck."""
 
 import os
 import socket
@@ -20,6 +20,7 @@ from app.page_commands import DownloadError, page
 from app.server import server_config
 from app.services.access import Access
 from app.settings import Settings
+from app.store_commands import check_stores, sweep_stores
 from app.telemetry import configure_logging
 from app.terminal import (
     ERR,
@@ -52,6 +53,8 @@ cli = typer.Typer(
 keys = typer.Typer(help="Make, list and revoke API keys.", no_args_is_help=True)
 cli.add_typer(keys, name="keys")
 cli.add_typer(page, name="page")
+cli.command("gc")(sweep_stores)
+cli.command("fsck")(check_stores)
 
 _EXPECTED = (
     ServiceError,

@@ -6,6 +6,10 @@ from fastapi import Depends, Query, Request, Security
 from fastapi.security import HTTPAuthorizationCredentials, HTTPBearer
 
 from app.services.access import Access, LinkSigner
+from app.services.bundles.exporting import BundleExports
+from app.services.bundles.importing import BundleImports
+from app.services.history import History
+from app.services.interactions import Interactions
 from app.services.pages.changes import PageChanges
 from app.services.pages.downloads import PageDownloads
 from app.services.pages.faults import PageFaults
@@ -13,8 +17,10 @@ from app.services.pages.lists import PageLists
 from app.services.pages.pages import Pages
 from app.services.pages.reading import PageReading
 from app.services.resources import Resources
+from app.services.session_messages import SessionMessages
 from app.services.sessions import Sessions
 from app.services.tool_results import ToolResults
+from app.services.uploads import Uploads
 from app.wiring import Container
 
 _bearer = HTTPBearer(
@@ -59,6 +65,31 @@ async def get_sessions(container: ContainerDep) -> Sessions:
     return container.sessions
 
 
+async def get_session_messages(container: ContainerDep) -> SessionMessages:
+    """The session messages service."""
+    return container.session_messages
+
+
+async def get_interactions(container: ContainerDep) -> Interactions:
+    """The interactions service."""
+    return container.interactions
+
+
+async def get_history(container: ContainerDep) -> History:
+    """The history service."""
+    return container.history
+
+
+async def get_bundle_exports(container: ContainerDep) -> BundleExports:
+    """The bundle exports service."""
+    return container.bundle_exports
+
+
+async def get_bundle_imports(container: ContainerDep) -> BundleImports:
+    """The bundle imports service."""
+    return container.bundle_imports
+
+
 async def get_pages(container: ContainerDep) -> Pages:
     """The pages service."""
     return container.pages
@@ -89,6 +120,11 @@ async def get_page_downloads(container: ContainerDep) -> PageDownloads:
     return container.page_downloads
 
 
+async def get_uploads(container: ContainerDep) -> Uploads:
+    """The uploads service."""
+    return container.uploads
+
+
 async def get_access(container: ContainerDep) -> Access:
     """The access service."""
     return container.access
@@ -103,12 +139,18 @@ ProjectDep = Annotated[str, Depends(get_project)]
 ToolResultsDep = Annotated[ToolResults, Depends(get_tool_results)]
 ResourcesDep = Annotated[Resources, Depends(get_resources)]
 SessionsDep = Annotated[Sessions, Depends(get_sessions)]
+SessionMessagesDep = Annotated[SessionMessages, Depends(get_session_messages)]
+InteractionsDep = Annotated[Interactions, Depends(get_interactions)]
+HistoryDep = Annotated[History, Depends(get_history)]
+BundleExportsDep = Annotated[BundleExports, Depends(get_bundle_exports)]
+BundleImportsDep = Annotated[BundleImports, Depends(get_bundle_imports)]
 PagesDep = Annotated[Pages, Depends(get_pages)]
 PageChangesDep = Annotated[PageChanges, Depends(get_page_changes)]
 PageReadingDep = Annotated[PageReading, Depends(get_page_reading)]
 PageFaultsDep = Annotated[PageFaults, Depends(get_page_faults)]
 PageListsDep = Annotated[PageLists, Depends(get_page_lists)]
 PageDownloadsDep = Annotated[PageDownloads, Depends(get_page_downloads)]
+UploadsDep = Annotated[Uploads, Depends(get_uploads)]
 AccessDep = Annotated[Access, Depends(get_access)]
 LinksDep = Annotated[LinkSigner, Depends(get_links)]
 LimitQuery = Annotated[int, Query(ge=1, le=200, description="How many items a page holds.")]

@@ -9,20 +9,26 @@
      ├─ ForbiddenLinkError         a signed link that is expired or was altered
      ├─ NotFoundError              absent, or somebody else's: the two are never told apart
      │   └─ PageNotFoundError      the same, told to a model as well
+     ├─ GoneError                  it was here, and its time is over
      ├─ ConflictError              it exists already and is different, or is still in use
      ├─ PreconditionFailedError    the caller's If-Match or If-None-Match does not hold
+     │   └─ TusVersionError        a resumable upload in a version of the protocol not spoken here
      ├─ SlowBodyError              the body came slower than the service waits for
      ├─ PayloadTooLargeError       larger than a limit in settings
      ├─ HeadersTooLargeError       the headers alone are larger than a limit
      ├─ UnsupportedMediaError      a body of a type the route does not take
      ├─ RangeNotSatisfiableError   no asked range lies inside the content
      ├─ InvalidPayloadError        readable, but not what the route takes
+     │   ├─ MissingAttachmentError an attached file that is no resource of the project
+     │   └─ InvalidBundleError     a bundle that is damaged, or none of ours
+     ├─ ChecksumMismatchError      a piece of an upload is not what its checksum says
      ├─ FetchBlockedError          a URL the service does not fetch
      ├─ UpstreamError              a URL's server gave something that is not a file
      │   └─ UpstreamTimeoutError   a URL's server took too long
      ├─ OverloadedError            more requests at once than the service works on
      └─ StoreUnavailableError      a store did not answer; nothing was kept, try again
-         └─ StoreFullError         there is no room left; nothing was kept
+         ├─ StoreFullError         there is no room left; nothing was kept
+         └─ BlobSweptError         the bytes were removed before their record was written
 
 Each class carries a stable `code` and a sentence for the caller; `routers/problems.py` gives it a
 status. Details never repeat the caller's input: an echoed lone surrogate turns a 422 into a 500.
@@ -51,6 +57,8 @@ class ServiceError(Exception):
     """
 
     code: ClassVar[str] = "service-error"
+    tells_every_fault: ClassVar[bool] = False
+    """Whether the answer has all faults, rather than the first of them."""
 
     def __init__(
         self, detail: str, *, faults: Sequence[Fault] = (), code: str | None = None
@@ -141,6 +149,12 @@ class PageNotFoundError(NotFoundError):
         self.members = members
 
 
+class GoneError(ServiceError):
+    """It was here, and its time is over. Start anew."""
+
+    code = "gone"
+
+
 class ConflictError(ServiceError):
     """The request contradicts what is stored."""
 
@@ -154,6 +168,17 @@ class PreconditionFailedError(ServiceError):
 
     def __init__(self) -> None:
         super().__init__("The stored version is not the one the request's condition names.")
+
+
+class TusVersionError(PreconditionFailedError):
+    """The request speaks another version of the protocol for resumable uploads than 1.0.0."""
+
+    code = "tus-version"
+
+    def __init__(self) -> None:
+        ServiceError.__init__(
+            self, "Uploads in pieces speak tus 1.0.0: send `Tus-Resumable: 1.0.0` with the request."
+        )
 
 
 class SlowBodyError(ServiceError):
@@ -201,6 +226,31 @@ class InvalidPayloadError(ServiceError):
     """Readable, but not what the route takes."""
 
     code = "invalid-payload"
+
+
+class MissingAttachmentError(InvalidPayloadError):
+    """Attached files that are no resources of this project. All of them are named."""
+
+    code = "missing-attachment"
+    tells_every_fault = True
+
+
+class InvalidBundleError(InvalidPayloadError):
+    """The bundle is damaged, or was not made by this service. Nothing of it was stored."""
+
+    code = "invalid-bundle"
+
+
+class ChecksumMismatchError(ServiceError):
+    """The bytes of a piece of an upload do not have the checksum sent with them; none was kept."""
+
+    code = "checksum-mismatch"
+
+    def __init__(self) -> None:
+        super().__init__(
+            "The bytes do not have the checksum in `Upload-Checksum`, so they were damaged on the "
+            "way. None of them was kept: send them again from the same offset."
+        )
 
 
 class FetchBlockedError(ServiceError):
@@ -255,4 +305,20 @@ class StoreFullError(StoreUnavailableError):
     def __init__(self) -> None:
         ServiceError.__init__(
             self, "There is no room left to store this. Nothing was stored; reading still works."
+        )
+
+
+class BlobSweptError(StoreUnavailableError):
+    """The bytes lay without a record for so long that they were removed just before it was written.
+
+    Nothing was kept; the same request, sent again, stores them anew.
+    """
+
+    code = "blob-swept"
+
+    def __init__(self) -> None:
+        ServiceError.__init__(
+            self,
+            "The bytes of this request were removed by the sweep before their record was written, "
+            "so nothing was stored. Send the same request again.",
         )

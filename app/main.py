@@ -9,13 +9,18 @@ from fastapi import FastAPI
 from fastapi.middleware.cors import CORSMiddleware
 
 from app.routers import (
+    bundles,
     content,
+    interactions,
+    messages,
     operations,
     page_levels,
     pages,
     resources,
     sessions,
     tool_results,
+    tus,
+    uploads,
 )
 from app.routers.openapi import install_openapi, operation_id
 from app.routers.problems import install_problem_handlers
@@ -38,6 +43,7 @@ EXPOSED_HEADERS = (
     "RateLimit",
     "RateLimit-Policy",
     "X-Request-ID",
+    *tus.HEADERS,
 )
 
 # CPython 3.11 counts the JSON parser's nesting against this limit, which is 1,000 unless raised;
@@ -78,16 +84,29 @@ def create_app(settings: Settings | None = None) -> FastAPI:
     )
     install_problem_handlers(app)
     install_openapi(app)
-    for module in (tool_results, resources, content, pages, page_levels, sessions, operations):
+    for module in (
+        tool_results,
+        resources,
+        content,
+        pages,
+        page_levels,
+        sessions,
+        messages,
+        interactions,
+        bundles,
+        uploads,
+        operations,
+    ):
         app.include_router(module.router)
     if settings.cors_origins:
         app.add_middleware(
             CORSMiddleware,
             allow_origins=settings.cors_origins,
-            allow_methods=["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE"],
+            allow_methods=["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"],
             allow_headers=["*"],
             expose_headers=EXPOSED_HEADERS,
             max_age=3600,
         )
     app.add_middleware(RequestContextMiddleware, most_at_once=settings.limits.requests_at_once)
+    app.add_middleware(tus.TusMiddleware)
     return app

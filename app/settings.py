@@ -89,6 +89,17 @@ class LimitSettings(SettingsGroup):
     image_pixels: Annotated[
         int, Field(gt=0, description="The largest image that is decoded to be made smaller.")
     ] = 20_000_000
+    message_bytes: Annotated[
+        int,
+        Field(gt=0, description="The JSON of one message or interaction; media are not counted."),
+    ] = 16 * MIB
+    upload_bytes: Annotated[
+        int, Field(gt=0, le=5 * GIB, description="One file uploaded in pieces.")
+    ] = 5 * GIB
+    upload_seconds: Annotated[
+        float, Field(gt=0, description="How long an upload in pieces may lie unfinished.")
+    ] = 24 * 3600.0
+    bundle_bytes: Annotated[int, Field(gt=0, description="One bundle that is imported.")] = 16 * GIB
     large_bodies: Annotated[
         int, Field(ge=1, description="Bodies above 1 MiB that are parsed at the same time.")
     ] = 2
@@ -130,6 +141,17 @@ class FetchSettings(SettingsGroup):
     @classmethod
     def _split_commas(cls, value: object) -> object:
         return split_commas(value)
+
+
+class SweepSettings(SettingsGroup):
+    """How blobs that nothing refers to are removed."""
+
+    interval_seconds: Annotated[
+        float, Field(ge=0, description="How often a server sweeps by itself; 0 for never.")
+    ] = 6 * 3600.0
+    grace_seconds: Annotated[
+        float, Field(ge=0, description="How old a blob without a reference has to be.")
+    ] = 24 * 3600.0
 
 
 class Settings(BaseSettings):
@@ -189,6 +211,7 @@ class Settings(BaseSettings):
     blobs: BlobSettings = BlobSettings()
     limits: LimitSettings = LimitSettings()
     fetch: FetchSettings = FetchSettings()
+    sweep: SweepSettings = SweepSettings()
 
     @field_validator("cors_origins", "signing_keys", mode="before")
     @classmethod

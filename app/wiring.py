@@ -5,6 +5,7 @@ import secrets
 from collections.abc import AsyncIterator, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -13,7 +14,11 @@ import anyio.to_thread
 from app.models.fetch_policy import FetchPolicy
 from app.models.limits import Limits
 from app.services.access import Access, LinkSigner, SigningKey
+from app.services.bundles.exporting import BundleExports
+from app.services.bundles.importing import BundleImports
 from app.services.fetching import Fetcher
+from app.services.history import History
+from app.services.interactions import Interactions
 from app.services.pages.accesses import AccessCounts
 from app.services.pages.changes import PageChanges
 from app.services.pages.downloads import PageDownloads
@@ -24,8 +29,12 @@ from app.services.pages.preparing import PagePreparer
 from app.services.pages.reading import PageReading
 from app.services.request_bodies import RequestBodies
 from app.services.resources import Resources
+from app.services.session_messages import SessionMessages
 from app.services.sessions import Sessions
+from app.services.store_check import StoreCheck
+from app.services.sweep import Sweep
 from app.services.tool_results import ToolResults
+from app.services.uploads import Uploads
 from app.settings import BlobSettings, ResourcePolicy, Settings
 from app.stores.blobs import BlobStore, FilesystemBlobStore, S3BlobStore
 from app.stores.records import Records
@@ -77,13 +86,21 @@ class Container:
     links: LinkSigner
     tool_results: ToolResults
     resources: Resources
+    uploads: Uploads
     sessions: Sessions
+    session_messages: SessionMessages
+    interactions: Interactions
+    history: History
+    bundle_exports: BundleExports
+    bundle_imports: BundleImports
     pages: Pages
     page_changes: PageChanges
     page_reading: PageReading
     page_faults: PageFaults
     page_lists: PageLists
     page_downloads: PageDownloads
+    sweep: Sweep
+    store_check: StoreCheck
     records: Records
     blobs: BlobStore
     metrics: Metrics
@@ -108,8 +125,8 @@ async def open_container(settings: Settings) -> AsyncIterator[Container]:
         engines = open_database(settings)
         stack.push_async_callback(engines.close)
         await _check_schema(settings, engines)
-        records = Records(engines)
         blobs = open_blob_store(settings.blobs, settings.data_dir)
+        records = Records(engines, blob_exists=partial(_exists, blobs))
         await blobs.sweep_temporary(_ABANDONED_UPLOAD_SECONDS)
         keys = await anyio.to_thread.run_sync(_signing_keys, settings)
         default_project = settings.default_project if settings.auth == "none" else None
@@ -123,12 +140,25 @@ async def open_container(settings: Settings) -> AsyncIterator[Container]:
         await stack.enter_async_context(accesses.kept())
         preparer = PagePreparer(records, blobs, limits)
         reading = PageReading(records, preparer, accesses=accesses, limits=limits)
+        sweep = Sweep(records, blobs)
+        await stack.enter_async_context(
+            sweep.scheduled(
+                interval_seconds=settings.sweep.interval_seconds,
+                grace_seconds=settings.sweep.grace_seconds,
+            )
+        )
         yield Container(
             access=access,
             links=LinkSigner(keys),
             tool_results=ToolResults(records, blobs, bodies=bodies, limits=limits, clock=metrics),
             resources=Resources(records, blobs, limit_bytes=limits.medium_bytes),
-            sessions=Sessions(records),
+            uploads=Uploads(records, blobs, limits=limits),
+            sessions=Sessions(records, accesses),
+            session_messages=SessionMessages(records, blobs, bodies=bodies, limits=limits),
+            interactions=Interactions(records, bodies=bodies, limits=limits),
+            history=History(records, blobs, limits),
+            bundle_exports=BundleExports(records, blobs, accesses),
+            bundle_imports=BundleImports(records, blobs, limits),
             pages=Pages(records, preparer, bodies=bodies, accesses=accesses, limits=limits),
             page_changes=PageChanges(
                 records, preparer, bodies=bodies, accesses=accesses, limits=limits
@@ -139,6 +169,8 @@ async def open_container(settings: Settings) -> AsyncIterator[Container]:
             page_downloads=PageDownloads(
                 records, blobs, reading, _fetcher(settings), limits=limits
             ),
+            sweep=sweep,
+            store_check=StoreCheck(records, blobs),
             records=records,
             blobs=blobs,
             metrics=metrics,
@@ -248,6 +280,10 @@ def _own_signing_key(path: Path) -> str:
         finally:
             fresh.unlink()
     return path.read_text().strip()
+
+
+async def _exists(blobs: BlobStore, project_id: str, digest: str) -> bool:
+    return await blobs.size(project_id, digest) is not None
 
 
 def _fetcher(settings: Settings) -> Fetcher:

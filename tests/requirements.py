@@ -1,4 +1,4 @@
-"""What the service is held to: specifications 002 and 000, and the design's record.
+"""What the service is held to: specifications 002, 000 and 001, and the design's record.
 
 A statement is held by the tests that carry its id, `@pytest.mark.requirement("id")`, and by those
 named in `covered_by`. One that no release has brought yet is `planned`, with the section of the
@@ -21,6 +21,14 @@ _PAGE_ANNOTATION = "000, Compression level annotation"
 _PAGE_DOWNLOAD = "000, `/memory page <id> --download`"
 _PAGE_DISPLAY = "000, Enhanced modality display in `/memory page`"
 _PAGE_LIMITS = "000, What We're NOT Doing"
+_FILE = "001, `AttachedFile`"
+_PART = "001, `ContentPart`"
+_INPUT = "001, `MultiModalInput`"
+_INTERACTION = "001, Session Interaction"
+_EXAMPLES = "001, Examples"
+_DUMP = "001, JSON Serialization"
+_RATIONALE = "001, Rationale"
+_INTRODUCTION = "001, Multi-Modal Interactions"
 _RECORD = "design, Canonical record"
 _RULES = "design, Rules of the stages"
 _STORAGE = "design, Storage"
@@ -32,6 +40,11 @@ _PAGE_CASES = _SURFACE + "test_page_conformance.py::"
 _LEVELS = _SURFACE + "test_page_levels_api.py::"
 _FAULTS = _SURFACE + "test_page_faults_api.py::"
 _DOWNLOADS = _SURFACE + "test_page_downloads_api.py::"
+_MESSAGES = _SURFACE + "test_messages_api.py::"
+_MESSAGE_MEDIA = _SURFACE + "test_messages_media_api.py::"
+_ASKED = _SURFACE + "test_interactions_api.py::"
+_ASKED_CASES = _SURFACE + "test_interaction_conformance.py::"
+_ASKED_MODELS = "tests/unit/models/test_interaction.py::"
 
 
 @dataclass(frozen=True, slots=True)
@@ -199,12 +212,18 @@ _PAGES = {
             _PAGE_CASES + "test_faulted_page_is_what_the_case_expects",
         ),
     ),
+    "000-history-message-content": Requirement(
+        _PAGE_HISTORY,
+        "content: str | list[dict[str, Any]] | None = None",
+        (_MESSAGES + "test_content_that_is_none_is_refused_at_its_place",),
+    ),
     "000-list-content-as-is": Requirement(
         _PAGE_HISTORY,
         "preserve list content as-is (no stringification)",
         (
             _FAULTS + "test_history_keeps_the_reference_of_an_image_and_no_base64",
             _FAULTS + "test_message_of_a_fault_is_appended_to_its_session",
+            _MESSAGE_MEDIA + "test_any_message_comes_back_as_it_was_sent",
         ),
     ),
     "000-text": Requirement(
@@ -332,6 +351,99 @@ _PAGES = {
         _PAGE_LIMITS,
         "if the original page only has a caption, we can't reconstruct the image",
         (_LEVELS + "test_level_that_is_not_there_says_so",),
+    ),
+}
+
+_INTERACTIONS = {
+    "001-attached-file": Requirement(
+        _FILE,
+        "Represents a reference to a file that has already been uploaded to a blob storage or "
+        "similar system.",
+        (
+            _ASKED + "test_file_is_attached_by_every_spelling_and_listed_once_each",
+            _ASKED + "test_attached_file_cannot_be_deleted_and_its_interaction_is_named",
+        ),
+    ),
+    "001-attached-file-is-a-stable-identifier": Requirement(
+        _FILE,
+        "It does *not* contain the file content itself, but rather a stable identifier.",
+        (
+            _ASKED_MODELS + "test_invalid_case_is_refused_at_its_place",
+            _ASKED + "test_all_files_that_are_missing_are_named_in_one_answer",
+            _ASKED + "test_file_of_another_project_is_missing_in_the_same_words",
+        ),
+    ),
+    "001-content-part": Requirement(
+        _PART,
+        "A discrete unit of input. A user's turn may consist of multiple parts. A part can contain "
+        "text, attachments, or both.",
+        (_ASKED_CASES + "test_valid_case_is_stored_as_it_is_dumped",),
+    ),
+    "001-multi-modal-input": Requirement(
+        _INPUT,
+        "The container for a rich user turn. This is the top-level object used when an input is "
+        "complex.",
+        (_ASKED_CASES + "test_valid_case_is_stored_as_it_is_dumped",),
+    ),
+    "001-one-base": Requirement("001, Data Models", "All models inherit from `CoReasonBaseModel`."),
+    "001-strict-and-frozen": Requirement(
+        _RATIONALE,
+        "we introduce a set of strict, frozen data models",
+        (
+            _ASKED_MODELS + "test_model_cannot_be_changed",
+            _ASKED_MODELS + "test_what_a_model_holds_cannot_be_changed",
+            "tests/unit/models/test_frozen_json.py::"
+            "test_frozen_value_holds_nothing_that_can_be_changed",
+            _ASKED_CASES + "test_invalid_case_is_refused_at_its_place",
+        ),
+    ),
+    "001-interleaved": Requirement(
+        _INTRODUCTION,
+        "rich user inputs (interleaving text with files/images)",
+        (_ASKED + "test_scenario_c_keeps_the_parts_and_their_files_in_order",),
+    ),
+    "001-interaction": Requirement(
+        _INTERACTION,
+        'captures a single cycle of "User Request -> Assistant Response"',
+        (
+            _SURFACE + "test_interaction_answers_api.py::test_same_answer_again_changes_nothing",
+            _SURFACE + "test_interaction_answers_api.py::test_another_answer_is_a_conflict",
+        ),
+    ),
+    "001-polymorphic-input": Requirement(
+        _INTERACTION,
+        "Supports strictly typed rich input, legacy simple strings, and legacy dictionaries",
+        (_ASKED_MODELS + "test_object_that_is_nearly_a_rich_input_loses_no_key",),
+    ),
+    "001-input-kind-assertion": Requirement(
+        _INTRODUCTION,
+        "from relying on simple strings or loose dictionaries to using strictly typed Pydantic "
+        "models",
+    ),
+    "001-timestamp": Requirement(_INTERACTION, "timestamp: datetime"),
+    "001-scenario-a": Requirement(
+        _EXAMPLES,
+        "Scenario A: Simple Text (Legacy)",
+        (_ASKED_MODELS + "test_scenario_a_is_a_simple_text",),
+    ),
+    "001-scenario-b": Requirement(
+        _EXAMPLES,
+        "Scenario B: Analyze a PDF (Rich)",
+    ),
+    "001-scenario-c": Requirement(
+        _EXAMPLES,
+        "Scenario C: Mixed Content (Rich)",
+        (_ASKED_MODELS + "test_scenario_c_keeps_the_parts_in_order",),
+    ),
+    "001-dump": Requirement(
+        _DUMP,
+        "Because all models inherit from `CoReasonBaseModel`, they serialize cleanly to JSON using "
+        "`.dump()`.",
+    ),
+    "001-dump-shows-the-output": Requirement(
+        _DUMP,
+        '"output": null',
+        (_ASKED_MODELS + "test_output_is_shown_when_there_is_none_and_other_optionals_are_not",),
     ),
 }
 
@@ -497,4 +609,4 @@ _DESIGN = {
     "design-both-engines": Requirement(_STORAGE, "No feature works on one only."),
 }
 
-REQUIREMENTS: dict[str, Requirement] = {**_SPECIFICATION, **_PAGES, **_DESIGN}
+REQUIREMENTS: dict[str, Requirement] = {**_SPECIFICATION, **_PAGES, **_INTERACTIONS, **_DESIGN}

@@ -1,9 +1,12 @@
 """The base of the models that travel: frozen, strict, spelled as the specification spells them."""
 
+from datetime import datetime, timedelta
 from typing import ClassVar
 
 from pydantic import BaseModel, ConfigDict
 from pydantic.alias_generators import to_camel
+
+from app.models.frozen_json import JsonData, thawed
 
 
 class FrozenModel(BaseModel):
@@ -13,6 +16,23 @@ class FrozenModel(BaseModel):
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid", ser_json_inf_nan="strings")
+
+    shown_when_null: ClassVar[frozenset[str]] = frozenset()
+    """Optional fields that are dumped as null rather than left out."""
+
+    def dump(self) -> dict[str, JsonData]:
+        """The model as the JSON object it stands for, optional fields without a value left out.
+
+        Moments are RFC 3339 text: `Z` for UTC, other offsets as they are, a fraction if there is
+        one.
+
+        Source: spec 001, "JSON Serialization".
+        """
+        return {
+            name: _plain(value)
+            for name in type(self).model_fields
+            if (value := getattr(self, name)) is not None or name in self.shown_when_null
+        }
 
 
 class WireModel(FrozenModel):
@@ -43,3 +63,19 @@ def _wire(value: object) -> object:
     if isinstance(value, tuple):
         return [_wire(item) for item in value]
     return value
+
+
+def _plain(value: object) -> JsonData:
+    if isinstance(value, FrozenModel):
+        return value.dump()
+    if isinstance(value, datetime):
+        return moment_text(value)
+    if isinstance(value, tuple):
+        return [_plain(item) for item in value]
+    return thawed(value)
+
+
+def moment_text(moment: datetime) -> str:
+    """A moment with its offset as RFC 3339 text; `Z` where the offset is none."""
+    text = moment.isoformat()
+    return text.removesuffix("+00:00") + "Z" if moment.utcoffset() == timedelta() else text

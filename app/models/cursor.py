@@ -3,13 +3,24 @@
 import base64
 import binascii
 import json
+from datetime import UTC, datetime, timedelta
 from typing import Literal
 
 from app.errors import InvalidCursorError
 
-ListName = Literal["messages", "tool-results", "resources", "pages", "page-search"]
+ListName = Literal[
+    "messages",
+    "tool-results",
+    "resources",
+    "pages",
+    "page-search",
+    "sessions",
+    "interactions",
+]
 _LARGEST_CURSOR_CHARS = 512
 _LARGEST_NUMBER = 2**63 - 1
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_MICROSECOND = timedelta(microseconds=1)
 
 
 def encode_cursor(name: ListName, *position: str | int) -> str:
@@ -44,6 +55,26 @@ def decode_cursor(name: ListName, cursor: str, shape: tuple[type, ...]) -> list[
     if not all(map(_is_sound, position)):
         raise InvalidCursorError
     return position
+
+
+def encode_moment_cursor(name: ListName, moment: datetime, identity: str) -> str:
+    """The cursor for a position in a list that is sorted by moment, then by id."""
+    return encode_cursor(name, (moment - _EPOCH) // _MICROSECOND, identity)
+
+
+def decode_moment_cursor(name: ListName, cursor: str | None) -> tuple[datetime, str] | None:
+    """The position in such a cursor; `None` for the beginning of the list.
+
+    Raises:
+        InvalidCursorError: It is not from this list.
+    """
+    if cursor is None:
+        return None
+    microseconds, identity = decode_cursor(name, cursor, (int, str))
+    try:
+        return _EPOCH + int(microseconds) * _MICROSECOND, str(identity)
+    except OverflowError as exc:
+        raise InvalidCursorError from exc
 
 
 def _is_sound(element: str | int) -> bool:

@@ -36,4 +36,5 @@ def _pointer(error: Mapping[str, Any]) -> str:
 def _message(error: Mapping[str, Any]) -> str:
     if template := _QUOTING_MESSAGES.get(error["type"]):
         return template.format_map(error.get("ctx", {}))
-    return str(error["msg"])
+    # What our own validators say, without the schema library's introduction.
+    return str(error["msg"]).removeprefix("Value error, ")

@@ -27,7 +27,7 @@ _BRACKET = re.compile(r"[\[\]{}]")
 _LARGEST_INT_DIGITS = 4_000
 
 
-def parse_json(body: bytes, *, max_depth: int, max_nodes: int) -> JsonValue:
+def parse_json(body: bytes, *, max_depth: int, max_nodes: int, spelled: bool = False) -> JsonValue:
     """Parse a request body.
 
     Integers of any size survive (beyond 4,000 digits as `Decimal`), lone surrogates come through
@@ -37,6 +37,8 @@ def parse_json(body: bytes, *, max_depth: int, max_nodes: int) -> JsonValue:
         body: JSON text in UTF-8.
         max_depth: How many levels of arrays and objects are accepted.
         max_nodes: How many values are accepted in all.
+        spelled: Let numbers such as `1.10` keep their spelling, for a value to be written back as
+            it stood.
 
     Raises:
         InvalidJsonError: Not UTF-8, not JSON, or a number that is not finite.
@@ -48,7 +50,7 @@ def parse_json(body: bytes, *, max_depth: int, max_nodes: int) -> JsonValue:
         raise InvalidJsonError(f"The body is not UTF-8 text (byte {exc.start}).") from exc
     _check_shape(text, max_depth, max_nodes)
     try:
-        return _decode(text)
+        return _decode(text, **(_SPELLED if spelled else {}))
     except json.JSONDecodeError as exc:
         raise InvalidJsonError(
             f"The body is not JSON (line {exc.lineno}, column {exc.colno})."
@@ -58,14 +60,28 @@ def parse_json(body: bytes, *, max_depth: int, max_nodes: int) -> JsonValue:
         raise _too_deep(max_depth) from exc
 
 
-def parse_repaired_json(body: bytes, *, max_depth: int, max_nodes: int) -> JsonValue:
-    """As `parse_json`, with U+FFFD for every lone surrogate, which no UTF-8 text can hold."""
-    value = parse_json(body, max_depth=max_depth, max_nodes=max_nodes)
+def parse_repaired_json(
+    body: bytes, *, max_depth: int, max_nodes: int, spelled: bool = False
+) -> JsonValue:
+    """As `parse_json`, with U+FFFD for every lone surrogate, which no UTF-8 text can hold.
+
+    Args:
+        body: JSON text in UTF-8.
+        max_depth: How many levels of arrays and objects are accepted.
+        max_nodes: How many values are accepted in all.
+        spelled: Let numbers such as `1.10` keep their spelling, for a value to be written back as
+            it stood.
+
+    Raises:
+        InvalidJsonError, PayloadTooLargeError: As `parse_json`; or two keys of an object differ in
+            lone surrogates only.
+    """
+    value = parse_json(body, max_depth=max_depth, max_nodes=max_nodes, spelled=spelled)
     if not _SURROGATE_ESCAPE.search(body):
         return value
     # Written without escapes, a whole pair is one character and only lone ones are replaced.
     text = json_text(value).encode("utf-16", "surrogatepass").decode("utf-16", "replace")
-    return parse_json(text.encode(), max_depth=max_depth, max_nodes=max_nodes)
+    return _decode(text, object_pairs_hook=_whole_object, **(_SPELLED if spelled else {}))
 
 
 def parse_embedded_json(text: str, *, max_depth: int, max_nodes: int) -> JsonValue:
@@ -134,7 +150,7 @@ def _decode(text: str, **others: Callable[[Any], object]) -> JsonValue:
         raise
     except ValueError:
         # The interpreter refuses to build integers of more than 4,300 digits.
-        return json.loads(text, **hooks, parse_int=_exact_integer)
+        return json.loads(text, **{**hooks, "parse_int": _exact_integer})
 
 
 def _refuse_constant(name: str) -> None:
@@ -163,6 +179,20 @@ def _spelled_number(literal: str) -> float | Decimal:
     return spelled
 
 
+def _spelled_integer(literal: str) -> int | Decimal:
+    if literal != "-0":
+        return int(literal)
+    spelled = _SpelledNumber(literal)
+    spelled.literal = literal
+    return spelled
+
+
+_SPELLED: dict[str, Callable[[Any], object]] = {
+    "parse_float": _spelled_number,
+    "parse_int": _spelled_integer,
+}
+
+
 def _whole_object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     members = dict(pairs)
     if len(members) < len(pairs):
@@ -171,7 +201,7 @@ def _whole_object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def _exact_integer(literal: str) -> int | Decimal:
-    return int(literal) if len(literal) < _LARGEST_INT_DIGITS else Decimal(literal)
+    return _spelled_integer(literal) if len(literal) < _LARGEST_INT_DIGITS else Decimal(literal)
 
 
 class _Raw(str):

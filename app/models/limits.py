@@ -16,6 +16,10 @@ class Limits:
     page_fields_bytes: int
     image_bytes: int
     image_pixels: int
+    message_bytes: int
+    upload_bytes: int
+    upload_seconds: float
+    bundle_bytes: int
     large_bodies: int
     requests_at_once: int
     header_bytes: int

@@ -2,11 +2,12 @@
 
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Annotated, Literal
+from typing import Annotated, Literal, TypeAlias
 
 from pydantic import Field
 
 from app.models.base import WireModel
+from app.models.interaction import StoredAnswer, StoredInteraction
 from app.models.tool_result import SanitizedToolResult
 
 
@@ -34,13 +35,18 @@ class StoredMessage:
     sanitized: bytes
 
 
+EntryKind: TypeAlias = Literal["tool_result", "page_fault", "message", "interaction", "answer"]
+"""What an entry of a history stands for."""
+
+
 @dataclass(frozen=True, slots=True)
 class StoredHistoryMessage:
     """A message of a model's dialect (spec 000, HistoryMessage) as the store keeps it.
 
     `message` is its JSON text, `{role, content, tool_call_id …}`, never serialised again;
     `request_digest` identifies the request it answered, so that the same one again is answered
-    with it.
+    with it. `inline_form` says how the media that were moved out of it were written. The message
+    of a page fault was written by the service itself.
     """
 
     seq: int
@@ -49,6 +55,23 @@ class StoredHistoryMessage:
     tool_call_id: str | None
     request_digest: str
     message: bytes
+    inline_form: str | None = None
+    is_page_fault: bool = False
+
+
+HistoryEntry: TypeAlias = StoredMessage | StoredHistoryMessage | StoredInteraction | StoredAnswer
+"""One entry of a session's history."""
+
+
+@dataclass(frozen=True, slots=True)
+class EntryCounts:
+    """How many entries of each kind a history has."""
+
+    tool_results: int = 0
+    page_faults: int = 0
+    messages: int = 0
+    interactions: int = 0
+    answers: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,3 +82,51 @@ class Session:
     created_at: datetime
     updated_at: datetime
     last_seq: int
+    counts: EntryCounts = EntryCounts()
+
+
+@dataclass(frozen=True, slots=True)
+class SessionUse:
+    """What a session takes of the store.
+
+    `bytes_referenced` is the size of the distinct blobs its resources are over; `bytes_inline` what
+    they would take as base64 in every record that refers to them.
+    """
+
+    pages: int = 0
+    resources: int = 0
+    bytes_referenced: int = 0
+    bytes_inline: int = 0
+
+    @property
+    def bytes_saved(self) -> int:
+        """What is saved against keeping the media inline."""
+        return max(0, self.bytes_inline - self.bytes_referenced)
+
+
+@dataclass(frozen=True, slots=True)
+class ResourceUser:
+    """What else uses a resource: how many of a kind, and the id of one of them."""
+
+    kind: str
+    count: int
+    example_id: str
+
+
+@dataclass(frozen=True, slots=True)
+class ReleasedResource:
+    """What became of a resource when its session was deleted: deleted, unless somebody uses it."""
+
+    resource_id: str
+    size_bytes: int
+    used_by: tuple[ResourceUser, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class DeletedSession:
+    """What a session's deletion removed, and what became of its resources, in order of their id."""
+
+    session_id: str
+    counts: EntryCounts
+    pages: int
+    resources: tuple[ReleasedResource, ...]

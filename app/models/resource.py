@@ -49,6 +49,8 @@ class Resource:
     kind: ResourceKind
     hints: MediaHints
     created_at: datetime
+    derived_in: str | None = None
+    """The project its id was derived in, where it came with a session from another one."""
 
     @property
     def uri(self) -> str:

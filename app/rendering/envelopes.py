@@ -3,8 +3,9 @@
 from collections.abc import Iterable
 
 from app.models.identity import rfc3339
+from app.models.interaction import StoredAnswer, StoredInteraction
 from app.models.json_value import json_text
-from app.models.message import StoredHistoryMessage, StoredMessage
+from app.models.message import HistoryEntry, StoredHistoryMessage, StoredMessage
 from app.models.page import StoredPage
 from app.models.resource import Resource, describe
 from app.models.tool_result import StoredToolResult
@@ -28,11 +29,17 @@ def tool_result_record(stored: StoredToolResult) -> bytes:
     return _with_sanitized(head, stored.sanitized)
 
 
-def session_message(message: StoredMessage | StoredHistoryMessage) -> bytes:
+def history_entry(entry: HistoryEntry) -> bytes:
     """An entry of a session's history, each kind in its own spelling."""
-    if isinstance(message, StoredMessage):
-        return tool_message(message)
-    return history_message(message)
+    match entry:
+        case StoredMessage():
+            return tool_message(entry)
+        case StoredHistoryMessage():
+            return history_message(entry)
+        case StoredInteraction():
+            return interaction_entry(entry)
+        case StoredAnswer():
+            return answer_entry(entry)
 
 
 def tool_message(message: StoredMessage) -> bytes:
@@ -83,7 +90,7 @@ def search_hit(stored: StoredPage, snippet: str | None) -> bytes:
 
 
 def history_message(message: StoredHistoryMessage) -> bytes:
-    """The history's `{seq, id, created_at, role, tool_call_id, content}`."""
+    """The history's `{seq, id, created_at, role, content, …}`: the message as it was written."""
     head = json_text(
         {
             "seq": message.seq,
@@ -92,6 +99,48 @@ def history_message(message: StoredHistoryMessage) -> bytes:
         }
     )
     return head[:-1].encode() + b"," + message.message[1:]
+
+
+def interaction_entry(entry: StoredInteraction) -> bytes:
+    """The history's `{seq, id, created_at, input_kind, interaction}`, before its answer."""
+    head = json_text(
+        {
+            "seq": entry.seq,
+            "id": entry.interaction_id,
+            "created_at": rfc3339(entry.created_at),
+            "input_kind": entry.input_kind,
+        }
+    )
+    return b'%s,"interaction":%s}' % (
+        head[:-1].encode(),
+        interaction_json(entry, entry.first_output),
+    )
+
+
+def answer_entry(entry: StoredAnswer) -> bytes:
+    """The history's `{seq, id, created_at, interaction_id, output}`; its id is made of both."""
+    head = json_text(
+        {
+            "seq": entry.seq,
+            "id": f"{entry.interaction_id}.output",
+            "created_at": rfc3339(entry.created_at),
+            "interaction_id": entry.interaction_id,
+        }
+    )
+    return b'%s,"output":%s}' % (head[:-1].encode(), entry.output)
+
+
+def interaction_json(stored: StoredInteraction, output: bytes | None) -> bytes:
+    """`{input, output, timestamp}`, its members' bytes as they are stored.
+
+    Source: spec 001, "JSON Serialization".
+    """
+    timestamp = json_text(stored.timestamp).encode()
+    return b'{"input":%s,"output":%s,"timestamp":%s}' % (
+        stored.input,
+        output or b"null",
+        timestamp,
+    )
 
 
 def _counters(stored: StoredPage) -> bytes:

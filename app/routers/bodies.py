@@ -20,6 +20,8 @@ from app.models.json_value import parse_repaired_json
 from app.models.limits import Limits
 
 _GRACE_SECONDS = 10.0
+# What a sweep has removed is remembered for longer, so a row is never written without its blob.
+_LONGEST_SECONDS = 24 * 3600.0
 _SMALL_BODY_BYTES = 64 * 1024
 _SMALL_BODY_DEPTH = 64
 
@@ -32,7 +34,8 @@ async def limited_body(request: Request, limits: Limits) -> AsyncIterator[bytes]
     Raises:
         PayloadTooLargeError: It is, or is announced to be, longer than `limits.body_bytes`; known
             before the byte too many is handed on.
-        SlowBodyError: It pauses too long, or falls below the pace it must keep after ten seconds.
+        SlowBodyError: It pauses too long, falls below the pace it must keep after ten seconds, or
+            takes more than a day.
         UnsupportedMediaError: It is compressed.
     """
     if request.headers.get("content-encoding", "identity").strip().lower() != "identity":
@@ -53,6 +56,8 @@ async def limited_body(request: Request, limits: Limits) -> AsyncIterator[bytes]
         if received > limits.body_bytes:
             raise _too_large(limits)
         elapsed = time.monotonic() - started - _GRACE_SECONDS
+        if elapsed > _LONGEST_SECONDS:
+            raise SlowBodyError
         if elapsed > 0 and received < elapsed * limits.body_bytes_per_second:
             raise SlowBodyError
         yield chunk

@@ -7,9 +7,11 @@ from fastapi.openapi.utils import get_openapi
 from pydantic import BaseModel
 
 from app.errors import StoreFullError, StoreUnavailableError, UnauthorizedError
+from app.models.interaction import ChatMessage
 from app.routers.problem_kinds import problem_responses
 from app.schemas.links import SignedUrlRequest
 from app.schemas.problem import problem_components
+from app.services.interaction_requests import InteractionDraft
 from app.services.pages.requests import (
     FaultRequest,
     PageBatch,
@@ -17,6 +19,7 @@ from app.services.pages.requests import (
     PagePatch,
     RepresentationDraft,
 )
+from app.services.session_messages import HistoryMessageDraft
 from app.services.tool_result_requests import ToolResultRequest
 
 _SCHEMA_TEMPLATE = "#/components/schemas/{model}"
@@ -28,6 +31,9 @@ _READ_BY_HAND: tuple[type[BaseModel], ...] = (
     PagePatch,
     FaultRequest,
     RepresentationDraft,
+    HistoryMessageDraft,
+    InteractionDraft,
+    ChatMessage,
 )
 
 BINARY = {"application/octet-stream": {"schema": {"type": "string", "format": "binary"}}}
@@ -38,8 +44,10 @@ _METHODS = ("get", "head", "post", "put", "patch", "delete")
 TAGS = (
     {"name": "tool results", "description": "Raw results in, canonical records out."},
     {"name": "resources", "description": "Media and files, each kept once."},
+    {"name": "uploads", "description": "Large files, in pieces that survive a restart."},
     {"name": "pages", "description": "Agent memory, faulted in at any level."},
     {"name": "sessions", "description": "What happened, in the order it happened."},
+    {"name": "interactions", "description": "User turns with files, and their answers."},
     {"name": "operations", "description": "For those who run the service."},
 )
 

@@ -164,7 +164,7 @@ def _response(
         instance=_instance_reference(instance),
         code=error.problem_code if error else kind.code,
         request_id=encodable(request_id),
-        errors=problem_faults(error.faults) if error else (),
+        errors=problem_faults(error.faults, every=error.tells_every_fault) if error else (),
     )
     return Response(
         problem.json_bytes(error.members if error else {}),

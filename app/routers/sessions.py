@@ -1,49 +1,121 @@
-"""`/api/sessions`: what happened, in order."""
+"""`/api/sessions`: what there is, what each holds, and its end."""
 
-from typing import Annotated
+from fastapi import APIRouter, Request, Response
 
-from fastapi import APIRouter, Path, Request, Response
-
-from app.deps import CursorQuery, LimitQuery, PageListsDep, ProjectDep, SessionsDep
+from app.deps import ContainerDep, CursorQuery, LimitQuery, PageListsDep, ProjectDep, SessionsDep
 from app.errors import (
     InvalidCursorError,
     InvalidPayloadError,
     NotFoundError,
+    PreconditionFailedError,
 )
-from app.models.identity import CLIENT_ID_PATTERN
-from app.rendering.envelopes import session_message
 from app.rendering.pages import manifest_line
+from app.rendering.session_envelopes import deletion_receipt, session_record
 from app.routers.answers import (
     answer_page,
     answer_record,
     answer_text,
+    answer_written,
     read_responses,
     wants_text,
 )
+from app.routers.bodies import read_model
+from app.routers.conditions import write_condition
+from app.routers.pages import WRITE_FAULTS, IfMatchHeader, IfNoneMatchHeader
+from app.routers.problem_kinds import problem_responses
+from app.routers.session_queries import SessionIdPath
 from app.schemas.pages import ManifestPage, PageManifest
-from app.schemas.records import MessagePage
+from app.schemas.sessions import DeletionReceipt, NoMembers, SessionPage, SessionRecord
 
 router = APIRouter(prefix="/api/sessions", tags=["sessions"])
 
-SessionIdPath = Annotated[str, Path(pattern=CLIENT_ID_PATTERN)]
-
 
 @router.get(
-    "/{session_id}/messages",
-    response_model=MessagePage,
-    responses=read_responses(InvalidCursorError, NotFoundError, InvalidPayloadError),
+    "",
+    response_model=SessionPage,
+    responses=read_responses(InvalidCursorError, InvalidPayloadError),
 )
-async def list_messages(
+async def list_sessions(
     request: Request,
-    session_id: SessionIdPath,
     project_id: ProjectDep,
     sessions: SessionsDep,
     limit: LimitQuery = 50,
     cursor: CursorQuery = None,
 ) -> Response:
-    """Replay a session: its messages in the order of `seq`, each as it was stored."""
-    page, next_cursor = await sessions.messages(project_id, session_id, cursor=cursor, limit=limit)
-    return answer_page(request, map(session_message, page), next_cursor)
+    """List sessions, the one last written to first, with their counts and sizes."""
+    page, next_cursor = await sessions.page(project_id, cursor=cursor, limit=limit)
+    items = (session_record(each.session, each.use) for each in page)
+    return answer_page(request, items, next_cursor)
+
+
+# HEAD is a route of its own: on one route with GET, both would carry one operation id.
+@router.get(
+    "/{session_id}",
+    name="get_session",
+    response_model=SessionRecord,
+    responses=read_responses(NotFoundError, InvalidPayloadError),
+)
+@router.head(
+    "/{session_id}",
+    name="head_session",
+    response_class=Response,
+    responses=read_responses(NotFoundError, InvalidPayloadError),
+)
+async def get_session(
+    request: Request, session_id: SessionIdPath, project_id: ProjectDep, sessions: SessionsDep
+) -> Response:
+    """Read what a session holds: counts, bytes referenced, bytes saved against inline storage."""
+    shown = await sessions.get(project_id, session_id)
+    return answer_record(request, session_record(shown.session, shown.use))
+
+
+@router.put(
+    "/{session_id}",
+    response_model=SessionRecord,
+    responses={
+        201: {"model": SessionRecord, "description": "The session was created."},
+        **problem_responses(PreconditionFailedError, *WRITE_FAULTS),
+    },
+)
+async def put_session(
+    request: Request,
+    container: ContainerDep,
+    session_id: SessionIdPath,
+    project_id: ProjectDep,
+    sessions: SessionsDep,
+    if_match: IfMatchHeader = None,
+    if_none_match: IfNoneMatchHeader = None,
+) -> Response:
+    """Create a session with nothing in it. Nobody has to: the first write to a session does it.
+
+    It takes no body, or an empty object.
+    """
+    await read_model(request, container.limits, NoMembers)
+    shown = await sessions.ensure(
+        project_id, session_id, condition=write_condition(request.headers, request.method)
+    )
+    return answer_written(
+        request,
+        session_record(shown.session, shown.use),
+        path=f"/api/sessions/{session_id}",
+        is_new=shown.is_new,
+    )
+
+
+@router.delete(
+    "/{session_id}",
+    response_model=DeletionReceipt,
+    responses=problem_responses(NotFoundError, InvalidPayloadError),
+)
+async def delete_session(
+    session_id: SessionIdPath, project_id: ProjectDep, sessions: SessionsDep
+) -> Response:
+    """Delete a session with its history and its pages, in one transaction.
+
+    The receipt says of each resource it used whether it was deleted, or who still uses it.
+    """
+    deleted = await sessions.delete(project_id, session_id)
+    return Response(deletion_receipt(deleted), media_type="application/json")
 
 
 @router.get(

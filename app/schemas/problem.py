@@ -93,20 +93,24 @@ def encodable(text: str) -> str:
     return _LONE_SURROGATE.sub("\ufffd", text)
 
 
-def problem_faults(faults: Iterable[Fault]) -> tuple[ProblemFault, ...]:
+def problem_faults(faults: Iterable[Fault], *, every: bool = False) -> tuple[ProblemFault, ...]:
     """The first faults, at most 20 and at most 6 KB of JSON, every text encodable and short.
 
     A pointer that is too long is cut back to one of its ancestors, which is still true.
+
+    Args:
+        faults: What is wrong.
+        every: Tell all of them, however many.
     """
     kept: list[ProblemFault] = []
     room = MAX_FAULTS_BYTES
-    for fault in islice(faults, MAX_FAULTS):
+    for fault in faults if every else islice(faults, MAX_FAULTS):
         shortened = ProblemFault(
             pointer=encodable(_ancestor(fault.pointer)),
             detail=encodable(fault.detail[:_MAX_FAULT_DETAIL_LENGTH]),
         )
         room -= len(shortened.model_dump_json().encode()) + 1
-        if room < 0:
+        if room < 0 and not every:
             break
         kept.append(shortened)
     return tuple(kept)

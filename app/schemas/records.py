@@ -1,16 +1,13 @@
 """Shapes that exist only on the wire: records in their envelopes, pages of lists."""
 
 from datetime import datetime
-from typing import Literal
 
 from pydantic import ConfigDict
 from pydantic.config import JsonDict
 
-from app.models.base import FrozenModel, WireModel
-from app.models.message import ToolMessage
+from app.models.base import WireModel
 from app.models.resource import ResourceDescriptor
 from app.models.tool_result import SanitizedToolResult
-from app.schemas.pages import Blocks
 
 _EXAMPLE_RECORD: JsonDict = {
     "id": "01a1fc23-5d6a-716f-bf87-986bff04fd3e",
@@ -62,24 +59,6 @@ class ToolResultPage(WireModel):
     """A page of tool results, newest first."""
 
     items: tuple[ToolResultRecord, ...]
-    next_cursor: str | None
-
-
-class PageFaultMessage(FrozenModel):
-    """A page that a model has faulted in, as history keeps it: media by reference."""
-
-    seq: int
-    id: str
-    created_at: datetime
-    role: Literal["tool"]
-    tool_call_id: str | None
-    content: Blocks
-
-
-class MessagePage(WireModel):
-    """A page of a session's history, in the order of `seq`."""
-
-    items: tuple[ToolMessage | PageFaultMessage, ...]
     next_cursor: str | None
 
 

@@ -2,10 +2,9 @@
 
 from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass
-from datetime import datetime, timedelta
 
-from app.errors import ConflictError, InvalidCursorError, NotFoundError
-from app.models.cursor import decode_cursor, encode_cursor
+from app.errors import ConflictError, NotFoundError
+from app.models.cursor import decode_moment_cursor, encode_moment_cursor
 from app.models.identity import utc_now
 from app.models.resource import (
     Resource,
@@ -16,11 +15,9 @@ from app.models.resource import (
 from app.rendering.file_names import safe_file_name
 from app.services.persistence.keeping import HEAD_BYTES, settle_type
 from app.services.persistence.probing import probe_stored_media
-from app.stores.blobs import BlobReader, BlobStore
+from app.stores.blobs import BlobReader, BlobStore, StoredBlob
 from app.stores.records import Records
 
-_EPOCH = datetime.fromisoformat("1970-01-01T00:00:00+00:00")
-_MICROSECOND = timedelta(microseconds=1)
 _NAMED_OWNERS = 10
 
 
@@ -69,17 +66,8 @@ class Resources:
                     head += chunk[: HEAD_BYTES - len(head)]
                 await writer.write(chunk)
             blob = await writer.commit(upload.digest)
-        filename = safe_file_name(upload.filename)
-        mime_type = settle_type(bytes(head), upload.mime_type, filename)
-        resource = Resource(
-            resource_id=derive_resource_id(project_id, blob.digest, mime_type, filename),
-            digest=blob.digest,
-            mime_type=mime_type,
-            filename=filename,
-            size_bytes=blob.size_bytes,
-            kind=resource_kind(mime_type),
-            hints=await probe_stored_media(self._blobs, project_id, blob, mime_type),
-            created_at=utc_now(),
+        resource = await describe_blob(
+            self._blobs, project_id, blob=blob, claim=upload, head=bytes(head)
         )
         async with self._records.write(project_id) as unit:
             stored, is_new = await unit.resources.ensure(resource)
@@ -116,17 +104,14 @@ class Resources:
         Raises:
             InvalidCursorError: The cursor is not this list's.
         """
-        before = None
-        if cursor is not None:
-            before = _position(cursor)
+        before = decode_moment_cursor("resources", cursor)
         async with self._records.read(project_id) as unit:
             found = await unit.resources.page(before=before, limit=limit + 1)
         page = found[:limit]
         if len(found) <= limit:
             return page, None
         last = page[-1]
-        microseconds = (last.created_at - _EPOCH) // _MICROSECOND
-        return page, encode_cursor("resources", microseconds, last.resource_id)
+        return page, encode_moment_cursor("resources", last.created_at, last.resource_id)
 
     async def delete(self, project_id: str, uri: str) -> None:
         """Remove a resource that nothing refers to. Its bytes stay, as garbage.
@@ -149,9 +134,27 @@ class Resources:
             await unit.resources.remove(resource.resource_id)
 
 
-def _position(cursor: str) -> tuple[datetime, str]:
-    microseconds, resource_id = decode_cursor("resources", cursor, (int, str))
-    try:
-        return _EPOCH + int(microseconds) * _MICROSECOND, str(resource_id)
-    except OverflowError as exc:
-        raise InvalidCursorError from exc
+async def describe_blob(
+    blobs: BlobStore, project_id: str, *, blob: StoredBlob, claim: Upload, head: bytes
+) -> Resource:
+    """The resource that an uploaded file is: its type settled, its name made safe, its hints found.
+
+    Args:
+        blobs: Where its bytes are already.
+        project_id: Whose it is.
+        blob: Its bytes.
+        claim: What the client said about them.
+        head: The first `HEAD_BYTES` of them.
+    """
+    filename = safe_file_name(claim.filename)
+    mime_type = settle_type(head, claim.mime_type, filename)
+    return Resource(
+        resource_id=derive_resource_id(project_id, blob.digest, mime_type, filename),
+        digest=blob.digest,
+        mime_type=mime_type,
+        filename=filename,
+        size_bytes=blob.size_bytes,
+        kind=resource_kind(mime_type),
+        hints=await probe_stored_media(blobs, project_id, blob, mime_type),
+        created_at=utc_now(),
+    )

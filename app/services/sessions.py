@@ -1,35 +1,106 @@
-"""Sessions: the history, replayed in order."""
+"""Sessions: what they hold, and their end."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass
+from hashlib import sha256
 
-from app.errors import NotFoundError
-from app.models.cursor import decode_cursor, encode_cursor
-from app.models.message import StoredHistoryMessage, StoredMessage
+from app.errors import NotFoundError, StoreUnavailableError
+from app.models.cursor import decode_moment_cursor, encode_moment_cursor
+from app.models.identity import utc_now
+from app.models.message import DeletedSession, Session, SessionUse
+from app.rendering.session_envelopes import session_record
+from app.services.pages.accesses import AccessCounts
+from app.services.write_conditions import WriteCondition
 from app.stores.records import Records
 
 
+@dataclass(frozen=True, slots=True)
+class ShownSession:
+    """A session, and what it takes of the store. `is_new` says whether this request made it."""
+
+    session: Session
+    use: SessionUse
+    is_new: bool = False
+
+
 class Sessions:
-    """What happened in the sessions of a project."""
+    """The sessions of a project."""
 
-    def __init__(self, records: Records) -> None:
+    def __init__(self, records: Records, accesses: AccessCounts) -> None:
         self._records = records
+        self._accesses = accesses
 
-    async def messages(
-        self, project_id: str, session_id: str, *, cursor: str | None, limit: int
-    ) -> tuple[Sequence[StoredMessage | StoredHistoryMessage], str | None]:
-        """Up to `limit` messages in the order of `seq`, and the cursor of the next page.
+    async def ensure(
+        self, project_id: str, session_id: str, *, condition: WriteCondition
+    ) -> ShownSession:
+        """Create a session with nothing in it, unless it is there.
 
         Raises:
-            NotFoundError: Nothing was ever written to the session.
+            PreconditionFailedError: The condition does not hold; nothing was stored.
+            StoreUnavailableError: The database did not answer; nothing was stored.
+        """
+        now = utc_now()
+        async with self._records.write(project_id) as unit:
+            is_new = await unit.sessions.add(Session(session_id, now, now, 0))
+            session = await unit.sessions.hold(session_id)
+            if session is None:
+                # Somebody has deleted it in this moment.
+                raise StoreUnavailableError("database")
+            use = (await unit.session_resources.use_of([session_id]))[session_id]
+            condition(None if is_new else sha256(session_record(session, use)).hexdigest())
+        return ShownSession(session, use, is_new)
+
+    async def get(self, project_id: str, session_id: str) -> ShownSession:
+        """The session, with its counts and sizes.
+
+        Raises:
+            NotFoundError: Nothing was ever written to it.
+        """
+        async with self._records.read(project_id) as unit:
+            session = await unit.sessions.find(session_id)
+            if session is None:
+                raise NotFoundError("session")
+            use = await unit.session_resources.use_of([session_id])
+        return ShownSession(session, use[session_id])
+
+    async def page(
+        self, project_id: str, *, cursor: str | None, limit: int
+    ) -> tuple[Sequence[ShownSession], str | None]:
+        """Up to `limit` sessions, last written to first, and the cursor of the next page.
+
+        Raises:
             InvalidCursorError: The cursor is not this list's.
         """
-        after_seq = 0
-        if cursor is not None:
-            after_seq = int(decode_cursor("messages", cursor, (int,))[0])
+        before = decode_moment_cursor("sessions", cursor)
         async with self._records.read(project_id) as unit:
-            if await unit.sessions.find(session_id) is None:
+            found = await unit.sessions.page(before=before, limit=limit + 1)
+            page = found[:limit]
+            use = await unit.session_resources.use_of([each.session_id for each in page])
+        shown = [ShownSession(each, use[each.session_id]) for each in page]
+        if len(found) <= limit:
+            return shown, None
+        last = page[-1]
+        return shown, encode_moment_cursor("sessions", last.updated_at, last.session_id)
+
+    async def delete(self, project_id: str, session_id: str) -> DeletedSession:
+        """Remove a session with its history and its pages, in one transaction.
+
+        Resources that nothing else uses go with it; their bytes stay until the next sweep.
+
+        Returns:
+            What was removed, and what became of each resource the session used.
+
+        Raises:
+            NotFoundError: There is no such session.
+            StoreUnavailableError: The database did not answer; nothing was removed.
+        """
+        async with self._records.write(project_id) as unit:
+            session = await unit.sessions.hold(session_id)
+            if session is None:
                 raise NotFoundError("session")
-            found = await unit.sessions.messages(session_id, after_seq=after_seq, limit=limit + 1)
-        page = found[:limit]
-        more = len(found) > limit
-        return page, encode_cursor("messages", page[-1].seq) if more else None
+            page_ids = await unit.pages.remove_session(session_id)
+            released = await unit.session_resources.release(session_id)
+            await unit.sessions.remove(session_id)
+        for page_id in page_ids:
+            self._accesses.forget(project_id, page_id)
+        return DeletedSession(session_id, session.counts, len(page_ids), tuple(released))

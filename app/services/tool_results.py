@@ -221,7 +221,10 @@ class ToolResults:
                 if twin is not None:
                     return twin
                 seq = await unit.sessions.append(
-                    result.session_id, TOOL_RESULT, result.tool_result_id
+                    result.session_id,
+                    TOOL_RESULT,
+                    result.tool_result_id,
+                    size_bytes=len(result.sanitized),
                 )
                 result = replace(result, seq=seq)
             await unit.tool_results.add(

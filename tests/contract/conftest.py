@@ -9,7 +9,10 @@ from tests.servers import LiveService
 
 # Their assertions are to say what differed, as those in the test files do.
 pytest.register_assert_rewrite(
-    "tests.contract.page_case_checks", "tests.contract.page_cases", "tests.contract.page_requests"
+    "tests.contract.page_case_checks",
+    "tests.contract.page_cases",
+    "tests.contract.page_requests",
+    "tests.contract.session_requests",
 )
 
 

@@ -21,12 +21,20 @@ from tests.media import png
 from tests.servers import LiveService, serving
 
 JSON = {"Content-Type": "application/json"}
+UPLOADS = {
+    "Tus-Resumable": "1.0.0",
+    "Content-Type": "application/offset+octet-stream",
+    "Upload-Offset": "0",
+}
 ABSENT = {
     "uri": "0" * 32,
     "tool_result_id": "01900000-0000-7000-8000-000000000000",
     "session_id": "s-absent",
     "page_id": "p-absent",
     "level": "2",
+    "seq": "1",
+    "interaction_id": "01900000-0000-7000-8000-000000000000",
+    "upload_id": "01900000-0000-7000-8000-000000000000",
 }
 BODIES: dict[tuple[str, str], object] = {
     ("POST", "/api/tool-results"): {"toolName": "t", "toolCallId": "c", "result": 1},
@@ -36,6 +44,12 @@ BODIES: dict[tuple[str, str], object] = {
     ("PATCH", "/api/pages/{page_id}"): {"hint": "x"},
     ("PUT", "/api/pages/{page_id}/representations/{level}"): {"content": "x"},
     ("POST", "/api/pages/{page_id}/fault"): {"session_id": "s", "tool_call_id": "c"},
+    ("POST", "/api/sessions/{session_id}/messages"): {"role": "user"},
+    ("POST", "/api/sessions/{session_id}/interactions"): {"input": "x"},
+    ("PUT", "/api/sessions/{session_id}/interactions/{interaction_id}/output"): {
+        "role": "assistant",
+        "content": "x",
+    },
 }
 """What the routes take that take JSON."""
 ROUTES = sorted(
@@ -48,8 +62,17 @@ ROUTES = sorted(
 )
 CREATING = ("PUT", "/api/pages/{page_id}")
 """Makes what is not there, in the own project: a foreign page is no obstacle, and no 404."""
-ROUTES_OF_ONE_THING = [route for route in ROUTES if "{" in route[1] and route != CREATING]
-VOLATILE_HEADERS = ("date", "x-request-id")
+CREATING_SESSIONS = [
+    ("PUT", "/api/sessions/{session_id}"),
+    ("POST", "/api/sessions/{session_id}/messages"),
+    ("POST", "/api/sessions/{session_id}/interactions"),
+]
+"""The same for sessions, which their first write creates."""
+ROUTES_OF_ONE_THING = [
+    route for route in ROUTES if "{" in route[1] and route not in (CREATING, *CREATING_SESSIONS)
+]
+# The last one is the name of a protocol, which all answers about uploads have alike.
+VOLATILE_HEADERS = ("date", "x-request-id", "tus-resumable")
 
 
 @dataclass(frozen=True)
@@ -70,7 +93,7 @@ def send(
         method,
         path.format(**ids),
         content=body,
-        headers={**(JSON if body else {}), **headers},
+        headers={**(JSON if body else {}), **(UPLOADS if "uploads" in path else {}), **headers},
     )
 
 
@@ -206,16 +229,21 @@ def neighbours(service: LiveService) -> Iterator[Neighbours]:
         record = owner.post("/api/tool-results", json=body)
         page = owner.put("/api/pages/p-theirs", json={"content": "theirs", "hint": "theirs"})
         level = owner.put("/api/pages/p-theirs/representations/2", json={"content": "their"})
+        asked = owner.post("/api/sessions/s-theirs/interactions", json={"input": "theirs"})
+        upload = owner.post("/api/uploads", headers={**UPLOADS, "Upload-Length": "1"})
         ids = {
             "uri": resource.headers["location"].rpartition("/")[2],
             "tool_result_id": record.json()["id"],
             "session_id": body["sessionId"],
             "page_id": "p-theirs",
             "level": "2",
+            "seq": "1",
+            "interaction_id": asked.json()["id"],
+            "upload_id": upload.headers["location"].rpartition("/")[2],
         }
         content = owner.head(f"{resource.headers['location']}/content")
         download = owner.head("/api/pages/p-theirs/download")
-        told = (resource, record, content, page, level, download)
+        told = (resource, record, content, page, level, download, asked)
         etags = [answer.headers["etag"] for answer in told]
         yield Neighbours({k: str(v) for k, v in ids.items()}, etags, owner, stranger)
 
@@ -247,6 +275,20 @@ def test_id_of_a_foreign_page_is_free(
     assert neighbours.owner.get("/api/pages/p-theirs").json()["content"] == "theirs"
 
 
+@pytest.mark.parametrize("route", CREATING_SESSIONS, ids=" ".join)
+def test_id_of_a_foreign_session_is_free(
+    neighbours: Neighbours, service: LiveService, route: tuple[str, str]
+) -> None:
+    before = neighbours.owner.get("/api/sessions/s-theirs").content
+    with service.client() as stranger:
+        foreign = send(stranger, route, neighbours.ids)
+        absent = send(stranger, route, ABSENT)
+        found = stranger.get("/api/sessions/s-theirs").json()
+    assert (foreign.status_code, absent.status_code) == (201, 201)
+    assert found["lastSeq"] == (0 if route[0] == "PUT" else 1)
+    assert neighbours.owner.get("/api/sessions/s-theirs").content == before
+
+
 def test_foreign_things_are_still_there(neighbours: Neighbours) -> None:
     reads = [r for r in ROUTES_OF_ONE_THING if r[0] == "GET"]
     assert [send(neighbours.owner, r, neighbours.ids).status_code for r in reads] == [200] * len(
@@ -262,6 +304,7 @@ def test_lists_hold_nothing_of_another_project(neighbours: Neighbours) -> None:
         "/api/tool-results?sessionId=s-theirs",
         "/api/pages",
         "/api/pages/search?q=theirs",
+        "/api/sessions",
     ]
     assert [neighbours.stranger.get(path).json() for path in paths] == [empty] * len(paths)
 

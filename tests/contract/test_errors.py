@@ -210,7 +210,7 @@ def test_input_is_not_repeated(client_of_module: httpx.Client, uri: str, name: s
         ("/api/resources/{uri}", {"GET", "HEAD", "DELETE"}),
         ("/api/resources/{uri}/content", {"GET", "HEAD"}),
         ("/api/resources/{uri}/signed-url", {"POST"}),
-        ("/api/sessions/s/messages", {"GET"}),
+        ("/api/sessions/s/messages", {"GET", "POST"}),
         ("/healthz", {"GET"}),
     ],
 )

@@ -21,6 +21,8 @@ OPTIONS = {
     "ingest": ("--session", "--tool-name", "--tool-call-id", "--project", "--data-dir"),
     "page show": ("--download", "--level", "--output", "--project", "--data-dir"),
     "page download": ("--level", "--output", "--project", "--data-dir"),
+    "gc": ("--grace", "--dry-run", "--data-dir"),
+    "fsck": ("--repair", "--data-dir"),
     "keys create": ("--project", "--label", "--data-dir"),
     "keys list": ("--data-dir",),
     "keys revoke": ("--data-dir",),

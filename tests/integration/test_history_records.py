@@ -1,6 +1,7 @@
 """The records of a session's history, on both engines: tool results and messages in one order."""
 
 from collections.abc import AsyncIterator
+from dataclasses import replace
 from datetime import UTC, datetime
 
 import pytest
@@ -47,16 +48,16 @@ async def test_history_has_results_and_messages_in_order(records: Records) -> No
             if number % 3:
                 await unit.sessions.append("s", PAGE_FAULT, f"m{number}")
                 await unit.messages.add(message(number, "c\x00"), session_id="s")
-                expected.append(message(number, "c\x00"))
+                expected.append(replace(message(number, "c\x00"), is_page_fault=True))
                 continue
             await unit.sessions.append("s", TOOL_RESULT, f"r{number}")
             result = StoredToolResult(f"r{number}", "s", number, NOW, "t", f"c{number}", b"{}")
             await unit.tool_results.add(result, success=True, request_digest="d")
             expected.append(StoredMessage(number, f"r{number}", NOW, f"c{number}", "t", b"{}"))
     async with records.read(PROJECT) as unit:
-        assert await unit.sessions.messages("s", after_seq=0, limit=99) == expected
-        assert await unit.sessions.messages("s", after_seq=2, limit=3) == expected[2:5]
-        assert await unit.sessions.messages("s", after_seq=7, limit=3) == []
+        assert await unit.sessions.entries("s", after_seq=0, limit=99) == expected
+        assert await unit.sessions.entries("s", after_seq=2, limit=3) == expected[2:5]
+        assert await unit.sessions.entries("s", after_seq=7, limit=3) == []
 
 
 async def test_message_is_found_by_its_call(records: Records) -> None:

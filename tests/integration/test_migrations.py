@@ -15,7 +15,7 @@ from pydantic import SecretStr
 from sqlalchemy import Connection, inspect, text
 
 from app.errors import StoreUnavailableError
-from app.models.message import StoredMessage
+from app.models.message import EntryCounts, Session, StoredMessage
 from app.models.page import PageFilters
 from app.settings import Settings
 from app.stores.records import Records
@@ -132,9 +132,11 @@ async def test_records_of_the_first_schema_are_read_after_migrating(empty: Setti
     assert await with_engines(empty, differences) == []
     records = Records(open_database(empty))
     async with records.write("p") as unit:
-        kept = await unit.sessions.messages("s", after_seq=0, limit=9)
+        kept = await unit.sessions.entries("s", after_seq=0, limit=9)
         assert await unit.pages.page_numbers(PageFilters(), before=None, limit=9) == []
+        session = await unit.sessions.find("s")
     await records.close()
+    assert session == Session("s", EPOCH, EPOCH, 1, EntryCounts(tool_results=1))
     assert kept == [StoredMessage(1, "r", EPOCH, "c", "t", b"{}")]
 
 

@@ -295,7 +295,7 @@ async def test_nothing_of_another_project_is_seen_or_changed(records: Records) -
         await unit.tool_results.add(result, success=True, request_digest="d")
     async with records.write("other") as unit:
         assert await unit.sessions.find("s") is None
-        assert await unit.sessions.messages("s", after_seq=0, limit=9) == []
+        assert await unit.sessions.entries("s", after_seq=0, limit=9) == []
         assert await unit.resources.find(resource().resource_id) is None
         assert await unit.resources.page(before=None, limit=9) == []
         assert await unit.tool_results.find(result.tool_result_id) is None

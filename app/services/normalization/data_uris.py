@@ -26,6 +26,8 @@ _PARAMETER = re.compile(r";\s*(?!(?:file)?name=|base64\Z)([\w.+-]+=[^;]+)", re.I
 _NAME = re.compile(r";\s*(?:file)?name=\"?([^;\"]+)", re.IGNORECASE)
 _SHORTEST_CHARS = 16
 _LONG_CHARS = 64
+# Three for each of 512 bytes.
+_SHOWN_CHARS = 1_536
 _UNQUOTED = re.compile(r"[^\s\"'<>`()\[\]{}|\\^]*+")
 
 
@@ -116,13 +118,25 @@ def _percent_encoded_span(text: str, head: re.Match[str]) -> DataUriSpan | None:
     mime_type = _mime_type(head)
     if mime_type is None or is_textual(mime_type):
         return None
-    body = _UNQUOTED.match(text, head.end())
-    data = unquote_to_bytes(body.group().encode("utf-8", "replace")) if body else b""
     # In a sentence only what is plainly a file counts: "use data:image/png,… for pixels" is not.
-    is_markup = mime_type == "image/svg+xml" and data.lstrip().startswith(b"<")
-    if body is None or not (is_markup or sniff(data[:512])):
+    # Its beginning shows that, so that a text full of heads is not read to its end for each.
+    first = _unquoted(text, head.end(), head.end() + _SHOWN_CHARS)
+    is_markup = mime_type == "image/svg+xml" and first.lstrip().startswith(b"<")
+    if not (is_markup or sniff(first[:512])):
         return None
-    return DataUriSpan(head.start(), body.end(), mime_type, data, _filename(head))
+    end = _end_of_unquoted(text, head.end(), len(text))
+    data = _unquoted(text, head.end(), end)
+    return DataUriSpan(head.start(), end, mime_type, data, _filename(head))
+
+
+def _end_of_unquoted(text: str, start: int, end: int) -> int:
+    body = _UNQUOTED.match(text, start, end)
+    return body.end() if body else start
+
+
+def _unquoted(text: str, start: int, end: int) -> bytes:
+    body = text[start : _end_of_unquoted(text, start, end)]
+    return unquote_to_bytes(body.encode("utf-8", "replace"))
 
 
 def _mime_type(head: re.Match[str]) -> str | None:

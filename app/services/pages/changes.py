@@ -27,7 +27,6 @@ from app.services.pages.requests import patched, read_patch, read_representation
 from app.services.pages.versions import read_page
 from app.services.pages.writing import (
     PageChange,
-    WriteCondition,
     WrittenPage,
     change_page,
     held,
@@ -35,6 +34,7 @@ from app.services.pages.writing import (
     supplied_levels,
 )
 from app.services.request_bodies import RequestBodies
+from app.services.write_conditions import WriteCondition
 from app.stores.records import Records
 
 _ATTEMPTS = 10

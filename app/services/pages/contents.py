@@ -4,8 +4,6 @@ There is no binary in a page. A `data:` URI from 1,024 bytes on, and every recor
 the blob store; the page keeps the reference, and how the URI was written.
 """
 
-from collections.abc import Sequence
-from contextlib import aclosing
 from dataclasses import dataclass, field
 from datetime import datetime
 
@@ -15,7 +13,6 @@ from app.errors import (
     Fault,
     InvalidJsonError,
     InvalidPayloadError,
-    NotFoundError,
     PayloadTooLargeError,
 )
 from app.models.json_value import JsonValue, json_text, parse_json
@@ -23,20 +20,19 @@ from app.models.limits import Limits
 from app.models.media import InMemoryMedia
 from app.models.media_types import is_textual
 from app.models.page import Body, Modality, PageMedia
-from app.models.resource import Resource, parse_resource_id
+from app.models.resource import Resource
 from app.rendering.file_names import safe_file_name
-from app.services.normalization.data_uris import DataUriSpan
-from app.services.pages.data_uris import (
+from app.services.inline_media.data_uris import (
     DataUriText,
     InlineForm,
     bare_base64,
-    inline_form,
     is_to_be_moved,
     media_in_text,
     movable_media,
-    put_member,
     split_data_uri,
 )
+from app.services.inline_media.moving import MediaMover
+from app.services.inline_media.restoring import StoredMedia
 from app.services.pages.fitting import check_family, is_url, misfit
 from app.services.persistence.keeping import (
     HEAD_BYTES,
@@ -80,11 +76,10 @@ class PageContents:
         limits: Limits,
         now: datetime,
     ) -> None:
-        self._records = records
-        self._blobs = blobs
-        self._project_id = project_id
         self._limits = limits
+        self.media = StoredMedia(records, blobs, project_id)
         self.keeper = MediaKeeper(blobs, project_id, limit_bytes=limits.medium_bytes, now=now)
+        self._mover = MediaMover(self.keeper, most_media=limits.media_per_result)
 
     async def settle(self, modality: Modality, content: JsonValue) -> SettledContent:
         """What a content is, its media stored.
@@ -117,38 +112,6 @@ class PageContents:
             raise PayloadTooLargeError(f"A URL may have {_LONGEST_URL_CHARS} characters.")
         return SettledContent(Body("url", content), content)
 
-    async def resource(self, reference: str) -> Resource:
-        """The resource that a page refers to.
-
-        Raises:
-            NotFoundError: The project has none.
-        """
-        resource_id = parse_resource_id(reference)
-        resource = await self._find(resource_id) if resource_id else None
-        if resource is None:
-            raise NotFoundError("resource")
-        return resource
-
-    async def read(self, reference: str, *, limit_bytes: int) -> bytes:
-        """The bytes of a resource that a page refers to.
-
-        Raises:
-            NotFoundError: The project has no such resource.
-            PayloadTooLargeError: It has more than `limit_bytes`.
-            StoreUnavailableError: The store did not answer.
-        """
-        resource = await self.resource(reference)
-        if resource.size_bytes > limit_bytes:
-            raise PayloadTooLargeError(
-                f"A medium of this page has more than the {limit_bytes} bytes that stand in one "
-                "answer. Ask with `media=reference`, or for a higher level, and read the bytes "
-                "from `/api/resources/{uri}/content`.",
-                code="medium-too-large",
-            )
-        opened = await self._blobs.open(self._project_id, resource.digest)
-        async with aclosing(opened) as reader:
-            return b"".join([piece async for piece in reader])
-
     async def referred_text(
         self, modality: Modality, body: Body, data: bytes | None = None
     ) -> str | None:
@@ -168,7 +131,7 @@ class PageContents:
         if not is_textual(media.mime_type):
             return None
         if data is None:
-            data = await self.read(str(body.value), limit_bytes=self._limits.page_text_bytes)
+            data = await self.media.read(str(body.value), limit_bytes=self._limits.page_text_bytes)
         return data.decode("utf-8", "replace")
 
     async def _data_uri(self, modality: Modality, uri: DataUriText) -> SettledContent:
@@ -188,9 +151,10 @@ class PageContents:
         return SettledContent(Body("data", uri.text, media), uri.text, data=uri.data)
 
     async def _moved(self, uri: DataUriText) -> SettledContent:
-        resource, forms, resources = await self._move(uri, "")
+        moved = await self._mover.move(uri, "")
+        resource = moved.resources[0]
         body = Body("blob", resource.reference, page_media(resource))
-        return SettledContent(body, resource.reference, forms, resources, uri.data)
+        return SettledContent(body, resource.reference, moved.forms, moved.resources, uri.data)
 
     async def _text(self, content: str) -> SettledContent:
         """A text: a reference to one, a data URI of one, or the text with its media moved out."""
@@ -209,63 +173,14 @@ class PageContents:
         if not spans:
             self._check_length(content)
             return SettledContent(Body("text", content), content)
-        shown, form, resources = await self._lifted(content, spans)
-        self._check_length(shown)
-        return SettledContent(Body("text", shown), shown, {"": form}, resources)
-
-    async def _lifted(
-        self, text: str, spans: Sequence[DataUriSpan]
-    ) -> tuple[str, InlineForm, tuple[Resource, ...]]:
-        """The text with references in the place of its media, and what it takes to undo that."""
-        self._check_count(len(spans))
-        pieces: list[str] = []
-        moved: list[Resource] = []
-        position = 0
-        for span in spans:
-            medium = InMemoryMedia(span.data, span.mime_type)
-            mime_type = settle_type(span.data[:HEAD_BYTES], span.mime_type, span.filename)
-            resource = await self.keeper.store(medium, mime_type, safe_file_name(span.filename))
-            pieces += [text[position : span.start], resource.reference]
-            moved.append(resource)
-            position = span.end
-        form, kept = await self._as_sent(text, moved)
-        return "".join([*pieces, text[position:]]), form, (*moved, kept)
-
-    async def _as_sent(self, text: str, moved: Sequence[Resource]) -> tuple[InlineForm, Resource]:
-        """Keep a text as it was sent, that the page shows with references to what it held."""
-        kept = await self.keeper.store(InMemoryMedia(text.encode()), "text/plain", None)
-        first, *further = (resource.resource_id for resource in moved)
-        form = InlineForm(
-            resource_id=first,
-            head="",
-            text_resource_id=kept.resource_id,
-            further_resource_ids=tuple(further),
-        )
-        return form, kept
-
-    async def _move(
-        self, uri: DataUriText, pointer: str
-    ) -> tuple[Resource, dict[str, InlineForm], tuple[Resource, ...]]:
-        """Store the medium of a data URI, and whatever else it takes to write the URI again."""
-        data = uri.data or b""
-        source = InMemoryMedia(data, uri.mime_type)
-        filename = safe_file_name(uri.filename)
-        mime_type = settle_type(data[:HEAD_BYTES], uri.mime_type, filename)
-        resource = await self.keeper.store(source, mime_type, filename)
-        form = await anyio.to_thread.run_sync(inline_form, uri, resource.resource_id)
-        if form is not None:
-            return resource, {pointer: form}, (resource,)
-        form, kept = await self._as_sent(uri.text, [resource])
-        return (
-            resource,
-            {pointer: form.model_copy(update={"head": uri.head})},
-            (resource, kept),
-        )
+        moved = await self._mover.lift(content, spans, "")
+        self._check_length(moved.value)
+        body = Body("text", moved.value)
+        return SettledContent(body, moved.value, moved.forms, moved.resources)
 
     async def _reference(self, modality: Modality, content: str) -> SettledContent:
         """The medium that a client refers to."""
-        resource_id = parse_resource_id(content)
-        resource = await self._find(resource_id) if resource_id else None
+        resource = await self.media.find(content)
         if resource is None:
             raise InvalidPayloadError(
                 "The content refers to a resource that is not there.",
@@ -277,8 +192,7 @@ class PageContents:
 
     async def _text_reference(self, modality: Modality, content: str) -> SettledContent | None:
         """The text that a client refers to; `None` where the reference is but text itself."""
-        resource_id = parse_resource_id(content)
-        resource = await self._find(resource_id) if resource_id else None
+        resource = await self.media.find(content)
         if resource is None or not is_textual(resource.mime_type):
             return None
         if resource.size_bytes > self._limits.page_text_bytes:
@@ -298,28 +212,19 @@ class PageContents:
                 return settled
         value, is_embedded = await anyio.to_thread.run_sync(self._understood, content)
         movable = await anyio.to_thread.run_sync(movable_media, value)
-        self._check_count(len(movable))
         if len(movable) == 1 and not movable[0].pointer and movable[0].uri:
             return await self._moved(movable[0].uri)
-        forms: dict[str, InlineForm] = {}
-        resources: list[Resource] = []
-        for each in movable:
-            if each.uri is not None:
-                resource, form, kept = await self._move(each.uri, each.pointer)
-                shown_as, forms = resource.reference, forms | form
-            else:
-                shown_as, lifted, kept = await self._lifted(each.text, each.spans)
-                forms[each.pointer] = lifted
-            resources += kept
-            value = put_member(value, each.pointer, shown_as)
-        shown = content if not movable else value
-        if movable and is_embedded:
-            form_of_text, kept_text = await self._as_sent(content, resources)
+        moved = await self._mover.move_all(value, movable)
+        shown, forms, resources = moved.value, moved.forms, moved.resources
+        if not movable:
+            shown = content
+        elif is_embedded:
+            form_of_text, kept_text = await self._mover.keep_text(content, resources)
             forms = {"": form_of_text}
-            resources.append(kept_text)
-            shown = json_text(value)
+            resources = (*resources, kept_text)
+            shown = json_text(shown)
         self._check_length(await anyio.to_thread.run_sync(json_text, shown))
-        return SettledContent(Body("json", shown), shown, forms, tuple(resources))
+        return SettledContent(Body("json", shown), shown, forms, resources)
 
     def _understood(self, content: JsonValue) -> tuple[JsonValue, bool]:
         """The value of a structured content, and whether it is the JSON in a string."""
@@ -335,21 +240,11 @@ class PageContents:
             return content, False
         return value, True
 
-    async def _find(self, resource_id: str) -> Resource | None:
-        async with self._records.read(self._project_id) as unit:
-            return await unit.resources.find(resource_id)
-
     def _check_length(self, text: str) -> None:
         if len(text) > self._limits.page_text_bytes or (
             len(text.encode()) > self._limits.page_text_bytes
         ):
             raise self._too_long()
-
-    def _check_count(self, media: int) -> None:
-        if media > self._limits.media_per_result:
-            raise PayloadTooLargeError(
-                f"A page may hold {self._limits.media_per_result} media. Nothing was stored."
-            )
 
     def _too_long(self) -> PayloadTooLargeError:
         return PayloadTooLargeError(

@@ -21,7 +21,7 @@ from app.models.resource import Resource, derive_resource_id, resource_kind
 from app.rendering.download_names import download_name
 from app.rendering.file_names import safe_file_name
 from app.services.fetching import FetchedResponse, Fetcher
-from app.services.pages.data_uris import split_data_uri
+from app.services.inline_media.data_uris import split_data_uri
 from app.services.pages.fitting import fits
 from app.services.pages.reading import PageReading, PageView
 from app.services.pages.versions import updated_at

@@ -4,28 +4,21 @@ The stored message holds references where the answer holds data URIs; the page i
 """
 
 import hashlib
-import json
-from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
-
-import anyio.to_thread
-import pybase64
 
 from app.errors import ConflictError, NotFoundError, PageNotFoundError
 from app.models.identity import new_id, utc_now
 from app.models.json_value import JsonValue, json_text
 from app.models.limits import Limits
 from app.models.message import StoredHistoryMessage
-from app.models.resource import parse_resource_id
 from app.rendering.pages import failure_json
+from app.services.pages.fault_messages import image_ids, with_images
 from app.services.pages.preparing import PagePreparer
 from app.services.pages.reading import BlocksOptions, PageReading
 from app.services.pages.requests import FaultRequest
 from app.stores.records import Records, UnitOfWork
 from app.stores.records.sessions import PAGE_FAULT
-
-_REFERENCE_MARK = "@blob:"
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,15 +94,15 @@ class PageFaults:
     async def _append(self, project_id: str, call: _Call, message: bytes) -> bytes | None:
         """Append the message; returns the one that a twin of this request was faster with."""
         message_id = new_id()
-        references = [
-            url for url in _image_urls(json.loads(message)) if url.startswith(_REFERENCE_MARK)
-        ]
+        wanted = image_ids(message)
         async with self._records.write(project_id) as unit:
             await unit.sessions.enter(call.session_id, call.now)
             answered = await _answered(unit, call)
             if answered is not None:
                 return answered
-            seq = await unit.sessions.append(call.session_id, PAGE_FAULT, message_id)
+            seq = await unit.sessions.append(
+                call.session_id, PAGE_FAULT, message_id, size_bytes=len(message)
+            )
             await unit.messages.add(
                 StoredHistoryMessage(
                     seq=seq,
@@ -121,7 +114,8 @@ class PageFaults:
                 ),
                 session_id=call.session_id,
             )
-            wanted = {resource_id for url in references if (resource_id := parse_resource_id(url))}
+            # The page before its resources: everybody who takes both takes them in this order.
+            await unit.page_accesses.add({call.page_id: (1, call.now)})
             resources = await unit.resources.find_all(wanted)
             if wanted - resources.keys():
                 raise ConflictError(
@@ -133,27 +127,11 @@ class PageFaults:
                 owner_id=message_id,
                 session_id=call.session_id,
             )
-            await unit.page_accesses.add({call.page_id: (1, call.now)})
         return None
 
     async def _with_media(self, project_id: str, message: bytes) -> bytes:
-        """The message with a data URI in the place of every reference to an image."""
-        value = json.loads(message)
-        references = [url for url in _image_urls(value) if url.startswith(_REFERENCE_MARK)]
-        if not references:
-            return message
-        for block in value["content"]:
-            if block["type"] == "image_url" and block["image_url"]["url"] in references:
-                block["image_url"]["url"] = await self._data_uri(
-                    project_id, block["image_url"]["url"]
-                )
-        return await anyio.to_thread.run_sync(lambda: json_text(value).encode())
-
-    async def _data_uri(self, project_id: str, reference: str) -> str:
-        contents = self._preparer.contents(project_id, utc_now())
-        resource = await contents.resource(reference)
-        data = await contents.read(reference, limit_bytes=self._limits.image_bytes)
-        return f"data:{resource.mime_type};base64,{pybase64.b64encode(data).decode()}"
+        media = self._preparer.contents(project_id, utc_now()).media
+        return await with_images(media, message, limit_bytes=self._limits.image_bytes)
 
 
 async def _answered(unit: UnitOfWork, call: _Call) -> bytes | None:
@@ -188,10 +166,3 @@ def _failure(page_id: str, request: FaultRequest) -> dict[str, object]:
         "tool_call_id": request.tool_call_id,
         "content": failure_json(page_id, error),
     }
-
-
-def _image_urls(message: Mapping[str, JsonValue]) -> list[str]:
-    content = message["content"]
-    if not isinstance(content, list):
-        return []
-    return [block["image_url"]["url"] for block in content if block["type"] == "image_url"]

@@ -3,19 +3,17 @@
 import anyio.to_thread
 import pybase64
 
-from app.models.json_value import JsonValue, json_text, parse_json
 from app.models.limits import Limits
 from app.models.media_types import OCTET_STREAM
 from app.models.page import Body, Level, Page, StoredPage
 from app.models.resource import parse_resource_id
-from app.services.pages.contents import PageContents
-from app.services.pages.data_uris import (
+from app.services.inline_media.data_uris import (
     InlineForm,
     load_forms,
-    put_member,
     split_data_uri,
     write_data_uri,
 )
+from app.services.pages.contents import PageContents
 
 _ROOT = ""
 
@@ -78,17 +76,10 @@ class PageMediaReader:
         Raises:
             PayloadTooLargeError: They are too large to stand in an answer.
         """
-        if not self._forms:
-            return content
-        value: JsonValue = await anyio.to_thread.run_sync(_parse, content)
-        for pointer, form in self._forms.items():
-            # What came in with one request goes out with one answer.
-            data = await self._contents.read(
-                form.text_resource_id or form.resource_id, limit_bytes=self._limits.body_bytes
-            )
-            text = await anyio.to_thread.run_sync(_as_sent, form, data)
-            value = put_member(value, pointer, text)
-        return await anyio.to_thread.run_sync(lambda: json_text(value).encode())
+        # What came in with one request goes out with one answer.
+        return await self._contents.media.as_sent(
+            content, self._forms, limit_bytes=self._limits.body_bytes
+        )
 
     async def _data_uri(self, body: Body) -> str:
         """The medium as a data URI: as the client wrote it, if everybody can read that."""
@@ -109,16 +100,10 @@ class PageMediaReader:
         if body.kind == "data":
             uri = split_data_uri(str(body.value))
             return uri.data or b"" if uri else b""
-        return await self._contents.read(str(body.value), limit_bytes=self._limits.image_bytes)
-
-
-def _as_sent(form: InlineForm, data: bytes) -> str:
-    return data.decode() if form.text_resource_id else write_data_uri(form, data)
+        return await self._contents.media.read(
+            str(body.value), limit_bytes=self._limits.image_bytes
+        )
 
 
 def _base64(data: bytes) -> str:
     return pybase64.b64encode(data).decode()
-
-
-def _parse(content: bytes) -> JsonValue:
-    return parse_json(content, max_depth=10_000, max_nodes=10_000_000)

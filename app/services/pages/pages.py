@@ -24,7 +24,6 @@ from app.services.pages.preparing import PagePreparer, PreparedPage
 from app.services.pages.requests import PageDraft, read_page_batch, read_page_draft
 from app.services.pages.writing import (
     PAGE,
-    WriteCondition,
     WrittenPage,
     first_version,
     held,
@@ -32,6 +31,7 @@ from app.services.pages.writing import (
     write_beside,
 )
 from app.services.request_bodies import RequestBodies
+from app.services.write_conditions import WriteCondition
 from app.stores.records import Records, UnitOfWork
 
 CREATE_ROUTE = "POST /api/pages"

@@ -14,8 +14,8 @@ from app.models.page import Body, Level, Page, PageFields, Representation
 from app.models.resource import Resource
 from app.models.search import SearchWords, search_words
 from app.rendering.pages import derive_levels
+from app.services.inline_media.data_uris import split_data_uri
 from app.services.pages.contents import PageContents, SettledContent, page_media
-from app.services.pages.data_uris import split_data_uri
 from app.services.pages.fitting import check_words
 from app.services.pages.thumbnails import reduce_image
 from app.services.pages.versions import searchable_text
@@ -107,7 +107,9 @@ class PagePreparer:
             data = uri.data if uri else None
         async with self._images:
             if data is None:
-                data = await contents.read(str(body.value), limit_bytes=self._limits.image_bytes)
+                data = await contents.media.read(
+                    str(body.value), limit_bytes=self._limits.image_bytes
+                )
             made = await anyio.to_thread.run_sync(self._reduce, data, media.mime_type)
         if made is None:
             return None, None

@@ -235,7 +235,7 @@ class PageReading:
         Raises:
             NotFoundError: The project has none.
         """
-        return await self._preparer.contents(project_id, utc_now()).resource(reference)
+        return await self._preparer.contents(project_id, utc_now()).media.resource(reference)
 
     def _media(self, project_id: str, stored: StoredPage) -> PageMediaReader:
         contents = self._preparer.contents(project_id, stored.created_at)

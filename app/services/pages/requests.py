@@ -1,18 +1,19 @@
 """Reads the bodies of the page routes: JSON in, checked drafts out."""
 
 from collections.abc import Mapping
-from typing import Annotated, Any, Literal, TypeVar
+from typing import Annotated, Any, Literal
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError
+from pydantic import AfterValidator, ConfigDict, Field, ValidationError
 from pydantic.config import JsonDict
 
 from app.errors import Fault, InvalidPayloadError
 from app.models.base import FrozenModel
 from app.models.faults import faults_of
 from app.models.identity import CLIENT_ID_PATTERN
-from app.models.json_value import JsonValue, parse_repaired_json
+from app.models.json_value import JsonValue
 from app.models.limits import Limits
 from app.models.page import Level, LevelField, PageFields, PageId
+from app.services.request_models import as_object, read_object, validated
 
 LARGEST_BATCH = 1_000
 RESERVED_IDS = frozenset({"search"})
@@ -42,7 +43,6 @@ _OURS = frozenset(
     }
 )
 _NOT_PATCHED = frozenset({"page_id", "modality", "content"})
-_Model = TypeVar("_Model", bound=BaseModel)
 
 
 def _not_reserved(page_id: str | None) -> str | None:
@@ -124,7 +124,7 @@ def read_page_draft(body: bytes, limits: Limits, page_id: str | None) -> PageDra
             "No page can have this id: it is part of another address.",
             faults=[Fault("/path/page_id", "is part of another address; take another id")],
         )
-    draft = _checked(_object(_value(body, limits)))
+    draft = _checked(read_object(body, limits))
     if page_id is not None and draft.page_id not in (None, page_id):
         raise InvalidPayloadError(
             "The body is the page of another address.",
@@ -140,7 +140,7 @@ def read_page_batch(body: bytes, limits: Limits) -> list[PageDraft]:
         InvalidJsonError, PayloadTooLargeError, InvalidPayloadError: One of them is not a page; the
             faults point into `pages`.
     """
-    value = _object(_value(body, limits))
+    value = read_object(body, limits)
     items = value.get("pages")
     if not isinstance(items, list) or len(value) != 1 or not 1 <= len(items) <= LARGEST_BATCH:
         raise InvalidPayloadError(
@@ -151,7 +151,7 @@ def read_page_batch(body: bytes, limits: Limits) -> list[PageDraft]:
     faults: list[Fault] = []
     for index, item in enumerate(items):
         try:
-            drafts.append(_checked(_object(item)))
+            drafts.append(_checked(as_object(item)))
         except InvalidPayloadError as exc:
             found = exc.faults or (Fault("", exc.detail),)
             faults += [Fault(f"/pages/{index}{fault.pointer}", fault.detail) for fault in found]
@@ -167,7 +167,7 @@ def read_patch(body: bytes, limits: Limits) -> dict[str, JsonValue]:
     Raises:
         InvalidPayloadError: It touches what only PUT changes, or what the service itself says.
     """
-    patch = _under_one_name(_object(_value(body, limits)))
+    patch = _under_one_name(read_object(body, limits))
     faults = [
         Fault(f"/{name}", "is not changed by a patch: PUT the page")
         for name in sorted(patch.keys() & _NOT_PATCHED)
@@ -203,26 +203,16 @@ def read_representation_draft(body: bytes, limits: Limits) -> RepresentationDraf
     Raises:
         InvalidJsonError, PayloadTooLargeError, InvalidPayloadError: The body is none.
     """
-    return _validated(
+    return validated(
         RepresentationDraft,
-        _object(_value(body, limits)),
+        read_object(body, limits),
         "The body is {content: …}; `errors` says what is wrong with it.",
     )
 
 
-def _value(body: bytes, limits: Limits) -> JsonValue:
-    return parse_repaired_json(body, max_depth=limits.json_depth, max_nodes=limits.json_nodes)
-
-
-def _object(value: JsonValue) -> dict[str, JsonValue]:
-    if not isinstance(value, dict):
-        raise InvalidPayloadError("The body has to be a JSON object.")
-    return value
-
-
 def _checked(value: dict[str, JsonValue]) -> PageDraft:
     given = {name: member for name, member in value.items() if name not in _OURS}
-    return _validated(
+    return validated(
         PageDraft, _under_one_name(given), "The body is not a page; `errors` says where."
     )
 
@@ -234,13 +224,6 @@ def _under_one_name(value: dict[str, JsonValue]) -> dict[str, JsonValue]:
     return {
         "compression_level" if name == "level" else name: member for name, member in value.items()
     }
-
-
-def _validated(model: type[_Model], value: JsonValue, sentence: str) -> _Model:
-    try:
-        return model.model_validate(value)
-    except ValidationError as exc:
-        raise InvalidPayloadError(sentence, faults=faults_of(exc)) from exc
 
 
 def _repeated_ids(drafts: list[PageDraft]) -> list[Fault]:

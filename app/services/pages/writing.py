@@ -1,6 +1,6 @@
 """The transaction of a page: row, levels, search words and links, written together."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime
 
@@ -11,8 +11,8 @@ from app.models.limits import Limits
 from app.models.page import Body, Level, Page, PageVersion, StoredPage
 from app.models.resource import Resource
 from app.models.search import SearchWords
+from app.services.inline_media.data_uris import load_forms
 from app.services.pages.contents import SettledContent
-from app.services.pages.data_uris import load_forms
 from app.services.pages.preparing import PreparedPage, with_levels
 from app.services.pages.versions import (
     Stamp,
@@ -25,9 +25,6 @@ from app.stores.records import UnitOfWork
 from app.stores.records.page_search import IndexedPage
 
 PAGE = "page"
-
-WriteCondition = Callable[[str | None], None]
-"""Judges the digest of the stored version, `None` if there is none; raises if it may not change."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -44,6 +44,9 @@ def open_engines(url: URL, *, pool_size: int, timeout_seconds: float) -> Engines
         return _open_sqlite(url, pool_size, timeout_seconds)
     engine = create_async_engine(
         url,
+        # Whatever the server's default is: who has waited for a lock has to see what was written
+        # while it waited.
+        isolation_level="READ COMMITTED",
         pool_size=pool_size,
         max_overflow=0,
         pool_timeout=timeout_seconds,

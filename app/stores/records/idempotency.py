@@ -58,6 +58,14 @@ class IdempotencyRecords:
             )
         )
 
+    async def purge(self, claimed_before: datetime) -> int:
+        """Free all keys that were taken before a moment, answered or not; says how many."""
+        return await self._scope.run(
+            self._scope.delete(idempotency_keys).where(
+                idempotency_keys.c.claimed_at < claimed_before
+            )
+        )
+
     async def release(self, route: str, key: str) -> None:
         """Free a key, whether answered or not."""
         await self._scope.run(

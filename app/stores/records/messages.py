@@ -26,7 +26,15 @@ class MessageRecords:
             request_digest=message.request_digest,
             created_at=message.created_at,
             message=message.message,
+            inline_form=message.inline_form,
         )
+
+    async def find(self, message_id: str) -> StoredHistoryMessage | None:
+        """The message with this id."""
+        row = await self._scope.first(
+            self._scope.select(messages).where(messages.c.message_id == message_id)
+        )
+        return stored_message(row) if row else None
 
     async def find_call(self, session_id: str, tool_call_id: str) -> StoredHistoryMessage | None:
         """The first message that answered a tool call of a session."""
@@ -39,7 +47,7 @@ class MessageRecords:
         return stored_message(row) if row else None
 
 
-def stored_message(row: Row[Any]) -> StoredHistoryMessage:
+def stored_message(row: Row[Any], *, is_page_fault: bool = False) -> StoredHistoryMessage:
     """The message in a row of `messages`."""
     return StoredHistoryMessage(
         seq=row.seq,
@@ -48,4 +56,6 @@ def stored_message(row: Row[Any]) -> StoredHistoryMessage:
         tool_call_id=row.tool_call_id,
         request_digest=row.request_digest,
         message=row.message,
+        inline_form=row.inline_form,
+        is_page_fault=is_page_fault,
     )

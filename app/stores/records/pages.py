@@ -100,6 +100,23 @@ class PageRecords:
         statement = self._scope.delete(pages).where(pages.c.page_number == page_number)
         return await self._scope.run(statement) == 1
 
+    async def remove_session(self, session_id: str) -> list[str]:
+        """Remove all pages of a session; returns their ids.
+
+        Their rows are held before, in the order of their ids, as every writer of several locks
+        them.
+        """
+        in_session = pages.c.session_id == session_id
+        rows = await self._scope.all(
+            self._scope.select(pages)
+            .with_only_columns(pages.c.page_id)
+            .where(in_session)
+            .order_by(pages.c.page_id)
+            .with_for_update()
+        )
+        await self._scope.run(self._scope.delete(pages).where(in_session))
+        return [row.page_id for row in rows]
+
     async def page_numbers(
         self, filters: PageFilters, *, before: int | None, limit: int
     ) -> Sequence[int]:

@@ -25,6 +25,11 @@ class ProjectRecords:
         statement = insert(projects).values(project_id=project_id, created_at=now)
         await self._connection.execute(statement.on_conflict_do_nothing())
 
+    async def list_ids(self) -> list[str]:
+        """The ids of all projects, in their order."""
+        statement = select(projects.c.project_id).order_by(projects.c.project_id)
+        return list((await self._connection.execute(statement)).scalars())
+
     async def add_key(self, key: ApiKey) -> None:
         """Add a key to its project, which must exist."""
         await self._connection.execute(

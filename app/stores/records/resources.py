@@ -8,6 +8,7 @@ from sqlalchemy import Delete, Row, and_, or_
 
 from app.models.resource import MediaHints, Resource
 from app.stores.records.scope import ProjectScope
+from app.stores.records.swept_blobs import SweptBlobRecords
 from app.stores.records.tables import resource_links, resources
 
 _IDS_AT_ONCE = 1_000
@@ -16,22 +17,32 @@ _IDS_AT_ONCE = 1_000
 class ResourceRecords:
     """The resources of one project."""
 
-    def __init__(self, scope: ProjectScope) -> None:
+    def __init__(self, scope: ProjectScope, swept_blobs: SweptBlobRecords) -> None:
         self._scope = scope
+        self._swept_blobs = swept_blobs
 
     async def ensure(self, resource: Resource) -> tuple[Resource, bool]:
         """Store a descriptor unless it is there; returns the stored one and whether it is new.
 
         The caller has put the blob into the store before. The row is held until the transaction
         ends, so a delete at the same moment waits, and then finds the link.
+
+        Raises:
+            BlobSweptError: A sweep has removed the blob meanwhile.
         """
+        await self._swept_blobs.guard([resource.digest])
         row = await self._scope.insert_or_touch(resources, ["mime_type"], **_values(resource))
-        stored = _resource(row)
+        stored = stored_resource(row)
         return stored, stored.created_at == resource.created_at
 
     async def ensure_all(self, kept: Iterable[Resource]) -> None:
-        """Store descriptors that are not there yet; all rows are held as `ensure` holds one."""
+        """Store descriptors that are not there yet; all rows are held as `ensure` holds one.
+
+        Raises:
+            BlobSweptError: A sweep has removed one of their blobs meanwhile.
+        """
         ordered = sorted(kept, key=lambda resource: resource.resource_id)
+        await self._swept_blobs.guard([resource.digest for resource in ordered])
         await self._scope.insert_all(
             resources, [_values(resource) for resource in ordered], touch=["mime_type"]
         )
@@ -90,7 +101,7 @@ class ResourceRecords:
         row = await self._scope.first(
             self._scope.select(resources).where(resources.c.resource_id == resource_id)
         )
-        return _resource(row) if row else None
+        return stored_resource(row) if row else None
 
     async def find_all(self, resource_ids: Collection[str]) -> dict[str, Resource]:
         """Those of the resources that exist, by id."""
@@ -102,7 +113,7 @@ class ResourceRecords:
                     resources.c.resource_id.in_(wanted[start : start + _IDS_AT_ONCE])
                 )
             )
-            found |= {row.resource_id: _resource(row) for row in rows}
+            found |= {row.resource_id: stored_resource(row) for row in rows}
         return found
 
     async def find_in_session(
@@ -123,7 +134,7 @@ class ResourceRecords:
             rows = await self._scope.all(
                 self._scope.select(resources).where(resources.c.resource_id.in_(linked))
             )
-            found |= {row.resource_id: _resource(row) for row in rows}
+            found |= {row.resource_id: stored_resource(row) for row in rows}
         return found
 
     async def owners(self, resource_id: str, *, limit: int) -> list[tuple[str, str]]:
@@ -168,7 +179,7 @@ class ResourceRecords:
         statement = statement.order_by(
             resources.c.created_at.desc(), resources.c.resource_id.desc()
         ).limit(limit)
-        return [_resource(row) for row in await self._scope.all(statement)]
+        return [stored_resource(row) for row in await self._scope.all(statement)]
 
     def _links_of(self, owner_kind: str, owner_id: str) -> Delete:
         return self._scope.delete(resource_links).where(
@@ -188,10 +199,12 @@ def _values(resource: Resource) -> dict[str, object]:
         "height": resource.hints.height,
         "duration_seconds": resource.hints.duration_seconds,
         "created_at": resource.created_at,
+        "derived_in": resource.derived_in,
     }
 
 
-def _resource(row: Row[Any]) -> Resource:
+def stored_resource(row: Row[Any]) -> Resource:
+    """The resource in a row of `resources`."""
     return Resource(
         resource_id=row.resource_id,
         digest=row.digest,
@@ -201,4 +214,5 @@ def _resource(row: Row[Any]) -> Resource:
         kind=row.kind,
         hints=MediaHints(row.width, row.height, row.duration_seconds),
         created_at=row.created_at,
+        derived_in=row.derived_in,
     )

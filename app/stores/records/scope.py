@@ -6,7 +6,8 @@ it.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any, TypeAlias
+from datetime import UTC, datetime
+from typing import Any, TypeAlias, cast
 
 from sqlalchemy import (
     ColumnElement,
@@ -24,15 +25,23 @@ from sqlalchemy import (
 )
 from sqlalchemy import Sequence as NumberSequence
 from sqlalchemy.dialects import postgresql, sqlite
+from sqlalchemy.exc import OperationalError
 from sqlalchemy.ext.asyncio import AsyncConnection
 from sqlalchemy.sql.base import ReadOnlyColumnCollection
 from sqlalchemy.sql.elements import KeyedColumnElement
+
+from app.models.identity import utc_now
+
+AnyTable: TypeAlias = Table
+"""A table as an argument; statements over it are made by a scope."""
 
 Offered: TypeAlias = ReadOnlyColumnCollection[str, KeyedColumnElement[Any]]
 """The columns of a row that an upsert offers."""
 
 # Far below what either database takes as parameters of one statement.
 _ROWS_AT_ONCE = 500
+# PostgreSQL's SQLSTATE for a lock that was not to be had within `lock_timeout`.
+_LOCK_NOT_AVAILABLE = "55P03"
 
 
 class ProjectScope:
@@ -148,6 +157,43 @@ class ProjectScope:
         )
         row: Row[Any] = (await self._connection.execute(statement.returning(table))).one()
         return row
+
+    async def lock(self, number: int, *, shared: bool) -> None:
+        """Hold one of the project's locks until the transaction ends, with others or alone.
+
+        SQLite has one writer at a time, which is as good as any lock.
+        """
+        if self.is_postgresql:
+            take = func.pg_advisory_xact_lock_shared if shared else func.pg_advisory_xact_lock
+            await self._connection.execute(select(take(number, func.hashtext(self.project_id))))
+
+    async def lock_alone(self, number: int, *, wait_seconds: float) -> bool:
+        """As `lock` alone; says whether it was to be had in this time.
+
+        Whoever asks for the lock meanwhile waits as well: first come, first served.
+        """
+        if not self.is_postgresql:
+            return True
+        try:
+            # A wait that is given up ends a transaction, or as much of it as a savepoint holds.
+            async with self._connection.begin_nested():
+                timeout = f"{wait_seconds * 1000:.0f}ms"
+                await self._connection.execute(
+                    select(func.set_config("lock_timeout", timeout, True))
+                )
+                await self.lock(number, shared=False)
+        except OperationalError as exc:
+            if getattr(exc.orig, "sqlstate", None) != _LOCK_NOT_AVAILABLE:
+                raise
+            return False
+        return True
+
+    async def now(self) -> datetime:
+        """The moment by the one clock that all processes over this database share, in UTC."""
+        if not self.is_postgresql:
+            return utc_now()
+        moment = (await self._connection.execute(select(func.clock_timestamp()))).scalar_one()
+        return cast(datetime, moment).astimezone(UTC)
 
     async def reserve(self, numbers: NumberSequence, *, count: int) -> list[int]:
         """The next numbers of a sequence, in order; nobody else gets them. PostgreSQL only."""

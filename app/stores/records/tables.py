@@ -1,8 +1,10 @@
 """The tables.
 
     projects ─┬─ api_keys
-              ├─ sessions ── history_entries ·· tool_results, messages
+              ├─ sessions ── history_entries ·· tool_results, messages, interactions
               ├─ resources ── resource_links
+              ├─ uploads ── upload_segments
+              ├─ swept_blobs
               ├─ pages ─┬─ page_levels
               │         ├─ page_accesses
               │         └─ page_search, page_search_texts: their form is the database's
@@ -10,8 +12,9 @@
 
 Every table but `projects` and `api_keys` has a `project_id`, and every statement on them is made by
 `ProjectScope`, which puts the project into it. A tool result's bytes are stored once, in
-`tool_results`, a message's in `messages`; their history entries point to them. A page is known to
-clients by its id and to lists and search by its number, which grows with every page created.
+`tool_results`, a message's in `messages`, an interaction's in `interactions`; their history entries
+point to them. A page is known to clients by its id and to lists and search by its number, which
+grows with every page created.
 """
 
 from sqlalchemy import (
@@ -49,6 +52,10 @@ def _project() -> Column[str]:
     return Column("project_id", String, ForeignKey("projects.project_id"), primary_key=True)
 
 
+def _count(kind: str) -> Column[int]:
+    return Column(f"{kind}_count", BigInteger, nullable=False, server_default="0")
+
+
 projects = Table(
     "projects",
     metadata,
@@ -75,6 +82,9 @@ sessions = Table(
     Column("created_at", UtcTime, nullable=False),
     Column("updated_at", UtcTime, nullable=False),
     Column("last_seq", BigInteger, nullable=False),
+    # How many entries of each kind there are, so that nobody counts a long history.
+    *(_count(kind) for kind in ("tool_result", "page_fault", "message", "interaction", "answer")),
+    Index(None, "project_id", "updated_at", "session_id"),
 )
 
 history_entries = Table(
@@ -85,6 +95,8 @@ history_entries = Table(
     Column("seq", BigInteger, primary_key=True, autoincrement=False),
     Column("kind", String, nullable=False),
     Column("entry_id", String, nullable=False),
+    # Of what the entry shows, so that a reader takes no more of them than it can hold.
+    Column("size_bytes", BigInteger, nullable=False, server_default="0"),
     ForeignKeyConstraint(
         ["project_id", "session_id"], ["sessions.project_id", "sessions.session_id"]
     ),
@@ -121,6 +133,8 @@ resources = Table(
     Column("height", Integer),
     Column("duration_seconds", Float),
     Column("created_at", UtcTime, nullable=False),
+    # The project its id was derived in, where it came here with a session from another one.
+    Column("derived_in", String),
     Index(None, "project_id", "digest"),
     Index(None, "project_id", "created_at", "resource_id"),
 )
@@ -231,7 +245,69 @@ messages = Table(
     Column("request_digest", String, nullable=False),
     Column("created_at", UtcTime, nullable=False),
     Column("message", LargeBinary, nullable=False),
+    Column("inline_form", ClientText),
     Index(None, "project_id", "session_id", "tool_call_id"),
+)
+
+interactions = Table(
+    "interactions",
+    metadata,
+    _project(),
+    Column("interaction_id", String, primary_key=True),
+    Column("session_id", String, nullable=False),
+    Column("seq", BigInteger, nullable=False),
+    Column("input_kind", String, nullable=False),
+    Column("timestamp", String, nullable=False),
+    Column("created_at", UtcTime, nullable=False),
+    # The number in the history that the answer took; null while there is none, or if it came along.
+    Column("answer_seq", BigInteger),
+    Column("answered_at", UtcTime),
+    Column("output", LargeBinary),
+    Column("input", LargeBinary, nullable=False),
+    Index(None, "project_id", "session_id", "seq"),
+    Index(None, "project_id", "session_id", "input_kind", "seq"),
+)
+
+uploads = Table(
+    "uploads",
+    metadata,
+    _project(),
+    Column("upload_id", String, primary_key=True),
+    Column("length_bytes", BigInteger, nullable=False),
+    Column("received_bytes", BigInteger, nullable=False),
+    Column("metadata", ClientText),
+    Column("filename", ClientText),
+    Column("mime_type", ClientText),
+    Column("created_at", UtcTime, nullable=False),
+    Column("expires_at", UtcTime, nullable=False),
+    # Set once the whole file is a resource; a resource that is deleted later leaves it as it is.
+    Column("resource_id", String),
+    Index(None, "project_id", "expires_at"),
+)
+
+upload_segments = Table(
+    "upload_segments",
+    metadata,
+    Column("project_id", String, primary_key=True),
+    Column("upload_id", String, primary_key=True),
+    Column("start", BigInteger, primary_key=True, autoincrement=False),
+    Column("size_bytes", BigInteger, nullable=False),
+    Column("digest", String, nullable=False),
+    ForeignKeyConstraint(
+        ["project_id", "upload_id"],
+        ["uploads.project_id", "uploads.upload_id"],
+        ondelete="CASCADE",
+    ),
+    Index(None, "project_id", "digest"),
+)
+
+swept_blobs = Table(
+    "swept_blobs",
+    metadata,
+    _project(),
+    Column("digest", String, primary_key=True),
+    Column("claimed_at", UtcTime, nullable=False),
+    Column("swept_at", UtcTime),
 )
 
 # What search looks in is no part of the schema that both databases share; migration 0002 makes it.

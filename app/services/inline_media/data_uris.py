@@ -194,7 +194,8 @@ def movable_media(value: JsonValue) -> list[Movable]:
         if len(text) < INLINE_LIMIT_BYTES and not _MARK.match(text):
             continue
         uri = split_data_uri(text) if _MARK.match(text) else None
-        if uri is not None and uri.is_base64:
+        # One whose base64 is none may be words that begin with a data URI.
+        if uri is not None and uri.is_base64 and uri.data is not None:
             if is_to_be_moved(uri):
                 found.append(Movable(pointer_to(place), text, uri))
         elif spans := media_in_text(text):
@@ -209,15 +210,21 @@ def media_in_text(text: str) -> tuple[DataUriSpan, ...]:
 
 def strings_in(value: JsonValue) -> Iterator[tuple["Place | None", str]]:
     """The strings in a JSON value with their places, in order and at any depth."""
-    stack: list[tuple[Place | None, JsonValue]] = [(None, value)]
+    return ((place, text) for place, text, _ in held_strings(value))
+
+
+def held_strings(value: JsonValue) -> Iterator[tuple["Place | None", str, JsonValue]]:
+    """The same, with the object or array that holds each; `None` for the value itself."""
+    stack: list[tuple[Place | None, JsonValue, JsonValue]] = [(None, value, None)]
     while stack:
-        place, node = stack.pop()
+        place, node, holder = stack.pop()
         if isinstance(node, str):
-            yield place, node
+            yield place, node, holder
         elif isinstance(node, dict):
-            stack.extend((Place(place, name), node[name]) for name in reversed(node))
+            stack.extend((Place(place, name), node[name], node) for name in reversed(node))
         elif isinstance(node, list):
-            stack.extend((Place(place, index), node[index]) for index in range(len(node))[::-1])
+            indexes = range(len(node))[::-1]
+            stack.extend((Place(place, index), node[index], node) for index in indexes)
 
 
 class Place(NamedTuple):

@@ -1,0 +1,162 @@
+"""Interactions: what a user asked, with files, and what the assistant answered (spec 001)."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from decimal import Decimal
+from typing import Annotated, Any, ClassVar, Literal
+
+from pydantic import (
+    AfterValidator,
+    BeforeValidator,
+    Field,
+    ValidationError,
+    WrapValidator,
+)
+from typing_extensions import TypeAliasType
+
+from app.models.base import FrozenModel
+from app.models.frozen_json import frozen
+from app.models.identity import utc_now
+
+Role = TypeAliasType("Role", Literal["system", "user", "assistant", "tool"])
+InputKind = TypeAliasType("InputKind", Literal["multimodal", "text", "dict"])
+
+
+def _with_offset(moment: datetime) -> datetime:
+    return moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment
+
+
+def _plain_number(value: object) -> object:
+    # The schema library takes true for the second after 1970 began.
+    if isinstance(value, bool):
+        msg = "Input should be a valid datetime"
+        raise ValueError(msg)
+    return float(value) if isinstance(value, Decimal) else value
+
+
+Timestamp = Annotated[
+    datetime,
+    BeforeValidator(_plain_number),
+    AfterValidator(_with_offset),
+    Field(description="RFC 3339; without an offset it is UTC. Seconds since 1970 are taken too."),
+]
+
+
+class AttachedFile(FrozenModel):
+    """A file that was stored before: its `blob:` URI or bare id, and what the caller calls it.
+
+    Source: spec 001, "AttachedFile".
+    """
+
+    id: Annotated[str, Field(examples=["blob:0c8e6cc1ab1f4d34b4a5a0e21f7d6c15"])]
+    mime_type: Annotated[str | None, Field(examples=["application/pdf"])] = None
+
+
+class ContentPart(FrozenModel):
+    """A piece of a user's turn: text, files, or both. Source: spec 001, "ContentPart"."""
+
+    text: str | None = None
+    attachments: tuple[AttachedFile, ...] = ()
+
+
+class MultiModalInput(FrozenModel):
+    """A rich user turn. Source: spec 001, "MultiModalInput"."""
+
+    parts: tuple[ContentPart, ...]
+
+    def attached_ids(self) -> list[tuple[str, str]]:
+        """Every attachment with its JSON pointer, in order, repeated ones too."""
+        return [
+            (f"/parts/{i}/attachments/{j}/id", attached.id)
+            for i, part in enumerate(self.parts)
+            for j, attached in enumerate(part.attachments)
+        ]
+
+
+class ChatMessage(FrozenModel):
+    """What was said, and by whom; the answer of an interaction. Source: spec 001, "Interaction"."""
+
+    role: Role
+    content: str
+    name: str | None = None
+    tool_call_id: str | None = None
+    timestamp: Timestamp = Field(default_factory=utc_now)
+
+
+def _read_input(value: object, _: object) -> object:
+    """Text, a rich input, or a legacy object, kept whole where it is not exactly a rich one."""
+    if isinstance(value, str | MultiModalInput):
+        return value
+    if not isinstance(value, Mapping):
+        msg = "Input should be a text, a MultiModalInput or an object"
+        raise ValueError(msg)
+    try:
+        return MultiModalInput.model_validate(value)
+    except ValidationError:
+        return frozen(value)
+
+
+InteractionInput = Annotated[MultiModalInput | str | Mapping[str, Any], WrapValidator(_read_input)]
+
+
+class Interaction(FrozenModel):
+    """One cycle of a user's request and the assistant's response.
+
+    An `input` that is not exactly a `MultiModalInput` is a legacy object, and none of its keys is
+    lost. Source: spec 001, "Session Interaction".
+    """
+
+    shown_when_null: ClassVar[frozenset[str]] = frozenset({"output"})
+
+    input: InteractionInput
+    output: ChatMessage | None = None
+    timestamp: Timestamp = Field(default_factory=utc_now)
+
+    @property
+    def input_kind(self) -> InputKind:
+        """Which of the three the input is."""
+        return input_kind(self.input)
+
+
+def input_kind(value: MultiModalInput | str | Mapping[str, Any]) -> InputKind:
+    """Which of the three kinds an input is."""
+    if isinstance(value, MultiModalInput):
+        return "multimodal"
+    return "text" if isinstance(value, str) else "dict"
+
+
+@dataclass(frozen=True, slots=True)
+class StoredInteraction:
+    """An interaction as the store keeps it.
+
+    `input` and `output` are JSON text, never serialised again. An output that came along with the
+    input belongs to the entry `seq` of the history; one that was set later has an entry of its own,
+    `answer_seq`.
+    """
+
+    interaction_id: str
+    session_id: str
+    seq: int
+    input_kind: InputKind
+    timestamp: str
+    created_at: datetime
+    input: bytes
+    output: bytes | None = None
+    answer_seq: int | None = None
+    answered_at: datetime | None = None
+
+    @property
+    def first_output(self) -> bytes | None:
+        """The output it was created with."""
+        return self.output if self.answer_seq is None else None
+
+
+@dataclass(frozen=True, slots=True)
+class StoredAnswer:
+    """The entry of a session's history that the answer of an interaction is."""
+
+    seq: int
+    interaction_id: str
+    created_at: datetime
+    output: bytes

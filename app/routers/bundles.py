@@ -1,0 +1,91 @@
+"""`/api/sessions/{id}/bundle` and `/api/sessions/import`: whole sessions out and in."""
+
+from dataclasses import replace
+
+from fastapi import APIRouter, Request, Response
+from fastapi.responses import StreamingResponse
+
+from app.deps import BundleExportsDep, BundleImportsDep, ContainerDep, ProjectDep
+from app.errors import (
+    ConflictError,
+    InvalidBundleError,
+    InvalidPayloadError,
+    MalformedRequestError,
+    NotFoundError,
+    PayloadTooLargeError,
+    SlowBodyError,
+    UnsupportedMediaError,
+)
+from app.rendering.session_envelopes import session_record
+from app.routers.answers import answer_written
+from app.routers.bodies import limited_body
+from app.routers.content_headers import content_disposition, safe_headers
+from app.routers.problem_kinds import problem_responses
+from app.routers.session_queries import SessionIdPath
+from app.schemas.sessions import SessionRecord
+
+router = APIRouter(prefix="/api/sessions", tags=["sessions"])
+
+_FILE = {"schema": {"type": "string", "format": "binary"}}
+_TAKEN_TYPES = frozenset({"application/zip", "application/octet-stream"})
+
+
+@router.get(
+    "/{session_id}/bundle",
+    response_class=Response,
+    responses={
+        200: {"description": "The bundle.", "content": {"application/zip": _FILE}},
+        **problem_responses(NotFoundError, InvalidPayloadError),
+    },
+)
+async def export_session(
+    session_id: SessionIdPath, project_id: ProjectDep, exports: BundleExportsDep
+) -> Response:
+    """Download a whole session as a zip: history, pages, interactions, and every blob once.
+
+    The same session gives the same bytes.
+    """
+    bundle = await exports.export(project_id, session_id)
+    return StreamingResponse(
+        bundle.chunks(),
+        media_type="application/zip",
+        headers={
+            "Content-Disposition": content_disposition("attachment", f"{session_id}.zip"),
+            "Cache-Control": "no-store",
+            **safe_headers(),
+        },
+    )
+
+
+@router.post(
+    "/import",
+    status_code=201,
+    response_model=SessionRecord,
+    openapi_extra={"requestBody": {"required": True, "content": {"application/zip": _FILE}}},
+    responses=problem_responses(
+        MalformedRequestError,
+        SlowBodyError,
+        ConflictError,
+        PayloadTooLargeError,
+        UnsupportedMediaError,
+        InvalidBundleError,
+    ),
+)
+async def import_session(
+    request: Request, container: ContainerDep, project_id: ProjectDep, imports: BundleImportsDep
+) -> Response:
+    """Restore a session from its bundle, with the same ids and the same bytes.
+
+    Every byte of the bundle is checked first; one that is damaged is refused whole.
+    """
+    content_type = request.headers.get("content-type", "").partition(";")[0].strip().lower()
+    if content_type not in _TAKEN_TYPES:
+        raise UnsupportedMediaError("Send the bundle with `Content-Type: application/zip`.")
+    limits = replace(container.limits, body_bytes=container.limits.bundle_bytes)
+    shown = await imports.take(project_id, limited_body(request, limits))
+    return answer_written(
+        request,
+        session_record(shown.session, shown.use),
+        path=f"/api/sessions/{shown.session.session_id}",
+        is_new=True,
+    )

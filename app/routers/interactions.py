@@ -1,0 +1,147 @@
+"""`/api/sessions/{session_id}/interactions`: user turns with files, and their answers."""
+
+from typing import Annotated
+
+from fastapi import APIRouter, Query, Request, Response
+
+from app.deps import ContainerDep, CursorQuery, InteractionsDep, LimitQuery, ProjectDep
+from app.errors import (
+    ConflictError,
+    InvalidCursorError,
+    InvalidPayloadError,
+    MissingAttachmentError,
+    NotFoundError,
+    PreconditionFailedError,
+)
+from app.models.interaction import ChatMessage, InputKind
+from app.rendering.interaction_envelopes import interaction_record
+from app.routers.answers import answer_page, answer_record, answer_written, read_responses
+from app.routers.bodies import limited_body, require_json
+from app.routers.conditions import write_condition
+from app.routers.openapi import json_body
+from app.routers.pages import WRITE_FAULTS, IfMatchHeader
+from app.routers.problem_kinds import problem_responses
+from app.routers.session_queries import IdempotencyKeyHeader, SessionIdPath
+from app.schemas.sessions import InteractionPage, InteractionRecord
+from app.services.attachments import attached
+from app.services.interaction_requests import InteractionDraft
+from app.services.interactions import ShownInteraction
+
+router = APIRouter(prefix="/api/sessions/{session_id}/interactions", tags=["interactions"])
+
+
+@router.post(
+    "",
+    status_code=201,
+    response_model=InteractionRecord,
+    openapi_extra=json_body(InteractionDraft),
+    responses={
+        200: {"model": InteractionRecord, "description": "The same request, answered before."},
+        **problem_responses(NotFoundError, ConflictError, MissingAttachmentError, *WRITE_FAULTS),
+    },
+)
+async def create_interaction(
+    request: Request,
+    container: ContainerDep,
+    session_id: SessionIdPath,
+    project_id: ProjectDep,
+    interactions: InteractionsDep,
+    idempotency_key: IdempotencyKeyHeader = None,
+) -> Response:
+    """Append a user's turn: text, a `MultiModalInput`, or a legacy object, kept whole.
+
+    Attached files are resources of the project, by URI or bare id; all that are missing are named
+    in one answer. With `input_kind` an input of another kind is refused.
+    """
+    require_json(request)
+    shown = await interactions.create(
+        project_id,
+        session_id,
+        limited_body(request, container.limits),
+        idempotency_key=idempotency_key,
+    )
+    stored = shown.interaction
+    return answer_written(
+        request,
+        _record(shown),
+        path=f"/api/sessions/{session_id}/interactions/{stored.interaction_id}",
+        is_new=shown.is_new,
+    )
+
+
+@router.get(
+    "",
+    response_model=InteractionPage,
+    responses=read_responses(InvalidCursorError, NotFoundError, InvalidPayloadError),
+)
+async def list_interactions(
+    request: Request,
+    session_id: SessionIdPath,
+    project_id: ProjectDep,
+    interactions: InteractionsDep,
+    input_kind: Annotated[
+        InputKind | None, Query(description="Only interactions with such an input.")
+    ] = None,
+    limit: LimitQuery = 50,
+    cursor: CursorQuery = None,
+) -> Response:
+    """List the interactions of a session in the order of `seq`, with their answers."""
+    page, next_cursor = await interactions.page(
+        project_id, session_id, input_kind=input_kind, cursor=cursor, limit=limit
+    )
+    return answer_page(request, map(_record, page), next_cursor)
+
+
+@router.get(
+    "/{interaction_id}",
+    response_model=InteractionRecord,
+    responses=read_responses(NotFoundError, InvalidPayloadError),
+)
+async def get_interaction(
+    request: Request,
+    session_id: SessionIdPath,
+    interaction_id: str,
+    project_id: ProjectDep,
+    interactions: InteractionsDep,
+) -> Response:
+    """Read an interaction, with its answer if it has one."""
+    return answer_record(
+        request, _record(await interactions.get(project_id, session_id, interaction_id))
+    )
+
+
+@router.put(
+    "/{interaction_id}/output",
+    response_model=InteractionRecord,
+    openapi_extra=json_body(ChatMessage),
+    responses=problem_responses(
+        NotFoundError, ConflictError, PreconditionFailedError, *WRITE_FAULTS
+    ),
+)
+async def set_interaction_output(
+    request: Request,
+    container: ContainerDep,
+    session_id: SessionIdPath,
+    interaction_id: str,
+    project_id: ProjectDep,
+    interactions: InteractionsDep,
+    if_match: IfMatchHeader = None,
+) -> Response:
+    """Set the answer of an interaction, once: the same again changes nothing, another is a 409.
+
+    The answer is an entry of the session's history of its own.
+    """
+    require_json(request)
+    shown = await interactions.set_output(
+        project_id,
+        session_id,
+        interaction_id,
+        limited_body(request, container.limits),
+        condition=write_condition(request.headers, request.method),
+    )
+    path = f"/api/sessions/{session_id}/interactions/{interaction_id}"
+    return answer_written(request, _record(shown), path=path, is_new=False)
+
+
+def _record(shown: ShownInteraction) -> bytes:
+    return interaction_record(shown.interaction, attached(shown.attachments))

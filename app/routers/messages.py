@@ -1,0 +1,117 @@
+"""`/api/sessions/{session_id}/messages`: the history, and messages appended to it."""
+
+from typing import Annotated
+
+from fastapi import APIRouter, Path, Request, Response
+
+from app.deps import (
+    ContainerDep,
+    CursorQuery,
+    HistoryDep,
+    LimitQuery,
+    ProjectDep,
+    SessionMessagesDep,
+)
+from app.errors import (
+    ConflictError,
+    InvalidCursorError,
+    InvalidPayloadError,
+    NotFoundError,
+    PayloadTooLargeError,
+)
+from app.rendering.envelopes import history_entry
+from app.routers.answers import answer_page, answer_record, answer_written, read_responses
+from app.routers.bodies import limited_body, require_json
+from app.routers.openapi import json_body
+from app.routers.pages import WRITE_FAULTS
+from app.routers.problem_kinds import problem_responses
+from app.routers.session_queries import HistoryMediaQuery, IdempotencyKeyHeader, SessionIdPath
+from app.schemas.sessions import HistoryEntry, HistoryMessage, MessagePage
+from app.services.session_messages import HistoryMessageDraft
+
+router = APIRouter(prefix="/api/sessions/{session_id}/messages", tags=["sessions"])
+
+_LARGEST_SEQ = 2**63 - 1
+
+
+@router.get(
+    "",
+    response_model=MessagePage,
+    responses=read_responses(
+        InvalidCursorError, NotFoundError, PayloadTooLargeError, InvalidPayloadError
+    ),
+)
+async def list_messages(
+    request: Request,
+    session_id: SessionIdPath,
+    project_id: ProjectDep,
+    history: HistoryDep,
+    media: HistoryMediaQuery = "reference",
+    limit: LimitQuery = 50,
+    cursor: CursorQuery = None,
+) -> Response:
+    """Replay a session: everything written to it in the order of `seq`, each as it was written.
+
+    Tool results, page faults, messages, interactions and their answers share one numbering.
+    """
+    page, next_cursor = await history.page(
+        project_id, session_id, inline=media == "inline", cursor=cursor, limit=limit
+    )
+    return answer_page(request, map(history_entry, page), next_cursor)
+
+
+@router.post(
+    "",
+    status_code=201,
+    response_model=HistoryMessage,
+    openapi_extra=json_body(HistoryMessageDraft),
+    responses={
+        200: {"model": HistoryMessage, "description": "The same message, appended before."},
+        **problem_responses(NotFoundError, ConflictError, *WRITE_FAULTS),
+    },
+)
+async def append_message(
+    request: Request,
+    container: ContainerDep,
+    session_id: SessionIdPath,
+    project_id: ProjectDep,
+    messages: SessionMessagesDep,
+    idempotency_key: IdempotencyKeyHeader = None,
+) -> Response:
+    """Append a message in a model's dialect: `content` is text, a list of blocks, or null.
+
+    It is kept as it is, block for block. Media from 1,024 bytes on are moved to the resources, and
+    `@blob:` references take their places. A tool call has one answer: the same one again gives the
+    stored one, with 200.
+    """
+    require_json(request)
+    appended = await messages.append(
+        project_id,
+        session_id,
+        limited_body(request, container.limits),
+        idempotency_key=idempotency_key,
+    )
+    return answer_written(
+        request,
+        history_entry(appended.message),
+        path=f"/api/sessions/{session_id}/messages/{appended.message.seq}",
+        is_new=appended.is_new,
+    )
+
+
+@router.get(
+    "/{seq}",
+    response_model=HistoryEntry,
+    responses=read_responses(NotFoundError, PayloadTooLargeError, InvalidPayloadError),
+)
+async def get_message(
+    request: Request,
+    session_id: SessionIdPath,
+    seq: Annotated[int, Path(ge=1, le=_LARGEST_SEQ)],
+    project_id: ProjectDep,
+    history: HistoryDep,
+    media: HistoryMediaQuery = "reference",
+) -> Response:
+    """Read one entry of a session's history by its number, whatever its kind."""
+    entry = await history.entry(project_id, session_id, seq, inline=media == "inline")
+    return answer_record(request, history_entry(entry))

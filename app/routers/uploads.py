@@ -1,0 +1,179 @@
+"""`/api/uploads`: files in pieces, over requests that may all break (tus 1.0.0)."""
+
+from dataclasses import replace
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Depends, Path, Request, Response
+
+from app.deps import ContainerDep, ProjectDep, UploadsDep
+from app.errors import (
+    ChecksumMismatchError,
+    ConflictError,
+    GoneError,
+    MalformedRequestError,
+    NotFoundError,
+    PayloadTooLargeError,
+    SlowBodyError,
+    TusVersionError,
+    UnsupportedMediaError,
+)
+from app.rendering.upload_envelopes import upload_record
+from app.routers.answers import answer_record, read_responses
+from app.routers.bodies import limited_body
+from app.routers.problem_kinds import problem_responses
+from app.routers.tus import (
+    ALGORITHMS,
+    EXTENSIONS,
+    PATH,
+    PIECE_TYPE,
+    VERSION,
+    DraftDep,
+    PieceDep,
+    progress_headers,
+    require_version,
+    state_headers,
+)
+from app.schemas.uploads import UploadRecord
+
+router = APIRouter(prefix=PATH, tags=["uploads"])
+
+UploadPath = Annotated[str, Path(description="The upload's id, the end of its `Location`.")]
+
+_SPEAKS_TUS = [Depends(require_version)]
+_PROGRESS = ("Tus-Resumable", "Upload-Offset", "Upload-Expires", "Upload-Resource")
+
+
+def _with_headers(description: str, *names: str) -> dict[str, Any]:
+    """The documentation of an answer that is nothing but headers."""
+    headers = {name: {"schema": {"type": "string"}} for name in names}
+    return {"description": description, "headers": headers}
+
+
+_PIECE_BODY: dict[str, Any] = {
+    "requestBody": {
+        "required": True,
+        "content": {PIECE_TYPE: {"schema": {"type": "string", "format": "binary"}}},
+    }
+}
+
+
+@router.options(
+    "",
+    status_code=204,
+    response_class=Response,
+    responses={
+        204: _with_headers(
+            "What is spoken here.",
+            *("Tus-Resumable", "Tus-Version", "Tus-Extension"),
+            *("Tus-Max-Size", "Tus-Checksum-Algorithm"),
+        )
+    },
+)
+async def get_upload_options(container: ContainerDep, _: ProjectDep) -> Response:
+    """Say what of the protocol is spoken here, and how long a file may be."""
+    return Response(
+        status_code=204,
+        headers={
+            "Tus-Version": VERSION,
+            "Tus-Extension": EXTENSIONS,
+            "Tus-Max-Size": str(container.limits.upload_bytes),
+            "Tus-Checksum-Algorithm": ALGORITHMS,
+        },
+    )
+
+
+@router.post(
+    "",
+    status_code=201,
+    response_class=Response,
+    dependencies=_SPEAKS_TUS,
+    responses={
+        201: _with_headers("The upload has begun.", "Location", *_PROGRESS),
+        **problem_responses(MalformedRequestError, TusVersionError, PayloadTooLargeError),
+    },
+)
+async def create_upload(project_id: ProjectDep, uploads: UploadsDep, draft: DraftDep) -> Response:
+    """Begin an upload of a file of known length; `Location` is where its pieces go."""
+    upload = await uploads.create(project_id, draft)
+    location = f"{PATH}/{upload.upload_id}"
+    return Response(status_code=201, headers={**progress_headers(upload), "Location": location})
+
+
+@router.head(
+    "/{upload_id}",
+    response_class=Response,
+    dependencies=_SPEAKS_TUS,
+    responses={
+        200: _with_headers("Where it is.", *_PROGRESS, "Upload-Length", "Upload-Metadata"),
+        **problem_responses(NotFoundError, GoneError, TusVersionError),
+    },
+)
+async def get_upload_offset(
+    upload_id: UploadPath, project_id: ProjectDep, uploads: UploadsDep
+) -> Response:
+    """Say where to go on with an upload: `Upload-Offset` is where the next piece begins.
+
+    A piece that is still being sent ends with this, and what came of it is kept.
+    """
+    return Response(headers=state_headers(await uploads.resume(project_id, upload_id)))
+
+
+@router.get(
+    "/{upload_id}", response_model=UploadRecord, responses=read_responses(NotFoundError, GoneError)
+)
+async def get_upload(
+    request: Request, upload_id: UploadPath, project_id: ProjectDep, uploads: UploadsDep
+) -> Response:
+    """Read the same as JSON, with the resource that became of it."""
+    described = await uploads.describe(project_id, upload_id)
+    return answer_record(request, upload_record(described.upload, described.resource))
+
+
+@router.patch(
+    "/{upload_id}",
+    status_code=204,
+    response_class=Response,
+    dependencies=_SPEAKS_TUS,
+    openapi_extra=_PIECE_BODY,
+    responses={
+        204: _with_headers("The piece is kept.", *_PROGRESS),
+        **problem_responses(
+            MalformedRequestError,
+            NotFoundError,
+            SlowBodyError,
+            ConflictError,
+            GoneError,
+            TusVersionError,
+            PayloadTooLargeError,
+            UnsupportedMediaError,
+            ChecksumMismatchError,
+        ),
+    },
+)
+async def append_upload(
+    request: Request,
+    container: ContainerDep,
+    upload_id: UploadPath,
+    project_id: ProjectDep,
+    uploads: UploadsDep,
+    piece: PieceDep,
+) -> Response:
+    """Send the next piece. What comes of it is kept, even if the request breaks.
+
+    With the last piece the file is a resource: `Upload-Resource` is its URI.
+    """
+    limits = replace(container.limits, body_bytes=container.limits.upload_bytes)
+    chunks = limited_body(request, limits)
+    upload = await uploads.receive(project_id, upload_id, piece=piece, chunks=chunks)
+    return Response(status_code=204, headers=progress_headers(upload))
+
+
+@router.delete(
+    "/{upload_id}",
+    status_code=204,
+    dependencies=_SPEAKS_TUS,
+    responses=problem_responses(NotFoundError, TusVersionError),
+)
+async def delete_upload(upload_id: UploadPath, project_id: ProjectDep, uploads: UploadsDep) -> None:
+    """Give an upload up. A resource that came of it stays."""
+    await uploads.remove(project_id, upload_id)

@@ -1,0 +1,230 @@
+"""Judges a bundle line by line, before anything of it is stored; blocks, in constant memory.
+
+What is kept of it is what the lines have in common: the resources, and what refers to them.
+"""
+
+import codecs
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import TypeVar
+
+import msgspec
+
+from app.models.limits import Limits
+from app.models.message import EntryCounts, EntryKind, Session
+from app.models.resource import Resource
+from app.services.bundles.archive import BLOBS, HISTORY, INTERACTIONS, MANIFEST, PAGES, RESOURCES
+from app.services.bundles.faults import require, wrong_at
+from app.services.bundles.page_checks import check_page
+from app.services.bundles.reading import BundleFile
+from app.services.bundles.record_checks import (
+    Referred,
+    check_interaction,
+    check_message,
+    check_page_fault,
+    check_resource,
+    check_tool_result,
+)
+from app.services.bundles.rows import (
+    HISTORY_LINES,
+    INTERACTION_LINES,
+    PAGE_LINES,
+    RESOURCE_LINES,
+    AnswerEntryLine,
+    HistoryLine,
+    InteractionEntryLine,
+    MessageLine,
+    PageFaultLine,
+    ToolResultLine,
+    moment,
+    read_line,
+)
+from app.services.bundles.stored import stored_resource
+from app.services.pages.writing import PAGE
+from app.stores.records.bundles import Link
+from app.stores.records.sessions import ANSWER, INTERACTION, MESSAGE, PAGE_FAULT, TOOL_RESULT
+
+_LINES_AT_ONCE = 500
+_LINES_BYTES = 4 * 1024 * 1024
+
+_Line = TypeVar("_Line")
+KIND_OF: dict[type[HistoryLine], EntryKind] = {
+    ToolResultLine: TOOL_RESULT,
+    MessageLine: MESSAGE,
+    PageFaultLine: PAGE_FAULT,
+    InteractionEntryLine: INTERACTION,
+    AnswerEntryLine: ANSWER,
+}
+"""What kind of entry a line of the history is."""
+
+
+@dataclass(frozen=True, slots=True)
+class CheckedBundle:
+    """A bundle that may be stored as it is."""
+
+    file: BundleFile
+    session: Session
+    resources: dict[str, Resource]
+    links: list[Link]
+
+    def batches(
+        self, name: str, decoder: msgspec.json.Decoder[_Line], limits: Limits
+    ) -> Iterator[list[_Line]]:
+        """The lines of a file, which have been judged, a few megabytes at once."""
+        batch: list[_Line] = []
+        size_bytes = 0
+        for _, text in self.file.lines(name, longest_bytes=limits.body_bytes):
+            batch.append(decoder.decode(text))
+            size_bytes += len(text)
+            if len(batch) >= _LINES_AT_ONCE or size_bytes >= _LINES_BYTES:
+                yield batch
+                batch, size_bytes = [], 0
+        if batch:
+            yield batch
+
+
+class BundleCheck:
+    """Judges one bundle that is to be stored in a project."""
+
+    def __init__(self, file: BundleFile, project_id: str, limits: Limits) -> None:
+        self._file = file
+        self._project_id = project_id
+        self._limits = limits
+        self._session_id = file.manifest.session.id
+        self._resources: dict[str, Resource] = {}
+        self._links: list[Link] = []
+        self._texts: set[str] = set()
+        self._asked: dict[int, str] = {}
+        self._answered: dict[int, str] = {}
+        self._counts: Counter[EntryKind] = Counter()
+
+    def run(self) -> CheckedBundle:
+        """The bundle, once everything in it is found to be right.
+
+        Raises:
+            InvalidBundleError: Something is not; the fault says what and where.
+        """
+        self._check_resources()
+        self._check_interactions()
+        last_seq = self._check_history()
+        self._check_pages()
+        self._check_use()
+        self._check_texts()
+        described = self._file.manifest.session
+        with wrong_at(MANIFEST):
+            require(described.last_seq == last_seq, "names another last entry than there is")
+            session = Session(
+                session_id=described.id,
+                created_at=moment(described.created_at),
+                updated_at=moment(described.updated_at),
+                last_seq=last_seq,
+                counts=EntryCounts(
+                    tool_results=self._counts[TOOL_RESULT],
+                    page_faults=self._counts[PAGE_FAULT],
+                    messages=self._counts[MESSAGE],
+                    interactions=self._counts[INTERACTION],
+                    answers=self._counts[ANSWER],
+                ),
+            )
+        return CheckedBundle(self._file, session, self._resources, self._links)
+
+    def _lines(self, name: str) -> Iterator[tuple[str, bytes]]:
+        return self._file.lines(name, longest_bytes=self._limits.body_bytes)
+
+    def _check_resources(self) -> None:
+        last = ""
+        for place, text in self._lines(RESOURCES):
+            with wrong_at(place):
+                line = read_line(RESOURCE_LINES, text)
+                require(line.id > last, "does not follow on the line before")
+                check_resource(line)
+                last = line.id
+                self._resources[last] = stored_resource(line, self._project_id)
+
+    def _check_interactions(self) -> None:
+        last, seen = 0, set()
+        for place, text in self._lines(INTERACTIONS):
+            with wrong_at(place):
+                line = read_line(INTERACTION_LINES, text)
+                require(line.seq > last, "does not follow on the line before")
+                require(line.id not in seen, "has an id that another line has")
+                last = line.seq
+                seen.add(line.id)
+                self._link(INTERACTION, line.id, check_interaction(line, self._limits))
+                self._asked[line.seq] = line.id
+                if line.answer_seq is not None:
+                    require(line.answer_seq not in self._answered, "has another one's answer")
+                    self._answered[line.answer_seq] = line.id
+
+    def _check_history(self) -> int:
+        seq, ids, calls = 0, set(), set()
+        for place, text in self._lines(HISTORY):
+            with wrong_at(place):
+                line = read_line(HISTORY_LINES, text)
+                require(line.seq == seq + 1, "does not have the number after the line before")
+                seq = line.seq
+                kind = KIND_OF[type(line)]
+                self._counts[kind] += 1
+                self._check_entry(line)
+                if isinstance(line, ToolResultLine):
+                    require(line.tool_call_id not in calls, "answers a call that was answered")
+                    calls.add(line.tool_call_id)
+                if not isinstance(line, AnswerEntryLine):
+                    require(line.id not in ids, "has an id that another line has")
+                    ids.add(line.id)
+        with wrong_at(INTERACTIONS):
+            require(not self._asked and not self._answered, "has more than the history speaks of")
+        return seq
+
+    def _check_entry(self, line: HistoryLine) -> None:
+        if isinstance(line, InteractionEntryLine):
+            require(self._asked.pop(line.seq, None) == line.id, "names no interaction there is")
+        elif isinstance(line, AnswerEntryLine):
+            require(self._answered.pop(line.seq, None) == line.id, "names no answer there is")
+        elif isinstance(line, ToolResultLine):
+            referred = check_tool_result(line, self._resources, self._limits)
+            self._link(TOOL_RESULT, line.id, referred)
+        elif isinstance(line, MessageLine):
+            self._link(MESSAGE, line.id, check_message(line, self._limits))
+        else:
+            self._link(PAGE_FAULT, line.id, check_page_fault(line, self._limits))
+
+    def _check_pages(self) -> None:
+        seen: set[str] = set()
+        for place, text in self._lines(PAGES):
+            with wrong_at(place):
+                line = read_line(PAGE_LINES, text)
+                require(line.page_id not in seen, "has an id that another line has")
+                seen.add(line.page_id)
+                referred = check_page(line, self._session_id, self._resources, self._limits)
+                self._link(PAGE, line.page_id, referred)
+
+    def _link(self, owner_kind: str, owner_id: str, referred: Referred) -> None:
+        require(
+            referred.needed <= self._resources.keys(),
+            "refers to a resource that is not in the bundle",
+        )
+        used = referred.needed | (referred.named & self._resources.keys())
+        self._links += (Link(each, owner_kind, owner_id) for each in used)
+        self._texts |= referred.texts
+
+    def _check_use(self) -> None:
+        with wrong_at(RESOURCES):
+            used = {link.resource_id for link in self._links}
+            require(used == self._resources.keys(), "has resources that nothing refers to")
+            sizes = {each.digest: each.size_bytes for each in self._resources.values()}
+            require(
+                all(sizes[each.digest] == each.size_bytes for each in self._resources.values()),
+                "has resources of other sizes than their bytes",
+            )
+            require(sizes == self._file.blobs, "does not describe the blobs of the bundle")
+
+    def _check_texts(self) -> None:
+        """Raise unless what is put into answers as text is UTF-8."""
+        for digest in sorted({self._resources[each].digest for each in self._texts}):
+            with wrong_at(BLOBS + digest):
+                decoder = codecs.getincrementaldecoder("utf-8")()
+                for chunk in self._file.chunks(BLOBS + digest):
+                    decoder.decode(chunk)
+                decoder.decode(b"", final=True)

@@ -1,0 +1,210 @@
+"""A session on its way out: every row read at one moment, then the bytes as they are asked for."""
+
+import hashlib
+import tempfile
+from collections.abc import AsyncIterator, Iterable, Sequence
+from contextlib import AsyncExitStack, aclosing
+from dataclasses import dataclass
+from typing import IO
+
+import anyio
+import anyio.to_thread
+import msgspec
+
+from app.errors import NotFoundError
+from app.models.identity import rfc3339
+from app.models.media import CHUNK_BYTES
+from app.models.message import Session
+from app.models.resource import Resource
+from app.services.bundles.archive import (
+    BLOBS,
+    LINE_FILES,
+    MANIFEST,
+    ArchiveWriter,
+    Drain,
+)
+from app.services.bundles.lines import history_line, interaction_line, page_line, resource_line
+from app.services.bundles.rows import FORMAT, VERSION, FileLine, Manifest, SessionLine, encode
+from app.services.bundles.spooling import no_room_is_said
+from app.services.pages.accesses import AccessCounts
+from app.stores.blobs import BlobStore
+from app.stores.records import Records, UnitOfWork
+
+_IN_MEMORY_BYTES = 1024 * 1024
+_LINES_BYTES = 256 * 1024
+_SENT_BYTES = 64 * 1024
+
+
+class _Lines:
+    """A file of lines while it is put down: gathered, then written off the event loop."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        self.size_bytes = 0
+        self._file: IO[bytes] = tempfile.SpooledTemporaryFile(_IN_MEMORY_BYTES)  # noqa: SIM115
+        self._digest = hashlib.sha256()
+        self._gathered: list[bytes] = []
+        self._gathered_bytes = 0
+
+    async def add(self, line: msgspec.Struct) -> None:
+        """Append a line."""
+        text = encode(line)
+        self._gathered += (text, b"\n")
+        self._gathered_bytes += len(text) + 1
+        if self._gathered_bytes > _LINES_BYTES:
+            await self.put_down()
+
+    async def put_down(self) -> None:
+        """Write what was gathered."""
+        text = b"".join(self._gathered)
+        self._gathered, self._gathered_bytes = [], 0
+        self.size_bytes += len(text)
+        await anyio.to_thread.run_sync(self._write, text)
+
+    async def chunks(self) -> AsyncIterator[bytes]:
+        """All of it, from the beginning."""
+        await anyio.to_thread.run_sync(self._file.seek, 0)
+        while chunk := await anyio.to_thread.run_sync(self._file.read, CHUNK_BYTES):
+            yield chunk
+
+    def described(self) -> FileLine:
+        """What the manifest says of it."""
+        return FileLine(self.name, self.size_bytes, self._digest.hexdigest())
+
+    def close(self) -> None:
+        """Remove it."""
+        self._file.close()
+
+    def _write(self, text: bytes) -> None:
+        self._digest.update(text)
+        with no_room_is_said():
+            self._file.write(text)
+
+
+@dataclass(frozen=True, slots=True)
+class _Spooled:
+    """A session as it was at one moment, all but its blobs."""
+
+    session: Session
+    files: Sequence[_Lines]
+    blobs: Sequence[tuple[str, int]]
+    """The digest of each, and its size."""
+
+
+class Bundle:
+    """A bundle ready to be sent; it has to be read to its end, or closed."""
+
+    def __init__(self, project_id: str, spooled: _Spooled, blobs: BlobStore) -> None:
+        self._project_id = project_id
+        self._spooled = spooled
+        self._blobs = blobs
+
+    async def chunks(self) -> AsyncIterator[bytes]:
+        """The bytes of the zip.
+
+        Raises:
+            StoreUnavailableError: A blob cannot be read, so the rest cannot be sent.
+        """
+        drain = Drain()
+        archive = ArchiveWriter(drain)
+        try:
+            for lines in self._spooled.files:
+                with archive.member(lines.name, lines.size_bytes) as member:
+                    async for chunk in lines.chunks():
+                        member.write(chunk)
+                        if drain.size_bytes >= _SENT_BYTES:
+                            yield drain.take()
+            for digest, size_bytes in self._spooled.blobs:
+                with archive.member(BLOBS + digest, size_bytes) as member:
+                    opened = await self._blobs.open(self._project_id, digest)
+                    async with aclosing(opened) as reader:
+                        async for chunk in reader:
+                            member.write(chunk)
+                            if drain.size_bytes >= _SENT_BYTES:
+                                yield drain.take()
+            manifest = encode(_manifest(self._spooled))
+            with archive.member(MANIFEST, len(manifest)) as member:
+                member.write(manifest)
+            archive.close()
+            yield drain.take()
+        finally:
+            await self.aclose()
+
+    async def aclose(self) -> None:
+        """Let go of what was put down for it; may be called again."""
+        for lines in self._spooled.files:
+            lines.close()
+
+
+class BundleExports:
+    """Gives sessions out as bundles."""
+
+    def __init__(self, records: Records, blobs: BlobStore, accesses: AccessCounts) -> None:
+        self._records = records
+        self._blobs = blobs
+        self._accesses = accesses
+
+    async def export(self, project_id: str, session_id: str) -> Bundle:
+        """The whole session as it is at this moment.
+
+        Raises:
+            NotFoundError: Nothing was ever written to it.
+            StoreUnavailableError: The database did not answer, or there is no room to put the
+                rows down.
+        """
+        # Reads that were not yet written down belong to the pages as everybody sees them.
+        await self._accesses.flush()
+        files = [_Lines(name) for name in LINE_FILES]
+        async with AsyncExitStack() as stack:
+            for lines in files:
+                stack.callback(lines.close)
+            async with self._records.snapshot(project_id) as unit:
+                session = await unit.sessions.find(session_id)
+                if session is None:
+                    raise NotFoundError("session")
+                resources = await unit.session_resources.all_of(session_id)
+                await _write_rows(unit, session_id, files)
+            await _write_resources(files[-1], resources, project_id)
+            stack.pop_all()
+        sizes = {resource.digest: resource.size_bytes for resource in resources}
+        return Bundle(project_id, _Spooled(session, files, sorted(sizes.items())), self._blobs)
+
+
+async def _write_rows(unit: UnitOfWork, session_id: str, files: Sequence[_Lines]) -> None:
+    history, interactions, pages, _ = files
+    async for entry, recorded in unit.bundles.history(session_id):
+        await history.add(history_line(entry, recorded))
+    async for interaction in unit.bundles.interactions(session_id):
+        await interactions.add(interaction_line(interaction))
+    async for numbers in unit.bundles.page_numbers(session_id):
+        stored = await unit.pages.numbered(numbers, with_content=True)
+        levels = await unit.bundles.levels([page.page_id for page in stored.values()])
+        for number in numbers:
+            page = stored[number]
+            await pages.add(page_line(page, levels.get(page.page_id, ())))
+    for lines in files:
+        await lines.put_down()
+
+
+async def _write_resources(lines: _Lines, resources: Iterable[Resource], project_id: str) -> None:
+    for resource in resources:
+        await lines.add(resource_line(resource, project_id))
+    await lines.put_down()
+
+
+def _manifest(spooled: _Spooled) -> Manifest:
+    session = spooled.session
+    return Manifest(
+        format=FORMAT,
+        version=VERSION,
+        session=SessionLine(
+            id=session.session_id,
+            created_at=rfc3339(session.created_at),
+            updated_at=rfc3339(session.updated_at),
+            last_seq=session.last_seq,
+        ),
+        files=(
+            *(lines.described() for lines in spooled.files),
+            *(FileLine(BLOBS + digest, size, digest) for digest, size in spooled.blobs),
+        ),
+    )

@@ -1,0 +1,84 @@
+"""A session on its way in: put down, judged, its blobs stored, its rows written together."""
+
+from collections.abc import AsyncIterator, Iterator
+from typing import TypeVar
+
+import anyio
+import anyio.to_thread
+
+from app.models.limits import Limits
+from app.services.bundles.archive import BLOBS
+from app.services.bundles.checking import BundleCheck, CheckedBundle
+from app.services.bundles.reading import BundleFile, read_bundle
+from app.services.bundles.spooling import spooled
+from app.services.bundles.writing import BundleWriter
+from app.services.sessions import ShownSession
+from app.stores.blobs import BlobStore
+from app.stores.records import Records
+
+_BUNDLES_AT_ONCE = 2
+
+_Item = TypeVar("_Item")
+
+
+class BundleImports:
+    """Takes bundles in."""
+
+    def __init__(self, records: Records, blobs: BlobStore, limits: Limits) -> None:
+        self._records = records
+        self._blobs = blobs
+        self._limits = limits
+        # Judging takes a processor, and some memory for each line.
+        self._judged = anyio.CapacityLimiter(_BUNDLES_AT_ONCE)
+
+    async def take(self, project_id: str, chunks: AsyncIterator[bytes]) -> ShownSession:
+        """Store the session in a bundle, with the ids it has, all of it or nothing.
+
+        Args:
+            project_id: The caller's project.
+            chunks: The bytes of the bundle, within the caller's limit.
+
+        Raises:
+            InvalidBundleError: It is damaged, or none of ours; nothing is visible.
+            ConflictError: The session, a page or a record of it is there already.
+            StoreUnavailableError: A store did not answer; nothing is visible, send it again.
+        """
+        async with spooled(chunks) as file, self._judged:
+            bundle = await anyio.to_thread.run_sync(read_bundle, file)
+            check = BundleCheck(bundle, project_id, self._limits)
+            checked = await anyio.to_thread.run_sync(check.run)
+            await self._put_blobs(project_id, bundle)
+            await self._commit(project_id, checked)
+        session_id = checked.session.session_id
+        async with self._records.read(project_id) as unit:
+            use = await unit.session_resources.use_of([session_id])
+        return ShownSession(checked.session, use[session_id], is_new=True)
+
+    async def _put_blobs(self, project_id: str, bundle: BundleFile) -> None:
+        for digest, size_bytes in bundle.blobs.items():
+            async with self._blobs.writer(project_id, limit_bytes=size_bytes) as writer:
+                async for chunk in each(bundle.chunks(BLOBS + digest)):
+                    await writer.write(chunk)
+                await writer.commit(digest)
+
+    async def _commit(self, project_id: str, checked: CheckedBundle) -> None:
+        async with self._records.write(project_id) as unit:
+            writer = BundleWriter(unit, checked, self._limits)
+            await writer.add_session()
+            async for pages in each(writer.page_batches()):
+                await writer.add_pages(pages)
+            async for entries in each(writer.history_batches()):
+                await writer.add_history(entries)
+            async for interactions in each(writer.interaction_batches()):
+                await writer.add_interactions(interactions)
+            await writer.add_resources()
+
+
+async def each(items: Iterator[_Item]) -> AsyncIterator[_Item]:
+    """The items of an iterator that blocks, each got in a worker thread."""
+
+    def step() -> list[_Item]:
+        return [item for item in [next(items, None)] if item is not None]
+
+    while got := await anyio.to_thread.run_sync(step):
+        yield got[0]

@@ -1,0 +1,225 @@
+"""What makes tool results, messages, interactions and resources those of this service.
+
+Each check takes a line, raises unless reading what it stands for can never fail, and says which
+resources it refers to, by the same functions that found them when it was written.
+"""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+
+from app.models.base import moment_text
+from app.models.content import FilePart, ImagePart
+from app.models.frozen_json import thawed
+from app.models.interaction import Interaction, MultiModalInput
+from app.models.json_value import JsonValue, json_text
+from app.models.limits import Limits
+from app.models.media_types import canonical_mime_type
+from app.models.resource import (
+    Resource,
+    derive_resource_id,
+    describe,
+    parse_resource_id,
+    resource_kind,
+)
+from app.models.tool_result import SanitizedToolResult
+from app.rendering.file_names import safe_file_name
+from app.services.bundles.faults import require
+from app.services.bundles.rows import (
+    InteractionLine,
+    MessageLine,
+    PageFaultLine,
+    ResourceLine,
+    ToolResultLine,
+    moment,
+)
+from app.services.bundles.stored import own_object, own_value
+from app.services.inline_media.data_uris import (
+    InlineForm,
+    dump_forms,
+    load_forms,
+    put_member,
+)
+from app.services.inline_media.message_media import references_in
+from app.services.packaging import encode_sanitized
+from app.services.pages.fault_messages import image_ids
+from app.services.session_messages import OURS, HistoryMessageDraft
+
+Kept = Mapping[str, Resource]
+"""The resources of a bundle, by id."""
+
+
+@dataclass(frozen=True, slots=True)
+class Referred:
+    """The resources something refers to: those it needs, and those it names, if they are there.
+
+    `texts` are those among them that are put into an answer as text.
+    """
+
+    needed: frozenset[str] = frozenset()
+    named: frozenset[str] = frozenset()
+    texts: frozenset[str] = field(default=frozenset())
+
+
+def check_resource(line: ResourceLine) -> None:
+    """Raise unless the id in a line follows from what else is in it."""
+    derived = derive_resource_id(line.project, line.digest, line.mime_type, line.filename)
+    require(derived == line.id, "has an id that does not belong to these bytes under this name")
+    is_type = canonical_mime_type(line.mime_type) is not None and ";" not in line.mime_type
+    require(is_type and line.mime_type == line.mime_type.lower(), "has a type that is none")
+    require(safe_file_name(line.filename) == line.filename, "has a name that is not safe")
+    require(line.kind == resource_kind(line.mime_type), "is of another kind than its type says")
+    moment(line.created_at)
+
+
+def check_tool_result(line: ToolResultLine, kept: Kept, limits: Limits) -> Referred:
+    """Raise unless a record is canonical; see `Referred` for what is returned."""
+    text = bytes(line.sanitized)
+    sanitized = SanitizedToolResult.model_validate(own_value(text, limits))
+    require(encode_sanitized(sanitized) == text, "has a record that is not written as it is here")
+    meta = sanitized.meta
+    require(
+        (meta.tool_name, meta.tool_call_id, meta.success)
+        == (line.tool_name, line.tool_call_id, line.success),
+        "has a record of another call",
+    )
+    needed = set()
+    for descriptor in sanitized.resources:
+        resource_id = parse_resource_id(descriptor.uri)
+        require(resource_id in kept, "refers to a resource that is not in the bundle")
+        same = describe(kept[resource_id or ""])
+        require(
+            (descriptor.uri, descriptor.mime_type, descriptor.filename, descriptor.kind)
+            == (same.uri, same.mime_type, same.filename, same.kind)
+            and (descriptor.size, descriptor.digest) == (same.size, same.digest),
+            "describes a resource otherwise than the bundle does",
+        )
+        needed.add(resource_id or "")
+    require(
+        all(parse_resource_id(each) in needed for each in _shown(sanitized)),
+        "shows a resource that it does not describe",
+    )
+    moment(line.created_at)
+    return Referred(frozenset(needed))
+
+
+def check_message(line: MessageLine, limits: Limits) -> Referred:
+    """Raise unless a message can be given out, and written as it was sent."""
+    value = own_object(bytes(line.message), limits)
+    draft = HistoryMessageDraft.model_validate(value)
+    require(not OURS & value.keys(), "has a message with members that are the service's")
+    answered = draft.tool_call_id if draft.role == "tool" else None
+    require(answered == line.tool_call_id, "answers another call than it says")
+    forms = check_forms(line.inline_form)
+    require("" not in forms, "has a form that is not in it")
+    check_places(dict(value), forms)
+    moment(line.created_at)
+    return of_forms(forms, named=references_in(value))
+
+
+def check_page_fault(line: PageFaultLine, limits: Limits) -> Referred:
+    """Raise unless the message of a page fault can be given out, its images in place."""
+    value = own_object(bytes(line.message), limits)
+    require(list(value) == ["role", "tool_call_id", "content"], "is no message of a page fault")
+    require(value["role"] == "tool", "is no message of a page fault")
+    require(value["tool_call_id"] == line.tool_call_id, "answers another call than it says")
+    content = value["content"]
+    require(
+        isinstance(content, str) or (isinstance(content, list) and all(map(_is_block, content))),
+        "has content that no page fault has",
+    )
+    moment(line.created_at)
+    return Referred(frozenset(image_ids(bytes(line.message))))
+
+
+def check_interaction(line: InteractionLine, limits: Limits) -> Referred:
+    """Raise unless an interaction is one, and its answer too."""
+    given = own_value(bytes(line.input), limits)
+    output = own_value(bytes(line.output), limits)
+    interaction = Interaction.model_validate(
+        {"input": given, "output": output, "timestamp": line.timestamp}
+    )
+    require(interaction.input_kind == line.input_kind, "has an input of another kind")
+    require(moment_text(interaction.timestamp) == line.timestamp, "has a time that is none")
+    answer = None if interaction.output is None else interaction.output.dump()
+    require(json_text(answer).encode() == bytes(line.output), "has an answer that is none")
+    require(
+        json_text(_plain(interaction)).encode() == bytes(line.input), "has an input that is none"
+    )
+    is_later = line.answer_seq is not None
+    require(is_later == (line.answered_at is not None), "has half an answer")
+    is_after = line.answer_seq is None or line.answer_seq > line.seq
+    require(is_after and not (is_later and output is None), "has half an answer")
+    moment(line.created_at)
+    moment(line.answered_at or line.created_at)
+    if isinstance(interaction.input, MultiModalInput):
+        attached = [parse_resource_id(each) for _, each in interaction.input.attached_ids()]
+        require(None not in attached, "has a file attached that is no resource")
+        require(len(attached) <= limits.media_per_result, "has too many files attached")
+        needed = frozenset(each for each in attached if each)
+        return Referred(needed, frozenset(references_in([given, output])) - needed)
+    return Referred(named=frozenset(references_in([given, output])))
+
+
+def check_forms(text: str | None) -> dict[str, InlineForm]:
+    """How moved media were written; raises unless it is noted as this service notes it."""
+    forms = load_forms(text)
+    require(dump_forms(forms) == text, "has forms that are not written as they are here")
+    return forms
+
+
+def check_places(value: JsonValue, forms: Mapping[str, InlineForm]) -> None:
+    """Raise unless every form is that of a string in a value, which is used up by this."""
+    for pointer in forms:
+        require(isinstance(_at(value, pointer), str), "has a form that is not in it")
+        value = put_member(value, pointer, "")
+
+
+def of_forms(
+    forms: Mapping[str, InlineForm],
+    *,
+    needed: frozenset[str] = frozenset(),
+    named: set[str] | frozenset[str] = frozenset(),
+) -> Referred:
+    """What forms refer to, and what else is referred to beside them."""
+    used = frozenset(each for form in forms.values() for each in form.resource_ids)
+    texts = frozenset(form.text_resource_id for form in forms.values() if form.text_resource_id)
+    return Referred(needed | used, frozenset(named) - used, texts)
+
+
+def _shown(sanitized: SanitizedToolResult) -> Iterator[str]:
+    """The references that the parts of a record are."""
+    for part in sanitized.parts:
+        match part:
+            case ImagePart(image=reference) | FilePart(data=reference):
+                if reference.startswith("@blob:"):
+                    yield reference
+
+
+def _at(value: JsonValue, pointer: str) -> JsonValue:
+    for token in pointer.split("/")[1:]:
+        value = value[int(token) if isinstance(value, list) else _unescaped(token)]
+    return value
+
+
+def _unescaped(token: str) -> str:
+    return token.replace("~1", "/").replace("~0", "~")
+
+
+def _plain(interaction: Interaction) -> JsonValue:
+    given = interaction.input
+    return given.dump() if isinstance(given, MultiModalInput) else thawed(given)
+
+
+def _is_block(block: JsonValue) -> bool:
+    if not isinstance(block, dict):
+        return False
+    if block.get("type") == "text":
+        return set(block) == {"type", "text"} and isinstance(block["text"], str)
+    image = block.get("image_url")
+    if block.get("type") != "image_url" or not isinstance(image, dict):
+        return False
+    url = image.get("url")
+    if set(block) != {"type", "image_url"} or not isinstance(url, str):
+        return False
+    is_reference = url.startswith("@blob:")
+    return not is_reference or parse_resource_id(url) is not None

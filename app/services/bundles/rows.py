@@ -1,0 +1,216 @@
+"""The lines of a bundle: what each holds, written and read in one form only.
+
+Stored JSON texts stand in the lines as JSON values, byte for byte as they are stored, and are cut
+out again as they stand. A line that is not written as `encode` writes it is none.
+"""
+
+from datetime import datetime
+from typing import Annotated, Literal, TypeAlias, TypeVar
+
+import msgspec
+from msgspec import Meta, Raw, Struct
+
+from app.models.identity import CLIENT_ID_PATTERN, rfc3339
+from app.services.bundles.faults import require
+
+FORMAT: Literal["pagefault-session"] = "pagefault-session"
+VERSION: Literal[1] = 1
+
+_MOST = 2**53
+
+Id = Annotated[str, Meta(pattern=r"\A[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}\Z")]
+ClientId = Annotated[str, Meta(pattern=CLIENT_ID_PATTERN.replace("$", r"\Z"))]
+ResourceId = Annotated[str, Meta(pattern=r"\A[0-9a-f]{32}\Z")]
+Digest = Annotated[str, Meta(pattern=r"\A[0-9a-f]{64}\Z")]
+Name = Annotated[str, Meta(min_length=1, max_length=512)]
+Count = Annotated[int, Meta(ge=0, le=_MOST)]
+Number = Annotated[int, Meta(ge=1, le=_MOST)]
+Pixels = Annotated[int, Meta(ge=0, le=2**31 - 1)]
+Moment = Annotated[str, Meta(max_length=32)]
+
+
+class _Line(Struct, frozen=True, forbid_unknown_fields=True):
+    """Base of all lines."""
+
+
+class ToolResultLine(_Line, tag_field="kind", tag="tool_result", frozen=True):
+    """A tool result in the history."""
+
+    seq: Number
+    id: Id
+    created_at: Moment
+    tool_name: Name
+    tool_call_id: Name
+    success: bool
+    request_digest: Digest
+    sanitized: Raw
+
+
+class MessageLine(_Line, tag_field="kind", tag="message", frozen=True):
+    """A message that a client appended."""
+
+    seq: Number
+    id: Id
+    created_at: Moment
+    tool_call_id: Name | None
+    request_digest: Digest
+    inline_form: str | None
+    message: Raw
+
+
+class PageFaultLine(_Line, tag_field="kind", tag="page_fault", frozen=True):
+    """A message that the service wrote for a page fault."""
+
+    seq: Number
+    id: Id
+    created_at: Moment
+    tool_call_id: Name | None
+    request_digest: Digest
+    message: Raw
+
+
+class InteractionEntryLine(_Line, tag_field="kind", tag="interaction", frozen=True):
+    """Where an interaction stands in the history."""
+
+    seq: Number
+    id: Id
+
+
+class AnswerEntryLine(_Line, tag_field="kind", tag="answer", frozen=True):
+    """Where the answer of an interaction stands in the history."""
+
+    seq: Number
+    id: Id
+
+
+HistoryLine: TypeAlias = (
+    ToolResultLine | MessageLine | PageFaultLine | InteractionEntryLine | AnswerEntryLine
+)
+
+
+class InteractionLine(_Line, frozen=True):
+    """An interaction, and its answer, null where it has none."""
+
+    seq: Number
+    id: Id
+    created_at: Moment
+    input_kind: Literal["multimodal", "text", "dict"]
+    timestamp: str
+    answer_seq: Number | None
+    answered_at: Moment | None
+    input: Raw
+    output: Raw
+
+
+class LevelLine(_Line, frozen=True):
+    """A level of a page above FULL."""
+
+    level: Annotated[int, Meta(ge=1, le=3)]
+    origin: Literal["supplied", "derived"]
+    created_at: Moment
+    body: Raw
+
+
+class PageLine(_Line, frozen=True):
+    """A page with its levels and its counters."""
+
+    page_id: ClientId
+    version: Number
+    digest: Digest
+    created_at: Moment
+    last_accessed: Moment | None
+    access_count: Count
+    fetched_resource_id: ResourceId | None
+    inline_form: str | None
+    descriptor: Raw
+    body: Raw
+    content: Raw
+    levels: tuple[LevelLine, ...]
+
+
+class ResourceLine(_Line, frozen=True):
+    """A descriptor, and the project its id was derived in."""
+
+    id: ResourceId
+    project: ClientId
+    digest: Digest
+    mime_type: Annotated[str, Meta(min_length=1, max_length=255)]
+    filename: str | None
+    size_bytes: Annotated[int, Meta(ge=0, le=2**62)]
+    kind: Literal["image", "audio", "video", "binary", "text"]
+    width: Pixels | None
+    height: Pixels | None
+    duration_seconds: Annotated[float, Meta(ge=0)] | None
+    created_at: Moment
+
+
+class SessionLine(_Line, frozen=True):
+    """The session itself; how many entries it has of each kind follows from them."""
+
+    id: ClientId
+    created_at: Moment
+    updated_at: Moment
+    last_seq: Count
+
+
+class FileLine(_Line, frozen=True):
+    """A file of the bundle."""
+
+    name: str
+    size: Annotated[int, Meta(ge=0, le=2**62)]
+    sha256: Digest
+
+
+class Manifest(_Line, frozen=True):
+    """What a bundle says of itself: the session, and every other file in it, in order."""
+
+    format: Literal["pagefault-session"]
+    version: Literal[1]
+    session: SessionLine
+    files: tuple[FileLine, ...]
+
+
+class ManifestHead(Struct, frozen=True):
+    """What tells a bundle, and one of a version that is known here, from anything else."""
+
+    format: str
+    version: int
+
+
+_Decoded = TypeVar("_Decoded")
+
+HISTORY_LINES: msgspec.json.Decoder[HistoryLine] = msgspec.json.Decoder(HistoryLine)
+INTERACTION_LINES = msgspec.json.Decoder(InteractionLine)
+PAGE_LINES = msgspec.json.Decoder(PageLine)
+RESOURCE_LINES = msgspec.json.Decoder(ResourceLine)
+MANIFESTS = msgspec.json.Decoder(Manifest)
+MANIFEST_HEADS = msgspec.json.Decoder(ManifestHead)
+
+
+def encode(line: Struct) -> bytes:
+    """A line, without its end."""
+    return msgspec.json.encode(line)
+
+
+def read_line(decoder: msgspec.json.Decoder[_Decoded], text: bytes) -> _Decoded:
+    """The line that a text is.
+
+    Raises:
+        MsgspecError, RecursionError: It is none.
+        WrongError: It is written otherwise than `encode` writes it.
+    """
+    decoded = decoder.decode(text)
+    require(msgspec.json.encode(decoded) == text, "is not written as this service writes it")
+    return decoded
+
+
+def moment(text: str) -> datetime:
+    """The moment in a line.
+
+    Raises:
+        ValueError, OverflowError: It is none.
+        WrongError: It is written otherwise than this service writes it.
+    """
+    read = datetime.fromisoformat(text)
+    require(read.tzinfo is not None and rfc3339(read) == text, "has a time that is none")
+    return read

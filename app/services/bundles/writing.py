@@ -1,0 +1,181 @@
+"""The transaction of an import: everything of a session, or none of it."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+from app.errors import ConflictError
+from app.models.limits import Limits
+from app.models.page import PageVersion, StoredRepresentation
+from app.models.search import SearchWords, search_words
+from app.services.bundles.archive import BLOBS, HISTORY, INTERACTIONS, PAGES
+from app.services.bundles.checking import KIND_OF, CheckedBundle
+from app.services.bundles.page_checks import read_bundled_page, referred_text_digest
+from app.services.bundles.rows import (
+    HISTORY_LINES,
+    INTERACTION_LINES,
+    PAGE_LINES,
+    HistoryLine,
+    InteractionLine,
+    MessageLine,
+    PageFaultLine,
+    PageLine,
+    ToolResultLine,
+)
+from app.services.bundles.stored import (
+    recorded_result,
+    stored_interaction,
+    stored_levels,
+    stored_message,
+    stored_page,
+)
+from app.services.pages.versions import searchable_text
+from app.stores.records import UnitOfWork
+from app.stores.records.bundles import Entry
+from app.stores.records.page_search import IndexedPage
+
+
+@dataclass(frozen=True, slots=True)
+class BundledPage:
+    """A page to be stored, with all that belongs to it."""
+
+    version: PageVersion
+    levels: Sequence[StoredRepresentation]
+    words: SearchWords
+    fetched_resource_id: str | None
+    accesses: tuple[int, datetime] | None
+
+
+class BundleWriter:
+    """Writes one bundle in the transaction of a unit of work.
+
+    The `…_batches` block and are for a thread. Rows are taken in the order every writer takes them:
+    session, pages, records, resources.
+    """
+
+    def __init__(self, unit: UnitOfWork, checked: CheckedBundle, limits: Limits) -> None:
+        self._unit = unit
+        self._checked = checked
+        self._limits = limits
+        self._session_id = checked.session.session_id
+
+    async def add_session(self) -> None:
+        """Store the session's row.
+
+        Raises:
+            ConflictError: There is one already.
+        """
+        if not await self._unit.sessions.add(self._checked.session):
+            raise _taken("session", self._session_id)
+
+    def page_batches(self) -> Iterator[list[BundledPage]]:
+        """The pages, oldest first, made ready to be stored."""
+        for batch in self._checked.batches(PAGES, PAGE_LINES, self._limits):
+            yield [self._page(line) for line in batch]
+
+    async def add_pages(self, batch: Sequence[BundledPage]) -> None:
+        """Store pages, newer than those stored before.
+
+        Raises:
+            ConflictError: There is a page with one of the ids.
+        """
+        versions = [page.version for page in batch]
+        numbers = await self._unit.pages.insert_absent(versions)
+        for version in versions:
+            if version.page_id not in numbers:
+                raise _taken("page", version.page_id)
+        await self._unit.page_levels.replace_many(
+            {page.version.page_id: page.levels for page in batch}
+        )
+        await self._unit.page_search.index_all(
+            {
+                numbers[page.version.page_id]: IndexedPage(
+                    page.words, self._session_id, page.version.fields.modality
+                )
+                for page in batch
+            }
+        )
+        await self._unit.page_accesses.add(
+            {page.version.page_id: page.accesses for page in batch if page.accesses}
+        )
+        for page in batch:
+            if page.fetched_resource_id is not None:
+                number = numbers[page.version.page_id]
+                await self._unit.pages.set_fetched(
+                    number, page.fetched_resource_id, digest=page.version.digest
+                )
+
+    def history_batches(self) -> Iterator[list[HistoryLine]]:
+        """The entries of the history."""
+        return self._checked.batches(HISTORY, HISTORY_LINES, self._limits)
+
+    async def add_history(self, batch: Sequence[HistoryLine]) -> None:
+        """Store entries of the history, with the records they stand for.
+
+        Raises:
+            ConflictError: There is a record with one of the ids.
+        """
+        bundles = self._unit.bundles
+        entries = [Entry(line.seq, KIND_OF[type(line)], line.id) for line in batch]
+        await bundles.add_entries(self._session_id, entries)
+        results = [
+            recorded_result(line, self._session_id)
+            for line in batch
+            if isinstance(line, ToolResultLine)
+        ]
+        for taken in await bundles.add_tool_results(results):
+            raise _taken("tool result", taken)
+        messages = [
+            stored_message(line) for line in batch if isinstance(line, MessageLine | PageFaultLine)
+        ]
+        for taken in await bundles.add_messages(self._session_id, messages):
+            raise _taken("message", taken)
+
+    def interaction_batches(self) -> Iterator[list[InteractionLine]]:
+        """The interactions."""
+        return self._checked.batches(INTERACTIONS, INTERACTION_LINES, self._limits)
+
+    async def add_interactions(self, batch: Sequence[InteractionLine]) -> None:
+        """Store interactions.
+
+        Raises:
+            ConflictError: There is one with one of the ids.
+        """
+        stored = [stored_interaction(line, self._session_id) for line in batch]
+        for taken in await self._unit.bundles.add_interactions(stored):
+            raise _taken("interaction", taken)
+
+    async def add_resources(self) -> None:
+        """Store the descriptors that are not there, and what refers to them.
+
+        Raises:
+            BlobSweptError: A sweep has removed one of the blobs meanwhile.
+        """
+        await self._unit.resources.ensure_all(self._checked.resources.values())
+        await self._unit.bundles.size_entries(self._session_id)
+        await self._unit.bundles.add_links(self._session_id, self._checked.links)
+
+    def _page(self, line: PageLine) -> BundledPage:
+        read = read_bundled_page(line)
+        digest = referred_text_digest(read.page, self._checked.resources)
+        text = None
+        if digest is not None:
+            text = b"".join(self._checked.file.chunks(BLOBS + digest)).decode("utf-8", "replace")
+        stored = stored_page(line)
+        last = stored.last_accessed
+        return BundledPage(
+            read.version,
+            stored_levels(line),
+            search_words(searchable_text(read.page, text)),
+            line.fetched_resource_id,
+            None if last is None else (stored.access_count, last),
+        )
+
+
+def _taken(noun: str, taken_id: str) -> ConflictError:
+    return ConflictError(
+        f"There is a {noun} with the id {taken_id} in this project already, and an import replaces "
+        "nothing. Delete the session it belongs to first, or import into another project. Nothing "
+        "was stored.",
+        code=f"{noun.replace(' ', '-')}-exists",
+    )

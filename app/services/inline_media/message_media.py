@@ -1,0 +1,126 @@
+"""Finds the media in messages of model dialects, and the resources they refer to.
+
+Dialects put a medium into a data URI, or its base64 alone into a block that says what it is:
+`{media_type, data}`, `{mimeType, data}`, `{audio: {data, format}}`, `{format, source: {bytes}}`.
+Base64 that nothing declares is known by the signature of a file, also among other words.
+"""
+
+from app.models.json_value import JsonValue
+from app.models.media_types import canonical_mime_type, is_textual, sniff
+from app.models.resource import parse_resource_id, resource_kind
+from app.services.inline_media.data_uris import (
+    SOUND,
+    DataUriText,
+    Movable,
+    Place,
+    held_strings,
+    movable_media,
+    pointer_to,
+    strings_in,
+)
+from app.services.normalization.base64_runs import (
+    MIN_UNDECLARED_CHARS,
+    decode_undeclared,
+    find_runs,
+    has_long_run,
+)
+from app.services.normalization.base64_text import decode_base64
+from app.services.normalization.data_uris import DataUriSpan
+from app.services.persistence.keeping import INLINE_LIMIT_BYTES
+
+_TYPE_KEYS = ("media_type", "mediaType", "mimeType", "mime_type", "content_type")
+_MEDIUM_DATA_KEYS = frozenset({"blob", "file_data", "fileData", "b64_json"})
+_DATA_KEYS = _MEDIUM_DATA_KEYS | {"data", "base64", "bytes"}
+# An object under one of these is a medium, whatever it says of its type.
+_MEDIUM_KEYS = frozenset({"audio", "input_audio", "image", "video", "source", "inline_data"})
+_AUDIO_FORMATS = {
+    "wav": "audio/wav",
+    "mp3": "audio/mpeg",
+    "flac": "audio/flac",
+    "opus": "audio/ogg",
+    "ogg": "audio/ogg",
+    "aac": "audio/aac",
+    "pcm16": "audio/pcm",
+}
+_LONGEST_REFERENCE_CHARS = 40
+
+
+def media_in_message(value: JsonValue) -> list[Movable]:
+    """The strings in a message that hold media from 1,024 bytes on, or recordings."""
+    found = {each.pointer: each for each in movable_media(value)}
+    for place, text, holder in held_strings(value):
+        if len(text) < MIN_UNDECLARED_CHARS or text.lstrip()[:5].lower() == "data:":
+            continue
+        pointer = pointer_to(place)
+        if pointer in found:
+            continue
+        uri = _in_block(holder, place, text)
+        if uri is not None:
+            found[pointer] = Movable(pointer, text, uri)
+        elif spans := _among_words(text):
+            found[pointer] = Movable(pointer, text, None, spans)
+    return list(found.values())
+
+
+def references_in(value: JsonValue) -> set[str]:
+    """The ids of the resources that strings in a value are the references or URIs of."""
+    return {
+        resource_id
+        for _, text in strings_in(value)
+        if len(text) <= _LONGEST_REFERENCE_CHARS and text.startswith(("@blob:", "blob:"))
+        if (resource_id := parse_resource_id(text)) is not None
+    }
+
+
+def _in_block(holder: JsonValue, place: Place | None, text: str) -> DataUriText | None:
+    """The medium whose base64 a whole text is, by what stands around it or by its first bytes."""
+    if " " in text[:80].strip():
+        # Words, which is what most texts are.
+        return None
+    declared = _declared_type(holder, place)
+    data = decode_undeclared(text) if declared is None else decode_base64(text)
+    shown = None if data is None else sniff(data[:512])
+    if data is None or not (len(data) >= INLINE_LIMIT_BYTES or _is_sound(shown)):
+        return None
+    if declared and is_textual(declared) and not _is_text(data):
+        # Letters of which somebody said that they are text, as they are.
+        return None
+    return DataUriText("", text, declared or shown or "", data, None, is_base64=True)
+
+
+def _among_words(text: str) -> tuple[DataUriSpan, ...]:
+    """Base64 of files inside a text, a JSON text for instance, that is too long to be read."""
+    if not has_long_run(text):
+        return ()
+    return tuple(
+        DataUriSpan(run.start, run.end, None, run.data, None)
+        for run in find_runs(text, 0, len(text))
+        if len(run.data) >= INLINE_LIMIT_BYTES
+    )
+
+
+def _declared_type(holder: JsonValue, place: Place | None) -> str | None:
+    """What a block says that its base64 is, if only that it is some; `None` if it says nothing."""
+    if not isinstance(holder, dict) or place is None or place.key not in _DATA_KEYS:
+        return None
+    for key in _TYPE_KEYS:
+        if isinstance(claim := holder.get(key), str):
+            return canonical_mime_type(claim)
+    if isinstance(audio := holder.get("format"), str) and audio in _AUDIO_FORMATS:
+        return _AUDIO_FORMATS[audio]
+    is_medium = place.parent is not None and place.parent.key in _MEDIUM_KEYS
+    return "" if is_medium or place.key in _MEDIUM_DATA_KEYS else None
+
+
+def _is_sound(mime_type: str | None) -> bool:
+    return mime_type is not None and resource_kind(mime_type) in SOUND
+
+
+def _is_text(data: bytes) -> bool:
+    try:
+        return data.decode().isprintable() or not set(data) & _CONTROLS
+    except UnicodeDecodeError:
+        return False
+
+
+_CONTROLS = frozenset(range(32)) - frozenset(b"\t\n\r\f")

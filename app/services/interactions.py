@@ -1,0 +1,253 @@
+"""Interactions: a user's turn with its attached files, and its answer, set once (spec 001)."""
+
+from collections.abc import AsyncIterator, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+from functools import partial
+from hashlib import sha256
+
+from app.errors import ConflictError, NotFoundError
+from app.models.base import moment_text
+from app.models.cursor import decode_cursor, encode_cursor
+from app.models.frozen_json import thawed
+from app.models.identity import is_id, new_id, utc_now
+from app.models.interaction import (
+    ChatMessage,
+    InputKind,
+    Interaction,
+    MultiModalInput,
+    StoredInteraction,
+)
+from app.models.json_value import json_text
+from app.models.limits import Limits
+from app.rendering.interaction_envelopes import interaction_record
+from app.services.attachments import (
+    AttachedResource,
+    attached,
+    attachments_of,
+    parsed,
+    resolve_attachments,
+)
+from app.services.idempotency import Idempotency, IdempotentCall
+from app.services.inline_media.message_media import references_in
+from app.services.interaction_requests import ReadInteraction, read_interaction, read_output
+from app.services.request_bodies import RequestBodies
+from app.services.write_conditions import WriteCondition
+from app.stores.records import Records, UnitOfWork
+from app.stores.records.sessions import ANSWER, INTERACTION
+
+CREATE_ROUTE = "POST /api/sessions/{session_id}/interactions"
+
+
+@dataclass(frozen=True, slots=True)
+class ShownInteraction:
+    """An interaction with what is attached to it, each file once, in order of first use.
+
+    `is_new` says whether this request made it, or its answer.
+    """
+
+    interaction: StoredInteraction
+    attachments: tuple[AttachedResource, ...]
+    is_new: bool = False
+
+
+class Interactions:
+    """Takes user turns in, and the answers to them."""
+
+    def __init__(self, records: Records, *, bodies: RequestBodies, limits: Limits) -> None:
+        self._records = records
+        self._bodies = bodies
+        self._limits = limits
+        self._idempotency = Idempotency(records)
+
+    async def create(
+        self,
+        project_id: str,
+        session_id: str,
+        body: AsyncIterator[bytes],
+        *,
+        idempotency_key: str | None,
+    ) -> ShownInteraction:
+        """Append an interaction to a session, which is created by its first entry.
+
+        Its attachments are linked in the same transaction, and so protected from deletion.
+
+        Raises:
+            InvalidJsonError, InvalidPayloadError, PayloadTooLargeError: The body; nothing stored.
+            MissingAttachmentError: Attachments that are no resources of the project, all of them.
+            StoreUnavailableError: The database did not answer; nothing is visible, send it again.
+        Source: spec 001, "Session Interaction".
+        """
+        read = await self._bodies.read(
+            body, partial(read_interaction, session_id=session_id, limits=self._limits)
+        )
+        if idempotency_key is None:
+            return await self._create(project_id, session_id, read, None)
+        call = IdempotentCall(project_id, CREATE_ROUTE, idempotency_key, read.digest)
+        async with self._idempotency.claimed(call, utc_now()) as answer_id:
+            if answer_id is None:
+                return await self._create(project_id, session_id, read, call)
+            return await self.get(project_id, session_id, answer_id)
+
+    async def get(self, project_id: str, session_id: str, interaction_id: str) -> ShownInteraction:
+        """The interaction with this id, with its answer if it has one.
+
+        Raises:
+            NotFoundError: The session has none.
+        """
+        async with self._records.read(project_id) as unit:
+            stored = await _found(unit, session_id, interaction_id)
+            return ShownInteraction(stored, (await attachments_of(unit, [stored]))[0])
+
+    async def page(
+        self,
+        project_id: str,
+        session_id: str,
+        *,
+        input_kind: InputKind | None,
+        cursor: str | None,
+        limit: int,
+    ) -> tuple[Sequence[ShownInteraction], str | None]:
+        """Up to `limit` interactions in the order of `seq`, and the cursor of the next page.
+
+        A page ends earlier with the interaction that passes 16 MiB.
+
+        Raises:
+            NotFoundError: The project has no such session.
+            InvalidCursorError: The cursor is not this list's.
+        """
+        after_seq = 0
+        if cursor is not None:
+            after_seq = int(decode_cursor("interactions", cursor, (int,))[0])
+        async with self._records.read(project_id) as unit:
+            if await unit.sessions.find(session_id) is None:
+                raise NotFoundError("session")
+            found = await unit.interactions.page(
+                session_id, input_kind=input_kind, after_seq=after_seq, limit=limit
+            )
+            more = bool(found) and await unit.interactions.are_more(
+                session_id, input_kind=input_kind, after_seq=found[-1].seq
+            )
+            attachments = await attachments_of(unit, found)
+        page = [ShownInteraction(*each) for each in zip(found, attachments, strict=True)]
+        return page, encode_cursor("interactions", found[-1].seq) if more else None
+
+    async def set_output(
+        self,
+        project_id: str,
+        session_id: str,
+        interaction_id: str,
+        body: AsyncIterator[bytes],
+        *,
+        condition: WriteCondition,
+    ) -> ShownInteraction:
+        """Set the answer of an interaction, once; it becomes an entry of the history of its own.
+
+        The same answer again changes nothing; it is the same whatever the time, if it brings none.
+
+        Raises:
+            NotFoundError: The session has no such interaction.
+            InvalidJsonError, InvalidPayloadError, PayloadTooLargeError: The body; nothing stored.
+            ConflictError: It has another answer.
+            PreconditionFailedError: The condition does not hold; nothing stored.
+            StoreUnavailableError: The database did not answer; nothing is visible, send it again.
+        """
+        output = await self._bodies.read(body, partial(read_output, limits=self._limits))
+        async with self._records.read(project_id) as unit:
+            await _found(unit, session_id, interaction_id)
+        now = utc_now()
+        async with self._records.write(project_id) as unit:
+            await unit.sessions.enter(session_id, now)
+            stored = await _found(unit, session_id, interaction_id)
+            attachments = (await attachments_of(unit, [stored]))[0]
+            condition(sha256(interaction_record(stored, attached(attachments))).hexdigest())
+            if stored.output is not None and not _is_same(output, stored.output):
+                raise ConflictError(
+                    "The interaction has another answer already, and an answer is set once. Ask "
+                    "again in a new interaction.",
+                    code="interaction-answered",
+                )
+            is_new = stored.output is None
+            if is_new:
+                stored = await _answered(unit, stored, output, now)
+        return ShownInteraction(stored, attachments, is_new)
+
+    async def _create(
+        self, project_id: str, session_id: str, read: ReadInteraction, call: IdempotentCall | None
+    ) -> ShownInteraction:
+        """Write interaction, history entry and links in one transaction."""
+        stored = _stored(read.interaction, session_id)
+        async with self._records.write(project_id) as unit:
+            await unit.sessions.enter(session_id, stored.created_at)
+            attachments = await resolve_attachments(unit, read.interaction.input)
+            referred = await unit.resources.find_all(read.references)
+            seq = await unit.sessions.append(
+                session_id,
+                INTERACTION,
+                stored.interaction_id,
+                size_bytes=len(stored.input) + len(stored.output or b""),
+            )
+            stored = replace(stored, seq=seq)
+            await unit.interactions.add(stored)
+            kept = {
+                each.resource.resource_id: each.resource for each in attachments if each.resource
+            }
+            await unit.resources.ensure_linked(
+                {**referred, **kept}.values(),
+                owner_kind=INTERACTION,
+                owner_id=stored.interaction_id,
+                session_id=session_id,
+            )
+            if call is not None:
+                await self._idempotency.note_answer(unit, call, stored.interaction_id)
+        return ShownInteraction(stored, attachments, is_new=True)
+
+
+def _stored(interaction: Interaction, session_id: str) -> StoredInteraction:
+    given = interaction.input
+    plain = given.dump() if isinstance(given, MultiModalInput) else thawed(given)
+    output = interaction.output
+    return StoredInteraction(
+        interaction_id=new_id(),
+        session_id=session_id,
+        seq=0,
+        input_kind=interaction.input_kind,
+        timestamp=moment_text(interaction.timestamp),
+        created_at=utc_now(),
+        input=json_text(plain).encode(),
+        output=None if output is None else json_text(output.dump()).encode(),
+    )
+
+
+def _is_same(output: ChatMessage, stored: bytes) -> bool:
+    earlier = ChatMessage.model_validate(parsed(stored))
+    if "timestamp" not in output.model_fields_set:
+        earlier = earlier.model_copy(update={"timestamp": output.timestamp})
+    return earlier == output
+
+
+async def _answered(
+    unit: UnitOfWork, stored: StoredInteraction, output: ChatMessage, now: datetime
+) -> StoredInteraction:
+    """The interaction with its answer, written as an entry of its own."""
+    text = json_text(output.dump()).encode()
+    session_id, interaction_id = stored.session_id, stored.interaction_id
+    seq = await unit.sessions.append(session_id, ANSWER, interaction_id, size_bytes=len(text))
+    await unit.interactions.set_output(interaction_id, text, answer_seq=seq, now=now)
+    referred = await unit.resources.find_all(references_in(output.dump()))
+    await unit.resources.ensure_linked(
+        referred.values(),
+        owner_kind=INTERACTION,
+        owner_id=interaction_id,
+        session_id=session_id,
+    )
+    return replace(stored, output=text, answer_seq=seq, answered_at=now)
+
+
+async def _found(unit: UnitOfWork, session_id: str, interaction_id: str) -> StoredInteraction:
+    stored = None
+    if is_id(interaction_id):
+        stored = await unit.interactions.find(session_id, interaction_id)
+    if stored is None:
+        raise NotFoundError("interaction")
+    return stored

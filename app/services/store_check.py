@@ -1,0 +1,250 @@
+"""The check of the stores: every row has its blob, and every blob has its digest.
+
+Blobs are read through and hashed; nothing is trusted because of its name. What looks wrong is
+looked at a second time before it is told, since files come and go while the check runs. A repair
+moves damaged blobs out of sight, so that wrong bytes are never served: the same file, uploaded
+again, heals the row. It never changes a row.
+"""
+
+import asyncio
+import hashlib
+from collections.abc import AsyncIterator, Callable, Iterable, Sequence
+from contextlib import aclosing
+from dataclasses import dataclass
+from itertools import groupby
+from typing import Literal, TypeAlias
+
+import anyio.to_thread
+
+from app.errors import StoreUnavailableError
+from app.services.claim_time import ClaimTime
+from app.stores.blobs import BlobMissingError, BlobStore, ListedBlob
+from app.stores.records import Records
+from app.stores.records.blob_references import BlobReference
+
+FaultKind: TypeAlias = Literal["missing", "damaged", "wrong-size", "unreadable"]
+
+_DIGESTS_AT_ONCE = 500
+_BLOBS_AT_ONCE = 4
+# Below it, a worker thread costs more than the hashing.
+_HASHED_AT_ONCE_BYTES = 32 * 1024
+
+
+@dataclass(frozen=True, slots=True)
+class StoreFault:
+    """Rows, by name, whose blob is not what they say; whether it was moved out of sight."""
+
+    project_id: str
+    digest: str
+    kind: FaultKind
+    owners: tuple[str, ...]
+    is_quarantined: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class StoreCheckReport:
+    """What was checked. `unneeded` counts blobs that nothing refers to, which is no fault."""
+
+    blobs: int
+    bytes_read: int
+    unneeded: int
+    faults: int
+
+
+FaultFound: TypeAlias = Callable[[StoreFault], None]
+"""Told of each fault as it is found."""
+
+Progress: TypeAlias = Callable[[int, int], None]
+"""Told how many bytes were read, and how many there are in all."""
+
+
+class StoreCheck:
+    """Checks all projects of the database."""
+
+    def __init__(self, records: Records, blobs: BlobStore) -> None:
+        self._records = records
+        self._blobs = blobs
+
+    async def run(
+        self, found: FaultFound, *, repair: bool = False, progress: Progress | None = None
+    ) -> StoreCheckReport:
+        """Check everything; takes as long as reading all blobs does.
+
+        Args:
+            found: Told of each fault.
+            repair: Whether to move damaged blobs out of sight.
+            progress: Told how far it is.
+
+        Raises:
+            StoreUnavailableError: A store did not answer, so the rest is not known.
+        """
+        async with self._records.read_projects() as projects:
+            project_ids = await projects.list_ids()
+        total = 0
+        for project_id in project_ids:
+            async with self._records.read(project_id) as unit:
+                total += await unit.blob_references.bytes_needed()
+        tally = _Tally(total, found, progress)
+        for project_id in project_ids:
+            check = _ProjectCheck(self._records, self._blobs, project_id, tally, repair=repair)
+            await check.run()
+        return StoreCheckReport(tally.blobs, tally.bytes_read, tally.unneeded, tally.faults)
+
+
+class _Tally:
+    """What has been seen so far."""
+
+    def __init__(self, total_bytes: int, found: FaultFound, progress: Progress | None) -> None:
+        self._total_bytes = total_bytes
+        self._found = found
+        self._progress = progress
+        self.blobs = 0
+        self.bytes_read = 0
+        self.unneeded = 0
+        self.faults = 0
+
+    def read(self, size_bytes: int) -> None:
+        self.bytes_read += size_bytes
+        if self._progress is not None:
+            self._progress(self.bytes_read, max(self._total_bytes, self.bytes_read))
+
+    def add(self, fault: StoreFault) -> None:
+        self.faults += 1
+        self._found(fault)
+
+
+class _ProjectCheck:
+    """The check of one project."""
+
+    def __init__(
+        self,
+        records: Records,
+        blobs: BlobStore,
+        project_id: str,
+        tally: _Tally,
+        *,
+        repair: bool,
+    ) -> None:
+        self._records = records
+        self._blobs = blobs
+        self._project_id = project_id
+        self._tally = tally
+        self._repair = repair
+
+    async def run(self) -> None:
+        async for batch in self._needed():
+            for start in range(0, len(batch), _BLOBS_AT_ONCE):
+                checks = (self._check(rows) for rows in batch[start : start + _BLOBS_AT_ONCE])
+                for outcome in await asyncio.gather(*checks, return_exceptions=True):
+                    if isinstance(outcome, BaseException):
+                        raise outcome
+                    if outcome is not None:
+                        self._tally.add(outcome)
+        await self._count_unneeded()
+
+    async def _needed(self) -> AsyncIterator[list[Sequence[BlobReference]]]:
+        """The rows of each blob that rows need, some hundred blobs at a time."""
+        last = ""
+        while True:
+            async with self._records.read(self._project_id) as unit:
+                digests = await unit.blob_references.digests(after=last, limit=_DIGESTS_AT_ONCE)
+                rows = await unit.blob_references.of(digests)
+            if not digests:
+                return
+            yield [list(group) for _, group in groupby(rows, key=lambda row: row.digest)]
+            last = digests[-1]
+
+    async def _check(self, rows: Sequence[BlobReference]) -> StoreFault | None:
+        self._tally.blobs += 1
+        digest = rows[0].digest
+        kind, wrong = await self._fault(digest, rows, self._tally.read)
+        if kind is None:
+            return None
+        blob = await self._blobs.find(self._project_id, digest)
+        kind, wrong = await self._fault(digest, wrong)
+        # Rows that have been there all the while had a right to their blob all the while.
+        wrong = await self._still_there(digest, wrong)
+        if kind is None or not wrong:
+            return None
+        moved = self._repair and kind == "damaged" and blob and await self._quarantine(blob)
+        owners = tuple(row.owner for row in wrong)
+        return StoreFault(self._project_id, digest, kind, owners, bool(moved))
+
+    async def _fault(
+        self,
+        digest: str,
+        rows: Sequence[BlobReference],
+        advance: Callable[[int], None] | None = None,
+    ) -> tuple[FaultKind | None, Sequence[BlobReference]]:
+        """What is wrong with a blob, and the rows for which it is."""
+        kind: FaultKind
+        try:
+            actual, size_bytes = await self._hashed(digest, advance)
+        except BlobMissingError:
+            kind = "missing"
+        except StoreUnavailableError:
+            kind = "unreadable"
+        else:
+            if actual != digest:
+                return "damaged", rows
+            wrong = [row for row in rows if row.size_bytes != size_bytes]
+            return ("wrong-size", wrong) if wrong else (None, ())
+        # One file that cannot be had is a finding; a store that does not answer is none.
+        await self._blobs.check()
+        return kind, rows
+
+    async def _hashed(self, digest: str, advance: Callable[[int], None] | None) -> tuple[str, int]:
+        """The digest that a blob's bytes have, and how many they are."""
+        hashing = hashlib.sha256()
+        size_bytes = 0
+        async with aclosing(await self._blobs.open(self._project_id, digest)) as pieces:
+            async for piece in pieces:
+                if len(piece) > _HASHED_AT_ONCE_BYTES:
+                    await anyio.to_thread.run_sync(hashing.update, piece)
+                else:
+                    hashing.update(piece)
+                size_bytes += len(piece)
+                if advance is not None:
+                    advance(len(piece))
+        return hashing.hexdigest(), size_bytes
+
+    async def _still_there(
+        self, digest: str, rows: Sequence[BlobReference]
+    ) -> Sequence[BlobReference]:
+        async with self._records.read(self._project_id) as unit:
+            now = set(await unit.blob_references.of([digest]))
+        return [row for row in rows if row in now]
+
+    async def _quarantine(self, damaged: ListedBlob) -> bool:
+        """Move a damaged blob out of sight, unless it was put anew; says whether it was moved.
+
+        Behind a claim, as a removal is: a write that puts the blob again meanwhile is refused.
+        """
+        time = ClaimTime()
+        async with self._records.write(self._project_id) as unit:
+            claim = await unit.swept_blobs.claim_needed(damaged.digest)
+        if claim is None or not claim.digests:
+            return False
+        is_the_same = await self._blobs.find(self._project_id, damaged.digest) == damaged
+        may_move = is_the_same and not time.is_over()
+        if may_move:
+            await self._blobs.quarantine(self._project_id, damaged.digest)
+        # Not after an error: a move that failed may still come to pass.
+        async with self._records.write(self._project_id) as unit:
+            await unit.swept_blobs.note_over(claim, claim.digests)
+        return may_move
+
+    async def _count_unneeded(self) -> None:
+        batch: list[str] = []
+        async with aclosing(self._blobs.listed(self._project_id)) as listed:
+            async for blob in listed:
+                batch.append(blob.digest)
+                if len(batch) == _DIGESTS_AT_ONCE:
+                    await self._count_unneeded_among(batch)
+                    batch = []
+        await self._count_unneeded_among(batch)
+
+    async def _count_unneeded_among(self, digests: Iterable[str]) -> None:
+        listed = set(digests)
+        async with self._records.read(self._project_id) as unit:
+            self._tally.unneeded += len(listed - await unit.blob_references.needed(listed))

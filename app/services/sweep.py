@@ -1,0 +1,287 @@
+"""The sweep: removes blobs that nothing refers to, and what has been left behind and is over.
+
+A blob is garbage when its last row is gone, or its row was never written. It is removed once it is
+older than the grace, and only behind a claim (see `app.stores.records.swept_blobs`): whatever a
+write does at the same moment, no row loses its blob. Any number of sweeps may run at once. Only the
+projects of this database are swept: another one may share the blob store.
+"""
+
+import asyncio
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from contextlib import aclosing, asynccontextmanager, suppress
+from dataclasses import astuple, dataclass
+from datetime import datetime, timedelta
+from secrets import SystemRandom
+from typing import TypeAlias
+
+import anyio
+import structlog
+
+from app.errors import ServiceError
+from app.models.identity import utc_now
+from app.services.claim_time import ClaimTime
+from app.services.idempotency import KEPT as KEYS_KEPT
+from app.stores.blobs import BlobStore, ListedBlob
+from app.stores.records import Records
+from app.stores.records.swept_blobs import DIGESTS_AT_ONCE, BlobClaim
+
+_log = structlog.get_logger(__name__)
+
+_TEMPORARY_SECONDS = 24 * 3600.0
+# Longer than a request may take between its first blob and its row.
+_CLAIMS_KEPT = timedelta(hours=48)
+# What a time can be before now, and longer than anybody waits.
+_LONGEST_GRACE_SECONDS = 100 * 365 * 24 * 3600.0
+_REMOVED_AT_ONCE = 8
+_CLAIM_ATTEMPTS = 3
+_BETWEEN_ATTEMPTS_SECONDS = 1.0
+
+
+@dataclass(frozen=True, slots=True)
+class SweepReport:
+    """What a sweep has done so far, or would do.
+
+    `removed` counts blobs, and `kept_young` those that nothing refers to and that are younger than
+    the grace; `looked_at` counts all.
+    """
+
+    looked_at: int = 0
+    removed: int = 0
+    bytes_removed: int = 0
+    kept_young: int = 0
+    temporary_removed: int = 0
+    expired_uploads: int = 0
+    expired_keys: int = 0
+
+    def __add__(self, other: "SweepReport") -> "SweepReport":
+        return SweepReport(*map(sum, zip(astuple(self), astuple(other), strict=True)))
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether there was nothing to remove."""
+        return not (
+            self.removed or self.temporary_removed or self.expired_uploads or self.expired_keys
+        )
+
+
+Progress: TypeAlias = Callable[[SweepReport], None]
+"""Told from time to time how far a sweep is."""
+
+
+class _OnlyCountedError(Exception):
+    """Rolls back what a dry run has removed in order to count it."""
+
+
+class Sweep:
+    """Sweeps all projects."""
+
+    def __init__(self, records: Records, blobs: BlobStore) -> None:
+        self._records = records
+        self._blobs = blobs
+
+    async def run(
+        self, grace_seconds: float, *, dry_run: bool = False, progress: Progress | None = None
+    ) -> SweepReport:
+        """Remove what is garbage for longer than the grace, and what has expired.
+
+        Args:
+            grace_seconds: How long a blob that nothing refers to is left alone after it was last
+                put.
+            dry_run: Whether to change nothing and to say what would be removed.
+            progress: Told how far it is.
+
+        Raises:
+            StoreUnavailableError: A store did not answer; what was removed stays removed.
+        """
+        now = utc_now()
+        run = _Run(
+            self._records,
+            self._blobs,
+            older_than=now - timedelta(seconds=min(grace_seconds, _LONGEST_GRACE_SECONDS)),
+            dry_run=dry_run,
+            progress=progress,
+        )
+        async with self._records.read_projects() as projects:
+            project_ids = await projects.list_ids()
+        for project_id in project_ids:
+            await run.expire(project_id, now)
+            await run.sweep(project_id)
+        await run.sweep_temporary()
+        return run.report
+
+    @asynccontextmanager
+    async def scheduled(
+        self, *, interval_seconds: float, grace_seconds: float
+    ) -> AsyncIterator[None]:
+        """Sweep now and then for the length of the block; with an interval of 0, never."""
+        if not interval_seconds:
+            yield
+            return
+        # Not a task group: it would hand on whatever the block raises as a group of errors.
+        sweeping = asyncio.create_task(self._keep_sweeping(interval_seconds, grace_seconds))
+        try:
+            yield
+        finally:
+            sweeping.cancel()
+            with anyio.CancelScope(shield=True):
+                await asyncio.wait([sweeping])
+
+    async def _keep_sweeping(self, interval_seconds: float, grace_seconds: float) -> None:
+        # Servers that were started together do not all sweep together.
+        await anyio.sleep(SystemRandom().uniform(0, interval_seconds))
+        while True:
+            try:
+                report = await self.run(grace_seconds)
+            except ServiceError as exc:
+                _log.warning("sweep not finished", code=exc.problem_code)
+            except Exception:  # noqa: BLE001 - it is told, and the next run tries again
+                _log.exception("sweep failed")
+            else:
+                _tell(report)
+            await anyio.sleep(interval_seconds)
+
+
+def _tell(report: SweepReport) -> None:
+    if report.is_empty:
+        return
+    _log.info(
+        "swept",
+        removed=report.removed,
+        bytes_removed=report.bytes_removed,
+        temporary_removed=report.temporary_removed,
+        expired_uploads=report.expired_uploads,
+        expired_keys=report.expired_keys,
+    )
+
+
+class _Run:
+    """One sweep on its way through the projects."""
+
+    def __init__(
+        self,
+        records: Records,
+        blobs: BlobStore,
+        *,
+        older_than: datetime,
+        dry_run: bool,
+        progress: Progress | None,
+    ) -> None:
+        self._records = records
+        self._blobs = blobs
+        self._older_than = older_than
+        self._dry_run = dry_run
+        self._progress = progress
+        self.report = SweepReport()
+
+    async def expire(self, project_id: str, now: datetime) -> None:
+        """Remove uploads and idempotency keys whose time is over, and claims nobody needs."""
+        with suppress(_OnlyCountedError):
+            async with self._records.write(project_id) as unit:
+                expired = SweepReport(
+                    expired_uploads=await unit.uploads.remove_expired(now),
+                    expired_keys=await unit.idempotency.purge(now - KEYS_KEPT),
+                )
+                await unit.swept_blobs.forget(_CLAIMS_KEPT)
+                self._count(expired)
+                if self._dry_run:
+                    raise _OnlyCountedError
+
+    async def sweep(self, project_id: str) -> None:
+        """Remove a project's garbage."""
+        batch: list[ListedBlob] = []
+        async with aclosing(self._blobs.listed(project_id)) as listed:
+            async for blob in listed:
+                batch.append(blob)
+                if len(batch) == DIGESTS_AT_ONCE:
+                    await self._sweep_batch(project_id, batch)
+                    batch = []
+        if batch:
+            await self._sweep_batch(project_id, batch)
+
+    async def sweep_temporary(self) -> None:
+        """Remove what interrupted writes left behind."""
+        swept = await self._blobs.sweep_temporary(_TEMPORARY_SECONDS, dry_run=self._dry_run)
+        self._count(SweepReport(temporary_removed=swept))
+
+    async def _sweep_batch(self, project_id: str, batch: Sequence[ListedBlob]) -> None:
+        # Asked without a lock first: where there is no garbage, no write ever waits for a sweep.
+        async with self._records.read(project_id) as unit:
+            needed = await unit.blob_references.needed([blob.digest for blob in batch])
+        garbage = [blob for blob in batch if blob.digest not in needed]
+        old = {blob.digest: blob for blob in garbage if blob.modified_at <= self._older_than}
+        self._count(SweepReport(looked_at=len(batch), kept_young=len(garbage) - len(old)))
+        if self._dry_run:
+            self._count_removed(list(old.values()))
+        else:
+            await self._remove(project_id, old)
+
+    async def _remove(self, project_id: str, old: Mapping[str, ListedBlob]) -> None:
+        left = dict(old)
+        while left:
+            time = ClaimTime()
+            claim = await self._claim(project_id, left)
+            if claim is None:
+                _log.warning("blobs left for the next sweep: a long write is under way")
+                return
+            if not claim.digests:
+                return
+            claimed = [left[digest] for digest in claim.digests]
+            removed = await self._remove_claimed(project_id, claim, claimed, time)
+            self._count_removed(removed)
+            if not removed:
+                return
+            # What the time of the claim was too short for is claimed anew.
+            left = {blob.digest: blob for blob in claimed[len(removed) :]}
+
+    async def _claim(self, project_id: str, left: Mapping[str, ListedBlob]) -> BlobClaim | None:
+        for attempt in range(_CLAIM_ATTEMPTS):
+            if attempt:
+                await anyio.sleep(_BETWEEN_ATTEMPTS_SECONDS)
+            async with self._records.write(project_id) as unit:
+                claim = await unit.swept_blobs.claim(left)
+            if claim is not None:
+                return claim
+        return None
+
+    async def _remove_claimed(
+        self,
+        project_id: str,
+        claim: BlobClaim,
+        claimed: Sequence[ListedBlob],
+        time: ClaimTime,
+    ) -> list[ListedBlob]:
+        """Remove what the time of the claim allows, in order; returns what is gone."""
+        removed: list[ListedBlob] = []
+        uncertain: set[str] = set()
+        try:
+            for start in range(0, len(claimed), _REMOVED_AT_ONCE):
+                if time.is_over():
+                    break
+                chunk = claimed[start : start + _REMOVED_AT_ONCE]
+                # A removal that failed, or was given up, may still come to pass: such a claim is
+                # left to run out.
+                uncertain = {blob.digest for blob in chunk}
+                await self._delete(project_id, chunk)
+                uncertain = set()
+                removed += chunk
+        finally:
+            over = [digest for digest in claim.digests if digest not in uncertain]
+            with anyio.CancelScope(shield=True):
+                async with self._records.write(project_id) as unit:
+                    await unit.swept_blobs.note_over(claim, over)
+        return removed
+
+    async def _delete(self, project_id: str, chunk: Sequence[ListedBlob]) -> None:
+        deletions = (self._blobs.delete(project_id, blob.digest) for blob in chunk)
+        for outcome in await asyncio.gather(*deletions, return_exceptions=True):
+            if outcome is not None:
+                raise outcome
+
+    def _count_removed(self, removed: Sequence[ListedBlob]) -> None:
+        size_bytes = sum(blob.size_bytes for blob in removed)
+        self._count(SweepReport(removed=len(removed), bytes_removed=size_bytes))
+
+    def _count(self, more: SweepReport) -> None:
+        self.report += more
+        if self._progress is not None:
+            self._progress(self.report)

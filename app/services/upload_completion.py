@@ -1,0 +1,86 @@
+"""The end of an upload: its segments become one file, and the file a resource.
+
+It runs within the request that brings the last byte. If the process dies before it is through, the
+next question about the upload starts it anew: nothing is noted before all is done, and doing it
+twice gives the same resource.
+"""
+
+from collections.abc import Sequence
+from contextlib import aclosing
+from dataclasses import replace
+from weakref import WeakValueDictionary
+
+import anyio
+
+from app.errors import NotFoundError
+from app.models.resource import Resource
+from app.models.upload import ResumableUpload, Segment
+from app.services.persistence.keeping import HEAD_BYTES
+from app.services.resources import Upload, describe_blob
+from app.stores.blobs import BlobMissingError, BlobStore, StoredBlob
+from app.stores.records import Records
+
+
+class UploadCompletion:
+    """Completes uploads."""
+
+    def __init__(self, records: Records, blobs: BlobStore) -> None:
+        self._records = records
+        self._blobs = blobs
+        # An impatient client asks again and again: each time would copy gigabytes.
+        self._turns: WeakValueDictionary[tuple[str, str], anyio.Lock] = WeakValueDictionary()
+
+    async def completed(self, project_id: str, upload: ResumableUpload) -> ResumableUpload:
+        """The upload, and a resource if all of it is there.
+
+        Raises:
+            NotFoundError: The upload was removed meanwhile; no resource came of it.
+            StoreUnavailableError: A store did not answer; nothing has changed.
+        """
+        if upload.resource_id is not None or upload.left_bytes:
+            return upload
+        turn = self._turns.setdefault((project_id, upload.upload_id), anyio.Lock())
+        async with turn:
+            return await self._complete(project_id, upload.upload_id)
+
+    async def _complete(self, project_id: str, upload_id: str) -> ResumableUpload:
+        async with self._records.read(project_id) as unit:
+            # In this order: whoever completes it elsewhere drops the segments with the same commit.
+            segments = await unit.uploads.segments(upload_id)
+            upload = await unit.uploads.find(upload_id)
+        if upload is None:
+            raise NotFoundError("upload")
+        if upload.resource_id is not None:
+            return upload
+        blob = await self._whole(project_id, upload, segments)
+        resource = await self._described(project_id, upload, blob)
+        async with self._records.write(project_id) as unit:
+            await unit.resources.ensure(resource)
+            if not await unit.uploads.complete(upload_id, resource.resource_id):
+                raise NotFoundError("upload")
+        return replace(upload, resource_id=resource.resource_id)
+
+    async def _whole(
+        self, project_id: str, upload: ResumableUpload, segments: Sequence[Segment]
+    ) -> StoredBlob:
+        """The blob of the whole file: the only segment's, or one written from all of them."""
+        if len(segments) == 1:
+            return StoredBlob(segments[0].digest, segments[0].size_bytes)
+        async with self._blobs.writer(project_id, limit_bytes=upload.length_bytes) as writer:
+            for segment in segments:
+                async with aclosing(await self._blobs.open(project_id, segment.digest)) as pieces:
+                    async for piece in pieces:
+                        await writer.write(piece)
+            blob = await writer.commit()
+        if blob.size_bytes != upload.length_bytes:
+            raise BlobMissingError
+        return blob
+
+    async def _described(
+        self, project_id: str, upload: ResumableUpload, blob: StoredBlob
+    ) -> Resource:
+        opened = await self._blobs.open(project_id, blob.digest, start=0, end=HEAD_BYTES)
+        async with aclosing(opened) as pieces:
+            head = b"".join([piece async for piece in pieces])
+        claim = Upload(upload.mime_type, upload.filename, digest=None)
+        return await describe_blob(self._blobs, project_id, blob=blob, claim=claim, head=head)

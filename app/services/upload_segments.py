@@ -1,0 +1,137 @@
+"""What arrives of an upload becomes segments: blobs of up to 64 MiB, each with a row.
+
+A segment counts from the moment its row is committed, in the transaction that moves the offset on.
+Until then its blob is garbage like any other. A process that is killed loses the segment it was
+at; a body that ends early in any other way leaves a shorter one.
+"""
+
+from collections.abc import Sequence
+from datetime import timedelta
+
+from app.errors import ConflictError, NotFoundError
+from app.models.identity import utc_now
+from app.models.upload import ResumableUpload, Segment
+from app.services.upload_bodies import UploadBody, unbroken
+from app.stores.blobs import BlobStore, BlobWriter
+from app.stores.records import Records
+
+SEGMENT_BYTES = 64 * 1024 * 1024
+
+
+class SegmentIntake:
+    """Takes bodies in.
+
+    Args:
+        records: Where segments are noted.
+        blobs: Where their bytes go.
+        keep_seconds: How long an upload may lie after a segment has come.
+        segment_bytes: The largest segment.
+    """
+
+    def __init__(
+        self,
+        records: Records,
+        blobs: BlobStore,
+        *,
+        keep_seconds: float,
+        segment_bytes: int = SEGMENT_BYTES,
+    ) -> None:
+        self._records = records
+        self._blobs = blobs
+        self._kept_for = timedelta(seconds=keep_seconds)
+        self._segment_bytes = segment_bytes
+
+    async def receive(self, project_id: str, upload: ResumableUpload, *, body: UploadBody) -> None:
+        """Keep a body; what has come of it counts, however it ends.
+
+        Raises:
+            ConflictError: Something else has moved the offset; what came since does not count.
+            NotFoundError: The upload was removed meanwhile.
+            Exception: What ended the body early, after what came before was kept.
+        """
+        offset = upload.received_bytes
+        while not body.is_over:
+            async with self._blobs.writer(project_id, limit_bytes=self._segment_bytes) as writer:
+                stretch = _Stretch(writer, start=offset)
+                try:
+                    await stretch.fill(body, self._segment_bytes)
+                finally:
+                    if stretch.can_be_kept:
+                        await unbroken(self._keep(project_id, upload.upload_id, stretch))
+            offset += stretch.size_bytes
+
+    async def receive_verified(
+        self, project_id: str, upload: ResumableUpload, *, body: UploadBody
+    ) -> None:
+        """Keep a body whose checksum holds; of any other, nothing counts.
+
+        Raises:
+            ChecksumMismatchError: It does not hold.
+            ConflictError, NotFoundError: See `receive`.
+        """
+        segments: list[Segment] = []
+        offset = upload.received_bytes
+        while not body.is_over:
+            async with self._blobs.writer(project_id, limit_bytes=self._segment_bytes) as writer:
+                stretch = _Stretch(writer, start=offset)
+                await stretch.fill(body, self._segment_bytes)
+                if stretch.can_be_kept:
+                    segments.append(await stretch.commit())
+            offset += stretch.size_bytes
+        body.verify()
+        if segments:
+            await unbroken(self._count(project_id, upload.upload_id, segments))
+
+    async def _keep(self, project_id: str, upload_id: str, stretch: "_Stretch") -> None:
+        await self._count(project_id, upload_id, [await stretch.commit()])
+
+    async def _count(self, project_id: str, upload_id: str, segments: Sequence[Segment]) -> None:
+        async with self._records.write(project_id) as unit:
+            expires_at = utc_now() + self._kept_for
+            if await unit.uploads.advance(upload_id, segments, expires_at=expires_at):
+                return
+            upload = await unit.uploads.find(upload_id)
+        if upload is None:
+            raise NotFoundError("upload")
+        raise wrong_offset(upload)
+
+
+class _Stretch:
+    """A segment on its way into the blob store."""
+
+    def __init__(self, writer: BlobWriter, *, start: int) -> None:
+        self._writer = writer
+        self._start = start
+        self._is_sound = True
+        self.size_bytes = 0
+
+    @property
+    def can_be_kept(self) -> bool:
+        """Whether there is something, and the store has failed at none of it."""
+        return self._is_sound and self.size_bytes > 0
+
+    async def fill(self, body: UploadBody, most_bytes: int) -> None:
+        """Write the next bytes of a body, at most so many."""
+        while chunk := await body.next(most_bytes - self.size_bytes):
+            # A writer that is cancelled within a write cannot be committed any more.
+            await unbroken(self._write(chunk))
+
+    async def commit(self) -> Segment:
+        """Make it durable."""
+        blob = await self._writer.commit()
+        return Segment(self._start, blob.size_bytes, blob.digest)
+
+    async def _write(self, chunk: bytes) -> None:
+        self._is_sound = False
+        await self._writer.write(chunk)
+        self._is_sound = True
+        self.size_bytes += len(chunk)
+
+
+def wrong_offset(upload: ResumableUpload) -> ConflictError:
+    """The error for a piece that does not begin where the upload is."""
+    return ConflictError(
+        f"The upload is at offset {upload.received_bytes}. Ask for its offset with HEAD, and go on "
+        "from there.",
+        code="upload-offset",
+    )

@@ -1,0 +1,176 @@
+"""Uploads in pieces: a file of gigabytes arrives over many requests, and survives all of them."""
+
+from collections.abc import AsyncIterator
+from dataclasses import dataclass
+from datetime import timedelta
+
+from app.errors import GoneError, NotFoundError, PayloadTooLargeError
+from app.models.identity import is_id, new_id, utc_now
+from app.models.limits import Limits
+from app.models.resource import Resource
+from app.models.upload import Checksum, ResumableUpload
+from app.services.upload_bodies import UploadBody, beyond_the_end
+from app.services.upload_completion import UploadCompletion
+from app.services.upload_segments import SEGMENT_BYTES, SegmentIntake, wrong_offset
+from app.services.upload_turns import UploadTurns
+from app.stores.blobs import BlobStore
+from app.stores.records import Records
+
+
+@dataclass(frozen=True, slots=True)
+class UploadDraft:
+    """What a client says about a file before it sends any of it.
+
+    `metadata` are its words as they came; `filename` and `mime_type` are what they claim.
+    """
+
+    length_bytes: int
+    metadata: str | None
+    filename: str | None
+    mime_type: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """What a client says about a piece it sends: where it begins, and perhaps its length."""
+
+    offset: int
+    announced_bytes: int | None
+    checksum: Checksum | None
+
+
+@dataclass(frozen=True, slots=True)
+class DescribedUpload:
+    """An upload and what became of it, `None` while it is under way or after that was deleted."""
+
+    upload: ResumableUpload
+    resource: Resource | None
+
+
+class Uploads:
+    """Takes files in pieces.
+
+    Args:
+        records: Where uploads are noted.
+        blobs: Where their bytes go.
+        limits: How long a file may be, and how long it may take.
+        segment_bytes: How much is kept as one; a killed process loses no more of an upload.
+    """
+
+    def __init__(
+        self,
+        records: Records,
+        blobs: BlobStore,
+        *,
+        limits: Limits,
+        segment_bytes: int = SEGMENT_BYTES,
+    ) -> None:
+        self._records = records
+        self._limits = limits
+        self._intake = SegmentIntake(
+            records, blobs, keep_seconds=limits.upload_seconds, segment_bytes=segment_bytes
+        )
+        self._turns = UploadTurns()
+        self._completion = UploadCompletion(records, blobs)
+
+    async def create(self, project_id: str, draft: UploadDraft) -> ResumableUpload:
+        """Begin an upload; one of an empty file is complete at once.
+
+        Raises:
+            PayloadTooLargeError: The file is longer than an upload may be.
+        """
+        if draft.length_bytes > self._limits.upload_bytes:
+            raise PayloadTooLargeError(
+                f"An upload may have {self._limits.upload_bytes} bytes at most."
+            )
+        now = utc_now()
+        upload = ResumableUpload(
+            upload_id=new_id(),
+            length_bytes=draft.length_bytes,
+            received_bytes=0,
+            metadata=draft.metadata,
+            filename=draft.filename,
+            mime_type=draft.mime_type,
+            created_at=now,
+            expires_at=now + timedelta(seconds=self._limits.upload_seconds),
+        )
+        async with self._records.write(project_id) as unit:
+            await unit.uploads.add(upload)
+        return await self._completion.completed(project_id, upload)
+
+    async def get(self, project_id: str, upload_id: str) -> ResumableUpload:
+        """An upload and its offset; if all has come and it is no resource yet, it becomes one.
+
+        Raises:
+            NotFoundError: The project has none with this id.
+            GoneError: Its time is over.
+        """
+        upload = await self._find(project_id, upload_id)
+        return await self._completion.completed(project_id, upload)
+
+    async def resume(self, project_id: str, upload_id: str) -> ResumableUpload:
+        """The same for who means to go on with it: what is still being sent here ends before.
+
+        Raises:
+            NotFoundError, GoneError: See `get`.
+        """
+        await self._turns.interrupt(project_id, upload_id)
+        return await self.get(project_id, upload_id)
+
+    async def describe(self, project_id: str, upload_id: str) -> DescribedUpload:
+        """What `get` says, with the resource that became of it."""
+        upload = await self.get(project_id, upload_id)
+        if upload.resource_id is None:
+            return DescribedUpload(upload, None)
+        async with self._records.read(project_id) as unit:
+            return DescribedUpload(upload, await unit.resources.find(upload.resource_id))
+
+    async def receive(
+        self, project_id: str, upload_id: str, *, piece: Piece, chunks: AsyncIterator[bytes]
+    ) -> ResumableUpload:
+        """Take a piece, read as it arrives; the last one makes the upload a resource.
+
+        Without a checksum, what has come counts even if the piece ends early. With one, all of it
+        counts or nothing.
+
+        Raises:
+            NotFoundError, GoneError: See `get`.
+            ConflictError: It does not begin where the upload is, and the sentence says where that
+                is; or somebody went on with the upload meanwhile.
+            PayloadTooLargeError: It goes beyond the end; what goes beyond is not kept.
+            ChecksumMismatchError: Its checksum does not hold; nothing of it is kept.
+            StoreUnavailableError: A store did not answer; what the next `get` says is kept.
+        """
+        upload = await self._find(project_id, upload_id)
+        if piece.offset != upload.received_bytes:
+            raise wrong_offset(upload)
+        if piece.announced_bytes is not None and piece.announced_bytes > upload.left_bytes:
+            raise beyond_the_end()
+        body = UploadBody(chunks, left_bytes=upload.left_bytes, checksum=piece.checksum)
+        take = self._intake.receive_verified if piece.checksum else self._intake.receive
+        with self._turns.sending(project_id, upload_id, body):
+            await take(project_id, upload, body=body)
+        return await self.get(project_id, upload_id)
+
+    async def remove(self, project_id: str, upload_id: str) -> None:
+        """Forget an upload; a resource that came of it stays.
+
+        Raises:
+            NotFoundError: The project has none with this id.
+        """
+        if not is_id(upload_id):
+            raise NotFoundError("upload")
+        async with self._records.write(project_id) as unit:
+            if not await unit.uploads.remove(upload_id):
+                raise NotFoundError("upload")
+
+    async def _find(self, project_id: str, upload_id: str) -> ResumableUpload:
+        if not is_id(upload_id):
+            raise NotFoundError("upload")
+        async with self._records.read(project_id) as unit:
+            upload = await unit.uploads.find(upload_id)
+        if upload is None:
+            raise NotFoundError("upload")
+        if utc_now() >= upload.expires_at:
+            raise GoneError("The time for this upload is over. Begin a new one.")
+        return upload

@@ -1,0 +1,327 @@
+"""Whole sessions: every row of one read in pieces, and rows written that were made elsewhere.
+
+What is read is read in pieces of a few megabytes, whatever the rows hold. What is written keeps the
+ids it has; an id that is taken is not overwritten, and named.
+"""
+
+from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from sqlalchemy import ColumnElement, Row, func
+
+from app.models.interaction import StoredInteraction
+from app.models.message import EntryKind, StoredHistoryMessage
+from app.models.page import Level, StoredRepresentation
+from app.models.tool_result import StoredToolResult
+from app.stores.records.interactions import stored_interaction
+from app.stores.records.messages import stored_message
+from app.stores.records.scope import AnyTable, ProjectScope
+from app.stores.records.sessions import (
+    ANSWER,
+    INTERACTION,
+    MESSAGE,
+    PAGE_FAULT,
+    TOOL_RESULT,
+)
+from app.stores.records.tables import (
+    history_entries,
+    interactions,
+    messages,
+    page_levels,
+    pages,
+    resource_links,
+    tool_results,
+)
+
+_PIECE_BYTES = 4 * 1024 * 1024
+_ROWS_AT_ONCE = 500
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """Where something stands in a history: what kind it is, and the id of its record."""
+
+    seq: int
+    kind: EntryKind
+    entry_id: str
+
+
+@dataclass(frozen=True, slots=True)
+class RecordedResult:
+    """A tool result with all that is stored of it."""
+
+    result: StoredToolResult
+    success: bool
+    request_digest: str
+
+
+@dataclass(frozen=True, slots=True)
+class Link:
+    """Something of a session refers to a resource."""
+
+    resource_id: str
+    owner_kind: str
+    owner_id: str
+
+
+Recorded = RecordedResult | StoredHistoryMessage
+"""What an entry stands for, unless it is an interaction or an answer."""
+
+
+class BundleRecords:
+    """The rows of one project's sessions, all of them."""
+
+    def __init__(self, scope: ProjectScope) -> None:
+        self._scope = scope
+
+    async def history(self, session_id: str) -> AsyncIterator[tuple[Entry, Recorded | None]]:
+        """The entries of a history in order, with the tool results and messages they stand for."""
+        after_seq = 0
+        while True:
+            rows = await self._scope.all(
+                self._scope.select(history_entries)
+                .where(
+                    history_entries.c.session_id == session_id,
+                    history_entries.c.seq > after_seq,
+                )
+                .order_by(history_entries.c.seq)
+                .limit(_ROWS_AT_ONCE)
+            )
+            if not rows:
+                return
+            after_seq = rows[-1].seq
+            entries = [Entry(row.seq, row.kind, row.entry_id) for row in rows]
+            for piece in _pieces(entries, await self._entry_sizes(entries)):
+                recorded = await self._recorded(piece)
+                for entry in piece:
+                    yield entry, recorded.get(entry.seq)
+
+    async def interactions(self, session_id: str) -> AsyncIterator[StoredInteraction]:
+        """The interactions of a session in the order of `seq`."""
+        size = func.length(interactions.c.input) + func.coalesce(
+            func.length(interactions.c.output), 0
+        )
+        of_session = interactions.c.session_id == session_id
+        async for numbers in self._numbers(interactions, interactions.c.seq, size, of_session):
+            rows = await self._scope.all(
+                self._scope.select(interactions)
+                .where(of_session, interactions.c.seq.in_(numbers))
+                .order_by(interactions.c.seq)
+            )
+            for row in rows:
+                yield stored_interaction(row)
+
+    async def page_numbers(self, session_id: str) -> AsyncIterator[Sequence[int]]:
+        """The numbers of a session's pages, oldest first, as many at once as may be read."""
+        columns = (pages.c.descriptor, pages.c.body, pages.c.content)
+        lengths = [func.length(column) for column in columns]
+        size = lengths[0] + lengths[1] + lengths[2]
+        of_session = pages.c.session_id == session_id
+        async for numbers in self._numbers(pages, pages.c.page_number, size, of_session):
+            yield numbers
+
+    async def levels(self, page_ids: Sequence[str]) -> dict[str, list[StoredRepresentation]]:
+        """The levels of up to 500 pages by page id, in order."""
+        rows = await self._scope.all(
+            self._scope.select(page_levels)
+            .where(page_levels.c.page_id.in_(page_ids))
+            .order_by(page_levels.c.page_id, page_levels.c.level)
+        )
+        levels: dict[str, list[StoredRepresentation]] = {}
+        for row in rows:
+            levels.setdefault(row.page_id, []).append(
+                StoredRepresentation(Level(row.level), row.origin, row.body, row.created_at)
+            )
+        return levels
+
+    async def add_entries(self, session_id: str, entries: Sequence[Entry]) -> None:
+        """Store the entries of a session that has just been added."""
+        rows = [
+            {
+                "session_id": session_id,
+                "seq": entry.seq,
+                "kind": entry.kind,
+                "entry_id": entry.entry_id,
+            }
+            for entry in entries
+        ]
+        await self._scope.insert_new(history_entries, rows)
+
+    async def add_tool_results(self, recorded: Sequence[RecordedResult]) -> list[str]:
+        """Store tool results; returns the ids that are taken."""
+        rows = [
+            {
+                "tool_result_id": each.result.tool_result_id,
+                "session_id": each.result.session_id,
+                "seq": each.result.seq,
+                "tool_name": each.result.tool_name,
+                "tool_call_id": each.result.tool_call_id,
+                "success": each.success,
+                "request_digest": each.request_digest,
+                "created_at": each.result.created_at,
+                "sanitized": each.result.sanitized,
+            }
+            for each in recorded
+        ]
+        return await self._add(tool_results, "tool_result_id", rows)
+
+    async def add_messages(
+        self, session_id: str, stored: Sequence[StoredHistoryMessage]
+    ) -> list[str]:
+        """Store messages; returns the ids that are taken."""
+        rows = [
+            {
+                "message_id": each.message_id,
+                "session_id": session_id,
+                "seq": each.seq,
+                "tool_call_id": each.tool_call_id,
+                "request_digest": each.request_digest,
+                "created_at": each.created_at,
+                "message": each.message,
+                "inline_form": each.inline_form,
+            }
+            for each in stored
+        ]
+        return await self._add(messages, "message_id", rows)
+
+    async def add_interactions(self, stored: Sequence[StoredInteraction]) -> list[str]:
+        """Store interactions; returns the ids that are taken."""
+        rows = [
+            {
+                "interaction_id": each.interaction_id,
+                "session_id": each.session_id,
+                "seq": each.seq,
+                "input_kind": each.input_kind,
+                "timestamp": each.timestamp,
+                "created_at": each.created_at,
+                "answer_seq": each.answer_seq,
+                "answered_at": each.answered_at,
+                "output": each.output,
+                "input": each.input,
+            }
+            for each in stored
+        ]
+        return await self._add(interactions, "interaction_id", rows)
+
+    async def size_entries(self, session_id: str) -> None:
+        """Note how large what each entry of a history shows is, once all of it is stored."""
+        entry_id, kind = history_entries.c.entry_id, history_entries.c.kind
+        for table, key, text, kinds in (
+            (tool_results, "tool_result_id", "sanitized", [TOOL_RESULT]),
+            (messages, "message_id", "message", [PAGE_FAULT, MESSAGE]),
+            (interactions, "interaction_id", "input", [INTERACTION]),
+            (interactions, "interaction_id", "output", [ANSWER]),
+        ):
+            size = self._scope.select(table).with_only_columns(func.length(table.c[text]))
+            await self._scope.run(
+                self._scope.update(history_entries)
+                .where(history_entries.c.session_id == session_id, kind.in_(kinds))
+                .values(size_bytes=size.where(table.c[key] == entry_id).scalar_subquery())
+            )
+
+    async def add_links(self, session_id: str, links: Sequence[Link]) -> None:
+        """Note what refers to which resource; the resources are held by this transaction."""
+        rows = [
+            {
+                "resource_id": link.resource_id,
+                "owner_kind": link.owner_kind,
+                "owner_id": link.owner_id,
+                "session_id": session_id,
+            }
+            for link in links
+        ]
+        rows.sort(key=lambda row: (row["resource_id"], row["owner_kind"], row["owner_id"]))
+        await self._scope.insert_all(resource_links, rows, touch=["session_id"])
+
+    async def _add(
+        self, table: AnyTable, key: str, rows: Sequence[Mapping[str, object]]
+    ) -> list[str]:
+        # In the order of their ids, as every writer of several takes them.
+        ordered = sorted(rows, key=lambda row: str(row[key]))
+        inserted = await self._scope.insert_absent(table, ordered, returning=[key])
+        kept = {row._mapping[key] for row in inserted}
+        return [str(row[key]) for row in ordered if row[key] not in kept]
+
+    async def _numbers(
+        self,
+        table: AnyTable,
+        number: ColumnElement[int],
+        size: ColumnElement[int],
+        of_session: ColumnElement[bool],
+    ) -> AsyncIterator[Sequence[int]]:
+        """The numbers of a table's rows in order, as many at once as may be read."""
+        after = -1
+        while True:
+            rows = await self._scope.all(
+                self._scope.select(table)
+                .with_only_columns(number.label("number"), size.label("size_bytes"))
+                .where(of_session, number > after)
+                .order_by(number)
+                .limit(_ROWS_AT_ONCE)
+            )
+            if not rows:
+                return
+            after = rows[-1].number
+            numbers = [row.number for row in rows]
+            for piece in _pieces(numbers, [row.size_bytes for row in rows]):
+                yield piece
+
+    async def _entry_sizes(self, entries: Sequence[Entry]) -> list[int]:
+        sizes: dict[str, int] = {}
+        for table, key, text, ids in (
+            (tool_results, "tool_result_id", "sanitized", _ids(entries, TOOL_RESULT)),
+            (messages, "message_id", "message", _ids(entries, PAGE_FAULT, MESSAGE)),
+        ):
+            if ids:
+                statement = self._scope.select(table).with_only_columns(
+                    table.c[key].label("entry_id"), func.length(table.c[text]).label("size_bytes")
+                )
+                rows = await self._scope.all(statement.where(table.c[key].in_(ids)))
+                sizes |= {row.entry_id: row.size_bytes for row in rows}
+        return [sizes.get(entry.entry_id, 0) for entry in entries]
+
+    async def _recorded(self, entries: Sequence[Entry]) -> dict[int, Recorded]:
+        found: dict[int, Recorded] = {}
+        if ids := _ids(entries, TOOL_RESULT):
+            statement = self._scope.select(tool_results)
+            statement = statement.where(tool_results.c.tool_result_id.in_(ids))
+            found |= {row.seq: _recorded_result(row) for row in await self._scope.all(statement)}
+        if ids := _ids(entries, PAGE_FAULT, MESSAGE):
+            statement = self._scope.select(messages).where(messages.c.message_id.in_(ids))
+            found |= {row.seq: stored_message(row) for row in await self._scope.all(statement)}
+        return found
+
+
+def _ids(entries: Sequence[Entry], *kinds: str) -> list[str]:
+    return [entry.entry_id for entry in entries if entry.kind in kinds]
+
+
+def _pieces(items: Sequence[Any], sizes: Sequence[int]) -> Iterator[list[Any]]:
+    """The items in runs of a few megabytes, at least one in each."""
+    piece: list[Any] = []
+    piece_bytes = 0
+    for item, size_bytes in zip(items, sizes, strict=True):
+        if piece and piece_bytes + size_bytes > _PIECE_BYTES:
+            yield piece
+            piece, piece_bytes = [], 0
+        piece.append(item)
+        piece_bytes += size_bytes
+    if piece:
+        yield piece
+
+
+def _recorded_result(row: Row[Any]) -> RecordedResult:
+    return RecordedResult(
+        StoredToolResult(
+            tool_result_id=row.tool_result_id,
+            session_id=row.session_id,
+            seq=row.seq,
+            created_at=row.created_at,
+            tool_name=row.tool_name,
+            tool_call_id=row.tool_call_id,
+            sanitized=row.sanitized,
+        ),
+        success=row.success,
+        request_digest=row.request_digest,
+    )

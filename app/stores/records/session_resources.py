@@ -1,0 +1,149 @@
+"""What sessions use of the resource store, and letting go of it."""
+
+from collections.abc import Collection, Sequence
+from typing import Any
+
+from sqlalchemy import Select, func
+
+from app.models.message import ReleasedResource, ResourceUser, SessionUse
+from app.models.resource import Resource
+from app.stores.records.resources import stored_resource
+from app.stores.records.scope import ProjectScope
+from app.stores.records.tables import pages, resource_links, resources
+
+_IDS_AT_ONCE = 1_000
+
+
+class SessionResourceRecords:
+    """The resources of one project's sessions."""
+
+    def __init__(self, scope: ProjectScope) -> None:
+        self._scope = scope
+
+    async def use_of(self, session_ids: Collection[str]) -> dict[str, SessionUse]:
+        """What each of these sessions, at most 1,000, takes of the store."""
+        # Base64 makes four characters of three bytes, and every record would have a copy.
+        inline = func.sum((resources.c.size_bytes + 2) // 3 * 4).label("bytes_inline")
+        linked = self._linked(session_ids)
+        inline_bytes = await self._by_session(
+            linked.with_only_columns(resource_links.c.session_id, inline).group_by(
+                resource_links.c.session_id
+            )
+        )
+        distinct = linked.with_only_columns(
+            resource_links.c.session_id, resources.c.digest, resources.c.size_bytes
+        ).distinct()
+        blobs = distinct.subquery()
+        referenced = await self._by_session(
+            self._scope.select_from(
+                blobs, blobs.c.session_id, func.sum(blobs.c.size_bytes).label("bytes_referenced")
+            ).group_by(blobs.c.session_id)
+        )
+        counted = await self._by_session(
+            linked.with_only_columns(
+                resource_links.c.session_id,
+                func.count(resource_links.c.resource_id.distinct()).label("resources"),
+            ).group_by(resource_links.c.session_id)
+        )
+        paged = await self._by_session(
+            self._scope.select(pages)
+            .with_only_columns(pages.c.session_id, func.count().label("pages"))
+            .where(pages.c.session_id.in_(session_ids))
+            .group_by(pages.c.session_id)
+        )
+        return {
+            session_id: SessionUse(
+                pages=paged.get(session_id, 0),
+                resources=counted.get(session_id, 0),
+                bytes_referenced=referenced.get(session_id, 0),
+                bytes_inline=inline_bytes.get(session_id, 0),
+            )
+            for session_id in session_ids
+        }
+
+    async def all_of(self, session_id: str) -> Sequence[Resource]:
+        """Every resource that something of a session refers to, in order of their id."""
+        statement = (
+            self._linked([session_id])
+            .with_only_columns(*resources.c)
+            .distinct()
+            .order_by(resources.c.resource_id)
+        )
+        return [stored_resource(row) for row in await self._scope.all(statement)]
+
+    async def release(self, session_id: str) -> list[ReleasedResource]:
+        """Drop a session's links, and the resources that nothing else uses, in order of their id.
+
+        Their rows are held until the transaction ends. The blobs stay, as garbage.
+        """
+        released = []
+        used = await self.all_of(session_id)
+        for start in range(0, len(used), _IDS_AT_ONCE):
+            batch = used[start : start + _IDS_AT_ONCE]
+            released += await self._release(session_id, batch)
+        return released
+
+    async def _release(self, session_id: str, batch: Sequence[Resource]) -> list[ReleasedResource]:
+        ids = [resource.resource_id for resource in batch]
+        # In the order of their ids, as every writer locks them. Whoever links one meanwhile waits.
+        held = await self._scope.all(
+            self._scope.select(resources)
+            .with_only_columns(resources.c.resource_id)
+            .where(resources.c.resource_id.in_(ids))
+            .order_by(resources.c.resource_id)
+            .with_for_update()
+        )
+        await self._scope.run(
+            self._scope.delete(resource_links).where(
+                resource_links.c.session_id == session_id, resource_links.c.resource_id.in_(ids)
+            )
+        )
+        users = await self._users(ids)
+        # Of one that was removed and stored anew meanwhile, somebody else holds the row.
+        unused = [row.resource_id for row in held if row.resource_id not in users]
+        await self._scope.run(
+            self._scope.delete(resources).where(resources.c.resource_id.in_(unused))
+        )
+        return [
+            ReleasedResource(
+                each.resource_id, each.size_bytes, tuple(users.get(each.resource_id, ()))
+            )
+            for each in batch
+        ]
+
+    async def _users(self, ids: Collection[str]) -> dict[str, list[ResourceUser]]:
+        links = resource_links.c
+        rows = await self._scope.all(
+            self._scope.select(resource_links)
+            .with_only_columns(
+                links.resource_id,
+                links.owner_kind,
+                func.count().label("owners"),
+                func.min(links.owner_id).label("example_id"),
+            )
+            .where(links.resource_id.in_(ids))
+            .group_by(links.resource_id, links.owner_kind)
+            .order_by(links.resource_id, links.owner_kind)
+        )
+        users: dict[str, list[ResourceUser]] = {}
+        for row in rows:
+            user = ResourceUser(row.owner_kind, row.owners, row.example_id)
+            users.setdefault(row.resource_id, []).append(user)
+        return users
+
+    def _linked(self, session_ids: Collection[str]) -> Select[Any]:
+        """Links of sessions, with the resources they lead to."""
+        return (
+            self._scope.select(resource_links)
+            .join_from(
+                resource_links,
+                resources,
+                (resources.c.project_id == resource_links.c.project_id)
+                & (resources.c.resource_id == resource_links.c.resource_id),
+            )
+            .where(resource_links.c.session_id.in_(session_ids))
+        )
+
+    async def _by_session(self, statement: Select[Any]) -> dict[str, int]:
+        rows = [tuple(row) for row in await self._scope.all(statement)]
+        return {session_id: int(number or 0) for session_id, number in rows}

@@ -1,0 +1,165 @@
+"""Blobs that are being removed, or were not long ago: how a sweep and a write keep apart.
+
+A row is to be written only while its blob is there, and a blob removed only while no row needs it.
+The two meet here. A sweep claims the digests it will remove, in a transaction that sees every row;
+a write asks, in the transaction of its row, whether a digest is claimed. A lock that writers share
+and a sweep has to itself keeps either from missing the other. A claim stays after the removal, so
+that a write that stored its bytes before and its row after it learns that they are gone.
+
+    free ── claim ──> running ── note_over ──> over ── forget ──> free
+                        │  └──── a day passes: forget ──────────> free
+                        └─ the sweep was killed, minutes pass: as good as over
+
+A row is refused while a claim runs; once it is over, the blob store is asked. Moments are those of
+the database's clock, so that the clocks of several machines need not agree.
+"""
+
+from collections.abc import Awaitable, Callable, Collection
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import TypeAlias
+
+from sqlalchemy import or_
+
+from app.errors import BlobSweptError
+from app.stores.records.blob_references import BlobReferenceRecords
+from app.stores.records.scope import ProjectScope
+from app.stores.records.tables import swept_blobs
+
+BlobExists: TypeAlias = Callable[[str, str], Awaitable[bool]]
+"""Whether a project (first) has the blob of a digest (second)."""
+
+CLAIM_SECONDS = 60.0
+"""How long a sweep may go on removing what it has claimed."""
+
+DIGESTS_AT_ONCE = 500
+
+# Far above CLAIM_SECONDS: nobody removes anything on the strength of a claim so old.
+_ABANDONED_AFTER = timedelta(minutes=10)
+# Every write of the project waits behind a claim that waits, so it does not wait long.
+_WAIT_SECONDS = 2.0
+_LOCK = 7_224_013
+
+
+@dataclass(frozen=True, slots=True)
+class BlobClaim:
+    """Digests whose blobs the holder may remove; `claimed_at` tells it from later claims."""
+
+    digests: tuple[str, ...]
+    claimed_at: datetime
+
+
+class SweptBlobRecords:
+    """The removals of one project's blobs."""
+
+    def __init__(
+        self,
+        scope: ProjectScope,
+        references: BlobReferenceRecords,
+        blob_exists: BlobExists | None,
+    ) -> None:
+        self._scope = scope
+        self._references = references
+        self._blob_exists = blob_exists
+
+    async def guard(self, digests: Collection[str]) -> None:
+        """Make sure that the blobs will be there when this transaction's rows are.
+
+        To be called before rows with these digests are written, in their transaction. Until it
+        ends, no sweep claims anything of the project.
+
+        Raises:
+            BlobSweptError: One is being removed, or was and did not come back.
+        """
+        if not digests:
+            return
+        await self._scope.lock(_LOCK, shared=True)
+        wanted = sorted(set(digests))
+        for start in range(0, len(wanted), DIGESTS_AT_ONCE):
+            batch = wanted[start : start + DIGESTS_AT_ONCE]
+            running, over = await self._claims(batch)
+            if running:
+                raise BlobSweptError
+            for digest in sorted(over):
+                if not await self._is_there(digest):
+                    raise BlobSweptError
+
+    async def claim(self, digests: Collection[str]) -> BlobClaim | None:
+        """Claim those of at most 500 digests that no row needs; the caller may remove their blobs.
+
+        It has `CLAIM_SECONDS` from the moment it began the transaction, and calls `note_over` when
+        it is done with them. What another sweep is removing is not claimed.
+
+        Returns:
+            The claim, which may be empty; `None` if a long write is under way.
+        """
+        if not await self._scope.lock_alone(_LOCK, wait_seconds=_WAIT_SECONDS):
+            return None
+        needed = await self._references.needed(digests)
+        return await self._claim(set(digests) - needed)
+
+    async def claim_needed(self, digest: str) -> BlobClaim | None:
+        """As `claim`, for a blob that rows need and that is damaged: they lose it knowingly."""
+        if not await self._scope.lock_alone(_LOCK, wait_seconds=_WAIT_SECONDS):
+            return None
+        return await self._claim({digest})
+
+    async def note_over(self, claim: BlobClaim, digests: Collection[str]) -> None:
+        """Nothing of these digests is removed any more on the strength of the claim.
+
+        They need not have been removed. If somebody else has claimed them since, because the
+        caller was very late, that claim goes on.
+        """
+        await self._scope.run(
+            self._scope.update(swept_blobs)
+            .where(
+                swept_blobs.c.digest.in_(sorted(digests)),
+                swept_blobs.c.claimed_at == claim.claimed_at,
+            )
+            .values(swept_at=await self._scope.now())
+        )
+
+    async def forget(self, age: timedelta) -> int:
+        """Drop claims that are older; says how many.
+
+        The age has to exceed the time between a request's first blob and its row.
+        """
+        before = await self._scope.now() - age
+        return await self._scope.run(
+            self._scope.delete(swept_blobs).where(
+                swept_blobs.c.claimed_at < before,
+                or_(swept_blobs.c.swept_at.is_(None), swept_blobs.c.swept_at < before),
+            )
+        )
+
+    async def _claim(self, wanted: set[str]) -> BlobClaim:
+        # Taken behind the lock, which may have been waited for.
+        now = await self._scope.now()
+        running, _ = await self._claims(wanted)
+        claimed = tuple(sorted(wanted - running))
+        await self._scope.insert_all(
+            swept_blobs,
+            [{"digest": digest, "claimed_at": now, "swept_at": None} for digest in claimed],
+            touch=["claimed_at", "swept_at"],
+        )
+        return BlobClaim(claimed, now)
+
+    async def _claims(self, digests: Collection[str]) -> tuple[set[str], set[str]]:
+        """The digests with a claim that runs, and those with one that is over."""
+        claims = await self._scope.all(
+            self._scope.select(swept_blobs).where(swept_blobs.c.digest.in_(sorted(digests)))
+        )
+        if not claims:
+            return set(), set()
+        abandoned = await self._scope.now() - _ABANDONED_AFTER
+        running = {
+            claim.digest
+            for claim in claims
+            if claim.swept_at is None and claim.claimed_at > abandoned
+        }
+        return running, {claim.digest for claim in claims} - running
+
+    async def _is_there(self, digest: str) -> bool:
+        if self._blob_exists is None:
+            return False
+        return await self._blob_exists(self._scope.project_id, digest)

@@ -1,0 +1,131 @@
+"""Uploads in pieces, and the segments that have come of them."""
+
+from collections.abc import Sequence
+from datetime import datetime
+from typing import Any
+
+from sqlalchemy import Row
+
+from app.models.upload import ResumableUpload, Segment
+from app.stores.records.scope import ProjectScope
+from app.stores.records.swept_blobs import SweptBlobRecords
+from app.stores.records.tables import upload_segments, uploads
+
+
+class UploadRecords:
+    """The uploads of one project."""
+
+    def __init__(self, scope: ProjectScope, swept_blobs: SweptBlobRecords) -> None:
+        self._scope = scope
+        self._swept_blobs = swept_blobs
+
+    async def add(self, upload: ResumableUpload) -> None:
+        """Store a new upload."""
+        await self._scope.insert(
+            uploads,
+            upload_id=upload.upload_id,
+            length_bytes=upload.length_bytes,
+            received_bytes=upload.received_bytes,
+            metadata=upload.metadata,
+            filename=upload.filename,
+            mime_type=upload.mime_type,
+            created_at=upload.created_at,
+            expires_at=upload.expires_at,
+            resource_id=upload.resource_id,
+        )
+
+    async def find(self, upload_id: str) -> ResumableUpload | None:
+        """The upload with this id."""
+        row = await self._scope.first(
+            self._scope.select(uploads).where(uploads.c.upload_id == upload_id)
+        )
+        return _upload(row) if row else None
+
+    async def advance(
+        self, upload_id: str, segments: Sequence[Segment], *, expires_at: datetime
+    ) -> bool:
+        """Count segments, at least one, that follow on each other and on what has come so far.
+
+        The caller has put their blobs into the store before. Of two that begin at one offset only
+        the first counts.
+
+        Returns:
+            Whether they count: not if the upload is elsewhere by now, or gone.
+
+        Raises:
+            BlobSweptError: A sweep has removed one of the blobs meanwhile.
+        """
+        # The lock of the sweep comes before that of the row, as everywhere.
+        await self._swept_blobs.guard([segment.digest for segment in segments])
+        first, last = segments[0], segments[-1]
+        advanced = await self._scope.run(
+            self._scope.update(uploads)
+            .where(uploads.c.upload_id == upload_id, uploads.c.received_bytes == first.start)
+            .values(received_bytes=last.start + last.size_bytes, expires_at=expires_at)
+        )
+        if not advanced:
+            return False
+        rows = [
+            {
+                "upload_id": upload_id,
+                "start": segment.start,
+                "size_bytes": segment.size_bytes,
+                "digest": segment.digest,
+            }
+            for segment in segments
+        ]
+        await self._scope.insert_new(upload_segments, rows)
+        return True
+
+    async def segments(self, upload_id: str) -> Sequence[Segment]:
+        """What has come of an upload, in order; nothing any more once it is complete."""
+        rows = await self._scope.all(
+            self._scope.select(upload_segments)
+            .where(upload_segments.c.upload_id == upload_id)
+            .order_by(upload_segments.c.start)
+        )
+        return [Segment(row.start, row.size_bytes, row.digest) for row in rows]
+
+    async def complete(self, upload_id: str, resource_id: str) -> bool:
+        """Note what became of an upload and drop its segments; their blobs stay, as garbage.
+
+        Returns:
+            Whether there is such an upload.
+        """
+        noted = await self._scope.run(
+            self._scope.update(uploads)
+            .where(uploads.c.upload_id == upload_id)
+            .values(resource_id=resource_id)
+        )
+        await self._scope.run(
+            self._scope.delete(upload_segments).where(upload_segments.c.upload_id == upload_id)
+        )
+        return noted == 1
+
+    async def remove(self, upload_id: str) -> bool:
+        """Remove an upload with its segments; their blobs stay. Says whether there was one."""
+        statement = self._scope.delete(uploads).where(uploads.c.upload_id == upload_id)
+        return await self._scope.run(statement) == 1
+
+    async def remove_expired(self, before: datetime) -> int:
+        """Remove the uploads whose time was over before a moment; says how many there were.
+
+        What they became stays. The blobs of their segments are garbage from then on.
+        """
+        return await self._scope.run(
+            self._scope.delete(uploads).where(uploads.c.expires_at < before)
+        )
+
+
+def _upload(row: Row[Any]) -> ResumableUpload:
+    return ResumableUpload(
+        upload_id=row.upload_id,
+        length_bytes=row.length_bytes,
+        received_bytes=row.received_bytes,
+        metadata=row.metadata,
+        filename=row.filename,
+        mime_type=row.mime_type,
+        created_at=row.created_at,
+        expires_at=row.expires_at,
+        resource_id=row.resource_id,
+    )

@@ -1,0 +1,433 @@
+"""Bundles that are damaged, lying or hostile: refused, whole, and never a fault of the service."""
+
+import io
+import json
+import struct
+import warnings
+import zipfile
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+import httpx
+import hypothesis
+import pytest
+from hypothesis import strategies as st
+
+from app.models.resource import derive_resource_id
+from tests.contract.bundled_sessions import (
+    SESSION,
+    bundled,
+    export,
+    listed,
+    make_small_session,
+    members_of,
+    sha256,
+    take_in,
+    with_manifest,
+)
+from tests.servers import LiveService
+
+Members = dict[str, bytes]
+Line = dict[str, Any]
+LINE_FILES = ["history.jsonl", "interactions.jsonl", "pages.jsonl", "resources.jsonl"]
+
+
+@pytest.fixture(scope="module")
+def bundle(service: LiveService) -> bytes:
+    with service.client() as client:
+        make_small_session(client)
+        return export(client)
+
+
+@pytest.fixture(scope="module")
+def importer(service: LiveService) -> Iterator[httpx.Client]:
+    """A client in a project where nothing may ever be stored."""
+    with service.client() as client:
+        yield client
+
+
+def stored(client: httpx.Client) -> list[Any]:
+    paths = ("/api/sessions", "/api/pages", "/api/resources", "/api/tool-results")
+    return [item for path in paths for item in listed(client, path)]
+
+
+def refused(client: httpx.Client, damaged: bytes) -> dict[str, Any]:
+    """The problem that a bundle is answered with; nothing of it is stored."""
+    answer = take_in(client, damaged)
+    assert (answer.status_code, answer.json().get("code")) == (422, "invalid-bundle"), answer.text
+    assert stored(client) == []
+    problem: dict[str, Any] = answer.json()
+    return problem
+
+
+def test_small_bundle_is_taken_as_it_is_and_when_it_is_put_together_again(
+    service: LiveService, bundle: bytes
+) -> None:
+    assert bundled(members_of(bundle)) == bundle
+    assert with_manifest(members_of(bundle)) == members_of(bundle)
+    with service.client() as client:
+        assert take_in(client, bundle).status_code == 201
+        assert export(client) == bundle
+
+
+def repacked(
+    bundle: bytes,
+    *,
+    compression: int = zipfile.ZIP_STORED,
+    rename: Callable[[str], str] = str,
+    more: Sequence[tuple[str, bytes]] = (),
+) -> bytes:
+    """The members as any zip program would pack them."""
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w", compression) as archive:
+        for name, data in members_of(bundle).items():
+            archive.writestr(rename(name), data)
+        for name, data in more:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                archive.writestr(name, data)
+    return buffer.getvalue()
+
+
+def directory_at(bundle: bytes) -> int:
+    offset: int = struct.unpack("<L", bundle[-6:-2])[0]
+    return offset
+
+
+def patched(bundle: bytes, at: int, data: bytes) -> bytes:
+    return bundle[:at] + data + bundle[at + len(data) :]
+
+
+def overlapping(bundle: bytes) -> bytes:
+    """The second entry of the directory leads to the first member."""
+    second = bundle.index(b"PK\x01\x02", directory_at(bundle) + 4)
+    return patched(bundle, second + 42, struct.pack("<L", 0))
+
+
+def lying(bundle: bytes, size: int) -> bytes:
+    return patched(bundle, directory_at(bundle) + 20, struct.pack("<LL", size, size))
+
+
+def bomb() -> bytes:
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name in (*LINE_FILES, "manifest.json"):
+            archive.writestr(name, bytes(50_000_000))
+    return buffer.getvalue()
+
+
+ARCHIVES: dict[str, Callable[[bytes], bytes]] = {
+    "nothing": lambda _: b"",
+    "no zip": lambda _: b"PK\x05\x06 and words" * 10,
+    "an empty zip": lambda _: b"PK\x05\x06" + bytes(18),
+    "half of it": lambda b: b[: len(b) // 2],
+    "all but a byte": lambda b: b[:-1],
+    "a byte more": lambda b: b + b"\0",
+    "something in front": lambda b: b"#!/bin/sh\n" + b,
+    "twice": lambda b: b + b,
+    "packed by another program": repacked,
+    "compressed": lambda b: repacked(b, compression=zipfile.ZIP_DEFLATED),
+    "compressed otherwise": lambda b: repacked(b, compression=zipfile.ZIP_LZMA),
+    "a bomb": lambda _: bomb(),
+    "a way out": lambda b: repacked(b, more=[("../x", b"x")]),
+    "an absolute name": lambda b: repacked(b, more=[("/etc/passwd", b"x")]),
+    "a folder": lambda b: repacked(b, more=[("blobs/", b"")]),
+    "another file": lambda b: repacked(b, more=[("readme.txt", b"x")]),
+    "upper case": lambda b: repacked(b, rename=str.upper),
+    "one name twice": lambda b: repacked(b, more=[("history.jsonl", b"")]),
+    "encrypted": lambda b: patched(b, directory_at(b) + 8, b"\x09\x00"),
+    "overlapping": overlapping,
+    "a size too small": lambda b: lying(b, 1),
+    "a size too large": lambda b: lying(b, 2**31),
+    "a size beyond 4 GiB": lambda b: lying(b, 2**32 - 1),
+    "more entries than there are": lambda b: patched(b, len(b) - 14, b"\xff\xfe\xff\xfe"),
+    "a large directory": lambda b: patched(b, len(b) - 10, struct.pack("<L", 2**32 - 2)),
+    "zip64 that is not there": lambda b: patched(b, len(b) - 14, b"\xff" * 12),
+    "a comment": lambda b: b[:-2] + b"\x04\x00abcd",
+    "another time": lambda b: patched(b, 10, b"\x01"),
+    "other attributes": lambda b: patched(b, directory_at(b) + 38, b"\xff"),
+}
+
+
+@pytest.mark.parametrize("name", ARCHIVES)
+def test_archive_that_is_not_ours_is_refused(
+    importer: httpx.Client, bundle: bytes, name: str
+) -> None:
+    damaged = ARCHIVES[name](bundle)
+    assert damaged != bundle
+    refused(importer, damaged)
+
+
+def test_flipped_bit_in_any_member_is_found(importer: httpx.Client, bundle: bytes) -> None:
+    for name, data in members_of(bundle).items():
+        middle = bundle.index(data) + len(data) // 2
+        refused(importer, patched(bundle, middle, bytes([bundle[middle] ^ 1])))
+        flipped = bytes([data[0] ^ 1]) + data[1:]
+        refused(importer, bundled({**members_of(bundle), name: flipped}))
+
+
+def without(name: str) -> Callable[[Members], Members]:
+    return lambda members: {key: data for key, data in members.items() if key != name}
+
+
+def in_manifest(**changes: object) -> Callable[[Members], Members]:
+    def change(members: Members) -> Members:
+        manifest = {**json.loads(members["manifest.json"]), **changes}
+        text = json.dumps(manifest, separators=(",", ":")).encode()
+        return {**members, "manifest.json": text}
+
+    return change
+
+
+def in_session(**changes: object) -> Callable[[Members], Members]:
+    def change(members: Members) -> Members:
+        session = json.loads(members["manifest.json"])["session"]
+        return in_manifest(session={**session, **changes})(members)
+
+    return change
+
+
+def manifest_of(text: bytes) -> Callable[[Members], Members]:
+    return lambda members: {**members, "manifest.json": text}
+
+
+def in_line(
+    file: str, number: int, change: Callable[[Line], object]
+) -> Callable[[Members], Members]:
+    """A line of a file changed, and everything around it made to fit."""
+
+    def changed(members: Members) -> Members:
+        lines = members[f"{file}.jsonl"].splitlines()
+        line = json.loads(lines[number])
+        change(line)
+        lines[number] = json.dumps(line, ensure_ascii=False, separators=(",", ":")).encode()
+        return with_manifest({**members, f"{file}.jsonl": b"\n".join(lines) + b"\n"})
+
+    return changed
+
+
+def in_text(file: str, old: bytes, new: bytes) -> Callable[[Members], Members]:
+    def changed(members: Members) -> Members:
+        text = members[f"{file}.jsonl"]
+        assert old in text
+        return with_manifest({**members, f"{file}.jsonl": text.replace(old, new, 1)})
+
+    return changed
+
+
+def put(*path: str | int, value: object) -> Callable[[Line], object]:
+    def change(line: Line) -> None:
+        *way, last = path
+        here: Any = line
+        for step in way:
+            here = here[step]
+        here[last] = value
+
+    return change
+
+
+def foreign_blob(members: Members) -> Members:
+    return with_manifest({**members, f"blobs/{sha256(b'x')}": b"x"})
+
+
+def misnamed_blob(members: Members) -> Members:
+    name = next(name for name in members if name.startswith("blobs/"))
+    return with_manifest({**members, name: b"other bytes"})
+
+
+def other_bytes(members: Members) -> Members:
+    """Other bytes under a known id: the descriptor has their digest, and the id of the first."""
+    lines = [json.loads(line) for line in members["resources.jsonl"].splitlines()]
+    old = f"blobs/{lines[0]['digest']}"
+    lines[0] |= {"digest": sha256(b"evil"), "size_bytes": 4}
+    text = b"".join(json.dumps(line, separators=(",", ":")).encode() + b"\n" for line in lines)
+    kept = {name: data for name, data in members.items() if name != old}
+    return with_manifest({**kept, "resources.jsonl": text, f"blobs/{sha256(b'evil')}": b"evil"})
+
+
+def stray_resource(members: Members) -> Members:
+    """A resource that is all right, and that nothing refers to."""
+    first = json.loads(members["resources.jsonl"].splitlines()[0])
+    stray = first | {"filename": "stray", "project": "p"}
+    stray["id"] = derive_resource_id("p", stray["digest"], stray["mime_type"], "stray")
+    lines = [json.loads(line) for line in members["resources.jsonl"].splitlines()] + [stray]
+    lines.sort(key=lambda line: str(line["id"]))
+    text = b"".join(json.dumps(line, separators=(",", ":")).encode() + b"\n" for line in lines)
+    return with_manifest({**members, "resources.jsonl": text})
+
+
+def dropped_line(file: str, number: int) -> Callable[[Members], Members]:
+    def changed(members: Members) -> Members:
+        lines = members[f"{file}.jsonl"].splitlines(keepends=True)
+        del lines[number]
+        return with_manifest({**members, f"{file}.jsonl": b"".join(lines)})
+
+    return changed
+
+
+def doubled_line(file: str) -> Callable[[Members], Members]:
+    return lambda members: with_manifest(
+        {**members, f"{file}.jsonl": members[f"{file}.jsonl"].splitlines(keepends=True)[0] * 2}
+    )
+
+
+RESULT, MESSAGE, FAULT, ASKED, ANSWER = range(5)
+CONTENTS: dict[str, Callable[[Members], Members]] = {
+    **{f"no {name}": without(name) for name in (*LINE_FILES, "manifest.json")},
+    "another order": lambda m: dict(sorted(m.items())),
+    "a zip in the place of the manifest": lambda m: {**m, "manifest.json": bundled(m)},
+    "a huge manifest": manifest_of(b'{"format":"' + b"x" * 5_000_000 + b'"}'),
+    "a deep manifest": manifest_of(b"[" * 500),
+    "an empty manifest": manifest_of(b""),
+    "an unknown format": in_manifest(format="other"),
+    "an unknown version": in_manifest(version=2),
+    "a version that is no number": in_manifest(version="1"),
+    "a new member of the manifest": in_manifest(more=1),
+    "no files in the manifest": in_manifest(files=[]),
+    "a session id that is none": in_session(id="../x"),
+    "a session id with an end of line": in_session(id="s-1\n"),
+    "a long session id": in_session(id="s" * 129),
+    "another last seq": in_session(last_seq=6),
+    "a negative last seq": in_session(last_seq=-5),
+    "a time that is none": in_session(created_at="yesterday"),
+    "a time of another spelling": in_session(created_at="2026-01-01T00:00:00Z"),
+    "a time before all": in_session(created_at="0001-01-01T00:00:00.000000Z"),
+    "a gap in seq": in_line("history", FAULT, put("seq", value=7)),
+    "a seq of zero": in_line("history", RESULT, put("seq", value=0)),
+    "a seq beyond all": in_line("history", RESULT, put("seq", value=10**30)),
+    "an entry less": dropped_line("history", MESSAGE),
+    "an answer less": dropped_line("history", ANSWER),
+    "an interaction less": dropped_line("interactions", 0),
+    "an interaction more": doubled_line("interactions"),
+    "a page twice": doubled_line("pages"),
+    "a resource twice": doubled_line("resources"),
+    "an unknown kind": in_line("history", RESULT, put("kind", value="event")),
+    "an id that is none": in_line("history", RESULT, put("id", value="x")),
+    "the id of another": in_line("history", ASKED, put("id", value="0" * 8)),
+    "no end of line": lambda m: with_manifest({**m, "history.jsonl": m["history.jsonl"][:-1]}),
+    "an empty line": lambda m: with_manifest({**m, "pages.jsonl": m["pages.jsonl"] + b"\n"}),
+    "blanks": in_text("history", b'"seq":1', b'"seq": 1'),
+    "NaN": in_text("history", b'"success":true', b'"success":NaN'),
+    "NaN inside": in_text("history", b'"sanitized":{', b'"sanitized":{"x":NaN,'),
+    "a number too large": in_text("history", b'"sanitized":{', b'"sanitized":{"x":1e999,'),
+    "half a pair": in_text("interactions", b'"text":"x"', b'"text":"\\ud800"'),
+    "no UTF-8": in_text("interactions", b'"text":"x"', b'"text":"\xff"'),
+    "deep JSON": in_text("history", b'"content":[', b'"content":[' + b"[" * 200_000),
+    "deep whole JSON": in_text(
+        "history", b'"content":[', b'"content":[' + b"[" * 20_000 + b"]" * 20_000 + b","
+    ),
+    "another call": in_line("history", RESULT, put("tool_name", value="other")),
+    "another success": in_line("history", RESULT, put("success", value=False)),
+    "no parts": in_line("history", RESULT, put("sanitized", "parts", value=[])),
+    "a record with more": in_line("history", RESULT, put("sanitized", "more", value=1)),
+    "a record of another size": in_line(
+        "history", RESULT, put("sanitized", "resources", 0, "size", value=1)
+    ),
+    "a link to nothing": in_line(
+        "history", RESULT, put("sanitized", "resources", 0, "uri", value="blob:" + "0" * 32)
+    ),
+    "a link less": in_line("history", RESULT, put("sanitized", "resources", value=[])),
+    "a message that is a list": in_line("history", MESSAGE, put("message", value=[])),
+    "a message of no role": in_line("history", MESSAGE, put("message", "role", value="x")),
+    "a message with a seq": in_line("history", MESSAGE, put("message", "seq", value=1)),
+    "a message that answers": in_line("history", MESSAGE, put("tool_call_id", value="c")),
+    "a form of nothing": in_line("history", MESSAGE, put("inline_form", value="{}")),
+    "a form that is none": in_line("history", MESSAGE, put("inline_form", value="[")),
+    "a form somewhere else": in_text("history", b"/content/0/url", b"/content/9/url"),
+    "a form on a list": in_text("history", b"/content/0/url", b"/content"),
+    "a form on a word": in_text("history", b"/content/0/url", b"/content/x/url"),
+    "a fault with a picture of nothing": in_line(
+        "history", FAULT, put("message", "content", 1, "image_url", "url", value="@blob:x")
+    ),
+    "a fault with half a picture": in_line(
+        "history", FAULT, put("message", "content", 1, "image_url", value=None)
+    ),
+    "a fault of no blocks": in_line("history", FAULT, put("message", "content", value=[1])),
+    "a fault of nothing": in_line("history", FAULT, put("message", "content", value=None)),
+    "a fault with more": in_line("history", FAULT, put("message", "more", value=1)),
+    "an input of another kind": in_line("interactions", 0, put("input_kind", value="dict")),
+    "an attachment that is none": in_line(
+        "interactions", 0, put("input", "parts", 0, "attachments", 0, "id", value="x")
+    ),
+    "an answer that is none": in_line("interactions", 0, put("output", value={"role": "x"})),
+    "no answer": in_line("interactions", 0, put("output", value=None)),
+    "an answer before": in_line("interactions", 0, put("answer_seq", value=1)),
+    "half an answer": in_line("interactions", 0, put("answered_at", value=None)),
+    "a time of no kind": in_line("interactions", 0, put("timestamp", value="x")),
+    "a page of another session": in_line("pages", 0, put("descriptor", "session_id", value="s-2")),
+    "a page with another hint": in_line("pages", 0, put("descriptor", "hint", value="evil")),
+    "a page of another version": in_line("pages", 0, put("version", value=9)),
+    "a page of another modality": in_line("pages", 0, put("descriptor", "modality", value="x")),
+    "a page without a field": in_line("pages", 0, lambda line: line["descriptor"].pop("hint")),
+    "a page that is a list": in_line("pages", 0, put("descriptor", value=[])),
+    "a page id that is taken": in_line("pages", 0, put("page_id", value="search")),
+    "a page of other content": in_line("pages", 0, put("content", value="@blob:" + "0" * 32)),
+    "a page of data": in_line("pages", 1, put("content", value={"a": 1})),
+    "a body of another kind": in_line("pages", 1, put("body", "kind", value="json")),
+    "a body of no kind": in_line("pages", 1, put("body", "kind", value="x")),
+    "a body without a kind": in_line("pages", 1, lambda line: line["body"].pop("kind")),
+    "a medium of another size": in_line("pages", 0, put("body", "media", "size_bytes", value=1)),
+    "a digest that is not its own": in_line("pages", 0, put("digest", value="0" * 64)),
+    "a level that is none": in_line("pages", 0, put("levels", 0, "level", value=0)),
+    "a level twice": in_line("pages", 0, put("levels", 0, "level", value=2)),
+    "a level of no kind": in_line("pages", 1, put("levels", 0, "body", "kind", value="x")),
+    "a level that is a number": in_line("pages", 1, put("levels", 0, "body", "value", value=1)),
+    "half a counter": in_line("pages", 0, put("access_count", value=0)),
+    "a file it cannot have": in_line("pages", 1, put("fetched_resource_id", value="0" * 32)),
+    "a forged id": in_line("resources", 0, put("id", value="0" * 32)),
+    "another project": in_line("resources", 0, put("project", value="other")),
+    "another name": in_line("resources", 0, put("filename", value="evil.html")),
+    "another type": in_line("resources", 0, put("mime_type", value="text/html")),
+    "another size": in_line("resources", 0, put("size_bytes", value=7)),
+    "another kind of resource": in_line("resources", 0, put("kind", value="video")),
+    "a picture of no width": in_line("resources", 0, put("width", value=-1)),
+    "a resource less": dropped_line("resources", 0),
+    "a resource nobody uses": stray_resource,
+    "a blob nobody uses": foreign_blob,
+    "a blob of another name": misnamed_blob,
+    "other bytes under a known id": other_bytes,
+}
+
+
+@pytest.mark.parametrize("name", CONTENTS)
+def test_content_that_is_not_ours_is_refused_though_every_digest_is_right(
+    importer: httpx.Client, bundle: bytes, name: str
+) -> None:
+    members = members_of(bundle)
+    damaged = CONTENTS[name](dict(members))
+    assert damaged != members or list(damaged) != list(members)
+    refused(importer, bundled(damaged))
+
+
+def test_fault_says_in_which_file_and_line(importer: httpx.Client, bundle: bytes) -> None:
+    damaged = CONTENTS["a gap in seq"](members_of(bundle))
+    problem = refused(importer, bundled(damaged))
+    assert problem["errors"] == [
+        {
+            "pointer": "/history.jsonl/3",
+            "detail": "does not have the number after the line before",
+        }
+    ]
+
+
+def test_any_damage_to_the_bytes_is_found(importer: httpx.Client, bundle: bytes) -> None:
+    @hypothesis.settings(max_examples=60)
+    @hypothesis.given(data=st.data())
+    def damage(data: st.DataObject) -> None:
+        end = data.draw(st.integers(0, len(bundle)))
+        damaged = bytearray(bundle[: end if data.draw(st.booleans()) else None])
+        places = st.lists(st.integers(0, max(0, len(damaged) - 1)), max_size=3)
+        for place in data.draw(places) if damaged else ():
+            damaged[place] ^= data.draw(st.integers(1, 255))
+        if bytes(damaged) != bundle:
+            assert take_in(importer, bytes(damaged)).status_code == 422
+
+    damage()
+    assert stored(importer) == []
+
+
+def test_session_of_a_refused_bundle_is_free(service: LiveService, bundle: bytes) -> None:
+    with service.client() as client:
+        refused(client, bundle[:-1])
+        assert take_in(client, bundle).status_code == 201
+        assert client.get(f"/api/sessions/{SESSION}").json()["lastSeq"] == 5

@@ -1,0 +1,497 @@
+"""Media in messages over HTTP, on both engines: moved, kept, protected, and given back exactly."""
+
+import base64
+import json
+from collections.abc import Iterator
+from typing import Any
+
+import httpx
+import hypothesis
+import pytest
+from hypothesis import strategies as st
+
+from app.models.json_value import JsonValue, json_text
+from app.settings import LimitSettings
+from tests.contract.page_requests import data_uri, outcome, put, resources, stored_bytes
+from tests.contract.session_requests import JSON, MESSAGES, append, call_tool, entries, upload
+from tests.media import flac, jpeg, mp3, pdf, png, wav
+from tests.servers import Backends, Engine, LiveService, serving
+
+ROUTE = MESSAGES
+LARGE = png(noise=True)
+B64 = base64.b64encode(LARGE).decode()
+URI = data_uri(LARGE, "image/png")
+LARGE_JPEG = jpeg(noise=True)
+JPEG_URI = data_uri(LARGE_JPEG, "image/jpeg")
+DOCUMENT = pdf() * 2
+SMALL_URI = data_uri(png(), "image/png")
+PROSE = "Words that are about data and go on and on. " * 60
+SMALL_BYTES = 4_000
+MOST_MEDIA = 3
+LARGEST_MEDIUM_BYTES = 100_000
+
+
+def b64(data: bytes) -> str:
+    return base64.b64encode(data).decode()
+
+
+def send(client: httpx.Client, message: object) -> httpx.Response:
+    return client.post(ROUTE, content=json_text(message).encode(), headers=JSON)
+
+
+def own_members(entry: bytes) -> str:
+    """The text of an entry but for its number, id and time, which the service has given."""
+    head, _, tail = entry.decode().partition('Z",')
+    assert head.startswith('{"seq":')
+    return "{" + tail
+
+
+def assert_comes_back(client: httpx.Client, message: object) -> dict[str, Any]:
+    """Send it; as it was sent it is read back everywhere. Returns what is stored."""
+    created = send(client, message)
+    assert created.status_code == 201, created.text[:500]
+    path = created.headers["location"]
+    assert client.get(path).content == created.content
+    inline = client.get(path, params={"media": "inline"})
+    assert own_members(inline.content) == json_text(message)
+    seq = created.json()["seq"]
+    page = client.get(ROUTE, params={"media": "inline", "limit": 200})
+    assert inline.content in page.content
+    assert page.json()["items"][-1]["seq"] == seq
+    shown: dict[str, Any] = created.json()
+    return shown
+
+
+def at(value: JsonValue, *path: str | int) -> JsonValue:
+    for key in path:
+        value = value[key]
+    return value
+
+
+@pytest.mark.parametrize(
+    ("block", "path", "data", "mime_type"),
+    [
+        (
+            {"type": "image_url", "image_url": {"url": URI, "detail": "low"}},
+            ("image_url", "url"),
+            LARGE,
+            "image/png",
+        ),
+        ({"type": "input_image", "image_url": URI}, ("image_url",), LARGE, "image/png"),
+        (
+            {"type": "input_audio", "input_audio": {"data": b64(wav()), "format": "wav"}},
+            ("input_audio", "data"),
+            wav(),
+            "audio/wav",
+        ),
+        (
+            {"type": "input_audio", "input_audio": {"data": b64(mp3()), "format": "mp3"}},
+            ("input_audio", "data"),
+            mp3(),
+            "audio/mpeg",
+        ),
+        (
+            {
+                "type": "file",
+                "file": {
+                    "filename": "a.pdf",
+                    "file_data": f"data:application/pdf;base64,{b64(DOCUMENT)}",
+                },
+            },
+            ("file", "file_data"),
+            DOCUMENT,
+            "application/pdf",
+        ),
+        (
+            {"type": "input_file", "filename": "a.pdf", "file_data": b64(DOCUMENT)},
+            ("file_data",),
+            DOCUMENT,
+            "application/pdf",
+        ),
+        (
+            {
+                "type": "image",
+                "source": {"type": "base64", "media_type": "image/jpeg", "data": b64(LARGE_JPEG)},
+            },
+            ("source", "data"),
+            LARGE_JPEG,
+            "image/jpeg",
+        ),
+        (
+            {
+                "type": "document",
+                "source": {
+                    "type": "base64",
+                    "media_type": "application/pdf",
+                    "data": b64(DOCUMENT),
+                },
+                "cache_control": {"type": "ephemeral"},
+            },
+            ("source", "data"),
+            DOCUMENT,
+            "application/pdf",
+        ),
+        (
+            {"inlineData": {"mimeType": "image/png", "data": B64}},
+            ("inlineData", "data"),
+            LARGE,
+            "image/png",
+        ),
+        (
+            {"inline_data": {"mime_type": "audio/flac", "data": b64(flac())}},
+            ("inline_data", "data"),
+            flac(),
+            "audio/flac",
+        ),
+        (
+            {"image": {"format": "png", "source": {"bytes": B64}}},
+            ("image", "source", "bytes"),
+            LARGE,
+            "image/png",
+        ),
+        (
+            {"document": {"format": "pdf", "name": "a", "source": {"bytes": b64(DOCUMENT)}}},
+            ("document", "source", "bytes"),
+            DOCUMENT,
+            "application/pdf",
+        ),
+        (
+            {"type": "tool_result", "content": [{"type": "image", "source": {"data": B64}}]},
+            ("content", 0, "source", "data"),
+            LARGE,
+            "image/png",
+        ),
+        (
+            {"type": "image", "data": B64, "mimeType": "image/png"},
+            ("data",),
+            LARGE,
+            "image/png",
+        ),
+    ],
+    ids=lambda value: "/".join(map(str, value)) if isinstance(value, tuple) else "",
+)
+def test_medium_in_a_block_is_moved_and_comes_back(
+    client: httpx.Client,
+    block: dict[str, Any],
+    path: tuple[str | int, ...],
+    data: bytes,
+    mime_type: str,
+) -> None:
+    message = {"role": "user", "content": [{"type": "text", "text": "Look:"}, block], "x": 1.5}
+    shown = assert_comes_back(client, message)
+    reference = at(shown["content"][1], *path)
+    assert stored_bytes(client, reference) == data
+    ((each, size, stored_type),) = {
+        (f"@{found['uri']}", found["size"], found["mimeType"]) for found in resources(client)
+    }
+    assert (each, size, stored_type) == (reference, len(data), mime_type)
+    assert shown["content"] == [
+        {"type": "text", "text": "Look:"},
+        with_member(block, path, reference),
+    ]
+
+
+def with_member(value: JsonValue, path: tuple[str | int, ...], member: object) -> JsonValue:
+    """A copy of a value with another member at a place."""
+    if not path:
+        return member
+    copy = value.copy()
+    copy[path[0]] = with_member(value[path[0]], path[1:], member)
+    return copy
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        URI,
+        URI.replace("data:image/png;base64", "DATA:IMAGE/PNG;BASE64"),
+        URI.replace("image/png", 'image/png;name="a, b.png";a=b'),
+        URI.replace("image/png", "image/jpeg"),
+        f"data:;base64,{B64}",
+        f"data: image/png ; base64,{B64}",
+        "data:image/png;base64," + base64.urlsafe_b64encode(LARGE).decode(),
+        "data:image/png;base64," + b64(LARGE + b"12").rstrip("="),
+        "data:image/png;base64," + base64.encodebytes(LARGE).decode(),
+        "data:image/png;base64," + base64.encodebytes(LARGE).decode().replace("\n", "\r\n  "),
+        "data:image/png;base64," + B64.replace("+", "%2B").replace("/", "%2f").replace("=", "%3D"),
+        "data:image/png;base64," + b64(LARGE + b"1")[:-3] + "R==",
+        URI + "\n",
+        " \t" + URI,
+        B64,
+        base64.encodebytes(LARGE).decode(),
+        base64.urlsafe_b64encode(LARGE).decode().rstrip("="),
+        f"Look at {URI}.",
+        f"See {URI} and ({URI}) and {JPEG_URI}",
+        f"{URI} and {JPEG_URI}",
+        f"![a]({URI})\n\n<img src='{URI}'>",
+        f"Zażółć \0 {URI} \u202e",
+        json.dumps({"image": URI, "n": 1.10}),
+    ],
+    ids=lambda text: text[:40],
+)
+def test_medium_is_moved_however_it_is_written_and_comes_back(
+    client: httpx.Client, text: str
+) -> None:
+    for content in (text, [{"type": "text", "text": text}], [{"url": {"url": text}}]):
+        shown = assert_comes_back(client, {"role": "user", "content": content})
+        assert (B64[:60] in json_text(shown), "@blob:" in json_text(shown)) == (False, True)
+        assert all(len(each) < 400 for each in strings(shown))
+    kept = {stored_bytes(client, f"@{each['uri']}") for each in resources(client)}
+    assert [each for each in kept if each.startswith(LARGE[:9_000])] != []
+
+
+def strings(value: object) -> Iterator[str]:
+    match value:
+        case str():
+            yield value
+        case dict():
+            for member in value.values():
+                yield from strings(member)
+        case list():
+            for member in value:
+                yield from strings(member)
+
+
+@pytest.mark.parametrize("size", [1_023, 1_024])
+def test_medium_is_moved_from_1024_decoded_bytes_on(client: httpx.Client, size: int) -> None:
+    data = LARGE[:size]
+    content = [{"image_url": data_uri(data, "image/png")}]
+    shown = assert_comes_back(client, {"role": "user", "content": content})
+    assert (shown["content"] == content) == (size == 1_023)
+    assert [each["size"] for each in resources(client)] == ([size] if size == 1_024 else [])
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        [{"data": PROSE, "mimeType": "text/plain"}],
+        [{"type": "text", "text": "ACGTTGCA" * 400}],
+        [{"type": "text", "text": "0123456789abcdef" * 200}],
+        [{"type": "text", "text": "Donaudampfschifffahrtsgesellschaft" * 60}],
+        [{"data": "0123456789abcdef" * 200}],
+        [{"data": {"rows": [1, 2], "mimeType": "image/png"}}],
+        [{"type": "image_url", "image_url": {"url": "https://example.com/" + "a" * 3_000}}],
+        [{"image_url": SMALL_URI}],
+        [{"url": "data:text/plain;charset=utf-8," + "%41b\u00e9" * 500}],
+        [{"url": "data:image/png;base64," + "A" * 2_001 + "!"}],
+        [{"text": "Data: in 2024, we measured 50%20 things. " * 40}],
+        "[binary]",
+    ],
+    ids=lambda content: str(content)[:40],
+)
+def test_what_only_looks_like_a_medium_stays(client: httpx.Client, content: object) -> None:
+    shown = assert_comes_back(client, {"role": "user", "content": content})
+    assert (shown["content"], resources(client)) == (content, [])
+
+
+@pytest.mark.parametrize(
+    "member",
+    [
+        {"tool_calls": [{"function": {"arguments": json.dumps({"image": URI})}}]},
+        {"~": {"a/b": [URI, {"": URI}]}},
+        {"metadata": {"0": {"thumbnail": B64}}},
+        {"name": URI},
+    ],
+    ids=lambda member: next(iter(member)),
+)
+def test_medium_beside_the_content_is_moved_and_comes_back(
+    client: httpx.Client, member: dict[str, object]
+) -> None:
+    shown = assert_comes_back(client, {"role": "assistant", "content": None, **member})
+    assert B64[:60] not in json_text(shown)
+
+
+def test_medium_deep_inside_is_moved_and_comes_back(client: httpx.Client) -> None:
+    deep: Any = [{"url": URI}]
+    for _ in range(480):
+        deep = {"x": [deep]}
+    text = json_text({"role": "user", "x": deep})
+    created = client.post(ROUTE, content=text.encode(), headers=JSON)
+    assert (created.status_code, B64[:60] in created.text) == (201, False)
+    inline = client.get(f"{ROUTE}/1", params={"media": "inline"})
+    assert own_members(inline.content) == text
+
+
+def test_same_medium_twice_is_stored_once(client: httpx.Client) -> None:
+    content = [{"url": URI}, {"url": URI}, {"source": {"media_type": "image/png", "data": B64}}]
+    shown = assert_comes_back(client, {"role": "user", "content": content})
+    first = shown["content"][0]["url"]
+    assert shown["content"][1:] == [
+        {"url": first},
+        {"source": {"media_type": "image/png", "data": first}},
+    ]
+    assert len(resources(client)) == 1
+
+
+LEAVES = st.one_of(
+    st.none(),
+    st.integers(),
+    st.text(max_size=20),
+    st.floats(allow_nan=False, allow_infinity=False),
+    st.builds(
+        lambda head, data, end: f"{head},{base64.b64encode(data).decode()}{end}",
+        st.sampled_from(
+            ["data:image/png;base64", "Data:;Base64", "data:a/b;c=d;base64", "x data:a"]
+        ),
+        st.binary(min_size=1_000, max_size=1_100),
+        st.sampled_from(["", " ", "=", "\n", " and more"]),
+    ),
+    st.builds(
+        lambda data, urlsafe, cut: (
+            (base64.urlsafe_b64encode if urlsafe else base64.b64encode)(LARGE[:1_500] + data)
+            .decode()
+            .rstrip("=" if cut else "")
+        ),
+        st.binary(max_size=4),
+        st.booleans(),
+        st.booleans(),
+    ),
+    st.just("@blob:" + "0" * 32),
+)
+KEYS = st.sampled_from(
+    ["data", "mimeType", "media_type", "bytes", "file_data", "format", "url", "a/b", "~", "", "0"]
+) | st.text(max_size=5)
+VALUES = st.recursive(
+    LEAVES,
+    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(KEYS, inner, max_size=4),
+    max_leaves=8,
+)
+DECLARED = st.builds(
+    lambda key, kind, named, payload: {kind: named, key: payload},
+    st.sampled_from(["data", "bytes", "blob", "base64"]),
+    st.sampled_from(["mimeType", "media_type", "format"]),
+    st.sampled_from(["image/png", "wav", "audio/x-wav", "text/plain", "nonsense", ""]),
+    st.binary(min_size=900, max_size=1_200).map(b64),
+)
+
+
+@hypothesis.settings(max_examples=60)
+@hypothesis.given(
+    content=st.one_of(
+        st.none(),
+        st.text(max_size=30),
+        st.lists(st.dictionaries(KEYS, VALUES, max_size=3) | DECLARED, max_size=4),
+    ),
+    more=st.dictionaries(KEYS.map(lambda key: f"x{key}"), VALUES, max_size=2),
+)
+def test_any_message_comes_back_as_it_was_sent(
+    shared_client: httpx.Client, content: object, more: dict[str, object]
+) -> None:
+    message = {"role": "user", "content": content, **more}
+    created = send(shared_client, message)
+    assert created.status_code == 201, created.text[:500]
+    path = created.headers["location"]
+    assert shared_client.get(path).content == created.content
+    inline = shared_client.get(path, params={"media": "inline"})
+    assert own_members(inline.content) == json_text(message)
+
+
+def test_references_a_client_writes_are_kept_as_long_as_the_message(client: httpx.Client) -> None:
+    uris = [upload(client, bytes([number]))["uri"] for number in range(4)]
+    content = [{"image_url": {"url": f"@{uris[0]}"}}, {"source": uris[1]}, {"text": uris[2][5:]}]
+    shown = assert_comes_back(client, {"role": "user", "content": content})
+    assert shown["content"] == content
+    answers = [client.delete(f"/api/resources/{uri}") for uri in uris]
+    assert [each.status_code for each in answers] == [409, 409, 204, 204]
+    assert f"message {shown['id']}" in answers[0].json()["detail"]
+
+
+def test_reference_to_what_is_not_there_is_text(client: httpx.Client, service: LiveService) -> None:
+    with service.client() as other:
+        foreign = upload(other, LARGE)["uri"]
+        content = [{"url": f"@{foreign}"}, {"url": f"@blob:{'0' * 32}"}]
+        shown = assert_comes_back(client, {"role": "user", "content": content})
+        assert (shown["content"], resources(client)) == (content, [])
+        assert other.delete(f"/api/resources/{foreign}").status_code == 204
+
+
+def test_moved_medium_cannot_be_deleted(client: httpx.Client) -> None:
+    shown = append(client, content=f"See {URI} here.").json()
+    refused = [client.delete(f"/api/resources/{each['uri']}") for each in resources(client)]
+    assert {outcome(each) for each in refused} == {(409, "resource-in-use")}
+    assert all(f"message {shown['id']}" in each.json()["detail"] for each in refused)
+
+
+def test_page_fault_is_read_back_with_its_image(client: httpx.Client) -> None:
+    put(client, modality="image", content=URI)
+    wish = {"session_id": "s", "tool_call_id": "c", "target_level": 0}
+    shown = client.post("/api/pages/p/fault", json=wish).content
+    inline = client.get(f"{ROUTE}/1", params={"media": "inline"}).content
+    assert own_members(inline) == shown.decode()
+    page = client.get(ROUTE, params={"media": "inline"})
+    assert page.content == b'{"items":[' + inline + b'],"nextCursor":null}'
+    assert URI not in client.get(ROUTE).text
+
+
+def test_tool_results_and_interactions_are_the_same_with_media_inline(
+    client: httpx.Client,
+) -> None:
+    block = {"type": "image", "data": B64, "mimeType": "image/png"}
+    call_tool(client, "c", {"content": [block]})
+    client.post("/api/sessions/s/interactions", json={"input": {"image": "@blob:" + "0" * 32}})
+    assert client.get(ROUTE, params={"media": "inline"}).content == client.get(ROUTE).content
+
+
+def test_pages_with_media_inline_hold_every_entry_once(client: httpx.Client) -> None:
+    sent = [[{"n": number, "url": URI}] for number in range(5)]
+    for content in sent:
+        append(client, content=content)
+    items: list[dict[str, Any]] = []
+    path = f"{ROUTE}?media=inline&limit=2"
+    while path:
+        page = client.get(path)
+        items += page.json()["items"]
+        path = page.links.get("next", {}).get("url", "")
+    assert [each["content"] for each in items] == sent
+    assert [each["seq"] for each in entries(client)] == [1, 2, 3, 4, 5]
+
+
+@pytest.mark.parametrize("media", ["all", "", "INLINE"])
+def test_media_are_asked_for_in_two_ways_only(client: httpx.Client, media: str) -> None:
+    append(client, content="x")
+    for path in (ROUTE, f"{ROUTE}/1"):
+        assert outcome(client.get(path, params={"media": media})) == (422, "invalid-payload")
+
+
+@pytest.fixture(scope="module")
+def small_service(
+    backends: Backends, engine: Engine, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[LiveService]:
+    """A service with limits that are quickly reached."""
+    limits = LimitSettings(
+        message_bytes=SMALL_BYTES,
+        media_per_result=MOST_MEDIA,
+        medium_bytes=LARGEST_MEDIUM_BYTES,
+        body_bytes=1_000_000,
+        json_nodes=500,
+    )
+    data_dir = tmp_path_factory.mktemp("small")
+    with serving(backends.settings(engine, data_dir, limits=limits)) as live:
+        yield live
+
+
+@pytest.mark.parametrize(
+    ("content", "status"),
+    [
+        ("x" * (SMALL_BYTES - 100), 201),
+        ("x" * SMALL_BYTES, 413),
+        ([{"url": data_uri(bytes([number]) * 2_000, "a/b")} for number in range(MOST_MEDIA)], 201),
+        ([{"url": data_uri(bytes([number]) * 2_000, "a/b")} for number in range(4)], 413),
+        ("See" + f" and {JPEG_URI}" * MOST_MEDIA, 201),
+        ("See" + f" and {JPEG_URI}" * (MOST_MEDIA + 1), 413),
+        ([{"url": data_uri(bytes(LARGEST_MEDIUM_BYTES), "a/b")}], 201),
+        ([{"url": data_uri(bytes(LARGEST_MEDIUM_BYTES + 1), "a/b")}], 413),
+        ([{"x": [1] * 500}], 413),
+        ("x" * 1_000_001, 413),
+    ],
+    ids=lambda value: str(value)[:30],
+)
+def test_message_above_a_limit_leaves_nothing(
+    small_service: LiveService, content: object, status: int
+) -> None:
+    with small_service.client() as client:
+        assert append(client, content=content).status_code == status
+        assert client.get("/api/sessions/s").status_code == (200 if status == 201 else 404)
+        assert client.get(f"{ROUTE}/1").status_code == (200 if status == 201 else 404)
+        if status == 413:
+            assert resources(client) == []

@@ -1,0 +1,303 @@
+"""Sessions over HTTP, on both engines: made, listed, and counted exactly."""
+
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import httpx
+import pytest
+
+from tests.contract.page_requests import data_uri, outcome, put
+from tests.contract.session_requests import answer, append, ask, call_tool, rich, upload
+from tests.media import jpeg, pdf, png
+from tests.servers import LiveService
+
+ROUTE = "/api/sessions"
+PICTURE = png(noise=True)
+PHOTO = jpeg(noise=True)
+VOLATILE = ("date", "x-request-id")
+NOTHING = {
+    "toolResults": 0,
+    "pageFaults": 0,
+    "messages": 0,
+    "interactions": 0,
+    "answers": 0,
+    "pages": 0,
+    "resources": 0,
+}
+
+
+def base64_size(*media: bytes) -> int:
+    """The characters that media take as base64."""
+    return sum(-(-len(each) // 3) * 4 for each in media)
+
+
+def session(client: httpx.Client, session_id: str = "s") -> dict[str, Any]:
+    found = client.get(f"{ROUTE}/{session_id}")
+    assert found.status_code == 200, found.text[:500]
+    record: dict[str, Any] = found.json()
+    return record
+
+
+def less_times(record: dict[str, Any]) -> dict[str, Any]:
+    return {key: record[key] for key in record if key not in ("createdAt", "updatedAt")}
+
+
+def fault(client: httpx.Client, page_id: str = "p", session_id: str = "s") -> None:
+    wish = {"session_id": session_id, "target_level": 0}
+    assert client.post(f"/api/pages/{page_id}/fault", json=wish).status_code == 200
+
+
+def test_session_is_created_once(client: httpx.Client) -> None:
+    created, again = (client.put(f"{ROUTE}/s") for _ in range(2))
+    assert (created.status_code, again.status_code) == (201, 200)
+    assert created.headers["location"] == again.headers["location"] == f"{ROUTE}/s"
+    assert again.content == created.content == client.get(f"{ROUTE}/s").content
+    record = created.json()
+    assert record == {
+        "id": "s",
+        "createdAt": record["createdAt"],
+        "updatedAt": record["createdAt"],
+        "lastSeq": 0,
+        "counts": NOTHING,
+        "bytesReferenced": 0,
+        "bytesSaved": 0,
+    }
+    assert client.get(f"{ROUTE}/s/messages").json() == {"items": [], "nextCursor": None}
+
+
+def test_session_created_at_once_is_created_once(client: httpx.Client) -> None:
+    with ThreadPoolExecutor(8) as pool:
+        answers = list(pool.map(lambda _: client.put(f"{ROUTE}/s"), range(8)))
+    assert sorted(each.status_code for each in answers) == [200] * 7 + [201]
+    assert len({each.content for each in answers}) == 1
+
+
+def test_put_leaves_a_session_that_was_written_to_as_it_is(client: httpx.Client) -> None:
+    append(client, content="x")
+    before = client.get(f"{ROUTE}/s").content
+    again = client.put(f"{ROUTE}/s")
+    assert (again.status_code, again.content) == (200, before)
+
+
+@pytest.mark.parametrize(
+    "first",
+    [
+        append,
+        ask,
+        lambda client: call_tool(client, "c"),
+        lambda client: put(client, content="x", session_id="s"),
+    ],
+    ids=["message", "interaction", "tool result", "page"],
+)
+def test_first_write_creates_the_session(
+    client: httpx.Client, first: Callable[[httpx.Client], object]
+) -> None:
+    first(client)
+    assert client.get(f"{ROUTE}/s").status_code == 200
+    assert client.put(f"{ROUTE}/s").status_code == 200
+
+
+def test_head_is_get_without_the_body(client: httpx.Client) -> None:
+    append(client, content="x")
+    read, head = client.get(f"{ROUTE}/s"), client.head(f"{ROUTE}/s")
+    assert (head.status_code, head.content) == (200, b"")
+    assert [each for each in head.headers.items() if each[0] not in VOLATILE] == [
+        each for each in read.headers.items() if each[0] not in VOLATILE
+    ]
+    known = client.get(f"{ROUTE}/s", headers={"If-None-Match": read.headers["etag"]})
+    assert (known.status_code, known.content) == (304, b"")
+    append(client, content="y")
+    changed = client.get(f"{ROUTE}/s", headers={"If-None-Match": read.headers["etag"]})
+    assert changed.status_code == 200
+
+
+@pytest.mark.parametrize("method", ["GET", "HEAD", "DELETE"])
+def test_session_that_is_not_there_is_not_found(
+    client: httpx.Client, service: LiveService, method: str
+) -> None:
+    with service.client() as other:
+        append(other, content="x")
+        before = session(other)
+        assert client.request(method, f"{ROUTE}/s").status_code == 404
+        assert session(other) == before
+
+
+@pytest.mark.parametrize("method", ["GET", "PUT", "DELETE"])
+@pytest.mark.parametrize("name", ["a" * 129, "-a", "%00", "a%0A", "a%20b", "é", "%2e%2e", "_"])
+def test_name_no_session_can_have_is_refused(client: httpx.Client, method: str, name: str) -> None:
+    assert client.request(method, f"{ROUTE}/{name}").status_code in (404, 405, 422)
+    assert client.get(ROUTE).json()["items"] == []
+
+
+@pytest.mark.parametrize("name", ["a" * 128, "0", "A.b_c:d-e", "manifest", "messages"])
+def test_name_any_session_can_have_is_taken(client: httpx.Client, name: str) -> None:
+    assert client.put(f"{ROUTE}/{name}").json()["id"] == name
+    assert append(client, session_id=name, content="x").status_code == 201
+    assert client.delete(f"{ROUTE}/{name}").status_code == 200
+
+
+def test_sessions_are_listed_last_written_first(client: httpx.Client) -> None:
+    for name in ("a", "b", "c", "d", "e"):
+        client.put(f"{ROUTE}/{name}")
+    append(client, session_id="b", content="x")
+    asked = ask(client, session_id="a")
+    call_tool(client, "c", session_id="d")
+    path = f"{ROUTE}/a/interactions/{asked['id']}/output"
+    client.put(path, json={"role": "assistant", "content": "x"})
+    expected = [session(client, name) for name in ("a", "d", "b", "e", "c")]
+    for limit in (1, 2, 3, 5, 200):
+        pages = list(pages_of(client, limit))
+        assert [each for page in pages for each in page] == expected
+        assert [len(page) for page in pages[:-1]] == [limit] * (len(pages) - 1)
+
+
+def pages_of(client: httpx.Client, limit: int) -> list[list[dict[str, Any]]]:
+    pages, path = [], f"{ROUTE}?limit={limit}"
+    while path:
+        page = client.get(path)
+        assert page.status_code == 200, page.text[:500]
+        pages.append(page.json()["items"])
+        cursor = page.json()["nextCursor"]
+        link = f'<{ROUTE}?limit={limit}&cursor={cursor}>; rel="next"' if cursor else None
+        assert page.headers.get("link") == link
+        path = page.links.get("next", {}).get("url", "")
+    return pages
+
+
+def test_list_holds_nothing_of_another_project(client: httpx.Client, service: LiveService) -> None:
+    with service.client() as other:
+        other.put(f"{ROUTE}/a")
+        other.put(f"{ROUTE}/b")
+        cursor = other.get(f"{ROUTE}?limit=1").json()["nextCursor"]
+    empty: dict[str, object] = {"items": [], "nextCursor": None}
+    assert client.get(ROUTE).json() == empty
+    assert client.get(ROUTE, params={"cursor": cursor}).json() == empty
+
+
+@pytest.mark.parametrize(
+    ("query", "expected"),
+    [
+        ("cursor=x", (400, "invalid-cursor")),
+        ("cursor=WyJyZXNvdXJjZXMiLDEsImEiXQ", (400, "invalid-cursor")),
+        ("cursor=WyJzZXNzaW9ucyIsOTIyMzM3MjAzNjg1NDc3NTgwNywiYSJd", (400, "invalid-cursor")),
+        ("cursor=WyJzZXNzaW9ucyIsMV0", (400, "invalid-cursor")),
+        ("limit=0", (422, "invalid-payload")),
+        ("limit=201", (422, "invalid-payload")),
+    ],
+)
+def test_list_that_is_asked_for_wrongly_is_refused(
+    client: httpx.Client, query: str, expected: tuple[int, str]
+) -> None:
+    client.put(f"{ROUTE}/s")
+    assert outcome(client.get(f"{ROUTE}?{query}")) == expected
+
+
+def test_every_kind_of_entry_is_counted(client: httpx.Client) -> None:
+    put(client, content="Hello.", session_id="s")
+    put(client, "q", content="Hello.", session_id="t")
+    for number in range(3):
+        call_tool(client, f"c{number}")
+    fault(client)
+    fault(client, "q")
+    for _ in range(4):
+        append(client, content="x")
+    asked = [ask(client) for _ in range(5)]
+    answer(client, asked[0]["id"])
+    answer(client, asked[0]["id"])
+    ask(client, output={"role": "assistant", "content": "x"})
+    call_tool(client, "outside", session_id=None)
+    record = session(client)
+    assert record["counts"] == {
+        "toolResults": 3,
+        "pageFaults": 2,
+        "messages": 4,
+        "interactions": 6,
+        "answers": 1,
+        "pages": 1,
+        "resources": 0,
+    }
+    assert record["lastSeq"] == 16
+    assert session(client, "t")["counts"] == {**NOTHING, "pages": 1}
+    assert client.get(ROUTE).json()["items"] == [record, session(client, "t")]
+
+
+def test_refused_writes_are_not_counted(client: httpx.Client) -> None:
+    append(client, role="tool", tool_call_id="c", content="x")
+    before = session(client)
+    append(client, role="tool", tool_call_id="c", content="x")
+    append(client, role="tool", tool_call_id="c", content="y")
+    append(client, role="nobody")
+    client.post(f"{ROUTE}/s/interactions", json={"input": rich("0" * 32)})
+    assert less_times(session(client)) == less_times(before)
+
+
+def test_bytes_are_counted_as_they_are_kept(client: httpx.Client) -> None:
+    """Three files under four resources in six records: what is referenced, and what is saved."""
+    picture = upload(client, PICTURE)["uri"]
+    renamed = upload(client, PICTURE, filename="again.png")["uri"]
+    document = upload(client, pdf())["uri"]
+    upload(client, b"used by nobody")
+    append(client, content=[{"url": data_uri(PICTURE, "image/png")}])
+    append(client, content=[{"url": f"@{picture}"}, {"url": f"@{picture}"}, {"url": f"@{renamed}"}])
+    ask(client, rich(document, renamed))
+    ask(client, {"file": document})
+    put(client, modality="image", content=data_uri(PHOTO, "image/jpeg"), session_id="s")
+    fault(client)
+    record = session(client)
+    assert record["counts"] == {
+        **NOTHING,
+        "pageFaults": 1,
+        "messages": 2,
+        "interactions": 2,
+        "pages": 1,
+        "resources": 4,
+    }
+    assert record["bytesReferenced"] == len(PICTURE) + len(pdf()) + len(PHOTO)
+    in_each_record = [
+        (PICTURE,),
+        (PICTURE, PICTURE),
+        (pdf(), PICTURE),
+        (pdf(),),
+        (PHOTO,),
+        (PHOTO,),
+    ]
+    inline = sum(base64_size(*media) for media in in_each_record)
+    assert record["bytesSaved"] == inline - record["bytesReferenced"]
+
+
+def test_one_use_of_one_file_saves_what_base64_adds(client: httpx.Client) -> None:
+    call_tool(
+        client,
+        "c",
+        {"content": [{"type": "resource", "resource": {"uri": "m://a", "text": "x" * 9_000}}]},
+    )
+    record = session(client)
+    assert (record["counts"]["resources"], record["bytesReferenced"]) == (1, 9_000)
+    assert record["bytesSaved"] == 12_000 - 9_000
+
+
+def test_use_of_one_session_is_not_that_of_another(client: httpx.Client) -> None:
+    uri = upload(client, PICTURE)["uri"]
+    for name, times in (("s", 1), ("t", 3)):
+        for _ in range(times):
+            ask(client, rich(uri), session_id=name)
+    client.put(f"{ROUTE}/u")
+    sizes = [(each["bytesReferenced"], each["bytesSaved"]) for each in listed_by_name(client)]
+    size, inline = len(PICTURE), base64_size(PICTURE)
+    assert sizes == [(size, inline - size), (size, 3 * inline - size), (0, 0)]
+
+
+def listed_by_name(client: httpx.Client) -> list[dict[str, Any]]:
+    items: list[dict[str, Any]] = client.get(ROUTE).json()["items"]
+    return sorted(items, key=lambda each: str(each["id"]))
+
+
+def test_page_that_moves_to_another_session_is_counted_there(client: httpx.Client) -> None:
+    put(client, modality="image", content=data_uri(PICTURE, "image/png"), session_id="s")
+    before = session(client)
+    client.patch("/api/pages/p", json={"session_id": "t"})
+    after = {name: less_times(session(client, name)) for name in ("s", "t")}
+    assert after["t"] == {**less_times(before), "id": "t"}
+    assert after["s"]["counts"] == NOTHING
+    assert (after["s"]["bytesReferenced"], after["s"]["bytesSaved"]) == (0, 0)

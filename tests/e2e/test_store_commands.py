@@ -1,0 +1,152 @@
+"""`pagefault gc` and `pagefault fsck` as an operator meets them, beside a running server."""
+
+import os
+import pty
+import subprocess
+from collections.abc import Iterator
+
+import httpx
+import pytest
+
+from app.settings import Settings
+from app.stores.blobs.store import blob_path, quarantine_path
+from tests.integration.sweep_stores import BehindTheStore, digest_of, environment_of
+from tests.process import COMMAND, ROOT, WAIT_SECONDS, environment, run_command
+from tests.servers import LiveService, serving
+
+PROJECT = "p"
+GARBAGE, A, B = b"garbage", b"the bytes of a file", b"the bytes of another file"
+
+
+@pytest.fixture
+def server(settings: Settings) -> Iterator[LiveService]:
+    """A server over fresh stores of each engine."""
+    with serving(settings) as service:
+        yield service
+
+
+@pytest.fixture
+def client(server: LiveService) -> Iterator[httpx.Client]:
+    with server.client(server.new_key(PROJECT)) as client:
+        yield client
+
+
+def said(server: LiveService, *arguments: str) -> tuple[int, str]:
+    """What a command ends with, and prints; it complains of nothing."""
+    done = run_command(*arguments, env=environment_of(server.settings))
+    assert done.stderr == ""
+    return done.returncode, done.stdout
+
+
+def store(client: httpx.Client, data: bytes) -> str:
+    """Upload a file; returns its URI."""
+    uri: str = client.post("/api/resources", content=data).raise_for_status().json()["uri"]
+    return uri
+
+
+def store_and_delete(client: httpx.Client, data: bytes) -> None:
+    uri = store(client, data)
+    client.delete(f"/api/resources/{uri.removeprefix('blob:')}").raise_for_status()
+
+
+def content(client: httpx.Client, uri: str) -> tuple[int, bytes]:
+    answer = client.get(f"/api/resources/{uri.removeprefix('blob:')}/content")
+    return answer.status_code, answer.content
+
+
+def test_what_nothing_refers_to_is_removed_once_it_is_old_enough(
+    server: LiveService, client: httpx.Client
+) -> None:
+    uri = store(client, A)
+    store_and_delete(client, GARBAGE)
+    store_and_delete(client, B)
+    left = "Removed nothing. Left 2 files that nothing refers to for the grace period.\n"
+    assert said(server, "gc") == (0, left)
+    assert said(server, "gc", "--grace", "1.5h") == (0, left)
+    would = "Would remove 2 files that nothing refers to (32 bytes).\n"
+    assert said(server, "gc", "--grace", "0", "--dry-run") == (0, would)
+    removed = "Removed 2 files that nothing refers to (32 bytes).\n"
+    assert said(server, "gc", "--grace", "0s") == (0, removed)
+    assert said(server, "gc", "--grace", "0") == (0, "Removed nothing.\n")
+    assert content(client, uri) == (200, A)
+    assert content(client, store(client, B)) == (200, B)
+
+
+@pytest.mark.parametrize("grace", ["soon", "-1", "1w", "1h30m", "", "nan", "1e3", "٣"])
+def test_grace_that_is_no_time_is_a_mistake_of_usage(grace: str) -> None:
+    done = run_command("gc", f"--grace={grace}")
+    assert done.returncode == 2
+    assert "must be a number of seconds" in done.stderr
+
+
+def test_sound_stores_are_said_to_be_sound(server: LiveService, client: httpx.Client) -> None:
+    assert said(server, "fsck") == (0, "Checked 0 files (0 bytes): all are sound.\n")
+    store(client, A)
+    store_and_delete(client, GARBAGE)
+    assert said(server, "fsck") == (
+        0,
+        "Checked 1 file (19 bytes): all are sound.\n"
+        "Nothing refers to 1 more file: `pagefault gc` removes it.\n",
+    )
+
+
+def lines(*told: str, summary: str) -> str:
+    """What a check prints: a line for each fault in the order of digests, then a summary."""
+    by_digest = sorted(told, key=lambda line: line.partition("sha-256:")[2])
+    return "".join(f"{line}\n" for line in [*by_digest, summary])
+
+
+def test_faults_are_listed_repaired_and_healed(server: LiveService, client: httpx.Client) -> None:
+    behind = BehindTheStore(server.settings)
+    uri_a, uri_b = store(client, A), store(client, B)
+    behind.write(blob_path(PROJECT, digest_of(A)), b"X" + A[1:])
+    behind.remove(blob_path(PROJECT, digest_of(B)))
+    of_a = f"project p  sha-256:{digest_of(A)}  {uri_a}  the bytes are"
+    of_b = f"project p  sha-256:{digest_of(B)}  {uri_b}  the bytes are"
+    heal = "restore them from a backup, or upload the file again"
+    summary = "Checked 2 files (19 bytes): 2 faults."
+    advice = "damaged: `pagefault fsck --repair` takes them out of service"
+    found = lines(f"damaged  {of_a} {advice}", f"missing  {of_b} gone: {heal}", summary=summary)
+    assert said(server, "fsck") == (1, found)
+    moved = f"damaged, and now in quarantine: {heal}"
+    repaired = lines(f"damaged  {of_a} {moved}", f"missing  {of_b} gone: {heal}", summary=summary)
+    assert said(server, "fsck", "--repair") == (1, repaired)
+    assert behind.read(quarantine_path(PROJECT, digest_of(A))) == b"X" + A[1:]
+    assert content(client, uri_a)[0] == 503
+    left = lines(
+        f"missing  {of_a} gone: {heal}",
+        f"missing  {of_b} gone: {heal}",
+        summary="Checked 2 files (0 bytes): 2 faults.",
+    )
+    assert said(server, "fsck", "--repair") == (1, left)
+    assert (store(client, A), store(client, B)) == (uri_a, uri_b)
+    assert content(client, uri_a) == (200, A)
+    assert said(server, "fsck") == (0, "Checked 2 files (44 bytes): all are sound.\n")
+
+
+def on_a_terminal(server: LiveService, *arguments: str) -> str:
+    """What a command writes to standard error if that is a terminal."""
+    ours, its = pty.openpty()
+    env = environment({"TERM": "xterm", **environment_of(server.settings)})
+    with subprocess.Popen(  # noqa: S603 - our own command
+        [COMMAND, *arguments], cwd=ROOT, env=env, stdout=subprocess.PIPE, stderr=its
+    ) as process:
+        os.close(its)
+        written = b""
+        try:
+            while piece := os.read(ours, 65_536):
+                written += piece
+        except OSError:
+            # The other end is closed.
+            pass
+        os.close(ours)
+        assert process.wait(WAIT_SECONDS) == 0
+    return written.decode()
+
+
+@pytest.mark.parametrize(("command", "shown"), [("gc", "sweeping"), ("fsck", "checking")])
+def test_progress_is_shown_on_a_terminal(
+    server: LiveService, client: httpx.Client, command: str, shown: str
+) -> None:
+    store(client, A)
+    assert shown in on_a_terminal(server, command)

@@ -1,0 +1,215 @@
+"""Both stores as a sweep finds them, and ways to do by hand what a write or a sweep does."""
+
+import hashlib
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+
+import anyio
+import anyio.lowlevel
+import obstore
+from obstore.store import S3Store
+from pydantic import SecretStr
+from sqlalchemy import text
+
+from app.models.media import InMemoryMedia
+from app.models.resource import MediaHints, Resource, derive_resource_id
+from app.settings import Settings
+from app.stores.blobs import BlobStore
+from app.stores.records import Records
+from app.stores.records.engine import Engines
+from app.stores.records.swept_blobs import BlobClaim
+from app.wiring import migrate_database, open_blob_store, open_database
+from tests.servers import SIGNING_KEY
+
+PROJECT = "p"
+NOW = datetime(2026, 1, 2, 3, 4, 5, 678_901, tzinfo=UTC)
+_WAITING = "SELECT count(*) FROM pg_locks WHERE locktype = 'advisory' AND NOT granted"
+
+
+def digest_of(data: bytes) -> str:
+    return hashlib.sha256(data).hexdigest()
+
+
+def resource_of(data: bytes, filename: str | None = None, project: str = PROJECT) -> Resource:
+    digest = digest_of(data)
+    return Resource(
+        resource_id=derive_resource_id(project, digest, "text/plain", filename),
+        digest=digest,
+        mime_type="text/plain",
+        filename=filename,
+        size_bytes=len(data),
+        kind="text",
+        hints=MediaHints(),
+        created_at=NOW,
+    )
+
+
+@dataclass(frozen=True)
+class Stores:
+    """The stores of one service, used without it."""
+
+    settings: Settings
+    engines: Engines
+    records: Records
+    blobs: BlobStore
+
+    async def put(self, *bodies: bytes, project: str = PROJECT) -> None:
+        """Do the first half of a write: the bytes are stored."""
+        for data in bodies:
+            await self.blobs.put(project, InMemoryMedia(data), limit_bytes=2**30)
+
+    async def add_rows(self, *bodies: bytes, project: str = PROJECT) -> None:
+        """Do the second half of a write: the rows are stored."""
+        async with self.records.write(project) as unit:
+            await unit.resources.ensure_all(resource_of(data, project=project) for data in bodies)
+
+    async def store(self, *bodies: bytes, project: str = PROJECT) -> None:
+        """Write files as a service does."""
+        await self.put(*bodies, project=project)
+        await self.add_rows(*bodies, project=project)
+
+    async def remove_row(self, data: bytes) -> None:
+        """Delete a resource."""
+        async with self.records.write(PROJECT) as unit:
+            await unit.resources.remove(resource_of(data).resource_id)
+
+    async def row_ids(self) -> set[str]:
+        """The digests of all rows of the project."""
+        async with self.records.read(PROJECT) as unit:
+            return {row.digest for row in await unit.resources.page(before=None, limit=10_000)}
+
+    async def blob_ids(self, project: str = PROJECT) -> set[str]:
+        """The digests of all blobs of the project."""
+        return {blob.digest async for blob in self.blobs.listed(project)}
+
+    async def claim(self, *bodies: bytes) -> BlobClaim:
+        """Do the first step of a removal."""
+        async with self.records.write(PROJECT) as unit:
+            claim = await unit.swept_blobs.claim([digest_of(data) for data in bodies])
+        assert claim is not None
+        return claim
+
+    async def end(self, claim: BlobClaim) -> None:
+        """Do the last step of a removal."""
+        async with self.records.write(PROJECT) as unit:
+            await unit.swept_blobs.note_over(claim, claim.digests)
+
+    async def delete(self, claim: BlobClaim) -> None:
+        """Do the removal itself."""
+        for digest in claim.digests:
+            await self.blobs.delete(PROJECT, digest)
+
+    async def let_pass(self, age: timedelta) -> None:
+        """Make all claims as old as if that much time had passed."""
+        microseconds = age // timedelta(microseconds=1)
+        async with self.engines.writer.begin() as connection:
+            await connection.execute(
+                text(
+                    "UPDATE swept_blobs SET claimed_at = claimed_at - :age, "
+                    "swept_at = swept_at - :age"
+                ),
+                {"age": microseconds},
+            )
+
+    async def claims(self) -> int:
+        """How many claims are remembered."""
+        async with self.engines.reader.connect() as connection:
+            counted = await connection.execute(text("SELECT count(*) FROM swept_blobs"))
+            return int(counted.scalar_one())
+
+    async def until_one_waits(self) -> None:
+        """Return when somebody waits for the lock of writes and sweeps.
+
+        SQLite has one connection that writes, and whoever wants it next waits for it at once.
+        """
+        if self.settings.is_embedded_database:
+            await anyio.lowlevel.checkpoint()
+            return
+        with anyio.fail_after(30):
+            async with self.engines.reader.connect() as connection:
+                while not (await connection.execute(text(_WAITING))).scalar_one():
+                    await anyio.lowlevel.checkpoint()
+
+
+@asynccontextmanager
+async def opened_stores(settings: Settings) -> AsyncIterator[Stores]:
+    """Fresh stores with two projects."""
+    await migrate_database(settings)
+    engines = open_database(settings)
+    blobs = open_blob_store(settings.blobs, settings.data_dir)
+
+    async def exists(project_id: str, digest: str) -> bool:
+        return await blobs.size(project_id, digest) is not None
+
+    records = Records(engines, blob_exists=exists)
+    try:
+        async with records.projects() as projects:
+            await projects.ensure(PROJECT, NOW)
+            await projects.ensure("other", NOW)
+        yield Stores(settings, engines, records, blobs)
+    finally:
+        await engines.close()
+
+
+def environment_of(settings: Settings) -> dict[str, str]:
+    """What leads a command to the stores of these settings."""
+    given: dict[str, str | SecretStr | None] = {
+        "PAGEFAULT_DATA_DIR": str(settings.data_dir),
+        "PAGEFAULT_SIGNING_KEYS": SIGNING_KEY,
+        "PAGEFAULT_DB__URL": settings.db.url,
+        "PAGEFAULT_BLOBS__URL": settings.blobs.url,
+        "PAGEFAULT_BLOBS__S3_ENDPOINT": settings.blobs.s3_endpoint,
+        "PAGEFAULT_BLOBS__S3_ACCESS_KEY_ID": settings.blobs.s3_access_key_id,
+        "PAGEFAULT_BLOBS__S3_SECRET_ACCESS_KEY": settings.blobs.s3_secret_access_key,
+    }
+    return {
+        name: value.get_secret_value() if isinstance(value, SecretStr) else value
+        for name, value in given.items()
+        if value is not None
+    }
+
+
+class BehindTheStore:
+    """The blob store's objects, without the store."""
+
+    def __init__(self, settings: Settings) -> None:
+        self._root = settings.data_dir
+        self._objects: S3Store | None = None
+        if settings.blobs.url is not None:
+            bucket, _, prefix = settings.blobs.url.removeprefix("s3://").partition("/")
+            self._objects = S3Store(
+                bucket,
+                prefix=prefix,
+                endpoint=settings.blobs.s3_endpoint,
+                region=settings.blobs.s3_region,
+                access_key_id="test",
+                secret_access_key="test-secret",  # noqa: S106 - the server accepts any
+                virtual_hosted_style_request=False,
+                client_options={"allow_http": True},
+            )
+
+    def write(self, path: str, data: bytes) -> None:
+        """Put an object there, in place of what is there."""
+        if self._objects is None:
+            (self._root / path).parent.mkdir(parents=True, exist_ok=True)
+            (self._root / path).write_bytes(data)
+        else:
+            obstore.put(self._objects, path, data)
+
+    def read(self, path: str) -> bytes | None:
+        """An object's bytes, `None` if there is none."""
+        try:
+            if self._objects is None:
+                return (self._root / path).read_bytes()
+            return bytes(obstore.get(self._objects, path).bytes())
+        except FileNotFoundError:
+            return None
+
+    def remove(self, path: str) -> None:
+        """Lose an object."""
+        if self._objects is None:
+            (self._root / path).unlink()
+        else:
+            obstore.delete(self._objects, path)

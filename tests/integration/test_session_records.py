@@ -1,0 +1,406 @@
+"""The records of sessions, on both engines: order, counters, what is used, and letting go of it."""
+
+from collections.abc import AsyncIterator, Sequence
+from contextlib import suppress
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+
+import anyio
+import pytest
+
+from app.models.interaction import InputKind, StoredAnswer, StoredInteraction
+from app.models.message import (
+    EntryCounts,
+    EntryKind,
+    HistoryEntry,
+    ReleasedResource,
+    ResourceUser,
+    Session,
+    SessionUse,
+    StoredHistoryMessage,
+    StoredMessage,
+)
+from app.models.resource import MediaHints, Resource
+from app.models.tool_result import StoredToolResult
+from app.settings import Settings
+from app.stores.records import Records, UnitOfWork
+from app.stores.records.sessions import ANSWER, INTERACTION, MESSAGE, PAGE_FAULT, TOOL_RESULT
+from app.wiring import migrate_database, open_database
+
+pytestmark = pytest.mark.anyio
+PROJECT = "p"
+NOW = datetime(2026, 1, 2, 3, 4, 5, 678_901, tzinfo=UTC)
+KINDS: tuple[InputKind, ...] = ("text", "dict", "multimodal")
+LATER = NOW + timedelta(microseconds=1)
+
+
+class GivenUpError(Exception):
+    """What makes a transaction roll back."""
+
+
+@pytest.fixture
+async def records(settings: Settings) -> AsyncIterator[Records]:
+    await migrate_database(settings)
+    opened = Records(open_database(settings))
+    async with opened.projects() as projects:
+        await projects.ensure(PROJECT, NOW)
+        await projects.ensure("other", NOW)
+    yield opened
+    await opened.close()
+
+
+def resource(number: int, *, digest: str | None = None, size: int = 10) -> Resource:
+    return Resource(
+        resource_id=f"{number:032x}",
+        digest=digest or f"{number:064x}",
+        mime_type="image/png",
+        filename=None,
+        size_bytes=size,
+        kind="image",
+        hints=MediaHints(),
+        created_at=NOW,
+    )
+
+
+def interaction(number: int, session_id: str = "s") -> StoredInteraction:
+    return StoredInteraction(
+        interaction_id=f"i{number}",
+        session_id=session_id,
+        seq=number,
+        input_kind=KINDS[number % 3],
+        timestamp="2023-10-27T10:00:00+02:00",
+        created_at=NOW,
+        input=b'"\x00 \xf0\x9f\x98\x80"',
+    )
+
+
+def message(number: int, *, inline_form: str | None = None) -> StoredHistoryMessage:
+    return StoredHistoryMessage(
+        seq=number,
+        message_id=f"m{number}",
+        created_at=NOW,
+        tool_call_id=f"c{number}\x00",
+        request_digest="d" * 64,
+        message=b'{"role":"tool"}',
+        inline_form=inline_form,
+    )
+
+
+async def link(
+    unit: UnitOfWork, resources: Sequence[Resource], owner_id: str, session_id: str | None
+) -> None:
+    await unit.resources.ensure_linked(
+        resources, owner_kind=MESSAGE, owner_id=owner_id, session_id=session_id
+    )
+
+
+async def one_of_each(unit: UnitOfWork) -> list[HistoryEntry]:
+    """A history of every kind of entry; the answer is set behind what came after its question."""
+    await unit.sessions.enter("s", NOW)
+    assert await unit.sessions.append("s", INTERACTION, "i1") == 1
+    await unit.interactions.add(interaction(1))
+    assert await unit.sessions.append("s", PAGE_FAULT, "m2") == 2
+    await unit.messages.add(message(2), session_id="s")
+    assert await unit.sessions.append("s", MESSAGE, "m3") == 3
+    await unit.messages.add(message(3, inline_form='{"\x00":1}'), session_id="s")
+    assert await unit.sessions.append("s", TOOL_RESULT, "r4") == 4
+    result = StoredToolResult("r4", "s", 4, NOW, "t", "c4", b"{}")
+    await unit.tool_results.add(result, success=True, request_digest="d")
+    assert await unit.sessions.append("s", ANSWER, "i1") == 5
+    await unit.interactions.set_output("i1", b'{"role":"user"}', answer_seq=5, now=LATER)
+    answered = replace(interaction(1), output=b'{"role":"user"}', answer_seq=5, answered_at=LATER)
+    return [
+        answered,
+        replace(message(2), is_page_fault=True),
+        message(3, inline_form='{"\x00":1}'),
+        StoredMessage(4, "r4", NOW, "c4", "t", b"{}"),
+        StoredAnswer(5, "i1", LATER, b'{"role":"user"}'),
+    ]
+
+
+async def test_entries_of_every_kind_come_in_order(records: Records) -> None:
+    async with records.write(PROJECT) as unit:
+        expected = await one_of_each(unit)
+    async with records.read(PROJECT) as unit:
+        for after in range(6):
+            for limit in (1, 2, 5):
+                found = await unit.sessions.entries("s", after_seq=after, limit=limit)
+                assert found == expected[after : after + limit]
+        assert await unit.sessions.entries("t", after_seq=0, limit=9) == []
+    async with records.read("other") as unit:
+        assert await unit.sessions.entries("s", after_seq=0, limit=9) == []
+
+
+async def test_interaction_shows_its_first_output_only_where_it_came_along(
+    records: Records,
+) -> None:
+    along = replace(interaction(2), output=b"{}")
+    async with records.write(PROJECT) as unit:
+        (answered, *_) = await one_of_each(unit)
+        await unit.interactions.add(along)
+    async with records.read(PROJECT) as unit:
+        found = await unit.interactions.find("s", "i2")
+        again = await unit.interactions.find("s", "i1")
+    assert (found, again) == (along, answered)
+    assert found is not None
+    assert again is not None
+    assert (found.first_output, again.first_output) == (b"{}", None)
+
+
+async def test_every_kind_has_a_counter(records: Records) -> None:
+    kinds: list[EntryKind] = ["tool_result", "page_fault", "message", "interaction", "answer"]
+    async with records.write(PROJECT) as unit:
+        await unit.sessions.enter("s", NOW)
+        await unit.sessions.enter("t", NOW)
+        for times, kind in enumerate(kinds, 1):
+            for number in range(times):
+                await unit.sessions.append("s", kind, f"{kind}{number}")
+    async with records.read(PROJECT) as unit:
+        assert await unit.sessions.find("s") == Session(
+            "s", NOW, NOW, 15, EntryCounts(1, 2, 3, 4, 5)
+        )
+        assert await unit.sessions.find("t") == Session("t", NOW, NOW, 0)
+
+
+async def test_rollback_gives_number_and_counter_back(records: Records) -> None:
+    with suppress(GivenUpError):
+        async with records.write(PROJECT) as unit:
+            await one_of_each(unit)
+            raise GivenUpError
+    async with records.write(PROJECT) as unit:
+        assert await unit.sessions.find("s") is None
+        await one_of_each(unit)
+
+
+async def test_session_is_added_once_with_its_counts(records: Records) -> None:
+    given = Session("s", NOW, LATER, 15, EntryCounts(1, 2, 3, 4, 5))
+    async with records.write(PROJECT) as unit:
+        assert await unit.sessions.add(given)
+        assert not await unit.sessions.add(replace(given, last_seq=99))
+        assert await unit.sessions.hold("s") == given
+        assert await unit.sessions.hold("t") is None
+    async with records.write("other") as unit:
+        assert await unit.sessions.hold("s") is None
+        assert await unit.sessions.add(Session("s", NOW, NOW, 0))
+
+
+async def test_sessions_are_paged_last_written_first(records: Records) -> None:
+    names = ["a", "B", "c", "d", "e"]
+    async with records.write(PROJECT) as unit:
+        for number, name in enumerate(names):
+            await unit.sessions.enter(name, NOW + timedelta(microseconds=number // 2))
+        await unit.sessions.enter("a", NOW + timedelta(seconds=1))
+    async with records.write("other") as unit:
+        await unit.sessions.enter("x", NOW)
+    async with records.read(PROJECT) as unit:
+        whole = [each.session_id for each in await unit.sessions.page(before=None, limit=9)]
+        assert (whole[0], whole[1], sorted(whole)) == ("a", "e", sorted(names))
+        paged: list[str] = []
+        before = None
+        while page := await unit.sessions.page(before=before, limit=2):
+            paged += [each.session_id for each in page]
+            before = page[-1].updated_at, page[-1].session_id
+        assert paged == whole
+
+
+async def test_interactions_are_paged_by_seq_and_kind(records: Records) -> None:
+    async with records.write(PROJECT) as unit:
+        for number in (5, 3, 1, 4, 2, 6):
+            await unit.interactions.add(interaction(number))
+        await unit.interactions.add(replace(interaction(7), session_id="t"))
+    async with records.read(PROJECT) as unit:
+        page = unit.interactions.page
+        every = await page("s", input_kind=None, after_seq=0, limit=9)
+        assert every == [interaction(number) for number in range(1, 7)]
+        assert await page("s", input_kind="dict", after_seq=0, limit=9) == [every[0], every[3]]
+        assert await page("s", input_kind="dict", after_seq=1, limit=9) == [every[3]]
+        assert await page("s", input_kind="text", after_seq=0, limit=1) == [every[2]]
+        assert await page("s", input_kind=None, after_seq=6, limit=9) == []
+        assert await unit.interactions.find("t", "i1") is None
+    async with records.read("other") as unit:
+        assert await unit.interactions.find("s", "i1") is None
+
+
+async def test_use_counts_blobs_once_and_base64_in_every_record(records: Records) -> None:
+    first = resource(1, size=10)
+    renamed = resource(2, digest=first.digest, size=10)
+    other = resource(3, size=2**40)
+    empty = resource(4, size=0)
+    async with records.write(PROJECT) as unit:
+        await link(unit, [first, renamed, empty], "m1", "s")
+        await link(unit, [first, other], "m2", "s")
+        await link(unit, [first], "m3", "t")
+        await link(unit, [other], "m4", None)
+    async with records.write("other") as unit:
+        await link(unit, [first], "m1", "s")
+    async with records.read(PROJECT) as unit:
+        found = await unit.session_resources.use_of(["s", "t", "u"])
+        assert await unit.session_resources.use_of([]) == {}
+        assert await unit.session_resources.all_of("s") == [first, renamed, other, empty]
+    large = (2**40 + 2) // 3 * 4
+    assert found == {
+        "s": SessionUse(resources=4, bytes_referenced=10 + 2**40, bytes_inline=3 * 16 + large),
+        "t": SessionUse(resources=1, bytes_referenced=10, bytes_inline=16),
+        "u": SessionUse(),
+    }
+    assert (found["t"].bytes_saved, found["u"].bytes_saved) == (6, 0)
+
+
+async def test_release_deletes_what_nobody_else_uses_and_names_who_does(records: Records) -> None:
+    alone, shared, outside, untouched = (resource(number) for number in range(4))
+    async with records.write(PROJECT) as unit:
+        await link(unit, [alone, shared, outside], "m1", "s")
+        await link(unit, [alone], "m2", "s")
+        await link(unit, [shared], "m4", "t")
+        await link(unit, [shared], "m3", "u")
+        await unit.resources.ensure_linked(
+            [shared, outside], owner_kind="page", owner_id="p1", session_id=None
+        )
+        await link(unit, [untouched], "m5", "t")
+    async with records.write("other") as unit:
+        await link(unit, [alone], "m1", "s")
+    async with records.write(PROJECT) as unit:
+        released = await unit.session_resources.release("s")
+    assert released == [
+        ReleasedResource(alone.resource_id, 10),
+        ReleasedResource(
+            shared.resource_id,
+            10,
+            (ResourceUser("message", 2, "m3"), ResourceUser("page", 1, "p1")),
+        ),
+        ReleasedResource(outside.resource_id, 10, (ResourceUser("page", 1, "p1"),)),
+    ]
+    async with records.read(PROJECT) as unit:
+        assert await unit.resources.find(alone.resource_id) is None
+        kept = [shared, outside, untouched]
+        assert await unit.resources.find_all([each.resource_id for each in kept]) == {
+            each.resource_id: each for each in kept
+        }
+        assert await unit.resources.owners(shared.resource_id, limit=9) == [
+            ("message", "m3"),
+            ("message", "m4"),
+            ("page", "p1"),
+        ]
+        assert await unit.session_resources.all_of("s") == []
+        assert (await unit.session_resources.use_of(["s"]))["s"] == SessionUse()
+    async with records.read("other") as unit:
+        assert await unit.session_resources.all_of("s") == [alone]
+
+
+async def test_release_of_more_than_a_thousand_resources_is_whole(records: Records) -> None:
+    many = [resource(number) for number in range(2_100)]
+    async with records.write(PROJECT) as unit:
+        await link(unit, many, "m1", "s")
+        await link(unit, many[::100], "m2", "t")
+        released = await unit.session_resources.release("s")
+        assert await unit.session_resources.all_of("t") == many[::100]
+    assert [each.resource_id for each in released] == [each.resource_id for each in many]
+    assert [bool(each.used_by) for each in released] == [
+        number % 100 == 0 for number in range(2_100)
+    ]
+
+
+async def others_get_their_turn(unit: UnitOfWork) -> None:
+    """Go to the database and back often enough for others to come as far as they can."""
+    for _ in range(30):
+        await unit.sessions.find("s")
+
+
+async def test_resource_linked_while_it_is_released_is_there_afterwards(records: Records) -> None:
+    kept = resource(1)
+    linked: list[str] = []
+    async with records.write(PROJECT) as unit:
+        await link(unit, [kept], "m1", "s")
+
+    async def link_meanwhile() -> None:
+        async with records.write(PROJECT) as unit:
+            await link(unit, [kept], "m2", "t")
+            linked.append("m2")
+
+    async with anyio.create_task_group() as tasks, records.write(PROJECT) as unit:
+        await unit.session_resources.release("s")
+        tasks.start_soon(link_meanwhile)
+        await others_get_their_turn(unit)
+        assert linked == []
+    async with records.read(PROJECT) as unit:
+        assert await unit.resources.find(kept.resource_id) == kept
+        assert await unit.resources.owners(kept.resource_id, limit=9) == [("message", "m2")]
+
+
+async def test_release_waits_for_who_is_linking_and_sees_the_link(records: Records) -> None:
+    kept = resource(1)
+    released: list[ReleasedResource] = []
+    async with records.write(PROJECT) as unit:
+        await link(unit, [kept], "m1", "s")
+
+    async def release_meanwhile() -> None:
+        async with records.write(PROJECT) as unit:
+            released.extend(await unit.session_resources.release("s"))
+
+    async with anyio.create_task_group() as tasks, records.write(PROJECT) as unit:
+        await link(unit, [kept], "m2", "t")
+        tasks.start_soon(release_meanwhile)
+        await others_get_their_turn(unit)
+        assert released == []
+    user = ResourceUser("message", 1, "m2")
+    assert released == [ReleasedResource(kept.resource_id, 10, (user,))]
+
+
+async def test_links_and_releases_at_once_never_leave_a_link_to_nothing(records: Records) -> None:
+    kept = [resource(number) for number in range(5)]
+
+    async def write(number: int) -> None:
+        async with records.write(PROJECT) as unit:
+            if number % 3:
+                await link(unit, kept[:: 1 - number % 2 * 2], f"m{number}", f"s{number % 2}")
+            else:
+                await unit.session_resources.release(f"s{number % 2}")
+
+    async with anyio.create_task_group() as tasks:
+        for number in range(60):
+            tasks.start_soon(write, number)
+    async with records.write(PROJECT) as unit:
+        for session_id in ("s0", "s1"):
+            used = await unit.session_resources.all_of(session_id)
+            assert used in ([], kept)
+            await unit.session_resources.release(session_id)
+        assert await unit.resources.find_all([each.resource_id for each in kept]) == {}
+
+
+async def test_removed_session_leaves_nothing_and_its_neighbours_whole(records: Records) -> None:
+    async with records.write("other") as unit:
+        expected = await one_of_each(unit)
+    async with records.write(PROJECT) as unit:
+        await one_of_each(unit)
+        await unit.sessions.enter("t", NOW)
+        await unit.sessions.append("t", INTERACTION, "i9")
+        await unit.interactions.add(replace(interaction(9, "t"), seq=1))
+        await unit.sessions.remove("s")
+        assert await unit.sessions.find("s") is None
+        assert await unit.sessions.entries("s", after_seq=0, limit=9) == []
+        assert await unit.interactions.find("s", "i1") is None
+        assert await unit.messages.find("m3") is None
+        assert await unit.tool_results.find_call("s", "c4") is None
+        (kept,) = await unit.sessions.entries("t", after_seq=0, limit=9)
+        assert kept == replace(interaction(9, "t"), seq=1)
+        await one_of_each(unit)
+    async with records.read("other") as unit:
+        assert await unit.sessions.entries("s", after_seq=0, limit=9) == expected
+
+
+async def test_session_entered_while_it_is_deleted_is_a_new_one(records: Records) -> None:
+    entered: list[Session] = []
+    async with records.write(PROJECT) as unit:
+        await one_of_each(unit)
+
+    async def enter_meanwhile() -> None:
+        async with records.write(PROJECT) as unit:
+            entered.append(await unit.sessions.enter("s", LATER))
+
+    async with anyio.create_task_group() as tasks, records.write(PROJECT) as unit:
+        assert await unit.sessions.hold("s") is not None
+        tasks.start_soon(enter_meanwhile)
+        await others_get_their_turn(unit)
+        assert entered == []
+        await unit.sessions.remove("s")
+    assert entered == [Session("s", LATER, LATER, 0)]

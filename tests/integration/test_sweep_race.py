@@ -1,0 +1,142 @@
+"""Uploads and tool results against a sweep that never stops and leaves nothing time.
+
+Few bodies are written and deleted again and again, so that the bytes a writer has just stored are
+at the same moment garbage that another one left. The test is bounded by the number of writes; what
+it asserts holds however they fall together.
+"""
+
+import base64
+import hashlib
+import random
+import threading
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+
+import anyio
+import httpx
+import pytest
+
+from app.services.store_check import StoreCheck, StoreCheckReport, StoreFault
+from app.services.sweep import Sweep
+from app.settings import Settings, SweepSettings
+from tests.integration.sweep_stores import environment_of, opened_stores
+from tests.process import run_command
+from tests.servers import LiveService, serving
+
+BODIES = [hashlib.shake_128(b"%d" % number).digest(2_000) for number in range(10)]
+WRITERS = 6
+ROUNDS = 30
+
+
+class Writer:
+    """Writes, reads back what was acknowledged, and deletes all of it but the last."""
+
+    def __init__(self, client: httpx.Client, number: int) -> None:
+        self._client = client
+        self._number = number
+        self._chosen = random.Random(number)  # noqa: S311 - the same in every run
+        self.kept: dict[str, bytes] = {}
+        """What is to be there at the end, by path."""
+
+    def run(self) -> "Writer":
+        for number in range(ROUNDS):
+            data = self._chosen.choice(BODIES)
+            stays = number >= ROUNDS - 2
+            if number % 2:
+                self._write_file(data, f"{self._number}.bin", stays)
+            else:
+                self._write_tool_result(data, f"s-{self._number}-{number}", stays)
+        return self
+
+    def _write_file(self, data: bytes, filename: str, stays: bool) -> None:
+        answer = self._written("/api/resources", content=data, params={"filename": filename})
+        content = self._read_back(answer.json()["uri"], data)
+        if stays:
+            self.kept[content] = data
+        else:
+            assert self._client.delete(content.removesuffix("/content")).status_code == 204
+
+    def _write_tool_result(self, data: bytes, session_id: str, stays: bool) -> None:
+        medium = {"type": "image", "mimeType": "image/png", "data": base64.b64encode(data).decode()}
+        body = {"toolName": "t", "toolCallId": "c", "sessionId": session_id, "result": [medium]}
+        answer = self._written("/api/tool-results", json=body)
+        (resource,) = answer.json()["sanitized"]["resources"]
+        # The results of all writers refer to this one resource; it stays while one of them does.
+        content = self._read_back(resource["uri"], data)
+        if stays:
+            self.kept[content] = data
+        else:
+            assert self._client.delete(f"/api/sessions/{session_id}").status_code == 200
+
+    def _read_back(self, uri: str, data: bytes) -> str:
+        content = f"/api/resources/{uri.removeprefix('blob:')}/content"
+        answer = self._client.get(content)
+        assert (answer.status_code, answer.content) == (200, data)
+        return content
+
+    def _written(self, path: str, **request: object) -> httpx.Response:
+        """The answer to a write; one that lost against the sweep is sent again."""
+        while True:
+            answer = self._client.post(path, **request)  # type: ignore[arg-type]
+            if answer.status_code in (200, 201):
+                return answer
+            assert (answer.status_code, answer.json()["code"]) == (503, "blob-swept"), answer.text
+
+
+@contextmanager
+def swept_by_a_command(service: LiveService) -> Iterator[None]:
+    """Run `pagefault gc` again and again for the length of the block, at least once."""
+    over = threading.Event()
+    env = environment_of(service.settings)
+
+    def sweep() -> list[tuple[int, str]]:
+        outcomes: list[tuple[int, str]] = []
+        while not outcomes or not over.is_set():
+            done = run_command("gc", "--grace", "0", env=env)
+            outcomes.append((done.returncode, done.stderr))
+        return outcomes
+
+    with ThreadPoolExecutor() as pool:
+        outcomes = pool.submit(sweep)
+        try:
+            yield
+        finally:
+            over.set()
+        assert set(outcomes.result()) == {(0, "")}
+
+
+async def state(settings: Settings) -> tuple[list[StoreFault], StoreCheckReport, int]:
+    """What a check finds after a last sweep, and how many blobs were ever claimed."""
+    faults: list[StoreFault] = []
+    async with opened_stores(settings) as stores:
+        claims = await stores.claims()
+        await Sweep(stores.records, stores.blobs).run(0)
+        return faults, await StoreCheck(stores.records, stores.blobs).run(faults.append), claims
+
+
+@pytest.mark.requirement("design-row-never-without-blob")
+@pytest.mark.parametrize("sweeper", ["the server", "a command"])
+def test_every_row_has_its_blob_whatever_a_sweep_does_meanwhile(
+    settings: Settings, sweeper: str
+) -> None:
+    if sweeper == "the server":
+        always = SweepSettings(interval_seconds=0.001, grace_seconds=0)
+        settings = settings.model_copy(update={"sweep": always})
+    with serving(settings) as service:
+        key = service.new_key()
+        with ThreadPoolExecutor(WRITERS) as pool, service.client(key) as client:
+            writers = [Writer(client, number) for number in range(WRITERS)]
+            garbage = client.post("/api/resources", content=b"there from the beginning").json()
+            client.delete(f"/api/resources/{garbage['uri'].removeprefix('blob:')}")
+            if sweeper == "a command":
+                with swept_by_a_command(service):
+                    done = list(pool.map(Writer.run, writers))
+            else:
+                done = list(pool.map(Writer.run, writers))
+            for content, data in {each for writer in done for each in writer.kept.items()}:
+                answer = client.get(content)
+                assert (answer.status_code, answer.content) == (200, data)
+    faults, report, claims = anyio.run(state, settings)
+    assert (faults, report.faults, report.unneeded) == ([], 0, 0)
+    assert claims > 0

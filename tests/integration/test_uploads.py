@@ -1,0 +1,296 @@
+"""Uploads in pieces over real stores: what counts when a piece ends early, and the completion."""
+
+import asyncio
+import hashlib
+import random
+from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import aclosing
+from datetime import timedelta
+
+import anyio
+import pytest
+
+from app.errors import ConflictError, NotFoundError, ServiceError
+from app.models.identity import utc_now
+from app.models.media import InMemoryMedia
+from app.models.upload import Checksum, ResumableUpload, Segment
+from app.services.upload_segments import SEGMENT_BYTES
+from app.services.uploads import Piece, UploadDraft, Uploads
+from app.settings import Settings
+from app.wiring import Container, open_container
+
+pytestmark = pytest.mark.anyio
+PROJECT = "p"
+SEGMENT = 1_000
+DATA = random.Random(4).randbytes(5 * SEGMENT + 17)  # noqa: S311 - only to tell slices apart
+DRAFT = UploadDraft(len(DATA), None, "a.bin", None)
+
+
+class BrokenConnectionError(Exception):
+    """What ends a body early."""
+
+
+@pytest.fixture
+async def container(settings: Settings) -> AsyncIterator[Container]:
+    async with open_container(settings) as opened:
+        await opened.access.ensure_project(PROJECT)
+        yield opened
+
+
+@pytest.fixture
+def uploads(container: Container) -> Uploads:
+    """The service, with segments of a thousand bytes."""
+    return service(container)
+
+
+def service(container: Container) -> Uploads:
+    return Uploads(
+        container.records, container.blobs, limits=container.limits, segment_bytes=SEGMENT
+    )
+
+
+async def body(
+    data: bytes, end: Callable[[], object] = lambda: None, *, step: int = 300
+) -> AsyncIterator[bytes]:
+    """Bytes as they arrive, and what happens after."""
+    for start in range(0, len(data), step):
+        yield data[start : start + step]
+    end()
+
+
+def broken() -> None:
+    raise BrokenConnectionError
+
+
+def piece(offset: int, checksum: Checksum | None = None) -> Piece:
+    return Piece(offset, None, checksum)
+
+
+async def segments_of(container: Container, upload: ResumableUpload) -> Sequence[Segment]:
+    async with container.records.read(PROJECT) as unit:
+        return await unit.uploads.segments(upload.upload_id)
+
+
+async def content(container: Container, upload: ResumableUpload) -> bytes:
+    """The bytes of what became of an upload."""
+    resource = await container.resources.get(PROJECT, upload.resource_id or "")
+    opened = await container.resources.open(PROJECT, resource.digest, 0, resource.size_bytes)
+    async with aclosing(opened) as pieces:
+        return b"".join([piece async for piece in pieces])
+
+
+async def test_long_piece_is_cut_into_segments(container: Container, uploads: Uploads) -> None:
+    upload = await uploads.create(PROJECT, DRAFT)
+    came = DATA[: 2 * SEGMENT + 1]
+    sent = await uploads.receive(
+        PROJECT, upload.upload_id, piece=piece(0), chunks=body(came, step=1_700)
+    )
+    cuts = [DATA[:SEGMENT], DATA[SEGMENT : 2 * SEGMENT], DATA[2 * SEGMENT : 2 * SEGMENT + 1]]
+    assert await segments_of(container, upload) == [
+        Segment(number * SEGMENT, len(cut), hashlib.sha256(cut).hexdigest())
+        for number, cut in enumerate(cuts)
+    ]
+    rest = body(DATA[len(came) :])
+    done = await uploads.receive(
+        PROJECT, upload.upload_id, piece=piece(sent.received_bytes), chunks=rest
+    )
+    assert await content(container, done) == DATA
+    assert await segments_of(container, upload) == []
+
+
+def test_a_killed_process_loses_64_mib_of_an_upload_at_most() -> None:
+    assert SEGMENT_BYTES == 64 * 1024 * 1024
+
+
+@pytest.mark.parametrize("came", [0, 1, SEGMENT, SEGMENT + 1, 3 * SEGMENT + 7, len(DATA)])
+async def test_what_came_before_a_body_broke_counts(
+    container: Container, uploads: Uploads, came: int
+) -> None:
+    upload = await uploads.create(PROJECT, DRAFT)
+    with pytest.raises(BrokenConnectionError):
+        await uploads.receive(
+            PROJECT, upload.upload_id, piece=piece(0), chunks=body(DATA[:came], broken)
+        )
+    assert sum(s.size_bytes for s in await segments_of(container, upload)) == came
+    now = await uploads.get(PROJECT, upload.upload_id)
+    assert (now.received_bytes, now.resource_id is None) == (came, came < len(DATA))
+    rest = body(DATA[came:])
+    done = await uploads.receive(PROJECT, upload.upload_id, piece=piece(came), chunks=rest)
+    assert await content(container, done) == DATA
+
+
+@pytest.mark.parametrize("came", [0, 1, 3 * SEGMENT + 7, len(DATA)])
+async def test_of_a_broken_body_with_a_checksum_nothing_counts(
+    container: Container, uploads: Uploads, came: int
+) -> None:
+    upload = await uploads.create(PROJECT, DRAFT)
+    checksum = Checksum("sha256", hashlib.sha256(DATA[:came]).digest())
+    with pytest.raises(BrokenConnectionError):
+        await uploads.receive(
+            PROJECT, upload.upload_id, piece=piece(0, checksum), chunks=body(DATA[:came], broken)
+        )
+    assert await uploads.get(PROJECT, upload.upload_id) == upload
+    assert await segments_of(container, upload) == []
+
+
+async def test_body_with_a_checksum_counts_all_at_once(
+    container: Container, uploads: Uploads
+) -> None:
+    upload = await uploads.create(PROJECT, DRAFT)
+    checksum = Checksum("sha1", hashlib.sha1(DATA, usedforsecurity=False).digest())
+    done = await uploads.receive(
+        PROJECT, upload.upload_id, piece=piece(0, checksum), chunks=body(DATA)
+    )
+    assert (done.received_bytes, await content(container, done)) == (len(DATA), DATA)
+
+
+@pytest.mark.parametrize("size", [700, 2_000_000, 9_000_000], ids=["read", "file", "part"])
+async def test_what_came_before_a_request_was_cancelled_counts(
+    container: Container, size: int
+) -> None:
+    uploads = container.uploads
+    data = random.Random(5).randbytes(size)  # noqa: S311 - only to tell slices apart
+    upload = await uploads.create(PROJECT, UploadDraft(2 * size, None, None, None))
+
+    async def chunks() -> AsyncIterator[bytes]:
+        # It takes effect where the request waits next: while the store is writing, if it does.
+        request.cancel()
+        yield data
+        await asyncio.Event().wait()
+
+    request = asyncio.ensure_future(
+        uploads.receive(PROJECT, upload.upload_id, piece=piece(0), chunks=chunks())
+    )
+    with pytest.raises(asyncio.CancelledError):
+        await request
+    assert (await uploads.get(PROJECT, upload.upload_id)).received_bytes == size
+
+
+async def test_what_came_before_a_scope_was_cancelled_counts(uploads: Uploads) -> None:
+    upload = await uploads.create(PROJECT, DRAFT)
+    with anyio.CancelScope() as scope:
+        chunks = body(DATA[: SEGMENT + 300], scope.cancel)
+        await uploads.receive(PROJECT, upload.upload_id, piece=piece(0), chunks=chunks)
+    # The body had come to its end when the scope was cancelled, and was kept before that showed.
+    assert (await uploads.get(PROJECT, upload.upload_id)).received_bytes == SEGMENT + 300
+
+
+@pytest.mark.parametrize("is_checked", [False, True])
+async def test_who_comes_back_ends_the_request_that_hangs(
+    uploads: Uploads, is_checked: bool
+) -> None:
+    upload = await uploads.create(PROJECT, DRAFT)
+    hanging = anyio.Event()
+    checksum = Checksum("sha256", bytes(32)) if is_checked else None
+
+    async def chunks() -> AsyncIterator[bytes]:
+        yield DATA[: SEGMENT + 10]
+        hanging.set()
+        await anyio.sleep_forever()
+
+    async def send() -> None:
+        with pytest.raises(ConflictError) as ended:
+            await uploads.receive(
+                PROJECT, upload.upload_id, piece=piece(0, checksum), chunks=chunks()
+            )
+        assert ended.value.problem_code == "upload-superseded"
+
+    async with anyio.create_task_group() as requests:
+        requests.start_soon(send)
+        await hanging.wait()
+        assert (await uploads.get(PROJECT, upload.upload_id)).received_bytes <= SEGMENT
+        resumed = await uploads.resume(PROJECT, upload.upload_id)
+    assert resumed.received_bytes == (0 if is_checked else SEGMENT + 10)
+
+
+async def test_piece_that_another_overtook_does_not_count(uploads: Uploads) -> None:
+    upload = await uploads.create(PROJECT, DRAFT)
+    other = [piece(0)]
+
+    async def overtaken() -> AsyncIterator[bytes]:
+        yield DATA[:10]
+        await uploads.receive(PROJECT, upload.upload_id, piece=other.pop(), chunks=body(DATA[:500]))
+        yield DATA[10:20]
+
+    with pytest.raises(ConflictError) as refused:
+        await uploads.receive(PROJECT, upload.upload_id, piece=piece(0), chunks=overtaken())
+    assert (refused.value.problem_code, "offset 500." in refused.value.detail) == (
+        *("upload-offset", True),
+    )
+    assert (await uploads.get(PROJECT, upload.upload_id)).received_bytes == 500
+
+
+async def test_upload_that_is_removed_meanwhile_becomes_nothing(
+    container: Container, uploads: Uploads
+) -> None:
+    upload = await uploads.create(PROJECT, DRAFT)
+
+    async def removed() -> AsyncIterator[bytes]:
+        yield DATA
+        await uploads.remove(PROJECT, upload.upload_id)
+
+    with pytest.raises(NotFoundError):
+        await uploads.receive(PROJECT, upload.upload_id, piece=piece(0), chunks=removed())
+    assert await segments_of(container, upload) == []
+    assert await container.resources.page(PROJECT, cursor=None, limit=9) == ([], None)
+
+
+async def received(container: Container, *sizes: int) -> ResumableUpload:
+    """An upload that has come whole, in such pieces, when the process died."""
+    upload = await container.uploads.create(PROJECT, DRAFT)
+    segments, start = [], 0
+    for size in sizes:
+        cut = InMemoryMedia(DATA[start : start + size])
+        blob = await container.blobs.put(PROJECT, cut, limit_bytes=size)
+        segments.append(Segment(start, blob.size_bytes, blob.digest))
+        start += size
+    assert start == len(DATA)
+    async with container.records.write(PROJECT) as unit:
+        later = utc_now() + timedelta(days=1)
+        assert await unit.uploads.advance(upload.upload_id, segments, expires_at=later)
+    return upload
+
+
+@pytest.mark.parametrize("sizes", [(len(DATA),), (1, len(DATA) - 1), (SEGMENT,) * 5 + (17,)])
+@pytest.mark.parametrize("question", ["get", "describe", "receive"])
+async def test_upload_that_was_not_completed_is_by_the_next_question(
+    container: Container, sizes: tuple[int, ...], question: str
+) -> None:
+    upload = await received(container, *sizes)
+    uploads = container.uploads
+    if question == "get":
+        done = await uploads.get(PROJECT, upload.upload_id)
+    elif question == "describe":
+        done = (await uploads.describe(PROJECT, upload.upload_id)).upload
+    else:
+        end = piece(len(DATA))
+        done = await uploads.receive(PROJECT, upload.upload_id, piece=end, chunks=body(b""))
+    assert await content(container, done) == DATA
+    assert await segments_of(container, upload) == []
+
+
+async def test_completions_at_once_give_one_resource(container: Container) -> None:
+    upload = await received(container, *(SEGMENT,) * 5, 17)
+    # As in two processes: each service knows only its own completions.
+    services = [service(container), service(container)]
+    done: list[ResumableUpload] = []
+
+    async def ask(uploads: Uploads) -> None:
+        done.append(await uploads.get(PROJECT, upload.upload_id))
+
+    async with anyio.create_task_group() as questions:
+        for number in range(8):
+            questions.start_soon(ask, services[number % 2])
+    assert len(set(done)) == 1
+    assert await content(container, done[0]) == DATA
+    assert len((await container.resources.page(PROJECT, cursor=None, limit=9))[0]) == 1
+
+
+async def test_damaged_segment_becomes_no_resource(container: Container) -> None:
+    upload = await received(container, *(SEGMENT,) * 5, 17)
+    segments = await segments_of(container, upload)
+    await container.blobs.delete(PROJECT, segments[3].digest)
+    with pytest.raises(ServiceError) as failed:
+        await container.uploads.get(PROJECT, upload.upload_id)
+    assert failed.value.problem_code == "blob-missing"
+    assert await segments_of(container, upload) == segments

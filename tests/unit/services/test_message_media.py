@@ -1,0 +1,284 @@
+"""Which strings of a message are media to be moved, and which only look like it."""
+
+import base64
+import binascii
+from typing import Any
+
+import hypothesis
+import pytest
+from hypothesis import strategies as st
+
+from app.services.inline_media.message_media import media_in_message, references_in
+from tests.media import flac, jpeg, mp3, pdf, png, wav
+
+LARGE = png(noise=True)
+B64 = base64.b64encode(LARGE).decode()
+NOISE = bytes(range(256)) * 5
+NOISE_B64 = base64.b64encode(NOISE).decode()
+URI = f"data:image/png;base64,{B64}"
+PROSE = "Words that are about data and go on and on. " * 60
+DNA = "ACGTTGCA" * 400
+HEX = "0123456789abcdef" * 200
+LONG_WORD = "Donaudampfschifffahrtsgesellschaft" * 60
+TOKEN = "eyJhbGciOiJIUzI1NiJ9" * 100
+
+
+def b64(data: bytes) -> str:
+    return base64.b64encode(data).decode()
+
+
+def found_in(message: object) -> dict[str, tuple[str, bytes]]:
+    """What is to be moved: type and bytes by pointer."""
+    return {
+        each.pointer: (each.uri.mime_type, each.uri.data or b"")
+        for each in media_in_message(message)
+        if each.uri is not None
+    }
+
+
+@pytest.mark.parametrize(
+    ("block", "pointer", "mime_type", "data"),
+    [
+        ({"type": "image_url", "image_url": {"url": URI}}, "/image_url/url", "image/png", LARGE),
+        ({"type": "input_image", "image_url": URI}, "/image_url", "image/png", LARGE),
+        (
+            {"type": "input_audio", "input_audio": {"data": b64(wav()), "format": "wav"}},
+            "/input_audio/data",
+            "audio/wav",
+            wav(),
+        ),
+        (
+            {"type": "input_audio", "input_audio": {"data": b64(mp3()), "format": "mp3"}},
+            "/input_audio/data",
+            "audio/mpeg",
+            mp3(),
+        ),
+        (
+            {
+                "type": "file",
+                "file": {"file_data": f"data:application/pdf;base64,{b64(pdf() * 2)}"},
+            },
+            "/file/file_data",
+            "application/pdf",
+            pdf() * 2,
+        ),
+        (
+            {"type": "input_file", "filename": "a.pdf", "file_data": b64(pdf() * 2)},
+            "/file_data",
+            "application/pdf",
+            pdf() * 2,
+        ),
+        (
+            {
+                "type": "image",
+                "source": {
+                    "type": "base64",
+                    "media_type": "image/jpeg",
+                    "data": b64(jpeg(noise=True)),
+                },
+            },
+            "/source/data",
+            "image/jpeg",
+            jpeg(noise=True),
+        ),
+        (
+            {"type": "document", "source": {"media_type": "application/pdf", "data": NOISE_B64}},
+            "/source/data",
+            "application/pdf",
+            NOISE,
+        ),
+        (
+            {"inlineData": {"mimeType": "image/png", "data": B64}},
+            "/inlineData/data",
+            "image/png",
+            LARGE,
+        ),
+        (
+            {"inline_data": {"mime_type": "audio/flac", "data": b64(flac())}},
+            "/inline_data/data",
+            "audio/flac",
+            flac(),
+        ),
+        (
+            {"image": {"format": "png", "source": {"bytes": B64}}},
+            "/image/source/bytes",
+            "image/png",
+            LARGE,
+        ),
+        (
+            {"document": {"format": "pdf", "name": "a", "source": {"bytes": NOISE_B64}}},
+            "/document/source/bytes",
+            "",
+            NOISE,
+        ),
+        ({"type": "image", "mimeType": "image/png", "data": B64}, "/data", "image/png", LARGE),
+        ({"type": "image", "base64": B64, "mime_type": "image/png"}, "/base64", "image/png", LARGE),
+        ({"b64_json": B64}, "/b64_json", "image/png", LARGE),
+        ({"image": B64}, "/image", "image/png", LARGE),
+        ({"a/b": {"~": [{"": URI}]}}, "/a~1b/~0/0/", "image/png", LARGE),
+    ],
+    ids=lambda value: value if isinstance(value, str) and len(value) < 40 else "",
+)
+def test_medium_in_a_block_is_found(
+    block: dict[str, Any], pointer: str, mime_type: str, data: bytes
+) -> None:
+    message = {"role": "user", "content": [{"type": "text", "text": "x"}, block]}
+    assert found_in(message) == {f"/content/1{pointer}": (mime_type, data)}
+
+
+@pytest.mark.parametrize(
+    "payload",
+    [
+        base64.urlsafe_b64encode(LARGE).decode(),
+        b64(LARGE + b"12").rstrip("="),
+        base64.encodebytes(LARGE).decode(),
+        B64.replace("+", "%2B").replace("/", "%2f"),
+    ],
+    ids=["url-safe", "unpadded", "wrapped", "percent-encoded"],
+)
+@pytest.mark.parametrize(
+    "head",
+    [
+        "data:image/png;base64,",
+        "DATA:IMAGE/PNG;BASE64,",
+        'data:image/png;name="a, b.png";charset=x;base64,',
+    ],
+)
+def test_data_uri_is_found_however_it_is_written(head: str, payload: str) -> None:
+    ((pointer, (mime_type, data)),) = found_in({"content": head + payload}).items()
+    assert (pointer, mime_type, data[: len(LARGE)]) == ("/content", "image/png", LARGE)
+
+
+@pytest.mark.parametrize(
+    "payload",
+    [
+        base64.urlsafe_b64encode(LARGE).decode(),
+        b64(LARGE).rstrip("="),
+        base64.encodebytes(LARGE).decode(),
+    ],
+    ids=["url-safe", "unpadded", "wrapped"],
+)
+def test_declared_base64_is_found_however_it_is_written(payload: str) -> None:
+    block = {"source": {"media_type": "image/png", "data": payload}}
+    assert found_in(block) == {"/source/data": ("image/png", LARGE)}
+
+
+@pytest.mark.parametrize("size", [1_023, 1_024])
+@pytest.mark.parametrize(
+    "block",
+    [
+        {"image_url": "data:image/png;base64,%s"},
+        {"source": {"media_type": "image/png", "data": "%s"}},
+        {"file_data": "%s"},
+    ],
+    ids=str,
+)
+def test_medium_is_moved_from_1024_decoded_bytes_on(block: dict[str, Any], size: int) -> None:
+    text = b64(NOISE[:size])
+    ((key, member),) = block.items()
+    filled = member % text if isinstance(member, str) else {**member, "data": text}
+    assert len(found_in({key: filled})) == (size == 1_024)
+
+
+@pytest.mark.parametrize("size", [1_023, 1_024])
+def test_medium_in_a_sentence_is_moved_from_1024_decoded_bytes_on(size: int) -> None:
+    text = f"See data:image/png;base64,{b64(LARGE[:size])} here."
+    found = media_in_message({"content": [{"type": "text", "text": text}]})
+    assert [(each.pointer, each.uri) for each in found] == [
+        *([("/content/0/text", None)] if size == 1_024 else [])
+    ]
+    assert [span.data for each in found for span in each.spans] == [LARGE[:size]] * len(found)
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        {"content": DNA},
+        {"content": HEX},
+        {"content": LONG_WORD},
+        {"content": TOKEN},
+        {"content": NOISE_B64},
+        {"data": PROSE, "mimeType": "text/plain"},
+        {"data": PROSE, "format": "wav"},
+        {"data": HEX},
+        {"data": DNA, "format": "fasta"},
+        {"data": NOISE_B64},
+        {"data": {"mimeType": "image/png", "rows": [DNA, HEX]}},
+        {"bytes": PROSE},
+        {"file_data": PROSE},
+        {"mimeType": 5, "data": NOISE_B64},
+        {"media_type": None, "data": NOISE_B64},
+        {"mimeType": "text/plain", "data": "ACGT" * 500},
+        {"type": "x", "bytes": "a" * 2_000},
+        {"format": "wav", "data": "prerecordedmessages/x/y/zabc"},
+        {"mimeType": "image/png", "note": NOISE_B64},
+        {"content": "data:image/png;base64," + "A!" * 1_000},
+        {"content": "data:text/plain," + "x%20" * 1_000},
+        {"content": "Data: in 2024, we measured " + "many things " * 200},
+        {"content": f"https://example.com/{NOISE_B64}"},
+        {"content": "@blob:" + "0" * 32},
+        {"content": ""},
+        {"content": None},
+        {"x": [[], {}, 1, 2.5, True, None]},
+    ],
+    ids=lambda message: str(message)[:48],
+)
+def test_what_only_looks_like_a_medium_stays(message: object) -> None:
+    assert media_in_message(message) == []
+
+
+@hypothesis.given(text=st.text(min_size=1_400, max_size=1_500), key=st.sampled_from(["data", "x"]))
+def test_any_text_with_blanks_among_its_words_stays(text: str, key: str) -> None:
+    message = {"mimeType": "text/plain", key: f"A word or two. {text}"}
+    assert media_in_message(message) == []
+
+
+@hypothesis.given(data=st.binary(min_size=0, max_size=3_000))
+def test_declared_medium_of_any_bytes_is_moved_by_its_length(data: bytes) -> None:
+    block = {"media_type": "application/octet-stream", "data": b64(data)}
+    expected = {"/data": ("application/octet-stream", data)} if len(data) >= 1_024 else {}
+    assert found_in(block) == expected
+
+
+def test_recordings_are_moved_whatever_their_size() -> None:
+    short = b64(wav(0.005))
+    assert found_in({"input_audio": {"data": short, "format": "wav"}}) == {
+        "/input_audio/data": ("audio/wav", wav(0.005))
+    }
+    assert found_in({"url": f"data:audio/wav;base64,{short}"}) == {
+        "/url": ("audio/wav", wav(0.005))
+    }
+
+
+def test_media_a_thousand_levels_deep_are_found() -> None:
+    message: Any = {"url": URI}
+    for _ in range(999):
+        message = [message]
+    assert list(found_in(message)) == ["/0" * 999 + "/url"]
+
+
+@pytest.mark.parametrize("text", ["blob:%s", "@blob:%s"], ids=["uri", "reference"])
+def test_references_are_found_where_a_string_is_one(text: str) -> None:
+    ids = [binascii.hexlify(bytes([number] * 16)).decode() for number in range(3)]
+    message = {
+        "content": [{"url": text % ids[0]}, [text % ids[1], text % ids[0]]],
+        text % ids[2]: 1,
+    }
+    assert references_in(message) == set(ids[:2])
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "0" * 32,
+        f"see @blob:{'0' * 32}",
+        f"@blob:{'0' * 32} ",
+        f"@blob:{'0' * 31}",
+        f"@blob:{'A' * 32}",
+        f"@@blob:{'0' * 32}",
+        "@blob:",
+        "blob:https://example.com/" + "0" * 32,
+    ],
+)
+def test_text_that_is_no_reference_is_none(text: str) -> None:
+    assert references_in({"content": [text]}) == set()
