@@ -187,7 +187,7 @@ class SlowBodyError(ServiceError):
     code = "slow-body"
 
     def __init__(self) -> None:
-        super().__init__("The body arrived too slowly and was given up. Nothing was stored.")
+        super().__init__("The body arrived too slowly and was given up.")
 
 
 class PayloadTooLargeError(ServiceError):

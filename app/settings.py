@@ -93,11 +93,15 @@ class LimitSettings(SettingsGroup):
         int,
         Field(gt=0, description="The JSON of one message or interaction; media are not counted."),
     ] = 16 * MIB
+    inline_bytes: Annotated[
+        int, Field(gt=0, description="All media put back into one entry of an answer.")
+    ] = 256 * MIB
     upload_bytes: Annotated[
         int, Field(gt=0, le=5 * GIB, description="One file uploaded in pieces.")
     ] = 5 * GIB
     upload_seconds: Annotated[
-        float, Field(gt=0, description="How long an upload in pieces may lie unfinished.")
+        float,
+        Field(gt=0, le=3.2e7, description="How long an upload in pieces may lie unfinished."),
     ] = 24 * 3600.0
     bundle_bytes: Annotated[int, Field(gt=0, description="One bundle that is imported.")] = 16 * GIB
     large_bodies: Annotated[

@@ -8,16 +8,18 @@ import typer
 from rich.filesize import decimal
 from rich.progress import BarColumn, DownloadColumn, Progress, ProgressColumn, TextColumn
 
+from app.errors import StoreUnavailableError
 from app.services.store_check import StoreCheckReport, StoreFault
 from app.services.sweep import SweepReport
 from app.settings import Settings
 from app.telemetry import configure_logging
-from app.terminal import ERR, OUT, DataDirOption, read_settings, say
+from app.terminal import ERR, OUT, DataDirOption, complain, read_settings, say
 from app.wiring import open_container
 
 _DURATION = re.compile(r"([0-9]{1,12}(?:\.[0-9]{1,6})?)([smhd]?)\Z")
 _SECONDS_OF_UNIT = {"": 1, "s": 1, "m": 60, "h": 3600, "d": 24 * 3600}
 _NAMED_OWNERS = 5
+_CANNOT = 2
 _HEALING = "restore them from a backup, or upload the file again"
 _WRONG = {
     "missing": f"the bytes are gone: {_HEALING}",
@@ -57,8 +59,15 @@ def check_stores(
     ] = False,
     data_dir: DataDirOption = None,
 ) -> None:
-    """Read every stored file through and check it; ends with status 1 if something is wrong."""
-    report = anyio.run(_check, _settings(data_dir=data_dir), repair)
+    """Read every stored file through and check it.
+
+    Ends with status 1 if something is wrong, 2 if it could not be checked.
+    """
+    try:
+        report = anyio.run(_check, _settings(data_dir=data_dir), repair)
+    except StoreUnavailableError as exc:
+        complain("a store does not answer, so the check is not complete. Run it again.")
+        raise SystemExit(_CANNOT) from exc
     checked = f"Checked {_count(report.blobs, 'file')} ({decimal(report.bytes_read)})"
     say(f"{checked}: {_count(report.faults, 'fault') if report.faults else 'all are sound'}.")
     if report.unneeded:
@@ -108,6 +117,10 @@ def _progress(*columns: ProgressColumn) -> Progress:
 def _settings(**given: object) -> Settings:
     settings = read_settings(**given)
     configure_logging(settings.log_format, "warning")
+    database = settings.data_dir / "pagefault.db"
+    if settings.is_embedded_database and not database.exists():
+        complain(f"there is no database in {settings.data_dir}. Name it with --data-dir.")
+        raise SystemExit(_CANNOT)
     # The server sweeps on a schedule; a command does what it is told.
     sweep = settings.sweep.model_copy(update={"interval_seconds": 0.0})
     return settings.model_copy(update={"sweep": sweep})

@@ -133,13 +133,8 @@ async def open_container(settings: Settings) -> AsyncIterator[Container]:
         access = Access(records, default_project)
         if default_project is not None:
             await access.ensure_project(default_project)
-        limits = _limits(settings)
-        metrics = Metrics()
-        bodies = RequestBodies(limits)
         accesses = AccessCounts(records)
         await stack.enter_async_context(accesses.kept())
-        preparer = PagePreparer(records, blobs, limits)
-        reading = PageReading(records, preparer, accesses=accesses, limits=limits)
         sweep = Sweep(records, blobs)
         await stack.enter_async_context(
             sweep.scheduled(
@@ -147,37 +142,63 @@ async def open_container(settings: Settings) -> AsyncIterator[Container]:
                 grace_seconds=settings.sweep.grace_seconds,
             )
         )
-        yield Container(
-            access=access,
-            links=LinkSigner(keys),
-            tool_results=ToolResults(records, blobs, bodies=bodies, limits=limits, clock=metrics),
-            resources=Resources(records, blobs, limit_bytes=limits.medium_bytes),
-            uploads=Uploads(records, blobs, limits=limits),
-            sessions=Sessions(records, accesses),
-            session_messages=SessionMessages(records, blobs, bodies=bodies, limits=limits),
-            interactions=Interactions(records, bodies=bodies, limits=limits),
-            history=History(records, blobs, limits),
-            bundle_exports=BundleExports(records, blobs, accesses),
-            bundle_imports=BundleImports(records, blobs, limits),
-            pages=Pages(records, preparer, bodies=bodies, accesses=accesses, limits=limits),
-            page_changes=PageChanges(
-                records, preparer, bodies=bodies, accesses=accesses, limits=limits
-            ),
-            page_reading=reading,
-            page_faults=PageFaults(records, preparer, reading, limits=limits),
-            page_lists=PageLists(records, accesses),
-            page_downloads=PageDownloads(
-                records, blobs, reading, _fetcher(settings), limits=limits
-            ),
-            sweep=sweep,
-            store_check=StoreCheck(records, blobs),
-            records=records,
+        links = LinkSigner(keys)
+        yield _wired(
+            settings,
+            records,
             blobs=blobs,
-            metrics=metrics,
-            limits=limits,
-            base_url=settings.public_url or f"http://{_bracketed(settings.host)}:{settings.port}",
-            cross_origin_resource_policy=settings.cross_origin_resource_policy,
+            access=access,
+            links=links,
+            accesses=accesses,
+            sweep=sweep,
         )
+
+
+def _wired(
+    settings: Settings,
+    records: Records,
+    *,
+    blobs: BlobStore,
+    access: Access,
+    links: LinkSigner,
+    accesses: AccessCounts,
+    sweep: Sweep,
+) -> Container:
+    """The services over what has been opened; nothing here has a lifetime of its own."""
+    limits = _limits(settings)
+    metrics = Metrics()
+    bodies = RequestBodies(limits)
+    preparer = PagePreparer(records, blobs, limits)
+    reading = PageReading(records, preparer, accesses=accesses, limits=limits)
+    return Container(
+        access=access,
+        links=links,
+        tool_results=ToolResults(records, blobs, bodies=bodies, limits=limits, clock=metrics),
+        resources=Resources(records, blobs, limit_bytes=limits.medium_bytes),
+        uploads=Uploads(records, blobs, limits=limits),
+        sessions=Sessions(records, accesses),
+        session_messages=SessionMessages(records, blobs, bodies=bodies, limits=limits),
+        interactions=Interactions(records, bodies=bodies, limits=limits),
+        history=History(records, blobs, limits),
+        bundle_exports=BundleExports(records, blobs, accesses),
+        bundle_imports=BundleImports(records, blobs, limits),
+        pages=Pages(records, preparer, bodies=bodies, accesses=accesses, limits=limits),
+        page_changes=PageChanges(
+            records, preparer, bodies=bodies, accesses=accesses, limits=limits
+        ),
+        page_reading=reading,
+        page_faults=PageFaults(records, preparer, reading, limits=limits),
+        page_lists=PageLists(records, accesses),
+        page_downloads=PageDownloads(records, blobs, reading, _fetcher(settings), limits=limits),
+        sweep=sweep,
+        store_check=StoreCheck(records, blobs),
+        records=records,
+        blobs=blobs,
+        metrics=metrics,
+        limits=limits,
+        base_url=settings.public_url or f"http://{_bracketed(settings.host)}:{settings.port}",
+        cross_origin_resource_policy=settings.cross_origin_resource_policy,
+    )
 
 
 @asynccontextmanager

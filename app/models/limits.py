@@ -17,6 +17,7 @@ class Limits:
     image_bytes: int
     image_pixels: int
     message_bytes: int
+    inline_bytes: int
     upload_bytes: int
     upload_seconds: float
     bundle_bytes: int

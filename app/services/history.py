@@ -93,8 +93,7 @@ class History:
 
     async def _as_sent(self, media: StoredMedia, entry: StoredHistoryMessage) -> bytes:
         if entry.is_page_fault:
-            return await with_images(media, entry.message, limit_bytes=self._limits.image_bytes)
-        # What came in with one request goes out with one answer.
+            return await with_images(media, entry.message, limit_bytes=self._limits.inline_bytes)
         return await media.as_sent(
-            entry.message, load_forms(entry.inline_form), limit_bytes=self._limits.body_bytes
+            entry.message, load_forms(entry.inline_form), limit_bytes=self._limits.inline_bytes
         )

@@ -2,23 +2,34 @@
 
 It runs within the request that brings the last byte. If the process dies before it is through, the
 next question about the upload starts it anew: nothing is noted before all is done, and doing it
-twice gives the same resource.
+twice gives the same resource. A segment that was damaged meanwhile sets the upload back to where it
+begins, and the client sends it again.
 """
 
+import hashlib
 from collections.abc import Sequence
 from contextlib import aclosing
 from dataclasses import replace
 from weakref import WeakValueDictionary
 
 import anyio
+import anyio.to_thread
 
 from app.errors import NotFoundError
 from app.models.resource import Resource
 from app.models.upload import ResumableUpload, Segment
 from app.services.persistence.keeping import HEAD_BYTES
 from app.services.resources import Upload, describe_blob
-from app.stores.blobs import BlobMissingError, BlobStore, StoredBlob
+from app.stores.blobs import BlobMissingError, BlobStore, BlobWriter, StoredBlob
 from app.stores.records import Records
+
+
+class _DamagedSegmentError(Exception):
+    """A segment is gone, or no longer what came."""
+
+    def __init__(self, segment: Segment) -> None:
+        super().__init__(f"the segment from byte {segment.start} on")
+        self.segment = segment
 
 
 class UploadCompletion:
@@ -52,7 +63,10 @@ class UploadCompletion:
             raise NotFoundError("upload")
         if upload.resource_id is not None:
             return upload
-        blob = await self._whole(project_id, upload, segments)
+        try:
+            blob = await self._whole(project_id, upload, segments)
+        except _DamagedSegmentError as exc:
+            return await self._set_back(project_id, upload, exc.segment)
         resource = await self._described(project_id, upload, blob)
         async with self._records.write(project_id) as unit:
             await unit.resources.ensure(resource)
@@ -68,13 +82,29 @@ class UploadCompletion:
             return StoredBlob(segments[0].digest, segments[0].size_bytes)
         async with self._blobs.writer(project_id, limit_bytes=upload.length_bytes) as writer:
             for segment in segments:
-                async with aclosing(await self._blobs.open(project_id, segment.digest)) as pieces:
-                    async for piece in pieces:
-                        await writer.write(piece)
-            blob = await writer.commit()
-        if blob.size_bytes != upload.length_bytes:
-            raise BlobMissingError
-        return blob
+                await self._copy(project_id, segment, writer)
+            return await writer.commit()
+
+    async def _copy(self, project_id: str, segment: Segment, writer: BlobWriter) -> None:
+        """Copy a segment, unless it is not what came: then it is to be sent again."""
+        hashing = hashlib.sha256()
+        try:
+            async with aclosing(await self._blobs.open(project_id, segment.digest)) as pieces:
+                async for piece in pieces:
+                    await anyio.to_thread.run_sync(hashing.update, piece)
+                    await writer.write(piece)
+        except BlobMissingError as exc:
+            raise _DamagedSegmentError(segment) from exc
+        if hashing.hexdigest() != segment.digest:
+            raise _DamagedSegmentError(segment)
+
+    async def _set_back(
+        self, project_id: str, upload: ResumableUpload, damaged: Segment
+    ) -> ResumableUpload:
+        """The upload at the offset where a segment is damaged, so that its client goes on there."""
+        async with self._records.write(project_id) as unit:
+            await unit.uploads.set_back(upload.upload_id, damaged.start)
+        return replace(upload, received_bytes=damaged.start)
 
     async def _described(
         self, project_id: str, upload: ResumableUpload, blob: StoredBlob

@@ -52,7 +52,9 @@ def generated(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     """What the generator says; the package it made can be imported meanwhile."""
     folder = tmp_path_factory.mktemp("sdk")
     scripts = Path(sys.executable).parent
+    config = DOCUMENT.with_name("openapi-python-client.yml")
     arguments = ["--path", str(DOCUMENT), "--output-path", str(folder / PACKAGE), "--meta", "none"]
+    arguments += ["--config", str(config)]
     done = subprocess.run(  # noqa: S603 - a tool of our own environment
         [scripts / "openapi-python-client", "generate", *arguments],
         # It tidies up with ruff, which is beside it.

@@ -4,6 +4,7 @@ import os
 import pty
 import subprocess
 from collections.abc import Iterator
+from pathlib import Path
 
 import httpx
 import pytest
@@ -77,6 +78,20 @@ def test_grace_that_is_no_time_is_a_mistake_of_usage(grace: str) -> None:
     done = run_command("gc", f"--grace={grace}")
     assert done.returncode == 2
     assert "must be a number of seconds" in done.stderr
+
+
+@pytest.mark.parametrize("command", ["gc", "fsck"])
+@pytest.mark.parametrize("is_there", [True, False], ids=["empty directory", "no directory"])
+def test_directory_without_a_database_is_named_and_left_as_it_is(
+    tmp_path: Path, command: str, is_there: bool
+) -> None:
+    data_dir = tmp_path / "data"
+    if is_there:
+        data_dir.mkdir()
+    done = run_command(command, "--data-dir", str(data_dir))
+    assert (done.returncode, done.stdout) == (2, "")
+    assert f"there is no database in {data_dir}. Name it with --data-dir." in done.stderr
+    assert list(tmp_path.rglob("*")) == [data_dir] * is_there
 
 
 def test_sound_stores_are_said_to_be_sound(server: LiveService, client: httpx.Client) -> None:

@@ -206,10 +206,10 @@ async def test_damaged_blob_is_claimed_although_rows_need_it(stores: Stores) -> 
 
 
 async def test_claim_that_waits_for_a_write_sees_its_rows(stores: Stores) -> None:
-    await claim_while_a_write_is_open(stores)
+    assert await claimed_while_a_write_is_open(stores) == [(digest_of(B),)]
 
 
-async def claim_while_a_write_is_open(stores: Stores) -> None:
+async def claimed_while_a_write_is_open(stores: Stores) -> list[tuple[str, ...]]:
     await stores.put(A, B)
     claims: list[BlobClaim] = []
 
@@ -221,7 +221,7 @@ async def claim_while_a_write_is_open(stores: Stores) -> None:
         tasks.start_soon(claim)
         await stores.until_one_waits()
         await unit.resources.ensure(resource_of(A, filename="another name"))
-    assert [claim.digests for claim in claims] == [(digest_of(B),)]
+    return [claim.digests for claim in claims]
 
 
 async def test_write_that_waits_for_a_claim_is_refused(stores: Stores) -> None:
@@ -276,7 +276,7 @@ async def test_default_of_a_server_does_not_hide_what_was_written_during_a_wait(
             "' SET default_transaction_isolation = ''repeatable read'''; END $$"
         )
     async with opened_stores(settings) as stores:
-        await claim_while_a_write_is_open(stores)
+        assert await claimed_while_a_write_is_open(stores) == [(digest_of(B),)]
 
 
 async def test_without_a_blob_store_to_ask_a_swept_blob_is_taken_for_gone(stores: Stores) -> None:

@@ -10,7 +10,7 @@ from datetime import timedelta
 import anyio
 import pytest
 
-from app.errors import ConflictError, NotFoundError, ServiceError
+from app.errors import ConflictError, NotFoundError
 from app.models.identity import utc_now
 from app.models.media import InMemoryMedia
 from app.models.upload import Checksum, ResumableUpload, Segment
@@ -286,11 +286,16 @@ async def test_completions_at_once_give_one_resource(container: Container) -> No
     assert len((await container.resources.page(PROJECT, cursor=None, limit=9))[0]) == 1
 
 
-async def test_damaged_segment_becomes_no_resource(container: Container) -> None:
+async def test_lost_segment_is_asked_for_again(container: Container) -> None:
     upload = await received(container, *(SEGMENT,) * 5, 17)
     segments = await segments_of(container, upload)
     await container.blobs.delete(PROJECT, segments[3].digest)
-    with pytest.raises(ServiceError) as failed:
-        await container.uploads.get(PROJECT, upload.upload_id)
-    assert failed.value.problem_code == "blob-missing"
-    assert await segments_of(container, upload) == segments
+    found = await container.uploads.get(PROJECT, upload.upload_id)
+    start = segments[3].start
+    assert (found.received_bytes, found.resource_id) == (start, None)
+    assert await segments_of(container, upload) == segments[:3]
+    assert (await container.resources.page(PROJECT, cursor=None, limit=9))[0] == []
+    done = await container.uploads.receive(
+        PROJECT, upload.upload_id, piece=piece(start), chunks=body(DATA[start:])
+    )
+    assert await content(container, done) == DATA

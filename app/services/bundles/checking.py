@@ -45,6 +45,8 @@ from app.services.pages.writing import PAGE
 from app.stores.records.bundles import Link
 from app.stores.records.sessions import ANSWER, INTERACTION, MESSAGE, PAGE_FAULT, TOOL_RESULT
 
+# Above every record that is made here: a message has 16 MiB, a page somewhat more with its levels.
+_LONGEST_LINE_BYTES = 256 * 1024 * 1024
 _LINES_AT_ONCE = 500
 _LINES_BYTES = 4 * 1024 * 1024
 
@@ -74,7 +76,7 @@ class CheckedBundle:
         """The lines of a file, which have been judged, a few megabytes at once."""
         batch: list[_Line] = []
         size_bytes = 0
-        for _, text in self.file.lines(name, longest_bytes=limits.body_bytes):
+        for _, text in self.file.lines(name, longest_bytes=_LONGEST_LINE_BYTES):
             batch.append(decoder.decode(text))
             size_bytes += len(text)
             if len(batch) >= _LINES_AT_ONCE or size_bytes >= _LINES_BYTES:
@@ -130,7 +132,7 @@ class BundleCheck:
         return CheckedBundle(self._file, session, self._resources, self._links)
 
     def _lines(self, name: str) -> Iterator[tuple[str, bytes]]:
-        return self._file.lines(name, longest_bytes=self._limits.body_bytes)
+        return self._file.lines(name, longest_bytes=_LONGEST_LINE_BYTES)
 
     def _check_resources(self) -> None:
         last = ""

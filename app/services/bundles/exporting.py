@@ -27,7 +27,7 @@ from app.services.bundles.lines import history_line, interaction_line, page_line
 from app.services.bundles.rows import FORMAT, VERSION, FileLine, Manifest, SessionLine, encode
 from app.services.bundles.spooling import no_room_is_said
 from app.services.pages.accesses import AccessCounts
-from app.stores.blobs import BlobStore
+from app.stores.blobs import BlobMissingError, BlobStore
 from app.stores.records import Records, UnitOfWork
 
 _IN_MEMORY_BYTES = 1024 * 1024
@@ -116,12 +116,17 @@ class Bundle:
                             yield drain.take()
             for digest, size_bytes in self._spooled.blobs:
                 with archive.member(BLOBS + digest, size_bytes) as member:
+                    hashing = hashlib.sha256()
                     opened = await self._blobs.open(self._project_id, digest)
                     async with aclosing(opened) as reader:
                         async for chunk in reader:
+                            await anyio.to_thread.run_sync(hashing.update, chunk)
                             member.write(chunk)
                             if drain.size_bytes >= _SENT_BYTES:
                                 yield drain.take()
+                    if hashing.hexdigest() != digest:
+                        # The answer breaks off: half a bundle is better than a false one.
+                        raise BlobMissingError
             manifest = encode(_manifest(self._spooled))
             with archive.member(MANIFEST, len(manifest)) as member:
                 member.write(manifest)

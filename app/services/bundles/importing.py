@@ -1,12 +1,15 @@
 """A session on its way in: put down, judged, its blobs stored, its rows written together."""
 
+import asyncio
 from collections.abc import AsyncIterator, Iterator
+from itertools import islice
 from typing import TypeVar
 
 import anyio
 import anyio.to_thread
 
 from app.models.limits import Limits
+from app.models.message import SessionUse
 from app.services.bundles.archive import BLOBS
 from app.services.bundles.checking import BundleCheck, CheckedBundle
 from app.services.bundles.reading import BundleFile, read_bundle
@@ -17,6 +20,7 @@ from app.stores.blobs import BlobStore
 from app.stores.records import Records
 
 _BUNDLES_AT_ONCE = 2
+_BLOBS_AT_ONCE = 8
 
 _Item = TypeVar("_Item")
 
@@ -48,20 +52,24 @@ class BundleImports:
             check = BundleCheck(bundle, project_id, self._limits)
             checked = await anyio.to_thread.run_sync(check.run)
             await self._put_blobs(project_id, bundle)
-            await self._commit(project_id, checked)
-        session_id = checked.session.session_id
-        async with self._records.read(project_id) as unit:
-            use = await unit.session_resources.use_of([session_id])
-        return ShownSession(checked.session, use[session_id], is_new=True)
+            use = await self._commit(project_id, checked)
+        return ShownSession(checked.session, use, is_new=True)
 
     async def _put_blobs(self, project_id: str, bundle: BundleFile) -> None:
-        for digest, size_bytes in bundle.blobs.items():
-            async with self._blobs.writer(project_id, limit_bytes=size_bytes) as writer:
-                async for chunk in each(bundle.chunks(BLOBS + digest)):
-                    await writer.write(chunk)
-                await writer.commit(digest)
+        blobs = iter(bundle.blobs.items())
+        while batch := list(islice(blobs, _BLOBS_AT_ONCE)):
+            puts = (self._put(project_id, bundle, *each_blob) for each_blob in batch)
+            for outcome in await asyncio.gather(*puts, return_exceptions=True):
+                if outcome is not None:
+                    raise outcome
 
-    async def _commit(self, project_id: str, checked: CheckedBundle) -> None:
+    async def _put(self, project_id: str, bundle: BundleFile, digest: str, size_bytes: int) -> None:
+        async with self._blobs.writer(project_id, limit_bytes=size_bytes) as writer:
+            async for chunk in each(bundle.chunks(BLOBS + digest)):
+                await writer.write(chunk)
+            await writer.commit(digest)
+
+    async def _commit(self, project_id: str, checked: CheckedBundle) -> SessionUse:
         async with self._records.write(project_id) as unit:
             writer = BundleWriter(unit, checked, self._limits)
             await writer.add_session()
@@ -72,6 +80,8 @@ class BundleImports:
             async for interactions in each(writer.interaction_batches()):
                 await writer.add_interactions(interactions)
             await writer.add_resources()
+            session_id = checked.session.session_id
+            return (await unit.session_resources.use_of([session_id]))[session_id]
 
 
 async def each(items: Iterator[_Item]) -> AsyncIterator[_Item]:

@@ -95,19 +95,22 @@ class BundleFile:
         Raises:
             InvalidBundleError: One is too long, or the last has no end.
         """
-        held = bytearray()
+        begun: list[bytes] = []
+        begun_bytes = 0
         number = 1
         for chunk in self.chunks(name):
-            held += chunk
-            *whole, rest = held.split(b"\n")
-            for line in whole:
-                yield f"{name}/{number}", bytes(line)
-                number += 1
-            held = rest
+            # Only what is new is searched: a line may have many chunks.
+            first, *further = chunk.split(b"\n")
+            begun.append(first)
+            begun_bytes += len(first)
             with wrong_at(f"{name}/{number}"):
-                require(len(held) <= longest_bytes, "is longer than a record may be")
+                require(begun_bytes <= longest_bytes, "is longer than a record may be")
+            for line in further:
+                yield f"{name}/{number}", b"".join(begun)
+                number += 1
+                begun, begun_bytes = [line], len(line)
         with wrong_at(f"{name}/{number}"):
-            require(not held, "has no end")
+            require(not begun_bytes, "has no end")
 
 
 def read_bundle(file: IO[bytes]) -> BundleFile:

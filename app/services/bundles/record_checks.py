@@ -104,6 +104,7 @@ def check_tool_result(line: ToolResultLine, kept: Kept, limits: Limits) -> Refer
 
 def check_message(line: MessageLine, limits: Limits) -> Referred:
     """Raise unless a message can be given out, and written as it was sent."""
+    require(len(bytes(line.message)) <= limits.message_bytes, "has a message that is too long")
     value = own_object(bytes(line.message), limits)
     draft = HistoryMessageDraft.model_validate(value)
     require(not OURS & value.keys(), "has a message with members that are the service's")
@@ -133,6 +134,8 @@ def check_page_fault(line: PageFaultLine, limits: Limits) -> Referred:
 
 def check_interaction(line: InteractionLine, limits: Limits) -> Referred:
     """Raise unless an interaction is one, and its answer too."""
+    longest = max(len(bytes(line.input)), len(bytes(line.output)))
+    require(longest <= limits.message_bytes, "has an input or an answer that is too long")
     given = own_value(bytes(line.input), limits)
     output = own_value(bytes(line.output), limits)
     interaction = Interaction.model_validate(

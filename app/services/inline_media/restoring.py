@@ -67,7 +67,7 @@ class StoredMedia:
         Args:
             text: The value as it is shown.
             forms: How its media were written, by JSON pointer.
-            limit_bytes: The largest medium that is read into memory.
+            limit_bytes: How many bytes of media are read into memory in all.
 
         Raises:
             PayloadTooLargeError: They are too large to stand in an answer.
@@ -76,9 +76,9 @@ class StoredMedia:
             return text
         value: JsonValue = await anyio.to_thread.run_sync(_parse, text)
         for pointer, form in forms.items():
-            data = await self.read(
-                form.text_resource_id or form.resource_id, limit_bytes=limit_bytes
-            )
+            source = form.text_resource_id or form.resource_id
+            data = await self.read(source, limit_bytes=limit_bytes)
+            limit_bytes -= len(data)
             written = await anyio.to_thread.run_sync(_as_sent, form, data)
             value = put_member(value, pointer, written)
         return await anyio.to_thread.run_sync(lambda: json_text(value).encode())

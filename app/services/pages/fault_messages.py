@@ -26,7 +26,7 @@ async def with_images(media: StoredMedia, message: bytes, *, limit_bytes: int) -
     """The message with a data URI in the place of every reference to an image.
 
     Raises:
-        PayloadTooLargeError: An image has more than `limit_bytes`.
+        PayloadTooLargeError: The images have more than `limit_bytes` in all.
         StoreUnavailableError: The store did not answer.
     """
     value = json.loads(message)
@@ -38,6 +38,7 @@ async def with_images(media: StoredMedia, message: bytes, *, limit_bytes: int) -
             reference = block["image_url"]["url"]
             resource = await media.resource(reference)
             data = await media.read(reference, limit_bytes=limit_bytes)
+            limit_bytes -= len(data)
             encoded = await anyio.to_thread.run_sync(pybase64.b64encode, data)
             block["image_url"]["url"] = f"data:{resource.mime_type};base64,{encoded.decode()}"
     return await anyio.to_thread.run_sync(lambda: json_text(value).encode())

@@ -76,9 +76,8 @@ class PageMediaReader:
         Raises:
             PayloadTooLargeError: They are too large to stand in an answer.
         """
-        # What came in with one request goes out with one answer.
         return await self._contents.media.as_sent(
-            content, self._forms, limit_bytes=self._limits.body_bytes
+            content, self._forms, limit_bytes=self._limits.inline_bytes
         )
 
     async def _data_uri(self, body: Body) -> str:

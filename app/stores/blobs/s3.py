@@ -58,6 +58,8 @@ if TYPE_CHECKING:
     from obstore.store import S3Config
 
 _BUFFER_BYTES = 8 * CHUNK_BYTES
+# What the server puts together from parts within the time of a common request.
+_QUICK_BYTES = 1024**3
 # What S3 copies in one request, and so the largest blob that can get its final name.
 _LARGEST_COPY_BYTES = 5 * 1024**3
 # With the buffer in hand at most three of them are in memory for one upload.
@@ -213,7 +215,8 @@ class _S3Writer(GatheringWriter):
         with failures_translated():
             if self._upload is None:
                 self._upload = obstore.open_writer_async(
-                    self._objects,
+                    # Putting gigabytes together takes the server as long as copying them.
+                    self._copier if self._limit_bytes > _QUICK_BYTES else self._objects,
                     self._temporary_path,
                     buffer_size=_BUFFER_BYTES,
                     max_concurrency=_PARTS_IN_FLIGHT,

@@ -105,8 +105,9 @@ class ProjectScope:
 
         The only way into a virtual table, which cannot do anything about a key that is taken.
         """
+        # As one statement with many sets of parameters, which is made ready once.
         for batch in self._batches(rows):
-            await self._connection.execute(table.insert().values(batch))
+            await self._connection.execute(table.insert(), batch)
 
     async def insert_absent(
         self, table: Table, rows: Sequence[Mapping[str, object]], *, returning: Sequence[str]

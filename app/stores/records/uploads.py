@@ -86,6 +86,19 @@ class UploadRecords:
         )
         return [Segment(row.start, row.size_bytes, row.digest) for row in rows]
 
+    async def set_back(self, upload_id: str, start: int) -> None:
+        """Forget what has come of an upload from the segment on that begins at `start`."""
+        await self._scope.run(
+            self._scope.delete(upload_segments).where(
+                upload_segments.c.upload_id == upload_id, upload_segments.c.start >= start
+            )
+        )
+        await self._scope.run(
+            self._scope.update(uploads)
+            .where(uploads.c.upload_id == upload_id, uploads.c.resource_id.is_(None))
+            .values(received_bytes=start)
+        )
+
     async def complete(self, upload_id: str, resource_id: str) -> bool:
         """Note what became of an upload and drop its segments; their blobs stay, as garbage.
 
