@@ -47,8 +47,9 @@ def sweep_stores(
     data_dir: DataDirOption = None,
 ) -> None:
     """Remove files that nothing refers to, and uploads and keys whose time is over."""
+    given = None if grace is None else _seconds(grace)
     settings = _settings(data_dir=data_dir)
-    grace_seconds = settings.sweep.grace_seconds if grace is None else _seconds(grace)
+    grace_seconds = settings.sweep.grace_seconds if given is None else given
     report = anyio.run(_sweep, settings, grace_seconds, dry_run)
     say(_summary(report, dry_run=dry_run))
 

@@ -7,7 +7,7 @@ begins, and the client sends it again.
 """
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import AsyncGenerator, Sequence
 from contextlib import aclosing
 from dataclasses import replace
 from weakref import WeakValueDictionary
@@ -20,7 +20,7 @@ from app.models.resource import Resource
 from app.models.upload import ResumableUpload, Segment
 from app.services.persistence.keeping import HEAD_BYTES
 from app.services.resources import Upload, describe_blob
-from app.stores.blobs import BlobMissingError, BlobStore, BlobWriter, StoredBlob
+from app.stores.blobs import BlobMissingError, BlobStore, StoredBlob
 from app.stores.records import Records
 
 
@@ -79,20 +79,25 @@ class UploadCompletion:
     ) -> StoredBlob:
         """The blob of the whole file: the only segment's, or one written from all of them."""
         if len(segments) == 1:
+            async with aclosing(self._verified(project_id, segments[0])) as pieces:
+                async for _ in pieces:
+                    pass
             return StoredBlob(segments[0].digest, segments[0].size_bytes)
         async with self._blobs.writer(project_id, limit_bytes=upload.length_bytes) as writer:
             for segment in segments:
-                await self._copy(project_id, segment, writer)
+                async with aclosing(self._verified(project_id, segment)) as pieces:
+                    async for piece in pieces:
+                        await writer.write(piece)
             return await writer.commit()
 
-    async def _copy(self, project_id: str, segment: Segment, writer: BlobWriter) -> None:
-        """Copy a segment, unless it is not what came: then it is to be sent again."""
+    async def _verified(self, project_id: str, segment: Segment) -> AsyncGenerator[bytes, None]:
+        """The bytes of a segment; raises, at the latest at their end, if they are not what came."""
         hashing = hashlib.sha256()
         try:
             async with aclosing(await self._blobs.open(project_id, segment.digest)) as pieces:
                 async for piece in pieces:
                     await anyio.to_thread.run_sync(hashing.update, piece)
-                    await writer.write(piece)
+                    yield piece
         except BlobMissingError as exc:
             raise _DamagedSegmentError(segment) from exc
         if hashing.hexdigest() != segment.digest:

@@ -299,3 +299,12 @@ async def test_lost_segment_is_asked_for_again(container: Container) -> None:
         PROJECT, upload.upload_id, piece=piece(start), chunks=body(DATA[start:])
     )
     assert await content(container, done) == DATA
+
+
+async def test_only_segment_that_was_lost_is_asked_for_again(container: Container) -> None:
+    upload = await received(container, len(DATA))
+    (segment,) = await segments_of(container, upload)
+    await container.blobs.delete(PROJECT, segment.digest)
+    found = await container.uploads.get(PROJECT, upload.upload_id)
+    assert (found.received_bytes, found.resource_id) == (0, None)
+    assert await segments_of(container, upload) == []

@@ -8,7 +8,7 @@ from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from sqlalchemy import ColumnElement, Row, func
+from sqlalchemy import ColumnElement, Row, case, func
 
 from app.models.interaction import StoredInteraction
 from app.models.message import EntryKind, StoredHistoryMessage
@@ -207,17 +207,21 @@ class BundleRecords:
     async def size_entries(self, session_id: str) -> None:
         """Note how large what each entry of a history shows is, once all of it is stored."""
         entry_id, kind = history_entries.c.entry_id, history_entries.c.kind
-        for table, key, text, kinds in (
-            (tool_results, "tool_result_id", "sanitized", [TOOL_RESULT]),
-            (messages, "message_id", "message", [PAGE_FAULT, MESSAGE]),
-            (interactions, "interaction_id", "input", [INTERACTION]),
-            (interactions, "interaction_id", "output", [ANSWER]),
+        answer = func.coalesce(func.length(interactions.c.output), 0)
+        # An answer that came along stands in the entry of its interaction.
+        along = case((interactions.c.answer_seq.is_(None), answer), else_=0)
+        asked = func.length(interactions.c.input) + along
+        for key, size, kinds in (
+            (tool_results.c.tool_result_id, func.length(tool_results.c.sanitized), [TOOL_RESULT]),
+            (messages.c.message_id, func.length(messages.c.message), [PAGE_FAULT, MESSAGE]),
+            (interactions.c.interaction_id, asked, [INTERACTION]),
+            (interactions.c.interaction_id, answer, [ANSWER]),
         ):
-            size = self._scope.select(table).with_only_columns(func.length(table.c[text]))
+            sized = self._scope.select(key.table).with_only_columns(size).where(key == entry_id)
             await self._scope.run(
                 self._scope.update(history_entries)
                 .where(history_entries.c.session_id == session_id, kind.in_(kinds))
-                .values(size_bytes=size.where(table.c[key] == entry_id).scalar_subquery())
+                .values(size_bytes=sized.scalar_subquery())
             )
 
     async def add_links(self, session_id: str, links: Sequence[Link]) -> None:
