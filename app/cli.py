@@ -2,10 +2,12 @@
 
 import os
 import socket
+import sys
 import tempfile
 from collections.abc import Awaitable, Callable
+from contextlib import suppress
 from pathlib import Path
-from typing import Annotated, TypeVar
+from typing import Annotated, NoReturn, TypeVar
 
 import anyio
 import typer
@@ -73,7 +75,24 @@ def main() -> None:
         cli()
     except _EXPECTED as exc:
         complain(str(exc))
-        raise SystemExit(1) from exc
+        _end(1)
+    except SystemExit as exc:
+        if isinstance(exc.code, str):
+            raise
+        _end(exc.code or 0)
+    _end(0)
+
+
+def _end(status: int) -> NoReturn:
+    """End the process, at once.
+
+    The client of the object store has threads of its own. One that comes back while the interpreter
+    is being taken down aborts the process, with a status that says something went wrong.
+    """
+    with suppress(OSError):
+        sys.stdout.flush()
+        sys.stderr.flush()
+    os._exit(status)
 
 
 @cli.command()
