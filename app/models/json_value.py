@@ -84,6 +84,11 @@ def parse_repaired_json(
     return _decode(text, object_pairs_hook=_whole_object, **(_SPELLED if spelled else {}))
 
 
+def parse_stored_json(text: bytes) -> JsonValue:
+    """The value of a JSON text that was stored here, to be written back as it stands."""
+    return parse_json(text, max_depth=10_000, max_nodes=10_000_000, spelled=True)
+
+
 def parse_embedded_json(text: str, *, max_depth: int, max_nodes: int) -> JsonValue:
     """Parse JSON that stands inside a string, to be written back as it stood.
 

@@ -23,7 +23,7 @@ from app.routers.pages import WRITE_FAULTS, IfMatchHeader
 from app.routers.problem_kinds import problem_responses
 from app.routers.session_queries import IdempotencyKeyHeader, SessionIdPath
 from app.schemas.sessions import InteractionPage, InteractionRecord
-from app.services.attachments import attached
+from app.services.attachments import recorded_attachments
 from app.services.interaction_requests import InteractionDraft
 from app.services.interactions import ShownInteraction
 
@@ -144,4 +144,4 @@ async def set_interaction_output(
 
 
 def _record(shown: ShownInteraction) -> bytes:
-    return interaction_record(shown.interaction, attached(shown.attachments))
+    return interaction_record(shown.interaction, recorded_attachments(shown.attachments))

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from app.errors import Fault, MissingAttachmentError
 from app.models.interaction import MultiModalInput, StoredInteraction
-from app.models.json_value import JsonValue, parse_json
+from app.models.json_value import parse_stored_json
 from app.models.resource import Resource, parse_resource_id
 from app.stores.records import UnitOfWork
 
@@ -66,7 +66,7 @@ async def attachments_of(
 def _attached_ids(stored: StoredInteraction) -> dict[str, str]:
     if stored.input_kind != "multimodal":
         return {}
-    rich = MultiModalInput.model_validate(parsed(stored.input))
+    rich = MultiModalInput.model_validate(parse_stored_json(stored.input))
     return _once([each for _, each in rich.attached_ids()])
 
 
@@ -78,11 +78,8 @@ def _once(attached_ids: Sequence[str]) -> dict[str, str]:
     return spellings
 
 
-def attached(attachments: Sequence[AttachedResource]) -> list[tuple[str, Resource | None]]:
+def recorded_attachments(
+    attachments: Sequence[AttachedResource],
+) -> list[tuple[str, Resource | None]]:
     """What is attached, as the record of an interaction takes it."""
     return [(each.attached_id, each.resource) for each in attachments]
-
-
-def parsed(text: bytes) -> JsonValue:
-    """The value of a stored JSON text."""
-    return parse_json(text, max_depth=10_000, max_nodes=10_000_000)

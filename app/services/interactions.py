@@ -18,14 +18,13 @@ from app.models.interaction import (
     MultiModalInput,
     StoredInteraction,
 )
-from app.models.json_value import json_text
+from app.models.json_value import json_text, parse_stored_json
 from app.models.limits import Limits
 from app.rendering.interaction_envelopes import interaction_record
 from app.services.attachments import (
     AttachedResource,
-    attached,
     attachments_of,
-    parsed,
+    recorded_attachments,
     resolve_attachments,
 )
 from app.services.idempotency import Idempotency, IdempotentCall
@@ -160,7 +159,9 @@ class Interactions:
             await unit.sessions.enter(session_id, now)
             stored = await _found(unit, session_id, interaction_id)
             attachments = (await attachments_of(unit, [stored]))[0]
-            condition(sha256(interaction_record(stored, attached(attachments))).hexdigest())
+            condition(
+                sha256(interaction_record(stored, recorded_attachments(attachments))).hexdigest()
+            )
             if stored.output is not None and not _is_same(output, stored.output):
                 raise ConflictError(
                     "The interaction has another answer already, and an answer is set once. Ask "
@@ -220,7 +221,7 @@ def _stored(interaction: Interaction, session_id: str) -> StoredInteraction:
 
 
 def _is_same(output: ChatMessage, stored: bytes) -> bool:
-    earlier = ChatMessage.model_validate(parsed(stored))
+    earlier = ChatMessage.model_validate(parse_stored_json(stored))
     if "timestamp" not in output.model_fields_set:
         earlier = earlier.model_copy(update={"timestamp": output.timestamp})
     return earlier == output

@@ -161,9 +161,10 @@ def test_archive_that_is_not_ours_is_refused(
 def test_flipped_bit_in_any_member_is_found(importer: httpx.Client, bundle: bytes) -> None:
     for name, data in members_of(bundle).items():
         middle = bundle.index(data) + len(data) // 2
-        refused(importer, patched(bundle, middle, bytes([bundle[middle] ^ 1])))
-        flipped = bytes([data[0] ^ 1]) + data[1:]
-        refused(importer, bundled({**members_of(bundle), name: flipped}))
+        patch = patched(bundle, middle, bytes([bundle[middle] ^ 1]))
+        flipped = bundled({**members_of(bundle), name: bytes([data[0] ^ 1]) + data[1:]})
+        problems = [refused(importer, damaged) for damaged in (patch, flipped)]
+        assert [problem["code"] for problem in problems] == ["invalid-bundle"] * 2
 
 
 def without(name: str) -> Callable[[Members], Members]:

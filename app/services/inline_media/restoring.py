@@ -5,7 +5,7 @@ from contextlib import aclosing
 import anyio.to_thread
 
 from app.errors import NotFoundError, PayloadTooLargeError
-from app.models.json_value import JsonValue, json_text, parse_json
+from app.models.json_value import JsonValue, json_text, parse_stored_json
 from app.models.resource import Resource, parse_resource_id
 from app.services.inline_media.data_uris import InlineForm, put_member, write_data_uri
 from app.stores.blobs import BlobStore
@@ -74,7 +74,7 @@ class StoredMedia:
         """
         if not forms:
             return text
-        value: JsonValue = await anyio.to_thread.run_sync(_parse, text)
+        value: JsonValue = await anyio.to_thread.run_sync(parse_stored_json, text)
         for pointer, form in forms.items():
             source = form.text_resource_id or form.resource_id
             data = await self.read(source, limit_bytes=limit_bytes)
@@ -86,7 +86,3 @@ class StoredMedia:
 
 def _as_sent(form: InlineForm, data: bytes) -> str:
     return data.decode() if form.text_resource_id else write_data_uri(form, data)
-
-
-def _parse(text: bytes) -> JsonValue:
-    return parse_json(text, max_depth=10_000, max_nodes=10_000_000, spelled=True)
