@@ -1,10 +1,11 @@
 // Uploads a file that is nowhere whole, with tus-js-client, over connections that break.
 //
-// Usage: node upload.mjs '{"endpoint", "authorization", "size", "cuts": [bytes, …]}'
+// Usage: node upload.mjs '{"endpoint", "authorization", "size", "cuts": [bytes, …], "stop": bytes}'
 //
-// It writes a line of JSON for each thing that happens: {"sent"}, {"cut"}, {"resumed"}, and at last
+// It writes a line of JSON for each thing that happens: {"cut"}, {"stopped"}, {"resumed"}, and at last
 // {"resource", "peakBytes"}. At each of the cuts the request is broken off, in turn by the client's
-// own `abort` and by destroying the connection under it.
+// own `abort` and by destroying the connection under it. At the stop nothing more is sent until
+// somebody ends the server.
 
 import { createHash } from 'node:crypto'
 import { Readable } from 'node:stream'
@@ -13,11 +14,12 @@ import { Upload } from 'tus-js-client'
 const BLOCK_BYTES = 1024 * 1024
 const RETRY_DELAYS = Array(240).fill(250)
 
-const { endpoint, authorization, size, cuts } = JSON.parse(process.argv[2])
+const { endpoint, authorization, size, cuts, stop } = JSON.parse(process.argv[2])
 const pattern = createHash('shake128', { outputLength: BLOCK_BYTES }).update('tus').digest()
 
 let request = null
 let resource = null
+let hasStopped = false
 
 const say = (event) => process.stdout.write(`${JSON.stringify(event)}\n`)
 
@@ -28,8 +30,13 @@ function block(number) {
   return bytes
 }
 
-function* bytesBetween(start, end) {
+async function* bytesBetween(start, end) {
   while (start < end) {
+    if (start >= stop && !hasStopped) {
+      hasStopped = true
+      say({ stopped: stop })
+      await new Promise(() => {})
+    }
     if (start >= cuts[0]) {
       setImmediate(cutOff, cuts.shift())
     }
@@ -76,9 +83,6 @@ const upload = new Upload(file, {
     if (asked.getMethod() === 'HEAD') {
       say({ resumed: Number(answer.getHeader('Upload-Offset')) })
     }
-  },
-  onProgress(sent) {
-    say({ sent })
   },
   onSuccess() {
     say({ resource, peakBytes: process.resourceUsage().maxRSS * 1024 })
