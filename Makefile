@@ -5,7 +5,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-input
 
-.PHONY: help install run test test-all fmt lint types imports openapi openapi-check errors migrate check lock clean
+.PHONY: help install run test test-all fmt lint types imports openapi targets openapi-check errors migrate check lock clean
 
 help: ## List the commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -54,6 +54,9 @@ imports: $(VENV)/dev.stamp ## Check that imports go one way
 
 openapi: install ## Write openapi/openapi.json and docs/errors.md
 	$(BIN)/python -m app.documents
+
+targets: $(VENV)/dev.stamp ## Write the matrix of docs/targets.md
+	$(BIN)/python -m pytest -q tests/contract/test_targets_document.py --write-documents
 
 openapi-check: install ## Fail if openapi/openapi.json or docs/errors.md is out of date
 	$(BIN)/python -m app.documents --check

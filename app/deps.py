@@ -16,6 +16,9 @@ from app.services.pages.faults import PageFaults
 from app.services.pages.lists import PageLists
 from app.services.pages.pages import Pages
 from app.services.pages.reading import PageReading
+from app.services.references import References
+from app.services.renders.renders import Renders
+from app.services.resource_texts import ResourceTexts
 from app.services.resources import Resources
 from app.services.session_messages import SessionMessages
 from app.services.sessions import Sessions
@@ -60,6 +63,16 @@ async def get_resources(container: ContainerDep) -> Resources:
     return container.resources
 
 
+async def get_resource_texts(container: ContainerDep) -> ResourceTexts:
+    """The resource texts service."""
+    return container.resource_texts
+
+
+async def get_references(container: ContainerDep) -> References:
+    """The references service."""
+    return container.references
+
+
 async def get_sessions(container: ContainerDep) -> Sessions:
     """The sessions service."""
     return container.sessions
@@ -73,6 +86,11 @@ async def get_session_messages(container: ContainerDep) -> SessionMessages:
 async def get_interactions(container: ContainerDep) -> Interactions:
     """The interactions service."""
     return container.interactions
+
+
+async def get_renders(container: ContainerDep) -> Renders:
+    """The renderings service."""
+    return container.renders
 
 
 async def get_history(container: ContainerDep) -> History:
@@ -138,9 +156,12 @@ async def get_links(container: ContainerDep) -> LinkSigner:
 ProjectDep = Annotated[str, Depends(get_project)]
 ToolResultsDep = Annotated[ToolResults, Depends(get_tool_results)]
 ResourcesDep = Annotated[Resources, Depends(get_resources)]
+ResourceTextsDep = Annotated[ResourceTexts, Depends(get_resource_texts)]
+ReferencesDep = Annotated[References, Depends(get_references)]
 SessionsDep = Annotated[Sessions, Depends(get_sessions)]
 SessionMessagesDep = Annotated[SessionMessages, Depends(get_session_messages)]
 InteractionsDep = Annotated[Interactions, Depends(get_interactions)]
+RendersDep = Annotated[Renders, Depends(get_renders)]
 HistoryDep = Annotated[History, Depends(get_history)]
 BundleExportsDep = Annotated[BundleExports, Depends(get_bundle_exports)]
 BundleImportsDep = Annotated[BundleImports, Depends(get_bundle_imports)]

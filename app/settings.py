@@ -94,7 +94,11 @@ class LimitSettings(SettingsGroup):
         Field(gt=0, description="The JSON of one message or interaction; media are not counted."),
     ] = 16 * MIB
     inline_bytes: Annotated[
-        int, Field(gt=0, description="All media put back into one entry of an answer.")
+        int,
+        Field(
+            gt=0,
+            description="All media put back into one entry of an answer, or into one rendering.",
+        ),
     ] = 256 * MIB
     upload_bytes: Annotated[
         int, Field(gt=0, le=5 * GIB, description="One file uploaded in pieces.")
@@ -105,7 +109,10 @@ class LimitSettings(SettingsGroup):
     ] = 24 * 3600.0
     bundle_bytes: Annotated[int, Field(gt=0, description="One bundle that is imported.")] = 16 * GIB
     large_bodies: Annotated[
-        int, Field(ge=1, description="Bodies above 1 MiB that are parsed at the same time.")
+        int,
+        Field(
+            ge=1, description="Bodies and JSON texts above 1 MiB that are parsed at the same time."
+        ),
     ] = 2
     requests_at_once: Annotated[
         int, Field(ge=1, description="Requests a process works on at once; more get a 503.")

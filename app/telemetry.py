@@ -47,6 +47,8 @@ def configure_logging(log_format: Literal["json", "console"] | None, level: str)
         )
     )
     logging.basicConfig(handlers=[handler], level=level.upper(), force=True)
+    # Those who read images warn of what is wrong with them, and would write it as it is.
+    logging.captureWarnings(capture=True)
     logging.getLogger("uvicorn.error").addFilter(_is_not_told_already)
     for quiet in ("uvicorn.access", "httpx", "alembic"):
         logging.getLogger(quiet).setLevel(logging.WARNING)

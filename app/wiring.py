@@ -16,9 +16,11 @@ from app.models.limits import Limits
 from app.services.access import Access, LinkSigner, SigningKey
 from app.services.bundles.exporting import BundleExports
 from app.services.bundles.importing import BundleImports
+from app.services.derived_images import DerivedImages
 from app.services.fetching import Fetcher
 from app.services.history import History
 from app.services.interactions import Interactions
+from app.services.large_work import LargeWork
 from app.services.pages.accesses import AccessCounts
 from app.services.pages.changes import PageChanges
 from app.services.pages.downloads import PageDownloads
@@ -27,7 +29,11 @@ from app.services.pages.lists import PageLists
 from app.services.pages.pages import Pages
 from app.services.pages.preparing import PagePreparer
 from app.services.pages.reading import PageReading
+from app.services.references import References
+from app.services.renders.gathering import Gathering
+from app.services.renders.renders import Renders
 from app.services.request_bodies import RequestBodies
+from app.services.resource_texts import ResourceTexts
 from app.services.resources import Resources
 from app.services.session_messages import SessionMessages
 from app.services.sessions import Sessions
@@ -86,11 +92,14 @@ class Container:
     links: LinkSigner
     tool_results: ToolResults
     resources: Resources
+    resource_texts: ResourceTexts
+    references: References
     uploads: Uploads
     sessions: Sessions
     session_messages: SessionMessages
     interactions: Interactions
     history: History
+    renders: Renders
     bundle_exports: BundleExports
     bundle_imports: BundleImports
     pages: Pages
@@ -166,20 +175,42 @@ def _wired(
 ) -> Container:
     """The services over what has been opened; nothing here has a lifetime of its own."""
     limits = _limits(settings)
+    base_url = settings.public_url or f"http://{_bracketed(settings.host)}:{settings.port}"
+    resources = Resources(records, blobs, limit_bytes=limits.medium_bytes)
     metrics = Metrics()
-    bodies = RequestBodies(limits)
+    work = LargeWork(limits)
+    bodies = RequestBodies(work)
     preparer = PagePreparer(records, blobs, limits)
     reading = PageReading(records, preparer, accesses=accesses, limits=limits)
     return Container(
         access=access,
         links=links,
         tool_results=ToolResults(records, blobs, bodies=bodies, limits=limits, clock=metrics),
-        resources=Resources(records, blobs, limit_bytes=limits.medium_bytes),
+        resources=resources,
+        resource_texts=ResourceTexts(resources, blobs, work=work, limits=limits),
+        references=References(
+            records,
+            blobs,
+            links=links,
+            base_url=base_url,
+            bodies=bodies,
+            work=work,
+            limits=limits,
+        ),
         uploads=Uploads(records, blobs, limits=limits),
         sessions=Sessions(records, accesses),
         session_messages=SessionMessages(records, blobs, bodies=bodies, limits=limits),
         interactions=Interactions(records, bodies=bodies, limits=limits),
         history=History(records, blobs, limits),
+        renders=Renders(
+            records,
+            blobs,
+            reading=reading,
+            gathering=Gathering(blobs, DerivedImages(records, blobs, limits)),
+            links=links,
+            public_url=settings.public_url,
+            limits=limits,
+        ),
         bundle_exports=BundleExports(records, blobs, accesses),
         bundle_imports=BundleImports(records, blobs, limits),
         pages=Pages(records, preparer, bodies=bodies, accesses=accesses, limits=limits),
@@ -196,7 +227,7 @@ def _wired(
         blobs=blobs,
         metrics=metrics,
         limits=limits,
-        base_url=settings.public_url or f"http://{_bracketed(settings.host)}:{settings.port}",
+        base_url=base_url,
         cross_origin_resource_policy=settings.cross_origin_resource_policy,
     )
 

@@ -18,6 +18,11 @@ hypothesis.settings.register_profile("search", deadline=None, max_examples=5_000
 hypothesis.settings.load_profile("same")
 
 
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """`--write-documents` writes the pages that print what a test has found."""
+    parser.addoption("--write-documents", action="store_true")
+
+
 @pytest.fixture
 def anyio_backend() -> str:
     return "asyncio"

@@ -85,8 +85,11 @@ def parse_repaired_json(
 
 
 def parse_stored_json(text: bytes) -> JsonValue:
-    """The value of a JSON text that was stored here, to be written back as it stands."""
-    return parse_json(text, max_depth=10_000, max_nodes=10_000_000, spelled=True)
+    """The value of a JSON text that was stored here, to be written back as it stands.
+
+    What it may hold was judged when it was stored.
+    """
+    return _decode(text.decode(), **_SPELLED)
 
 
 def parse_embedded_json(text: str, *, max_depth: int, max_nodes: int) -> JsonValue:

@@ -335,3 +335,14 @@ def _is_printable(head: bytes) -> bool:
 def _registry() -> mimetypes.MimeTypes:
     # Without the machine's own files, so that every machine gives the same answer.
     return mimetypes.MimeTypes(filenames=())
+
+
+def is_media_range(text: str) -> bool:
+    """Whether a text is a MIME type, `family/*` or `*/*`, in small letters and without parameters.
+
+    Source: RFC 9110 §12.5.1.
+    """
+    family, _, subtype = text.partition("/")
+    if subtype != "*":
+        return _MIME_TYPE.match(text) is not None
+    return family == "*" or _MIME_TYPE.match(f"{family}/x") is not None

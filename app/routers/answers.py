@@ -11,7 +11,8 @@ from fastapi import Request, Response
 
 from app.errors import PreconditionFailedError, ServiceError
 from app.rendering.envelopes import list_page
-from app.routers.content_response import record_response
+from app.routers.content_headers import REVALIDATE
+from app.routers.content_response import record_response, unchanged_response
 from app.routers.problem_kinds import problem_responses
 
 
@@ -28,9 +29,15 @@ def answer_record(request: Request, body: bytes, *, etag: str | None = None) -> 
     return record_response(request.headers, request.method, body, etag=etag)
 
 
-def answer_text(request: Request, text: str) -> Response:
+def answer_unchanged(request: Request, *, etag: str) -> Response | None:
+    """The 304 to a caller that has the record already, to be given before it is read."""
+    headers = {"ETag": etag, "Cache-Control": REVALIDATE, "Vary": "Accept"}
+    return unchanged_response(request.headers, request.method, headers)
+
+
+def answer_text(request: Request, text: str, *, etag: str | None = None) -> Response:
     """The same for people, as plain text, to those whose Accept asks for it."""
-    response = record_response(request.headers, request.method, text.encode())
+    response = record_response(request.headers, request.method, text.encode(), etag=etag)
     response.headers["Content-Type"] = "text/plain; charset=utf-8"
     response.headers["Vary"] = "Accept"
     return response

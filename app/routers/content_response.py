@@ -161,16 +161,33 @@ def record_response(
         "ETag": tag,
         "Cache-Control": REVALIDATE,
     }
-    if method in ("GET", "HEAD"):
-        outcome = evaluate_conditions(
-            joined_fields(request_headers), method=method, etag=tag, last_modified=None
-        )
-        if outcome is Outcome.PRECONDITION_FAILED:
-            raise PreconditionFailedError
-        if outcome is Outcome.NOT_MODIFIED:
-            return _not_modified(answer_headers)
+    if unchanged := unchanged_response(request_headers, method, answer_headers):
+        return unchanged
     answer_headers["Content-Length"] = str(len(body))
     return Response(b"" if method == "HEAD" else body, status_code=status, headers=answer_headers)
+
+
+def unchanged_response(
+    request_headers: Mapping[str, str], method: str, headers: Mapping[str, str]
+) -> Response | None:
+    """The 304 to a GET or HEAD of a record that the caller has already, if that is so.
+
+    Args:
+        request_headers: Case-insensitive; repeated fields are joined here.
+        method: The request method; of others, conditions are not judged.
+        headers: What the record would be sent with, an `ETag` among it.
+
+    Raises:
+        PreconditionFailedError: If-Match does not hold.
+    """
+    if method not in ("GET", "HEAD"):
+        return None
+    outcome = evaluate_conditions(
+        joined_fields(request_headers), method=method, etag=headers["ETag"], last_modified=None
+    )
+    if outcome is Outcome.PRECONDITION_FAILED:
+        raise PreconditionFailedError
+    return _not_modified(headers) if outcome is Outcome.NOT_MODIFIED else None
 
 
 def _content_headers(

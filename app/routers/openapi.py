@@ -11,6 +11,7 @@ from app.models.interaction import ChatMessage
 from app.routers.problem_kinds import problem_responses
 from app.schemas.links import SignedUrlRequest
 from app.schemas.problem import problem_components
+from app.schemas.renders import RenderRequest
 from app.services.interaction_requests import InteractionDraft
 from app.services.pages.requests import (
     FaultRequest,
@@ -19,6 +20,7 @@ from app.services.pages.requests import (
     PagePatch,
     RepresentationDraft,
 )
+from app.services.reference_requests import ResolveRequest
 from app.services.session_messages import HistoryMessageDraft
 from app.services.tool_result_requests import ToolResultRequest
 
@@ -26,6 +28,7 @@ _SCHEMA_TEMPLATE = "#/components/schemas/{model}"
 _READ_BY_HAND: tuple[type[BaseModel], ...] = (
     ToolResultRequest,
     SignedUrlRequest,
+    ResolveRequest,
     PageDraft,
     PageBatch,
     PagePatch,
@@ -34,6 +37,7 @@ _READ_BY_HAND: tuple[type[BaseModel], ...] = (
     HistoryMessageDraft,
     InteractionDraft,
     ChatMessage,
+    RenderRequest,
 )
 
 BINARY = {"application/octet-stream": {"schema": {"type": "string", "format": "binary"}}}
@@ -44,10 +48,12 @@ _METHODS = ("get", "head", "post", "put", "patch", "delete")
 TAGS = (
     {"name": "tool results", "description": "Raw results in, canonical records out."},
     {"name": "resources", "description": "Media and files, each kept once."},
+    {"name": "references", "description": "What one tool returned, for the next one to take."},
     {"name": "uploads", "description": "Large files, in pieces that survive a restart."},
     {"name": "pages", "description": "Agent memory, faulted in at any level."},
     {"name": "sessions", "description": "What happened, in the order it happened."},
     {"name": "interactions", "description": "User turns with files, and their answers."},
+    {"name": "renderings", "description": "Any record, for any model, and what was lost."},
     {"name": "operations", "description": "For those who run the service."},
 )
 

@@ -116,6 +116,10 @@ class LinkSigner:
         payload = json.dumps(claims, separators=(",", ":")).encode()
         return f"{_encode(payload)}.{_encode(_mac(self._signing, payload))}"
 
+    def content_path(self, grant: LinkGrant) -> str:
+        """The path and query under which the bytes that a grant is for are read without a key."""
+        return f"/api/resources/{grant.resource_id}/content?token={self.sign(grant)}"
+
     def verify(self, token: str, resource_id: str, now: datetime) -> LinkGrant:
         """The grant in a token, if it is ours, for this resource, and not over.
 

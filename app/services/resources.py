@@ -114,7 +114,9 @@ class Resources:
         return page, encode_moment_cursor("resources", last.created_at, last.resource_id)
 
     async def delete(self, project_id: str, uri: str) -> None:
-        """Remove a resource that nothing refers to. Its bytes stay, as garbage.
+        """Remove a resource that nothing refers to, and what was derived from it.
+
+        Its bytes stay, as garbage.
 
         Raises:
             NotFoundError: The project has none.
@@ -122,7 +124,8 @@ class Resources:
         """
         resource = await self.get(project_id, uri)
         async with self._records.write(project_id) as unit:
-            if not await unit.resources.hold(resource.resource_id):
+            held = await unit.derived_images.hold_sources([resource])
+            if resource.resource_id not in held:
                 raise NotFoundError("resource")
             owners = await unit.resources.owners(resource.resource_id, limit=_NAMED_OWNERS)
             if owners:
@@ -132,6 +135,7 @@ class Resources:
                     code="resource-in-use",
                 )
             await unit.resources.remove(resource.resource_id)
+            await unit.derived_images.remove_sourceless([resource.digest])
 
 
 async def describe_blob(

@@ -20,7 +20,7 @@ from app.models.resource import Resource
 from app.models.upload import ResumableUpload, Segment
 from app.services.persistence.keeping import HEAD_BYTES
 from app.services.resources import Upload, describe_blob
-from app.stores.blobs import BlobMissingError, BlobStore, StoredBlob
+from app.stores.blobs import BlobMissingError, BlobStore, StoredBlob, read_whole
 from app.stores.records import Records
 
 
@@ -114,8 +114,6 @@ class UploadCompletion:
     async def _described(
         self, project_id: str, upload: ResumableUpload, blob: StoredBlob
     ) -> Resource:
-        opened = await self._blobs.open(project_id, blob.digest, start=0, end=HEAD_BYTES)
-        async with aclosing(opened) as pieces:
-            head = b"".join([piece async for piece in pieces])
+        head = await read_whole(self._blobs, project_id, blob.digest, end=HEAD_BYTES)
         claim = Upload(upload.mime_type, upload.filename, digest=None)
         return await describe_blob(self._blobs, project_id, blob=blob, claim=claim, head=head)

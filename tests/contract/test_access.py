@@ -38,6 +38,8 @@ ABSENT = {
 }
 BODIES: dict[tuple[str, str], object] = {
     ("POST", "/api/tool-results"): {"toolName": "t", "toolCallId": "c", "result": 1},
+    ("POST", "/api/resolve"): {"arguments": 1, "sessionId": "s"},
+    ("POST", "/api/render"): {"target": "text", "sessionId": "s-absent"},
     ("POST", "/api/pages"): {"content": "x"},
     ("POST", "/api/pages/bulk"): {"pages": [{"content": "x"}]},
     ("PUT", "/api/pages/{page_id}"): {"content": "x"},
@@ -52,6 +54,11 @@ BODIES: dict[tuple[str, str], object] = {
     },
 }
 """What the routes take that take JSON."""
+QUERIES: dict[str, dict[str, str]] = {
+    "/api/tool-results/{tool_result_id}/render": {"target": "text"},
+    "/api/sessions/{session_id}/render": {"target": "text"},
+}
+"""What the routes need in the query."""
 ROUTES = sorted(
     (method.upper(), path)
     for path, operations in create_app(Settings(auth="none", host="127.0.0.1"))
@@ -92,6 +99,7 @@ def send(
     return client.request(
         method,
         path.format(**ids),
+        params=QUERIES.get(path),
         content=body,
         headers={**(JSON if body else {}), **(UPLOADS if "uploads" in path else {}), **headers},
     )
@@ -224,7 +232,8 @@ class Neighbours:
 @pytest.fixture(scope="module")
 def neighbours(service: LiveService) -> Iterator[Neighbours]:
     with service.client() as owner, service.client() as stranger:
-        resource = owner.post("/api/resources", content=png())
+        text = {"Content-Type": "text/plain"}
+        resource = owner.post("/api/resources", content=b"theirs", headers=text)
         body = {"toolName": "t", "toolCallId": "c", "result": 1, "sessionId": "s-theirs"}
         record = owner.post("/api/tool-results", json=body)
         page = owner.put("/api/pages/p-theirs", json={"content": "theirs", "hint": "theirs"})
@@ -242,8 +251,10 @@ def neighbours(service: LiveService) -> Iterator[Neighbours]:
             "upload_id": upload.headers["location"].rpartition("/")[2],
         }
         content = owner.head(f"{resource.headers['location']}/content")
+        lines = owner.get(f"{resource.headers['location']}/text")
         download = owner.head("/api/pages/p-theirs/download")
-        told = (resource, record, content, page, level, download, asked)
+        rendered = owner.get("/api/pages/p-theirs/render")
+        told = (resource, record, content, lines, page, level, download, rendered, asked)
         etags = [answer.headers["etag"] for answer in told]
         yield Neighbours({k: str(v) for k, v in ids.items()}, etags, owner, stranger)
 

@@ -480,6 +480,20 @@ async def test_a_blob_is_quarantined_in_place_of_the_one_before(
         assert under_test.objects() == [quarantine_path(PROJECT, digest)]
 
 
+async def test_sizes_of_many_blobs_are_told_and_absent_ones_left_out(
+    blob_store: BlobStore,
+) -> None:
+    blobs = [b"%d" % number * number for number in range(20)]
+    for data in blobs:
+        await put(blob_store, data)
+    await put(blob_store, SMALL, "project-b")
+    expected = {stored(data).digest: len(data) for data in blobs}
+    absent = stored(SMALL).digest
+    assert await blob_store.sizes(PROJECT, [*expected, absent, *expected]) == expected
+    assert await blob_store.sizes(PROJECT, [absent]) == {}
+    assert await blob_store.sizes(PROJECT, []) == {}
+
+
 async def test_an_untouched_store_sweeps_lists_and_checks(blob_store: BlobStore) -> None:
     assert await blob_store.sweep_temporary(0) == 0
     assert await listed(blob_store) == []
@@ -507,6 +521,8 @@ async def test_a_dead_store_is_unavailable(dead_store: BlobStore) -> None:
         await read(dead_store, stored(SMALL).digest)
     with pytest.raises(StoreUnavailableError):
         await dead_store.find(PROJECT, stored(SMALL).digest)
+    with pytest.raises(StoreUnavailableError):
+        await dead_store.sizes(PROJECT, [stored(b"%d" % number).digest for number in range(20)])
     with pytest.raises(StoreUnavailableError):
         await listed(dead_store)
     with pytest.raises(StoreUnavailableError):

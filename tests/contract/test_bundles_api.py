@@ -23,6 +23,8 @@ from tests.contract.bundled_sessions import (
     take_in,
     tool_results,
 )
+from tests.contract.render_cases import image_block
+from tests.contract.session_requests import call_tool
 from tests.servers import ENGINES, Backends, Engine, LiveService, serving
 
 MIB = 1024 * 1024
@@ -79,6 +81,29 @@ def test_deleted_session_comes_back_where_it_was(service: LiveService) -> None:
         assert {q: a for q, a in everything(client).items() if "/api/pages" not in q} == {
             q: a for q, a in before.items() if "/api/pages" not in q
         }
+
+
+def test_bundle_is_the_same_with_and_without_derived_images(service: LiveService) -> None:
+    large = media.png(9_000, 45)
+    with service.client() as here, service.client() as there:
+        call_tool(here, "c", {"content": [image_block(large)]}, session_id=SESSION)
+        bundle = export(here)
+        for client in (here, there):
+            if client is there:
+                assert take_in(there, bundle).status_code == 201
+            rendered = client.get(f"/api/sessions/{SESSION}/render?target=anthropic")
+            assert [step["to"] for step in rendered.json()["loss"]] == ["smaller"]
+            kept = listed(client, "/api/resources")
+            assert [(each["width"], each.get("filename")) for each in kept] == [
+                (8_000, None),
+                (9_000, None),
+            ]
+            assert export(client) == bundle
+        deleted = done(there.delete(f"/api/sessions/{SESSION}"))
+        assert [each["size"] for each in deleted["resources"]] == [len(large)]
+        assert listed(there, "/api/resources") == []
+        assert take_in(there, bundle).status_code == 201
+        assert export(there) == bundle
 
 
 def test_two_sessions_that_share_files_move_one_after_the_other(service: LiveService) -> None:

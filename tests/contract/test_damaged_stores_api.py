@@ -7,7 +7,11 @@ import pytest
 
 from app.settings import Settings
 from app.stores.blobs.store import blob_path, quarantine_path
+from tests import media
 from tests.contract.bundled_sessions import SESSION, make_small_session
+from tests.contract.page_requests import outcome
+from tests.contract.render_cases import image_block
+from tests.contract.session_requests import append, call_tool, upload
 from tests.contract.upload_requests import DATA, begin, content, offset_of, send
 from tests.integration.sweep_stores import BehindTheStore, digest_of
 from tests.servers import LiveService, serving
@@ -16,6 +20,7 @@ PROJECT = "p"
 PIECE_BYTES = 100_000
 PIECES = [DATA[start : start + PIECE_BYTES] for start in range(0, len(DATA), PIECE_BYTES)]
 ATTACHED = b"attached"
+SECOND = b"the second\n" * 10
 
 Harm = Callable[[BehindTheStore, bytes], None]
 
@@ -77,6 +82,27 @@ def test_upload_goes_on_where_what_came_was_damaged(
     assert content(client, last.headers["upload-resource"].rpartition("/")[2]) == DATA
 
 
+def cut(behind: BehindTheStore, data: bytes) -> None:
+    """Leave half of a file."""
+    behind.write(blob_path(PROJECT, digest_of(data)), data[: len(data) // 2])
+
+
+@pytest.mark.parametrize(("harm", "code"), [(remove, "blob-missing"), (cut, "store-unavailable")])
+def test_rendering_is_refused_whole_where_a_later_image_is_damaged(
+    client: httpx.Client, behind: BehindTheStore, harm: Harm, code: str
+) -> None:
+    images = [media.png(64 + number, 48, noise=True) for number in range(2)]
+    blocks = [image_block(data) for data in images]
+    call_tool(client, "c", {"content": blocks}, session_id="s")
+    path = "/api/sessions/s/render?target=anthropic"
+    sound = client.get(path)
+    assert sound.status_code == 200
+    harm(behind, images[1])
+    for headers in ({}, {"If-None-Match": sound.headers["etag"]}):
+        refused = client.get(path, headers=headers)
+        assert (refused.status_code, refused.json()["code"]) == (503, code)
+
+
 @pytest.mark.parametrize("harm", [damage, remove])
 def test_bundle_with_a_damaged_file_breaks_off(
     client: httpx.Client, behind: BehindTheStore, harm: Harm
@@ -86,3 +112,51 @@ def test_bundle_with_a_damaged_file_breaks_off(
     with pytest.raises(httpx.RemoteProtocolError):
         client.get(f"/api/sessions/{SESSION}/bundle")
     assert client.get(f"/api/sessions/{SESSION}").status_code == 200
+
+
+@pytest.fixture
+def references(client: httpx.Client) -> list[str]:
+    """Two texts that session `s` refers to; of the second one the bytes are not there."""
+    uris = [upload(client, data, filename="a.txt")["uri"] for data in (ATTACHED, SECOND)]
+    for uri in uris:
+        assert append(client, session_id="s", content=f"@{uri}").status_code == 201
+    return [f"@{uri}" for uri in uris]
+
+
+@pytest.mark.parametrize("form", ["data-uri", "base64", "text"])
+def test_lost_file_is_told_before_anything_of_the_answer_is_sent(
+    client: httpx.Client, behind: BehindTheStore, references: list[str], form: str
+) -> None:
+    wish = {"arguments": references, "sessionId": "s", "as": form}
+    assert client.post("/api/resolve", json=wish).status_code == 200
+    remove(behind, SECOND)
+    assert outcome(client.post("/api/resolve", json=wish)) == (503, "blob-missing")
+    links = client.post("/api/resolve", json={**wish, "as": "signed-url"})
+    assert links.json()["unresolved"] == []
+
+
+@pytest.mark.parametrize("query", ["lines=1", "grep=second", "pointer="])
+def test_lost_text_is_told(
+    client: httpx.Client, behind: BehindTheStore, references: list[str], query: str
+) -> None:
+    remove(behind, SECOND)
+    answer = client.get(f"/api/resources/{references[1][1:]}/text?{query}")
+    assert outcome(answer) == (503, "blob-missing")
+
+
+@pytest.mark.parametrize("query", ["lines=1", "grep=second"])
+@pytest.mark.parametrize("accepted", ["application/json", "text/plain"])
+def test_what_the_caller_has_is_known_without_reading_the_text(
+    client: httpx.Client,
+    behind: BehindTheStore,
+    references: list[str],
+    query: str,
+    accepted: str,
+) -> None:
+    path = f"/api/resources/{references[1][1:]}/text?{query}"
+    etag = client.get(path, headers={"Accept": accepted}).headers["etag"]
+    remove(behind, SECOND)
+    known = client.get(path, headers={"Accept": accepted, "If-None-Match": etag})
+    assert (known.status_code, known.headers["etag"], known.content) == (304, etag, b"")
+    changed = client.get(path, headers={"Accept": accepted, "If-Match": '"x"'})
+    assert outcome(changed) == (412, "precondition-failed")

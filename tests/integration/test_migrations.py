@@ -140,6 +140,40 @@ async def test_records_of_the_first_schema_are_read_after_migrating(empty: Setti
     assert kept == [StoredMessage(1, "r", EPOCH, "c", "t", b"{}")]
 
 
+async def test_going_back_before_derived_images_leaves_none_behind(empty: Settings) -> None:
+    await migrate_database(empty)
+
+    def back(connection: Connection) -> list[str]:
+        connection.execute(text("INSERT INTO projects VALUES ('p', 0)"))
+        for name, is_derived in (("source", False), ("made", True)):
+            stored = {"project": "p", "name": name, "made": is_derived}
+            connection.execute(
+                text(
+                    "INSERT INTO resources (project_id, resource_id, digest, mime_type, size_bytes,"
+                    " kind, created_at, is_derived)"
+                    " VALUES (:project, :name, :name, 'image/png', 1, 'image', 0, :made)"
+                ),
+                stored,
+            )
+        connection.execute(
+            text("INSERT INTO derived_images VALUES ('p', 'source', 'r', 'made', false, 0)")
+        )
+        config = Config(attributes={"connection": connection})
+        config.set_main_option("script_location", str(SCRIPTS))
+        command.downgrade(config, "0003")
+        left = connection.execute(text("SELECT resource_id FROM resources"))
+        return list(left.scalars())
+
+    assert await with_engines(empty, back) == ["source"]
+    assert await migrate_database(empty) == ("0003", newest_revision())
+    assert await with_engines(empty, differences) == []
+    records = Records(open_database(empty))
+    async with records.read("p") as unit:
+        assert await unit.resources.find("source") is not None
+        assert await unit.derived_images.find("source", "r") is None
+    await records.close()
+
+
 async def test_migrations_at_the_same_time_take_turns(empty: Settings) -> None:
     outcomes: list[tuple[str | None, str]] = []
 

@@ -51,7 +51,12 @@ def estimate_tokens(body: Body, fields: PageFields | None = None) -> int:
     if modality != "image":
         return 0
     size = measured_dimensions(body) or (fields.dimensions if fields else None)
-    pixels = size[0] * size[1] if size else 0
+    return image_tokens(*(size or (None, None)))
+
+
+def image_tokens(width: int | None, height: int | None) -> int:
+    """About how many tokens an image of so many pixels costs; of unknown size, the least."""
+    pixels = (width or 0) * (height or 0)
     return max(_SMALLEST_IMAGE_TOKENS, -(-pixels // _PIXELS_PER_TOKEN))
 
 

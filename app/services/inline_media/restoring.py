@@ -1,14 +1,12 @@
 """Reads stored media back into memory, and values as they were sent."""
 
-from contextlib import aclosing
-
 import anyio.to_thread
 
 from app.errors import NotFoundError, PayloadTooLargeError
 from app.models.json_value import JsonValue, json_text, parse_stored_json
 from app.models.resource import Resource, parse_resource_id
 from app.services.inline_media.data_uris import InlineForm, put_member, write_data_uri
-from app.stores.blobs import BlobStore
+from app.stores.blobs import BlobStore, read_whole
 from app.stores.records import Records
 
 
@@ -55,9 +53,7 @@ class StoredMedia:
                 "`/api/resources/{uri}/content`.",
                 code="medium-too-large",
             )
-        opened = await self._blobs.open(self._project_id, resource.digest)
-        async with aclosing(opened) as reader:
-            return b"".join([piece async for piece in reader])
+        return await read_whole(self._blobs, self._project_id, resource.digest)
 
     async def as_sent(
         self, text: bytes, forms: dict[str, InlineForm], *, limit_bytes: int

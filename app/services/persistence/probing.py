@@ -5,7 +5,6 @@ costs a hint and never the result: these are parsers of hostile bytes.
 """
 
 from collections.abc import Callable
-from contextlib import aclosing
 from io import BytesIO
 
 import anyio
@@ -23,10 +22,11 @@ from PIL import (
 )
 
 from app.errors import StoreUnavailableError
+from app.models.derived_image import DECODED_TYPES
 from app.models.media import InMemoryMedia, MediaSource
 from app.models.resource import MediaHints
 from app.services.persistence.durations import WindowedFile, duration_seconds
-from app.stores.blobs.store import BlobStore, StoredBlob
+from app.stores.blobs import BlobStore, StoredBlob, read_whole
 
 _IMAGE_HEAD_BYTES = 1024 * 1024
 _WINDOW_BYTES = 8 * 1024 * 1024
@@ -94,13 +94,13 @@ async def probe_stored_media(
         return _NO_HINTS
     window = _IMAGE_HEAD_BYTES if is_image else _WINDOW_BYTES
     try:
-        head = await _read(blobs, project_id, blob, start=0, end=window)
+        head = await read_whole(blobs, project_id, blob.digest, end=window)
         if is_image:
             return await anyio.to_thread.run_sync(_image_hints, head, mime_type)
         tail = b""
         if mime_type in _HEADER_MAY_BE_LAST and b"moov" not in head:
             start = max(len(head), blob.size_bytes - _WINDOW_BYTES)
-            tail = await _read(blobs, project_id, blob, start=start, end=blob.size_bytes)
+            tail = await read_whole(blobs, project_id, blob.digest, start=start)
     except StoreUnavailableError:
         return _NO_HINTS
     file = WindowedFile(head, tail, blob.size_bytes)
@@ -108,13 +108,12 @@ async def probe_stored_media(
 
 
 def open_image(file: BytesIO, mime_type: str) -> ImageFile.ImageFile | None:
-    """An image of which nothing but the header is read yet; `None` for types not decoded here.
+    """An image of which nothing but the header is read yet; `None` for types that are not decoded.
 
     Raises:
         Exception: Whatever a damaged header runs Pillow's reader into.
     """
-    reader = _IMAGE_READERS.get(mime_type)
-    return reader(file) if reader else None
+    return _IMAGE_READERS[mime_type](file) if mime_type in DECODED_TYPES else None
 
 
 def second_opinion(head: bytes) -> str | None:
@@ -163,10 +162,3 @@ def _duration_hints(file: WindowedFile, mime_type: str) -> MediaHints:
         return MediaHints(duration_seconds=duration_seconds(file, mime_type))
     except Exception:  # noqa: BLE001 - parsers of hostile bytes raise anything
         return _NO_HINTS
-
-
-async def _read(
-    blobs: BlobStore, project_id: str, blob: StoredBlob, *, start: int, end: int
-) -> bytes:
-    async with aclosing(await blobs.open(project_id, blob.digest, start=start, end=end)) as reader:
-        return b"".join([piece async for piece in reader])

@@ -1,6 +1,7 @@
 """Bytes addressed by project and SHA-256: the contract, and a store for each place they live."""
 
 from app.stores.blobs.filesystem import FilesystemBlobStore
+from app.stores.blobs.reading import read_whole
 from app.stores.blobs.s3 import S3BlobStore
 from app.stores.blobs.store import (
     BlobMissingError,
@@ -20,4 +21,5 @@ __all__ = [
     "ListedBlob",
     "S3BlobStore",
     "StoredBlob",
+    "read_whole",
 ]

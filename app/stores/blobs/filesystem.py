@@ -20,7 +20,14 @@ Measured beside obstore's LocalStore on two cores, from the page cache, it was t
 import errno
 import os
 import time
-from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterator
+from collections.abc import (
+    AsyncGenerator,
+    AsyncIterator,
+    Callable,
+    Collection,
+    Iterator,
+    Mapping,
+)
 from contextlib import aclosing, asynccontextmanager, contextmanager, suppress
 from functools import partial
 from io import FileIO
@@ -92,6 +99,11 @@ class FilesystemBlobStore:
     async def size(self, project_id: str, digest: str) -> int | None:
         """See `BlobStore.size`."""
         return await anyio.to_thread.run_sync(_size_bytes, self._place(project_id, digest))
+
+    async def sizes(self, project_id: str, digests: Collection[str]) -> dict[str, int]:
+        """See `BlobStore.sizes`; one thread hop for all."""
+        places = {digest: self._place(project_id, digest) for digest in digests}
+        return await anyio.to_thread.run_sync(_all_sizes, places) if places else {}
 
     async def find(self, project_id: str, digest: str) -> ListedBlob | None:
         """See `BlobStore.find`."""
@@ -270,6 +282,11 @@ def _size_bytes(path: Path) -> int | None:
             return path.stat().st_size
         except FileNotFoundError:
             return None
+
+
+def _all_sizes(places: Mapping[str, Path]) -> dict[str, int]:
+    found = {digest: _size_bytes(path) for digest, path in places.items()}
+    return {digest: size for digest, size in found.items() if size is not None}
 
 
 def _unlink(path: Path) -> None:

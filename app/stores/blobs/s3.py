@@ -19,7 +19,7 @@ behind, which only the bucket can remove: give it a lifecycle rule for incomplet
 import asyncio
 import hashlib
 import uuid
-from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Iterator
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Collection, Iterator
 from contextlib import asynccontextmanager, suppress
 from datetime import UTC, datetime, timedelta
 from itertools import islice
@@ -42,6 +42,7 @@ from app.stores.blobs.s3_objects import (
     found_object,
     listed_objects,
     object_size,
+    object_sizes,
 )
 from app.stores.blobs.store import (
     BlobReader,
@@ -149,6 +150,11 @@ class S3BlobStore:
     async def size(self, project_id: str, digest: str) -> int | None:
         """See `BlobStore.size`."""
         return await object_size(self._objects, blob_path(project_id, digest))
+
+    async def sizes(self, project_id: str, digests: Collection[str]) -> dict[str, int]:
+        """See `BlobStore.sizes`; a few requests at a time."""
+        paths = {digest: blob_path(project_id, digest) for digest in digests}
+        return await object_sizes(self._objects, paths)
 
     async def find(self, project_id: str, digest: str) -> ListedBlob | None:
         """See `BlobStore.find`."""

@@ -4,11 +4,12 @@ Nothing of obstore's exceptions leaves this edge. A store that is gone is a
 `StoreUnavailableError` after seconds: connecting, answering and trying again are all bounded.
 """
 
-from collections.abc import AsyncGenerator, Iterator
+from collections.abc import AsyncGenerator, Iterator, Mapping
 from contextlib import contextmanager
 from datetime import UTC, timedelta
 from typing import TYPE_CHECKING
 
+import anyio
 import obstore
 from obstore.exceptions import BaseError
 from obstore.store import S3Store
@@ -26,6 +27,7 @@ _REQUEST_TIMEOUT = timedelta(seconds=10)
 _CONNECT_TIMEOUT = timedelta(seconds=2)
 _WINDOW_BYTES = 4 * CHUNK_BYTES
 _LISTED_AT_ONCE = 1_000
+_ASKED_AT_ONCE = 8
 
 
 class ObjectReader:
@@ -132,6 +134,33 @@ async def object_size(objects: S3Store, path: str) -> int | None:
             return (await obstore.head_async(objects, path))["size"]
         except FileNotFoundError:
             return None
+
+
+async def object_sizes(objects: S3Store, paths: Mapping[str, str]) -> dict[str, int]:
+    """The sizes of the objects at many paths, by what these are named; absent ones are missing."""
+    left = iter(paths.items())
+    sizes: dict[str, int] = {}
+    failures: list[StoreUnavailableError] = []
+
+    async def ask() -> None:
+        for name, path in left:
+            if failures:
+                return
+            try:
+                size = await object_size(objects, path)
+            except StoreUnavailableError as exc:
+                # Raised from here it would come out of the group as one of many.
+                failures.append(exc)
+                return
+            if size is not None:
+                sizes[name] = size
+
+    async with anyio.create_task_group() as tasks:
+        for _ in range(min(_ASKED_AT_ONCE, len(paths))):
+            tasks.start_soon(ask)
+    if failures:
+        raise failures[0]
+    return sizes
 
 
 async def found_object(objects: S3Store, path: str) -> ListedBlob | None:

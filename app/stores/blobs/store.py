@@ -9,7 +9,7 @@ either, so it deletes what it is told to.
 
 import hashlib
 import re
-from collections.abc import AsyncGenerator, AsyncIterator
+from collections.abc import AsyncGenerator, AsyncIterator, Collection
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
 from datetime import datetime
@@ -152,6 +152,14 @@ class BlobStore(Protocol):
 
     async def size(self, project_id: str, digest: str) -> int | None:
         """The blob's size in bytes, `None` if this project has no such blob."""
+        ...
+
+    async def sizes(self, project_id: str, digests: Collection[str]) -> dict[str, int]:
+        """The sizes in bytes of many blobs, by digest, asked for together; absent ones are missing.
+
+        Raises:
+            StoreUnavailableError: The store did not answer.
+        """
         ...
 
     async def find(self, project_id: str, digest: str) -> ListedBlob | None:

@@ -1,13 +1,13 @@
 """Resources, and the links that keep them."""
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import Delete, Row, and_, or_
+from sqlalchemy import ColumnElement, Delete, Row, and_, case, or_
 
 from app.models.resource import MediaHints, Resource
-from app.stores.records.scope import ProjectScope
+from app.stores.records.scope import Offered, ProjectScope
 from app.stores.records.swept_blobs import SweptBlobRecords
 from app.stores.records.tables import resource_links, resources
 
@@ -31,9 +31,21 @@ class ResourceRecords:
             BlobSweptError: A sweep has removed the blob meanwhile.
         """
         await self._swept_blobs.guard([resource.digest])
-        row = await self._scope.insert_or_touch(resources, ["mime_type"], **_values(resource))
+        row = await self._scope.insert_or_merge(resources, _taken_over, **_values(resource))
         stored = stored_resource(row)
         return stored, stored.created_at == resource.created_at
+
+    async def ensure_derived(self, resource: Resource) -> None:
+        """Store the descriptor of something that was derived, unless the same file is there.
+
+        Its row is held as `ensure` holds one.
+
+        Raises:
+            BlobSweptError: A sweep has removed the blob meanwhile.
+        """
+        await self._swept_blobs.guard([resource.digest])
+        values = {**_values(resource), "is_derived": True}
+        await self._scope.insert_all(resources, [values], touch=["mime_type"])
 
     async def ensure_all(self, kept: Iterable[Resource]) -> None:
         """Store descriptors that are not there yet; all rows are held as `ensure` holds one.
@@ -43,8 +55,8 @@ class ResourceRecords:
         """
         ordered = sorted(kept, key=lambda resource: resource.resource_id)
         await self._swept_blobs.guard([resource.digest for resource in ordered])
-        await self._scope.insert_all(
-            resources, [_values(resource) for resource in ordered], touch=["mime_type"]
+        await self._scope.merge_all(
+            resources, [_values(resource) for resource in ordered], _taken_over
         )
 
     async def ensure_linked(
@@ -200,6 +212,16 @@ def _values(resource: Resource) -> dict[str, object]:
         "duration_seconds": resource.hints.duration_seconds,
         "created_at": resource.created_at,
         "derived_in": resource.derived_in,
+        "is_derived": False,
+    }
+
+
+def _taken_over(offered: Offered) -> Mapping[str, ColumnElement[Any]]:
+    """What becomes of a descriptor that is stored again: a derived one is as if it were new."""
+    stored = resources.c
+    return {
+        "is_derived": offered.is_derived,
+        "created_at": case((stored.is_derived, offered.created_at), else_=stored.created_at),
     }
 
 

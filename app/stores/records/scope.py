@@ -159,6 +159,20 @@ class ProjectScope:
         row: Row[Any] = (await self._connection.execute(statement.returning(table))).one()
         return row
 
+    async def insert_or_merge(
+        self,
+        table: Table,
+        merge: Callable[[Offered], Mapping[str, ColumnElement[Any]]],
+        **values: object,
+    ) -> Row[Any]:
+        """As `insert_or_touch`, with what to set worked out as in `merge_all`."""
+        statement = self._upsert(table).values(project_id=self.project_id, **values)
+        statement = statement.on_conflict_do_update(
+            index_elements=list(table.primary_key.columns), set_=merge(statement.excluded)
+        )
+        row: Row[Any] = (await self._connection.execute(statement.returning(table))).one()
+        return row
+
     async def lock(self, number: int, *, shared: bool) -> None:
         """Hold one of the project's locks until the transaction ends, with others or alone.
 

@@ -7,6 +7,7 @@ from sqlalchemy import Select, func
 
 from app.models.message import ReleasedResource, ResourceUser, SessionUse
 from app.models.resource import Resource
+from app.stores.records.derived_images import DerivedImageRecords
 from app.stores.records.resources import stored_resource
 from app.stores.records.scope import ProjectScope
 from app.stores.records.tables import pages, resource_links, resources
@@ -17,8 +18,9 @@ _IDS_AT_ONCE = 1_000
 class SessionResourceRecords:
     """The resources of one project's sessions."""
 
-    def __init__(self, scope: ProjectScope) -> None:
+    def __init__(self, scope: ProjectScope, derived_images: DerivedImageRecords) -> None:
         self._scope = scope
+        self._derived_images = derived_images
 
     async def use_of(self, session_ids: Collection[str]) -> dict[str, SessionUse]:
         """What each of these sessions, at most 1,000, takes of the store."""
@@ -74,25 +76,22 @@ class SessionResourceRecords:
     async def release(self, session_id: str) -> list[ReleasedResource]:
         """Drop a session's links, and the resources that nothing else uses, in order of their id.
 
-        Their rows are held until the transaction ends. The blobs stay, as garbage.
+        What was derived from these goes with them. Their rows are held until the transaction ends.
+        The blobs stay, as garbage.
         """
-        released = []
         used = await self.all_of(session_id)
+        held = await self._derived_images.hold_sources(used)
+        released = []
         for start in range(0, len(used), _IDS_AT_ONCE):
             batch = used[start : start + _IDS_AT_ONCE]
-            released += await self._release(session_id, batch)
+            released += await self._release(session_id, batch, held)
+        await self._derived_images.remove_sourceless({each.digest for each in used})
         return released
 
-    async def _release(self, session_id: str, batch: Sequence[Resource]) -> list[ReleasedResource]:
+    async def _release(
+        self, session_id: str, batch: Sequence[Resource], held: Collection[str]
+    ) -> list[ReleasedResource]:
         ids = [resource.resource_id for resource in batch]
-        # In the order of their ids, as every writer locks them. Whoever links one meanwhile waits.
-        held = await self._scope.all(
-            self._scope.select(resources)
-            .with_only_columns(resources.c.resource_id)
-            .where(resources.c.resource_id.in_(ids))
-            .order_by(resources.c.resource_id)
-            .with_for_update()
-        )
         await self._scope.run(
             self._scope.delete(resource_links).where(
                 resource_links.c.session_id == session_id, resource_links.c.resource_id.in_(ids)
@@ -100,7 +99,7 @@ class SessionResourceRecords:
         )
         users = await self._users(ids)
         # Of one that was removed and stored anew meanwhile, somebody else holds the row.
-        unused = [row.resource_id for row in held if row.resource_id not in users]
+        unused = [each for each in ids if each in held and each not in users]
         await self._scope.run(
             self._scope.delete(resources).where(resources.c.resource_id.in_(unused))
         )

@@ -2,7 +2,8 @@
 
     projects ─┬─ api_keys
               ├─ sessions ── history_entries ·· tool_results, messages, interactions
-              ├─ resources ── resource_links
+              ├─ resources ─┬─ resource_links
+              │             └─ derived_images
               ├─ uploads ── upload_segments
               ├─ swept_blobs
               ├─ pages ─┬─ page_levels
@@ -33,6 +34,7 @@ from sqlalchemy import (
     Table,
     Text,
     UniqueConstraint,
+    false,
 )
 from sqlalchemy.dialects.postgresql import TSVECTOR
 
@@ -135,6 +137,8 @@ resources = Table(
     Column("created_at", UtcTime, nullable=False),
     # The project its id was derived in, where it came here with a session from another one.
     Column("derived_in", String),
+    # Made of another one, and not stored or referred to by anybody: it goes when that one goes.
+    Column("is_derived", Boolean, nullable=False, server_default=false()),
     Index(None, "project_id", "digest"),
     Index(None, "project_id", "created_at", "resource_id"),
 )
@@ -153,6 +157,24 @@ resource_links = Table(
     ),
     Index(None, "project_id", "session_id", "resource_id"),
     Index(None, "project_id", "owner_kind", "owner_id"),
+)
+
+derived_images = Table(
+    "derived_images",
+    metadata,
+    _project(),
+    Column("source_digest", String, primary_key=True),
+    Column("recipe", String, primary_key=True),
+    # Null where nothing can be made of the source, so that hostile bytes are decoded once.
+    Column("resource_id", String),
+    Column("is_first_picture", Boolean, nullable=False),
+    Column("created_at", UtcTime, nullable=False),
+    ForeignKeyConstraint(
+        ["project_id", "resource_id"],
+        ["resources.project_id", "resources.resource_id"],
+        ondelete="CASCADE",
+    ),
+    Index(None, "project_id", "resource_id"),
 )
 
 idempotency_keys = Table(

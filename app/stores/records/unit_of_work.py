@@ -15,6 +15,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 from app.errors import StoreFullError, StoreUnavailableError
 from app.stores.records.blob_references import BlobReferenceRecords
 from app.stores.records.bundles import BundleRecords
+from app.stores.records.derived_images import DerivedImageRecords
 from app.stores.records.engine import Engines
 from app.stores.records.idempotency import IdempotencyRecords
 from app.stores.records.interactions import InteractionRecords
@@ -47,9 +48,10 @@ class UnitOfWork:
         self.sessions = SessionRecords(scope)
         self.tool_results = ToolResultRecords(scope)
         self.resources = ResourceRecords(scope, self.swept_blobs)
+        self.derived_images = DerivedImageRecords(scope, self.resources)
         self.uploads = UploadRecords(scope, self.swept_blobs)
         self.interactions = InteractionRecords(scope)
-        self.session_resources = SessionResourceRecords(scope)
+        self.session_resources = SessionResourceRecords(scope, self.derived_images)
         self.bundles = BundleRecords(scope)
         self.idempotency = IdempotencyRecords(scope)
         self.messages = MessageRecords(scope)

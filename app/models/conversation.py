@@ -1,0 +1,176 @@
+"""A conversation as every target of a rendering reads it: turns, made of items.
+
+What is stored is composed into turns whose media are `Medium`s. Settling them for one target gives
+turns in which each medium is an `Attachment`, or words in its place, and nothing else is left to
+decide.
+"""
+
+from dataclasses import dataclass
+from typing import Generic, Literal, TypeAlias, TypeVar
+
+from app.models.json_value import JsonValue
+from app.models.resource import MediaHints, ResourceKind
+
+_NO_HINTS = MediaHints()
+
+TurnRole: TypeAlias = Literal["system", "user", "assistant", "tool"]
+
+
+@dataclass(frozen=True, slots=True)
+class StoredBytes:
+    """Bytes in the blob store."""
+
+    resource_id: str
+    digest: str
+
+
+@dataclass(frozen=True, slots=True)
+class InlineBytes:
+    """Bytes that are part of the record."""
+
+    data: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class Address:
+    """An `http(s)` URL that is nowhere fetched."""
+
+    url: str
+
+
+MediumSource: TypeAlias = StoredBytes | InlineBytes | Address
+
+
+@dataclass(frozen=True, slots=True)
+class Words:
+    """What can be read in the place of a medium: what it shows, says, or is made of."""
+
+    kind: Literal["caption", "transcript", "text"]
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Medium:
+    """A medium of a record.
+
+    `pointer` is where it stands in the record. `size_bytes` is `None` for an address. `is_sound` is
+    false where the bytes are not what the type says. `before` is a text that belongs before the
+    medium where it is shown; `instead` takes the place of all lines about it where it is not.
+    """
+
+    pointer: str
+    source: MediumSource
+    kind: ResourceKind
+    mime_type: str
+    filename: str | None
+    size_bytes: int | None
+    hints: MediaHints = _NO_HINTS
+    words: Words | None = None
+    is_sound: bool = True
+    before: str | None = None
+    instead: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Attachment:
+    """A medium as a message holds it.
+
+    Where `address` is set, that stands for the bytes: an `http(s)` URL, or an `@blob:` reference
+    where `is_reference`.
+    """
+
+    medium: Medium
+    source: MediumSource
+    kind: ResourceKind
+    mime_type: str
+    size_bytes: int
+    hints: MediaHints
+    address: str | None = None
+    is_reference: bool = False
+
+    @property
+    def filename(self) -> str | None:
+        """The name of the medium."""
+        return self.medium.filename
+
+    @property
+    def url(self) -> str | None:
+        """The `http(s)` URL to load it from, if that is how it is given."""
+        return None if self.is_reference else self.address
+
+
+@dataclass(frozen=True, slots=True)
+class TextItem:
+    """Text that stands at a pointer of the record, or that was written about what stands there."""
+
+    pointer: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class DataItem:
+    """A JSON value that stands at a pointer of the record."""
+
+    pointer: str
+    value: JsonValue
+
+
+@dataclass(frozen=True, slots=True)
+class LeftOut:
+    """Something that no rendering of this kind shows, and why.
+
+    `restore` is how to get at it, if not by reading the record.
+    """
+
+    pointer: str
+    what: str
+    code: str
+    reason: str
+    restore: str | None = None
+
+
+Item: TypeAlias = TextItem | DataItem | Medium | LeftOut
+SettledItem: TypeAlias = TextItem | DataItem | Attachment
+
+_Item = TypeVar("_Item")
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """A tool call of an assistant's turn."""
+
+    call_id: str
+    name: str
+    arguments: dict[str, JsonValue]
+
+
+@dataclass(frozen=True, slots=True)
+class Turn(Generic[_Item]):
+    """What one side said at once.
+
+    Attributes:
+        role: Who said it; `tool` for the answer to one call.
+        items: In the order in which they are to be read; there may be none.
+        origin: The path the record is read from: `/api/tool-results/…`.
+        seq: The number of the entry in its session, where it is one.
+        calls: What an assistant calls, behind its items.
+        call_id: Which call a tool's turn answers.
+        tool_name: The tool that was called.
+        is_error: Whether the tool failed.
+        structured: `structuredContent` as the record has it, in a tuple of one, since null is a
+            value it may have. It is among the items as well, unless a text there says the same.
+    """
+
+    role: TurnRole
+    items: tuple[_Item, ...]
+    origin: str = ""
+    seq: int | None = None
+    calls: tuple[Call, ...] = ()
+    call_id: str = ""
+    tool_name: str = ""
+    is_error: bool = False
+    structured: tuple[JsonValue] | None = None
+
+
+ComposedTurn: TypeAlias = Turn[Item]
+SettledTurn: TypeAlias = Turn[SettledItem]

@@ -1,0 +1,129 @@
+"""What a rendering is asked for, and what it says that it left out."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Annotated, Literal, TypeAlias
+
+from pydantic import Field
+from typing_extensions import TypeAliasType
+
+from app.models.base import WireModel
+from app.models.page import Level
+
+MediaWish = TypeAliasType("MediaWish", Literal["inline", "signed-url", "reference"])
+ImageDetail = TypeAliasType("ImageDetail", Literal["low", "high", "auto"])
+Audience = TypeAliasType("Audience", Literal["assistant", "user"])
+
+Rung: TypeAlias = Literal["original", "smaller", "caption", "transcript", "text", "placeholder"]
+"""The rungs of the ladder that a medium goes down, one at a time."""
+
+
+@dataclass(frozen=True, slots=True)
+class RenderOptions:
+    """How a record is to be rendered.
+
+    Attributes:
+        accept: MIME types and ranges (`image/*`) that the model can take; `None` for all that the
+            target can.
+        media: The bytes themselves, signed URLs to them, or `@blob:` references.
+        detail: How closely a model is to look at images; `None` is the target's default.
+        max_bytes: The most bytes of media, as they stand in the messages: base64 is counted.
+        max_images: The most images.
+        audience: Whom the messages are for.
+    """
+
+    accept: tuple[str, ...] | None = None
+    media: MediaWish = "inline"
+    detail: ImageDetail | None = None
+    max_bytes: int | None = None
+    max_images: int | None = None
+    audience: Audience = "assistant"
+
+
+@dataclass(frozen=True, slots=True)
+class NamedRecord:
+    """A record that is to be rendered: exactly one of the first three ids is set.
+
+    `level` and `tool_call_id` are for pages, `since` is for sessions.
+    """
+
+    tool_result_id: str | None = None
+    page_id: str | None = None
+    session_id: str | None = None
+    level: Level | None = None
+    tool_call_id: str | None = None
+    since: int = 0
+
+
+class LossEntry(WireModel):
+    """One thing that a rendering left out or changed: a step down the ladder, or an omission."""
+
+    seq: Annotated[
+        int | None, Field(description="The entry of the session; absent outside of one.")
+    ] = None
+    pointer: Annotated[
+        str,
+        Field(
+            description="JSON pointer into the record, or the entry of the session's history.",
+            examples=["/sanitized/parts/1"],
+        ),
+    ]
+    from_: Annotated[str, Field(alias="from", examples=["original"])]
+    to: Annotated[str, Field(examples=["smaller", "caption", "placeholder", "nothing"])]
+    code: Annotated[str, Field(description="Stable.", examples=["too-many-pixels"])]
+    reason: Annotated[str, Field(description="For people.")]
+    restore: Annotated[
+        str,
+        Field(
+            description="How to get at what was left out.",
+            examples=["GET /api/resources/0c8e6cc1ab1f4d34b4a5a0e21f7d6c15/content"],
+        ),
+    ]
+
+
+@dataclass(frozen=True, slots=True)
+class MediaPiece:
+    """The base64 of a stored file, in the middle of a JSON text."""
+
+    digest: str
+    size_bytes: int
+
+    @property
+    def sent_bytes(self) -> int:
+        """How long the base64 is."""
+        return base64_length(self.size_bytes)
+
+
+@dataclass(frozen=True, slots=True)
+class TextPiece:
+    """The characters of a stored text inside a JSON string; escaped, they take `sent_bytes`."""
+
+    digest: str
+    size_bytes: int
+    sent_bytes: int
+
+
+JsonPiece: TypeAlias = bytes | MediaPiece | TextPiece
+
+
+@dataclass(frozen=True, slots=True)
+class Rendering:
+    """An answer that is ready to be sent: JSON text, with places for stored media.
+
+    `digest` is 64 hex digits that stand for the bytes it will be; `None` where nobody keeps them.
+    """
+
+    pieces: Sequence[JsonPiece]
+    digest: str | None = None
+
+    @property
+    def size_bytes(self) -> int:
+        """How long the whole text is."""
+        return sum(
+            len(piece) if isinstance(piece, bytes) else piece.sent_bytes for piece in self.pieces
+        )
+
+
+def base64_length(size_bytes: int) -> int:
+    """How many characters so many bytes are in base64, with padding."""
+    return (size_bytes + 2) // 3 * 4

@@ -1,0 +1,74 @@
+"""The inside of JSON strings, made of the bytes of files as they arrive: base64, or their text.
+
+No more is encoded at once than a quarter of a MiB, since whoever reads slowly holds it for long.
+"""
+
+import codecs
+from collections.abc import Iterator
+from typing import Protocol
+
+import pybase64
+
+from app.models.json_value import json_text
+from app.models.text_encoding import text_decoder, text_encoding
+
+_IN_BASE64 = 3
+_ENCODED_BYTES = 192 * 1024
+# Escaped, a character may be six times as long.
+_ESCAPED_BYTES = 32 * 1024
+
+
+class StringWriter(Protocol):
+    """Writes one string; what it gives, joined, is the inside of it."""
+
+    def feed(self, chunk: bytes) -> Iterator[bytes]:
+        """What further bytes come to; take all of it before the next ones are given."""
+        ...
+
+    def finish(self) -> bytes:
+        """What is left at the end."""
+        ...
+
+
+class Base64Writer:
+    """Writes base64; see `StringWriter`."""
+
+    def __init__(self) -> None:
+        self._rest = b""
+
+    def feed(self, chunk: bytes) -> Iterator[bytes]:
+        """See `StringWriter.feed`."""
+        for start in range(0, len(chunk), _ENCODED_BYTES):
+            piece = memoryview(chunk)[start : start + _ENCODED_BYTES]
+            # Copied only where bytes of the piece before are left.
+            data = memoryview(self._rest + piece) if self._rest else piece
+            # Only three bytes at a time can be written without padding in the middle.
+            whole = len(data) - len(data) % _IN_BASE64
+            self._rest = bytes(data[whole:])
+            yield pybase64.b64encode(data[:whole])
+
+    def finish(self) -> bytes:
+        """See `StringWriter.finish`."""
+        return pybase64.b64encode(self._rest)
+
+
+class TextWriter:
+    """Writes the characters of a text, escaped; see `StringWriter`."""
+
+    def __init__(self) -> None:
+        self._decoder: codecs.IncrementalDecoder | None = None
+
+    def feed(self, chunk: bytes) -> Iterator[bytes]:
+        """See `StringWriter.feed`; the first bytes are at least four, if there are so many."""
+        if self._decoder is None:
+            self._decoder = text_decoder(text_encoding(chunk[:4]))
+        for start in range(0, len(chunk), _ESCAPED_BYTES):
+            yield _escaped(self._decoder.decode(chunk[start : start + _ESCAPED_BYTES]))
+
+    def finish(self) -> bytes:
+        """See `StringWriter.finish`."""
+        return _escaped(self._decoder.decode(b"", final=True)) if self._decoder else b""
+
+
+def _escaped(text: str) -> bytes:
+    return json_text(text)[1:-1].encode()

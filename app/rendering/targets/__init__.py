@@ -1,0 +1,13 @@
+"""Renderings: one module for each target's messages, and what they all go through.
+
+    table       what each target takes, as data
+    profile       the shape of a row
+    wishes      which images have to be made smaller, before anything is decided
+    ladder      what becomes of each medium: itself, a smaller image, words, one line
+      lines       those lines
+    anthropic, bedrock, …    settled turns as a provider's messages
+      leaves      where bytes belong in them
+    json_pieces   their JSON text, with places for the bytes
+
+Pure: the bytes of media are neither read nor made here.
+"""

@@ -1,0 +1,218 @@
+"""The messages of `bedrock`: those of Converse in JSON, in which bytes are base64.
+
+Roles alternate, so that what one side says in several turns is one message. All answers of a turn
+stand together in it, and before what stands beside them: audio, which no answer may hold, and all
+media of a tool that failed, since behind `error` some models take nothing but text. Each of these
+stands behind a line that names the call it belongs to.
+
+A document has a text beside it and a name of few characters that no other one in the request has:
+it ends in digits made of where the document stands, so that no other document changes it.
+
+Source: `providers`, `bedrock`; service model of botocore 1.44; `Messages can't contain duplicate
+document names`, as the service says it.
+"""
+
+import hashlib
+import re
+import unicodedata
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import groupby
+from types import MappingProxyType
+
+from app.models.conversation import (
+    Attachment,
+    Call,
+    DataItem,
+    SettledItem,
+    SettledTurn,
+)
+from app.models.media_types import canonical_mime_type, mime_type_for_filename
+from app.models.rendering import ImageDetail
+from app.models.resource import resource_kind
+from app.rendering.targets.leaves import JsonLeaf, Node, base64_of, text_of
+from app.rendering.targets.lines import ERROR_LINE, attached_line, frame_line
+from app.rendering.targets.profile import MediaClass, Profile, media_class
+
+_OPENXML = "application/vnd.openxmlformats-officedocument"
+FORMATS: Mapping[MediaClass, Mapping[str, str]] = MappingProxyType(
+    {
+        "image": {
+            "image/png": "png",
+            "image/jpeg": "jpeg",
+            "image/gif": "gif",
+            "image/webp": "webp",
+        },
+        "document": {
+            "application/pdf": "pdf",
+            "text/csv": "csv",
+            "application/msword": "doc",
+            f"{_OPENXML}.wordprocessingml.document": "docx",
+            "application/vnd.ms-excel": "xls",
+            f"{_OPENXML}.spreadsheetml.sheet": "xlsx",
+            "text/html": "html",
+            "text/plain": "txt",
+            "text/markdown": "md",
+        },
+        "audio": {
+            "audio/mpeg": "mp3",
+            "audio/opus": "opus",
+            "audio/wav": "wav",
+            "audio/aac": "aac",
+            "audio/flac": "flac",
+            "audio/mp4": "mp4",
+            "audio/ogg": "ogg",
+            "audio/x-matroska": "mka",
+            "audio/webm": "webm",
+        },
+        "video": {
+            "video/x-matroska": "mkv",
+            "video/quicktime": "mov",
+            "video/mp4": "mp4",
+            "video/webm": "webm",
+            "video/x-flv": "flv",
+            "video/mpeg": "mpeg",
+            "video/x-ms-wmv": "wmv",
+            "video/3gpp": "three_gp",
+        },
+    }
+)
+"""What a type is called there, by class."""
+
+_WHERE = "attached after the tool results"
+_NO_NAME = "document"
+_MOST_NAME_CHARS = 180
+_MOST_READ_CHARS = 1_000
+_PLACE_DIGITS = 6
+_NOT_IN_NAMES = re.compile(r"[^A-Za-z0-9()\[\]-]+")
+
+
+def write(turns: Sequence[SettledTurn], profile: Profile, detail: ImageDetail) -> list[Node]:
+    """Settled turns as messages; a turn in which nothing is said leaves nothing.
+
+    `detail` has no place in them.
+    """
+    writer = _Writer(profile)
+    said: list[tuple[str, list[Node]]] = []
+    for are_answers, group in groupby(turns, lambda turn: turn.role == "tool"):
+        if are_answers:
+            said.append(("user", writer.answers(group)))
+        else:
+            said += ((turn.role, writer.said(turn)) for turn in group)
+    spoken = [(role, blocks) for role, blocks in said if blocks]
+    return [
+        {"role": role, "content": [block for _, blocks in run for block in blocks]}
+        for role, run in groupby(spoken, lambda each: each[0])
+    ]
+
+
+class _Writer:
+    """Writes blocks, and remembers which names of documents are taken."""
+
+    def __init__(self, profile: Profile) -> None:
+        self._profile = profile
+        self._names: set[str] = set()
+
+    def said(self, turn: SettledTurn) -> list[Node]:
+        """The blocks of a turn that is no tool's."""
+        calls = [_call(call, self._profile) for call in turn.calls]
+        return [*self._blocks(turn.items, turn.origin), *calls]
+
+    def answers(self, group: Iterable[SettledTurn]) -> list[Node]:
+        """The blocks of all answers of a turn, and of what stands beside them."""
+        results: list[Node] = []
+        beside: list[Node] = []
+        for turn in group:
+            call_id = self._profile.call_id.fit(turn.call_id)
+            inside: list[SettledItem | str] = []
+            for item in turn.items:
+                if isinstance(item, Attachment) and (turn.is_error or _is_audio(item)):
+                    inside.append(attached_line(item, _WHERE))
+                    medium = self._medium(item, turn.origin)
+                    beside += [*_text(frame_line(turn, item, call_id)), medium]
+                else:
+                    inside.append(item)
+            content = self._blocks(inside, turn.origin, may_hold_json=True)
+            if turn.is_error:
+                content = content or _text(ERROR_LINE)
+            status = "error" if turn.is_error else "success"
+            result: Node = {"toolUseId": call_id, "content": content, "status": status}
+            results.append({"toolResult": result})
+        return [*results, *beside]
+
+    def _blocks(
+        self, items: Sequence[SettledItem | str], origin: str, *, may_hold_json: bool = False
+    ) -> list[Node]:
+        blocks: list[Node] = []
+        documents: list[Attachment] = []
+        has_text = False
+        for item in items:
+            if isinstance(item, Attachment):
+                blocks.append(self._medium(item, origin))
+                if _class_of(item) == "document":
+                    documents.append(item)
+            elif may_hold_json and isinstance(item, DataItem) and isinstance(item.value, dict):
+                blocks.append({"json": JsonLeaf(item.value)})
+            else:
+                text = _text(item if isinstance(item, str) else text_of(item))
+                has_text = has_text or bool(text)
+                blocks += text
+        if documents and not has_text:
+            blocks = [*_text(attached_line(documents[0], "attached")), *blocks]
+        return blocks
+
+    def _medium(self, attachment: Attachment, origin: str) -> Node:
+        kind = _class_of(attachment)
+        medium: dict[str, Node] = {
+            "format": FORMATS[kind][_type_of(attachment)],
+            "source": {"bytes": base64_of(attachment)},
+        }
+        if kind == "document":
+            medium["name"] = self._name(attachment, origin)
+        return {kind: medium}
+
+    def _name(self, attachment: Attachment, origin: str) -> str:
+        place = f"{origin}#{attachment.medium.pointer}"
+        digits = hashlib.sha256(place.encode("utf-8", "surrogatepass")).hexdigest()
+        base = f"{_plain_name(attachment.filename or '')} {digits[:_PLACE_DIGITS]}"
+        name, number = base, 1
+        while name.lower() in self._names:
+            number += 1
+            name = f"{base} ({number})"
+        self._names.add(name.lower())
+        return name
+
+
+def _plain_name(filename: str) -> str:
+    """What the service takes of a file's name: letters and digits in ASCII, and few signs."""
+    has_extension = mime_type_for_filename(filename) is not None
+    stem = (has_extension and filename.rpartition(".")[0]) or filename
+    # Letters lose their accents rather than becoming gaps.
+    spelled = unicodedata.normalize("NFKD", stem[:_MOST_READ_CHARS])
+    letters = "".join(sign for sign in spelled if not unicodedata.combining(sign))
+    return _NOT_IN_NAMES.sub(" ", letters)[:_MOST_NAME_CHARS].strip() or _NO_NAME
+
+
+def _text(text: str | None) -> list[Node]:
+    return [{"text": text}] if text and not text.isspace() else []
+
+
+def _call(call: Call, profile: Profile) -> Node:
+    use: Node = {
+        "toolUseId": profile.call_id.fit(call.call_id),
+        "name": profile.tool_name.fit(call.name),
+        "input": JsonLeaf(call.arguments),
+    }
+    return {"toolUse": use}
+
+
+def _class_of(attachment: Attachment) -> MediaClass:
+    # By the type of what is sent, since that is what has a format.
+    return media_class(resource_kind(_type_of(attachment)))
+
+
+def _is_audio(attachment: Attachment) -> bool:
+    return _class_of(attachment) == "audio"
+
+
+def _type_of(attachment: Attachment) -> str:
+    return canonical_mime_type(attachment.mime_type) or attachment.mime_type

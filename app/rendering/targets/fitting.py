@@ -1,0 +1,208 @@
+"""Whether a medium may stand in a message as it is, and if not, why.
+
+Sizes, pixels and types are those that were measured when the medium was stored; nothing a client
+claims counts.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from app.models.conversation import Address, ComposedTurn, InlineBytes, Medium
+from app.models.derived_image import DECODED_TYPES
+from app.models.media_types import is_textual
+from app.models.rendering import RenderOptions, base64_length
+from app.rendering.targets.lines import size_words
+from app.rendering.targets.profile import MediaClass, Profile, matches, media_class
+
+# Their pixels are counted when they are stored; one without a count cannot be read.
+_MEASURED = frozenset(
+    {
+        *("image/png", "image/jpeg", "image/gif", "image/webp"),
+        *("image/bmp", "image/tiff", "image/avif"),
+    }
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Obstacle:
+    """Why a medium cannot stand where it is; `helped_by_pixels` if a smaller image could."""
+
+    code: str
+    reason: str
+    helped_by_pixels: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """A medium where it stands; places are numbered in reading order, from the oldest."""
+
+    index: int
+    turn: ComposedTurn
+    medium: Medium
+
+    @property
+    def media_class(self) -> MediaClass:
+        """Under which rule the medium falls."""
+        return media_class(self.medium.kind)
+
+
+def places_of(turns: Sequence[ComposedTurn]) -> list[Place]:
+    """Every medium of a conversation, in reading order."""
+    return [Place(index, *found) for index, found in enumerate(_media(turns))]
+
+
+class Fitting:
+    """What one rendering allows each medium to be.
+
+    Args:
+        profile: The target.
+        options: What the caller asked for.
+        places: All media, for the limits that depend on how many there are.
+    """
+
+    def __init__(self, profile: Profile, options: RenderOptions, places: Sequence[Place]) -> None:
+        self._profile = profile
+        self._options = options
+        self.most_side = self._side(places)
+
+    def obstacle(self, place: Place) -> Obstacle | None:
+        """Why a medium cannot be attached as it is; `None` if it can."""
+        medium = place.medium
+        return (
+            self._by_place(place)
+            or self._by_type(medium)
+            or self._by_source(medium)
+            or self._by_size(medium)
+        )
+
+    def image_types(self) -> tuple[str, ...]:
+        """The types an image may be made into, the preferred ones first."""
+        rule = self._profile.media.get("image")
+        made = ("image/jpeg", "image/png", "image/webp")
+        return tuple(each for each in made if rule and rule.takes(each) and self._accepts(each))
+
+    def most(self, kind: MediaClass) -> int | None:
+        """How many media of a class there may be."""
+        rule = self._profile.media.get(kind)
+        limits = [rule.most if rule else None]
+        if kind == "image":
+            limits.append(self._options.max_images)
+        return min((limit for limit in limits if limit is not None), default=None)
+
+    @property
+    def most_image_base64(self) -> int | None:
+        """The most characters of base64 that one image may have."""
+        rule = self._profile.media.get("image")
+        return rule.most_base64 if rule else None
+
+    def base64_chars(self, medium: Medium) -> int:
+        """How much of a request a medium takes as it is."""
+        rule = self._profile.rule(medium.kind)
+        is_given_by_url = self._options.media == "signed-url" and rule and rule.addresses
+        is_elsewhere = self._options.media == "reference" or is_given_by_url
+        if isinstance(medium.source, Address) or (is_stored_apart(medium) and is_elsewhere):
+            return 0
+        return base64_length(medium.size_bytes or 0)
+
+    def _may_stand(self, place: Place) -> bool:
+        medium = place.medium
+        if self._by_place(place) or self._by_source(medium):
+            return False
+        return self._by_type(medium) is None or (has_pixels(medium) and bool(self.image_types()))
+
+    def _by_place(self, place: Place) -> Obstacle | None:
+        if place.turn.role in self._profile.media_roles:
+            return None
+        whose = "system's" if place.turn.role == "system" else f"{place.turn.role}'s"
+        return Obstacle(
+            "no-media-here", f"{self._profile.target} takes no media in the {whose} turns."
+        )
+
+    def _by_type(self, medium: Medium) -> Obstacle | None:
+        rule = self._profile.rule(medium.kind)
+        if rule is None or not rule.takes(medium.mime_type):
+            return Obstacle(
+                "type-not-taken",
+                f"{self._profile.target} takes no {medium.mime_type}.",
+                helped_by_pixels=True,
+            )
+        if not self._accepts(medium.mime_type):
+            return Obstacle(
+                "not-accepted",
+                f"{medium.mime_type} is not among what `accept` names.",
+                helped_by_pixels=True,
+            )
+        return None
+
+    def _by_source(self, medium: Medium) -> Obstacle | None:
+        rule = self._profile.rule(medium.kind)
+        if isinstance(medium.source, Address):
+            if rule and rule.loads(medium.source.url):
+                return None
+            return Obstacle(
+                "address-not-taken",
+                f"{self._profile.target} loads nothing from such an address, and nothing is "
+                "fetched here.",
+            )
+        unmeasured = medium.mime_type in _MEASURED and medium.hints.width is None
+        if unmeasured or not medium.is_sound:
+            return Obstacle("unreadable", f"The bytes are not those of a sound {medium.mime_type}.")
+        return None
+
+    def _by_size(self, medium: Medium) -> Obstacle | None:
+        rule = self._profile.rule(medium.kind)
+        if rule is None or medium.size_bytes is None:
+            return None
+        if rule.most_base64 is not None and base64_length(medium.size_bytes) > rule.most_base64:
+            return Obstacle(
+                "too-many-bytes",
+                f"{self._profile.target} takes {size_words(rule.most_base64)} of base64 for one, "
+                f"and this has {size_words(base64_length(medium.size_bytes))}.",
+                helped_by_pixels=True,
+            )
+        side = max(medium.hints.width or 0, medium.hints.height or 0)
+        if medium.kind == "image" and self.most_side is not None and side > self.most_side:
+            return Obstacle(
+                "too-many-pixels",
+                f"{self._profile.target} takes {self.most_side} pixels a side here, and this has "
+                f"{side}.",
+                helped_by_pixels=True,
+            )
+        return None
+
+    def _accepts(self, mime_type: str) -> bool:
+        return self._options.accept is None or matches(mime_type, self._options.accept)
+
+    def _side(self, places: Sequence[Place]) -> int | None:
+        rule = self._profile.media.get("image")
+        if rule is None or rule.crowd is None:
+            return rule.most_side if rule else None
+        # Those that could be there, if it were for their sizes.
+        images = sum(place.media_class == "image" and self._may_stand(place) for place in places)
+        most = self.most("image")
+        above, side = rule.crowd
+        return side if min(images, most if most is not None else images) > above else rule.most_side
+
+
+def can_be_read_out(medium: Medium) -> bool:
+    """Whether a medium is a text, so that its text can take its place."""
+    is_text = is_textual(medium.mime_type) or medium.mime_type == "image/svg+xml"
+    return is_text and not isinstance(medium.source, Address)
+
+
+def has_pixels(medium: Medium) -> bool:
+    """Whether a smaller image can be made of a medium."""
+    known = medium.hints.width is not None and medium.is_sound
+    return medium.mime_type in DECODED_TYPES and known and not isinstance(medium.source, Address)
+
+
+def is_stored_apart(medium: Medium) -> bool:
+    """Whether the bytes are neither in the record nor behind an address."""
+    return not isinstance(medium.source, Address | InlineBytes)
+
+
+def _media(turns: Sequence[ComposedTurn]) -> Iterator[tuple[ComposedTurn, Medium]]:
+    for turn in turns:
+        for item in turn.items:
+            if isinstance(item, Medium):
+                yield turn, item

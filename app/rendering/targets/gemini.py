@@ -1,0 +1,174 @@
+"""The messages of `gemini`: `Content`s in the spelling of REST.
+
+All answers of a turn stand in one content. An answer is an object: its words under `output`, or
+`error` where the tool failed; an object of the tool's own takes its place where nothing else was
+said. It holds images and documents; audio and video stand behind all answers, each behind a line
+that names the call it belongs to.
+
+The model signs its calls, and from Gemini 3 on an unsigned one in the turn at hand is refused. What
+is rendered here was called by whatever model, so that there is no signature to give; the first call
+of a turn carries the one that the documentation has for calls of other models.
+
+Source: `providers`, `gemini`; types of google-genai 3.4; "Thought Signatures", FAQ.
+"""
+
+from collections.abc import Iterable, Sequence
+from decimal import Decimal
+from itertools import groupby
+
+from app.models.conversation import Attachment, Call, DataItem, SettledItem, SettledTurn
+from app.models.json_value import JsonValue, json_text
+from app.models.media_types import canonical_mime_type
+from app.models.rendering import ImageDetail
+from app.rendering.pages.lines import one_line
+from app.rendering.targets.leaves import JsonLeaf, Node, base64_of, joined, text_of
+from app.rendering.targets.lines import ERROR_LINE, attached_line, frame_line
+from app.rendering.targets.profile import Profile
+
+_WHERE = "attached after the tool results"
+_FOREIGN_CALL = "skip_thought_signature_validator"
+_OWN_MEMBERS = frozenset({"output", "error"})
+_REFERENCE = "$ref"
+
+# A response is a protobuf `Struct`: a level of JSON is three messages, of which readers take 100
+# inside one another, and every number is a double.
+_DEEPEST = 24
+_LARGEST_WHOLE = 2**53
+
+
+def write(turns: Sequence[SettledTurn], profile: Profile, detail: ImageDetail) -> list[Node]:
+    """Settled turns as contents, a turn in which nothing is said left out.
+
+    `detail` has no place in them.
+    """
+    contents: list[Node] = []
+    for are_answers, group in groupby(turns, lambda turn: turn.role == "tool"):
+        if are_answers:
+            contents.append({"role": "user", "parts": _answers(group, profile)})
+            continue
+        for role, run in groupby(group, lambda turn: turn.role):
+            spoken = (part for turn in run for part in _parts(turn, profile))
+            if parts := list(spoken):
+                contents.append(
+                    {"role": "model" if role == "assistant" else "user", "parts": parts}
+                )
+    return contents
+
+
+def _parts(turn: SettledTurn, profile: Profile) -> list[Node]:
+    return [*_said(turn.items), *_calls(turn.calls, profile)]
+
+
+def _said(items: Sequence[SettledItem]) -> list[Node]:
+    parts: list[Node] = []
+    for item in items:
+        if isinstance(item, Attachment):
+            parts.append({"inlineData": _blob(item)})
+        elif (text := text_of(item)) and not text.isspace():
+            parts.append({"text": text})
+    return parts
+
+
+def _calls(calls: Sequence[Call], profile: Profile) -> list[Node]:
+    parts: list[Node] = []
+    for call in calls:
+        written: Node = {
+            "id": profile.call_id.fit(call.call_id),
+            "name": profile.tool_name.fit(call.name),
+            "args": _arguments(call.arguments),
+        }
+        signature: dict[str, Node] = {} if parts else {"thoughtSignature": _FOREIGN_CALL}
+        parts.append({"functionCall": written, **signature})
+    return parts
+
+
+def _arguments(arguments: dict[str, JsonValue]) -> Node:
+    """The arguments; as text, under one name, where the object would be read as another one."""
+    return JsonLeaf(arguments) if _is_read_as_meant(arguments) else {"json": json_text(arguments)}
+
+
+def _answers(group: Iterable[SettledTurn], profile: Profile) -> list[Node]:
+    answers: list[Node] = []
+    beside: list[Node] = []
+    for turn in group:
+        call_id = profile.call_id.fit(turn.call_id)
+        answer: dict[str, Node] = {
+            "id": call_id,
+            "name": profile.tool_name.fit(turn.tool_name),
+            "response": _response(turn),
+        }
+        if held := _held(turn.items):
+            answer["parts"] = held
+        answers.append({"functionResponse": answer})
+        for item in turn.items:
+            if isinstance(item, Attachment) and _is_beside(item):
+                beside.append({"text": frame_line(turn, item, call_id)})
+                beside.append({"inlineData": _blob(item)})
+    return [*answers, *beside]
+
+
+def _response(turn: SettledTurn) -> Node:
+    if not turn.is_error and len(turn.items) == 1:
+        item = turn.items[0]
+        if isinstance(item, DataItem) and _can_be_response(item.value):
+            return JsonLeaf(item.value)
+    words = joined(map(_words, turn.items))
+    return {"error": words or ERROR_LINE} if turn.is_error else {"output": words}
+
+
+def _words(item: SettledItem) -> str | None:
+    if isinstance(item, Attachment):
+        return attached_line(item, _WHERE) if _is_beside(item) else None
+    return text_of(item)
+
+
+def _held(items: Sequence[SettledItem]) -> list[Node]:
+    parts: list[Node] = []
+    names: set[str] = set()
+    for item in items:
+        if not isinstance(item, Attachment) or _is_beside(item):
+            continue
+        blob = _blob(item)
+        # A name is there to tell media apart, so that two of one name are better off without.
+        if item.filename and (name := one_line(item.filename)) not in names:
+            names.add(name)
+            blob["displayName"] = name
+        parts.append({"inlineData": blob})
+    return parts
+
+
+def _blob(attachment: Attachment) -> dict[str, Node]:
+    mime_type = canonical_mime_type(attachment.mime_type) or attachment.mime_type
+    return {"mimeType": mime_type, "data": base64_of(attachment)}
+
+
+def _is_beside(attachment: Attachment) -> bool:
+    return attachment.mime_type.startswith(("audio/", "video/"))
+
+
+def _can_be_response(value: JsonValue) -> bool:
+    """Whether a value is an object that is read as it is meant when it is the response itself."""
+    is_own = isinstance(value, dict) and _OWN_MEMBERS.isdisjoint(value)
+    return is_own and _is_read_as_meant(value)
+
+
+def _is_read_as_meant(value: JsonValue) -> bool:
+    """Whether the service takes a value, and reads each number of it as it is."""
+    stack: list[tuple[JsonValue, int]] = [(value, 1)]
+    while stack:
+        node, depth = stack.pop()
+        if not _is_taken(node) or depth > _DEEPEST:
+            return False
+        members = node.values() if isinstance(node, dict) else node
+        if isinstance(node, dict | list):
+            stack.extend((member, depth + 1) for member in members)
+    return True
+
+
+def _is_taken(node: JsonValue) -> bool:
+    if isinstance(node, dict):
+        return _REFERENCE not in node
+    if isinstance(node, int | Decimal):
+        # Compared and not made positive first, which rounds a `Decimal`.
+        return -_LARGEST_WHOLE <= node <= _LARGEST_WHOLE
+    return True

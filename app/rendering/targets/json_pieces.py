@@ -1,0 +1,124 @@
+"""The JSON text of a rendering, in pieces: text, and places for the base64 of stored media."""
+
+import hashlib
+import json
+import re
+import secrets
+from collections.abc import Iterator
+
+import pybase64
+
+from app.models.conversation import InlineBytes, StoredBytes
+from app.models.json_value import json_text
+from app.models.rendering import MediaPiece, Rendering
+from app.rendering.targets.leaves import Base64Leaf, JsonLeaf, Node
+
+# Halves of surrogate pairs, which become U+FFFD: no UTF-8 has them.
+_HALF = re.compile("[\ud800-\udfff]")
+
+
+def json_pieces(document: Node) -> Rendering:
+    """The text of a document.
+
+    Args:
+        document: Members and items keep their order. Its own nesting is small; JSON values from
+            records, which may be nested deep, are in leaves.
+    """
+    media = _Media()
+    pieces = tuple(media.pieces(_text(document, media)))
+    stands_for = hashlib.sha256()
+    for piece in pieces:
+        # Between two texts stands the digest of what will be there.
+        text = piece.digest.encode() if isinstance(piece, MediaPiece) else piece
+        stands_for.update(b"%d:" % len(text))
+        stands_for.update(text)
+    return Rendering(pieces, stands_for.hexdigest())
+
+
+class _Media:
+    """The stored media of a document, and the marks that stand for them in its text."""
+
+    def __init__(self) -> None:
+        self._leaves: list[Base64Leaf] = []
+        # Nobody can guess it, so no text has it; it is not in what is sent.
+        self._mark = secrets.token_hex(16)
+
+    def place(self, leaf: Base64Leaf) -> str:
+        """What stands in the text for a leaf."""
+        source = leaf.attachment.source
+        if isinstance(source, InlineBytes):
+            return leaf.head + pybase64.b64encode(source.data).decode()
+        self._leaves.append(leaf)
+        return f"{leaf.head}{self._mark}:{len(self._leaves) - 1};"
+
+    def forget(self) -> None:
+        """Begin anew."""
+        self._leaves.clear()
+
+    def pieces(self, text: str) -> Iterator[bytes | MediaPiece]:
+        """The text in pieces, with the media in their places."""
+        for index, piece in enumerate(re.split(f"{self._mark}:(\\d+);", text)):
+            # Every second one is what was found: the number of a medium.
+            if index % 2:
+                yield _media_piece(self._leaves[int(piece)])
+            else:
+                yield _utf8(piece)
+
+
+def _text(document: Node, media: _Media) -> str:
+    """The text with a mark in each place of a stored medium."""
+
+    def written(leaf: object) -> object:
+        if isinstance(leaf, JsonLeaf):
+            return leaf.value
+        if isinstance(leaf, Base64Leaf):
+            return media.place(leaf)
+        msg = "neither JSON nor a leaf"
+        raise TypeError(msg)
+
+    try:
+        return json.dumps(
+            document,
+            ensure_ascii=False,
+            allow_nan=False,
+            separators=(",", ":"),
+            default=written,
+        )
+    except (TypeError, RecursionError):
+        # Numbers that keep their spelling, or a value nested deeper than the encoder goes.
+        media.forget()
+        return "".join(_written(document, media))
+
+
+def _written(node: Node, media: _Media) -> Iterator[str]:
+    """The same, leaf by leaf."""
+    if isinstance(node, dict):
+        yield "{"
+        for index, (name, member) in enumerate(node.items()):
+            yield f"{',' if index else ''}{json_text(name)}:"
+            yield from _written(member, media)
+        yield "}"
+    elif isinstance(node, list):
+        yield "["
+        for index, item in enumerate(node):
+            if index:
+                yield ","
+            yield from _written(item, media)
+        yield "]"
+    elif isinstance(node, Base64Leaf):
+        yield json_text(media.place(node))
+    else:
+        yield json_text(node.value if isinstance(node, JsonLeaf) else node)
+
+
+def _utf8(text: str) -> bytes:
+    try:
+        return text.encode()
+    except UnicodeEncodeError:
+        return _HALF.sub("\ufffd", text).encode()
+
+
+def _media_piece(leaf: Base64Leaf) -> MediaPiece:
+    source = leaf.attachment.source
+    digest = source.digest if isinstance(source, StoredBytes) else ""
+    return MediaPiece(digest, leaf.attachment.size_bytes)

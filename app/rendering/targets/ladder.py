@@ -1,0 +1,225 @@
+"""The ladder: what becomes of each medium of a conversation, for one target.
+
+    original → smaller image → caption, transcript or text → one line
+
+A medium goes down a rung at a time until it, and all of them together, fit the target. Where there
+are too many, the oldest go first. Every step is an entry of the loss, and the text that a model
+reads says it too.
+
+Source: `providers`, degradation ladder.
+"""
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+
+from app.models.conversation import (
+    Address,
+    Attachment,
+    ComposedTurn,
+    InlineBytes,
+    LeftOut,
+    Medium,
+    MediumSource,
+    SettledItem,
+    SettledTurn,
+    StoredBytes,
+    TextItem,
+    Turn,
+    Words,
+)
+from app.models.derived_image import DerivedImage
+from app.models.rendering import LossEntry, RenderOptions
+from app.rendering.targets.choices import Choice
+from app.rendering.targets.fitting import Fitting, Obstacle, Place, places_of
+from app.rendering.targets.lines import ERROR_LINE, size_words
+from app.rendering.targets.profile import MediaClass, Profile
+from app.rendering.targets.wishes import Gathered
+
+Sign = Callable[[str], str]
+"""Makes the signed URL of a resource, of its id."""
+
+_CLASSES: tuple[MediaClass, ...] = ("image", "audio", "video", "document")
+
+
+@dataclass(frozen=True, slots=True)
+class Settled:
+    """A conversation in which nothing is left to decide, and what it cost, in reading order."""
+
+    turns: tuple[SettledTurn, ...]
+    loss: tuple[LossEntry, ...]
+
+
+class Ladder:
+    """Settles conversations for one target.
+
+    Args:
+        profile: The target.
+        options: What the caller asked for.
+        most_base64: The most characters of base64 in one rendering.
+        sign: Makes URLs of stored media, where those are asked for.
+    """
+
+    def __init__(
+        self, profile: Profile, options: RenderOptions, *, most_base64: int, sign: Sign | None
+    ) -> None:
+        self._profile = profile
+        self._options = options
+        self._most_base64 = most_base64
+        self._sign = sign
+
+    def settle(self, turns: Sequence[ComposedTurn], gathered: Gathered) -> Settled:
+        """The conversation as the target can take it.
+
+        Args:
+            turns: The conversation.
+            gathered: What became of its wishes.
+        """
+        places = places_of(turns)
+        fitting = Fitting(self._profile, self._options, places)
+        choices = [self._alone(place, fitting, gathered) for place in places]
+        for kind in _CLASSES:
+            _hold_to_count(choices, kind, fitting.most(kind))
+        _hold_to_size(choices, self._most_base64)
+        following = iter(choices)
+        settled = [self._settled(turn, following) for turn in turns]
+        return Settled(
+            tuple(turn for turn, _ in settled),
+            tuple(entry for _, entries in settled for entry in entries),
+        )
+
+    def _alone(self, place: Place, fitting: Fitting, gathered: Gathered) -> Choice:
+        """A medium as far down as its own limits make it go."""
+        if place.index in gathered.unsound:
+            place = replace(place, medium=replace(place.medium, is_sound=False))
+        medium = place.medium
+        text = gathered.texts.get(place.index)
+        made = gathered.images.get(place.index)
+        choice = Choice(
+            place,
+            self._original(medium),
+            smaller=None if made is None else self._smaller(medium, made),
+            words=Words("text", text) if medium.words is None and text else medium.words,
+            is_first_picture=made is not None and made.is_first_picture,
+        )
+        obstacle = fitting.obstacle(place)
+        if obstacle is not None:
+            choice.step_down(obstacle, to_words=not obstacle.helped_by_pixels)
+        return choice
+
+    def _original(self, medium: Medium) -> Attachment:
+        address, is_reference = self._address(medium, medium.source)
+        return Attachment(
+            medium,
+            medium.source,
+            medium.kind,
+            medium.mime_type,
+            medium.size_bytes or 0,
+            medium.hints,
+            address,
+            is_reference,
+        )
+
+    def _smaller(self, medium: Medium, made: DerivedImage) -> Attachment:
+        resource = made.resource
+        source: MediumSource = StoredBytes(resource.resource_id, resource.digest)
+        if made.data is not None:
+            # What is made of bytes that are part of a record has no resource to refer to.
+            source = InlineBytes(made.data)
+        address, is_reference = self._address(medium, source)
+        return Attachment(
+            medium,
+            source,
+            medium.kind,
+            resource.mime_type,
+            resource.size_bytes,
+            resource.hints,
+            address,
+            is_reference,
+        )
+
+    def _address(self, medium: Medium, source: MediumSource) -> tuple[str | None, bool]:
+        """What stands for the bytes, if anything does, and whether it is an `@blob:` reference."""
+        if isinstance(source, Address):
+            return source.url, False
+        if not isinstance(source, StoredBytes):
+            return None, False
+        if self._options.media == "reference":
+            return f"@blob:{source.resource_id}", True
+        rule = self._profile.rule(medium.kind)
+        url = self._sign(source.resource_id) if self._sign is not None else ""
+        return (url, False) if rule is not None and rule.loads(url) else (None, False)
+
+    def _settled(
+        self, turn: ComposedTurn, following: Iterator[Choice]
+    ) -> tuple[SettledTurn, list[LossEntry]]:
+        items: list[SettledItem] = []
+        loss: list[LossEntry] = []
+        if turn.is_error and not self._profile.has_error_flag:
+            items.append(TextItem("", ERROR_LINE))
+        for item in turn.items:
+            if isinstance(item, Medium):
+                choice = next(following)
+                items += choice.items()
+                loss += choice.steps
+            elif isinstance(item, LeftOut):
+                loss.append(_left_out(turn, item))
+            else:
+                items.append(item)
+        settled: SettledTurn = Turn(
+            role=turn.role,
+            items=tuple(items),
+            origin=turn.origin,
+            seq=turn.seq,
+            calls=turn.calls,
+            call_id=turn.call_id,
+            tool_name=turn.tool_name,
+            is_error=turn.is_error,
+            structured=turn.structured,
+        )
+        return settled, loss
+
+
+def _hold_to_count(choices: Sequence[Choice], kind: MediaClass, most: int | None) -> None:
+    """Put words in the place of the oldest media of a class until at most `most` are left."""
+    if most is None:
+        return
+    attached = [each for each in choices if each.attachment and each.place.media_class == kind]
+    obstacle = Obstacle(
+        "too-many-media", f"At most {most} of this kind ({kind}) may be there; the newest stay."
+    )
+    for choice in attached[: max(0, len(attached) - most)]:
+        choice.step_down(obstacle, to_words=True)
+
+
+def _hold_to_size(choices: Sequence[Choice], most_base64: int) -> None:
+    """Step the oldest media down until all together fit: to smaller images, then to words."""
+    obstacle = Obstacle(
+        "request-too-large",
+        f"All media together may have {size_words(most_base64)} of base64; the newest stay.",
+    )
+    for choice in choices:
+        # What does not fit alone would drive out all others and go itself in the end.
+        while choice.base64_chars > most_base64:
+            choice.step_down(obstacle, to_words=not choice.is_helped_by_pixels)
+    total = sum(choice.base64_chars for choice in choices)
+    for to_words in (False, True):
+        for choice in choices:
+            if total <= most_base64:
+                return
+            if not choice.base64_chars or not (to_words or choice.is_helped_by_pixels):
+                continue
+            total -= choice.base64_chars
+            choice.step_down(obstacle, to_words=to_words)
+            total += choice.base64_chars
+
+
+def _left_out(turn: ComposedTurn, item: LeftOut) -> LossEntry:
+    return LossEntry(
+        seq=turn.seq,
+        pointer=item.pointer,
+        from_=item.what,
+        to="nothing",
+        code=item.code,
+        reason=item.reason,
+        restore=item.restore or f"GET {turn.origin}",
+    )

@@ -1,0 +1,130 @@
+"""What a target takes, as data: media types, sizes, counts, rules for ids, and where it is from."""
+
+import hashlib
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from types import MappingProxyType
+from typing import Literal, TypeAlias
+
+from app.models.conversation import SettledTurn, TurnRole
+from app.models.media_types import canonical_mime_type
+from app.models.rendering import ImageDetail
+from app.models.resource import ResourceKind
+from app.rendering.targets.leaves import Node
+
+MediaClass: TypeAlias = Literal["image", "audio", "video", "document"]
+
+_DIGEST_CHARS = 8
+
+
+@dataclass(frozen=True, slots=True)
+class MediaRule:
+    """Which media of one class a target takes.
+
+    Attributes:
+        types: MIME types, or ranges: `image/*`, `*/*`.
+        most_base64: The most characters of base64 that one may have.
+        most_side: The most pixels of the longer side of an image.
+        most: How many there may be in one rendering.
+        crowd: Above so many images, the most pixels of the longer side of each.
+        addresses: The schemes of URLs that may stand for the bytes.
+    """
+
+    types: frozenset[str]
+    most_base64: int | None = None
+    most_side: int | None = None
+    most: int | None = None
+    crowd: tuple[int, int] | None = None
+    addresses: tuple[str, ...] = ()
+
+    def loads(self, url: str) -> bool:
+        """Whether a URL may stand for the bytes."""
+        return url.partition(":")[0].lower() in self.addresses
+
+    def takes(self, mime_type: str) -> bool:
+        """Whether it takes a type."""
+        return matches(mime_type, self.types)
+
+
+@dataclass(frozen=True, slots=True)
+class IdRule:
+    """Which ids a target takes: the characters, and how many."""
+
+    characters: str = r"\S\s"
+    most_chars: int = 512
+    first: str | None = None
+
+    def fit(self, text: str) -> str:
+        """The id itself if the target takes it; else one made of it, the same for the same id.
+
+        It ends with eight hex digits of the id's SHA-256, so that different ids stay different.
+        """
+        fitting = rf"{self._first}[{self.characters}]{{0,{self.most_chars - 1}}}"
+        if re.fullmatch(fitting, text):
+            return text
+        digits = hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
+        cleaned = re.sub(rf"[^{self.characters}]", "_", text)
+        if not re.match(self._first, cleaned):
+            cleaned = f"x{cleaned}"
+        kept = self.most_chars - _DIGEST_CHARS - 1
+        return f"{cleaned[:kept]}_{digits[:_DIGEST_CHARS]}"
+
+    @property
+    def _first(self) -> str:
+        return self.first or f"[{self.characters}]"
+
+
+@dataclass(frozen=True, slots=True)
+class Profile:
+    """A target: what it takes, and the function that writes its messages.
+
+    Attributes:
+        target: Its name.
+        version: Of this row; it changes with every change of what is rendered.
+        source: Where the facts are from, with a date.
+        write: Writes settled turns as the provider's messages.
+        media: The rules, by class; a class that is missing is not taken at all.
+        media_roles: Whose turns may hold media.
+        request_bytes: How large one request may be, media as base64.
+        call_id: Rule for the ids of tool calls.
+        tool_name: Rule for the names of tools.
+        has_error_flag: Whether a failed call is told in a field; else it is told in words.
+        has_system_apart: Whether the system's words are no message; they are then told apart.
+        starts_with_user: Whether the user has to speak first.
+        default_detail: How closely images are looked at unless something else is asked for.
+        text_file_chars: How long a text file may be that is read out in place of the file.
+    """
+
+    target: str
+    version: str
+    source: str
+    write: "Callable[[Sequence[SettledTurn], Profile, ImageDetail], list[Node]]"
+    media: Mapping[MediaClass, MediaRule] = field(default_factory=lambda: MappingProxyType({}))
+    media_roles: frozenset[TurnRole] = frozenset({"user", "tool"})
+    request_bytes: int | None = None
+    call_id: IdRule = IdRule()
+    tool_name: IdRule = IdRule()
+    has_error_flag: bool = False
+    has_system_apart: bool = False
+    starts_with_user: bool = False
+    default_detail: ImageDetail = "auto"
+    text_file_chars: int = 32_768
+
+    def rule(self, kind: ResourceKind) -> MediaRule | None:
+        """The rule for media of a kind, if any are taken."""
+        return self.media.get(media_class(kind))
+
+
+def media_class(kind: ResourceKind) -> MediaClass:
+    """Under which rule media of a kind fall."""
+    if kind in ("image", "audio", "video"):
+        return kind
+    return "document"
+
+
+def matches(mime_type: str, ranges: frozenset[str] | tuple[str, ...]) -> bool:
+    """Whether a MIME type is among types and ranges."""
+    known = canonical_mime_type(mime_type) or mime_type
+    family = known.partition("/")[0]
+    return not {known, f"{family}/*", "*/*"}.isdisjoint(ranges)

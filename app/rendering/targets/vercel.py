@@ -1,0 +1,130 @@
+"""The messages of `vercel`: `ModelMessage`s of the AI SDK, as JSON.
+
+The SDK takes URLs as `URL` objects, which JSON has not. Where a user or an assistant shows a file a
+string will do; in the output of a tool only the older `file-url` takes one. Errors have an output
+of their own for text and for JSON, but none for media: there the first text says it.
+
+JSON with numbers that JavaScript would round, as long ids are, is given as text; arguments of a
+call under the name `json`, since they have to be an object.
+
+Source: ai 7, `modelMessageSchema`.
+"""
+
+from collections.abc import Sequence
+from decimal import Decimal
+from itertools import groupby
+
+from app.models.conversation import Attachment, Call, DataItem, SettledTurn
+from app.models.json_value import JsonValue, json_text
+from app.models.rendering import ImageDetail
+from app.rendering.targets.leaves import (
+    JsonLeaf,
+    Node,
+    base64_of,
+    blocks_of,
+    content_of,
+    joined,
+    text_of,
+)
+from app.rendering.targets.lines import ERROR_LINE
+from app.rendering.targets.profile import Profile
+
+_LARGEST_SAFE_INTEGER = 2**53 - 1
+
+
+def write(turns: Sequence[SettledTurn], profile: Profile, detail: ImageDetail) -> list[Node]:
+    """Settled turns as messages, a turn in which nothing is said left out.
+
+    `detail` has no place in them.
+    """
+    messages: list[Node] = []
+    for is_answered, group in groupby(turns, lambda turn: turn.role == "tool"):
+        if is_answered:
+            results: list[Node] = [_result(turn, profile) for turn in group]
+            messages.append({"role": "tool", "content": results})
+        else:
+            messages += (
+                {"role": turn.role, "content": content}
+                for turn in group
+                if (content := _content(turn, profile))
+            )
+    return messages
+
+
+def _content(turn: SettledTurn, profile: Profile) -> str | list[Node]:
+    if not turn.calls:
+        return content_of(turn.items, _file)
+    calls = (_call(call, profile) for call in turn.calls)
+    return [*blocks_of(turn.items, _file), *calls]
+
+
+def _call(call: Call, profile: Profile) -> Node:
+    return {
+        "type": "tool-call",
+        "toolCallId": profile.call_id.fit(call.call_id),
+        "toolName": profile.tool_name.fit(call.name),
+        "input": _input(call.arguments),
+    }
+
+
+def _input(arguments: dict[str, JsonValue]) -> Node:
+    return JsonLeaf(arguments) if _is_kept(arguments) else {"json": json_text(arguments)}
+
+
+def _result(turn: SettledTurn, profile: Profile) -> Node:
+    return {
+        "type": "tool-result",
+        "toolCallId": profile.call_id.fit(turn.call_id),
+        "toolName": profile.tool_name.fit(turn.tool_name),
+        "output": _output(turn),
+    }
+
+
+def _output(turn: SettledTurn) -> Node:
+    said = [item for item in turn.items if isinstance(item, Attachment) or text_of(item)]
+    if any(isinstance(item, Attachment) for item in said):
+        first: list[Node] = [{"type": "text", "text": ERROR_LINE}] if turn.is_error else []
+        return {"type": "content", "value": [*first, *blocks_of(said, _output_file)]}
+    kind = "error-" if turn.is_error else ""
+    if len(said) == 1 and isinstance(said[0], DataItem) and _is_kept(said[0].value):
+        return {"type": f"{kind}json", "value": JsonLeaf(said[0].value)}
+    return {"type": f"{kind}text", "value": joined(map(text_of, said))}
+
+
+def _is_kept(value: JsonValue) -> bool:
+    """Whether JavaScript reads every number of a JSON value as it is."""
+    stack: list[JsonValue] = [value]
+    while stack:
+        node = stack.pop()
+        if isinstance(node, dict):
+            stack.extend(node.values())
+        elif isinstance(node, list):
+            stack.extend(node)
+        elif not _is_exact(node):
+            return False
+    return True
+
+
+def _is_exact(leaf: JsonValue) -> bool:
+    if isinstance(leaf, Decimal):
+        return Decimal(repr(float(leaf))) == leaf
+    return not isinstance(leaf, int) or abs(leaf) <= _LARGEST_SAFE_INTEGER
+
+
+def _file(attachment: Attachment) -> Node:
+    data = base64_of(attachment) if attachment.url is None else attachment.url
+    return {"type": "file", "data": data, **_described(attachment)}
+
+
+def _output_file(attachment: Attachment) -> Node:
+    if attachment.url is not None:
+        return {"type": "file-url", "url": attachment.url, "mediaType": attachment.mime_type}
+    data: Node = {"type": "data", "data": base64_of(attachment)}
+    return {"type": "file", "data": data, **_described(attachment)}
+
+
+def _described(attachment: Attachment) -> dict[str, Node]:
+    described: dict[str, Node] = {"mediaType": attachment.mime_type}
+    if attachment.filename:
+        described["filename"] = attachment.filename
+    return described

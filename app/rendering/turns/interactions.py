@@ -1,0 +1,123 @@
+"""Interactions as turns: what a user asked, with files, and what was answered (spec 001)."""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import replace
+from typing import Any, TypeAlias, cast
+
+from app.models.conversation import (
+    ComposedTurn,
+    Item,
+    LeftOut,
+    Medium,
+    StoredBytes,
+    TextItem,
+    Turn,
+    TurnRole,
+)
+from app.models.interaction import StoredAnswer, StoredInteraction
+from app.models.json_value import JsonValue, parse_stored_json
+from app.models.resource import Resource, parse_resource_id
+
+ReadRaw: TypeAlias = Callable[[JsonValue, str], Iterable[Item]]
+"""What a value that is stored as it came shows, at a pointer."""
+
+
+def interaction_turns(
+    entry: StoredInteraction,
+    resources: Mapping[str, Resource],
+    *,
+    origin: str,
+    read: ReadRaw,
+) -> list[ComposedTurn]:
+    """The turn of the user, and the answer that came along with it, if one did.
+
+    Args:
+        entry: The interaction.
+        resources: What is attached, by id; what is missing is told as a line.
+        origin: The path of the entry.
+        read: Reads texts and legacy objects, which may hold media.
+    """
+    value = parse_stored_json(entry.input)
+    asked: ComposedTurn = Turn(
+        role="user",
+        items=tuple(_input(value, entry.input_kind, resources, read)),
+        origin=origin,
+        seq=entry.seq,
+    )
+    if entry.first_output is None:
+        return [asked]
+    answer = _said(entry.first_output, "/interaction/output", read)
+    return [asked, replace(answer, origin=origin, seq=entry.seq)]
+
+
+def answer_turn(entry: StoredAnswer, *, origin: str, read: ReadRaw) -> ComposedTurn:
+    """The answer that was set later; see `interaction_turns`."""
+    return replace(_said(entry.output, "/output", read), origin=origin, seq=entry.seq)
+
+
+def stored_medium(resource: Resource, pointer: str) -> Medium:
+    """A medium that is a resource."""
+    return Medium(
+        pointer=pointer,
+        source=StoredBytes(resource.resource_id, resource.digest),
+        kind=resource.kind,
+        mime_type=resource.mime_type,
+        filename=resource.filename,
+        size_bytes=resource.size_bytes,
+        hints=resource.hints,
+    )
+
+
+def attached_ids(entry: StoredInteraction) -> set[str]:
+    """The ids of the resources that an interaction has attached."""
+    if entry.input_kind != "multimodal":
+        return set()
+    attached = (
+        parse_resource_id(each["id"])
+        for part in parse_stored_json(entry.input)["parts"]
+        for each in part.get("attachments", ())
+    )
+    return {resource_id for resource_id in attached if resource_id}
+
+
+def _said(output: bytes, pointer: str, read: ReadRaw) -> ComposedTurn:
+    message = parse_stored_json(output)
+    role = cast("TurnRole", message["role"])
+    items = list(read(message["content"], f"{pointer}/content"))
+    if role != "tool" and message.get("name"):
+        reason = "Hardly any dialect has a place for the name of who speaks."
+        items.append(LeftOut(f"{pointer}/name", "name", "no-place", reason))
+    return Turn(
+        role=role,
+        items=tuple(items),
+        call_id=message.get("tool_call_id") or "",
+        tool_name=message.get("name") or "",
+    )
+
+
+def _input(
+    value: Any,  # noqa: ANN401 - what a client stored
+    kind: str,
+    resources: Mapping[str, Resource],
+    read: ReadRaw,
+) -> Iterator[Item]:
+    if kind != "multimodal":
+        yield from read(value, "/interaction/input")
+        return
+    for index, part in enumerate(value["parts"]):
+        pointer = f"/interaction/input/parts/{index}"
+        if part.get("text") is not None:
+            yield from read(part["text"], f"{pointer}/text")
+        yield from _attached(part, pointer, resources)
+
+
+def _attached(
+    part: dict[str, Any], pointer: str, resources: Mapping[str, Resource]
+) -> Iterator[Item]:
+    for index, attached in enumerate(part.get("attachments", ())):
+        here = f"{pointer}/attachments/{index}"
+        resource = resources.get(parse_resource_id(attached["id"]) or "")
+        if resource is None:
+            yield TextItem(here, f"[File: {attached['id']}, which is no longer there]")
+        else:
+            yield stored_medium(resource, here)

@@ -1,0 +1,193 @@
+"""A canonical tool result as a turn: its parts in order, media with what the record knows of them.
+
+Source: spec 002, "Canonical Types"; MCP annotations are honoured.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
+
+import pybase64
+
+from app.errors import InvalidJsonError, PayloadTooLargeError
+from app.models.conversation import (
+    Address,
+    ComposedTurn,
+    DataItem,
+    InlineBytes,
+    Item,
+    LeftOut,
+    Medium,
+    MediumSource,
+    StoredBytes,
+    TextItem,
+    Turn,
+    Words,
+)
+from app.models.json_value import JsonValue, json_text, parse_json, parse_stored_json
+from app.models.rendering import Audience
+from app.models.resource import MediaHints, ResourceKind, parse_resource_id, resource_kind
+from app.rendering.pages.lines import one_line, quoted_short
+
+_WORDS_OF_META: tuple[tuple[str, str], ...] = (
+    ("caption", "caption"),
+    ("transcript", "transcript"),
+    ("alt", "caption"),
+    ("description", "caption"),
+)
+_LONGEST_NAMED = 200
+_DEEPEST = 4_000
+_MOST_NODES = 1_000_000
+_STRUCTURED = "/sanitized/meta/structuredContent"
+
+
+def tool_result_turn(
+    sanitized: bytes,
+    *,
+    origin: str,
+    audience: Audience,
+    seq: int | None = None,
+) -> ComposedTurn:
+    """A tool's answer.
+
+    Args:
+        sanitized: The record as it is stored.
+        origin: The path it is read from.
+        audience: For whom; what is for others only is left out.
+        seq: The number of its entry, where it is one of a session.
+    """
+    record = parse_stored_json(sanitized)
+    meta = record["meta"]
+    resources = {each["uri"]: each for each in record["resources"]}
+    items = [
+        _of_audience(part, f"/sanitized/parts/{index}", audience, resources)
+        for index, part in enumerate(record["parts"])
+    ]
+    structured, aside = _structured(record, items)
+    return Turn(
+        role="tool",
+        items=(*items, *aside),
+        origin=origin,
+        seq=seq,
+        call_id=meta["toolCallId"],
+        tool_name=meta["toolName"],
+        is_error=not meta["success"],
+        structured=structured,
+    )
+
+
+def is_for(annotations: object, audience: Audience) -> bool:
+    """Whether MCP annotations let something be shown to somebody; without any, to everybody."""
+    named = _audiences(annotations)
+    return not named or audience in (name.casefold() for name in named)
+
+
+def left_out_for(pointer: str, what: str, annotations: object) -> LeftOut:
+    """What is left out because its annotations name others only."""
+    named = ", ".join(one_line(name) for name in _audiences(annotations))
+    return LeftOut(
+        pointer,
+        what,
+        "other-audience",
+        f"Its annotations say whom it is for: {quoted_short(named, _LONGEST_NAMED)}.",
+    )
+
+
+def _audiences(annotations: object) -> list[str]:
+    named = annotations.get("audience") if isinstance(annotations, Mapping) else None
+    names = named if isinstance(named, list) else [named]
+    return [name for name in names if isinstance(name, str)]
+
+
+def _of_audience(
+    part: dict[str, Any], pointer: str, audience: Audience, resources: Mapping[str, Any]
+) -> Item:
+    if not is_for(part.get("annotations"), audience):
+        return left_out_for(pointer, part["type"], part["annotations"])
+    if part["type"] == "text":
+        return TextItem(pointer, part["text"])
+    return _medium(part, pointer, resources)
+
+
+def _medium(part: dict[str, Any], pointer: str, resources: Mapping[str, Any]) -> Medium:
+    is_image = part["type"] == "image"
+    held: str = part["image"] if is_image else part["data"]
+    resource_id = parse_resource_id(held)
+    known = resources.get(f"blob:{resource_id}", {}) if resource_id else {}
+    source = _source(held, resource_id, known)
+    kind: ResourceKind = "image" if is_image else known.get("kind") or part["mediaKind"]
+    return Medium(
+        pointer=pointer,
+        source=source,
+        kind="text" if kind == "binary" and resource_kind(part["mimeType"]) == "text" else kind,
+        mime_type=part["mimeType"],
+        filename=part.get("filename") or known.get("filename") or part.get("name"),
+        size_bytes=len(source.data) if isinstance(source, InlineBytes) else known.get("size"),
+        hints=MediaHints(known.get("width"), known.get("height"), known.get("durationSeconds")),
+        words=words_of(part.get("_meta")),
+    )
+
+
+def _source(held: str, resource_id: str | None, known: Mapping[str, Any]) -> MediumSource:
+    if resource_id is not None:
+        return StoredBytes(resource_id, str(known.get("digest", "")).removeprefix("sha-256:"))
+    if held.startswith(("http://", "https://")):
+        return Address(held)
+    return InlineBytes(pybase64.b64decode(held))
+
+
+def words_of(meta: object) -> Words | None:
+    """What somebody said a medium shows or says, in its `_meta`."""
+    if not isinstance(meta, Mapping):
+        return None
+    for name, kind in _WORDS_OF_META:
+        said = meta.get(name)
+        if isinstance(said, str) and said.strip():
+            return Words("transcript" if kind == "transcript" else "caption", said)
+    return None
+
+
+def _structured(
+    record: dict[str, Any], shown: list[Item]
+) -> tuple[tuple[JsonValue] | None, list[Item]]:
+    """`structuredContent`, and what is to be read of it beside what the parts show."""
+    meta = record["meta"]
+    if "structuredContent" not in meta:
+        return None, []
+    value = meta["structuredContent"]
+    moved = parse_resource_id(value) if isinstance(value, str) else None
+    kept = next((each for each in record["resources"] if each["uri"] == f"blob:{moved}"), None)
+    if kept is not None and kept["kind"] != "text":
+        # It was a medium and nothing else, which is a part of its own.
+        return None, []
+    if kept is not None:
+        # It was too long for the record, which has its reference.
+        return None, [
+            LeftOut(
+                _STRUCTURED,
+                "structuredContent",
+                "stored-apart",
+                "It is too long for the record, and kept as a resource.",
+                restore=f"GET /api/resources/{moved}/text",
+            )
+        ]
+    return (value,), [] if is_told(value, shown) else [DataItem(_STRUCTURED, value)]
+
+
+def is_told(value: JsonValue, items: Iterable[Item]) -> bool:
+    """Whether a text among items says the same as a JSON value."""
+    text = json_text(value)
+    return any(text == said for said in _json_in(items))
+
+
+def _json_in(items: Iterable[Item]) -> Iterator[str]:
+    """The texts among items that are JSON, as our own compact JSON."""
+    for item in items:
+        if not isinstance(item, TextItem) or not item.text.strip():
+            continue
+        text = item.text
+        yield text
+        try:
+            value = parse_json(text.encode(), max_depth=_DEEPEST, max_nodes=_MOST_NODES)
+            yield json_text(value)
+        except (InvalidJsonError, PayloadTooLargeError):
+            continue

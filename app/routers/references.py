@@ -1,0 +1,51 @@
+"""`/api/resolve`: content in the place of references, for the arguments of the next tool call."""
+
+from dataclasses import replace
+
+from fastapi import APIRouter, Request, Response
+
+from app.deps import ContainerDep, ProjectDep, ReferencesDep
+from app.errors import (
+    InvalidPayloadError,
+    MalformedRequestError,
+    NotFoundError,
+    PayloadTooLargeError,
+    SlowBodyError,
+    UnsupportedMediaError,
+)
+from app.routers.bodies import limited_body, require_json
+from app.routers.openapi import json_body
+from app.routers.problem_kinds import problem_responses
+from app.routers.rendered_response import rendered_response
+from app.schemas.references import ResolvedArguments
+from app.services.reference_requests import ResolveRequest
+
+router = APIRouter(prefix="/api", tags=["references"])
+
+
+@router.post(
+    "/resolve",
+    response_model=ResolvedArguments,
+    openapi_extra=json_body(ResolveRequest),
+    responses=problem_responses(
+        MalformedRequestError,
+        NotFoundError,
+        SlowBodyError,
+        PayloadTooLargeError,
+        UnsupportedMediaError,
+        InvalidPayloadError,
+    ),
+)
+async def resolve_references(
+    request: Request, container: ContainerDep, project_id: ProjectDep, references: ReferencesDep
+) -> Response:
+    """Replace `@blob:` references anywhere in a JSON value by what they stand for.
+
+    Only resources of the named session are given out; other references stay as they are, and
+    `unresolved` says why. Nothing is written.
+    """
+    require_json(request)
+    limits = container.limits
+    small = replace(limits, body_bytes=min(limits.body_bytes, limits.message_bytes))
+    body = await references.resolve(project_id, limited_body(request, small))
+    return rendered_response(request.headers, request.method, body)

@@ -1,0 +1,122 @@
+"""`…/render`: stored records for any model, with an account of what was left out."""
+
+from typing import Annotated
+
+from fastapi import APIRouter, Query, Request, Response
+
+from app.deps import ContainerDep, ProjectDep, RendersDep
+from app.errors import (
+    InvalidPayloadError,
+    MalformedRequestError,
+    NotFoundError,
+    PayloadTooLargeError,
+    SlowBodyError,
+    UnsupportedMediaError,
+)
+from app.routers.answers import read_responses
+from app.routers.bodies import read_model
+from app.routers.openapi import json_body
+from app.routers.page_queries import LevelQuery, PageIdPath
+from app.routers.problem_kinds import problem_responses
+from app.routers.render_queries import PageRenderWishDep, RenderWishDep
+from app.routers.rendered_response import rendered_response
+from app.routers.session_queries import SessionIdPath
+from app.schemas.renders import RenderedRecord, RenderRequest
+from app.services.renders.renders import RenderWish
+
+router = APIRouter(prefix="/api", tags=["renderings"])
+
+_READ_FAULTS = read_responses(NotFoundError, PayloadTooLargeError, InvalidPayloadError)
+
+ToolCallIdQuery = Annotated[
+    str | None,
+    Query(
+        alias="toolCallId",
+        min_length=1,
+        max_length=512,
+        description="The call that the page answers; without one, an id made of the page's.",
+    ),
+]
+SinceQuery = Annotated[
+    int, Query(ge=0, le=2**53, description="Only entries after this `seq` of the history.")
+]
+
+
+@router.get(
+    "/tool-results/{tool_result_id}/render",
+    response_model=RenderedRecord,
+    responses=_READ_FAULTS,
+)
+async def render_tool_result(
+    request: Request,
+    tool_result_id: str,
+    project_id: ProjectDep,
+    renders: RendersDep,
+    wish: RenderWishDep,
+) -> Response:
+    """Render a tool result for a model, as the answer to its call.
+
+    What the target cannot take is made smaller, or described in words; `loss` says what and why.
+    The same call gives the same bytes.
+    """
+    body = await renders.tool_result(project_id, tool_result_id, wish)
+    return rendered_response(request.headers, request.method, body)
+
+
+@router.get("/pages/{page_id}/render", response_model=RenderedRecord, responses=_READ_FAULTS)
+async def render_page(
+    request: Request,
+    page_id: PageIdPath,
+    project_id: ProjectDep,
+    renders: RendersDep,
+    level: LevelQuery,
+    wish: PageRenderWishDep,
+    tool_call_id: ToolCallIdQuery = None,
+) -> Response:
+    """Render a page at a level for a model, as the answer to the call that faults it in."""
+    body = await renders.page(project_id, page_id, level, wish, tool_call_id=tool_call_id)
+    return rendered_response(request.headers, request.method, body)
+
+
+@router.get("/sessions/{session_id}/render", response_model=RenderedRecord, responses=_READ_FAULTS)
+async def render_session(
+    request: Request,
+    session_id: SessionIdPath,
+    project_id: ProjectDep,
+    renders: RendersDep,
+    wish: RenderWishDep,
+    since: SinceQuery = 0,
+) -> Response:
+    """Render the history of a session as one list of messages, in the provider's order.
+
+    Appending to the session changes no message that was rendered before, unless a limit makes an
+    older medium step down, which `loss` then says.
+    """
+    body = await renders.session(project_id, session_id, wish, since=since)
+    return rendered_response(request.headers, request.method, body)
+
+
+@router.post(
+    "/render",
+    response_model=RenderedRecord,
+    openapi_extra=json_body(RenderRequest),
+    responses=problem_responses(
+        MalformedRequestError,
+        NotFoundError,
+        SlowBodyError,
+        PayloadTooLargeError,
+        UnsupportedMediaError,
+        InvalidPayloadError,
+    ),
+)
+async def render_record(
+    request: Request, container: ContainerDep, project_id: ProjectDep, renders: RendersDep
+) -> Response:
+    """Render a stored record with options too long for an address.
+
+    As every rendering it writes nothing, but that smaller images are kept for the next one.
+    """
+    asked = await read_model(request, container.limits, RenderRequest)
+    wish = RenderWish(asked.target, asked.options())
+    body = await renders.record(project_id, asked.named(), wish)
+    return rendered_response(request.headers, request.method, body)

@@ -1,0 +1,170 @@
+"""Shapes of renderings: what may be asked for in a body, and what comes back."""
+
+from typing import Annotated, Any, Self
+
+from pydantic import AfterValidator, BeforeValidator, ConfigDict, Field, model_validator
+from pydantic.config import JsonDict
+
+from app.models.base import WireModel
+from app.models.identity import CLIENT_ID_PATTERN
+from app.models.media_types import is_media_range
+from app.models.page import LEVEL_NAMES, LevelField
+from app.models.rendering import (
+    Audience,
+    ImageDetail,
+    LossEntry,
+    MediaWish,
+    NamedRecord,
+    RenderOptions,
+)
+from app.rendering.targets.table import TARGETS
+
+_EXAMPLE: JsonDict = {
+    "target": "anthropic",
+    "profile": "anthropic/2026-11-21",
+    "messages": [
+        {
+            "role": "user",
+            "content": [
+                {
+                    "type": "tool_result",
+                    "tool_use_id": "call_1",
+                    "content": [{"type": "text", "text": "[Video: demo.mp4 (5.2 MB)]"}],
+                }
+            ],
+        }
+    ],
+    "loss": [
+        {
+            "pointer": "/sanitized/parts/0",
+            "from": "original",
+            "to": "placeholder",
+            "code": "type-not-taken",
+            "reason": "anthropic takes no video/mp4.",
+            "restore": "GET /api/resources/0c8e6cc1ab1f4d34b4a5a0e21f7d6c15/content",
+        }
+    ],
+    "tokensEst": 11,
+}
+_EXAMPLE_REQUEST: JsonDict = {
+    "target": "openai-chat",
+    "sessionId": "demo",
+    "since": 12,
+    "accept": ["image/png", "image/jpeg"],
+    "maxImages": 10,
+}
+_MOST_RANGES = 50
+
+
+def check_target(target: str) -> str:
+    """The target, if there is one of that name."""
+    if target not in TARGETS:
+        msg = f"must be one of {', '.join(TARGETS)}"
+        raise ValueError(msg)
+    return target
+
+
+def check_ranges(ranges: tuple[str, ...] | None) -> tuple[str, ...] | None:
+    """MIME types and ranges in small letters; blanks around them are passed over."""
+    if ranges is None:
+        return None
+    read = tuple(each.strip().lower() for each in ranges)
+    if len(read) > _MOST_RANGES or not all(map(is_media_range, read)):
+        msg = f"must be up to {_MOST_RANGES} MIME types or ranges, as in image/png,image/*"
+        raise ValueError(msg)
+    return read
+
+
+def _split(value: object) -> object:
+    return value.split(",") if isinstance(value, str) else value
+
+
+TargetName = Annotated[
+    str,
+    AfterValidator(check_target),
+    Field(
+        description="Whose dialect to write.",
+        examples=["anthropic"],
+        json_schema_extra={"enum": list(TARGETS)},
+    ),
+]
+
+
+class RenderRequest(WireModel):
+    """A stored record, named by exactly one id, and how it is to be rendered."""
+
+    model_config = ConfigDict(json_schema_extra={"examples": [_EXAMPLE_REQUEST]})
+
+    target: TargetName
+    tool_result_id: str | None = None
+    page_id: Annotated[str | None, Field(pattern=CLIENT_ID_PATTERN)] = None
+    session_id: Annotated[str | None, Field(pattern=CLIENT_ID_PATTERN)] = None
+    level: Annotated[LevelField | None, Field(description=f"Of a page: {LEVEL_NAMES}.")] = None
+    tool_call_id: Annotated[
+        str | None,
+        Field(min_length=1, max_length=512, description="The call that a page answers."),
+    ] = None
+    since: Annotated[
+        int, Field(ge=0, le=2**53, description="Of a session: only entries after this `seq`.")
+    ] = 0
+    accept: Annotated[
+        tuple[str, ...] | None,
+        BeforeValidator(_split),
+        AfterValidator(check_ranges),
+        Field(description="MIME types and ranges that the model can take; the rest degrades."),
+    ] = None
+    media: MediaWish = "inline"
+    detail: ImageDetail | None = None
+    max_bytes: Annotated[int | None, Field(ge=0, le=2**53)] = None
+    max_images: Annotated[int | None, Field(ge=0, le=2**53)] = None
+    audience: Audience = "assistant"
+
+    @model_validator(mode="after")
+    def _names_one_record(self) -> Self:
+        named = [each for each in (self.tool_result_id, self.page_id, self.session_id) if each]
+        if len(named) != 1:
+            msg = "name exactly one of toolResultId, pageId and sessionId"
+            raise ValueError(msg)
+        return self
+
+    def named(self) -> NamedRecord:
+        """Which record it is."""
+        return NamedRecord(
+            tool_result_id=self.tool_result_id,
+            page_id=self.page_id,
+            session_id=self.session_id,
+            level=self.level,
+            tool_call_id=self.tool_call_id,
+            since=self.since,
+        )
+
+    def options(self) -> RenderOptions:
+        """How it is to be rendered."""
+        return RenderOptions(
+            accept=self.accept,
+            media=self.media,
+            detail=self.detail,
+            max_bytes=self.max_bytes,
+            max_images=self.max_images,
+            audience=self.audience,
+        )
+
+
+class RenderedRecord(WireModel):
+    """A record as the messages of one provider, and what had to be left out."""
+
+    model_config = ConfigDict(json_schema_extra={"examples": [_EXAMPLE]})
+
+    target: str
+    profile: Annotated[str, Field(description="Target and version of its limits and rules.")]
+    messages: Annotated[
+        tuple[dict[str, Any], ...], Field(description="To be pasted into the provider's request.")
+    ]
+    system: Annotated[
+        str | None,
+        Field(description="What the system said, for targets that take it beside the messages."),
+    ] = None
+    loss: Annotated[
+        tuple[LossEntry, ...], Field(description="Empty exactly when nothing was lost.")
+    ]
+    tokens_est: Annotated[int, Field(description="About how many tokens the messages cost.")]

@@ -1,0 +1,172 @@
+"""The entries of a session and the resources they refer to, and a page with its medium."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import anyio.to_thread
+
+from app.errors import NotFoundError, PayloadTooLargeError
+from app.models.conversation import (
+    Address,
+    ComposedTurn,
+    InlineBytes,
+    Medium,
+    MediumSource,
+    StoredBytes,
+)
+from app.models.interaction import StoredAnswer, StoredInteraction
+from app.models.json_value import parse_stored_json
+from app.models.message import (
+    HistoryEntry,
+    StoredHistoryMessage,
+    StoredMessage,
+)
+from app.models.page import Body, Level
+from app.models.rendering import Audience
+from app.models.resource import MediaHints, Resource, resource_kind
+from app.rendering.turns.interactions import answer_turn, attached_ids, interaction_turns
+from app.rendering.turns.pairing import paired
+from app.rendering.turns.tool_results import tool_result_turn
+from app.services.inline_media.data_uris import split_data_uri
+from app.services.inline_media.message_media import references_in
+from app.services.pages.reading import PageReading, PageView
+from app.services.renders.message_content import ContentReading
+from app.services.renders.messages import MessageContext, message_turns, moved_out_of
+from app.stores.records import Records
+
+_ENTRIES_AT_ONCE = 200
+_MOST_TEXT_BYTES = 16 * 1024 * 1024
+
+
+@dataclass(frozen=True, slots=True)
+class LoadedSession:
+    """The history of a session, and the resources that its messages and interactions show."""
+
+    session_id: str
+    entries: Sequence[HistoryEntry]
+    resources: Mapping[str, Resource]
+
+    def turns(self, *, since: int, audience: Audience) -> Sequence[ComposedTurn]:
+        """The history as a conversation that providers take; only what came after `since`.
+
+        What came before is read all the same, since it may hold the calls that are answered.
+        """
+        composed = (turn for entry in self.entries for turn in self._turns(entry, audience))
+        return tuple(turn for turn in paired(composed) if (turn.seq or 0) > since)
+
+    def _turns(self, entry: HistoryEntry, audience: Audience) -> Sequence[ComposedTurn]:
+        origin = f"/api/sessions/{self.session_id}/messages/{entry.seq}"
+        match entry:
+            case StoredMessage():
+                return [
+                    tool_result_turn(
+                        entry.sanitized, origin=origin, audience=audience, seq=entry.seq
+                    )
+                ]
+            case StoredHistoryMessage():
+                return message_turns(entry, MessageContext(self.resources, audience, origin))
+            case StoredInteraction():
+                raw = ContentReading(self.resources, audience).raw
+                return interaction_turns(entry, self.resources, origin=origin, read=raw)
+            case StoredAnswer():
+                raw = ContentReading(self.resources, audience).raw
+                return [answer_turn(entry, origin=origin, read=raw)]
+
+
+async def load_session(records: Records, project_id: str, session_id: str) -> LoadedSession:
+    """Read a history whole.
+
+    Raises:
+        NotFoundError: The project has no such session.
+        PayloadTooLargeError: It is too long to be rendered at once.
+    """
+    entries: list[HistoryEntry] = []
+    size_bytes = 0
+    async with records.snapshot(project_id) as unit:
+        session = await unit.sessions.find(session_id)
+        if session is None:
+            raise NotFoundError("session")
+        while not entries or entries[-1].seq < session.last_seq:
+            after_seq = entries[-1].seq if entries else 0
+            page = await unit.sessions.entries(
+                session_id, after_seq=after_seq, limit=_ENTRIES_AT_ONCE
+            )
+            if not page:
+                break
+            size_bytes += sum(map(_size_bytes, page))
+            if size_bytes > _MOST_TEXT_BYTES:
+                raise PayloadTooLargeError(
+                    f"The session has more than {_MOST_TEXT_BYTES} bytes beside its media, which "
+                    "is more than any model reads. Render its tool results one by one."
+                )
+            entries += page
+        told = [each for each in entries if not isinstance(each, StoredMessage)]
+        wanted = await anyio.to_thread.run_sync(_referred, told) if told else set()
+        resources = await unit.resources.find_all(wanted)
+    return LoadedSession(session_id, entries, resources)
+
+
+async def page_medium(reading: PageReading, project_id: str, view: PageView) -> Medium | None:
+    """The medium that a page's level is, if it is one that is really there.
+
+    Raises:
+        NotFoundError: The resource is gone.
+    """
+    body = view.shown.body if view.shown and view.level <= Level.REDUCED else None
+    if body is None or not body.is_media:
+        return None
+    if body.kind == "url":
+        return _addressed(str(body.value), view)
+    if body.media is None:
+        return None
+    source = await _source(reading, project_id, body)
+    if source is None:
+        return None
+    return Medium(
+        pointer="/content",
+        source=source,
+        kind=resource_kind(body.media.mime_type),
+        mime_type=body.media.mime_type,
+        filename=body.media.filename,
+        size_bytes=body.media.size_bytes,
+        hints=MediaHints(body.media.width, body.media.height, body.media.duration_seconds),
+    )
+
+
+async def _source(reading: PageReading, project_id: str, body: Body) -> MediumSource | None:
+    if body.kind == "blob":
+        resource = await reading.resource(project_id, str(body.value))
+        return StoredBytes(resource.resource_id, resource.digest)
+    uri = split_data_uri(str(body.value))
+    return InlineBytes(uri.data) if uri and uri.data is not None else None
+
+
+def _addressed(url: str, view: PageView) -> Medium | None:
+    modality = view.page.fields.modality
+    if modality not in ("image", "audio", "video"):
+        return None
+    usual = {"image": "image/png", "audio": "audio/mpeg", "video": "video/mp4"}[modality]
+    mime_type = view.page.fields.mime_type or usual
+    return Medium("/content", Address(url), modality, mime_type, None, None)
+
+
+def _referred(entries: Sequence[HistoryEntry]) -> set[str]:
+    wanted: set[str] = set()
+    for entry in entries:
+        if isinstance(entry, StoredHistoryMessage):
+            wanted |= references_in(parse_stored_json(entry.message)) | moved_out_of(entry)
+        elif isinstance(entry, StoredInteraction):
+            wanted |= attached_ids(entry)
+    return wanted
+
+
+def _size_bytes(entry: HistoryEntry) -> int:
+    match entry:
+        case StoredMessage():
+            return len(entry.sanitized)
+        case StoredHistoryMessage():
+            return len(entry.message)
+        case StoredInteraction():
+            return len(entry.input) + len(entry.output or b"")
+        case StoredAnswer():
+            return len(entry.output)

@@ -1,0 +1,207 @@
+"""What a content of a message shows: a text as it is, blocks as the pipeline reads them.
+
+Texts of messages are not looked into, since that was done when they were stored: one that is a
+reference and nothing else stands for the medium, and what was moved out of a text stands behind it.
+Texts that nobody has looked into yet, as those of interactions, are read as tool results are.
+"""
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+
+from app.models.conversation import Address, InlineBytes, Item, Medium, TextItem
+from app.models.json_value import JsonValue, json_text
+from app.models.normalized import (
+    NormalizedLink,
+    NormalizedMedia,
+    NormalizedMediaPart,
+    NormalizedPart,
+    NormalizedReference,
+    NormalizedText,
+    Provenance,
+)
+from app.models.rendering import Audience
+from app.models.resource import Resource, parse_resource_id, resource_kind
+from app.rendering.turns.interactions import stored_medium
+from app.rendering.turns.tool_results import is_for, left_out_for, words_of
+from app.services.normalization import normalize_tool_result
+from app.services.normalization.blocks import is_typed_block
+from app.services.persistence.keeping import HEAD_BYTES, settle_type
+from app.services.renders.message_members import is_block, left_beside, says_something
+
+_REFERENCE = re.compile("@blob:([0-9a-f]{32})")
+_TEXTS = ("text", "input_text", "output_text")
+# Blocks of Gemini, whose media are known by the only member that they have.
+_MEDIA_MEMBERS = ("inlineData", "inline_data", "fileData", "file_data")
+_READ_OF_TEXT = frozenset({"text"})
+# What stands beside a text that does not say that it is one; anything else makes it a record.
+_BESIDE_TEXT = frozenset({"text", "thought", "thoughtSignature", "thought_signature"})
+
+
+@dataclass(frozen=True, slots=True)
+class ContentReading:
+    """Reads contents, for somebody.
+
+    `resources` are those that they refer to, by id; `moved` are the ids of media that the service
+    itself has moved out of them.
+    """
+
+    resources: Mapping[str, Resource]
+    audience: Audience
+    moved: frozenset[str] = frozenset()
+
+    def raw(self, value: JsonValue, pointer: str) -> Iterator[Item]:
+        """What a value shows that is stored as it came: itself, or what media are found in it."""
+        normalized = normalize_tool_result(value)
+        if not normalized.media:
+            yield TextItem(pointer, value if isinstance(value, str) else json_text(value))
+            return
+        for part in normalized.parts:
+            yield from self._part(part, normalized.media, pointer)
+
+    def items(self, content: JsonValue, pointer: str) -> Iterator[Item]:
+        """What a content shows, in order.
+
+        Args:
+            content: A text, a block, a list of them, or any other value.
+            pointer: Where it stands in the message.
+        """
+        if content is None or content == []:
+            return
+        if isinstance(content, str):
+            yield from self._text(content, pointer)
+            return
+        if is_block(content):
+            yield from self._block(content, pointer)
+        elif isinstance(content, list) and any(map(_is_read_alone, content)):
+            for each in content:
+                alone = self._block(each, pointer) if is_block(each) else self._data(each, pointer)
+                yield from alone
+        else:
+            yield from self._data(content, pointer)
+
+    def _data(self, value: JsonValue, pointer: str) -> Iterator[Item]:
+        """What is in a list, which stays one where it is but data, or in any other value."""
+        as_content = value if isinstance(value, list) else {"content": [value]}
+        yield from self._normalized(as_content, pointer)
+
+    def _block(self, block: dict[str, JsonValue], pointer: str) -> Iterator[Item]:
+        said = {name: value for name, value in block.items() if value is not None}
+        if _is_text(said):
+            shown = is_for(said.get("annotations"), self.audience)
+            hidden = left_out_for(pointer, "text", said.get("annotations"))
+            yield from self._text(said["text"], pointer) if shown else [hidden]
+            yield from left_beside(said, _READ_OF_TEXT, pointer)
+        elif said.get("type") == "refusal" and isinstance(said.get("refusal"), str):
+            yield TextItem(pointer, said["refusal"])
+        elif name := _medium_member(said):
+            yield from self._data({name: _said(said[name])}, pointer)
+            yield from left_beside(said, frozenset({name}), pointer)
+        else:
+            yield from self._data(_unframed(said), pointer)
+
+    def _text(self, text: str, pointer: str) -> Iterator[Item]:
+        resource_id = parse_resource_id(text) if text.startswith("@blob:") else None
+        resource = self.resources.get(resource_id) if resource_id else None
+        if resource is not None:
+            yield stored_medium(resource, pointer)
+            return
+        yield TextItem(pointer, text)
+        for found in _REFERENCE.findall(text) if self.moved else ():
+            if found in self.moved and found in self.resources:
+                yield stored_medium(self.resources[found], pointer)
+
+    def _normalized(self, content: JsonValue, pointer: str) -> Iterator[Item]:
+        normalized = normalize_tool_result(content)
+        for part in normalized.parts:
+            yield from self._part(part, normalized.media, pointer)
+
+    def _part(
+        self, part: NormalizedPart, media: tuple[NormalizedMedia, ...], pointer: str
+    ) -> Iterator[Item]:
+        beside = part.provenance
+        if not is_for(beside.annotations, self.audience):
+            yield left_out_for(pointer, "part", beside.annotations)
+            return
+        item = self._shown(part, media, pointer)
+        told = {"name": beside.name, "uri": beside.uri}
+        if isinstance(item, Medium):
+            item = _named(item, part, beside)
+            shown = item.source.url if isinstance(item.source, Address) else None
+            told = {key: told[key] for key in told if told[key] not in (item.filename, shown)}
+        yield item
+        if any(told.values()):
+            yield TextItem(pointer, json_text({key: each for key, each in told.items() if each}))
+
+    def _shown(
+        self, part: NormalizedPart, media: tuple[NormalizedMedia, ...], pointer: str
+    ) -> TextItem | Medium:
+        if isinstance(part, NormalizedText):
+            # The medium that stood among the words follows as an item of its own.
+            shown = (each if isinstance(each, str) else "[medium]" for each in part.template)
+            return TextItem(pointer, "".join(shown))
+        if isinstance(part, NormalizedMediaPart):
+            return _inline(media[part.slot.index], pointer)
+        if isinstance(part, NormalizedLink):
+            return Medium(
+                pointer, Address(part.url), part.kind, part.mime_type, part.filename, None
+            )
+        resource = self.resources.get(part.resource_id or "")
+        return stored_medium(resource, pointer) if resource else TextItem(pointer, part.literal)
+
+
+def _named(medium: Medium, part: NormalizedPart, beside: Provenance) -> Medium:
+    """The medium with what the message says of it: a caption, and what it is called."""
+    name = medium.filename or beside.name
+    if isinstance(part, NormalizedReference):
+        # A file that was moved out of the message has its name there, and seldom in the store.
+        name = beside.name or medium.filename
+    return replace(medium, filename=name, words=words_of(beside.meta))
+
+
+def _inline(medium: NormalizedMedia, pointer: str) -> Medium:
+    source = medium.source
+    mime_type = settle_type(source.head(HEAD_BYTES), source.declared_mime_type, medium.filename)
+    data = InlineBytes(b"".join(source.chunks()))
+    return Medium(
+        pointer, data, resource_kind(mime_type), mime_type, medium.filename, source.size_bytes
+    )
+
+
+def _is_read_alone(value: JsonValue) -> bool:
+    return is_block(value) and (_is_text(value) or is_typed_block(value))
+
+
+def _is_text(block: Mapping[str, JsonValue]) -> bool:
+    if not isinstance(block.get("text"), str):
+        return False
+    is_part = (
+        "type" not in block and {key for key in block if block[key] is not None} <= _BESIDE_TEXT
+    )
+    return is_part or block.get("type") in _TEXTS
+
+
+def _medium_member(block: Mapping[str, JsonValue]) -> str | None:
+    named = (name for name in _MEDIA_MEMBERS if is_block(block.get(name)))
+    return None if "type" in block else next(named, None)
+
+
+def _said(value: JsonValue) -> JsonValue:
+    if not is_block(value):
+        return value
+    return {name: member for name, member in value.items() if says_something(member)}
+
+
+def _unframed(block: dict[str, JsonValue]) -> dict[str, JsonValue]:
+    """A block without what LangChain adds to every one: ids, numbers, an outer place for names."""
+    made = {
+        key
+        for key in ("id", "index")
+        if isinstance(block.get(key), int) or str(block.get(key, "")).startswith("lc_")
+    }
+    bare = {key: value for key, value in block.items() if key not in made}
+    extras = bare.get("extras")
+    if is_block(extras) and isinstance(extras.get("filename"), str) and "filename" not in bare:
+        rest = {key: value for key, value in extras.items() if key != "filename"}
+        bare |= {"filename": extras["filename"], "extras": rest}
+    return bare

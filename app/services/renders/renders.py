@@ -1,0 +1,283 @@
+"""Renderings: a stored record, or a session, as the messages of one provider.
+
+A rendering is a function of what is stored, of the target's profile and of the options: the same
+call gives the same bytes. With signed URLs it does so for an hour, when the URLs change.
+"""
+
+import hashlib
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import TypeVar
+
+import anyio.to_thread
+
+from app.errors import Fault, InvalidPayloadError, NotFoundError
+from app.models.conversation import ComposedTurn
+from app.models.identity import is_id, utc_now
+from app.models.limits import Limits
+from app.models.page import Level
+from app.models.rendering import NamedRecord, Rendering, RenderOptions, base64_length
+from app.rendering.targets.json_pieces import json_pieces
+from app.rendering.targets.ladder import Ladder, Settled, Sign
+from app.rendering.targets.leaves import JsonLeaf, Node
+from app.rendering.targets.opening import opened
+from app.rendering.targets.profile import Profile
+from app.rendering.targets.table import TARGETS
+from app.rendering.targets.tokens import estimate_turns, request_text_bytes
+from app.rendering.targets.wishes import wishes_of
+from app.rendering.turns.pages import page_turn
+from app.rendering.turns.tool_results import tool_result_turn
+from app.services.access import LinkGrant, LinkSigner
+from app.services.pages.reading import PageReading
+from app.services.renders.gathering import Gathering, measured
+from app.services.renders.loading import load_session, page_medium
+from app.services.renders.sending import RenderedBody
+from app.stores.blobs import BlobStore
+from app.stores.records import Records
+
+_URL_HOURS = 2
+# Each holds a whole history, and its turns.
+_SESSIONS_AT_ONCE = 8
+# What renders is Python, of which one thread runs at a time; more would only slow others down.
+_THREADS = 2
+
+_Result = TypeVar("_Result")
+
+
+@dataclass(frozen=True, slots=True)
+class RenderWish:
+    """For which target something is to be rendered, and how."""
+
+    target: str
+    options: RenderOptions
+
+
+class Renders:
+    """Renders the records of a project.
+
+    Args:
+        records: Where they are.
+        blobs: Where their media are.
+        reading: Reads pages at a level.
+        gathering: Makes smaller images.
+        links: Signs URLs.
+        public_url: Under which URL providers reach this service, if they do.
+        limits: For all media of one rendering.
+    """
+
+    def __init__(
+        self,
+        records: Records,
+        blobs: BlobStore,
+        *,
+        reading: PageReading,
+        gathering: Gathering,
+        links: LinkSigner,
+        public_url: str | None,
+        limits: Limits,
+    ) -> None:
+        self._records = records
+        self._blobs = blobs
+        self._reading = reading
+        self._gathering = gathering
+        self._links = links
+        self._public_url = public_url
+        self._limits = limits
+        self._sessions = anyio.CapacityLimiter(_SESSIONS_AT_ONCE)
+        self._threads = anyio.CapacityLimiter(_THREADS)
+
+    async def tool_result(
+        self, project_id: str, tool_result_id: str, wish: RenderWish
+    ) -> RenderedBody:
+        """A tool result as the answer to its call.
+
+        Raises:
+            NotFoundError: The project has none with this id.
+            InvalidPayloadError: There is no such target, or signed URLs would lead nowhere.
+            StoreUnavailableError: A store did not answer.
+        """
+        profile = self._profile(wish)
+        if not is_id(tool_result_id):
+            raise NotFoundError("tool result")
+        async with self._records.read(project_id) as unit:
+            stored = await unit.tool_results.find(tool_result_id)
+        if stored is None:
+            raise NotFoundError("tool result")
+        turn = await self._worked(
+            lambda: tool_result_turn(
+                stored.sanitized,
+                origin=f"/api/tool-results/{tool_result_id}",
+                audience=wish.options.audience,
+            )
+        )
+        return await self._rendered(project_id, [turn], profile, wish)
+
+    async def page(
+        self,
+        project_id: str,
+        page_id: str,
+        level: Level | None,
+        wish: RenderWish,
+        *,
+        tool_call_id: str | None,
+    ) -> RenderedBody:
+        """A page at a level as the answer to the call that faults it in.
+
+        Args:
+            project_id: The caller's project.
+            page_id: The page.
+            level: The level; `None` for the one that the page names itself.
+            wish: For which target, and how.
+            tool_call_id: The call it answers; without one, an id made of the page's.
+
+        Raises:
+            NotFoundError: The project has no such page.
+            InvalidPayloadError: There is no such target, or signed URLs would lead nowhere.
+            StoreUnavailableError: A store did not answer.
+        Source: spec 000, "Multi-block Tool Results".
+        """
+        profile = self._profile(wish)
+        view = await self._reading.view(project_id, page_id, level)
+        self._reading.note(project_id, page_id)
+        medium = await page_medium(self._reading, project_id, view)
+        call_id = tool_call_id or f"call_{hashlib.sha256(page_id.encode()).hexdigest()[:24]}"
+        turn = await self._worked(
+            lambda: page_turn(
+                view.page,
+                view.level,
+                medium=medium,
+                call_id=call_id,
+                origin=f"/api/pages/{page_id}",
+            )
+        )
+        return await self._rendered(project_id, [turn], profile, wish)
+
+    async def session(
+        self, project_id: str, session_id: str, wish: RenderWish, *, since: int
+    ) -> RenderedBody:
+        """The history of a session as one list of messages.
+
+        Args:
+            project_id: The caller's project.
+            session_id: The session.
+            wish: For which target, and how.
+            since: Only entries with a larger `seq`.
+
+        Raises:
+            NotFoundError: The project has no such session.
+            InvalidPayloadError: There is no such target, or signed URLs would lead nowhere.
+            PayloadTooLargeError: The history is too long to be rendered at once.
+            StoreUnavailableError: A store did not answer.
+        """
+        profile = self._profile(wish)
+        async with self._sessions:
+            loaded = await load_session(self._records, project_id, session_id)
+            turns = await self._worked(
+                lambda: loaded.turns(since=since, audience=wish.options.audience)
+            )
+            return await self._rendered(project_id, turns, profile, wish, is_whole=since == 0)
+
+    async def record(self, project_id: str, named: NamedRecord, wish: RenderWish) -> RenderedBody:
+        """Whichever record is named; see the methods for each kind.
+
+        Raises:
+            NotFoundError: The project has no such record.
+            InvalidPayloadError: There is no such target, or signed URLs would lead nowhere.
+            PayloadTooLargeError: The history is too long to be rendered at once.
+            StoreUnavailableError: A store did not answer.
+        """
+        if named.tool_result_id is not None:
+            return await self.tool_result(project_id, named.tool_result_id, wish)
+        if named.page_id is not None:
+            return await self.page(
+                project_id, named.page_id, named.level, wish, tool_call_id=named.tool_call_id
+            )
+        return await self.session(project_id, named.session_id or "", wish, since=named.since)
+
+    def _profile(self, wish: RenderWish) -> Profile:
+        profile = TARGETS.get(wish.target)
+        if profile is None:
+            raise InvalidPayloadError(
+                "There is no such target.",
+                faults=[Fault("/target", f"must be one of {', '.join(TARGETS)}")],
+            )
+        if wish.options.media == "signed-url" and self._public_url is None:
+            raise InvalidPayloadError(
+                "Signed URLs would lead nowhere: nobody has said by which URL providers reach this "
+                "service. Set PAGEFAULT_PUBLIC_URL, or ask for `media=inline`.",
+                faults=[Fault("/media", "needs PAGEFAULT_PUBLIC_URL")],
+            )
+        return profile
+
+    async def _rendered(
+        self,
+        project_id: str,
+        turns: Sequence[ComposedTurn],
+        profile: Profile,
+        wish: RenderWish,
+        *,
+        is_whole: bool = False,
+    ) -> RenderedBody:
+        options = wish.options
+        most = self._most_base64(profile, options, turns)
+        turns = await measured(turns)
+        wishes = wishes_of(turns, profile, options, most_base64=most)
+        gathered = await self._gathering.gather(project_id, turns, wishes)
+        ladder = Ladder(
+            profile, options, most_base64=most, sign=self._signer(project_id, options, utc_now())
+        )
+
+        def render() -> Rendering:
+            settled = ladder.settle(turns, gathered)
+            return _document(settled, profile, options, is_whole=is_whole)
+
+        body = RenderedBody(self._blobs, project_id, await self._worked(render))
+        await body.check()
+        return body
+
+    async def _worked(self, work: Callable[[], _Result]) -> _Result:
+        """The result of pure work, in one of the few threads that renderings may take."""
+        return await anyio.to_thread.run_sync(work, limiter=self._threads)
+
+    def _most_base64(
+        self, profile: Profile, options: RenderOptions, turns: Sequence[ComposedTurn]
+    ) -> int:
+        limits = [base64_length(self._limits.inline_bytes)]
+        if profile.request_bytes is not None:
+            limits.append(max(0, profile.request_bytes - request_text_bytes(turns)))
+        if options.max_bytes is not None:
+            limits.append(options.max_bytes)
+        return min(limits)
+
+    def _signer(self, project_id: str, options: RenderOptions, now: datetime) -> Sign | None:
+        if options.media != "signed-url" or self._public_url is None:
+            return None
+        base_url = self._public_url
+        # By the hour, so that the same call gives the same bytes for as long.
+        hour = now.replace(minute=0, second=0, microsecond=0)
+        expires_at = hour + timedelta(hours=_URL_HOURS)
+
+        def sign(resource_id: str) -> str:
+            grant = LinkGrant(project_id, resource_id, "inline", None, expires_at)
+            return f"{base_url}{self._links.content_path(grant)}"
+
+        return sign
+
+
+def _document(
+    settled: Settled, profile: Profile, options: RenderOptions, *, is_whole: bool
+) -> Rendering:
+    """The answer: `{target, profile, messages, system?, loss, tokensEst}`."""
+    system, turns = opened(settled.turns, profile, is_whole=is_whole)
+    messages = profile.write(turns, profile, options.detail or profile.default_detail)
+    document: dict[str, Node] = {
+        "target": profile.target,
+        "profile": f"{profile.target}/{profile.version}",
+        "messages": messages,
+    }
+    if system:
+        document["system"] = system
+    document["loss"] = [JsonLeaf(entry.wire()) for entry in settled.loss]
+    document["tokensEst"] = estimate_turns(turns, system)
+    return json_pieces(document)

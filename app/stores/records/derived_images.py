@@ -1,0 +1,196 @@
+"""Smaller images that were made of stored ones, so that each is made once.
+
+A row says what was made of the bytes of a source by a recipe, or that nothing can be. What is made
+is a resource of its own, with its blob and without links, and marked as derived until somebody
+stores or refers to the same file. It goes when its source goes:
+
+    resources    source ──── same digest ──── derived_images ── resource_id ──> resources  derived
+                 last one is removed: remove_sourceless removes both
+
+Whoever notes an image and whoever removes a source take a lock of the project first. So neither
+misses the other, and all resources that are removed can be locked in the order of their ids.
+"""
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from sqlalchemy import Select, and_
+
+from app.models.derived_image import DerivedImage
+from app.models.resource import Resource
+from app.stores.records.resources import ResourceRecords, stored_resource
+from app.stores.records.scope import ProjectScope
+from app.stores.records.tables import derived_images, resource_links, resources
+
+_AT_ONCE = 500
+_LOCK = 7_224_014
+
+
+@dataclass(frozen=True, slots=True)
+class NotedImage:
+    """What is known of a source and a recipe; `image` is `None` where nothing can be made."""
+
+    image: DerivedImage | None
+
+
+class DerivedImageRecords:
+    """The derived images of one project."""
+
+    def __init__(self, scope: ProjectScope, resource_records: ResourceRecords) -> None:
+        self._scope = scope
+        self._resources = resource_records
+
+    async def lock(self) -> None:
+        """Keep others from noting images and from removing sources until the transaction ends.
+
+        To be called before rows of `resources` are locked.
+        """
+        await self._scope.lock(_LOCK, shared=False)
+
+    async def find(self, source_digest: str, recipe_key: str) -> NotedImage | None:
+        """What was noted; `None` if nothing was."""
+        made = derived_images.c.resource_id.is_not(None).label("is_made")
+        statement = self._joined().with_only_columns(
+            made, derived_images.c.is_first_picture, *resources.c
+        )
+        row = await self._scope.first(
+            statement.where(
+                derived_images.c.source_digest == source_digest,
+                derived_images.c.recipe == recipe_key,
+            )
+        )
+        if row is None:
+            return None
+        if not row.is_made:
+            return NotedImage(None)
+        return NotedImage(DerivedImage(stored_resource(row), row.is_first_picture))
+
+    async def has_source(self, source_digest: str) -> bool:
+        """Whether something with these bytes is stored that was not derived itself."""
+        return bool(await self._with_source([source_digest]))
+
+    async def note(
+        self, source_digest: str, recipe_key: str, image: DerivedImage | None, *, now: datetime
+    ) -> None:
+        """Note what was made, and store its descriptor; the caller holds the lock.
+
+        It has made sure that nothing is noted yet and that there is a source.
+
+        Raises:
+            BlobSweptError: A sweep has removed the blob of the image meanwhile.
+        """
+        if image is not None:
+            await self._resources.ensure_derived(image.resource)
+        await self._scope.insert(
+            derived_images,
+            source_digest=source_digest,
+            recipe=recipe_key,
+            resource_id=image.resource.resource_id if image else None,
+            is_first_picture=image is not None and image.is_first_picture,
+            created_at=now,
+        )
+
+    async def hold_sources(self, sources: Collection[Resource]) -> set[str]:
+        """Take the lock, and hold resources that may be removed with all that was derived of them.
+
+        In the order of their ids, as every writer locks them. Whoever links one meanwhile waits.
+
+        Returns:
+            The ids of those that are there.
+        """
+        await self.lock()
+        wanted = {source.resource_id for source in sources}
+        wanted |= await self._made_of({source.digest for source in sources})
+        held: set[str] = set()
+        for batch in _batches(wanted):
+            rows = await self._scope.all(
+                self._scope.select(resources)
+                .with_only_columns(resources.c.resource_id)
+                .where(resources.c.resource_id.in_(batch))
+                .order_by(resources.c.resource_id)
+                .with_for_update()
+            )
+            held |= {row.resource_id for row in rows}
+        return held
+
+    async def remove_sourceless(self, digests: Collection[str]) -> None:
+        """Remove what was derived from sources that are gone; the blobs stay, as garbage.
+
+        Derived resources that something refers to, or that somebody has stored too, stay. The
+        caller has called `hold_sources` before it removed the sources.
+        """
+        for batch in _batches(digests):
+            await self._remove_sourceless(batch)
+
+    async def _remove_sourceless(self, digests: Sequence[str]) -> None:
+        gone = set(digests) - await self._with_source(digests)
+        if not gone:
+            return
+        made = await self._made_of(gone)
+        await self._scope.run(
+            self._scope.delete(derived_images).where(derived_images.c.source_digest.in_(gone))
+        )
+        await self._remove_unused(made)
+
+    async def _remove_unused(self, resource_ids: Collection[str]) -> None:
+        for batch in _batches(resource_ids):
+            used = self._scope.select(resource_links).with_only_columns(
+                resource_links.c.resource_id
+            )
+            made = self._scope.select(derived_images).with_only_columns(
+                derived_images.c.resource_id
+            )
+            await self._scope.run(
+                self._scope.delete(resources).where(
+                    resources.c.resource_id.in_(batch),
+                    resources.c.is_derived,
+                    resources.c.resource_id.not_in(
+                        used.where(resource_links.c.resource_id.in_(batch))
+                    ),
+                    resources.c.resource_id.not_in(
+                        made.where(derived_images.c.resource_id.in_(batch))
+                    ),
+                )
+            )
+
+    async def _made_of(self, digests: Collection[str]) -> set[str]:
+        found: set[str] = set()
+        for batch in _batches(digests):
+            rows = await self._scope.all(
+                self._scope.select(derived_images)
+                .with_only_columns(derived_images.c.resource_id)
+                .where(
+                    derived_images.c.source_digest.in_(batch),
+                    derived_images.c.resource_id.is_not(None),
+                )
+            )
+            found |= {row.resource_id for row in rows}
+        return found
+
+    async def _with_source(self, digests: Sequence[str]) -> set[str]:
+        """Those of the digests that something stored has which was not derived itself."""
+        rows = await self._scope.all(
+            self._scope.select(resources)
+            .with_only_columns(resources.c.digest)
+            .where(resources.c.digest.in_(digests), resources.c.is_derived.is_(False))
+        )
+        return {row.digest for row in rows}
+
+    def _joined(self) -> Select[Any]:
+        """Derived images, with the resources that were made, where any were."""
+        return self._scope.select(derived_images).join_from(
+            derived_images,
+            resources,
+            and_(
+                resources.c.project_id == derived_images.c.project_id,
+                resources.c.resource_id == derived_images.c.resource_id,
+            ),
+            isouter=True,
+        )
+
+
+def _batches(values: Collection[str]) -> list[list[str]]:
+    ordered = sorted(values)
+    return [ordered[start : start + _AT_ONCE] for start in range(0, len(ordered), _AT_ONCE)]

@@ -1,0 +1,142 @@
+"""How long the rendering of a session takes, beside copying its bytes out of the store.
+
+    python -m benchmarks.session_render [--rounds 20] [--image-bytes 500000] [--target anthropic]
+
+A session of 200 entries, 40 of them tool results with an image of some 500 kB, the others text. The
+rendering is made as the service makes it, every byte of the answer read. What it stands beside: the
+entries of the history read with the same statements, and the blobs of its images read whole. Both
+are timed in turns within one run, in one process, without HTTP. The first rendering, which makes
+smaller images where the target needs them, is not among the rounds.
+"""
+
+import argparse
+import base64
+import statistics
+import sys
+import tempfile
+import time
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+import anyio
+
+from app.models.json_value import json_text
+from app.models.message import StoredMessage
+from app.models.rendering import RenderOptions
+from app.rendering.targets.table import TARGETS
+from app.services.renders.renders import RenderWish
+from app.settings import Settings
+from app.wiring import Container, open_container
+from tests.media import jpeg
+
+PROJECT = "default"
+SESSION = "s"
+ENTRIES = 200
+IMAGES = 40
+_BYTES_PER_PIXEL = 0.71
+
+
+async def _body(value: object) -> AsyncIterator[bytes]:
+    yield json_text(value).encode()
+
+
+async def fill(container: Container, image_bytes: int) -> None:
+    """Write the session."""
+    side = int((image_bytes / _BYTES_PER_PIXEL) ** 0.5)
+    for number in range(ENTRIES):
+        blocks: list[dict[str, str]] = [
+            {"type": "text", "text": f"Entry {number}. " + "word " * 60}
+        ]
+        if number % (ENTRIES // IMAGES) == 0:
+            data = base64.b64encode(jpeg(side, side + number, noise=True)).decode()
+            blocks.append({"type": "image", "data": data, "mimeType": "image/jpeg"})
+        result = {
+            "toolName": "look",
+            "toolCallId": f"call_{number}",
+            "sessionId": SESSION,
+            "result": {"content": blocks},
+        }
+        await container.tool_results.ingest(PROJECT, _body(result), idempotency_key=None)
+
+
+async def copy(container: Container) -> int:
+    """Read the entries and the blobs of their images; how many bytes that was."""
+    total = 0
+    async with container.records.read(PROJECT) as unit:
+        entries = await unit.sessions.entries(SESSION, after_seq=0, limit=ENTRIES)
+        resources = await unit.session_resources.all_of(SESSION)
+    for entry in entries:
+        total += len(entry.sanitized) if isinstance(entry, StoredMessage) else 0
+    for resource in resources:
+        async for piece in await container.blobs.open(PROJECT, resource.digest):
+            total += len(piece)
+    return total
+
+
+async def render(container: Container, target: str) -> int:
+    """Render the session and read the answer; how many bytes that was."""
+    wish = RenderWish(target, RenderOptions())
+    body = await container.renders.session(PROJECT, SESSION, wish, since=0)
+    total = 0
+    async for chunk in body.chunks():
+        total += len(chunk)
+    return total
+
+
+async def _timed(work: Callable[[], Awaitable[int]]) -> tuple[float, int]:
+    started = time.perf_counter()
+    size = await work()
+    return time.perf_counter() - started, size
+
+
+async def measure(container: Container, target: str, rounds: int) -> str:
+    """One row of the table."""
+    copies: list[float] = []
+    renders: list[float] = []
+    copied = rendered = 0
+    await render(container, target)
+    for _ in range(rounds):
+        seconds, copied = await _timed(lambda: copy(container))
+        copies.append(seconds)
+        seconds, rendered = await _timed(lambda: render(container, target))
+        renders.append(seconds)
+    copying, rendering = statistics.median(copies), statistics.median(renders)
+    return (
+        f"| `{target}` | {copied / 1e6:.1f} | {copying * 1e3:.1f} | {rendered / 1e6:.1f} "
+        f"| {rendering * 1e3:.1f} | {rendering / copying:.2f} |"
+    )
+
+
+@asynccontextmanager
+async def _container() -> AsyncIterator[Container]:
+    with tempfile.TemporaryDirectory() as folder:
+        async with open_container(Settings(data_dir=Path(folder))) as container:
+            yield container
+
+
+async def run(targets: list[str], rounds: int, image_bytes: int) -> None:
+    """Print the table."""
+    async with _container() as container:
+        await fill(container, image_bytes)
+        lines = [
+            "| target | MB copied | ms | MB rendered | ms | ratio |",
+            "|---|---|---|---|---|---|",
+        ]
+        lines += [await measure(container, target, rounds) for target in targets]
+        sys.stdout.write("\n".join(lines) + "\n")
+
+
+def main() -> None:
+    """Read the arguments and run."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
+    parser.add_argument("--rounds", type=int, default=20)
+    parser.add_argument("--image-bytes", type=int, default=500_000)
+    parser.add_argument("--target", choices=[*TARGETS, "all"], default="all")
+    asked = parser.parse_args()
+    targets = list(TARGETS) if asked.target == "all" else [asked.target]
+    anyio.run(run, targets, asked.rounds, asked.image_bytes)
+
+
+if __name__ == "__main__":
+    main()

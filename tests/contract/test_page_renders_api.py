@@ -1,0 +1,199 @@
+"""Renderings of pages over HTTP, on both engines: every modality, level and target."""
+
+from collections.abc import Mapping
+from types import MappingProxyType
+
+import httpx
+import pytest
+
+from app.rendering.targets.table import TARGETS
+from tests import media
+from tests.contract.page_requests import data_uri, level_of, pointers, put, read, supply
+from tests.contract.render_requests import (
+    Json,
+    read_rendering,
+    rendering,
+    shows,
+    steps,
+    strings,
+    told,
+)
+from tests.contract.session_requests import upload
+
+EVERY = pytest.mark.parametrize("target", TARGETS)
+LEVELS = pytest.mark.parametrize("level", [0, 1, 2, 3])
+PNG = media.png(noise=True)
+WAV = media.wav()
+PATH = "/api/pages/p/render"
+
+PAGES: Mapping[str, Json] = MappingProxyType(
+    {
+        "text": {"modality": "text", "content": "A long story. " * 50, "hint": "a story"},
+        "text with an image in it": {
+            "modality": "text",
+            "content": f"Before {data_uri(PNG, 'image/png')} and after.",
+        },
+        "image": {
+            "modality": "image",
+            "content": data_uri(PNG, "image/png"),
+            "caption": "A fox.",
+            "hint": "a fox",
+        },
+        "image without words": {"modality": "image", "content": data_uri(PNG, "image/png")},
+        "image at an address": {"modality": "image", "content": "https://files.example/a.png"},
+        "audio": {"modality": "audio", "content": "Hello there.", "duration_seconds": 2.5},
+        "video": {"modality": "video", "content": "A fox runs.", "duration_seconds": 2.5},
+        "structured": {
+            "modality": "structured",
+            "content": {"a": [1, {"$ref": "#/b"}], "n": 2**70},
+        },
+    }
+)
+
+
+def blocks(client: httpx.Client, level: int) -> object:
+    return read(client, "p/blocks", level=level)["content"]
+
+
+@LEVELS
+@pytest.mark.parametrize("name", PAGES)
+def test_rendering_for_openai_compat_is_the_blocks(
+    client: httpx.Client, name: str, level: int
+) -> None:
+    put(client, **PAGES[name])
+    asked: Json = {"level": level, "toolCallId": "call_1"}
+    record = rendering(client, PATH, "openai-compat", **asked)
+    assert record["messages"] == [
+        {"role": "tool", "tool_call_id": "call_1", "content": blocks(client, level)}
+    ]
+    assert record["loss"] == []
+    by_default = client.get(PATH, params=asked)
+    assert by_default.json() == record
+
+
+@EVERY
+@pytest.mark.parametrize("name", PAGES)
+def test_page_is_taken_by_its_target_at_every_level(
+    client: httpx.Client, name: str, target: str
+) -> None:
+    put(client, **PAGES[name])
+    for level in (0, 1, 2, 3):
+        record = rendering(client, PATH, target, level=level)
+        assert "page p" in told(record).lower() or level == 3
+
+
+@EVERY
+def test_image_is_shown_to_whoever_sees_images(client: httpx.Client, target: str) -> None:
+    put(client, **PAGES["image"])
+    record = rendering(client, PATH, target, level=0)
+    read_by_model = told(record)
+    if target == "text":
+        assert steps(record) == [("/content", "original", "caption", "type-not-taken")]
+        assert "[Image: image/png (9.3 kB)]" in read_by_model
+        assert "A fox." in read_by_model
+        assert "attached below" not in read_by_model
+    else:
+        assert (shows(record, PNG), record["loss"]) == (True, [])
+        assert "attached below" in read_by_model
+
+
+@EVERY
+def test_recording_is_shown_to_whoever_hears(client: httpx.Client, target: str) -> None:
+    uri = upload(client, WAV, filename="a.wav")["uri"]
+    put(client, modality="audio", content=f"@{uri}", transcript="Hello there.")
+    record = rendering(client, PATH, target, level=0)
+    rule = TARGETS[target].rule("audio")
+    takes = bool(rule and rule.takes("audio/wav"))
+    assert shows(record, WAV) == takes
+    assert steps(record) == (
+        [] if takes else [("/content", "original", "transcript", "type-not-taken")]
+    )
+    assert ("[Audio: a.wav (16.0 kB)]" in told(record)) == (not takes)
+
+
+def test_page_is_rendered_at_its_own_level(client: httpx.Client) -> None:
+    put(client, content="The whole story.", compression_level=2)
+    supply(client, 2, "The short one.")
+    records = {
+        level: rendering(client, PATH, "text", **({} if level is None else {"level": level}))
+        for level in (None, 0, "ABSTRACT", 2)
+    }
+    own = read(client, "p")["compression_level"]
+    assert records[None] == rendering(client, PATH, "text", level=own)
+    assert records["ABSTRACT"] == records[2] != records[0]
+    assert level_of(client, 2)[1] == "The short one."
+
+
+def test_call_of_a_page_has_an_id_made_of_the_pages(client: httpx.Client) -> None:
+    put(client, content="x")
+    put(client, "q", content="x")
+    ids = [
+        rendering(client, f"/api/pages/{page_id}/render", "openai-chat")["messages"][0][
+            "tool_call_id"
+        ]
+        for page_id in ("p", "q", "p")
+    ]
+    assert ids[0] == ids[2] != ids[1]
+    assert all(each.startswith("call_") and len(each) <= 40 for each in ids)
+
+
+def test_rendering_by_body_is_that_of_the_address(client: httpx.Client) -> None:
+    put(client, **PAGES["image"])
+    wishes: list[Json] = [
+        {},
+        {"level": 0},
+        {"level": 1, "toolCallId": "call 1"},
+        {"level": 0, "media": "reference"},
+        {"level": 0, "accept": "audio/*"},
+        {"level": 0, "detail": "high", "maxImages": 0},
+    ]
+    for wish in wishes:
+        for target in ("openai-compat", "anthropic"):
+            asked = {"target": target, **wish}
+            by_address = client.get(PATH, params=asked)
+            by_body = client.post("/api/render", json={"pageId": "p", **asked})
+            assert by_body.content == by_address.content
+            read_rendering(by_body, target)
+
+
+@pytest.mark.parametrize(
+    ("query", "pointer"),
+    [
+        ("level=4", "/query/level"),
+        ("level=high", "/query/level"),
+        ("toolCallId=", "/query/toolCallId"),
+        (f"toolCallId={'x' * 513}", "/query/toolCallId"),
+        ("target=nothing", "/query/target"),
+    ],
+)
+def test_option_that_makes_no_sense_is_refused(
+    client: httpx.Client, query: str, pointer: str
+) -> None:
+    put(client, content="x")
+    assert pointers(client.get(f"{PATH}?{query}")) == [pointer]
+
+
+def test_conditions_follow_the_page(client: httpx.Client) -> None:
+    put(client, content="one", level=0)
+    first = client.get(PATH, params={"level": 0})
+    known = {"If-None-Match": first.headers["etag"]}
+    assert client.get(PATH, params={"level": 0}, headers=known).status_code == 304
+    put(client, content="two", level=0)
+    second = client.get(PATH, params={"level": 0}, headers=known)
+    assert second.status_code == 200
+    assert "two" in told(read_rendering(second, "openai-compat"))
+
+
+def test_rendering_counts_as_reading(client: httpx.Client) -> None:
+    put(client, content="x")
+    before = read(client, "p")["access_count"]
+    assert client.get(PATH).status_code == 200
+    assert read(client, "p")["access_count"] == before + 1
+
+
+def test_reference_to_the_image_of_a_page_is_its_resource(client: httpx.Client) -> None:
+    put(client, **PAGES["image"])
+    record = rendering(client, PATH, "openai-compat", level=0, media="reference")
+    [reference] = [text for text in strings(record["messages"]) if text.startswith("@blob:")]
+    found = client.get(f"/api/resources/{reference.removeprefix('@blob:')}/content")
+    assert found.content == PNG

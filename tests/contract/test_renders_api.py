@@ -1,0 +1,544 @@
+"""Renderings of tool results over HTTP, on both engines: options, problems, conditions, ladder."""
+
+import base64
+import io
+import json
+from collections.abc import Iterator
+from pathlib import Path
+
+import httpx
+import pytest
+from PIL import Image
+
+from app.rendering.targets.table import TARGETS
+from app.settings import Settings
+from tests import media
+from tests.contract.page_requests import outcome, pointers
+from tests.contract.page_requests import put as put_page
+from tests.contract.render_cases import audio_block, encoded, file_block, image_block
+from tests.contract.render_requests import (
+    Json,
+    read_rendering,
+    rendering,
+    shows,
+    steps,
+    strings,
+    told,
+)
+from tests.contract.session_requests import call_tool
+from tests.e2e.stored_state import EmbeddedState, ServerState, StoredState
+from tests.process import PagefaultProcess, run_command
+from tests.servers import Backends, Engine, LiveService, serving
+
+EVERY = pytest.mark.parametrize("target", TARGETS)
+RENDER = "/api/render"
+ABSENT = "01900000-0000-7000-8000-000000000000"
+PNG = media.png(noise=True)
+JPEG = media.jpeg(noise=True)
+PDF = media.pdf() + b"\n" * 2_000
+PUBLIC_URL = "https://media.example/pagefault"
+RESULT = {
+    "content": [
+        {"type": "text", "text": "Here it is."},
+        image_block(PNG, annotations={"audience": ["user"]}),
+        image_block(JPEG, "image/jpeg", _meta={"caption": "A fox."}),
+        audio_block(media.wav(), "audio/wav", _meta={"transcript": "Hello there."}),
+        file_block("report.pdf", PDF, "application/pdf"),
+        {"type": "text", "text": "For you.", "annotations": {"audience": ["assistant"]}},
+    ],
+    "structuredContent": {"schema": {"$ref": "#/a"}, "n": 2**70},
+}
+
+
+def stored(client: httpx.Client, result: object, call_id: str = "call_1") -> str:
+    """Store a tool result; returns the path of its renderings."""
+    record = call_tool(client, call_id, result, session_id=None)
+    assert isinstance(record, dict)
+    return f"/api/tool-results/{record['id']}/render"
+
+
+@pytest.fixture(scope="module")
+def path(shared_client: httpx.Client) -> str:
+    """A result with a bit of everything, which nobody changes."""
+    return stored(shared_client, RESULT)
+
+
+WISHES: list[Json] = [
+    {},
+    {"accept": "image/png"},
+    {"accept": " IMAGE/* ,application/pdf"},
+    {"accept": "application/pdf,audio/*"},
+    {"media": "inline"},
+    {"media": "reference"},
+    {"detail": "high"},
+    {"detail": "low", "audience": "user"},
+    {"maxBytes": 0},
+    {"maxBytes": 30_000, "audience": "assistant"},
+    {"maxImages": 0},
+    {"maxImages": 1, "audience": "user"},
+]
+
+
+@pytest.mark.parametrize("wish", WISHES, ids=repr)
+def test_options_mean_the_same_in_address_and_body(
+    shared_client: httpx.Client, path: str, wish: Json
+) -> None:
+    for target in ("openai-chat", "gemini", "langchain"):
+        by_address = shared_client.get(path, params={"target": target, **wish})
+        body = {"toolResultId": path.split("/")[3], "target": target, **wish}
+        by_body = [shared_client.post(RENDER, json=body)]
+        if "accept" in wish:
+            listed = {**body, "accept": wish["accept"].split(",")}
+            by_body.append(shared_client.post(RENDER, json=listed))
+        read_rendering(by_address, target)
+        assert [each.content for each in by_body] == [by_address.content] * len(by_body)
+        assert {each.headers["etag"] for each in by_body} == {by_address.headers["etag"]}
+
+
+@EVERY
+def test_result_is_taken_by_its_target_with_all_options(
+    shared_client: httpx.Client, path: str, target: str
+) -> None:
+    for wish in WISHES[1::3]:
+        rendering(shared_client, path, target, **wish)
+
+
+def test_accept_lets_the_rest_step_down(shared_client: httpx.Client, path: str) -> None:
+    record = rendering(shared_client, path, "mcp", accept="image/*", audience="user")
+    assert [shows(record, each) for each in (PNG, JPEG, media.wav(), PDF)] == [
+        True,
+        True,
+        False,
+        False,
+    ]
+    assert steps(record) == [
+        ("/sanitized/parts/3", "original", "transcript", "not-accepted"),
+        ("/sanitized/parts/4", "original", "placeholder", "not-accepted"),
+        ("/sanitized/parts/5", "text", "nothing", "other-audience"),
+    ]
+    read = told(record)
+    assert "Hello there." in read
+    assert "[File: report.pdf (2.6 kB)]" in read
+
+
+def test_image_that_is_not_accepted_becomes_one_that_is(client: httpx.Client) -> None:
+    path = stored(client, {"content": [image_block(PNG)]})
+    record = rendering(client, path, "anthropic", accept="image/jpeg")
+    [block] = [each for each in record["messages"][0]["content"][0]["content"] if "source" in each]
+    assert block["source"]["media_type"] == "image/jpeg"
+    assert steps(record) == [("/sanitized/parts/0", "original", "smaller", "not-accepted")]
+    assert "shown as image/jpeg" in told(record)
+
+
+@pytest.mark.parametrize(
+    ("audience", "said", "seen", "left_out"),
+    [
+        ("assistant", True, False, ("/sanitized/parts/1", "image", "nothing", "other-audience")),
+        ("user", False, True, ("/sanitized/parts/5", "text", "nothing", "other-audience")),
+    ],
+)
+def test_annotations_say_who_sees_what(
+    shared_client: httpx.Client,
+    path: str,
+    audience: str,
+    said: bool,
+    seen: bool,
+    left_out: tuple[str, ...],
+) -> None:
+    for target in ("langchain", "vercel", "mcp"):
+        record = rendering(shared_client, path, target, audience=audience)
+        assert ("For you." in told(record), shows(record, PNG)) == (said, seen)
+        assert steps(record) == [left_out]
+
+
+@pytest.mark.parametrize("detail", ["low", "high", "auto"])
+@pytest.mark.parametrize("target", ["openai-compat", "openai-chat", "openai-responses"])
+def test_detail_is_that_of_every_image(
+    shared_client: httpx.Client, path: str, target: str, detail: str
+) -> None:
+    record = rendering(shared_client, path, target, detail=detail, audience="user")
+    assert json.dumps(record["messages"]).count(f'"detail": "{detail}"') == 2
+
+
+@EVERY
+def test_reference_stands_where_bytes_would(
+    shared_client: httpx.Client, path: str, target: str
+) -> None:
+    inline = rendering(shared_client, path, target)
+    referred = rendering(shared_client, path, target, media="reference")
+    assert referred["loss"] == inline["loss"]
+    assert referred["tokensEst"] == inline["tokensEst"]
+    references = [text for text in strings(referred["messages"]) if text.startswith("@blob:")]
+    if target == "mcp":
+        references = [text for text in strings(referred["messages"]) if text.startswith("blob:")]
+    attached = [each for each in (JPEG, media.wav(), PDF) if shows(inline, each)]
+    contents = [
+        shared_client.get(f"/api/resources/{each.partition('blob:')[2]}/content").content
+        for each in references
+    ]
+    assert sorted(contents) == sorted(attached)
+    assert not any(shows(referred, each) for each in attached)
+
+
+def test_loss_says_how_to_get_at_what_was_left_out(shared_client: httpx.Client, path: str) -> None:
+    record = rendering(shared_client, path, "text")
+    found = []
+    for entry in record["loss"]:
+        method, _, address = entry["restore"].partition(" ")
+        assert method == "GET"
+        found.append(shared_client.get(address).content)
+    whole = shared_client.get(path.removesuffix("/render")).content
+    assert found == [whole, JPEG, media.wav(), PDF]
+
+
+REFUSED_OF_ADDRESS: list[tuple[str, str]] = [
+    ("", "/query/target"),
+    ("target=nothing", "/query/target"),
+    ("target=", "/query/target"),
+    ("target=ANTHROPIC", "/query/target"),
+    ("target=text&accept=png", "/query/accept"),
+    ("target=text&accept=", "/query/accept"),
+    ("target=text&accept=image/*,,", "/query/accept"),
+    (f"target=text&accept={','.join(['image/png'] * 51)}", "/query/accept"),
+    (f"target=text&accept=image/{'x' * 5_000}", "/query/accept"),
+    ("target=text&media=url", "/query/media"),
+    ("target=text&detail=huge", "/query/detail"),
+    ("target=text&maxBytes=-1", "/query/maxBytes"),
+    (f"target=text&maxBytes={2**54}", "/query/maxBytes"),
+    ("target=text&maxImages=many", "/query/maxImages"),
+    ("target=text&audience=system", "/query/audience"),
+]
+
+
+@pytest.mark.parametrize(("query", "pointer"), REFUSED_OF_ADDRESS)
+def test_option_that_makes_no_sense_is_refused(
+    shared_client: httpx.Client, path: str, query: str, pointer: str
+) -> None:
+    assert pointers(shared_client.get(f"{path}?{query}")) == [pointer]
+
+
+REFUSED_OF_BODY: list[tuple[Json, list[str]]] = [
+    ({"target": None}, ["/target"]),
+    ({"target": "nothing"}, ["/target"]),
+    ({"accept": ["png"]}, ["/accept"]),
+    ({"accept": "png"}, ["/accept"]),
+    ({"accept": ["image/png"] * 51}, ["/accept"]),
+    ({"accept": {"image/png": 1}}, ["/accept"]),
+    ({"media": "url"}, ["/media"]),
+    ({"media": "signed-url"}, ["/media"]),
+    ({"detail": 1}, ["/detail"]),
+    ({"maxBytes": -1}, ["/maxBytes"]),
+    ({"maxImages": 2**54}, ["/maxImages"]),
+    ({"audience": ["user"]}, ["/audience"]),
+    ({"format": "x"}, ["/format"]),
+    ({"toolResultId": None}, [""]),
+    ({"toolResultId": ""}, [""]),
+    ({"pageId": "p"}, [""]),
+    ({"sessionId": "s", "pageId": "p"}, [""]),
+    ({"pageId": "-"}, ["/pageId"]),
+    ({"sessionId": "-"}, ["/sessionId"]),
+    ({"level": 4}, ["/level"]),
+    ({"toolCallId": ""}, ["/toolCallId"]),
+    ({"since": -1}, ["/since"]),
+]
+
+
+@pytest.mark.parametrize(("change", "faulty"), REFUSED_OF_BODY)
+def test_body_that_makes_no_sense_is_refused(
+    shared_client: httpx.Client, path: str, change: Json, faulty: list[str]
+) -> None:
+    body = {"target": "text", "toolResultId": path.split("/")[3], **change}
+    assert pointers(shared_client.post(RENDER, json=body)) == faulty
+
+
+@pytest.mark.parametrize(
+    ("content", "headers", "refused"),
+    [
+        (b"{", {"Content-Type": "application/json"}, (400, "invalid-json")),
+        (b"{}", {"Content-Type": "text/plain"}, (415, "unsupported-media-type")),
+        (b"[" * 2_000, {"Content-Type": "application/json"}, (413, "json-too-deep")),
+    ],
+)
+def test_body_that_is_no_json_is_refused(
+    shared_client: httpx.Client, content: bytes, headers: dict[str, str], refused: tuple[int, str]
+) -> None:
+    assert outcome(shared_client.post(RENDER, content=content, headers=headers)) == refused
+
+
+@pytest.mark.parametrize(
+    ("named", "address"),
+    [
+        ({"toolResultId": ABSENT}, f"/api/tool-results/{ABSENT}/render"),
+        ({"toolResultId": "x"}, "/api/tool-results/x/render"),
+        ({"pageId": "absent"}, "/api/pages/absent/render"),
+        ({"sessionId": "absent"}, "/api/sessions/absent/render"),
+    ],
+)
+def test_record_that_is_not_there_is_not_found(
+    shared_client: httpx.Client, named: Json, address: str
+) -> None:
+    by_body = shared_client.post(RENDER, json={"target": "text", **named})
+    by_address = shared_client.get(address, params={"target": "text"})
+    assert [outcome(each) for each in (by_body, by_address)] == [(404, "not-found")] * 2
+    assert by_body.json()["detail"] == by_address.json()["detail"]
+
+
+def test_foreign_record_is_as_one_that_is_not_there(service: LiveService) -> None:
+    with service.client() as owner, service.client() as stranger:
+        record = call_tool(owner, "call_1", "theirs")
+        assert isinstance(record, dict)
+        put_page(owner, "theirs", content="theirs")
+        for key, foreign, absent in (
+            ("toolResultId", record["id"], ABSENT),
+            ("sessionId", "s", "absent"),
+            ("pageId", "theirs", "absent"),
+        ):
+            answers = [
+                stranger.post(RENDER, json={"target": "text", key: each}).json()
+                for each in (foreign, absent)
+            ]
+            for answered in answers:
+                answered.pop("requestId")
+            assert answers[0] == answers[1]
+            assert answers[0]["status"] == 404
+
+
+def test_conditions_are_judged(shared_client: httpx.Client, path: str) -> None:
+    def status(name: str, value: str) -> int:
+        asked = {"target": "gemini"}
+        answered = shared_client.get(path, params=asked, headers={name: value})
+        assert answered.headers.get("etag", etag) == etag
+        assert answered.content == b"" or answered.status_code != 304
+        return answered.status_code
+
+    first = shared_client.get(path, params={"target": "gemini"})
+    etag = first.headers["etag"]
+    assert first.headers["cache-control"] == "no-cache"
+    assert etag.startswith('"sha256-')
+    assert [
+        status("If-None-Match", etag),
+        status("If-None-Match", f'"x", W/{etag}'),
+        status("If-None-Match", "*"),
+        status("If-None-Match", '"x"'),
+        status("If-Match", etag),
+        status("If-Match", "*"),
+        status("If-Match", '"x"'),
+        status("If-Match", f"W/{etag}"),
+    ] == [304, 304, 304, 200, 200, 200, 412, 412]
+
+
+def test_etag_differs_with_what_is_rendered(shared_client: httpx.Client, path: str) -> None:
+    asked: list[Json] = [{"target": target} for target in TARGETS]
+    asked += [{"target": "mcp", **wish} for wish in WISHES[1:4]]
+    answers = [shared_client.get(path, params=each) for each in asked]
+    assert len({each.headers["etag"] for each in answers}) == len({a.content for a in answers})
+    assert len({each.content for each in answers}) == len(asked)
+
+
+def test_deleting_resources_changes_no_rendering(client: httpx.Client) -> None:
+    path = stored(client, {"content": [image_block(media.png(9_000, 200))]})
+    before = rendering(client, path, "anthropic")
+    items = client.get("/api/resources").json()["items"]
+    deleted = [client.delete(f"/api/resources/{each['uri']}").status_code for each in items]
+    # The smaller image goes, and is made again; the one that the record holds stays.
+    assert sorted(deleted) == [204, 409]
+    assert rendering(client, path, "anthropic") == before
+
+
+def test_no_result_is_changed_by_being_rendered(client: httpx.Client) -> None:
+    path = stored(client, RESULT)
+    record = path.removesuffix("/render")
+    before = client.get(record)
+    for target in TARGETS:
+        assert client.get(path, params={"target": target}).status_code == 200
+    after = client.get(record)
+    assert (after.content, after.headers["etag"]) == (before.content, before.headers["etag"])
+
+
+def images_of(record: Json) -> list[Image.Image]:
+    """Every image of Anthropic's messages, decoded."""
+    images: list[Image.Image] = []
+    for message in record["messages"]:
+        for result in message["content"]:
+            for block in result.get("content", ()):
+                if block["type"] == "image":
+                    data = base64.b64decode(block["source"]["data"], validate=True)
+                    image = Image.open(io.BytesIO(data))
+                    image.load()
+                    images.append(image)
+    return images
+
+
+def test_image_of_too_many_pixels_is_made_smaller(client: httpx.Client) -> None:
+    path = stored(client, {"content": [image_block(media.png(9_000, 45))]})
+    record = rendering(client, path, "anthropic")
+    [image] = images_of(record)
+    assert (image.size, image.format) == ((8_000, 40), "JPEG")
+    assert steps(record) == [("/sanitized/parts/0", "original", "smaller", "too-many-pixels")]
+    assert "shown as 8000x40 instead of 9000x45 pixels" in told(record)
+
+
+def test_image_in_the_record_is_made_another_one_that_nobody_stores(client: httpx.Client) -> None:
+    sizes = [(1 + number % 30, 8) for number in range(260)]
+    blocks = [image_block(media.image("BMP", *size), "image/bmp") for size in sizes]
+    path = stored(client, {"content": blocks})
+    record = rendering(client, path, "anthropic")
+    # Those that are held in memory are the newest ones.
+    assert [image.size for image in images_of(record)] == sizes[4:]
+    assert client.get("/api/resources").json()["items"] == []
+    assert rendering(client, path, "anthropic") == record
+
+
+def test_many_images_may_have_fewer_pixels_each(client: httpx.Client) -> None:
+    blocks = [image_block(media.png(3_000 + number, 30)) for number in range(21)]
+    few = rendering(client, stored(client, {"content": blocks[:20]}), "anthropic")
+    many = rendering(client, stored(client, {"content": blocks}, "call_2"), "anthropic")
+    assert [max(image.size) for image in images_of(few)] == list(range(3_000, 3_020))
+    assert [max(image.size) for image in images_of(many)] == [2_000] * 21
+    assert steps(many) == [
+        (f"/sanitized/parts/{number}", "original", "smaller", "too-many-pixels")
+        for number in range(21)
+    ]
+
+
+def test_image_of_too_many_bytes_is_made_smaller(client: httpx.Client) -> None:
+    path = stored(client, {"content": [image_block(media.png(1_500, 1_400, noise=True))]})
+    record = rendering(client, path, "bedrock")
+    [shown] = [
+        each["image"]
+        for each in record["messages"][0]["content"][0]["toolResult"]["content"]
+        if "image" in each
+    ]
+    assert len(shown["source"]["bytes"]) <= 5_000_000
+    with Image.open(io.BytesIO(base64.b64decode(shown["source"]["bytes"]))) as image:
+        image.load()
+        assert (image.format or "").lower() == shown["format"]
+    assert steps(record) == [("/sanitized/parts/0", "original", "smaller", "too-many-bytes")]
+
+
+def objects(value: object) -> list[object]:
+    """Every object in a JSON value, at whatever depth."""
+    if not isinstance(value, dict | list):
+        return []
+    held = list(value.values()) if isinstance(value, dict) else value
+    return [value, *(found for each in held for found in objects(each))]
+
+
+@EVERY
+def test_data_with_a_reference_in_it_is_told_whole(
+    shared_client: httpx.Client, path: str, target: str
+) -> None:
+    record = rendering(shared_client, path, target)
+    data = RESULT["structuredContent"]
+    text = json.dumps(data, separators=(",", ":"))
+    # Where a tool may answer with JSON it does, and else with the text of it.
+    assert data in objects(record["messages"]) or text in told(record)
+    assert text in told(record) or target in ("mcp", "bedrock")
+
+
+@pytest.fixture(scope="module")
+def public(
+    backends: Backends, engine: Engine, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[LiveService]:
+    """A service that providers reach."""
+    settings = backends.settings(engine, tmp_path_factory.mktemp("public"))
+    with serving(settings.model_copy(update={"public_url": PUBLIC_URL})) as live:
+        yield live
+
+
+@EVERY
+def test_signed_urls_work_without_a_key(public: LiveService, target: str) -> None:
+    with public.client() as client:
+        path = stored(client, RESULT)
+        inline = rendering(client, path, target)
+        record = rendering(client, path, target, media="signed-url")
+        urls = [text for text in strings(record["messages"]) if text.startswith(PUBLIC_URL)]
+    assert record["loss"] == inline["loss"]
+    with httpx.Client(base_url=public.base_url, trust_env=False) as anyone:
+        answers = [anyone.get(url.removeprefix(PUBLIC_URL)) for url in urls]
+    assert [each.status_code for each in answers] == [200] * len(urls)
+    loaded = [each.content for each in answers]
+    attached = [each for each in (JPEG, media.wav(), PDF) if shows(inline, each)]
+    left = [each for each in attached if shows(record, each)]
+    assert sorted([*loaded, *left]) == sorted(attached)
+    kinds = {JPEG: "image", media.wav(): "audio", PDF: "document"}
+    rules = TARGETS[target].media
+    assert sorted(loaded) == sorted(
+        each
+        for each in attached
+        if rules[kinds[each]].addresses  # type: ignore[index]
+    )
+
+
+def test_signed_urls_of_smaller_images_work_too(public: LiveService) -> None:
+    with public.client() as client:
+        path = stored(client, {"content": [image_block(media.png(9_000, 45))]})
+        record = rendering(client, path, "anthropic", media="signed-url")
+        [url] = [text for text in strings(record["messages"]) if text.startswith(PUBLIC_URL)]
+    answered = httpx.get(public.base_url + url.removeprefix(PUBLIC_URL), trust_env=False)
+    with Image.open(io.BytesIO(answered.content)) as image:
+        assert image.size == (8_000, 40)
+
+
+@pytest.mark.parametrize("target", TARGETS)
+def test_signed_urls_need_an_address_of_the_service(
+    shared_client: httpx.Client, path: str, target: str
+) -> None:
+    answered = shared_client.get(path, params={"target": target, "media": "signed-url"})
+    assert pointers(answered) == ["/media"]
+    assert "PAGEFAULT_PUBLIC_URL" in answered.json()["detail"]
+
+
+def test_same_call_gives_the_same_bytes_after_a_restart(settings: Settings) -> None:
+    asked = [{"target": target, **wish} for target in TARGETS for wish in WISHES[:2]]
+    large = {"content": [*RESULT["content"], image_block(media.png(9_000, 45))]}
+    with serving(settings) as service:
+        key = service.new_key("p")
+        with service.client(key) as client:
+            path = stored(client, large)
+            first = [client.get(path, params=each) for each in asked]
+            second = [client.get(path, params=each) for each in asked]
+    with serving(settings) as service, service.client(key) as client:
+        third = [client.get(path, params=each) for each in asked]
+    told_thrice = [
+        [(each.status_code, each.headers["etag"], each.content) for each in answers]
+        for answers in (first, second, third)
+    ]
+    assert told_thrice[0] == told_thrice[1] == told_thrice[2]
+
+
+@pytest.mark.timeout(180)
+def test_two_processes_give_the_same_bytes(
+    backends: Backends, engine: Engine, tmp_path: Path
+) -> None:
+    folder = tmp_path / "data"
+    state: StoredState = EmbeddedState(folder) if engine == "embedded" else ServerState(backends)
+    env = {**state.env, "PAGEFAULT_AUTH": "api-key"}
+    made = run_command("keys", "create", "--project", "p", "--data-dir", str(folder), env=env)
+    key = made.stdout.strip()
+    large = {"content": [*RESULT["content"], image_block(media.png(9_000, 45))]}
+    with (
+        PagefaultProcess(folder, env=env) as one,
+        PagefaultProcess(folder, env=env) as other,
+        one.client(key) as first,
+        other.client(key) as second,
+    ):
+        path = stored(first, large)
+        for target in reversed(list(TARGETS)):
+            answers = [
+                client.get(path, params={"target": target}) for client in (second, first, second)
+            ]
+            refused = [each.text[:500] for each in answers if each.status_code != 200]
+            assert refused == []
+            assert len({each.headers["etag"] for each in answers}) == 1
+            assert len({each.content for each in answers}) == 1
+            read_rendering(answers[0], target)
+
+
+def test_base64_is_that_of_the_stored_bytes(shared_client: httpx.Client, path: str) -> None:
+    record = rendering(shared_client, path, "mcp")
+    held = record["messages"][0]["content"]
+    assert [each["data"] for each in held if "data" in each] == [
+        encoded(JPEG),
+        encoded(media.wav()),
+    ]

@@ -1,0 +1,392 @@
+"""Renderings of sessions over HTTP, on both engines: order, appending, tails, dialects, limits."""
+
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+
+import httpx
+import pytest
+
+from app.rendering.targets.table import TARGETS
+from app.rendering.turns.pairing import NO_RESULT
+from tests import media
+from tests.contract.dialects import DIALECTS, IMAGE
+from tests.contract.page_requests import data_uri, put
+from tests.contract.render_cases import file_block, image_block
+from tests.contract.render_requests import (
+    SESSION_RENDER,
+    Json,
+    read_rendering,
+    rendering,
+    shows,
+    steps,
+    told,
+    unchecked,
+)
+from tests.contract.session_requests import answer, append, ask, call_tool, rich, upload
+from tests.servers import LiveService
+
+EVERY = pytest.mark.parametrize("target", TARGETS)
+PICTURES = [media.png(64 + number, 48, noise=True) for number in range(3)]
+PDF = media.pdf()
+CSV = b"a,b\n1,2\n"
+SIDES = {"bedrock": "content", "gemini": "parts"}
+"""Targets for which what one side says in a row is one message, and the member that has it."""
+
+
+def say(client: httpx.Client, role: str, content: object = "Go on.", **more: object) -> None:
+    message: Json = {"role": role, "content": content, **more}
+    stored = append(client, **message)
+    assert stored.status_code == 201, stored.text[:500]
+
+
+def calling(client: httpx.Client, *calls: tuple[str, str]) -> None:
+    """A turn of an assistant that calls tools, as OpenAI has it."""
+    listed = [
+        {"id": call_id, "type": "function", "function": {"name": name, "arguments": '{"n":1}'}}
+        for call_id, name in calls
+    ]
+    say(client, "assistant", None, tool_calls=listed)
+
+
+def fault_in(client: httpx.Client) -> None:
+    put(client, "p", content=data_uri(PICTURES[0], "image/png"), modality="image")
+    wish = {"target_level": 0, "session_id": "s", "tool_call_id": "call_page"}
+    assert client.post("/api/pages/p/fault", json=wish).status_code == 200
+
+
+def talk(client: httpx.Client) -> Iterator[bool]:
+    """All kinds of entries, one after the other; tells of each whether no call is open then."""
+    say(client, "system", "Be brief.")
+    yield True
+    picture = {"type": "image_url", "image_url": {"url": data_uri(PICTURES[0], "image/png")}}
+    say(client, "user", [{"type": "text", "text": "See."}, picture])
+    yield True
+    calling(client, ("call_1", "camera"), ("call_2", "look"))
+    yield False
+    call_tool(client, "call_1", {"content": [image_block(PICTURES[1])]})
+    yield False
+    say(client, "tool", "Nothing.", tool_call_id="call_2")
+    yield True
+    files = [upload(client, PDF, filename="a.pdf"), upload(client, CSV, filename="b.csv")]
+    asked = ask(client, rich(*(each["uri"] for each in files)))
+    yield True
+    assert isinstance(asked, dict)
+    assert answer(client, str(asked["id"])).is_success
+    yield True
+    fault_in(client)
+    yield True
+    call_tool(client, "call_3", {"content": [image_block(PICTURES[2])], "isError": True})
+    yield True
+    calling(client, ("call_4", "camera"))
+    yield False
+    say(client, "user")
+    yield True
+    call_tool(client, "call_4", {"content": [image_block(PICTURES[1])]})
+    yield True
+    say(client, "user", "Thanks.")
+    yield True
+
+
+@dataclass(frozen=True)
+class Moment:
+    """The renderings of a history for all targets after one of its entries."""
+
+    seq: int
+    is_closed: bool
+    records: dict[str, Json]
+
+
+@pytest.fixture(scope="module")
+def talked(shared_client: httpx.Client) -> Sequence[Moment]:
+    """The history of session `s`, as it grew."""
+
+    def records() -> dict[str, Json]:
+        return {
+            target: unchecked(shared_client.get(SESSION_RENDER, params={"target": target}), target)
+            for target in TARGETS
+        }
+
+    return [
+        Moment(seq, is_closed, records()) for seq, is_closed in enumerate(talk(shared_client), 1)
+    ]
+
+
+def side_by_side(held: str, *rendered: Sequence[Json]) -> list[Json]:
+    """Messages one behind the other, where what one side says at once is one message.
+
+    `held` is the member that has what is said. Answers of Gemini's stay by themselves.
+    """
+    whole: list[Json] = []
+    for message in (message for messages in rendered for message in messages):
+        before = whole[-1] if whole else {"role": "", held: []}
+        stay = any("functionResponse" in part for part in (*before[held], *message[held]))
+        if before["role"] == message["role"] and not stay:
+            whole[-1] = {**before, held: [*before[held], *message[held]]}
+        else:
+            whole.append(message)
+    return whole
+
+
+@EVERY
+def test_appending_changes_no_message_that_was_rendered(
+    talked: Sequence[Moment], target: str
+) -> None:
+    last = talked[-1].records[target]
+    closed = [moment.records[target] for moment in talked if moment.is_closed]
+    for earlier, later in zip(closed, [*closed[1:], last], strict=True):
+        kept = list(earlier["messages"])
+        if target in SIDES and kept:
+            # What the same side says next stands behind what it said.
+            said = kept.pop()[SIDES[target]]
+            assert later["messages"][len(kept)][SIDES[target]][: len(said)] == said
+        assert later["messages"][: len(kept)] == kept
+        assert later["loss"][: len(earlier["loss"])] == earlier["loss"]
+
+
+@EVERY
+def test_what_is_rendered_at_last_is_taken(
+    shared_client: httpx.Client, talked: Sequence[Moment], target: str
+) -> None:
+    assert rendering(shared_client, SESSION_RENDER, target) == talked[-1].records[target]
+
+
+@EVERY
+def test_since_gives_exactly_the_tail(
+    shared_client: httpx.Client, talked: Sequence[Moment], target: str
+) -> None:
+    whole = talked[-1].records[target]
+    for moment in talked:
+        if not moment.is_closed:
+            continue
+        head = moment.records[target]
+        asked: Json = {"target": target, "since": moment.seq}
+        tail = unchecked(shared_client.get(SESSION_RENDER, params=asked), target)
+        joined = [*head["messages"], *tail["messages"]]
+        if target in SIDES:
+            joined = side_by_side(SIDES[target], head["messages"], tail["messages"])
+        assert joined == whole["messages"]
+        assert [*head["loss"], *tail["loss"]] == whole["loss"]
+
+
+@EVERY
+def test_open_turn_waits_for_its_answers(client: httpx.Client, target: str) -> None:
+    say(client, "user", "Look.")
+    calling(client, ("call_1", "camera"), ("call_2", "look"))
+    before = unchecked(client.get(SESSION_RENDER, params={"target": target}), target)
+    say(client, "tool", "Second.", tool_call_id="call_2")
+    say(client, "tool", "First.", tool_call_id="call_1")
+    after = rendering(client, SESSION_RENDER, target)
+    assert after["messages"][: len(before["messages"])] == before["messages"]
+    assert NO_RESULT not in told(after)
+    assert after["loss"] == []
+
+
+@EVERY
+def test_answer_stands_behind_its_call_whoever_spoke_between(
+    client: httpx.Client, target: str
+) -> None:
+    calling(client, ("call_1", "camera"))
+    say(client, "user", "Is it done?")
+    call_tool(client, "call_1", {"content": [image_block(PICTURES[0])]})
+    read = told(rendering(client, SESSION_RENDER, target))
+    assert read.count(NO_RESULT) == 1
+    assert read.index(NO_RESULT) < read.index("Is it done?")
+
+
+@EVERY
+def test_host_that_stores_results_only_has_a_conversation(
+    client: httpx.Client, target: str
+) -> None:
+    for number in range(3):
+        result = {"content": [{"type": "text", "text": f"Shot {number}."}]}
+        call_tool(client, f"call_{number}", result)
+    record = rendering(client, SESSION_RENDER, target)
+    read = told(record)
+    places = [read.index(f"Shot {number}.") for number in range(3)]
+    assert places == sorted(places)
+    assert record["loss"] == []
+
+
+def test_open_call_is_rendered_without_an_answer(client: httpx.Client) -> None:
+    say(client, "user", "Look.")
+    calling(client, ("call_1", "camera"))
+    answered = client.get(SESSION_RENDER, params={"target": "openai-chat"})
+    assert unchecked(answered, "openai-chat")["messages"] == [
+        {"role": "user", "content": "Look."},
+        {
+            "role": "assistant",
+            "content": None,
+            "tool_calls": [
+                {
+                    "id": "call_1",
+                    "type": "function",
+                    "function": {"name": "camera", "arguments": '{"n":1}'},
+                }
+            ],
+        },
+    ]
+
+
+@EVERY
+def test_every_dialect_is_rendered_alike(client: httpx.Client, target: str) -> None:
+    rendered = {}
+    for name, messages in DIALECTS.items():
+        for message in messages:
+            stored = append(client, session_id=name, **message)
+            assert stored.status_code == 201, (name, stored.text[:500])
+        record = rendering(client, f"/api/sessions/{name}/render", target)
+        rendered[name] = (record["messages"], record.get("system"), record["tokensEst"])
+        assert shows(record, IMAGE) == (target != "text")
+    alike = rendered["openai"]
+    assert {name: each == alike for name, each in rendered.items()} == dict.fromkeys(DIALECTS, True)
+
+
+@EVERY
+def test_files_of_an_interaction_are_shown(client: httpx.Client, target: str) -> None:
+    files = [upload(client, PDF, filename="a.pdf"), upload(client, CSV, filename="b.csv")]
+    ask(client, rich(*(each["uri"] for each in files)))
+    record = rendering(client, SESSION_RENDER, target)
+    place = "/interaction/input/parts/0/attachments"
+    takes = [TARGETS[target].rule(kind) for kind in ("binary", "text")]
+    types = ["application/pdf", "text/csv"]
+    taken = [bool(rule and rule.takes(each)) for rule, each in zip(takes, types, strict=True)]
+    words = ["placeholder", "placeholder" if target == "text" else "text"]
+    assert [shows(record, content) for content in (PDF, CSV)] == taken
+    assert steps(record) == [
+        (f"{place}/{index}", "original", words[index], "type-not-taken")
+        for index in range(2)
+        if not taken[index]
+    ]
+    assert ("a,b\n1,2" in told(record)) == (target != "text" and not taken[1])
+
+
+def test_file_in_use_stays_where_it_is_shown(client: httpx.Client) -> None:
+    attached = upload(client, CSV, filename="b.csv")["uri"]
+    ask(client, rich(attached))
+    before = rendering(client, SESSION_RENDER, "mcp")
+    assert client.delete(f"/api/resources/{attached}").status_code == 409
+    assert rendering(client, SESSION_RENDER, "mcp") == before
+    assert shows(before, CSV)
+
+
+def test_oldest_media_step_down_first_and_keep_their_captions(client: httpx.Client) -> None:
+    for number, picture in enumerate(PICTURES):
+        meta = {"caption": f"A fox, {number}."}
+        call_tool(client, f"call_{number}", {"content": [image_block(picture, _meta=meta)]})
+    sizes = [(len(picture) + 2) // 3 * 4 for picture in PICTURES]
+    for kept in range(4):
+        most = sum(sizes[3 - kept :])
+        record = rendering(client, SESSION_RENDER, "anthropic", maxBytes=most)
+        gone = range(3 - kept)
+        assert [shows(record, picture) for picture in PICTURES] == [
+            number not in gone for number in range(3)
+        ]
+        assert [
+            (each["seq"], each["from"], each["to"], each["code"]) for each in record["loss"]
+        ] == [(number + 1, "original", "caption", "request-too-large") for number in gone]
+        assert [f"A fox, {number}." in told(record) for number in range(3)] == [
+            number in gone for number in range(3)
+        ]
+
+
+def test_only_the_newest_images_stay(client: httpx.Client) -> None:
+    for number, picture in enumerate(PICTURES):
+        call_tool(client, f"call_{number}", {"content": [image_block(picture)]})
+    for most in range(4):
+        record = rendering(client, SESSION_RENDER, "gemini", maxImages=most)
+        assert [shows(record, picture) for picture in PICTURES] == [
+            number >= 3 - most for number in range(3)
+        ]
+        assert [(each["seq"], each["code"]) for each in record["loss"]] == [
+            (number + 1, "too-many-media") for number in range(3 - most)
+        ]
+
+
+def test_transcript_is_read_where_sound_is_not_taken(client: httpx.Client) -> None:
+    sound = {
+        "type": "audio",
+        "data": image_block(media.wav())["data"],
+        "mimeType": "audio/wav",
+        "_meta": {"transcript": "Hello there."},
+    }
+    call_tool(client, "call_1", {"content": [sound]})
+    heard = rendering(client, SESSION_RENDER, "gemini")
+    read = rendering(client, SESSION_RENDER, "anthropic")
+    assert (shows(heard, media.wav()), heard["loss"]) == (True, [])
+    assert steps(read) == [("/sanitized/parts/0", "original", "transcript", "type-not-taken")]
+    assert "transcript below]\nHello there." in told(read)
+
+
+@EVERY
+def test_image_of_an_error_is_shown(client: httpx.Client, target: str) -> None:
+    said = {"type": "text", "text": "It broke."}
+    call_tool(client, "call_1", {"content": [said, image_block(PICTURES[0])], "isError": True})
+    record = rendering(client, SESSION_RENDER, target)
+    assert "It broke." in told(record)
+    assert shows(record, PICTURES[0]) == (target != "text")
+
+
+def test_conditions_follow_the_history(client: httpx.Client) -> None:
+    say(client, "user")
+    asked = {"target": "text"}
+    first = client.get(SESSION_RENDER, params=asked)
+    known = {"If-None-Match": first.headers["etag"]}
+    assert client.get(SESSION_RENDER, params=asked, headers=known).status_code == 304
+    say(client, "user")
+    second = client.get(SESSION_RENDER, params=asked, headers=known)
+    assert (second.status_code, second.headers["etag"] != first.headers["etag"]) == (200, True)
+
+
+def test_session_without_entries_is_rendered_empty(client: httpx.Client) -> None:
+    assert client.put("/api/sessions/s").status_code == 201
+    for target in TARGETS:
+        record = rendering(client, SESSION_RENDER, target)
+        assert (record["messages"], record["loss"], record["tokensEst"]) == ([], [], 0)
+
+
+def test_session_that_is_deleted_meanwhile_is_rendered_or_not_there(service: LiveService) -> None:
+    large = image_block(media.png(9_000, 200))
+    picture = file_block("a.bmp", media.image("BMP", 400, 300), "image/bmp")
+
+    def asking(key: str, number: int) -> Callable[[str], httpx.Response]:
+        def ask_for(target: str) -> httpx.Response:
+            with service.client(key) as client:
+                path = f"/api/sessions/s{number}/render"
+                return client.get(path, params={"target": target})
+
+        return ask_for
+
+    key = service.new_key()
+    seen: set[int] = set()
+    with service.client(key) as client, ThreadPoolExecutor(4) as pool:
+        for number in range(6):
+            for call in range(3):
+                result = {"content": [large, picture, {"type": "text", "text": str(number)}]}
+                call_tool(client, f"call_{call}", result, session_id=f"s{number}")
+            answers = [
+                pool.submit(asking(key, number), target)
+                for target in ("anthropic", "bedrock", "gemini", "mcp")
+            ]
+            assert client.delete(f"/api/sessions/s{number}").status_code == 200
+            answers.append(pool.submit(asking(key, number), "openai-chat"))
+            for answered in (each.result() for each in answers):
+                seen.add(answered.status_code)
+                if answered.status_code == 200:
+                    unchecked(answered, answered.json()["target"])
+    assert seen <= {200, 404}
+    assert 404 in seen
+
+
+def test_rendering_by_body_is_that_of_the_address(
+    shared_client: httpx.Client, talked: Sequence[Moment]
+) -> None:
+    half = talked[len(talked) // 2].seq
+    wishes: list[Json] = [{}, {"since": half}, {"maxImages": 1, "since": 1}, {"media": "reference"}]
+    for wish in wishes:
+        asked = {"target": "openai-responses", **wish}
+        by_address = shared_client.get(SESSION_RENDER, params=asked)
+        by_body = shared_client.post("/api/render", json={"sessionId": "s", **asked})
+        assert by_body.content == by_address.content
+        assert by_body.headers["etag"] == by_address.headers["etag"]
+        read_rendering(by_body, "openai-responses")

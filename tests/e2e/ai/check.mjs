@@ -1,0 +1,53 @@
+// Says whether the AI SDK takes messages: reads a list of them, as JSON, on standard input.
+//
+// Each has to be a `ModelMessage` and nothing more, and all of them together have to become a prompt
+// in which every file is still of its type. What is wrong ends it with an error. Nothing is sent.
+
+import assert from 'node:assert'
+import { text } from 'node:stream/consumers'
+import { generateText, modelMessageSchema } from 'ai'
+import { MockLanguageModelV4 } from 'ai/test'
+
+const FILES = new Set(['file', 'file-url'])
+const DONE = {
+  content: [],
+  finishReason: { unified: 'stop', raw: 'stop' },
+  usage: { inputTokens: {}, outputTokens: {} },
+  warnings: [],
+}
+
+globalThis.AI_SDK_LOG_WARNINGS = false
+
+const json = await text(process.stdin)
+const messages = JSON.parse(json)
+
+for (const message of messages) {
+  // What a schema does not know it leaves out.
+  assert.deepStrictEqual(modelMessageSchema.parse(message), message)
+}
+
+if (messages.length) {
+  const model = new MockLanguageModelV4({ doGenerate: DONE })
+  await generateText({
+    model,
+    messages: withoutReferences(json),
+    maxRetries: 0,
+    experimental_download: async (urls) => urls.map(() => null),
+  })
+  const [{ prompt }] = model.doGenerateCalls
+  assert.deepStrictEqual(fileTypes(prompt), fileTypes(messages))
+}
+
+// References stand for base64 that is put there before anything is sent.
+function withoutReferences(json) {
+  const isReference = (key, value) => key === 'data' && /^@blob:[0-9a-f]{32}$/.test(value)
+  return JSON.parse(json, (key, value) => (isReference(key, value) ? 'AAAA' : value))
+}
+
+function fileTypes(messages) {
+  return messages
+    .flatMap(({ content }) => (typeof content === 'string' ? [] : content))
+    .flatMap((part) => (part.output?.type === 'content' ? part.output.value : [part]))
+    .filter(({ type }) => FILES.has(type))
+    .map(({ mediaType }) => mediaType)
+}

@@ -1,0 +1,116 @@
+"""Whoever reads an answer with large media slowly does not keep it in the service's memory."""
+
+import json
+import shutil
+import socket
+from collections.abc import Iterator, Mapping
+from contextlib import ExitStack
+from pathlib import Path
+
+import pybase64
+import pytest
+
+from tests.e2e.stored_state import EmbeddedState, ServerState, StoredState
+from tests.e2e.test_resumable_upload import Process
+from tests.media import noise_bytes
+from tests.process import WAIT_SECONDS, run_command
+from tests.servers import Backends, Engine
+
+pytestmark = [pytest.mark.xdist_group("heavy"), pytest.mark.timeout(600)]
+
+MIB = 1024 * 1024
+CLIENTS = 8
+READ_BYTES = 4 * MIB
+# Of an object store each reader holds a window of 4 MiB, and twice that while it comes.
+MOST_GROWTH_BYTES = {"embedded": 64 * MIB, "server": 96 * MIB}
+BINARY = noise_bytes(MIB) * 48
+# The largest text that is put into an answer; escaped, it is six times as large.
+TEXT = b"\x01" * (16 * MIB)
+
+
+@pytest.fixture
+def process(engine: Engine, backends: Backends, tmp_path: Path) -> Iterator[tuple[Process, str]]:
+    """The service, and a key."""
+    folder = tmp_path / "data"
+    state: StoredState = EmbeddedState(folder) if engine == "embedded" else ServerState(backends)
+    env = {**state.env, "PAGEFAULT_AUTH": "api-key"}
+    made = run_command("keys", "create", "--project", "p", "--data-dir", str(folder), env=env)
+    started = Process(folder, env=env)
+    with started:
+        yield started, made.stdout.strip()
+    shutil.rmtree(folder)
+
+
+def keep(server: Process, key: str, content: bytes, filename: str) -> str:
+    """A file that a message of session `s` refers to; returns the reference."""
+    with server.client(key) as client:
+        stored = client.post("/api/resources", content=content, params={"filename": filename})
+        reference = f"@{stored.raise_for_status().json()['uri']}"
+        message = {"role": "user", "content": reference}
+        client.post("/api/sessions/s/messages", json=message).raise_for_status()
+    return reference
+
+
+def ask(server: Process, key: str, wish: Mapping[str, object]) -> socket.socket:
+    """A connection with an answer on its way, of which next to nothing fits outside the service."""
+    body = json.dumps({"sessionId": "s", **wish})
+    connection = socket.socket()
+    connection.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 64 * 1024)
+    connection.settimeout(WAIT_SECONDS)
+    connection.connect(("127.0.0.1", server.port))
+    head = (
+        "POST /api/resolve HTTP/1.1",
+        "Host: localhost",
+        f"Authorization: Bearer {key}",
+        "Content-Type: application/json",
+        f"Content-Length: {len(body)}",
+        "Connection: close",
+    )
+    connection.sendall("\r\n".join([*head, "", body]).encode())
+    return connection
+
+
+def read_some(connection: socket.socket, size: int) -> bytes:
+    read = bytearray()
+    while len(read) < size and (chunk := connection.recv(64 * 1024)):
+        read += chunk
+    return bytes(read)
+
+
+@pytest.mark.parametrize(
+    ("content", "filename", "form", "expected"),
+    [
+        (BINARY, "a.bin", "base64", pybase64.b64encode(BINARY).decode()),
+        (TEXT, "a.txt", "text", TEXT.decode()),
+    ],
+    ids=["base64", "text"],
+)
+def test_slow_readers_do_not_keep_the_answer_in_memory(
+    process: tuple[Process, str],
+    engine: Engine,
+    content: bytes,
+    filename: str,
+    form: str,
+    expected: str,
+) -> None:
+    server, key = process
+    reference = keep(server, key, content, filename)
+    # Started anew, so that what storing took is not counted.
+    server.kill()
+    server.start()
+    with ask(server, key, {"arguments": 1}) as first:
+        # The first request of all loads what any of them needs.
+        assert read_some(first, MIB).startswith(b"HTTP/1.1 200 ")
+    before = server.peak_bytes()
+    with ExitStack() as stack:
+        wish = {"arguments": [reference], "as": form}
+        readers = [stack.enter_context(ask(server, key, wish)) for _ in range(CLIENTS)]
+        begun = [read_some(each, READ_BYTES) for each in readers]
+        whole = begun[0] + read_some(readers[0], 2**30)
+        grown = server.peak_bytes() - before
+    print(f"{engine}, {form}: grew by {grown // MIB} MiB")  # noqa: T201 - the measure
+    assert [each[:13] for each in begun] == [b"HTTP/1.1 200 "] * CLIENTS
+    head, _, body = whole.partition(b"\r\n\r\n")
+    assert f"content-length: {len(body)}".encode() in head.lower()
+    assert json.loads(body)["arguments"] == [expected]
+    assert grown < MOST_GROWTH_BYTES[engine]

@@ -1,0 +1,36 @@
+"""What each provider's own types, and its rules beside them, say of a list of messages."""
+
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
+from typing import Any, TypeAlias
+
+from tests.providers.anthropic_types import check_anthropic
+from tests.providers.bedrock_types import check_bedrock
+from tests.providers.gemini_types import check_gemini
+from tests.providers.langchain_types import check_langchain
+from tests.providers.mcp_types import check_mcp
+from tests.providers.openai_types import (
+    check_openai_chat,
+    check_openai_compat,
+    check_openai_responses,
+)
+from tests.providers.text_types import check_text
+from tests.providers.vercel_types import check_vercel
+
+Check: TypeAlias = Callable[[list[dict[str, Any]]], None]
+
+CHECKS: Mapping[str, Check] = MappingProxyType(
+    {
+        "openai-compat": check_openai_compat,
+        "openai-chat": check_openai_chat,
+        "openai-responses": check_openai_responses,
+        "anthropic": check_anthropic,
+        "gemini": check_gemini,
+        "bedrock": check_bedrock,
+        "mcp": check_mcp,
+        "langchain": check_langchain,
+        "vercel": check_vercel,
+        "text": check_text,
+    }
+)
+"""By target: raises unless the provider takes the messages."""

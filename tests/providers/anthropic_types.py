@@ -1,0 +1,110 @@
+"""What Anthropic takes: the types of its own SDK, and the rules that types do not state."""
+
+import re
+from collections.abc import Iterable
+from typing import Any, TypeAlias
+
+from anthropic.types import MessageParam
+from pydantic import TypeAdapter
+
+from tests.providers.encoded import check_encoded
+from tests.providers.pairs import check_pairs
+
+Json: TypeAlias = dict[str, Any]
+
+_MESSAGE: TypeAdapter[Any] = TypeAdapter(MessageParam)
+
+_CALL_ID = re.compile(r"[a-zA-Z0-9_-]{1,64}")
+_NAME = re.compile(r"[a-zA-Z0-9_-]{1,128}")
+_URL = re.compile(r"https://[^\s/]+\S*")
+_BLOCKS = {
+    "user": {"text", "image", "document", "tool_result"},
+    "assistant": {"text", "tool_use"},
+}
+_HELD = {"text", "image", "document"}
+_MOST_TITLE_CHARS = 500
+_MOST_IMAGE_BASE64 = 5_000_000
+_MOST_BASE64 = 32_000_000
+
+
+def check_anthropic(messages: list[Json]) -> None:
+    """Raise unless the Messages API takes the messages."""
+    for message in messages:
+        taken = _whole(_MESSAGE.validate_python(message, strict=True))
+        assert taken == message, f"the types know only {taken} of {message}"
+        _check_message(message)
+    check_pairs(map(_step, messages))
+    assert sum(map(_check_medium, _media(messages))) <= _MOST_BASE64, "too much base64"
+
+
+def _whole(value: object) -> object:
+    # An `Iterable` of the types is validated while it is read, and not before.
+    if isinstance(value, dict):
+        return {key: _whole(member) for key, member in value.items()}
+    if isinstance(value, str) or not isinstance(value, Iterable):
+        return value
+    return [_whole(member) for member in value]
+
+
+def _check_message(message: Json) -> None:
+    role, blocks = message["role"], message["content"]
+    assert role in _BLOCKS, f"a message of the {role}"
+    assert isinstance(blocks, list), "content that is no list"
+    assert blocks, "nothing is said"
+    kinds = [block["type"] for block in blocks]
+    assert _BLOCKS[role] >= set(kinds), f"the {role} says {kinds}"
+    results = kinds.count("tool_result")
+    assert set(kinds[:results]) <= {"tool_result"}, f"results that are not first: {kinds}"
+    for block in blocks:
+        _check_block(block)
+
+
+def _check_block(block: Json) -> None:
+    match block["type"]:
+        case "text":
+            assert block["text"].strip(), "a blank text"
+        case "tool_use":
+            assert _CALL_ID.fullmatch(block["id"]), f"the id {block['id']!r} of a call"
+            assert _NAME.fullmatch(block["name"]), f"the name {block['name']!r} of a tool"
+        case "tool_result":
+            _check_result(block)
+
+
+def _check_result(result: Json) -> None:
+    call_id = result["tool_use_id"]
+    assert _CALL_ID.fullmatch(call_id), f"the id {call_id!r} of an answer"
+    content = result.get("content", [])
+    assert isinstance(content, list), "an answer that is no list"
+    kinds = {block["type"] for block in content}
+    assert kinds <= _HELD, f"an answer holds {kinds}"
+    if result.get("is_error"):
+        assert kinds == {"text"}, f"an error holds {kinds or 'nothing'}"
+    for block in content:
+        _check_block(block)
+
+
+def _step(message: Json) -> tuple[list[str], list[str]]:
+    blocks = message["content"]
+    calls = [block["id"] for block in blocks if block["type"] == "tool_use"]
+    answers = [block["tool_use_id"] for block in blocks if block["type"] == "tool_result"]
+    return calls, answers
+
+
+def _media(messages: list[Json]) -> list[Json]:
+    blocks = [block for message in messages for block in message["content"]]
+    held = [inner for block in blocks for inner in block.get("content", ())]
+    return [block for block in (*blocks, *held) if "source" in block]
+
+
+def _check_medium(block: Json) -> int:
+    """Raise unless a medium can be read; how much base64 it is."""
+    source = block["source"]
+    title = block.get("title")
+    assert title is None or 1 <= len(title) <= _MOST_TITLE_CHARS, f"a title {title!r}"
+    if source["type"] == "url":
+        assert _URL.fullmatch(source["url"]), f"no URL: {source['url'][:80]}"
+        return 0
+    assert source["type"] == "base64", f"a source {source['type']}"
+    length = check_encoded(source["data"], source["media_type"])
+    assert block["type"] != "image" or length <= _MOST_IMAGE_BASE64, f"an image of {length}"
+    return length

@@ -1,0 +1,75 @@
+"""What the AI SDK takes: its own schema and prompt, asked in Node.js, and the rules beside them."""
+
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, TypeAlias
+
+from app.models.json_value import json_text
+from tests.node import NODE, installed
+from tests.process import WAIT_SECONDS, environment
+from tests.providers.encoded import check_encoded
+from tests.providers.pairs import Step, check_pairs
+
+Json: TypeAlias = dict[str, Any]
+
+_CLIENT = Path(__file__).parents[1] / "e2e" / "ai"
+
+
+def check_vercel(messages: list[Json]) -> None:
+    """Raise unless the AI SDK takes the messages; starts a process of Node.js."""
+    asked = subprocess.run(  # noqa: S603 - our own script
+        [NODE, installed(_CLIENT) / "check.mjs"],
+        env=environment(),
+        input=json_text(messages).encode(),
+        capture_output=True,
+        timeout=WAIT_SECONDS,
+        check=False,
+    )
+    assert asked.returncode == 0, asked.stderr.decode()
+    for message in messages:
+        assert message["content"], f"an empty message of the {message['role']}"
+        for part in _parts(message):
+            _check_part(part)
+    check_pairs(map(_step, messages))
+
+
+def _parts(message: Json) -> Iterator[Json]:
+    """Texts and files, wherever they are."""
+    content = message["content"]
+    for part in [] if isinstance(content, str) else content:
+        if part["type"] != "tool-result":
+            yield part
+            continue
+        assert part["toolName"], "a tool without a name"
+        if part["output"]["type"] == "content":
+            assert any("text" not in value for value in part["output"]["value"]), "only texts"
+            yield from part["output"]["value"]
+
+
+def _check_part(part: Json) -> None:
+    match part:
+        case {"type": "text", "text": text}:
+            assert text, "an empty text"
+        case {"type": "file", "data": {"type": "data", "data": str(data)}, "mediaType": media_type}:
+            check_encoded(data, media_type)
+        case {"type": "file", "data": str(data), "mediaType": media_type}:
+            if not data.startswith(("https://", "http://")):
+                check_encoded(data, media_type)
+        case {"type": "file-url", "url": url, "mediaType": _}:
+            assert url.startswith(("https://", "http://")), f"no URL: {url[:80]}"
+        case {"type": "tool-call", "toolName": name, "input": arguments}:
+            assert name, "a call of no tool"
+            assert isinstance(arguments, dict), "arguments that are no object"
+        case _:
+            raise AssertionError(f"no part for any reader: {part}")
+
+
+def _step(message: Json) -> Step:
+    content = message["content"]
+    ids: dict[str, list[str]] = {"tool-call": [], "tool-result": []}
+    for part in [] if isinstance(content, str) else content:
+        if part["type"] in ids:
+            assert part["toolCallId"], "a call without an id"
+            ids[part["type"]].append(part["toolCallId"])
+    return ids["tool-call"], ids["tool-result"]

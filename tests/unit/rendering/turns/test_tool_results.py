@@ -1,0 +1,172 @@
+"""Canonical tool results as turns."""
+
+import base64
+import json
+from typing import Any
+
+from app.models.conversation import (
+    Address,
+    DataItem,
+    InlineBytes,
+    LeftOut,
+    Medium,
+    StoredBytes,
+    TextItem,
+    Turn,
+    Words,
+)
+from app.models.rendering import Audience
+from app.models.resource import MediaHints
+from app.rendering.turns.tool_results import tool_result_turn
+from tests.media import png
+
+ID = "0c8e6cc1ab1f4d34b4a5a0e21f7d6c15"
+DIGEST = "ab" * 32
+ORIGIN = "/api/tool-results/1"
+
+
+def record(*parts: dict[str, Any], success: bool = True, **meta: object) -> bytes:
+    resource = {
+        "uri": f"blob:{ID}",
+        "kind": "video",
+        "mimeType": "video/mp4",
+        "filename": "demo.mp4",
+        "mediaKind": "video",
+        "size": 5_200_000,
+        "digest": f"sha-256:{DIGEST}",
+        "durationSeconds": 2.5,
+    }
+    about = {"toolName": "camera", "toolCallId": "call_1", "success": success, **meta}
+    return json.dumps({"parts": parts, "resources": [resource], "meta": about}).encode()
+
+
+def items(*parts: dict[str, Any], audience: Audience = "assistant") -> tuple[object, ...]:
+    return tool_result_turn(record(*parts), origin=ORIGIN, audience=audience).items
+
+
+def text(words: str, **more: object) -> dict[str, Any]:
+    return {"type": "text", "text": words, **more}
+
+
+def test_the_turn_answers_its_call() -> None:
+    turn = tool_result_turn(
+        record(text("hi"), success=False), origin=ORIGIN, audience="assistant", seq=7
+    )
+    assert turn == Turn(
+        "tool",
+        (TextItem("/sanitized/parts/0", "hi"),),
+        ORIGIN,
+        7,
+        call_id="call_1",
+        tool_name="camera",
+        is_error=True,
+    )
+
+
+def test_a_stored_medium_is_what_its_descriptor_says() -> None:
+    part = {
+        "type": "file",
+        "data": f"@blob:{ID}",
+        "mimeType": "video/mp4",
+        "mediaKind": "video",
+        "_meta": {"transcript": "Hello."},
+    }
+    assert items(part) == (
+        Medium(
+            "/sanitized/parts/0",
+            StoredBytes(ID, DIGEST),
+            "video",
+            "video/mp4",
+            "demo.mp4",
+            5_200_000,
+            MediaHints(None, None, 2.5),
+            Words("transcript", "Hello."),
+        ),
+    )
+
+
+def test_a_small_image_is_in_the_record() -> None:
+    encoded = base64.b64encode(png()).decode()
+    part = {"type": "image", "image": encoded, "mimeType": "image/png", "name": "dot"}
+    assert items(part) == (
+        Medium("/sanitized/parts/0", InlineBytes(png()), "image", "image/png", "dot", len(png())),
+    )
+
+
+def test_an_address_stays_one() -> None:
+    url = "https://files.example/a.pdf"
+    part = {"type": "file", "data": url, "mimeType": "application/pdf", "mediaKind": "binary"}
+    assert items(part) == (
+        Medium("/sanitized/parts/0", Address(url), "binary", "application/pdf", None, None),
+    )
+
+
+def test_what_is_for_the_user_only_is_left_out_for_a_model() -> None:
+    part = text("psst", annotations={"audience": ["user"]})
+    (left_out,) = items(part)
+    assert isinstance(left_out, LeftOut)
+    assert (left_out.pointer, left_out.what, left_out.code) == (
+        "/sanitized/parts/0",
+        "text",
+        "other-audience",
+    )
+    assert items(part, audience="user") == (TextItem("/sanitized/parts/0", "psst"),)
+
+
+def test_what_is_for_both_or_nobody_in_particular_is_shown() -> None:
+    cases: list[dict[str, Any]] = [
+        {"audience": ["user", "assistant"]},
+        {"audience": []},
+        {"priority": 1},
+    ]
+    for annotations in cases:
+        assert items(text("x", annotations=annotations)) == (TextItem("/sanitized/parts/0", "x"),)
+
+
+def test_structured_content_that_no_text_tells_is_shown_beside_the_parts() -> None:
+    value = {"a": [1, 2]}
+    turn = tool_result_turn(
+        record(text("done"), structuredContent=value), origin=ORIGIN, audience="assistant"
+    )
+    assert turn.items[1:] == (DataItem("/sanitized/meta/structuredContent", value),)
+    assert turn.structured == (value,)
+
+
+def test_structured_content_that_a_text_tells_is_not_repeated() -> None:
+    told = text('{ "a": [1, 2] }')
+    turn = tool_result_turn(
+        record(told, structuredContent={"a": [1, 2]}), origin=ORIGIN, audience="assistant"
+    )
+    assert turn.items == (TextItem("/sanitized/parts/0", told["text"]),)
+    assert turn.structured == ({"a": [1, 2]},)
+
+
+def test_null_is_structured_content() -> None:
+    turn = tool_result_turn(
+        record(text("x"), structuredContent=None), origin=ORIGIN, audience="assistant"
+    )
+    assert turn.structured == (None,)
+
+
+def test_structured_content_that_was_a_medium_is_the_part_it_became() -> None:
+    turn = tool_result_turn(
+        record(text("here"), structuredContent=f"@blob:{ID}"), origin=ORIGIN, audience="assistant"
+    )
+    assert turn.items == (TextItem("/sanitized/parts/0", "here"),)
+
+
+def test_structured_content_kept_as_a_resource_is_told_to_be_there() -> None:
+    stored = record(text("long"), structuredContent=f"@blob:{ID}").replace(b'"video"', b'"text"')
+    turn = tool_result_turn(stored, origin=ORIGIN, audience="assistant")
+    assert turn.structured is None
+    assert [item.restore for item in turn.items if isinstance(item, LeftOut)] == [
+        f"GET /api/resources/{ID}/text"
+    ]
+
+
+def test_a_text_that_is_for_others_tells_a_model_nothing() -> None:
+    hidden = text('{"a":1}', annotations={"audience": ["User"]})
+    turn = tool_result_turn(
+        record(hidden, structuredContent={"a": 1}), origin=ORIGIN, audience="assistant"
+    )
+    assert turn.items[1:] == (DataItem("/sanitized/meta/structuredContent", {"a": 1}),)

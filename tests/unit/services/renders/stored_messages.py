@@ -1,0 +1,132 @@
+"""Messages as the service stores them, media moved out, and what is read of them."""
+
+import base64
+import hashlib
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from app.models.conversation import (
+    Call,
+    ComposedTurn,
+    InlineBytes,
+    Item,
+    LeftOut,
+    Medium,
+    StoredBytes,
+    TextItem,
+    Turn,
+    TurnRole,
+)
+from app.models.json_value import json_text, parse_json
+from app.models.message import StoredHistoryMessage
+from app.models.rendering import Audience
+from app.models.resource import (
+    MediaHints,
+    Resource,
+    derive_resource_id,
+    resource_kind,
+)
+from app.services.inline_media.message_media import media_in_message
+from app.services.inline_media.moving import MediaMover
+from app.services.persistence.keeping import MediaKeeper
+from app.services.renders.messages import MessageContext, message_turns
+from app.stores.blobs import FilesystemBlobStore
+from tests.media import noise_bytes, png, wav
+
+PROJECT = "p"
+NOW = datetime(2026, 11, 21, tzinfo=UTC)
+ORIGIN = "/api/sessions/s/messages/5"
+SEQ = 5
+
+PNG, WAV = png(noise=True), wav(0.1)
+PDF = b"%PDF-1.4\n" + noise_bytes(2_000) + b"\n%%EOF"
+DOT = png(8, 6)
+HINTS = {
+    "image/png": MediaHints(64, 48),
+    "audio/wav": MediaHints(duration_seconds=0.1),
+    "application/pdf": MediaHints(),
+}
+PICTURE_URL = "https://files.example/a.png"
+
+
+def b64(data: bytes) -> str:
+    """Bytes as base64."""
+    return base64.b64encode(data).decode()
+
+
+def uri(data: bytes, mime_type: str) -> str:
+    """Bytes as a data URI."""
+    return f"data:{mime_type};base64,{b64(data)}"
+
+
+async def read_stored(
+    message: Mapping[str, Any], directory: Path, audience: Audience = "assistant"
+) -> list[ComposedTurn]:
+    """The turns of a message that a client sent, its media moved into a store of files."""
+    value = parse_json(json_text(message).encode(), max_depth=2_000, max_nodes=100_000)
+    keeper = MediaKeeper(FilesystemBlobStore(directory), PROJECT, limit_bytes=2**20, now=NOW)
+    moved = await MediaMover(keeper, most_media=50).move_all(value, media_in_message(value))
+    resources = {each.resource_id: each for each in moved.resources}
+    return read(moved.value, resources=resources, audience=audience)
+
+
+def read(
+    message: Mapping[str, Any],
+    *,
+    resources: Mapping[str, Resource] | None = None,
+    audience: Audience = "assistant",
+    is_page_fault: bool = False,
+) -> list[ComposedTurn]:
+    """The turns of a message that is stored as it is."""
+    entry = StoredHistoryMessage(
+        SEQ, "m", NOW, None, "", json_text(message).encode(), is_page_fault=is_page_fault
+    )
+    return message_turns(entry, MessageContext(resources or {}, audience, ORIGIN))
+
+
+def stored(pointer: str, data: bytes, mime_type: str, filename: str | None = None) -> Medium:
+    """The medium that bytes are which were moved out of a message that calls them so."""
+    digest = hashlib.sha256(data).hexdigest()
+    return Medium(
+        pointer=pointer,
+        source=StoredBytes(derive_resource_id(PROJECT, digest, mime_type, None), digest),
+        kind=resource_kind(mime_type),
+        mime_type=mime_type,
+        filename=filename,
+        size_bytes=len(data),
+        hints=HINTS[mime_type],
+    )
+
+
+def small(pointer: str, data: bytes = DOT, mime_type: str = "image/png") -> Medium:
+    """A medium that stays in the message."""
+    return Medium(pointer, InlineBytes(data), resource_kind(mime_type), mime_type, None, len(data))
+
+
+def text(pointer: str, words: str) -> TextItem:
+    """A text."""
+    return TextItem(pointer, words)
+
+
+def thought(pointer: str) -> LeftOut:
+    """What a model thought."""
+    return LeftOut(
+        pointer, "reasoning", "reasoning", "Only the model that thought it takes it back."
+    )
+
+
+def homeless(pointer: str, what: str) -> LeftOut:
+    """What no other dialect has a place for."""
+    return LeftOut(pointer, what, "no-place", f"Other dialects have no place for `{what}`.")
+
+
+def said(role: TurnRole, *items: Item, calls: tuple[Call, ...] = ()) -> ComposedTurn:
+    """What a side says."""
+    return Turn(role, items, ORIGIN, SEQ, calls=calls)
+
+
+def answered(call_id: str, *items: Item, name: str = "", is_error: bool = False) -> ComposedTurn:
+    """What a tool answers."""
+    return Turn("tool", items, ORIGIN, SEQ, call_id=call_id, tool_name=name, is_error=is_error)

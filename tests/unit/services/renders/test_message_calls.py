@@ -1,0 +1,144 @@
+"""Calls and answers in messages, and what of them no other dialect has a place for."""
+
+from typing import Any
+
+import pytest
+
+from app.models.conversation import Call
+from app.services.renders.message_calls import (
+    Answer,
+    as_answer,
+    as_call,
+    is_reasoning,
+    left_of_answer,
+    left_of_call,
+    left_of_listed,
+    listed,
+)
+from tests.unit.services.renders.stored_messages import homeless, thought
+
+
+@pytest.mark.parametrize(
+    "block",
+    [
+        {"type": "tool_use", "id": "c", "name": "f", "input": {"a": 1}},
+        {"type": "tool_call", "id": "c", "name": "f", "args": {"a": 1}},
+        {"type": "tool-call", "toolCallId": "c", "toolName": "f", "input": {"a": 1}},
+        {"type": "function_call", "id": "x", "call_id": "c", "name": "f", "arguments": '{"a":1}'},
+        {"toolUse": {"toolUseId": "c", "name": "f", "input": {"a": 1}}},
+        {"functionCall": {"id": "c", "name": "f", "args": {"a": 1}}},
+        {"function_call": {"id": "c", "name": "f", "args": {"a": 1}}, "text": None},
+    ],
+)
+def test_a_call_is_known_by_its_shape(block: dict[str, Any]) -> None:
+    assert as_call(block, 5, 0) == Call("c", "f", {"a": 1})
+    assert list(left_of_call(block, "/p")) == []
+
+
+@pytest.mark.parametrize(
+    "block",
+    [{"type": "text", "text": "f"}, {"toolUse": "f"}, {"type": ["tool_use"]}, "tool_use", 5, None],
+)
+def test_anything_else_is_no_call_and_no_answer(block: object) -> None:
+    assert as_call(block, 5, 0) is None
+    assert as_answer(block) is None
+    assert not is_reasoning(block)
+
+
+def test_a_call_without_an_id_gets_one_of_its_place() -> None:
+    assert as_call({"functionCall": {"name": "f"}}, 5, 2) == Call("call_5_3", "f", {})
+
+
+@pytest.mark.parametrize(
+    ("block", "answer"),
+    [
+        (
+            {"type": "tool_result", "tool_use_id": "c", "content": "x", "is_error": True},
+            Answer("c", "", "x", is_error=True),
+        ),
+        (
+            {"toolResult": {"toolUseId": "c", "content": [{"text": "x"}], "status": "success"}},
+            Answer("c", "", [{"text": "x"}]),
+        ),
+        (
+            {"functionResponse": {"name": "f", "response": {"output": "x"}, "parts": [{"a": 1}]}},
+            Answer("", "f", "x", parts=({"a": 1},)),
+        ),
+        (
+            {"functionResponse": {"name": "f", "response": {"value": 5, "unit": "C"}}},
+            Answer("", "f", {"value": 5, "unit": "C"}),
+        ),
+        (
+            {"type": "tool-result", "toolCallId": "c", "toolName": "f", "result": {"value": 5}},
+            Answer("c", "f", {"value": 5}),
+        ),
+        (
+            {
+                "functionResponse": {
+                    "name": "f",
+                    "response": {
+                        "result": {"content": [], "structuredContent": None, "isError": True}
+                    },
+                }
+            },
+            Answer("", "f", [], is_error=True, structured=(None,)),
+        ),
+        (
+            {"type": "tool_result", "tool_use_id": "c", "content": {"content": [], "b": 1}},
+            Answer("c", "", {"content": [], "b": 1}),
+        ),
+    ],
+)
+def test_an_answer_is_known_by_its_shape(block: dict[str, Any], answer: Answer) -> None:
+    assert as_answer(block) == answer
+    assert list(left_of_answer(block, "/p")) == []
+
+
+def test_what_a_call_says_besides_is_named_where_it_stands() -> None:
+    held = {"name": "f", "args": {}, "a/b": 1}
+    block = {"functionCall": held, "thoughtSignature": "s"}
+    assert list(left_of_call(block, "/p")) == [
+        thought("/p/thoughtSignature"),
+        homeless("/p/functionCall/a~1b", "a/b"),
+    ]
+
+
+def test_what_an_answer_says_besides_is_named_where_it_stands() -> None:
+    output = {
+        "type": "json",
+        "value": {"content": [], "_display": {"a": 1}, "_meta": {"b": 2}},
+        "providerOptions": {"c": 3},
+    }
+    block = {"type": "tool-result", "toolCallId": "c", "toolName": "f", "output": output, "x": 1}
+    assert list(left_of_answer(block, "/p")) == [
+        homeless("/p/x", "x"),
+        homeless("/p/output/providerOptions", "providerOptions"),
+        homeless("/p/output/value/_display", "_display"),
+    ]
+
+
+def test_calls_are_listed_beside_the_content_in_two_ways() -> None:
+    one = {"id": "c", "type": "function", "function": {"name": "f", "strict": True}, "extra": 1}
+    old = {"name": "g", "arguments": "{}"}
+    message = {"tool_calls": [one, "x"], "function_call": old}
+    assert listed(message) == [("/tool_calls/0", one), ("/function_call", old)]
+    assert list(left_of_listed(one, "/tool_calls/0")) == [
+        homeless("/tool_calls/0/extra", "extra"),
+        homeless("/tool_calls/0/function/strict", "strict"),
+    ]
+    assert list(left_of_listed(old, "/function_call")) == []
+
+
+@pytest.mark.parametrize(
+    "block",
+    [
+        {"type": "thinking", "thinking": "Hm.", "signature": "s"},
+        {"type": "redacted_thinking", "data": "s"},
+        {"type": "reasoning", "summary": []},
+        {"reasoningContent": {"redactedContent": "s"}},
+        {"text": "Hm.", "thought": True},
+        {"inlineData": {"mimeType": "image/png", "data": ""}, "thought": True},
+    ],
+)
+def test_thoughts_are_known_by_their_shape(block: dict[str, Any]) -> None:
+    assert is_reasoning(block)
