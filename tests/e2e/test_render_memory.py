@@ -62,7 +62,7 @@ def rendering(client: httpx.Client, target: str) -> Iterator[httpx.Response]:
         yield answer
 
 
-@pytest.mark.parametrize("target", ["mcp", "gemini"])
+@pytest.mark.parametrize("target", ["mcp"])
 def test_large_video_is_streamed(process: tuple[Process, str], target: str, engine: Engine) -> None:
     server, key = process
     with server.client(key) as client:

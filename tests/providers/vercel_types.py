@@ -1,37 +1,55 @@
 """What the AI SDK takes: its own schema and prompt, asked in Node.js, and the rules beside them."""
 
+import json
+import re
 import subprocess
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 from typing import Any, TypeAlias
 
 from app.models.json_value import json_text
 from tests.node import NODE, installed
-from tests.process import WAIT_SECONDS, environment
+from tests.process import environment
 from tests.providers.encoded import check_encoded
 from tests.providers.pairs import Step, check_pairs
 
 Json: TypeAlias = dict[str, Any]
 
+_NOT_ASCII = re.compile(r"[^\x00-\x7f]+")
 _CLIENT = Path(__file__).parents[1] / "e2e" / "ai"
 
 
 def check_vercel(messages: list[Json]) -> None:
-    """Raise unless the AI SDK takes the messages; starts a process of Node.js."""
-    asked = subprocess.run(  # noqa: S603 - our own script
-        [NODE, installed(_CLIENT) / "check.mjs"],
-        env=environment(),
-        input=json_text(messages).encode(),
-        capture_output=True,
-        timeout=WAIT_SECONDS,
-        check=False,
-    )
-    assert asked.returncode == 0, asked.stderr.decode()
+    """Raise unless the AI SDK takes the messages; asks a process of Node.js, started once."""
+    node = _node()
+    assert node.stdin
+    assert node.stdout
+    node.stdin.write(_ascii(messages) + b"\n")
+    node.stdin.flush()
+    wrong = json.loads(node.stdout.readline() or '"The process of Node.js has ended."')
+    assert not wrong, wrong
     for message in messages:
         assert message["content"], f"an empty message of the {message['role']}"
         for part in _parts(message):
             _check_part(part)
     check_pairs(map(_step, messages))
+
+
+@cache
+def _node() -> subprocess.Popen[bytes]:
+    # It ends with the tests, when nobody holds its input any more.
+    return subprocess.Popen(  # noqa: S603 - our own script
+        [NODE, installed(_CLIENT) / "check.mjs"],
+        env=environment(),
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+    )
+
+
+def _ascii(messages: list[Json]) -> bytes:
+    """The messages on one line, whatever characters there are that would end one."""
+    return _NOT_ASCII.sub(lambda found: json.dumps(found[0])[1:-1], json_text(messages)).encode()
 
 
 def _parts(message: Json) -> Iterator[Json]:

@@ -1,10 +1,11 @@
-// Says whether the AI SDK takes messages: reads a list of them, as JSON, on standard input.
+// Says whether the AI SDK takes messages: each line of standard input is a list of them, as JSON, and is
+// answered with a line, a JSON string that says what is wrong, or is empty.
 //
 // Each has to be a `ModelMessage` and nothing more, and all of them together have to become a prompt
-// in which every file is still of its type. What is wrong ends it with an error. Nothing is sent.
+// in which every file is still of its type. Nothing is sent.
 
 import assert from 'node:assert'
-import { text } from 'node:stream/consumers'
+import { createInterface } from 'node:readline'
 import { generateText, modelMessageSchema } from 'ai'
 import { MockLanguageModelV4 } from 'ai/test'
 
@@ -18,15 +19,18 @@ const DONE = {
 
 globalThis.AI_SDK_LOG_WARNINGS = false
 
-const json = await text(process.stdin)
-const messages = JSON.parse(json)
-
-for (const message of messages) {
-  // What a schema does not know it leaves out.
-  assert.deepStrictEqual(modelMessageSchema.parse(message), message)
+for await (const line of createInterface({ input: process.stdin })) {
+  const wrong = await check(line).then(() => '', String)
+  process.stdout.write(`${JSON.stringify(wrong)}\n`)
 }
 
-if (messages.length) {
+async function check(json) {
+  const messages = JSON.parse(json)
+  for (const message of messages) {
+    // What a schema does not know it leaves out.
+    assert.deepStrictEqual(modelMessageSchema.parse(message), message)
+  }
+  if (!messages.length) return
   const model = new MockLanguageModelV4({ doGenerate: DONE })
   await generateText({
     model,

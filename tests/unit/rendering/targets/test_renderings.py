@@ -41,6 +41,7 @@ def shown_as_they_are(turns: Sequence[ComposedTurn], rendered: Rendered) -> bool
 
 
 @EVERY
+@settings(max_examples=30)
 @given(turns=histories(), wish=options)
 def test_loss_is_empty_exactly_when_nothing_was_lost(
     target: str, turns: tuple[ComposedTurn, ...], wish: RenderOptions
@@ -50,6 +51,7 @@ def test_loss_is_empty_exactly_when_nothing_was_lost(
 
 
 @EVERY
+@settings(max_examples=30)
 @given(turns=histories(), wish=options)
 def test_every_text_is_told(
     target: str, turns: tuple[ComposedTurn, ...], wish: RenderOptions
@@ -61,6 +63,7 @@ def test_every_text_is_told(
 
 
 @EVERY
+@settings(max_examples=30)
 @given(turns=histories(), wish=options)
 def test_a_model_reads_of_every_step(
     target: str, turns: tuple[ComposedTurn, ...], wish: RenderOptions
@@ -81,6 +84,7 @@ def test_a_model_reads_of_every_step(
 
 
 @EVERY
+@settings(max_examples=30)
 @given(turns=histories(), wish=options)
 def test_limits_hold(target: str, turns: tuple[ComposedTurn, ...], wish: RenderOptions) -> None:
     rendered = render(turns, target, wish)
@@ -93,7 +97,7 @@ def test_limits_hold(target: str, turns: tuple[ComposedTurn, ...], wish: RenderO
 
 
 @EVERY
-@settings(max_examples=25)
+@settings(max_examples=30)
 @given(turns=histories(), wish=options)
 def test_the_provider_takes_it(
     target: str, turns: tuple[ComposedTurn, ...], wish: RenderOptions
@@ -113,6 +117,7 @@ def _closed(turns: tuple[ComposedTurn, ...]) -> tuple[ComposedTurn, ...]:
 
 
 @EVERY
+@settings(max_examples=30)
 @given(turns=histories(), more=histories(), data=st.data())
 def test_appending_changes_nothing_that_was_rendered(
     target: str,
@@ -136,6 +141,7 @@ def test_appending_changes_nothing_that_was_rendered(
 
 
 @EVERY
+@settings(max_examples=30)
 @given(turns=histories(), wish=options)
 def test_the_same_again_is_the_same(
     target: str, turns: tuple[ComposedTurn, ...], wish: RenderOptions
