@@ -10,6 +10,7 @@ from app.rendering.targets.table import TARGETS
 from tests import media
 from tests.contract.page_requests import data_uri, level_of, pointers, put, read, supply
 from tests.contract.render_requests import (
+    ON_ONE_ENGINE,
     Json,
     read_rendering,
     rendering,
@@ -55,6 +56,7 @@ def blocks(client: httpx.Client, level: int) -> object:
     return read(client, "p/blocks", level=level)["content"]
 
 
+@ON_ONE_ENGINE
 @LEVELS
 @pytest.mark.parametrize("name", PAGES)
 def test_rendering_for_openai_compat_is_the_blocks(
@@ -71,6 +73,7 @@ def test_rendering_for_openai_compat_is_the_blocks(
     assert by_default.json() == record
 
 
+@ON_ONE_ENGINE
 @EVERY
 @pytest.mark.parametrize("name", PAGES)
 def test_page_is_taken_by_its_target_at_every_level(

@@ -20,6 +20,7 @@ READS = (
     ("GET", "/api/pages/{page_id}/content"),
     ("GET", "/api/pages/{page_id}/blocks"),
     ("GET", "/api/pages/{page_id}/blocks?form=json"),
+    ("GET", "/api/pages/{page_id}/render?target=anthropic"),
     ("GET", "/api/pages/{page_id}/download"),
     ("HEAD", "/api/pages/{page_id}/download"),
     ("GET", "/api/pages/{page_id}/representations/2"),

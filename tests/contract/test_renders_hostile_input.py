@@ -13,7 +13,15 @@ from app.stores.blobs.store import blob_path
 from tests import media
 from tests.contract.page_requests import outcome
 from tests.contract.render_cases import encoded, file_block, image_block
-from tests.contract.render_requests import Json, rendering, steps, strings, told, unchecked
+from tests.contract.render_requests import (
+    ON_ONE_ENGINE,
+    Json,
+    rendering,
+    steps,
+    strings,
+    told,
+    unchecked,
+)
 from tests.contract.session_requests import JSON, ask, call_tool, rich, upload
 from tests.integration.sweep_stores import BehindTheStore, digest_of
 from tests.servers import serving
@@ -126,6 +134,7 @@ def words(value: object, name: str = "") -> Iterator[str]:
         yield value
 
 
+@ON_ONE_ENGINE
 @EVERY
 def test_names_of_files_and_tools_are_no_words(client: httpx.Client, target: str) -> None:
     for number, name in enumerate(NAMES):
@@ -148,6 +157,7 @@ def test_names_of_files_and_tools_are_no_words(client: httpx.Client, target: str
     assert not [line for line in lines if {"\x00", "\x1b", "\u202e"} & set(line)]
 
 
+@ON_ONE_ENGINE
 @EVERY
 def test_shapes_that_no_dialect_has_are_rendered(client: httpx.Client, target: str) -> None:
     shapes: list[Json] = [

@@ -14,6 +14,7 @@ from tests.contract.dialects import DIALECTS, IMAGE
 from tests.contract.page_requests import data_uri, put
 from tests.contract.render_cases import file_block, image_block
 from tests.contract.render_requests import (
+    ON_ONE_ENGINE,
     SESSION_RENDER,
     Json,
     read_rendering,
@@ -228,6 +229,7 @@ def test_open_call_is_rendered_without_an_answer(client: httpx.Client) -> None:
     ]
 
 
+@ON_ONE_ENGINE
 @EVERY
 def test_every_dialect_is_rendered_alike(client: httpx.Client, target: str) -> None:
     rendered = {}
