@@ -79,6 +79,7 @@ def test_large_video_is_streamed(process: tuple[Process, str], target: str, engi
     assert grown < MOST_GROWTH_BYTES
 
 
+@pytest.mark.parametrize("engine", ["embedded"], indirect=True)
 def test_reader_that_goes_away_is_no_failure(process: tuple[Process, str]) -> None:
     server, key = process
     for _ in range(3):
