@@ -202,15 +202,7 @@ def _wired(
         session_messages=SessionMessages(records, blobs, bodies=bodies, limits=limits),
         interactions=Interactions(records, bodies=bodies, limits=limits),
         history=History(records, blobs, limits),
-        renders=Renders(
-            records,
-            blobs,
-            reading=reading,
-            gathering=Gathering(blobs, DerivedImages(records, blobs, limits)),
-            links=links,
-            public_url=settings.public_url,
-            limits=limits,
-        ),
+        renders=_renders(settings, records, blobs=blobs, reading=reading, links=links),
         bundle_exports=BundleExports(records, blobs, accesses),
         bundle_imports=BundleImports(records, blobs, limits),
         pages=Pages(records, preparer, bodies=bodies, accesses=accesses, limits=limits),
@@ -229,6 +221,26 @@ def _wired(
         limits=limits,
         base_url=base_url,
         cross_origin_resource_policy=settings.cross_origin_resource_policy,
+    )
+
+
+def _renders(
+    settings: Settings,
+    records: Records,
+    *,
+    blobs: BlobStore,
+    reading: PageReading,
+    links: LinkSigner,
+) -> Renders:
+    limits = _limits(settings)
+    return Renders(
+        records,
+        blobs,
+        reading=reading,
+        gathering=Gathering(blobs, DerivedImages(records, blobs, limits)),
+        links=links,
+        public_url=settings.public_url,
+        limits=limits,
     )
 
 

@@ -66,7 +66,7 @@ def wishes_of(
         texts=frozenset(
             place.index
             for place in places
-            if _is_worth_reading(place.medium, profile) and _may_be_left_out(place, obstacles)
+            if obstacles[place.index] is not None and _is_worth_reading(place.medium, profile)
         ),
         heads=frozenset(
             place.index
@@ -134,7 +134,3 @@ def _is_worth_reading(medium: Medium, profile: Profile) -> bool:
     if medium.words is not None or medium.instead is not None or size is None:
         return False
     return can_be_read_out(medium) and size <= profile.text_file_chars
-
-
-def _may_be_left_out(place: Place, obstacles: Mapping[int, Obstacle | None]) -> bool:
-    return obstacles[place.index] is not None
