@@ -507,6 +507,8 @@ def test_same_call_gives_the_same_bytes_after_a_restart(settings: Settings) -> N
     assert told_thrice[0] == told_thrice[1] == told_thrice[2]
 
 
+# Several processes are there where the stores are servers.
+@pytest.mark.parametrize("engine", ["server"], indirect=True)
 @pytest.mark.timeout(180)
 def test_two_processes_give_the_same_bytes(
     backends: Backends, engine: Engine, tmp_path: Path

@@ -152,6 +152,7 @@ def test_what_is_rendered_at_last_is_taken(
     assert rendering(shared_client, SESSION_RENDER, target) == talked[-1].records[target]
 
 
+@ON_ONE_ENGINE
 @EVERY
 def test_since_gives_exactly_the_tail(
     shared_client: httpx.Client, talked: Sequence[Moment], target: str
