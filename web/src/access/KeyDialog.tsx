@@ -1,0 +1,54 @@
+/** Asks for the key, once a request was answered 401. */
+import { useEffect, useRef, useState, type FormEvent } from "react";
+
+import { giveKey, useAccess } from "./key";
+
+export function KeyDialog() {
+  const { isAsked, wasRefused } = useAccess();
+  const dialog = useRef<HTMLDialogElement>(null);
+  const [key, setKey] = useState("");
+
+  useEffect(() => {
+    if (isAsked) dialog.current?.showModal();
+    else dialog.current?.close();
+  }, [isAsked]);
+
+  function submit(event: FormEvent) {
+    event.preventDefault();
+    if (key.trim() === "") return;
+    giveKey(key.trim());
+    setKey("");
+  }
+
+  return (
+    <dialog
+      ref={dialog}
+      className="key-dialog"
+      aria-labelledby="key-title"
+      // A browser closes it at the second Escape, whatever the page says; nothing can be read then.
+      onCancel={(event) => event.preventDefault()}
+      onClose={() => isAsked && dialog.current?.showModal()}
+    >
+      <form onSubmit={submit}>
+        <h2 id="key-title">This service asks for a key</h2>
+        {wasRefused && <p role="alert">The service does not know that key, or it was revoked.</p>}
+        <p id="key-note" className="quiet">
+          Keys begin with <code>pf_</code>. It stays in this tab and is forgotten when you close it.
+        </p>
+        <label htmlFor="key">Key</label>
+        <input
+          id="key"
+          type="password"
+          autoComplete="off"
+          spellCheck={false}
+          aria-describedby="key-note"
+          value={key}
+          onChange={(event) => setKey(event.target.value)}
+        />
+        <button type="submit" className="button primary">
+          Open
+        </button>
+      </form>
+    </dialog>
+  );
+}

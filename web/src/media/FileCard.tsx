@@ -1,0 +1,47 @@
+/** A file that is not shown by itself: its name, type and size, a link that saves it, its text. */
+import { useState } from "react";
+
+import { StoredText } from "../shared/StoredText";
+import { visibleName, visibleText } from "../shared/visibleText";
+import { DownloadLink } from "./DownloadLink";
+import { factsText, type MediumFacts } from "./facts";
+import { isText, resourceId } from "./references";
+
+interface FileCardProps {
+  readonly facts: MediumFacts;
+  readonly reference?: string;
+  readonly caption?: string | null | undefined;
+  readonly dataUri?: string;
+}
+
+export function FileCard({ facts, reference, caption, dataUri }: FileCardProps) {
+  const [isRead, setRead] = useState(false);
+  const id = reference === undefined ? null : resourceId(reference);
+  const name = facts.filename ? visibleName(facts.filename) : "File without a name";
+  return (
+    <div className="file">
+      <p className="file-name">{name}</p>
+      {caption && <p>{visibleText(caption)}</p>}
+      <p className="medium-facts">
+        <span>{factsText({ ...facts, filename: undefined })}</span>
+        {id !== null && <DownloadLink reference={id} name={facts.filename} />}
+        {dataUri !== undefined && (
+          <a href={dataUri} download={facts.filename ?? "file"}>
+            Download
+          </a>
+        )}
+        {id !== null && isText(facts.mimeType) && (
+          <button
+            type="button"
+            className="button plain"
+            aria-expanded={isRead}
+            onClick={() => setRead(!isRead)}
+          >
+            {isRead ? "Hide the text" : "Show the text"}
+          </button>
+        )}
+      </p>
+      {isRead && id !== null && <StoredText id={id} />}
+    </div>
+  );
+}

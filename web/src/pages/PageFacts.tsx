@@ -1,0 +1,118 @@
+/** What is said about a page: by its writer, and by the service that measured it. */
+import type { ReactNode } from "react";
+import { Link } from "react-router";
+
+import type { PageRecord } from "../api/generated";
+import { counted, duration, fileSize } from "../shared/measures";
+import { TimeText } from "../shared/TimeText";
+import { visibleText } from "../shared/visibleText";
+import { levelName } from "./pageWords";
+
+const LONGEST_UNFOLDED = 400;
+
+export function PageFacts({ page }: { page: PageRecord }) {
+  const media = page.media;
+  return (
+    <dl className="page-facts">
+      <Fact name="Type">{page.page_type}</Fact>
+      <Fact name="Session">
+        {page.session_id !== null && (
+          <Link to={`/sessions/${encodeURIComponent(page.session_id)}`}>{page.session_id}</Link>
+        )}
+      </Fact>
+      <Fact name="Hint">{words(page.hint)}</Fact>
+      <Fact name="Caption">{words(page.caption)}</Fact>
+      <Fact name="MIME type">{words(page.mime_type ?? media?.mime_type)}</Fact>
+      <Fact name="File name">{words(media?.filename)}</Fact>
+      <Fact name="Dimensions">{dimensions(page)}</Fact>
+      <Fact name="Duration">{seconds(media?.duration_seconds ?? page.duration_seconds)}</Fact>
+      <Fact name="Schema">{words(page.schema_name)}</Fact>
+      <Fact name="Size">{page.size_bytes === null ? null : fileSize(page.size_bytes)}</Fact>
+      <Fact name="Tokens">{`about ${page.size_tokens}`}</Fact>
+      <Fact name="Shown at">{levelName(page.compression_level)}</Fact>
+      <Fact name="Importance">{`${page.importance}`}</Fact>
+      <Fact name="Written">
+        <TimeText at={page.created_at} />
+      </Fact>
+      <Fact name="Changed">
+        <TimeText at={page.updated_at} />, version {page.version}
+      </Fact>
+      <Fact name="Read">{reads(page)}</Fact>
+      <Fact name="Comes from">
+        {page.provenance.length > 0 &&
+          page.provenance.map((id, index) => (
+            <span key={id}>
+              {index > 0 && ", "}
+              <Link to={`/pages/${encodeURIComponent(id)}`}>{id}</Link>
+            </span>
+          ))}
+      </Fact>
+      <Fact name="Transcript">{words(page.transcript)}</Fact>
+      <Fact name="Scenes">{scenes(page)}</Fact>
+      <Fact name="Metadata">
+        {Object.keys(page.metadata).length > 0 && words(JSON.stringify(page.metadata, null, 1))}
+      </Fact>
+    </dl>
+  );
+}
+
+/** A row of the list; none where nothing is known. */
+function Fact({ name, children }: { name: string; children: ReactNode }) {
+  if (children === null || children === undefined || children === false) return null;
+  return (
+    <div>
+      <dt>{name}</dt>
+      <dd>{children}</dd>
+    </div>
+  );
+}
+
+function words(text: string | null | undefined): ReactNode {
+  if (text == null || text === "") return null;
+  if (text.length <= LONGEST_UNFOLDED) return visibleText(text);
+  return (
+    <details>
+      <summary>{counted(text.length, "character")}</summary>
+      {visibleText(text)}
+    </details>
+  );
+}
+
+function seconds(value: number | null): string | null {
+  return value === null ? null : duration(value);
+}
+
+function dimensions(page: PageRecord): string | null {
+  const width = page.media?.width ?? page.dimensions?.[0];
+  const height = page.media?.height ?? page.dimensions?.[1];
+  return width == null || height == null ? null : `${width} × ${height}`;
+}
+
+function reads(page: PageRecord): ReactNode {
+  if (page.last_accessed === null) return "never";
+  return (
+    <>
+      {counted(page.access_count, "time")}, last <TimeText at={page.last_accessed} />
+    </>
+  );
+}
+
+function scenes(page: PageRecord): ReactNode {
+  if (page.scenes === null || page.scenes.length === 0) return null;
+  return (
+    <ol>
+      {page.scenes.map((scene, index) => (
+        <li key={index}>{visibleText(sceneText(scene))}</li>
+      ))}
+    </ol>
+  );
+}
+
+/** A scene in a line: what it shows, and from when to when if that is said. */
+function sceneText(scene: string | Record<string, unknown>): string {
+  if (typeof scene === "string") return scene;
+  const words = [scene["summary"], scene["caption"], scene["description"], scene["text"]];
+  const shown = words.find((each) => typeof each === "string") ?? JSON.stringify(scene);
+  const times = [scene["start"], scene["end"]].filter((each) => typeof each === "number");
+  return times.length === 0 ? shown : `${times.map(duration).join(" – ")}: ${shown}`;
+}

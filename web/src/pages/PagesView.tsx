@@ -1,0 +1,109 @@
+/** `/pages`: the list of pages, and the search in them. What is asked for stands in the address. */
+import { useSearchParams } from "react-router";
+
+import type { Modality } from "../api/generated";
+import { LiveLabel } from "../live/LiveLabel";
+import { counted } from "../shared/measures";
+import { Empty, Failure, Loading } from "../shared/states";
+import { usePageTitle } from "../shared/usePageTitle";
+import { visibleName } from "../shared/visibleText";
+import { PageFilters } from "./PageFilters";
+import { PageRow } from "./PageRow";
+import { MODALITIES } from "./pageWords";
+import { usePageEvents } from "./usePageEvents";
+import { useFoundPages, type PageFilter } from "./usePages";
+import "./pages.css";
+
+export function PagesView() {
+  const [asked, setAsked] = useSearchParams();
+  const filter = filterOf(asked);
+  const found = useFoundPages(filter);
+  const live = usePageEvents();
+  const pages = found.data?.pages.flatMap((list) => list.items) ?? [];
+  const isSearch = filter.words !== "";
+  usePageTitle(isSearch ? `Pages with ${visibleName(filter.words)}` : "Pages");
+
+  return (
+    <section className="view" aria-labelledby="pages-title">
+      <div className="row">
+        <h1 id="pages-title">Pages</h1>
+        <LiveLabel state={live} />
+      </div>
+      <PageFilters asked={filter} onAsk={(next) => setAsked(addressOf(next))} />
+      <p className="quiet small" role="status">
+        {found.isSuccess && said(pages.length, found.hasNextPage, isSearch)}
+      </p>
+      {found.isPending && <Loading what="pages" />}
+      {found.isError && <Failure failure={found.error} onRetry={() => void found.refetch()} />}
+      {found.isSuccess && pages.length === 0 && <NothingFound filter={filter} />}
+      {pages.length > 0 && (
+        <ul className="page-list" aria-label={isSearch ? "Pages found, best first" : "Pages, newest first"}>
+          {pages.map((page) => (
+            <PageRow key={page.page_id} page={page} />
+          ))}
+        </ul>
+      )}
+      {found.hasNextPage && (
+        <button
+          type="button"
+          className="button page-more"
+          disabled={found.isFetchingNextPage}
+          onClick={() => void found.fetchNextPage()}
+        >
+          {found.isFetchingNextPage ? "Loading …" : "Show more"}
+        </button>
+      )}
+    </section>
+  );
+}
+
+function NothingFound({ filter }: { filter: PageFilter }) {
+  const isFiltered = filter.session !== "" || filter.modality !== null || filter.isPinned;
+  if (filter.words !== "") {
+    return (
+      <Empty title="No page has all of these words">
+        <p>
+          Fewer words find more; <code>begin*</code> finds the beginning of a word, and{" "}
+          <code>"a phrase"</code> its words in this order.
+        </p>
+      </Empty>
+    );
+  }
+  if (isFiltered) return <Empty title="No page is like that" />;
+  return (
+    <Empty title="There are no pages yet">
+      <p>
+        An agent writes them with <code>PUT /api/pages/ID</code>.
+      </p>
+    </Empty>
+  );
+}
+
+function said(count: number, isMore: boolean, isSearch: boolean): string {
+  if (count === 0) return "";
+  const shown = isMore ? `The first ${counted(count, "page")}` : counted(count, "page");
+  return `${shown}, ${isSearch ? "best" : "newest"} first`;
+}
+
+function filterOf(asked: URLSearchParams): PageFilter {
+  const modality = asked.get("modality");
+  return {
+    words: asked.get("q")?.trim() ?? "",
+    modality: isModality(modality) ? modality : null,
+    session: asked.get("session") ?? "",
+    isPinned: asked.get("pinned") === "true",
+  };
+}
+
+function addressOf(filter: PageFilter): URLSearchParams {
+  const asked = new URLSearchParams();
+  if (filter.words !== "") asked.set("q", filter.words);
+  if (filter.modality !== null) asked.set("modality", filter.modality);
+  if (filter.session !== "") asked.set("session", filter.session);
+  if (filter.isPinned) asked.set("pinned", "true");
+  return asked;
+}
+
+function isModality(text: string | null): text is Modality {
+  return MODALITIES.some((modality) => modality === text);
+}

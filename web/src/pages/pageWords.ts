@@ -1,0 +1,63 @@
+/** The words for what pages have: levels, origins, modalities, targets. */
+import type { Level, Modality, PageSummary, RenderPageData } from "../api/generated";
+import { counted, duration, fileSize } from "../shared/measures";
+
+export const LEVELS: readonly { level: Level; name: string; meaning: string }[] = [
+  { level: 0, name: "FULL", meaning: "what was stored" },
+  { level: 1, name: "REDUCED", meaning: "a smaller image, a transcript, a shorter text" },
+  { level: 2, name: "ABSTRACT", meaning: "a caption, a summary, an outline" },
+  { level: 3, name: "REFERENCE", meaning: "a line that names it" },
+];
+
+// Records and not lists, so that what the service has more of is an error here.
+const EVERY_MODALITY: Record<Modality, true> = {
+  text: true,
+  image: true,
+  audio: true,
+  video: true,
+  structured: true,
+};
+
+export const MODALITIES = Object.keys(EVERY_MODALITY) as Modality[];
+
+/** Whose dialect a page can be rendered in; `docs/targets.md` says what becomes of it. */
+export type Target = NonNullable<NonNullable<RenderPageData["query"]>["target"]>;
+
+const EVERY_TARGET: Record<Target, true> = {
+  "openai-chat": true,
+  "openai-responses": true,
+  "openai-compat": true,
+  anthropic: true,
+  gemini: true,
+  bedrock: true,
+  mcp: true,
+  langchain: true,
+  vercel: true,
+  text: true,
+};
+
+export const TARGETS = Object.keys(EVERY_TARGET) as Target[];
+
+export const ORIGINS = {
+  stored: "as it was stored",
+  supplied: "supplied by the client",
+  derived: "derived from the page",
+} as const;
+
+export function levelName(level: Level): string {
+  return LEVELS[level]?.name ?? `${level}`;
+}
+
+/** One line about a page's size: `1920 × 1080, 5.7 kB, 258 tokens`. */
+export function measuresOf(page: PageSummary): string {
+  const width = page.media?.width ?? page.dimensions?.[0];
+  const height = page.media?.height ?? page.dimensions?.[1];
+  const seconds = page.media?.duration_seconds ?? page.duration_seconds;
+  const measures = [
+    width != null && height != null ? `${width} × ${height}` : null,
+    seconds != null ? duration(seconds) : null,
+    page.size_bytes !== null ? fileSize(page.size_bytes) : null,
+    page.size_tokens > 0 ? counted(page.size_tokens, "token") : null,
+  ];
+  return measures.filter((measure) => measure !== null).join(", ");
+}

@@ -1,0 +1,24 @@
+/**
+ * Text from tools, made harmless to read: characters that hide, reorder or move other text are shown
+ * as what they are. Everything else stays, in any script.
+ */
+
+// C0 but tab and line feed, DEL, C1, and what forces a direction on the text that follows.
+const CONTROLS = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u202a-\u202e\u2066-\u2069]/g;
+// In names beside: line breaks, tabs, and characters without a width.
+const CONTROLS_IN_NAMES =
+  /[\u0000-\u001f\u007f-\u009f\u00ad\u061c\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff]/g;
+
+/** Several lines of text. CRLF is a line break; a lone CR is shown. */
+export function visibleText(text: string): string {
+  return text.replaceAll("\r\n", "\n").replace(CONTROLS, pictured);
+}
+
+/** A name on one line: of a tool, a file, a session. */
+export function visibleName(name: string): string {
+  return name.replace(CONTROLS_IN_NAMES, pictured);
+}
+
+function pictured(character: string): string {
+  return `⟨U+${character.charCodeAt(0).toString(16).toUpperCase().padStart(4, "0")}⟩`;
+}

@@ -1,0 +1,57 @@
+/** What stands around every view: the name, the navigation, the way to give up the key. */
+import { Suspense, useEffect, useRef } from "react";
+import { NavLink, Outlet, useLocation } from "react-router";
+
+import { forgetKey, useAccess } from "../access/key";
+import { KeyDialog } from "../access/KeyDialog";
+import { Loading } from "../shared/states";
+
+const VIEWS = [
+  { to: "/sessions", name: "Sessions" },
+  { to: "/pages", name: "Pages" },
+  { to: "/upload", name: "Upload" },
+];
+
+export function Shell() {
+  const { key } = useAccess();
+  const main = useRef<HTMLElement>(null);
+  const { pathname } = useLocation();
+  const shownPath = useRef(pathname);
+
+  // Who reads by ear or keyboard goes on in the new view, not in the navigation.
+  useEffect(() => {
+    if (shownPath.current !== pathname && pathname !== "/") {
+      if (shownPath.current !== "/") main.current?.focus({ preventScroll: true });
+      shownPath.current = pathname;
+    }
+  }, [pathname]);
+
+  return (
+    <div className="shell">
+      <a className="skip" href="#main">
+        Skip to the content
+      </a>
+      <header className="shell-header">
+        <span className="shell-name">Pagefault</span>
+        <nav aria-label="Views">
+          {VIEWS.map((view) => (
+            <NavLink key={view.to} to={view.to}>
+              {view.name}
+            </NavLink>
+          ))}
+        </nav>
+        {key !== null && (
+          <button type="button" className="button" onClick={forgetKey}>
+            Forget key
+          </button>
+        )}
+      </header>
+      <main id="main" ref={main} tabIndex={-1}>
+        <Suspense fallback={<Loading what="the view" />}>
+          <Outlet />
+        </Suspense>
+      </main>
+      <KeyDialog />
+    </div>
+  );
+}

@@ -1,0 +1,166 @@
+/**
+ * What is shown of one session: a window of its history that grows at both ends.
+ *
+ * The window begins with the newest entries. Earlier ones are loaded when somebody wants them, newer
+ * ones when an event says that there are some: whatever the event says, what is loaded is the
+ * history behind the last entry shown. One request is in flight at a time, and events that come
+ * meanwhile are one more request, not many.
+ */
+import { answered } from "../api/client";
+import { getSession } from "../api/generated";
+import { problemOf } from "../api/problem";
+import { readHistory, type TimelineEntry } from "./history";
+
+export interface TimelineState {
+  readonly status: "loading" | "ready" | "absent" | "failed";
+  readonly entries: readonly TimelineEntry[];
+  readonly hasEarlier: boolean;
+  readonly isLoadingEarlier: boolean;
+  readonly wasDeleted: boolean;
+  /** Why loading failed; what was loaded before stays. */
+  readonly failure: unknown;
+  readonly earlierFailure: unknown;
+}
+
+const BEGINNING: TimelineState = {
+  status: "loading",
+  entries: [],
+  hasEarlier: false,
+  isLoadingEarlier: false,
+  wasDeleted: false,
+  failure: null,
+  earlierFailure: null,
+};
+const WINDOW = 100;
+const FEWEST = 40;
+const MOST_PER_REQUEST = 200;
+
+export class Timeline {
+  private current = BEGINNING;
+  private readonly listeners = new Set<() => void>();
+  private life = new AbortController();
+  /** All entries above this number, up to the last one shown, are in the window. */
+  private lower = 0;
+  private isCatchingUp = false;
+  private isDue = false;
+
+  constructor(private readonly sessionId: string) {}
+
+  readonly subscribe = (listener: () => void): (() => void) => {
+    this.listeners.add(listener);
+    return () => this.listeners.delete(listener);
+  };
+
+  readonly state = (): TimelineState => this.current;
+
+  /** Load the newest entries, whatever was shown before; returns what stops all loading. */
+  readonly load = (): (() => void) => {
+    this.life.abort();
+    this.life = new AbortController();
+    this.isCatchingUp = false;
+    this.isDue = false;
+    const { signal } = this.life;
+    void this.loadNewest(signal);
+    return () => this.life.abort();
+  };
+
+  /** Load the entries behind the last one, now or as soon as what is being loaded is there. */
+  readonly catchUp = (): void => {
+    if (this.current.status === "loading" || this.isCatchingUp) {
+      this.isDue = true;
+      return;
+    }
+    if (this.current.status !== "ready" || this.current.wasDeleted) {
+      this.load();
+      return;
+    }
+    void this.append(this.life.signal);
+  };
+
+  /** Load the entries before the first one. */
+  readonly loadEarlier = async (): Promise<void> => {
+    if (!this.current.hasEarlier || this.current.isLoadingEarlier) return;
+    const { signal } = this.life;
+    this.change({ isLoadingEarlier: true, earlierFailure: null });
+    try {
+      const earlier = await this.window(this.lower, signal);
+      if (signal.aborted) return;
+      this.change({ entries: [...earlier, ...this.current.entries], hasEarlier: this.lower > 0 });
+    } catch (failure) {
+      if (!signal.aborted) this.change({ earlierFailure: failure });
+    } finally {
+      if (!signal.aborted) this.change({ isLoadingEarlier: false });
+    }
+  };
+
+  /** The session is no longer there; what was loaded of it stays to be read. */
+  readonly markDeleted = (): void => this.change({ wasDeleted: true });
+
+  private async loadNewest(signal: AbortSignal): Promise<void> {
+    this.change({ ...BEGINNING, entries: this.current.entries });
+    try {
+      const path = { session_id: this.sessionId };
+      const { lastSeq } = await answered(getSession({ path, signal }));
+      const entries = await this.window(lastSeq, signal);
+      if (signal.aborted) return;
+      this.change({ ...BEGINNING, status: "ready", entries, hasEarlier: this.lower > 0 });
+      if (this.isDue) this.catchUp();
+    } catch (failure) {
+      if (signal.aborted) return;
+      const isAbsent = problemOf(failure).status === 404;
+      this.change({ ...BEGINNING, status: isAbsent ? "absent" : "failed", failure });
+    }
+  }
+
+  private async append(signal: AbortSignal): Promise<void> {
+    this.isCatchingUp = true;
+    try {
+      do {
+        this.isDue = false;
+        const after = this.current.entries.at(-1)?.seq ?? this.lower;
+        const entries = await this.read(after, Infinity, signal);
+        if (signal.aborted) return;
+        if (entries.length > 0) this.change({ entries: [...this.current.entries, ...entries] });
+        this.change({ failure: null });
+      } while (this.isDue);
+    } catch (failure) {
+      if (!signal.aborted) this.change({ failure });
+    } finally {
+      if (!signal.aborted) this.isCatchingUp = false;
+    }
+  }
+
+  /**
+   * The newest entries up to a number. Numbers have gaps, since pages take some of them: where a
+   * window holds too little, the next one down is twice as wide.
+   */
+  private async window(upTo: number, signal: AbortSignal): Promise<TimelineEntry[]> {
+    let entries: TimelineEntry[] = [];
+    let lower = upTo;
+    for (let width = WINDOW; lower > 0 && entries.length < FEWEST; width *= 2) {
+      const above = lower;
+      lower = Math.max(0, above - width);
+      entries = [...(await this.read(lower, above, signal)), ...entries];
+    }
+    this.lower = lower;
+    return entries;
+  }
+
+  private async read(after: number, upTo: number, signal: AbortSignal): Promise<TimelineEntry[]> {
+    const found: TimelineEntry[] = [];
+    const limit = Math.min(upTo - after, MOST_PER_REQUEST);
+    let cursor: string | undefined;
+    do {
+      const page = await readHistory(this.sessionId, { after, limit, cursor }, signal);
+      found.push(...page.entries.filter(({ seq }) => seq <= upTo));
+      const isPast = (page.entries.at(-1)?.seq ?? 0) >= upTo;
+      cursor = isPast ? undefined : (page.nextCursor ?? undefined);
+    } while (cursor !== undefined);
+    return found;
+  }
+
+  private change(changed: Partial<TimelineState>): void {
+    this.current = { ...this.current, ...changed };
+    for (const listener of this.listeners) listener();
+  }
+}

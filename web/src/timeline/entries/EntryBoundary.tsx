@@ -1,0 +1,29 @@
+/** Keeps an entry that cannot be drawn from taking the others with it: its JSON is shown instead. */
+import { Component, type ReactNode } from "react";
+
+import { JsonText } from "../../json/JsonDetails";
+
+interface EntryBoundaryProps {
+  readonly seq: number;
+  readonly source: string;
+  readonly children: ReactNode;
+}
+
+export class EntryBoundary extends Component<EntryBoundaryProps, { isBroken: boolean }> {
+  override state = { isBroken: false };
+
+  static getDerivedStateFromError() {
+    return { isBroken: true };
+  }
+
+  override render() {
+    const { seq, source, children } = this.props;
+    if (!this.state.isBroken) return children;
+    return (
+      <article className="entry" aria-label={`Entry ${seq}`}>
+        <p className="quiet">Entry #{seq} has a form that the viewer cannot draw. This is what it is:</p>
+        <JsonText source={source} />
+      </article>
+    );
+  }
+}

@@ -1,0 +1,90 @@
+/** Entries of a session's history, read as they are stored. */
+import { answered } from "../api/client";
+import {
+  listMessages,
+  type AnswerEntry,
+  type HistoryEntry,
+  type HistoryMessage,
+  type InteractionEntry,
+  type ToolMessage,
+} from "../api/generated";
+import { itemsOf, memberOf } from "../json/source";
+
+/** An entry, and the JSON it was read from. */
+export interface TimelineEntry {
+  readonly seq: number;
+  readonly entry: HistoryEntry;
+  readonly source: string;
+}
+
+export interface HistoryPage {
+  readonly entries: readonly TimelineEntry[];
+  readonly nextCursor: string | null;
+}
+
+interface HistoryQuery {
+  readonly after: number;
+  readonly limit: number;
+  readonly cursor?: string | undefined;
+}
+
+/** Entries with a number above `after`, in the order of their numbers. */
+export async function readHistory(
+  sessionId: string,
+  { after, limit, cursor }: HistoryQuery,
+  signal: AbortSignal,
+): Promise<HistoryPage> {
+  const query = { limit, ...(cursor === undefined ? { after } : { cursor }) };
+  const asked = listMessages({
+    path: { session_id: sessionId },
+    query,
+    signal,
+    parseAs: "text",
+  });
+  // The client's types know nothing of `parseAs`.
+  const source: unknown = await answered<unknown>(asked);
+  const text = typeof source === "string" ? source : "";
+  const cursorText = memberOf(text, "nextCursor") ?? "null";
+  const next: unknown = JSON.parse(cursorText);
+  return {
+    entries: itemsOf(memberOf(text, "items") ?? "[]").map(readEntry),
+    nextCursor: typeof next === "string" ? next : null,
+  };
+}
+
+function readEntry(source: string): TimelineEntry {
+  const entry = JSON.parse(source) as HistoryEntry;
+  return { seq: entry.seq, entry, source };
+}
+
+export function isToolResult(entry: HistoryEntry): entry is ToolMessage {
+  return "sanitized" in entry;
+}
+
+export function isInteraction(entry: HistoryEntry): entry is InteractionEntry {
+  return "interaction" in entry;
+}
+
+export function isAnswer(entry: HistoryEntry): entry is AnswerEntry {
+  return "interaction_id" in entry;
+}
+
+/** What an entry is called, in a few words. */
+export function titleOf(entry: HistoryEntry): string {
+  if (isToolResult(entry)) return `Tool result ${entry.name}`;
+  if (isInteraction(entry)) return "Interaction";
+  if (isAnswer(entry)) return "Answer";
+  const pageId = faultedPage(entry);
+  return pageId === null ? `Message of ${entry.role}` : `Page fault ${pageId}`;
+}
+
+/** The page that a page fault put into the history; null for a message of another kind. */
+export function faultedPage(entry: HistoryMessage | HistoryEntry): string | null {
+  if (!("role" in entry) || entry.role !== "tool" || !("content" in entry)) return null;
+  const { content } = entry;
+  const block: unknown = Array.isArray(content) ? content[0] : undefined;
+  const isTextBlock = typeof block === "object" && block !== null && "text" in block;
+  const first: unknown = isTextBlock ? block.text : content;
+  if (typeof first !== "string") return null;
+  return /^Page (\S+) \((?:text|image|audio|video|structured), /.exec(first)?.[1] ?? null;
+}

@@ -1,0 +1,55 @@
+/** What a file has become: a preview, its reference to copy, and its address. */
+import { useRef, useState } from "react";
+
+import type { ResourceRecord } from "../api/generated";
+import { MediaPart } from "../media/MediaPart";
+import { resourceId, shownAs } from "../media/references";
+import { useResourceContent } from "../media/useResourceContent";
+
+export function KeptFile({ resource }: { resource: ResourceRecord }) {
+  const id = resourceId(resource.uri) ?? "";
+  const field = useRef<HTMLInputElement>(null);
+  const [isCopied, setCopied] = useState(false);
+  const reference = `@blob:${id}`;
+  const { url } = useResourceContent(reference, { known: resource });
+  // Opened by itself, a recording would stay silent: its address lets nothing but the file in.
+  const isPlayed = ["audio", "video"].includes(shownAs(resource.mimeType));
+
+  async function copy() {
+    // Away from loopback and without TLS there is no clipboard: the text is selected to be copied.
+    field.current?.select();
+    try {
+      await navigator.clipboard.writeText(reference);
+      setCopied(true);
+    } catch {
+      setCopied(false);
+    }
+  }
+
+  return (
+    <div className="kept-file">
+      <div className="row">
+        <input
+          ref={field}
+          readOnly
+          className="kept-reference"
+          aria-label="Reference of the resource"
+          value={reference}
+          onFocus={(event) => event.target.select()}
+        />
+        <button type="button" className="button" onClick={() => void copy()}>
+          Copy
+        </button>
+        {url !== undefined && !isPlayed && (
+          <a href={url} target="_blank" rel="noreferrer noopener">
+            Open
+          </a>
+        )}
+        <span className="small" role="status">
+          {isCopied && "Copied"}
+        </span>
+      </div>
+      <MediaPart medium={{ reference, filename: resource.filename }} known={resource} />
+    </div>
+  );
+}

@@ -1,0 +1,46 @@
+/** A file on its way: how far it is, what became of it, and what can be done about it. */
+import { Failure } from "../shared/states";
+import { fileSize } from "../shared/measures";
+import { visibleName } from "../shared/visibleText";
+import { KeptFile } from "./KeptFile";
+import { giveUp, sendAgain, type Upload } from "./uploads";
+
+export function UploadRow({ upload }: { upload: Upload }) {
+  const { number, file, state } = upload;
+  const name = visibleName(file.name);
+  return (
+    <li className="upload-row">
+      <div className="row">
+        <span className="upload-name">{name}</span>
+        <span className="quiet small">{fileSize(file.size)}</span>
+        <span className="label">{state.is}</span>
+        {(state.is === "waiting" || state.is === "sending") && (
+          <button type="button" className="button" onClick={() => giveUp(number)}>
+            Cancel<span className="unseen"> {name}</span>
+          </button>
+        )}
+        {state.is === "given up" && (
+          <button type="button" className="button" onClick={() => sendAgain(number)}>
+            Send again<span className="unseen">: {name}</span>
+          </button>
+        )}
+      </div>
+      {state.is === "sending" && <Progress name={name} sent={state.sentBytes} of={file.size} />}
+      {state.is === "refused" && (
+        <Failure failure={state.failure} onRetry={() => sendAgain(number)} />
+      )}
+      {state.is === "kept" && <KeptFile resource={state.resource} />}
+    </li>
+  );
+}
+
+function Progress({ name, sent, of }: { name: string; sent: number; of: number }) {
+  // All has gone out before the service has hashed and kept it.
+  const said = sent < of ? `${Math.floor((100 * sent) / of)} %` : "being kept …";
+  return (
+    <div className="row upload-progress">
+      <progress aria-label={`Progress of ${name}`} value={Math.min(sent, of)} max={of || 1} />
+      <span className="small">{said}</span>
+    </div>
+  );
+}

@@ -1,0 +1,104 @@
+/** `/upload`: files dropped here, or chosen, become resources. */
+import { useEffect, useState } from "react";
+
+import { counted } from "../shared/measures";
+import { usePageTitle } from "../shared/usePageTitle";
+import { UploadRow } from "./UploadRow";
+import { addFiles, clearFinished, isUnfinished, useUploads, type Upload } from "./uploads";
+import "./upload.css";
+
+export function UploadView() {
+  const uploads = useUploads();
+  usePageTitle("Upload");
+  return (
+    <section className="view upload-view" aria-labelledby="upload-title">
+      <h1 id="upload-title">Upload</h1>
+      <DropZone />
+      <p className="row">
+        <span className="quiet small" role="status">
+          {said(uploads)}
+        </span>
+        {uploads.some(({ state }) => !isUnfinished(state)) && (
+          <button type="button" className="button plain" onClick={clearFinished}>
+            Clear the list
+          </button>
+        )}
+      </p>
+      {uploads.length > 0 && (
+        <ol className="upload-list" aria-label="Files">
+          {uploads.map((upload) => (
+            <UploadRow key={upload.number} upload={upload} />
+          ))}
+        </ol>
+      )}
+    </section>
+  );
+}
+
+function DropZone() {
+  const isOver = useDroppedFiles(addFiles);
+  return (
+    <div className={isOver ? "drop-zone over" : "drop-zone"}>
+      <label htmlFor="files">Drop files here, or choose them:</label>
+      <input
+        id="files"
+        type="file"
+        multiple
+        aria-describedby="files-note"
+        onChange={(event) => {
+          addFiles(event.target.files ?? []);
+          // The same file chosen once more is a change, too.
+          event.target.value = "";
+        }}
+      />
+      <p id="files-note" className="quiet small">
+        Each becomes a resource, kept once however often it comes. One is sent after the other.
+      </p>
+    </div>
+  );
+}
+
+/** Takes files dropped anywhere in the window; beside a zone the browser would open them instead. */
+function useDroppedFiles(take: (files: readonly File[]) => void): boolean {
+  const [isOver, setOver] = useState(false);
+  useEffect(() => {
+    function over(event: DragEvent) {
+      event.preventDefault();
+      setOver(true);
+    }
+    function leave(event: DragEvent) {
+      if (event.relatedTarget === null) setOver(false);
+    }
+    function drop(event: DragEvent) {
+      event.preventDefault();
+      setOver(false);
+      if (event.dataTransfer !== null) take(filesOf(event.dataTransfer));
+    }
+    window.addEventListener("dragover", over);
+    window.addEventListener("dragleave", leave);
+    window.addEventListener("drop", drop);
+    return () => {
+      window.removeEventListener("dragover", over);
+      window.removeEventListener("dragleave", leave);
+      window.removeEventListener("drop", drop);
+    };
+  }, [take]);
+  return isOver;
+}
+
+/** Folders are left out: they are no files, and sending one would fail. */
+function filesOf(data: DataTransfer): File[] {
+  const items = Array.from(data.items).filter((item) => item.kind === "file");
+  return items
+    .filter((item) => item.webkitGetAsEntry()?.isDirectory !== true)
+    .map((item) => item.getAsFile())
+    .filter((file) => file !== null);
+}
+
+function said(uploads: readonly Upload[]): string {
+  if (uploads.length === 0) return "";
+  const kept = uploads.filter(({ state }) => state.is === "kept").length;
+  const refused = uploads.filter(({ state }) => state.is === "refused").length;
+  const failures = refused > 0 ? `, ${refused} failed` : "";
+  return `${kept} of ${counted(uploads.length, "file")} kept${failures}`;
+}

@@ -1,0 +1,14 @@
+import react from "@vitejs/plugin-react";
+import { defineConfig, loadEnv } from "vite";
+
+export default defineConfig(({ mode }) => ({
+  plugins: [react()],
+  build: {
+    // The page's policy lets nothing run or load that is not a file of the service's own.
+    assetsInlineLimit: 0,
+    modulePreload: { polyfill: false },
+  },
+  server: {
+    proxy: { "/api": loadEnv(mode, ".", "PAGEFAULT_")["PAGEFAULT_URL"] ?? "http://127.0.0.1:8000" },
+  },
+}));
