@@ -8,10 +8,22 @@ COPY app app
 COPY migrations migrations
 RUN .venv/bin/pip install --no-cache-dir --no-deps --no-build-isolation --editable .
 
+# Node.js comes from the same locks as everywhere, and none of it goes into the image.
+FROM build AS viewer
+COPY requirements/web.lock requirements/web.lock
+RUN .venv/bin/pip install --no-cache-dir --require-hashes -r requirements/web.lock
+ENV PATH=/opt/pagefault/.venv/bin:$PATH
+COPY web/package.json web/package-lock.json web/.npmrc web/
+RUN npm --prefix web ci --ignore-scripts --no-audit --no-fund
+COPY openapi/openapi.json openapi/openapi.json
+COPY web web
+RUN npm --prefix web run build
+
 FROM python:3.13-slim
 RUN useradd --system --uid 10001 --home-dir /opt/pagefault pagefault \
  && install -d -o pagefault -g pagefault -m 0700 /var/lib/pagefault
 COPY --from=build /opt/pagefault /opt/pagefault
+COPY --from=viewer /opt/pagefault/web/dist /opt/pagefault/web/dist
 USER pagefault
 WORKDIR /opt/pagefault
 # A container is reached from outside, so it listens on all addresses, and only with API keys.

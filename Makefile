@@ -3,9 +3,15 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
+# What npm runs asks for `node` by name, so that of the environment comes first.
+NPM := PATH="$(CURDIR)/$(BIN):$$PATH" npm --prefix web
+# Whoever starts the service without a network does not wait for npm's patience to end.
+HASTY := npm_config_fetch_retries=1 npm_config_fetch_retry_mintimeout=1000 npm_config_fetch_timeout=20000
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-input
+APT_INSTALL := DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends
+WEB_SOURCES := $(shell find web -name node_modules -prune -o -name dist -prune -o -name generated -prune -o -type f -print 2>/dev/null)
 
-.PHONY: help install run test test-all fmt lint types imports openapi targets openapi-check errors migrate check lock clean
+.PHONY: help install run web web-check chromium nginx test test-all fmt lint types imports openapi pictures targets openapi-check migrate bench bench-smoke check lock clean
 
 help: ## List the commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -27,13 +33,49 @@ $(VENV)/dev.stamp: $(VENV)/runtime.stamp requirements/dev.lock
 
 install: $(VENV)/runtime.stamp ## Make .venv/bin/pagefault
 
+$(VENV)/web.stamp: $(VENV)/runtime.stamp requirements/web.lock
+	@$(PIP) --require-hashes -r requirements/web.lock
+	@touch $@
+
+# npm removes the folder first, so an interrupted install leaves no stamp here either.
+web/node_modules/.stamp: web/package.json web/package-lock.json $(VENV)/web.stamp
+	@$(NPM) ci --ignore-scripts --no-audit --no-fund --loglevel=error
+	@touch $@
+
+web/dist/index.html: web/node_modules/.stamp $(WEB_SOURCES) openapi/openapi.json
+	@echo "Building the viewer …"
+	@$(NPM) run --silent build
+	@touch $@
+
 run: install ## Serve on 127.0.0.1:8000 with SQLite and a local directory
+	@$(MAKE) --no-print-directory -q web 2>/dev/null || echo "Building the viewer, which takes a minute the first time …"
+	@$(HASTY) $(MAKE) --no-print-directory web >$(VENV)/web.log 2>&1 \
+	  || echo "The viewer could not be built, $(VENV)/web.log says why; the API is served all the same." >&2
 	@$(BIN)/pagefault serve
+
+web: web/dist/index.html ## Build the viewer into web/dist
+
+web-check: web/node_modules/.stamp ## Check the viewer's types
+	$(NPM) run --silent check
+
+chromium:
+	@test -x /usr/bin/chromium || { test "$$(id -u)" = 0 && command -v apt-get >/dev/null && { \
+	    echo "Installing Chromium for the tests in a browser …"; \
+	    $(APT_INSTALL) chromium >/dev/null 2>&1 || { apt-get update -qq && $(APT_INSTALL) chromium >/dev/null; }; }; } \
+	  || echo "The tests in a browser need Debian's package chromium, at /usr/bin/chromium; install it." >&2
+
+# Taken apart and not installed: Debian would start it, on port 80.
+nginx:
+	@test -x /usr/sbin/nginx || test -x $(VENV)/nginx/usr/sbin/nginx || { command -v apt-get >/dev/null && { \
+	    echo "Fetching nginx for the tests …"; mkdir -p $(VENV)/nginx && cd $(VENV)/nginx && \
+	    { apt-get download -qq nginx >/dev/null 2>&1 || { apt-get update -qq && apt-get download -qq nginx >/dev/null; }; } && \
+	    dpkg -x nginx_*.deb .; }; } \
+	  || echo "The tests behind a proxy need Debian's package nginx; install it." >&2
 
 migrate: install ## Bring the configured database up to date
 	@$(BIN)/pagefault migrate
 
-test: $(VENV)/dev.stamp ## Run all tests, PostgreSQL and S3 included
+test: $(VENV)/dev.stamp web chromium nginx ## Run all tests, PostgreSQL, S3 and a browser included
 	$(BIN)/python -m pytest -n 2 --dist loadgroup tests
 
 test-all: test ## The same as test: nothing is left out of it
@@ -55,19 +97,30 @@ imports: $(VENV)/dev.stamp ## Check that imports go one way
 openapi: install ## Write openapi/openapi.json and docs/errors.md
 	$(BIN)/python -m app.documents
 
+pictures: $(VENV)/dev.stamp web chromium ## Take the pictures of the documentation
+	$(BIN)/python -m pytest -q tests/browser/test_pictures.py --write-documents
+
 targets: $(VENV)/dev.stamp ## Write the matrix of docs/targets.md
 	$(BIN)/python -m pytest -q tests/contract/test_targets_document.py --write-documents
 
 openapi-check: install ## Fail if openapi/openapi.json or docs/errors.md is out of date
 	$(BIN)/python -m app.documents --check
 
-check: lint types imports openapi-check test ## What CI runs
+bench: $(VENV)/dev.stamp ## Measure everything and write benchmarks/results.md; ONLY=lookups for a part
+	$(BIN)/python -m benchmarks $(if $(ONLY),--only $(ONLY))
+
+bench-smoke: $(VENV)/dev.stamp ## See that every benchmark runs; no time is judged
+	$(BIN)/python -m benchmarks --smoke
+
+check: lint types imports openapi-check web-check bench-smoke test ## What CI runs
 
 PIN := uv pip compile pyproject.toml --universal --python-version 3.11 --generate-hashes --no-header --no-annotate --quiet
 
 lock: ## Pin every dependency anew (needs uv)
 	$(PIN) --extra dev --output-file requirements/dev.lock
 	$(PIN) --constraint requirements/dev.lock --output-file requirements/runtime.lock
+	$(PIN) --extra web --constraint requirements/dev.lock --output-file requirements/web.lock
 
 clean: ## Remove what was installed and built
 	rm -rf $(VENV) build dist *.egg-info .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis
+	rm -rf web/dist web/node_modules web/src/api/generated

@@ -1,4 +1,4 @@
-"""The `pagefault` command: serve, migrate, keys, ingest, page, gc, fsck."""
+"""The `pagefault` command: serve, migrate, keys, ingest, page, tail, gc, fsck."""
 
 import os
 import socket
@@ -19,10 +19,10 @@ from app.errors import ServiceError
 from app.ingesting import IngestError, ingest_file, printable
 from app.models.project import ApiKey
 from app.page_commands import DownloadError, page
-from app.server import server_config
 from app.services.access import Access
 from app.settings import Settings
 from app.store_commands import check_stores, sweep_stores
+from app.tail_command import tail_events
 from app.telemetry import configure_logging
 from app.terminal import (
     ERR,
@@ -57,6 +57,7 @@ cli.add_typer(keys, name="keys")
 cli.add_typer(page, name="page")
 cli.command("gc")(sweep_stores)
 cli.command("fsck")(check_stores)
+cli.command("tail")(tail_events)
 
 _EXPECTED = (
     ServiceError,
@@ -107,6 +108,9 @@ def serve(
     workers: Annotated[int | None, typer.Option(help="Server processes.", show_default="1")] = None,
 ) -> None:
     """Serve the API. The embedded database is brought up to date first."""
+    # The web framework is a quarter of what there is to load, and no other command needs it.
+    from app.server import server_config  # noqa: PLC0415
+
     settings = read_settings(host=host, port=port, data_dir=data_dir, workers=workers)
     listening = _listen(settings.host, settings.port)
     port = listening.getsockname()[1]

@@ -3,7 +3,8 @@
 from typing import Annotated
 
 from fastapi import Depends, Query, Request, Security
-from fastapi.security import HTTPAuthorizationCredentials, HTTPBearer
+from fastapi.security import HTTPBearer
+from starlette.requests import HTTPConnection
 
 from app.services.access import Access, LinkSigner
 from app.services.bundles.exporting import BundleExports
@@ -26,131 +27,138 @@ from app.services.tool_results import ToolResults
 from app.services.uploads import Uploads
 from app.wiring import Container
 
-_bearer = HTTPBearer(
+
+class KeyScheme(HTTPBearer):
+    """Only for the document: it says that a key is taken. `Access` is what reads it."""
+
+    async def __call__(self, request: HTTPConnection) -> None:
+        """Leave the key alone."""
+
+
+_bearer = KeyScheme(
     auto_error=False,
     scheme_name="apiKey",
     description="An API key, `pf_…`; not asked for while the service runs without authentication.",
 )
 
 
-async def get_container(request: Request) -> Container:
-    """What the lifespan opened."""
-    container: Container = request.state.container
+def _container(connection: HTTPConnection) -> Container:
+    container: Container = connection.scope["state"]["container"]
     return container
 
 
-# Only for the document: it says that a key is taken. `Access` is what reads it.
-BearerDep = Annotated[HTTPAuthorizationCredentials | None, Security(_bearer)]
+async def get_container(connection: HTTPConnection) -> Container:
+    """What the lifespan opened."""
+    return _container(connection)
+
+
+BearerDep = Annotated[None, Security(_bearer)]
 ContainerDep = Annotated[Container, Depends(get_container)]
 
 
-async def get_project(
-    request: Request,
-    container: ContainerDep,
-    _: BearerDep,
-) -> str:
+async def get_project(request: Request, _: BearerDep) -> str:
     """The caller's project. Raises UnauthorizedError without a valid key."""
-    return await container.access.project_of(request.headers.get("authorization"))
+    return await _container(request).access.project_of(request.headers.get("authorization"))
 
 
-async def get_tool_results(container: ContainerDep) -> ToolResults:
+async def get_tool_results(connection: HTTPConnection) -> ToolResults:
     """The tool results service."""
-    return container.tool_results
+    return _container(connection).tool_results
 
 
-async def get_resources(container: ContainerDep) -> Resources:
+async def get_resources(connection: HTTPConnection) -> Resources:
     """The resources service."""
-    return container.resources
+    return _container(connection).resources
 
 
-async def get_resource_texts(container: ContainerDep) -> ResourceTexts:
+async def get_resource_texts(connection: HTTPConnection) -> ResourceTexts:
     """The resource texts service."""
-    return container.resource_texts
+    return _container(connection).resource_texts
 
 
-async def get_references(container: ContainerDep) -> References:
+async def get_references(connection: HTTPConnection) -> References:
     """The references service."""
-    return container.references
+    return _container(connection).references
 
 
-async def get_sessions(container: ContainerDep) -> Sessions:
+async def get_sessions(connection: HTTPConnection) -> Sessions:
     """The sessions service."""
-    return container.sessions
+    return _container(connection).sessions
 
 
-async def get_session_messages(container: ContainerDep) -> SessionMessages:
+async def get_session_messages(connection: HTTPConnection) -> SessionMessages:
     """The session messages service."""
-    return container.session_messages
+    return _container(connection).session_messages
 
 
-async def get_interactions(container: ContainerDep) -> Interactions:
+async def get_interactions(connection: HTTPConnection) -> Interactions:
     """The interactions service."""
-    return container.interactions
+    return _container(connection).interactions
 
 
-async def get_renders(container: ContainerDep) -> Renders:
+async def get_renders(connection: HTTPConnection) -> Renders:
     """The renderings service."""
-    return container.renders
+    return _container(connection).renders
 
 
-async def get_history(container: ContainerDep) -> History:
+async def get_history(connection: HTTPConnection) -> History:
     """The history service."""
-    return container.history
+    return _container(connection).history
 
 
-async def get_bundle_exports(container: ContainerDep) -> BundleExports:
+async def get_bundle_exports(connection: HTTPConnection) -> BundleExports:
     """The bundle exports service."""
-    return container.bundle_exports
+    return _container(connection).bundle_exports
 
 
-async def get_bundle_imports(container: ContainerDep) -> BundleImports:
+async def get_bundle_imports(connection: HTTPConnection) -> BundleImports:
     """The bundle imports service."""
-    return container.bundle_imports
+    return _container(connection).bundle_imports
 
 
-async def get_pages(container: ContainerDep) -> Pages:
+async def get_pages(connection: HTTPConnection) -> Pages:
     """The pages service."""
-    return container.pages
+    return _container(connection).pages
 
 
-async def get_page_changes(container: ContainerDep) -> PageChanges:
+async def get_page_changes(connection: HTTPConnection) -> PageChanges:
     """The page changes service."""
-    return container.page_changes
+    return _container(connection).page_changes
 
 
-async def get_page_reading(container: ContainerDep) -> PageReading:
+async def get_page_reading(connection: HTTPConnection) -> PageReading:
     """The page reading service."""
-    return container.page_reading
+    return _container(connection).page_reading
 
 
-async def get_page_faults(container: ContainerDep) -> PageFaults:
+async def get_page_faults(connection: HTTPConnection) -> PageFaults:
     """The page faults service."""
-    return container.page_faults
+    return _container(connection).page_faults
 
 
-async def get_page_lists(container: ContainerDep) -> PageLists:
+async def get_page_lists(connection: HTTPConnection) -> PageLists:
     """The page lists service."""
-    return container.page_lists
+    return _container(connection).page_lists
 
 
-async def get_page_downloads(container: ContainerDep) -> PageDownloads:
+async def get_page_downloads(connection: HTTPConnection) -> PageDownloads:
     """The page downloads service."""
-    return container.page_downloads
+    return _container(connection).page_downloads
 
 
-async def get_uploads(container: ContainerDep) -> Uploads:
+async def get_uploads(connection: HTTPConnection) -> Uploads:
     """The uploads service."""
-    return container.uploads
+    return _container(connection).uploads
 
 
-async def get_access(container: ContainerDep) -> Access:
+async def get_access(connection: HTTPConnection) -> Access:
     """The access service."""
-    return container.access
+    return _container(connection).access
 
 
-async def get_links(container: ContainerDep) -> LinkSigner:
+async def get_links(connection: HTTPConnection) -> LinkSigner:
     """The signer of links."""
-    return container.links
+    return _container(connection).links
 
 
 ProjectDep = Annotated[str, Depends(get_project)]

@@ -52,7 +52,8 @@ def _variables(group: type[BaseModel], prefix: str) -> Iterator[tuple[str, Field
         if isinstance(field.annotation, type) and issubclass(field.annotation, BaseModel):
             yield from _variables(field.annotation, f"{prefix}{name.upper()}__")
         else:
-            yield f"{prefix}{name.upper()}", field
+            alias = field.validation_alias
+            yield alias if isinstance(alias, str) else f"{prefix}{name.upper()}", field
 
 
 def _default(field: FieldInfo) -> str:

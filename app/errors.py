@@ -7,6 +7,7 @@
      │   └─ DigestMismatchError    the bytes are not the ones the caller announced
      ├─ UnauthorizedError          no key, or a key that is unknown or revoked
      ├─ ForbiddenLinkError         a signed link that is expired or was altered
+     ├─ ForbiddenOriginError       a page of an origin that may not listen
      ├─ NotFoundError              absent, or somebody else's: the two are never told apart
      │   └─ PageNotFoundError      the same, told to a model as well
      ├─ GoneError                  it was here, and its time is over
@@ -126,6 +127,18 @@ class ForbiddenLinkError(ServiceError):
 
     def __init__(self) -> None:
         super().__init__("This link has expired or was altered. Ask for a new signed URL.")
+
+
+class ForbiddenOriginError(ServiceError):
+    """A page of an origin that may not listen; `PAGEFAULT_CORS_ORIGINS` names those that may."""
+
+    code = "forbidden-origin"
+
+    def __init__(self) -> None:
+        super().__init__(
+            "Pages of this origin may not listen. The operator can allow it by "
+            "PAGEFAULT_CORS_ORIGINS."
+        )
 
 
 class NotFoundError(ServiceError):

@@ -11,6 +11,8 @@ from fastapi.middleware.cors import CORSMiddleware
 from app.routers import (
     bundles,
     content,
+    event_socket,
+    events,
     interactions,
     messages,
     operations,
@@ -24,12 +26,14 @@ from app.routers import (
     tool_results,
     tus,
     uploads,
+    viewer,
 )
 from app.routers.openapi import install_openapi, operation_id
 from app.routers.problems import install_problem_handlers
 from app.routers.request_context import RequestContextMiddleware
+from app.routers.route_index import RouteIndex
 from app.settings import Settings
-from app.telemetry import configure_logging
+from app.telemetry import configure_logging, flush_logs
 from app.wiring import Container, open_container
 
 VERSION = "0.1.0"
@@ -47,6 +51,25 @@ EXPOSED_HEADERS = (
     "RateLimit-Policy",
     "X-Request-ID",
     *tus.HEADERS,
+)
+
+_MODULES = (
+    tool_results,
+    resources,
+    content,
+    resource_texts,
+    references,
+    pages,
+    page_levels,
+    sessions,
+    messages,
+    interactions,
+    bundles,
+    renders,
+    uploads,
+    events,
+    event_socket,
+    operations,
 )
 
 # CPython 3.11 counts the JSON parser's nesting against this limit, which is 1,000 unless raised;
@@ -74,6 +97,7 @@ def create_app(settings: Settings | None = None) -> FastAPI:
         configure_logging(settings.log_format, settings.log_level)
         async with open_container(settings) as container:
             yield {"container": container}
+        flush_logs()
 
     app = FastAPI(
         title="Pagefault",
@@ -87,23 +111,12 @@ def create_app(settings: Settings | None = None) -> FastAPI:
     )
     install_problem_handlers(app)
     install_openapi(app)
-    for module in (
-        tool_results,
-        resources,
-        content,
-        resource_texts,
-        references,
-        pages,
-        page_levels,
-        sessions,
-        messages,
-        interactions,
-        bundles,
-        renders,
-        uploads,
-        operations,
-    ):
-        app.include_router(module.router)
+    routers = [module.router for module in _MODULES]
+    routers.append(viewer.viewer_router(settings.viewer_dir))
+    for router in routers:
+        app.include_router(router)
+    routes = (route for router in routers for route in router.routes)
+    app.router.middleware_stack = RouteIndex(routes, app.router.middleware_stack)
     if settings.cors_origins:
         app.add_middleware(
             CORSMiddleware,

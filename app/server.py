@@ -9,14 +9,17 @@ import asyncio
 
 import uvicorn
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
+from uvicorn.protocols.websockets.websockets_sansio_impl import WebSocketsSansIOProtocol
 
 from app.errors import HeadersTooLargeError, MalformedRequestError, ServiceError
 from app.models.identity import new_id
 from app.models.limits import Limits
 from app.routers.problems import problem_response
 from app.settings import Settings
+from app.wiring import Container
 
 _GRACEFUL_SHUTDOWN_SECONDS = 30
+_PARTING_SECONDS = 5.0
 
 
 def server_config(settings: Settings) -> uvicorn.Config:
@@ -26,11 +29,15 @@ def server_config(settings: Settings) -> uvicorn.Config:
         factory=True,
         workers=settings.workers,
         http=DeadlineProtocol,
+        ws=PartingProtocol,
         log_config=None,
         access_log=False,
         server_header=False,
         # Forwarded headers are not believed: nothing here depends on the caller's address.
         proxy_headers=False,
+        # What a client sends over a WebSocket is one position.
+        ws_max_size=4_096,
+        ws_ping_interval=15.0,
         timeout_graceful_shutdown=_GRACEFUL_SHUTDOWN_SECONDS,
     )
 
@@ -79,6 +86,14 @@ class DeadlineProtocol(HttpToolsProtocol):
         """Hand the request to the application."""
         self._forget_headers()
         super().on_headers_complete()
+        # For answers without an end: a transport that is closed waits until all is taken.
+        self.scope.setdefault("state", {})["abort"] = self.transport.abort
+
+    def shutdown(self) -> None:
+        """End the streams of events: the server waits for every answer to end."""
+        container: Container = self.app_state["container"]
+        container.event_streams.end()
+        super().shutdown()
 
     def send_400_response(self, msg: str) -> None:
         """Answer what is no HTTP request."""
@@ -107,3 +122,17 @@ class DeadlineProtocol(HttpToolsProtocol):
         lines += [name + b": " + value + b"\r\n" for name, value in headers]
         self.transport.write(b"".join([*lines, b"\r\n", bytes(answer.body)]))
         self.transport.close()
+
+
+class PartingProtocol(WebSocketsSansIOProtocol):
+    """One WebSocket. A client that takes nothing cannot keep it, nor what was sent, to the end."""
+
+    async def run_asgi(self) -> None:
+        """Handle the connection, and drop what is not taken soon after."""
+        await super().run_asgi()
+        self.loop.call_later(_PARTING_SECONDS, self.transport.abort)
+
+    def keepalive_timeout(self) -> None:
+        """End a connection whose client does not answer: closing it would wait for that client."""
+        super().keepalive_timeout()
+        self.transport.abort()

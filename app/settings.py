@@ -69,6 +69,31 @@ class BlobSettings(SettingsGroup):
     ] = None
 
 
+class ContentSettings(SettingsGroup):
+    """Who sends stored bytes, where it is not the service."""
+
+    accel_prefix: Annotated[
+        str | None,
+        Field(
+            pattern=r"^/(?:[A-Za-z0-9._~-]+/)+$",
+            description="Where nginx has the folder of the blobs, an `internal` location such as "
+            "`/_blobs/`: it is told by `X-Accel-Redirect` to send them. Needs the blobs in the "
+            "data directory, and nginx as the only way to the service.",
+        ),
+    ] = None
+    redirect_bytes: Annotated[
+        int | None,
+        Field(
+            ge=0,
+            description="From this size on, content is fetched from the S3 store: the answer is a "
+            "307 to a pre-signed URL. Without it, the service sends everything itself.",
+        ),
+    ] = None
+    redirect_seconds: Annotated[
+        int, Field(ge=1, le=3_600, description="How long such a URL is good for.")
+    ] = 300
+
+
 class LimitSettings(SettingsGroup):
     """Beyond these the answer is 413 or 422 and nothing is stored."""
 
@@ -165,11 +190,36 @@ class SweepSettings(SettingsGroup):
     ] = 24 * 3600.0
 
 
+class EventSettings(SettingsGroup):
+    """How long events are kept, and for how many listeners."""
+
+    keep_seconds: Annotated[
+        float,
+        Field(ge=0, le=3.2e9, description="How old an event may be before a sweep removes it."),
+    ] = 7 * 24 * 3600.0
+    keep_count: Annotated[
+        int, Field(ge=0, description="How many events of a project a sweep leaves.")
+    ] = 1_000_000
+    streams: Annotated[
+        int, Field(ge=1, description="Listeners a process has at once; more get a 503.")
+    ] = 2_000
+    queued_events: Annotated[
+        int, Field(ge=1, description="Events that wait for one listener before it is cut off.")
+    ] = 1_000
+    queued_bytes: Annotated[
+        int, Field(ge=1, description="Bytes of events that wait for one listener.")
+    ] = 64 * MIB
+
+
 class Settings(BaseSettings):
     """Everything that can be set; `docs/settings.md` lists it and is checked against this class."""
 
     model_config = SettingsConfigDict(
-        env_prefix="PAGEFAULT_", env_nested_delimiter="__", frozen=True, extra="forbid"
+        env_prefix="PAGEFAULT_",
+        env_nested_delimiter="__",
+        frozen=True,
+        extra="forbid",
+        populate_by_name=True,
     )
 
     host: Annotated[str, Field(description="Address to listen on.")] = "127.0.0.1"
@@ -210,6 +260,10 @@ class Settings(BaseSettings):
         ResourcePolicy,
         Field(description="Who may embed media."),
     ] = "same-origin"
+    viewer_dir: Annotated[
+        Path | None,
+        Field(description="Where the built viewer is; without it, `web/dist` beside the package."),
+    ] = None
     log_format: Annotated[
         Literal["json", "console"] | None,
         Field(description="Default: `console` on a terminal, else one JSON object a line."),
@@ -220,14 +274,30 @@ class Settings(BaseSettings):
     ] = "info"
     db: DatabaseSettings = DatabaseSettings()
     blobs: BlobSettings = BlobSettings()
+    content: ContentSettings = ContentSettings()
     limits: LimitSettings = LimitSettings()
     fetch: FetchSettings = FetchSettings()
     sweep: SweepSettings = SweepSettings()
+    events: EventSettings = EventSettings()
+    debug_tool_result_raw: Annotated[
+        bool,
+        Field(
+            validation_alias="DECTO_DEBUG_TOOL_RESULT_RAW",
+            description="`true` or `1`: those who listen now are shown what tools returned, "
+            "`rawResult`. It is never stored.",
+        ),
+    ] = False
 
     @field_validator("cors_origins", "signing_keys", mode="before")
     @classmethod
     def _split_commas(cls, value: object) -> object:
         return split_commas(value)
+
+    @field_validator("debug_tool_result_raw", mode="before")
+    @classmethod
+    def _only_if_asked_for(cls, value: object) -> object:
+        # Another program's variable: what is not one of the two words must not stop this one.
+        return value.strip().lower() in ("true", "1") if isinstance(value, str) else value
 
     @field_validator("signing_keys")
     @classmethod

@@ -12,14 +12,20 @@ from app.errors import StoreUnavailableError
 from app.services.store_check import StoreCheckReport, StoreFault
 from app.services.sweep import SweepReport
 from app.settings import Settings
-from app.telemetry import configure_logging
-from app.terminal import ERR, OUT, DataDirOption, complain, read_settings, say
+from app.terminal import (
+    CANNOT,
+    ERR,
+    OUT,
+    DataDirOption,
+    complain,
+    existing_stores,
+    say,
+)
 from app.wiring import open_container
 
 _DURATION = re.compile(r"([0-9]{1,12}(?:\.[0-9]{1,6})?)([smhd]?)\Z")
 _SECONDS_OF_UNIT = {"": 1, "s": 1, "m": 60, "h": 3600, "d": 24 * 3600}
 _NAMED_OWNERS = 5
-_CANNOT = 2
 _HEALING = "restore them from a backup, or upload the file again"
 _WRONG = {
     "missing": f"the bytes are gone: {_HEALING}",
@@ -48,7 +54,7 @@ def sweep_stores(
 ) -> None:
     """Remove files that nothing refers to, and uploads and keys whose time is over."""
     given = None if grace is None else _seconds(grace)
-    settings = _settings(data_dir=data_dir)
+    settings = existing_stores(data_dir=data_dir)
     grace_seconds = settings.sweep.grace_seconds if given is None else given
     report = anyio.run(_sweep, settings, grace_seconds, dry_run)
     say(_summary(report, dry_run=dry_run))
@@ -65,10 +71,10 @@ def check_stores(
     Ends with status 1 if something is wrong, 2 if it could not be checked.
     """
     try:
-        report = anyio.run(_check, _settings(data_dir=data_dir), repair)
+        report = anyio.run(_check, existing_stores(data_dir=data_dir), repair)
     except StoreUnavailableError as exc:
         complain("a store does not answer, so the check is not complete. Run it again.")
-        raise SystemExit(_CANNOT) from exc
+        raise SystemExit(CANNOT) from exc
     checked = f"Checked {_count(report.blobs, 'file')} ({decimal(report.bytes_read)})"
     say(f"{checked}: {_count(report.faults, 'fault') if report.faults else 'all are sound'}.")
     if report.unneeded:
@@ -115,18 +121,6 @@ def _progress(*columns: ProgressColumn) -> Progress:
     )
 
 
-def _settings(**given: object) -> Settings:
-    settings = read_settings(**given)
-    configure_logging(settings.log_format, "warning")
-    database = settings.data_dir / "pagefault.db"
-    if settings.is_embedded_database and not database.exists():
-        complain(f"there is no database in {settings.data_dir}. Name it with --data-dir.")
-        raise SystemExit(_CANNOT)
-    # The server sweeps on a schedule; a command does what it is told.
-    sweep = settings.sweep.model_copy(update={"interval_seconds": 0.0})
-    return settings.model_copy(update={"sweep": sweep})
-
-
 def _seconds(text: str) -> float:
     match = _DURATION.match(text)
     if match is None:
@@ -144,6 +138,7 @@ def _summary(report: SweepReport, *, dry_run: bool) -> str:
         _count_if_any(report.temporary_removed, "temporary file"),
         _count_if_any(report.expired_uploads, "expired upload"),
         _count_if_any(report.expired_keys, "expired idempotency key"),
+        _count_if_any(report.expired_events, "expired event"),
     ]
     *first, last = [part for part in removed if part] or ["nothing"]
     listed = f"{', '.join(first)} and {last}" if first else last

@@ -4,24 +4,36 @@ Logs name the route, the outcome and the request id. They never hold bodies, key
 queries; nothing here is ever given one.
 """
 
+import asyncio
 import logging
 import os
 import sys
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
-from typing import Literal
+from contextlib import contextmanager, nullcontext
+from datetime import UTC, datetime
+from json.encoder import encode_basestring_ascii
+from typing import Literal, TextIO, TypeAlias, get_args
 
 import structlog
 from prometheus_client import (
     CollectorRegistry,
     Counter,
+    Gauge,
     Histogram,
     generate_latest,
     multiprocess,
 )
 from structlog.typing import Processor
 
+from app.services.events.stream_counts import EndReason
+
+_REQUESTS = "pagefault.requests"
+_requests = logging.getLogger(_REQUESTS)
+_Answered: TypeAlias = tuple[str, str, str, int, float, float]
+# Lines of requests are written so much later, together, or once there are so many of them.
+_PUT_OFF_SECONDS = 0.05
+_MOST_PUT_OFF = 1_000
 STAGES = ("normalization", "persistence", "packaging", "commit")
 
 
@@ -39,7 +51,7 @@ def configure_logging(log_format: Literal["json", "console"] | None, level: str)
         if chosen == "json"
         else [structlog.dev.ConsoleRenderer(exception_formatter=structlog.dev.plain_traceback)]
     )
-    handler = logging.StreamHandler(sys.stderr)
+    handler = _JsonLines(sys.stderr) if chosen == "json" else logging.StreamHandler(sys.stderr)
     handler.setFormatter(
         structlog.stdlib.ProcessorFormatter(
             foreign_pre_chain=shared,
@@ -59,6 +71,80 @@ def configure_logging(log_format: Literal["json", "console"] | None, level: str)
     )
 
 
+def flush_logs() -> None:
+    """Write what is not written yet; nothing is told behind it."""
+    for handler in logging.root.handlers:
+        handler.flush()
+
+
+def tell_request(
+    request_id: str, method: str, *, route: str, status: int, milliseconds: float
+) -> None:
+    """Write the line that every answered request leaves; where lines are JSON, very soon."""
+    if not _requests.isEnabledFor(logging.INFO):
+        return
+    handlers = logging.root.handlers
+    if len(handlers) == 1 and isinstance(handlers[0], _JsonLines):
+        handlers[0].put_off((request_id, method, route, status, milliseconds, time.time()))
+        return
+    structlog.get_logger(_REQUESTS).info(
+        "request",
+        request_id=request_id,
+        method=method,
+        route=route,
+        status=status,
+        milliseconds=milliseconds,
+    )
+
+
+class _JsonLines(logging.StreamHandler[TextIO]):
+    """Writes log lines as JSON, and those of requests without the way through all processors.
+
+    There is one for each request, always of the same members, and none of them is what a client
+    has sent as it likes. Making each as the others are made takes longer than to look a record up,
+    and so does writing each alone. They are written together, up to 50 ms late, but never behind a
+    line that came later.
+    """
+
+    def __init__(self, stream: TextIO) -> None:
+        super().__init__(stream)
+        self._put_off: list[_Answered] = []
+
+    def put_off(self, answered: _Answered) -> None:
+        """Write the line of a request soon. For the event loop's thread only."""
+        self._put_off.append(answered)
+        if len(self._put_off) == 1:
+            asyncio.get_running_loop().call_later(_PUT_OFF_SECONDS, self.flush)
+        elif len(self._put_off) >= _MOST_PUT_OFF:
+            self.flush()
+
+    def emit(self, record: logging.LogRecord) -> None:
+        """Write a line, behind those that were put off."""
+        self.flush()
+        super().emit(record)
+
+    def flush(self) -> None:
+        """Write what was put off."""
+        with self.lock or nullcontext():
+            answered, self._put_off = self._put_off, []
+            if answered:
+                self.stream.write("".join(_request_line(*each) for each in answered))
+            super().flush()
+
+
+def _request_line(
+    request_id: str, method: str, route: str, status: int, milliseconds: float, at: float
+) -> str:
+    """The line of a request, as the processors would have made it."""
+    told_at = datetime.fromtimestamp(at, UTC).isoformat().replace("+00:00", "Z")
+    return (
+        f'{{"request_id": "{request_id}", "method": "{method}", '
+        f'"route": {encode_basestring_ascii(route)}, "status": {status}, '
+        f'"milliseconds": {milliseconds}, "event": "request", "level": "info", '
+        f'"logger": "{_REQUESTS}", "timestamp": "{told_at}"}}\n'
+    )
+
+
 def _json_tracebacks() -> Processor:
     # Never with local variables: among them are keys and pieces of bodies.
     return structlog.processors.ExceptionRenderer(
@@ -67,8 +153,13 @@ def _json_tracebacks() -> Processor:
 
 
 def _is_not_told_already(record: logging.LogRecord) -> bool:
-    """Whether a line of the server is news: an unexpected exception is logged with its request."""
-    return not record.getMessage().startswith("Exception in ASGI application")
+    """Whether a line of the server is news.
+
+    An unexpected exception is logged with its request, and so is a WebSocket, without its query.
+    """
+    said = record.getMessage()
+    told = ("Exception in ASGI application", "ASGI callable returned without completing handshake")
+    return not said.startswith(told) and '"WebSocket ' not in said
 
 
 class Metrics:
@@ -104,8 +195,25 @@ class Metrics:
             ["stage"],
             registry=self._registry,
         )
+        self._streams = Gauge(
+            "pagefault_event_streams",
+            "Streams of events that are open.",
+            multiprocess_mode="livesum",
+            registry=self._registry,
+        )
+        self._streams_ended = Counter(
+            "pagefault_event_streams_ended",
+            "Streams of events that have ended, by why.",
+            ["reason"],
+            registry=self._registry,
+        )
+        # Requests that are answered and not counted yet.
+        self._uncounted: list[tuple[str, str, int, float | None]] = []
+        self._is_shared = "PROMETHEUS_MULTIPROC_DIR" in os.environ
         for name in STAGES:
             self._stages.labels(name)
+        for reason in get_args(EndReason):
+            self._streams_ended.labels(reason)
 
     @contextmanager
     def stage(self, name: str) -> Iterator[None]:
@@ -121,14 +229,36 @@ class Metrics:
         self._bytes_in.inc(bytes_in)
         self._bytes_saved.inc(max(0, bytes_in - bytes_kept))
 
-    def observe_request(self, method: str, route: str, status: int, seconds: float) -> None:
-        """Count one answered request under its route's template, never its path."""
-        self._requests.labels(method, route, str(status)).inc()
-        self._latency.labels(method, route).observe(seconds)
+    def count_stream_opened(self) -> None:
+        """See `app.services.events.stream_counts.StreamCounts`."""
+        self._streams.inc()
+
+    def count_stream_ended(self, reason: EndReason) -> None:
+        """See `app.services.events.stream_counts.StreamCounts`."""
+        self._streams.dec()
+        self._streams_ended.labels(reason).inc()
+
+    def observe_request(self, method: str, route: str, status: int, seconds: float | None) -> None:
+        """Count one answered request under its route's template, never its path.
+
+        `seconds` is `None` for a stream, which lasts as long as somebody listens.
+        """
+        self._uncounted.append((method, route, status, seconds))
+        # Counting many at a time costs a fraction. What other processes ask for is counted at once.
+        if self._is_shared or len(self._uncounted) >= _MOST_PUT_OFF:
+            self._count()
+
+    def _count(self) -> None:
+        uncounted, self._uncounted = self._uncounted, []
+        for method, route, status, seconds in uncounted:
+            self._requests.labels(method, route, str(status)).inc()
+            if seconds is not None:
+                self._latency.labels(method, route).observe(seconds)
 
     def exposition(self) -> bytes:
         """All metrics in Prometheus' text format, of all worker processes together."""
-        if "PROMETHEUS_MULTIPROC_DIR" not in os.environ:
+        self._count()
+        if not self._is_shared:
             return generate_latest(self._registry)
         everyone = CollectorRegistry()
         multiprocess.MultiProcessCollector(everyone)  # type: ignore[no-untyped-call]

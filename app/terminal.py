@@ -9,9 +9,13 @@ from rich.console import Console
 
 from app.models.project import PROJECT_NAME
 from app.settings import Settings
+from app.telemetry import configure_logging
 
 OUT = Console()
 ERR = Console(stderr=True)
+
+CANNOT = 2
+"""The status of a command that could not do what it is there for."""
 
 DataDirOption = Annotated[
     Path | None,
@@ -39,6 +43,19 @@ def read_settings(**given: object) -> Settings:
             message = str(error["msg"]).removeprefix("Value error, ")
             complain(where + message)
         raise SystemExit(2) from exc
+
+
+def existing_stores(**given: object) -> Settings:
+    """Settings of a command that works on stores which are there, beside a server or without."""
+    settings = read_settings(**given)
+    configure_logging(settings.log_format, "warning")
+    database = settings.data_dir / "pagefault.db"
+    if settings.is_embedded_database and not database.exists():
+        complain(f"there is no database in {settings.data_dir}. Name it with --data-dir.")
+        raise SystemExit(CANNOT)
+    # The server sweeps on a schedule; a command does what it is told.
+    sweep = settings.sweep.model_copy(update={"interval_seconds": 0.0})
+    return settings.model_copy(update={"sweep": sweep})
 
 
 def check_project(name: str) -> None:

@@ -20,6 +20,7 @@ from pathlib import Path
 from random import Random
 
 import anyio
+import anyio.to_thread
 
 from app.models.page import MODALITIES, Modality, PageFields, PageVersion, SearchableText
 from app.models.search import parse_search
@@ -27,14 +28,17 @@ from app.settings import Settings
 from app.stores.records import Records
 from app.stores.records.page_search import IndexedPage
 from app.wiring import migrate_database, open_database
+from benchmarks.figures import Figure, Scale, WrongAnswerError, value_at_most
 from tests.servers import Postgres
 
+GROUP = "search"
 PROJECT = "benchmark"
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
 SESSIONS = 200
 PAGES_AT_ONCE = 1_000
 SHOWN = 20
 QUERIES_OF_A_KIND = 50
+_OF_A_PAGE = frozenset({"two words", "phrase", "run of Chinese"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -192,7 +196,31 @@ def _version(page: GeneratedPage) -> PageVersion:
     )
 
 
-async def measure(records: Records, searches: Sequence[Search]) -> tuple[list[float], int]:
+@dataclass(frozen=True, slots=True)
+class Measured:
+    """Searches of a kind: milliseconds of each, in order of length, and all their matches."""
+
+    kind: str
+    taken: Sequence[float]
+    matches: int
+
+    @property
+    def p50(self) -> float:
+        """The middle one."""
+        return self.taken[len(self.taken) // 2]
+
+    @property
+    def p95(self) -> float:
+        """The one that 19 of 20 are not above."""
+        return self.taken[int(len(self.taken) * 0.95)]
+
+    @property
+    def matches_each(self) -> int:
+        """How many matches were ranked, on average."""
+        return self.matches // len(self.taken)
+
+
+async def timed(records: Records, searches: Sequence[Search]) -> tuple[list[float], int]:
     """Milliseconds of every search, in order of length, and how many matches they had."""
     taken: list[float] = []
     matches = 0
@@ -219,33 +247,72 @@ async def opened(settings: Settings) -> AsyncIterator[Records]:
         await records.close()
 
 
-def table_of(rows: Iterator[tuple[str, list[float], int]]) -> Iterator[str]:
+def table_of(rows: Sequence[Measured]) -> Iterator[str]:
     """A Markdown table, line by line."""
     yield "| kind | searches | matches ranked | p50 ms | p95 ms | max ms |"
     yield "|---|---|---|---|---|---|"
-    for kind, taken, matches in rows:
-        p50, p95 = (taken[int(len(taken) * part)] for part in (0.5, 0.95))
+    for row in rows:
         yield (
-            f"| {kind} | {len(taken)} | {matches // len(taken)} on average "
-            f"| {p50:.1f} | {p95:.1f} | {taken[-1]:.1f} |"
+            f"| {row.kind} | {len(row.taken)} | {row.matches_each} on average "
+            f"| {row.p50:.1f} | {row.p95:.1f} | {row.taken[-1]:.1f} |"
         )
 
 
-async def run(settings: Settings, engine: str, count: int) -> None:
-    """Fill a store, search it, and print the table."""
+async def searched(settings: Settings, count: int) -> tuple[list[Measured], float]:
+    """Fill a store and search it; how long the filling took, too."""
     async with opened(settings) as records:
         author = Author()
         began = time.perf_counter()
         kept = await fill(records, author, count)
-        _say(f"\n### {engine}: {count} pages, filled in {time.perf_counter() - began:.0f} s\n")
+        filled = time.perf_counter() - began
         # Once beforehand, with other words, so that caches and plans are as in a running service.
         for warm in author.searches(kept).values():
-            await measure(records, warm[:10])
-        measured = []
-        for kind, searches in author.searches(kept).items():
-            measured.append((kind, *await measure(records, searches)))
-        for line in table_of(iter(measured)):
-            _say(line)
+            await timed(records, warm[:10])
+        kinds = author.searches(kept).items()
+        return [Measured(kind, *await timed(records, each)) for kind, each in kinds], filled
+
+
+async def measure(scale: Scale) -> Sequence[Figure]:
+    """The p95 of every kind of search, on both databases."""
+    count = scale.pick(100_000, 300)
+    figures = []
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        (folder / "sqlite").mkdir()
+        rows, _ = await searched(Settings(data_dir=folder / "sqlite"), count)
+        figures += _figures("SQLite", rows)
+        # It waits for a cluster and migrates a template, with a loop of its own.
+        with await anyio.to_thread.run_sync(Postgres, folder) as postgres:
+            database = postgres.settings(postgres.new_database(migrated=True))
+            rows, _ = await searched(Settings(data_dir=folder, db=database), count)
+        figures += _figures("PostgreSQL", rows)
+    return figures
+
+
+def _figures(engine: str, rows: Sequence[Measured]) -> list[Figure]:
+    # A rare word may be on no page at all, a passage is on that which it is from.
+    if not all(row.matches >= len(row.taken) for row in rows if row.kind in _OF_A_PAGE):
+        raise WrongAnswerError(f"{engine} did not find what is there")
+    return [
+        Figure(
+            group=GROUP,
+            name=f"{engine}: {row.kind}, p95 of {len(row.taken)}",
+            value=row.p95,
+            unit="ms",
+            aim=value_at_most(50),
+            detail=f"p50 {row.p50:.1f} ms, longest {row.taken[-1]:.1f} ms; "
+            f"{row.matches_each} matches ranked on average",
+        )
+        for row in rows
+    ]
+
+
+async def run(settings: Settings, engine: str, count: int) -> None:
+    """Fill a store, search it, and print the table."""
+    rows, filled = await searched(settings, count)
+    _say(f"\n### {engine}: {count} pages, filled in {filled:.0f} s\n")
+    for line in table_of(rows):
+        _say(line)
 
 
 def main() -> None:

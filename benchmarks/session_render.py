@@ -15,8 +15,9 @@ import statistics
 import sys
 import tempfile
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
+from dataclasses import dataclass
 from pathlib import Path
 
 import anyio
@@ -28,8 +29,10 @@ from app.rendering.targets.table import TARGETS
 from app.services.renders.renders import RenderWish
 from app.settings import Settings
 from app.wiring import Container, open_container
+from benchmarks.figures import Figure, Scale, WrongAnswerError, ratio_at_most
 from tests.media import jpeg
 
+GROUP = "rendering"
 PROJECT = "default"
 SESSION = "s"
 ENTRIES = 200
@@ -90,8 +93,29 @@ async def _timed(work: Callable[[], Awaitable[int]]) -> tuple[float, int]:
     return time.perf_counter() - started, size
 
 
-async def measure(container: Container, target: str, rounds: int) -> str:
-    """One row of the table."""
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """A session copied and rendered for a target: seconds of every round, and bytes."""
+
+    target: str
+    copied_bytes: int
+    copies: Sequence[float]
+    rendered_bytes: int
+    renders: Sequence[float]
+
+    @property
+    def copying_ms(self) -> float:
+        """In the middle of all rounds."""
+        return statistics.median(self.copies) * 1e3
+
+    @property
+    def rendering_ms(self) -> float:
+        """In the middle of all rounds."""
+        return statistics.median(self.renders) * 1e3
+
+
+async def compare(container: Container, target: str, rounds: int) -> Comparison:
+    """A session for one target, in turns with copying it."""
     copies: list[float] = []
     renders: list[float] = []
     copied = rendered = 0
@@ -101,11 +125,7 @@ async def measure(container: Container, target: str, rounds: int) -> str:
         copies.append(seconds)
         seconds, rendered = await _timed(lambda: render(container, target))
         renders.append(seconds)
-    copying, rendering = statistics.median(copies), statistics.median(renders)
-    return (
-        f"| `{target}` | {copied / 1e6:.1f} | {copying * 1e3:.1f} | {rendered / 1e6:.1f} "
-        f"| {rendering * 1e3:.1f} | {rendering / copying:.2f} |"
-    )
+    return Comparison(target, copied, copies, rendered, renders)
 
 
 @asynccontextmanager
@@ -113,6 +133,36 @@ async def _container() -> AsyncIterator[Container]:
     with tempfile.TemporaryDirectory() as folder:
         async with open_container(Settings(data_dir=Path(folder))) as container:
             yield container
+
+
+async def measure(scale: Scale) -> Sequence[Figure]:
+    """Every target."""
+    async with _container() as container:
+        await fill(container, scale.pick(500_000, 30_000))
+        compared = [await compare(container, target, scale.pick(20, 1)) for target in TARGETS]
+    if not all(each.copied_bytes and each.rendered_bytes for each in compared):
+        raise WrongAnswerError("there is nothing in a session that was rendered")
+    return [
+        Figure(
+            group=GROUP,
+            name=f"`{each.target}`",
+            value=each.rendering_ms,
+            unit="ms",
+            baseline=each.copying_ms,
+            baseline_name=f"{each.copied_bytes / 1e6:.1f} MB copied",
+            aim=ratio_at_most(2),
+            detail=f"{each.rendered_bytes / 1e6:.1f} MB rendered",
+        )
+        for each in compared
+    ]
+
+
+def _row(each: Comparison) -> str:
+    return (
+        f"| `{each.target}` | {each.copied_bytes / 1e6:.1f} | {each.copying_ms:.1f} "
+        f"| {each.rendered_bytes / 1e6:.1f} | {each.rendering_ms:.1f} "
+        f"| {each.rendering_ms / each.copying_ms:.2f} |"
+    )
 
 
 async def run(targets: list[str], rounds: int, image_bytes: int) -> None:
@@ -123,7 +173,7 @@ async def run(targets: list[str], rounds: int, image_bytes: int) -> None:
             "| target | MB copied | ms | MB rendered | ms | ratio |",
             "|---|---|---|---|---|---|",
         ]
-        lines += [await measure(container, target, rounds) for target in targets]
+        lines += [_row(await compare(container, target, rounds)) for target in targets]
         sys.stdout.write("\n".join(lines) + "\n")
 
 

@@ -8,8 +8,24 @@ import hypothesis
 import pytest
 
 from app.settings import Settings
+from tests.loaded_command import LoadedCommand
 from tests.object_store import ObjectStoreServer
 from tests.servers import ENGINES, Backends, Engine, LiveService, Postgres, serving
+
+# Their assertions are to say what differed, as those in the test files do. All of them here, since
+# folders take from each other, and what is imported already can no longer be changed.
+pytest.register_assert_rewrite(
+    "tests.browser.accessibility",
+    "tests.browser.shop",
+    "tests.contract.content_requests",
+    "tests.contract.page_case_checks",
+    "tests.contract.page_cases",
+    "tests.contract.page_requests",
+    "tests.contract.session_requests",
+    "tests.event_crowds",
+    "tests.event_streams",
+    "tests.listening_sockets",
+)
 
 # Every run tries the same examples, so that a failure is the fault of a change. To look further:
 # `pytest --hypothesis-profile=search`.
@@ -36,6 +52,13 @@ def backends(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Backends]:
         Postgres(tmp_path_factory.mktemp("postgres")) as postgres,
     ):
         yield Backends(postgres, object_store)
+
+
+@pytest.fixture(scope="session")
+def pagefault() -> Iterator[LoadedCommand]:
+    """The command, which is loaded already."""
+    with LoadedCommand() as command:
+        yield command
 
 
 @pytest.fixture(scope="session", params=ENGINES)

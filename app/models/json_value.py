@@ -25,6 +25,7 @@ _STRING = re.compile(r'"[^"\\]*(?:\\.[^"\\]*)*"', re.DOTALL)
 _SURROGATE_ESCAPE = re.compile(rb"\\u[dD][89a-fA-F]")
 _BRACKET = re.compile(r"[\[\]{}]")
 _LARGEST_INT_DIGITS = 4_000
+_COMPACT = json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(",", ":"))
 
 
 def parse_json(body: bytes, *, max_depth: int, max_nodes: int, spelled: bool = False) -> JsonValue:
@@ -122,7 +123,7 @@ def json_template(value: JsonValue) -> TextTemplate:
     quotation marks. Members keep their order.
     """
     try:
-        return (json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":")),)
+        return (_COMPACT.encode(value),)
     except (TypeError, RecursionError):
         # Slots, integers kept as Decimal, or nesting past the interpreter's recursion limit.
         return _write(value)

@@ -76,7 +76,7 @@ class EntryCounts:
 
 @dataclass(frozen=True, slots=True)
 class Session:
-    """A client-named conversation; `last_seq` is the number its newest entry took."""
+    """A client-named conversation; `last_seq` is the number its newest write took."""
 
     session_id: str
     created_at: datetime

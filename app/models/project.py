@@ -27,6 +27,15 @@ class ApiKey:
 
 
 @dataclass(frozen=True, slots=True)
+class StoredSecret:
+    """Of a key that the store knows, what it takes to let its owner in."""
+
+    project_id: str
+    secret_sha256: str
+    is_revoked: bool
+
+
+@dataclass(frozen=True, slots=True)
 class PresentedKey:
     """A key as a caller presents it: `pf_<id>_<secret>_<crc>`."""
 
@@ -38,11 +47,11 @@ class PresentedKey:
         """What the store keeps instead of the secret, 64 hex digits."""
         return hashlib.sha256(self.secret.encode()).hexdigest()
 
-    def opens(self, key: ApiKey | None) -> bool:
-        """Whether the stored key is this one and still valid; compared in constant time."""
-        expected = key.secret_sha256 if key else "0" * 64
+    def opens(self, stored: StoredSecret | None) -> bool:
+        """Whether the secret is that of a key that is still valid; compared in constant time."""
+        expected = stored.secret_sha256 if stored else "0" * 64
         same = hmac.compare_digest(self.secret_sha256, expected)
-        return same and key is not None and key.revoked_at is None
+        return same and stored is not None and not stored.is_revoked
 
     def __str__(self) -> str:
         """The key as it is written down. The checksum finds typing errors without a look-up."""

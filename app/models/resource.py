@@ -102,14 +102,19 @@ def media_kind(kind: ResourceKind) -> MediaKind:
     return _MEDIA_KIND.get(kind, "binary")
 
 
+def shown_media_kind(kind: ResourceKind) -> MediaKind | None:
+    """The `mediaKind` of a descriptor; images and text carry none."""
+    return None if kind in ("image", "text") else media_kind(kind)
+
+
 def describe(resource: Resource) -> ResourceDescriptor:
-    """The descriptor of a stored resource; images and text carry no `mediaKind`."""
+    """The descriptor of a stored resource."""
     return ResourceDescriptor(
         uri=resource.uri,
         kind=resource.kind,
         mime_type=resource.mime_type,
         filename=resource.filename,
-        media_kind=None if resource.kind in ("image", "text") else media_kind(resource.kind),
+        media_kind=shown_media_kind(resource.kind),
         size=resource.size_bytes,
         digest=f"sha-256:{resource.digest}",
         width=resource.hints.width,

@@ -1,13 +1,18 @@
-"""Envelopes: the JSON around stored bytes, put there without parsing them."""
+"""Envelopes: the JSON around stored bytes, put there without parsing them.
+
+What is read all the time is written member by member, a string as `json.dumps` writes it: a page of
+a history has hundreds of them.
+"""
 
 from collections.abc import Iterable
+from json.encoder import encode_basestring as _string
 
 from app.models.identity import rfc3339
 from app.models.interaction import StoredAnswer, StoredInteraction
 from app.models.json_value import json_text
 from app.models.message import HistoryEntry, StoredHistoryMessage, StoredMessage
 from app.models.page import StoredPage
-from app.models.resource import Resource, describe
+from app.models.resource import Resource, shown_media_kind
 from app.models.tool_result import StoredToolResult
 
 
@@ -16,15 +21,12 @@ def tool_result_record(stored: StoredToolResult) -> bytes:
 
     `sessionId` and `seq` are null for a result outside any session.
     """
-    head = json_text(
-        {
-            "id": stored.tool_result_id,
-            "sessionId": stored.session_id,
-            "seq": stored.seq,
-            "createdAt": rfc3339(stored.created_at),
-            "toolName": stored.tool_name,
-            "toolCallId": stored.tool_call_id,
-        }
+    session_id = "null" if stored.session_id is None else _string(stored.session_id)
+    seq = "null" if stored.seq is None else stored.seq
+    head = (
+        f'{{"id":"{stored.tool_result_id}","sessionId":{session_id},"seq":{seq},'
+        f'"createdAt":"{rfc3339(stored.created_at)}","toolName":{_string(stored.tool_name)},'
+        f'"toolCallId":{_string(stored.tool_call_id)}'
     )
     return _with_sanitized(head, stored.sanitized)
 
@@ -44,23 +46,32 @@ def history_entry(entry: HistoryEntry) -> bytes:
 
 def tool_message(message: StoredMessage) -> bytes:
     """The history's `{seq, id, role, toolCallId, name, createdAt, sanitized}`."""
-    head = json_text(
-        {
-            "seq": message.seq,
-            "id": message.message_id,
-            "role": "tool",
-            "toolCallId": message.tool_call_id,
-            "name": message.tool_name,
-            "createdAt": rfc3339(message.created_at),
-        }
+    head = (
+        f'{{"seq":{message.seq},"id":"{message.message_id}","role":"tool",'
+        f'"toolCallId":{_string(message.tool_call_id)},"name":{_string(message.tool_name)},'
+        f'"createdAt":"{rfc3339(message.created_at)}"'
     )
     return _with_sanitized(head, message.sanitized)
 
 
 def resource_record(resource: Resource) -> bytes:
-    """The descriptor of a resource, and since when it is kept."""
-    descriptor = describe(resource).wire()
-    return json_text({**descriptor, "createdAt": rfc3339(resource.created_at)}).encode()
+    """The descriptor of a resource, as `describe` has it, and since when it is kept."""
+    hints = resource.hints
+    members = {
+        "uri": resource.uri,
+        "kind": resource.kind,
+        "mimeType": resource.mime_type,
+        "filename": resource.filename,
+        "mediaKind": shown_media_kind(resource.kind),
+        "size": resource.size_bytes,
+        "digest": f"sha-256:{resource.digest}",
+        "width": hints.width,
+        "height": hints.height,
+        "durationSeconds": hints.duration_seconds,
+        "createdAt": rfc3339(resource.created_at),
+    }
+    told = {name: value for name, value in members.items() if value is not None}
+    return json_text(told).encode()
 
 
 def list_page(items: Iterable[bytes], next_cursor: str | None) -> bytes:
@@ -70,7 +81,7 @@ def list_page(items: Iterable[bytes], next_cursor: str | None) -> bytes:
 
 
 def _with_sanitized(head: str, sanitized: bytes) -> bytes:
-    return head[:-1].encode() + b',"sanitized":' + sanitized + b"}"
+    return b'%s,"sanitized":%s}' % (head.encode(), sanitized)
 
 
 def page_summary(stored: StoredPage) -> bytes:
@@ -91,14 +102,9 @@ def search_hit(stored: StoredPage, snippet: str | None) -> bytes:
 
 def history_message(message: StoredHistoryMessage) -> bytes:
     """The history's `{seq, id, created_at, role, content, …}`: the message as it was written."""
-    head = json_text(
-        {
-            "seq": message.seq,
-            "id": message.message_id,
-            "created_at": rfc3339(message.created_at),
-        }
-    )
-    return head[:-1].encode() + b"," + message.message[1:]
+    created_at = rfc3339(message.created_at)
+    head = f'{{"seq":{message.seq},"id":"{message.message_id}","created_at":"{created_at}",'
+    return head.encode() + message.message[1:]
 
 
 def interaction_entry(entry: StoredInteraction) -> bytes:
@@ -144,6 +150,6 @@ def interaction_json(stored: StoredInteraction, output: bytes | None) -> bytes:
 
 
 def _counters(stored: StoredPage) -> bytes:
-    last = None if stored.last_accessed is None else rfc3339(stored.last_accessed)
-    counters = json_text({"last_accessed": last, "access_count": stored.access_count})
-    return counters[1:-1].encode()
+    at = stored.last_accessed
+    last = "null" if at is None else f'"{rfc3339(at)}"'
+    return f'"last_accessed":{last},"access_count":{stored.access_count}'.encode()

@@ -14,7 +14,7 @@ def session_record(session: Session, use: SessionUse) -> bytes:
             "updatedAt": rfc3339(session.updated_at),
             "lastSeq": session.last_seq,
             "counts": {
-                **_entries(session.counts),
+                **entry_counts(session.counts),
                 "pages": use.pages,
                 "resources": use.resources,
             },
@@ -29,13 +29,14 @@ def deletion_receipt(deleted: DeletedSession) -> bytes:
     return json_text(
         {
             "id": deleted.session_id,
-            "deleted": {**_entries(deleted.counts), "pages": deleted.pages},
+            "deleted": {**entry_counts(deleted.counts), "pages": deleted.pages},
             "resources": [_released(each) for each in deleted.resources],
         }
     ).encode()
 
 
-def _entries(counts: EntryCounts) -> dict[str, int]:
+def entry_counts(counts: EntryCounts) -> dict[str, int]:
+    """How many entries there are of each kind, by the names of the wire."""
     return {
         "toolResults": counts.tool_results,
         "pageFaults": counts.page_faults,

@@ -3,7 +3,8 @@
 `Location` and `Link` are relative: no host is taken from a request.
 """
 
-from collections.abc import Iterable
+import hashlib
+from collections.abc import Iterable, Mapping
 from typing import Any
 from urllib.parse import urlencode
 
@@ -11,6 +12,7 @@ from fastapi import Request, Response
 
 from app.errors import PreconditionFailedError, ServiceError
 from app.rendering.envelopes import list_page
+from app.routers.conditions import strong_etag
 from app.routers.content_headers import REVALIDATE
 from app.routers.content_response import record_response, unchanged_response
 from app.routers.problem_kinds import problem_responses
@@ -26,7 +28,7 @@ def read_responses(*error_classes: type[ServiceError]) -> dict[int | str, dict[s
 
 def answer_record(request: Request, body: bytes, *, etag: str | None = None) -> Response:
     """A record: 200 with an ETag, by default one made of the body, or 304."""
-    return record_response(request.headers, request.method, body, etag=etag)
+    return _answered(request, body, etag)
 
 
 def answer_unchanged(request: Request, *, etag: str) -> Response | None:
@@ -83,10 +85,42 @@ def answer_written(
 
 def answer_page(request: Request, items: Iterable[bytes], next_cursor: str | None) -> Response:
     """A page of a list, with a link to the next one (RFC 8288) if there is one."""
+    return answer_listed(request, list_page(items, next_cursor), next_cursor)
+
+
+def answer_listed(
+    request: Request, body: bytes, next_cursor: str | None, *, etag: str | None = None
+) -> Response:
+    """The same of a page that is JSON already."""
     headers = {}
     if next_cursor is not None:
-        parameters = urlencode({**request.query_params, "cursor": next_cursor})
+        # The cursor stands for the place that `after` has named.
+        asked = {name: value for name, value in request.query_params.items() if name != "after"}
+        parameters = urlencode({**asked, "cursor": next_cursor})
         headers["Link"] = f'<{request.url.path}?{parameters}>; rel="next"'
-    return record_response(
-        request.headers, request.method, list_page(items, next_cursor), headers=headers
-    )
+    return _answered(request, body, etag, headers)
+
+
+class _WholeRecord(Response):
+    """A record to a caller that has set no condition: what `record_response` makes, ready to go."""
+
+    def __init__(self, body: bytes, etag: str, headers: Mapping[str, str]) -> None:
+        self.status_code = 200
+        self.background = None
+        self.body = body
+        self.raw_headers = [
+            *((name.lower().encode(), value.encode()) for name, value in headers.items()),
+            (b"content-type", b"application/json"),
+            (b"etag", etag.encode()),
+            (b"cache-control", REVALIDATE.encode()),
+            (b"content-length", str(len(body)).encode()),
+        ]
+
+
+def _answered(
+    request: Request, body: bytes, etag: str | None, headers: Mapping[str, str] | None = None
+) -> Response:
+    scope = request.scope
+    if scope["method"] != "GET" or any(name.startswith(b"if-") for name, _ in scope["headers"]):
+        return record_response(request.headers, request.method, body, etag=etag, headers=headers)
+    return _WholeRecord(body, etag or strong_etag(hashlib.sha256(body).hexdigest()), headers or {})

@@ -1,12 +1,11 @@
 """`/api/resources/{uri}/content`: the bytes, to callers with a key or a signed link."""
 
 from dataclasses import dataclass
-from functools import partial
 from typing import Annotated
 
 from fastapi import APIRouter, Depends, Query, Request, Response
 
-from app.deps import AccessDep, BearerDep, ContainerDep, LinksDep, ResourcesDep
+from app.deps import BearerDep, ContainerDep
 from app.errors import (
     ForbiddenLinkError,
     InvalidPayloadError,
@@ -19,9 +18,10 @@ from app.routers.answers import read_responses
 from app.routers.content_headers import Disposition
 from app.routers.content_response import ContentToSend, content_response
 from app.routers.openapi import BINARY
+from app.routers.plain_route import PlainRoute
 from app.routers.resources import FilenameQuery, UriPath
 
-router = APIRouter(prefix="/api/resources", tags=["resources"])
+router = APIRouter(prefix="/api/resources", tags=["resources"], route_class=PlainRoute)
 
 _REFUSALS = read_responses(
     ForbiddenLinkError, NotFoundError, RangeNotSatisfiableError, InvalidPayloadError
@@ -40,8 +40,7 @@ class ContentGrant:
 async def get_content_grant(
     request: Request,
     uri: UriPath,
-    access: AccessDep,
-    links: LinksDep,
+    container: ContainerDep,
     _: BearerDep,
     token: Annotated[str | None, Query(max_length=2_048, description="Of a signed URL.")] = None,
     download: Annotated[bool, Query(description="Send it as an attachment.")] = False,
@@ -49,9 +48,9 @@ async def get_content_grant(
 ) -> ContentGrant:
     """What the caller may read: by a signed link's token, else by its key."""
     if token is None:
-        project_id = await access.project_of(request.headers.get("authorization"))
+        project_id = await container.access.project_of(request.headers.get("authorization"))
         return ContentGrant(project_id, "attachment" if download else "inline", filename)
-    grant = links.verify(token, parse_resource_id(uri) or "", utc_now())
+    grant = container.links.verify(token, parse_resource_id(uri) or "", utc_now())
     is_attachment = download or grant.disposition == "attachment"
     return ContentGrant(
         grant.project_id, "attachment" if is_attachment else "inline", grant.filename
@@ -66,6 +65,7 @@ async def get_content_grant(
     responses={
         200: {"description": "The whole content.", "content": BINARY},
         206: {"description": "The asked ranges.", "content": BINARY},
+        307: {"description": "Where the content is, if the store is to send it."},
         **_REFUSALS,
     },
 )
@@ -80,10 +80,9 @@ async def get_resource_content(
     container: ContainerDep,
     uri: UriPath,
     grant: Annotated[ContentGrant, Depends(get_content_grant)],
-    resources: ResourcesDep,
 ) -> Response:
     """Read the bytes: whole, in ranges, or only if they changed (RFC 9110)."""
-    resource = await resources.get(grant.project_id, uri)
+    resource = await container.resources.get(grant.project_id, uri)
     content = ContentToSend(
         digest=resource.digest,
         size_bytes=resource.size_bytes,
@@ -92,10 +91,12 @@ async def get_resource_content(
         disposition=grant.disposition,
         created_at=resource.created_at,
     )
+    delivery = container.deliveries.of(grant.project_id, resource.digest)
     return content_response(
         request.headers,
         request.method,
         content,
-        open_range=partial(resources.open, grant.project_id, resource.digest),
+        open_range=delivery.open,
+        ways=delivery,
         resource_policy=container.cross_origin_resource_policy,
     )

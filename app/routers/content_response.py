@@ -7,18 +7,16 @@ compressed already, and a coding would change what a range and a digest mean.
 
 import hashlib
 import secrets
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
-from contextlib import asynccontextmanager
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from email.utils import format_datetime
-from typing import Protocol, runtime_checkable
+from functools import lru_cache
 
-import anyio
-from starlette.responses import Response, StreamingResponse
-from starlette.types import Send
+from starlette.responses import Response
 
 from app.errors import PreconditionFailedError
+from app.models.media import CHUNK_BYTES
 from app.routers.conditions import (
     Outcome,
     evaluate_conditions,
@@ -26,6 +24,7 @@ from app.routers.conditions import (
     range_applies,
     strong_etag,
 )
+from app.routers.content_elsewhere import ElsewhereResponse, OtherWays, can_be_left
 from app.routers.content_headers import (
     CACHE_FOREVER,
     REVALIDATE,
@@ -38,11 +37,8 @@ from app.routers.content_headers import (
     safe_headers,
     wants_repr_digest,
 )
+from app.routers.content_stream import BodyPart, ContentPiece, ContentStream, OpenRange
 from app.routers.ranges import ByteRange, parse_range
-
-OpenRange = Callable[[int, int], Awaitable[AsyncIterator[bytes]]]
-"""Opens the bytes from the first number up to and without the second. It raises if the bytes are
-not there, and the iterator it returns yields exactly that many."""
 
 # What a 304 repeats of the answer it stands for (RFC 9110 §15.4.5).
 _NOT_MODIFIED_HEADERS = frozenset({"cache-control", "content-location", "etag", "expires", "vary"})
@@ -69,38 +65,26 @@ class ContentToSend:
         return strong_etag(self.digest)
 
 
-@dataclass(frozen=True, slots=True)
-class _BodyPart:
-    """Bytes of the content, after a text that introduces them."""
-
-    introduction: bytes
-    span: ByteRange
-
-
-@runtime_checkable
-class _Closable(Protocol):
-    async def aclose(self) -> None: ...
-
-
 def content_response(
     request_headers: Mapping[str, str],
     method: str,
     content: ContentToSend,
     *,
     open_range: OpenRange,
+    ways: OtherWays | None = None,
     resource_policy: ResourcePolicy = "same-origin",
 ) -> Response:
-    """The answer to GET or HEAD of stored content: 200, 206 or 304.
+    """The answer to GET or HEAD of stored content: 200, 206 or 304, or 307 to where it is.
 
-    Nothing is opened until the response is sent. The first range is then opened before any header
-    goes out, so that missing bytes become a problem and not a torn body. HEAD opens nothing and
-    takes no notice of Range (RFC 9110 §14.2).
+    Nothing is opened until the response is sent, see `app.routers.content_stream`. HEAD opens
+    nothing and takes no notice of Range (RFC 9110 §14.2).
 
     Args:
         request_headers: Case-insensitive; repeated fields are joined here.
         method: `GET` or `HEAD`.
         content: What to send.
         open_range: Opens a half-open range of the bytes; called once for each range sent.
+        ways: Other ways to the bytes, if there are any.
         resource_policy: The value of `Cross-Origin-Resource-Policy`.
 
     Raises:
@@ -111,22 +95,47 @@ def content_response(
     outcome = evaluate_conditions(
         fields, method=method, etag=content.etag, last_modified=content.created_at
     )
-    headers = _content_headers(fields, content, resource_policy)
     if outcome is Outcome.PRECONDITION_FAILED:
         raise PreconditionFailedError
+    has_digest = wants_repr_digest(fields.get("want-repr-digest"))
+    headers = _content_headers(content, resource_policy, has_digest)
     if outcome is Outcome.NOT_MODIFIED:
         return _not_modified(headers)
     if method == "HEAD":
-        return Response(headers=headers | {"Content-Length": str(content.size_bytes)})
+        return Response(headers={**headers, "Content-Length": str(content.size_bytes)})
     spans = _asked_spans(fields, content)
-    if spans is None:
-        whole = [_BodyPart(b"", ByteRange(0, content.size_bytes))]
-        return _ContentStream(whole, b"", open_range=open_range, status=200, headers=headers)
-    if len(spans) == 1:
-        headers["Content-Range"] = spans[0].content_range(content.size_bytes)
-        part = [_BodyPart(b"", spans[0])]
-        return _ContentStream(part, b"", open_range=open_range, status=206, headers=headers)
-    return _multipart_response(spans, content, open_range=open_range, headers=headers)
+    sender = ways.sender(content.size_bytes) if ways else None
+    if ways and sender and can_be_left(sender, fields, spans):
+        return ElsewhereResponse(
+            ways, headers, is_whole=spans is None, resource_policy=resource_policy
+        )
+    return _sent_from_here(spans, content, open_range=open_range, headers=headers, ways=ways)
+
+
+def _sent_from_here(
+    spans: Sequence[ByteRange] | None,
+    content: ContentToSend,
+    *,
+    open_range: OpenRange,
+    headers: Mapping[str, str],
+    ways: OtherWays | None,
+) -> Response:
+    if spans is not None and len(spans) > 1:
+        return _multipart_response(spans, content, open_range=open_range, headers=headers)
+    status = 200
+    span = ByteRange(0, content.size_bytes)
+    if spans is not None:
+        status, (span,) = 206, spans
+        headers = {**headers, "Content-Range": span.content_range(content.size_bytes)}
+    if span.size_bytes <= CHUNK_BYTES:
+        return ContentPiece(span, open_range=open_range, status=status, headers=headers)
+    return ContentStream(
+        [BodyPart(b"", span)],
+        open_range=open_range,
+        status=status,
+        headers=headers,
+        find_file=ways.path if ways and spans is None else None,
+    )
 
 
 def record_response(
@@ -190,9 +199,11 @@ def unchanged_response(
     return _not_modified(headers) if outcome is Outcome.NOT_MODIFIED else None
 
 
+# The same content is asked for again and again, and nothing else decides what is said of it.
+@lru_cache(maxsize=1_024)
 def _content_headers(
-    fields: Mapping[str, str], content: ContentToSend, resource_policy: ResourcePolicy
-) -> dict[str, str]:
+    content: ContentToSend, resource_policy: ResourcePolicy, has_digest: bool
+) -> Mapping[str, str]:
     disposition = content.disposition if may_be_inline(content.mime_type) else "attachment"
     headers = {
         "Content-Type": content_type_header(content.mime_type),
@@ -203,7 +214,7 @@ def _content_headers(
         "Accept-Ranges": "bytes",
         **safe_headers(resource_policy),
     }
-    if wants_repr_digest(fields.get("want-repr-digest")):
+    if has_digest:
         headers["Repr-Digest"] = repr_digest(content.digest)
     return headers
 
@@ -224,11 +235,11 @@ def _multipart_response(
     content: ContentToSend,
     *,
     open_range: OpenRange,
-    headers: dict[str, str],
+    headers: Mapping[str, str],
 ) -> Response:
     # Unguessable, so that no stored content can contain it.
     boundary = secrets.token_hex(16)
-    parts: list[_BodyPart] = []
+    parts: list[BodyPart] = []
     for span in spans:
         line_end = "\r\n" if parts else ""
         introduction = (
@@ -236,69 +247,11 @@ def _multipart_response(
             f"Content-Type: {headers['Content-Type']}\r\n"
             f"Content-Range: {span.content_range(content.size_bytes)}\r\n\r\n"
         )
-        parts.append(_BodyPart(introduction.encode("ascii"), span))
-    return _ContentStream(
+        parts.append(BodyPart(introduction.encode("ascii"), span))
+    return ContentStream(
         parts,
         f"\r\n--{boundary}--\r\n".encode("ascii"),
         open_range=open_range,
         status=206,
-        headers=headers | {"Content-Type": f"multipart/byteranges; boundary={boundary}"},
+        headers={**headers, "Content-Type": f"multipart/byteranges; boundary={boundary}"},
     )
-
-
-class _ContentStream(StreamingResponse):
-    """Sends parts one after the other, holding one chunk and one open range at a time."""
-
-    def __init__(
-        self,
-        parts: Sequence[_BodyPart],
-        closing: bytes,
-        *,
-        open_range: OpenRange,
-        status: int,
-        headers: Mapping[str, str],
-    ) -> None:
-        self._parts = parts
-        self._closing = closing
-        self._open_range = open_range
-        size_bytes = len(closing) + sum(
-            len(part.introduction) + part.span.size_bytes for part in parts
-        )
-        # The base class wants an iterator; `stream_response` reads the parts instead.
-        super().__init__(
-            (), status_code=status, headers={**headers, "Content-Length": str(size_bytes)}
-        )
-
-    async def stream_response(self, send: Send) -> None:
-        """Send the headers once the first range is open, then every part, then the closing."""
-        for index, part in enumerate(self._parts):
-            async with _opened(self._open_range, part.span) as chunks:
-                if index == 0:
-                    await send(
-                        {
-                            "type": "http.response.start",
-                            "status": self.status_code,
-                            "headers": self.raw_headers,
-                        }
-                    )
-                if part.introduction:
-                    await _send_chunk(send, part.introduction)
-                async for chunk in chunks:
-                    await _send_chunk(send, chunk)
-        await send({"type": "http.response.body", "body": self._closing, "more_body": False})
-
-
-async def _send_chunk(send: Send, chunk: bytes) -> None:
-    await send({"type": "http.response.body", "body": chunk, "more_body": True})
-
-
-@asynccontextmanager
-async def _opened(open_range: OpenRange, span: ByteRange) -> AsyncIterator[AsyncIterator[bytes]]:
-    chunks = await open_range(span.start, span.end)
-    try:
-        yield chunks
-    finally:
-        if isinstance(chunks, _Closable):
-            # A client that goes away cancels this task; the file has to be let go of all the same.
-            with anyio.CancelScope(shield=True):
-                await chunks.aclose()

@@ -6,7 +6,6 @@ from fastapi import APIRouter, Path, Request, Response
 
 from app.deps import (
     ContainerDep,
-    CursorQuery,
     HistoryDep,
     LimitQuery,
     ProjectDep,
@@ -20,18 +19,26 @@ from app.errors import (
     PayloadTooLargeError,
 )
 from app.rendering.envelopes import history_entry
-from app.routers.answers import answer_page, answer_record, answer_written, read_responses
+from app.routers.answers import answer_listed, answer_record, answer_written, read_responses
 from app.routers.bodies import limited_body, require_json
+from app.routers.conditions import strong_etag
 from app.routers.openapi import json_body
 from app.routers.pages import WRITE_FAULTS
+from app.routers.plain_route import PlainRoute
 from app.routers.problem_kinds import problem_responses
-from app.routers.session_queries import HistoryMediaQuery, IdempotencyKeyHeader, SessionIdPath
+from app.routers.session_queries import (
+    LARGEST_SEQ,
+    HistoryMediaQuery,
+    HistoryPlaceDep,
+    IdempotencyKeyHeader,
+    SessionIdPath,
+)
 from app.schemas.sessions import HistoryEntry, HistoryMessage, MessagePage
 from app.services.session_messages import HistoryMessageDraft
 
-router = APIRouter(prefix="/api/sessions/{session_id}/messages", tags=["sessions"])
-
-_LARGEST_SEQ = 2**63 - 1
+router = APIRouter(
+    prefix="/api/sessions/{session_id}/messages", tags=["sessions"], route_class=PlainRoute
+)
 
 
 @router.get(
@@ -46,18 +53,24 @@ async def list_messages(
     session_id: SessionIdPath,
     project_id: ProjectDep,
     history: HistoryDep,
+    place: HistoryPlaceDep,
     media: HistoryMediaQuery = "reference",
     limit: LimitQuery = 50,
-    cursor: CursorQuery = None,
 ) -> Response:
     """Replay a session: everything written to it in the order of `seq`, each as it was written.
 
-    Tool results, page faults, messages, interactions and their answers share one numbering.
+    Tool results, page faults, messages, interactions and their answers share one numbering with
+    the writes of the session's pages, which are told in its events only.
     """
-    page, next_cursor = await history.page(
-        project_id, session_id, inline=media == "inline", cursor=cursor, limit=limit
+    page = await history.page(
+        project_id,
+        session_id,
+        inline=media == "inline",
+        cursor=place.cursor,
+        after_seq=place.after_seq,
+        limit=limit,
     )
-    return answer_page(request, map(history_entry, page), next_cursor)
+    return answer_listed(request, page.body, page.next_cursor, etag=strong_etag(page.digest))
 
 
 @router.post(
@@ -107,7 +120,7 @@ async def append_message(
 async def get_message(
     request: Request,
     session_id: SessionIdPath,
-    seq: Annotated[int, Path(ge=1, le=_LARGEST_SEQ)],
+    seq: Annotated[int, Path(ge=1, le=LARGEST_SEQ)],
     project_id: ProjectDep,
     history: HistoryDep,
     media: HistoryMediaQuery = "reference",

@@ -9,6 +9,7 @@ from pydantic import BaseModel
 from app.errors import StoreFullError, StoreUnavailableError, UnauthorizedError
 from app.models.interaction import ChatMessage
 from app.routers.problem_kinds import problem_responses
+from app.schemas.events import DATA_OF
 from app.schemas.links import SignedUrlRequest
 from app.schemas.problem import problem_components
 from app.schemas.renders import RenderRequest
@@ -54,6 +55,7 @@ TAGS = (
     {"name": "sessions", "description": "What happened, in the order it happened."},
     {"name": "interactions", "description": "User turns with files, and their answers."},
     {"name": "renderings", "description": "Any record, for any model, and what was lost."},
+    {"name": "events", "description": "What is written, live, and again after a reload."},
     {"name": "operations", "description": "For those who run the service."},
 )
 
@@ -122,13 +124,29 @@ def _describe(app: FastAPI) -> dict[str, Any]:
     schemas = document["components"]["schemas"]
     schemas.update(problem_components())
     for model in _READ_BY_HAND:
-        schema = model.model_json_schema(ref_template=_SCHEMA_TEMPLATE)
-        schemas.update(schema.pop("$defs", {}))
-        schemas[model.__name__] = schema
+        _add_schema(schemas, model)
+    for events in DATA_OF.values():
+        _add_schema(schemas, events)
     _document_common_faults(document)
+    _document_streams(document)
     for unused in ("HTTPValidationError", "ValidationError"):
         schemas.pop(unused, None)
     return document
+
+
+def _add_schema(schemas: dict[str, Any], model: type[BaseModel]) -> None:
+    schema = model.model_json_schema(ref_template=_SCHEMA_TEMPLATE)
+    schemas.update(schema.pop("$defs", {}))
+    schemas[model.__name__] = schema
+
+
+def _document_streams(document: dict[str, Any]) -> None:
+    """Describe streams of events by a word of OpenAPI 3.1: `itemSchema` is one of 3.2."""
+    for item in document["paths"].values():
+        for method in _METHODS:
+            content = item.get(method, {}).get("responses", {}).get("200", {}).get("content", {})
+            if "text/event-stream" in content:
+                content["text/event-stream"] = {"schema": {"type": "string"}}
 
 
 def _document_common_faults(document: dict[str, Any]) -> None:

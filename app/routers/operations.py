@@ -1,7 +1,6 @@
 """Health, readiness and metrics, for those who run the service."""
 
 from fastapi import APIRouter, Response
-from fastapi.responses import RedirectResponse
 
 from app.deps import ContainerDep
 from app.errors import StoreUnavailableError
@@ -35,9 +34,3 @@ async def get_metrics(container: ContainerDep) -> Response:
     return Response(
         container.metrics.exposition(), media_type="text/plain; version=0.0.4; charset=utf-8"
     )
-
-
-@router.get("/", include_in_schema=False)
-async def get_front_page() -> RedirectResponse:
-    """Send a person to the API's documentation."""
-    return RedirectResponse("/docs")

@@ -38,12 +38,13 @@ from app.routers.bodies import limited_body, require_json
 from app.routers.conditions import strong_etag, write_condition
 from app.routers.openapi import json_body
 from app.routers.page_queries import PageFiltersDep, PageIdPath, SearchFiltersDep
+from app.routers.plain_route import PlainRoute
 from app.routers.problem_kinds import problem_responses
 from app.schemas.pages import CreatedPages, PageList, PageRecord, SearchHits
 from app.services.pages.requests import PageBatch, PageDraft, PagePatch
 from app.services.pages.writing import WrittenPage
 
-router = APIRouter(prefix="/api/pages", tags=["pages"])
+router = APIRouter(prefix="/api/pages", tags=["pages"], route_class=PlainRoute)
 
 IfMatchHeader = Annotated[
     str | None, Header(description="Write only over this version (its ETag), else 412.")
@@ -264,7 +265,9 @@ async def patch_page(
 @router.delete(
     "/{page_id}",
     status_code=204,
-    responses=problem_responses(NotFoundError, PreconditionFailedError, InvalidPayloadError),
+    responses=problem_responses(
+        NotFoundError, ConflictError, PreconditionFailedError, InvalidPayloadError
+    ),
 )
 async def delete_page(
     request: Request,

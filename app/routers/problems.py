@@ -16,11 +16,12 @@ from urllib.parse import quote
 
 import structlog
 from fastapi import FastAPI
-from fastapi.exceptions import RequestValidationError
+from fastapi.exceptions import RequestValidationError, WebSocketRequestValidationError
 from starlette.exceptions import HTTPException
-from starlette.requests import ClientDisconnect, Request
+from starlette.requests import ClientDisconnect, HTTPConnection, Request
 from starlette.responses import HTMLResponse, Response
 from starlette.routing import compile_path
+from starlette.websockets import WebSocket, WebSocketState
 
 from app.errors import (
     InvalidPayloadError,
@@ -47,6 +48,8 @@ from app.schemas.problem import (
 )
 
 _MAX_INSTANCE_LENGTH = 512
+# RFC 6455, IANA's registry of close codes: the server cannot go on for now.
+_TRY_AGAIN_LATER = 1013
 
 _log = structlog.get_logger(__name__)
 
@@ -59,10 +62,12 @@ def install_problem_handlers(app: FastAPI) -> None:
         ServiceError,
         HTTPException,
         RequestValidationError,
+        WebSocketRequestValidationError,
         ClientDisconnect,
         Exception,
     ):
-        app.add_exception_handler(exception_class, _answer)
+        # A handler is given either of the two; its type knows handlers of one kind only.
+        app.add_exception_handler(exception_class, _answer)  # type: ignore[arg-type]
     app.add_route(PROBLEMS_PATH, _problems_page, methods=["GET"], include_in_schema=False)
 
 
@@ -96,7 +101,17 @@ async def _problems_page(request: Request) -> Response:
     )
 
 
-async def _answer(request: Request, exc: Exception) -> Response:
+async def _answer(connection: Request | WebSocket, exc: Exception) -> Response | None:
+    if isinstance(connection, Request):
+        return _problem(connection, exc)
+    if connection.application_state is WebSocketState.CONNECTING:
+        await connection.send_denial_response(_problem(connection, exc))
+    else:
+        await connection.close(_TRY_AGAIN_LATER, "come back later")
+    return None
+
+
+def _problem(request: HTTPConnection, exc: Exception) -> Response:
     error = _domain_error(exc)
     instance: str = request.scope["path"]
     request_id = str(getattr(request.state, "request_id", "-"))
@@ -116,7 +131,7 @@ async def _answer(request: Request, exc: Exception) -> Response:
     return _response(INTERNAL, _INTERNAL_DETAIL, instance=instance, request_id=request_id)
 
 
-def _allowed_methods(request: Request) -> str | None:
+def _allowed_methods(request: HTTPConnection) -> str | None:
     """All methods of a documented path (RFC 9110 §15.5.6), `None` if it is none.
 
     The framework names the methods of one route only, and here each method is a route.
@@ -131,7 +146,7 @@ def _domain_error(exc: Exception) -> ServiceError | None:
     """The error of the domain an exception is or stands for; `None` if it is none with a row."""
     if isinstance(exc, ServiceError):
         return None if problem_kind(type(exc)) is INTERNAL else exc
-    if isinstance(exc, RequestValidationError):
+    if isinstance(exc, RequestValidationError | WebSocketRequestValidationError):
         return _invalid_payload(exc.errors())
     if isinstance(exc, ClientDisconnect):
         # Nobody is there to read it; what matters is that it is no fault of ours to be logged.

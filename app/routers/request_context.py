@@ -2,7 +2,7 @@
 
 import re
 import time
-from collections.abc import MutableMapping
+from collections.abc import Callable, MutableMapping
 from typing import Any
 
 import structlog
@@ -11,12 +11,32 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from app.errors import OverloadedError
 from app.models.identity import new_id
 from app.routers.problems import problem_response
+from app.telemetry import tell_request
 from app.wiring import Container
 
 _REQUEST_ID = re.compile(rb"[A-Za-z0-9._-]{1,128}\Z")
+_KNOWN_METHODS = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"})
 _QUIET_ROUTES = frozenset({"/healthz", "/readyz", "/metrics"})
 
 _log = structlog.get_logger("pagefault.requests")
+
+
+class Place:
+    """A request's place among those that are worked on at once; left once."""
+
+    def __init__(self, leave: Callable[[], None]) -> None:
+        self._leave: Callable[[], None] | None = leave
+
+    def leave(self) -> None:
+        """Make room for another request."""
+        if self._leave is not None:
+            self._leave()
+            self._leave = None
+
+    @property
+    def is_left(self) -> bool:
+        """Whether that has been done: for what is going on, it is a stream without an end."""
+        return self._leave is None
 
 
 class RequestContextMiddleware:
@@ -37,12 +57,16 @@ class RequestContextMiddleware:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Handle one ASGI connection."""
+        if scope["type"] == "websocket":
+            await self._converse(scope, receive, send)
+            return
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
         request_id = _request_id(scope)
         scope.setdefault("state", {})["request_id"] = request_id
         app = self._app if self._at_once < self._most_at_once else _refuse
+        place = scope["state"]["place"] = Place(self._one_less)
         status = 0
 
         async def send_with_id(message: Message) -> None:
@@ -57,8 +81,26 @@ class RequestContextMiddleware:
         try:
             await app(scope, receive, send_with_id)
         finally:
-            self._at_once -= 1
-            _tell(scope, status, time.perf_counter() - started)
+            is_stream = place.is_left
+            place.leave()
+            _tell(scope, status, time.perf_counter() - started, is_stream=is_stream)
+
+    async def _converse(self, scope: Scope, receive: Receive, send: Send) -> None:
+        request_id = _request_id(scope)
+        scope.setdefault("state", {})["request_id"] = request_id
+        started = time.perf_counter()
+        try:
+            await self._app(scope, receive, send)
+        finally:
+            _log.info(
+                "websocket",
+                request_id=request_id,
+                route=getattr(scope.get("route"), "path", "(none)"),
+                milliseconds=round((time.perf_counter() - started) * 1000, 1),
+            )
+
+    def _one_less(self) -> None:
+        self._at_once -= 1
 
 
 async def _refuse(scope: Scope, receive: Receive, send: Send) -> None:
@@ -75,17 +117,17 @@ def _request_id(scope: Scope) -> str:
     return new_id()
 
 
-def _tell(scope: MutableMapping[str, Any], status: int, seconds: float) -> None:
+def _tell(scope: MutableMapping[str, Any], status: int, seconds: float, *, is_stream: bool) -> None:
     route = getattr(scope.get("route"), "path", "(none)")
+    method = _known_method(scope["method"])
     container: Container | None = scope["state"].get("container")
     if container is not None:
-        container.metrics.observe_request(_known_method(scope["method"]), route, status, seconds)
+        container.metrics.observe_request(method, route, status, None if is_stream else seconds)
     if route in _QUIET_ROUTES and status < 400:
         return
-    _log.info(
-        "request",
-        request_id=scope["state"]["request_id"],
-        method=_known_method(scope["method"]),
+    tell_request(
+        scope["state"]["request_id"],
+        method,
         route=route,
         status=status,
         milliseconds=round(seconds * 1000, 1),
@@ -94,5 +136,4 @@ def _tell(scope: MutableMapping[str, Any], status: int, seconds: float) -> None:
 
 def _known_method(method: str) -> str:
     # A label for every word somebody sends would fill the metrics.
-    known = {"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"}
-    return method if method in known else "other"
+    return method if method in _KNOWN_METHODS else "other"

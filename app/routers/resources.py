@@ -23,13 +23,14 @@ from app.routers.bodies import limited_body, read_model
 from app.routers.content_headers import parse_repr_digest
 from app.routers.multipart import form_file
 from app.routers.openapi import file_body, json_body
+from app.routers.plain_route import PlainRoute
 from app.routers.problem_kinds import problem_responses
 from app.schemas.links import SignedUrl, SignedUrlRequest
 from app.schemas.records import ResourcePage, ResourceRecord
 from app.services.access import LinkGrant, link_expiry
 from app.services.resources import Upload
 
-router = APIRouter(prefix="/api/resources", tags=["resources"])
+router = APIRouter(prefix="/api/resources", tags=["resources"], route_class=PlainRoute)
 
 # What curl puts on any `--data-binary` says nothing about the file.
 _NO_CLAIM = "application/x-www-form-urlencoded"

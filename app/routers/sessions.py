@@ -22,12 +22,13 @@ from app.routers.answers import (
 from app.routers.bodies import read_model
 from app.routers.conditions import write_condition
 from app.routers.pages import WRITE_FAULTS, IfMatchHeader, IfNoneMatchHeader
+from app.routers.plain_route import PlainRoute
 from app.routers.problem_kinds import problem_responses
-from app.routers.session_queries import SessionIdPath
+from app.routers.session_queries import SessionIdPath, SessionSearchQuery
 from app.schemas.pages import ManifestPage, PageManifest
 from app.schemas.sessions import DeletionReceipt, NoMembers, SessionPage, SessionRecord
 
-router = APIRouter(prefix="/api/sessions", tags=["sessions"])
+router = APIRouter(prefix="/api/sessions", tags=["sessions"], route_class=PlainRoute)
 
 
 @router.get(
@@ -39,11 +40,12 @@ async def list_sessions(
     request: Request,
     project_id: ProjectDep,
     sessions: SessionsDep,
+    q: SessionSearchQuery = None,
     limit: LimitQuery = 50,
     cursor: CursorQuery = None,
 ) -> Response:
     """List sessions, the one last written to first, with their counts and sizes."""
-    page, next_cursor = await sessions.page(project_id, cursor=cursor, limit=limit)
+    page, next_cursor = await sessions.page(project_id, wanted=q, cursor=cursor, limit=limit)
     items = (session_record(each.session, each.use) for each in page)
     return answer_page(request, items, next_cursor)
 

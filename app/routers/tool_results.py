@@ -20,11 +20,12 @@ from app.rendering.envelopes import tool_result_record
 from app.routers.answers import answer_page, answer_record, answer_written, read_responses
 from app.routers.bodies import limited_body, require_json
 from app.routers.openapi import json_body
+from app.routers.plain_route import PlainRoute
 from app.routers.problem_kinds import problem_responses
 from app.schemas.records import ToolResultPage, ToolResultRecord
 from app.services.tool_result_requests import ToolResultRequest
 
-router = APIRouter(prefix="/api/tool-results", tags=["tool results"])
+router = APIRouter(prefix="/api/tool-results", tags=["tool results"], route_class=PlainRoute)
 
 
 @router.post(

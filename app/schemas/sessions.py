@@ -160,7 +160,7 @@ class SessionCounts(EntryCounts):
 
 
 class SessionRecord(WireModel):
-    """A session. `lastSeq` is the number of its newest entry."""
+    """A session. `lastSeq` is the number its newest write took."""
 
     model_config = ConfigDict(json_schema_extra={"examples": [_EXAMPLE_SESSION]})
 

@@ -4,9 +4,10 @@ import base64
 import hashlib
 import hmac
 import json
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from typing import Any
 
 from app.errors import ForbiddenLinkError, UnauthorizedError
 from app.models.identity import utc_now
@@ -14,6 +15,23 @@ from app.models.project import ApiKey, new_api_key, parse_api_key
 from app.stores.records import Records
 
 _LARGEST_TOKEN_CHARS = 2_048
+# What a token is signed for, so that one is not taken for the other. Links are for reading: a GET's
+# link also answers HEAD, and no other method takes one.
+_LINK = b"GET"
+_TICKET = b"EVENTS"
+_NOT_OURS = (ValueError, KeyError, TypeError)
+
+
+@dataclass(frozen=True, slots=True)
+class Caller:
+    """Who sent a request: a project, and the key that was shown, where one is asked for.
+
+    An operator works on the stores themselves, and is asked for none.
+    """
+
+    project_id: str
+    key_id: str | None = None
+    is_operator: bool = False
 
 
 class Access:
@@ -34,17 +52,43 @@ class Access:
         Raises:
             UnauthorizedError: There is no key, or it is unknown or revoked.
         """
+        return (await self.caller_of(authorization)).project_id
+
+    async def caller_of(self, authorization: str | None) -> Caller:
+        """Who has the key in an `Authorization` header.
+
+        Raises:
+            UnauthorizedError: There is no key, or it is unknown or revoked.
+        """
         if self._default_project is not None:
-            return self._default_project
+            return Caller(self._default_project)
         scheme, _, token = (authorization or "").partition(" ")
         presented = parse_api_key(token.strip()) if scheme.lower() == "bearer" else None
         if presented is None:
             raise UnauthorizedError
         async with self._records.read_projects() as projects:
-            key = await projects.find_key(presented.key_id)
-        if not presented.opens(key) or key is None:
+            stored = await projects.find_secret(presented.key_id)
+        if not presented.opens(stored) or stored is None:
             raise UnauthorizedError
-        return key.project_id
+        return Caller(stored.project_id, presented.key_id)
+
+    async def check(self, caller: Caller) -> None:
+        """Make sure that a caller that had access once still has it.
+
+        Raises:
+            UnauthorizedError: The key is revoked.
+        """
+        if await self.shut_out([caller]):
+            raise UnauthorizedError
+
+    async def shut_out(self, callers: Iterable[Caller]) -> set[Caller]:
+        """Those of several callers that no longer have access: their keys are revoked."""
+        wanted = {each for each in callers if not each.is_operator}
+        if self._default_project is not None:
+            return wanted - {Caller(self._default_project)}
+        async with self._records.read_projects() as projects:
+            valid = await projects.valid_keys({each.key_id for each in wanted if each.key_id})
+        return {each for each in wanted if each.key_id not in valid}
 
     async def ensure_project(self, project_id: str) -> None:
         """Create a project unless it is there."""
@@ -92,8 +136,16 @@ class LinkGrant:
     expires_at: datetime
 
 
+@dataclass(frozen=True, slots=True)
+class Ticket:
+    """What a ticket permits: listening to events as a caller, if begun before a moment."""
+
+    caller: Caller
+    expires_at: datetime
+
+
 class LinkSigner:
-    """Makes and checks links that work without a key, in `<img>` and `<video>`.
+    """Makes and checks links that work without a key, in `<img>` and `<video>`, and tickets.
 
     A link's token holds the grant and an HMAC-SHA256 over method, grant and key id. The first key
     signs; all of them verify, so that keys can be changed while links live.
@@ -113,8 +165,31 @@ class LinkSigner:
             grant.filename,
             int(grant.expires_at.timestamp()),
         ]
-        payload = json.dumps(claims, separators=(",", ":")).encode()
-        return f"{_encode(payload)}.{_encode(_mac(self._signing, payload))}"
+        return self._signed(_LINK, claims)
+
+    def sign_ticket(self, ticket: Ticket) -> str:
+        """The url-safe token of a ticket."""
+        claims = [
+            self._signing.key_id,
+            ticket.caller.project_id,
+            ticket.caller.key_id,
+            int(ticket.expires_at.timestamp()),
+        ]
+        return self._signed(_TICKET, claims)
+
+    def verify_ticket(self, token: str, now: datetime) -> Caller:
+        """Whose ticket a token is, if it is ours and not over.
+
+        Raises:
+            UnauthorizedError: It is none of that; which of it is not told.
+        """
+        try:
+            project_id, key_id, expires = self._claims(_TICKET, token)
+        except _NOT_OURS as exc:
+            raise UnauthorizedError from exc
+        if now.timestamp() >= expires:
+            raise UnauthorizedError
+        return Caller(project_id, key_id)
 
     def content_path(self, grant: LinkGrant) -> str:
         """The path and query under which the bytes that a grant is for are read without a key."""
@@ -127,17 +202,27 @@ class LinkSigner:
             ForbiddenLinkError: It is none of that; which of it is not told.
         """
         try:
-            payload, mac = (_decode(part) for part in _split(token))
-            key_id, project_id, granted_id, disposition, filename, expires = json.loads(payload)
-            key = self._keys[key_id]
-        except (ValueError, KeyError, TypeError) as exc:
+            project_id, granted_id, disposition, filename, expires = self._claims(_LINK, token)
+        except _NOT_OURS as exc:
             raise ForbiddenLinkError from exc
-        if not hmac.compare_digest(mac, _mac(key, payload)):
-            raise ForbiddenLinkError
         if granted_id != resource_id or now.timestamp() >= expires:
             raise ForbiddenLinkError
         expires_at = datetime.fromtimestamp(expires, tz=now.tzinfo)
         return LinkGrant(project_id, granted_id, disposition, filename, expires_at)
+
+    def _signed(self, purpose: bytes, claims: list[str | int | None]) -> str:
+        payload = json.dumps(claims, separators=(",", ":")).encode()
+        return f"{_encode(payload)}.{_encode(_mac(self._signing, purpose, payload))}"
+
+    def _claims(self, purpose: bytes, token: str) -> list[Any]:
+        """What a token of ours says, behind the id of the key it is signed with."""
+        payload, mac = (_decode(part) for part in _split(token))
+        claims: list[Any]
+        key_id, *claims = json.loads(payload)
+        key = self._keys[key_id]
+        if not hmac.compare_digest(mac, _mac(key, purpose, payload)):
+            raise ValueError("not signed by us")
+        return claims
 
 
 def link_expiry(now: datetime, seconds: int) -> datetime:
@@ -145,9 +230,8 @@ def link_expiry(now: datetime, seconds: int) -> datetime:
     return (now + timedelta(seconds=seconds)).replace(microsecond=0)
 
 
-def _mac(key: SigningKey, payload: bytes) -> bytes:
-    # Links are for reading: a GET's link also answers HEAD, and no other method takes one.
-    return hmac.new(key.secret, b"GET\n" + payload, hashlib.sha256).digest()
+def _mac(key: SigningKey, purpose: bytes, payload: bytes) -> bytes:
+    return hmac.new(key.secret, purpose + b"\n" + payload, hashlib.sha256).digest()
 
 
 def _split(token: str) -> tuple[str, str]:

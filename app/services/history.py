@@ -1,17 +1,21 @@
 """The history of a session: every entry exactly as it was written, in the order of `seq`."""
 
+import hashlib
 from collections.abc import Sequence
 from dataclasses import replace
 
-from app.errors import NotFoundError
+from app.errors import Fault, InvalidPayloadError, NotFoundError
 from app.models.cursor import decode_cursor, encode_cursor
 from app.models.limits import Limits
 from app.models.message import HistoryEntry, StoredHistoryMessage
+from app.rendering.envelopes import history_entry, list_page
+from app.services.history_pages import KnownPages, ListedPage, Place
 from app.services.inline_media.data_uris import load_forms
 from app.services.inline_media.restoring import StoredMedia
 from app.services.pages.fault_messages import with_images
 from app.stores.blobs import BlobStore
-from app.stores.records import Records
+from app.stores.records import Records, UnitOfWork
+from app.stores.records.history import Standing
 
 _INLINE_PAGE_BYTES = 64 * 1024 * 1024
 """With media in their places, a page of a history ends with the entry that passes this."""
@@ -24,11 +28,19 @@ class History:
         self._records = records
         self._blobs = blobs
         self._limits = limits
+        self._known = KnownPages()
 
     async def page(
-        self, project_id: str, session_id: str, *, inline: bool, cursor: str | None, limit: int
-    ) -> tuple[Sequence[HistoryEntry], str | None]:
-        """Up to `limit` entries in the order of `seq`, and the cursor of the next page.
+        self,
+        project_id: str,
+        session_id: str,
+        *,
+        inline: bool,
+        cursor: str | None,
+        after_seq: int | None,
+        limit: int,
+    ) -> ListedPage:
+        """Up to `limit` entries in the order of `seq`, as JSON, and the cursor of the next page.
 
         A page ends earlier with the entry that passes 16 MiB.
 
@@ -38,26 +50,32 @@ class History:
             inline: Put the media of messages back where they were, byte for byte. A page ends
                 then with the entry that passes 64 MiB with its media.
             cursor: Where the page before ended.
+            after_seq: Instead, the number behind which it begins.
             limit: The most entries of a page.
 
         Raises:
             NotFoundError: Nothing was ever written to the session.
             InvalidCursorError: The cursor is not this list's.
+            InvalidPayloadError: A cursor and a number are given.
             PayloadTooLargeError: A medium is too large to stand in an answer.
         """
-        after_seq = 0
-        if cursor is not None:
-            after_seq = int(decode_cursor("messages", cursor, (int,))[0])
+        place = Place(project_id, session_id, _start(cursor, after_seq), limit)
         async with self._records.read(project_id) as unit:
-            session = await unit.sessions.find(session_id)
-            if session is None:
+            standing = await unit.sessions.standing(session_id)
+            if standing is None:
                 raise NotFoundError("session")
-            page = await unit.sessions.entries(session_id, after_seq=after_seq, limit=limit)
+            if not inline and (known := self._known.find(place, standing)):
+                return known
+            entries = await unit.sessions.entries(
+                session_id, after_seq=place.after_seq, limit=limit
+            )
+            more = await _are_more(unit, session_id, standing=standing, page=entries)
         if inline:
-            page = await self._with_media(project_id, page)
-        # What was appended in between is for the next reader.
-        more = bool(page) and page[-1].seq < session.last_seq
-        return page, encode_cursor("messages", page[-1].seq) if more else None
+            shown = await self._with_media(project_id, entries)
+            return _listed(shown, more=more or len(shown) < len(entries))
+        page = _listed(entries, more=more)
+        self._known.keep(place, standing, page)
+        return page
 
     async def entry(
         self, project_id: str, session_id: str, seq: int, *, inline: bool
@@ -97,3 +115,30 @@ class History:
         return await media.as_sent(
             entry.message, load_forms(entry.inline_form), limit_bytes=self._limits.inline_bytes
         )
+
+
+def _listed(entries: Sequence[HistoryEntry], *, more: bool) -> ListedPage:
+    next_cursor = encode_cursor("messages", entries[-1].seq) if more else None
+    body = list_page(map(history_entry, entries), next_cursor)
+    return ListedPage(body, hashlib.sha256(body).hexdigest(), next_cursor)
+
+
+async def _are_more(
+    unit: UnitOfWork, session_id: str, *, standing: Standing, page: Sequence[HistoryEntry]
+) -> bool:
+    """Whether the history goes on behind a page; what was appended meanwhile is for the next."""
+    if not page or page[-1].seq >= standing.last_seq:
+        return False
+    return await unit.sessions.has_entries(session_id, after_seq=page[-1].seq)
+
+
+def _start(cursor: str | None, after_seq: int | None) -> int:
+    """The `seq` behind which a page begins."""
+    if cursor is None:
+        return after_seq or 0
+    if after_seq is not None:
+        raise InvalidPayloadError(
+            "A page of a history begins behind a cursor or behind a number: leave one out.",
+            faults=[Fault("/query/after", "stands beside a cursor")],
+        )
+    return int(decode_cursor("messages", cursor, (int,))[0])

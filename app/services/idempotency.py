@@ -65,7 +65,7 @@ class Idempotency:
         await unit.idempotency.answer(call.route, call.key, answer_id)
 
     async def _claim(self, call: IdempotentCall, now: datetime) -> str | None:
-        async with self._records.write(call.project_id) as unit:
+        async with self._records.write_together(call.project_id) as unit:
             claim = await unit.idempotency.claim(call.route, call.key, call.request_digest, now)
             if claim is not None and _is_over(claim, now):
                 await unit.idempotency.release(call.route, call.key)

@@ -9,6 +9,7 @@ from hashlib import sha256
 from app.errors import ConflictError, NotFoundError
 from app.models.base import moment_text
 from app.models.cursor import decode_cursor, encode_cursor
+from app.models.event import EventType, NewEvent
 from app.models.frozen_json import thawed
 from app.models.identity import is_id, new_id, utc_now
 from app.models.interaction import (
@@ -155,7 +156,7 @@ class Interactions:
         async with self._records.read(project_id) as unit:
             await _found(unit, session_id, interaction_id)
         now = utc_now()
-        async with self._records.write(project_id) as unit:
+        async with self._records.write_together(project_id) as unit:
             await unit.sessions.enter(session_id, now)
             stored = await _found(unit, session_id, interaction_id)
             attachments = (await attachments_of(unit, [stored]))[0]
@@ -178,7 +179,7 @@ class Interactions:
     ) -> ShownInteraction:
         """Write interaction, history entry and links in one transaction."""
         stored = _stored(read.interaction, session_id)
-        async with self._records.write(project_id) as unit:
+        async with self._records.write_together(project_id) as unit:
             await unit.sessions.enter(session_id, stored.created_at)
             attachments = await resolve_attachments(unit, read.interaction.input)
             referred = await unit.resources.find_all(read.references)
@@ -201,6 +202,8 @@ class Interactions:
             )
             if call is not None:
                 await self._idempotency.note_answer(unit, call, stored.interaction_id)
+            size_bytes = len(stored.input) + len(stored.output or b"")
+            unit.events.note(_event("interaction:created", stored, seq, size_bytes=size_bytes))
         return ShownInteraction(stored, attachments, is_new=True)
 
 
@@ -242,7 +245,23 @@ async def _answered(
         owner_id=interaction_id,
         session_id=session_id,
     )
-    return replace(stored, output=text, answer_seq=seq, answered_at=now)
+    stored = replace(stored, output=text, answer_seq=seq, answered_at=now)
+    unit.events.note(_event("interaction:answered", stored, seq, size_bytes=len(text)))
+    return stored
+
+
+def _event(
+    event_type: EventType, stored: StoredInteraction, seq: int, *, size_bytes: int
+) -> NewEvent:
+    return NewEvent(
+        event_type,
+        stored.interaction_id,
+        stored.answered_at or stored.created_at,
+        session_id=stored.session_id,
+        seq=seq,
+        size_bytes=size_bytes,
+        members={"inputKind": stored.input_kind},
+    )
 
 
 async def _found(unit: UnitOfWork, session_id: str, interaction_id: str) -> StoredInteraction:

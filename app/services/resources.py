@@ -69,7 +69,7 @@ class Resources:
         resource = await describe_blob(
             self._blobs, project_id, blob=blob, claim=upload, head=bytes(head)
         )
-        async with self._records.write(project_id) as unit:
+        async with self._records.write_together(project_id) as unit:
             stored, is_new = await unit.resources.ensure(resource)
         return Uploaded(stored, is_new)
 

@@ -21,6 +21,7 @@ from app.errors import (
     NotFoundError,
     PayloadTooLargeError,
 )
+from app.models.event import NewEvent
 from app.models.identity import new_id, utc_now
 from app.models.json_value import JsonValue, json_text
 from app.models.limits import Limits
@@ -199,7 +200,7 @@ class SessionMessages:
         call: IdempotentCall | None,
     ) -> AppendedMessage:
         """Write message, history entry and links in one transaction."""
-        async with self._records.write(project_id) as unit:
+        async with self._records.write_together(project_id) as unit:
             await unit.sessions.enter(session_id, message.created_at)
             # Nobody else writes to the session now, so a twin that was faster is seen here.
             answered = await _answered(unit, session_id, read)
@@ -219,7 +220,20 @@ class SessionMessages:
             )
             if call is not None:
                 await self._idempotency.note_answer(unit, call, message.message_id)
+            unit.events.note(_event(session_id, message, str(read.value["role"])))
         return AppendedMessage(message, is_new=True)
+
+
+def _event(session_id: str, message: StoredHistoryMessage, role: str) -> NewEvent:
+    return NewEvent(
+        "message:created",
+        message.message_id,
+        message.created_at,
+        session_id=session_id,
+        seq=message.seq,
+        size_bytes=len(message.message),
+        members={"role": role},
+    )
 
 
 def _read_message(body: bytes, *, session_id: str, limits: Limits) -> _Read:

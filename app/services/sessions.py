@@ -6,9 +6,10 @@ from hashlib import sha256
 
 from app.errors import NotFoundError, StoreUnavailableError
 from app.models.cursor import decode_moment_cursor, encode_moment_cursor
+from app.models.event import NewEvent
 from app.models.identity import utc_now
 from app.models.message import DeletedSession, Session, SessionUse
-from app.rendering.session_envelopes import session_record
+from app.rendering.session_envelopes import entry_counts, session_record
 from app.services.pages.accesses import AccessCounts
 from app.services.write_conditions import WriteCondition
 from app.stores.records import Records
@@ -64,16 +65,22 @@ class Sessions:
         return ShownSession(session, use[session_id])
 
     async def page(
-        self, project_id: str, *, cursor: str | None, limit: int
+        self, project_id: str, *, wanted: str | None, cursor: str | None, limit: int
     ) -> tuple[Sequence[ShownSession], str | None]:
         """Up to `limit` sessions, last written to first, and the cursor of the next page.
+
+        Args:
+            project_id: The caller's project.
+            wanted: What their ids have in them, in either case.
+            cursor: Where the page before ended.
+            limit: The most sessions of a page.
 
         Raises:
             InvalidCursorError: The cursor is not this list's.
         """
         before = decode_moment_cursor("sessions", cursor)
         async with self._records.read(project_id) as unit:
-            found = await unit.sessions.page(before=before, limit=limit + 1)
+            found = await unit.sessions.page(wanted=wanted, before=before, limit=limit + 1)
             page = found[:limit]
             use = await unit.session_resources.use_of([each.session_id for each in page])
         shown = [ShownSession(each, use[each.session_id]) for each in page]
@@ -101,6 +108,21 @@ class Sessions:
             page_ids = await unit.pages.remove_session(session_id)
             released = await unit.session_resources.release(session_id)
             await unit.sessions.remove(session_id)
+            await unit.events.remove_session(session_id)
+            deleted = DeletedSession(session_id, session.counts, len(page_ids), tuple(released))
+            unit.events.note(_deletion(session, deleted))
         for page_id in page_ids:
             self._accesses.forget(project_id, page_id)
-        return DeletedSession(session_id, session.counts, len(page_ids), tuple(released))
+        return deleted
+
+
+def _deletion(session: Session, deleted: DeletedSession) -> NewEvent:
+    return NewEvent(
+        "session:deleted",
+        session.session_id,
+        utc_now(),
+        session_id=session.session_id,
+        # The last number of this session: another one of its name begins anew.
+        seq=session.last_seq + 1,
+        members={"deleted": entry_counts(session.counts) | {"pages": deleted.pages}},
+    )

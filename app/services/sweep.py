@@ -33,6 +33,7 @@ _CLAIMS_KEPT = timedelta(hours=48)
 # What a time can be before now, and longer than anybody waits.
 _LONGEST_GRACE_SECONDS = 100 * 365 * 24 * 3600.0
 _REMOVED_AT_ONCE = 8
+_EVENTS_AT_ONCE = 5_000
 _CLAIM_ATTEMPTS = 3
 _BETWEEN_ATTEMPTS_SECONDS = 1.0
 
@@ -52,6 +53,7 @@ class SweepReport:
     temporary_removed: int = 0
     expired_uploads: int = 0
     expired_keys: int = 0
+    expired_events: int = 0
 
     def __add__(self, other: "SweepReport") -> "SweepReport":
         return SweepReport(*map(sum, zip(astuple(self), astuple(other), strict=True)))
@@ -60,7 +62,11 @@ class SweepReport:
     def is_empty(self) -> bool:
         """Whether there was nothing to remove."""
         return not (
-            self.removed or self.temporary_removed or self.expired_uploads or self.expired_keys
+            self.removed
+            or self.temporary_removed
+            or self.expired_uploads
+            or self.expired_keys
+            or self.expired_events
         )
 
 
@@ -73,11 +79,22 @@ class _OnlyCountedError(Exception):
 
 
 class Sweep:
-    """Sweeps all projects."""
+    """Sweeps all projects.
 
-    def __init__(self, records: Records, blobs: BlobStore) -> None:
+    Args:
+        records: What refers to blobs.
+        blobs: What is swept.
+        events_kept: How long events are kept.
+        most_events: How many of a project are kept.
+    """
+
+    def __init__(
+        self, records: Records, blobs: BlobStore, *, events_kept: timedelta, most_events: int
+    ) -> None:
         self._records = records
         self._blobs = blobs
+        self._events_kept = events_kept
+        self._most_events = most_events
 
     async def run(
         self, grace_seconds: float, *, dry_run: bool = False, progress: Progress | None = None
@@ -105,6 +122,9 @@ class Sweep:
             project_ids = await projects.list_ids()
         for project_id in project_ids:
             await run.expire(project_id, now)
+            await run.expire_events(
+                project_id, before=now - self._events_kept, keep=self._most_events
+            )
             await run.sweep(project_id)
         await run.sweep_temporary()
         return run.report
@@ -151,6 +171,7 @@ def _tell(report: SweepReport) -> None:
         temporary_removed=report.temporary_removed,
         expired_uploads=report.expired_uploads,
         expired_keys=report.expired_keys,
+        expired_events=report.expired_events,
     )
 
 
@@ -185,6 +206,25 @@ class _Run:
                 self._count(expired)
                 if self._dry_run:
                     raise _OnlyCountedError
+
+    async def expire_events(self, project_id: str, *, before: datetime, keep: int) -> None:
+        """Remove events whose time is over, a few at once: writers wait meanwhile."""
+        # Asked without a lock first: where nothing is over, no write ever waits for this.
+        async with self._records.read(project_id) as unit:
+            if await unit.events.newest_expired(before=before, keep=keep) is None:
+                return
+        while True:
+            removed = 0
+            with suppress(_OnlyCountedError):
+                async with self._records.write(project_id) as unit:
+                    removed = await unit.events.expire(
+                        before=before, keep=keep, limit=_EVENTS_AT_ONCE
+                    )
+                    self._count(SweepReport(expired_events=removed))
+                    if self._dry_run:
+                        raise _OnlyCountedError
+            if self._dry_run or removed < _EVENTS_AT_ONCE:
+                return
 
     async def sweep(self, project_id: str) -> None:
         """Remove a project's garbage."""

@@ -1,7 +1,5 @@
 """Reads the body of `POST /tool-results`: JSON in, a checked request out."""
 
-import hashlib
-from dataclasses import dataclass
 from typing import Annotated, Any
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
@@ -46,15 +44,7 @@ class ToolResultRequest(BaseModel):
     result: Annotated[Any, Field(description="What the tool returned: any JSON value at all.")]
 
 
-@dataclass(frozen=True, slots=True)
-class ReadRequest:
-    """A request, and the SHA-256 of the body it was read from."""
-
-    request: ToolResultRequest
-    digest: str
-
-
-def read_tool_result_request(body: bytes, *, max_depth: int, max_nodes: int) -> ReadRequest:
+def read_tool_result_request(body: bytes, *, max_depth: int, max_nodes: int) -> ToolResultRequest:
     """Parse and check a body.
 
     Raises:
@@ -62,8 +52,7 @@ def read_tool_result_request(body: bytes, *, max_depth: int, max_nodes: int) -> 
         PayloadTooLargeError: Nested too deep or too many values.
         InvalidPayloadError: Not a tool result; the faults point to what is wrong.
     """
-    value = parse_json(body, max_depth=max_depth, max_nodes=max_nodes)
-    return ReadRequest(_check(value), hashlib.sha256(body).hexdigest())
+    return _check(parse_json(body, max_depth=max_depth, max_nodes=max_nodes))
 
 
 def _check(value: JsonValue) -> ToolResultRequest:

@@ -11,20 +11,23 @@ import anyio.to_thread
 
 from app.errors import ConflictError, NotFoundError
 from app.models.cursor import decode_cursor, encode_cursor
+from app.models.event import NewEvent
 from app.models.identity import is_id, new_id, utc_now
 from app.models.limits import Limits
 from app.models.normalized import NormalizedReference, NormalizedToolResult
 from app.models.persisted import PersistedToolResult
 from app.models.resource import Resource
 from app.models.tool_result import StoredToolResult
+from app.services.events.raw_results import RawResults
 from app.services.idempotency import Idempotency, IdempotentCall
-from app.services.normalization import normalize_tool_result
+from app.services.large_work import LargeWork
 from app.services.packaging import build_sanitized_tool_result, encode_sanitized
 from app.services.persistence import persist_tool_media
 from app.services.persistence.keeping import MediaKeeper
-from app.services.request_bodies import RequestBodies
 from app.services.stage_clock import StageClock
-from app.services.tool_result_requests import ReadRequest, read_tool_result_request
+from app.services.streaming.bodies import ReceivedBody, StreamedBodies
+from app.services.streaming.stand_ins import normalize_streamed
+from app.services.tool_result_requests import ToolResultRequest, read_tool_result_request
 from app.stores.blobs import BlobStore
 from app.stores.records import Records, UnitOfWork
 from app.stores.records.sessions import TOOL_RESULT
@@ -42,10 +45,11 @@ class Ingested:
 
 @dataclass(frozen=True, slots=True)
 class _Prepared:
-    """A request whose result is normalized."""
+    """A request whose result is normalized, and the digest and the size of its body."""
 
-    read: ReadRequest
+    request: ToolResultRequest
     normalized: NormalizedToolResult
+    digest: str
     body_bytes: int
 
 
@@ -67,15 +71,19 @@ class ToolResults:
         records: Records,
         blobs: BlobStore,
         *,
-        bodies: RequestBodies,
+        bodies: StreamedBodies,
+        work: LargeWork,
         limits: Limits,
         clock: StageClock,
+        raw_results: RawResults,
     ) -> None:
         self._records = records
         self._blobs = blobs
         self._bodies = bodies
+        self._work = work
         self._limits = limits
         self._clock = clock
+        self._raw_results = raw_results
         self._idempotency = Idempotency(records)
 
     async def ingest(
@@ -98,10 +106,16 @@ class ToolResults:
             StoreUnavailableError: A store did not answer; nothing is visible, send it again.
         Source: spec 002, "Storage & History".
         """
-        prepared = await self._bodies.read(body, self._read_and_normalize)
+        async with self._bodies.received(project_id, body) as received:
+            prepared = await self._work.run(received.bytes_in_memory, self._prepared, received)
+            return await self._ingest(project_id, prepared, idempotency_key)
+
+    async def _ingest(
+        self, project_id: str, prepared: _Prepared, idempotency_key: str | None
+    ) -> Ingested:
         if idempotency_key is None:
             return await self._ingest_once(project_id, prepared, None)
-        call = IdempotentCall(project_id, IDEMPOTENT_ROUTE, idempotency_key, prepared.read.digest)
+        call = IdempotentCall(project_id, IDEMPOTENT_ROUTE, idempotency_key, prepared.digest)
         async with self._idempotency.claimed(call, utc_now()) as answer_id:
             if answer_id is not None:
                 return Ingested(await self.get(project_id, answer_id), is_new=False)
@@ -143,18 +157,23 @@ class ToolResults:
         more = len(found) > limit
         return page, encode_cursor("tool-results", page[-1].tool_result_id) if more else None
 
-    def _read_and_normalize(self, body: bytes) -> _Prepared:
-        read = read_tool_result_request(
-            body, max_depth=self._limits.json_depth, max_nodes=self._limits.json_nodes
-        )
+    def _prepared(self, body: ReceivedBody) -> _Prepared:
+        json = body.finish()
         with self._clock.stage("normalization"):
-            return _Prepared(read, normalize_tool_result(read.request.result), len(body))
+            request, normalized = normalize_streamed(json, self._read)
+        return _Prepared(request, normalized, json.digest(), body.size_bytes)
+
+    def _read(self, body: bytes) -> ToolResultRequest:
+        limits = self._limits
+        return read_tool_result_request(
+            body, max_depth=limits.json_depth, max_nodes=limits.json_nodes
+        )
 
     async def _ingest_once(
         self, project_id: str, prepared: _Prepared, call: IdempotentCall | None
     ) -> Ingested:
         async with self._records.read(project_id) as unit:
-            previous = await _previous(unit, prepared.read)
+            previous = await _previous(unit, prepared.request, prepared.digest)
             session_resources = await _session_resources(unit, prepared)
         if previous is not None:
             return previous
@@ -169,18 +188,24 @@ class ToolResults:
                 session_resources=session_resources,
                 limits=self._limits,
             )
-        package = await anyio.to_thread.run_sync(self._package, persisted, prepared.read, now)
+        package = await anyio.to_thread.run_sync(self._package, persisted, prepared, now)
+        self._raw_results.offer(
+            project_id,
+            package.result.tool_result_id,
+            prepared.request.result,
+            size_bytes=prepared.body_bytes,
+        )
         with self._clock.stage("commit"):
-            ingested = await self._commit(project_id, package, prepared.read, call)
+            ingested = await self._commit(project_id, package, prepared.request, call)
         self._clock.count_saved(
             bytes_in=prepared.body_bytes, bytes_kept=len(ingested.result.sanitized)
         )
         return ingested
 
     def _package(
-        self, persisted: PersistedToolResult, read: ReadRequest, now: datetime
+        self, persisted: PersistedToolResult, prepared: _Prepared, now: datetime
     ) -> _Package:
-        request = read.request
+        request = prepared.request
         with self._clock.stage("packaging"):
             sanitized = build_sanitized_tool_result(
                 persisted,
@@ -201,23 +226,23 @@ class ToolResults:
             result,
             persisted.resources,
             success=sanitized.meta.success,
-            request_digest=read.digest,
+            request_digest=prepared.digest,
         )
 
     async def _commit(
         self,
         project_id: str,
         package: _Package,
-        read: ReadRequest,
+        request: ToolResultRequest,
         call: IdempotentCall | None,
     ) -> Ingested:
         """Write record, history entry and resources in one transaction."""
         result = package.result
-        async with self._records.write(project_id) as unit:
+        async with self._records.write_together(project_id) as unit:
             if result.session_id is not None:
                 await unit.sessions.enter(result.session_id, result.created_at)
                 # Nobody else writes to the session now, so a twin that was faster is seen here.
-                twin = await _previous(unit, read)
+                twin = await _previous(unit, request, package.request_digest)
                 if twin is not None:
                     return twin
                 seq = await unit.sessions.append(
@@ -238,16 +263,32 @@ class ToolResults:
             )
             if call is not None:
                 await self._idempotency.note_answer(unit, call, result.tool_result_id)
+            unit.events.note(_event(result, success=package.success))
         return Ingested(result, is_new=True)
 
 
-async def _previous(unit: UnitOfWork, read: ReadRequest) -> Ingested | None:
+def _event(result: StoredToolResult, *, success: bool) -> NewEvent:
+    """What subscribers are told of a result.
+
+    Source: spec 002, "Event Flow & Consumers".
+    """
+    return NewEvent(
+        "llmservice:toolResult",
+        result.tool_result_id,
+        result.created_at,
+        session_id=result.session_id,
+        seq=result.seq,
+        size_bytes=len(result.sanitized),
+        members={"toolName": result.tool_name, "callId": result.tool_call_id, "success": success},
+    )
+
+
+async def _previous(unit: UnitOfWork, request: ToolResultRequest, digest: str) -> Ingested | None:
     """What this call of the session was answered with before, if it was."""
-    request = read.request
     if request.session_id is None:
         return None
     recorded = await unit.tool_results.find_call(request.session_id, request.tool_call_id)
-    if recorded is not None and recorded.request_digest == read.digest:
+    if recorded is not None and recorded.request_digest == digest:
         return Ingested(recorded.result, is_new=False)
     answered = recorded.result.tool_result_id if recorded else None
     if recorded is None:
@@ -264,7 +305,7 @@ async def _previous(unit: UnitOfWork, read: ReadRequest) -> Ingested | None:
 
 async def _session_resources(unit: UnitOfWork, prepared: _Prepared) -> dict[str, Resource]:
     """The resources of the session that the tool refers to itself, by id."""
-    session_id = prepared.read.request.session_id
+    session_id = prepared.request.session_id
     wanted = {
         part.resource_id
         for part in prepared.normalized.parts

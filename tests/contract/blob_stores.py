@@ -47,10 +47,11 @@ class FilesystemUnderTest(StoreUnderTest):
 
 
 class S3UnderTest(StoreUnderTest):
-    def __init__(self, server: ObjectStoreServer) -> None:
+    def __init__(self, server: ObjectStoreServer, spool: Path) -> None:
         self._server = server
+        self._spool = spool
         self._bucket = server.new_bucket()
-        self.store = s3_store(server.endpoint_url, self._bucket)
+        self.store = s3_store(server.endpoint_url, self._bucket, spool)
         self._objects = S3Store(
             self._bucket,
             prefix=_PREFIX,
@@ -64,16 +65,18 @@ class S3UnderTest(StoreUnderTest):
     def objects(self) -> list[str]:
         found = [item["path"] for batch in obstore.list(self._objects) for item in batch]
         unfinished = self._server.unfinished_uploads(self._bucket)
-        return sorted(found) + ["unfinished upload"] * unfinished
+        spooled = [f"spool/{path.name}" for path in self._spool.rglob("*")]
+        return sorted(found) + ["unfinished upload"] * unfinished + spooled
 
     def leave_object(self, path: str, data: bytes) -> None:
         obstore.put(self._objects, path, data)
 
 
-def s3_store(endpoint_url: str, bucket: str) -> S3BlobStore:
+def s3_store(endpoint_url: str, bucket: str, spool: Path) -> S3BlobStore:
     """A store over a bucket of a test server, below a prefix as in production."""
     return S3BlobStore(
         bucket=bucket,
+        spool=spool,
         prefix=_PREFIX,
         endpoint=endpoint_url,
         region=REGION,

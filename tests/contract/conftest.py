@@ -7,14 +7,6 @@ import pytest
 
 from tests.servers import LiveService
 
-# Their assertions are to say what differed, as those in the test files do.
-pytest.register_assert_rewrite(
-    "tests.contract.page_case_checks",
-    "tests.contract.page_cases",
-    "tests.contract.page_requests",
-    "tests.contract.session_requests",
-)
-
 
 @pytest.fixture(scope="module")
 def shared_client(service: LiveService) -> Iterator[httpx.Client]:

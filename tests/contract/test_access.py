@@ -17,6 +17,7 @@ from app.main import create_app
 from app.models.project import new_api_key
 from app.settings import Settings
 from app.wiring import open_access
+from tests.event_streams import listening
 from tests.media import png
 from tests.servers import LiveService, serving
 
@@ -75,8 +76,12 @@ CREATING_SESSIONS = [
     ("POST", "/api/sessions/{session_id}/interactions"),
 ]
 """The same for sessions, which their first write creates."""
+STREAM = ("GET", "/api/sessions/{session_id}/events")
+"""Waits for what is written to a session that may begin any time, and has no end."""
 ROUTES_OF_ONE_THING = [
-    route for route in ROUTES if "{" in route[1] and route not in (CREATING, *CREATING_SESSIONS)
+    route
+    for route in ROUTES
+    if "{" in route[1] and route not in (CREATING, *CREATING_SESSIONS, STREAM)
 ]
 # The last one is the name of a protocol, which all answers about uploads have alike.
 VOLATILE_HEADERS = ("date", "x-request-id", "tus-resumable")
@@ -300,6 +305,19 @@ def test_id_of_a_foreign_session_is_free(
     assert neighbours.owner.get("/api/sessions/s-theirs").content == before
 
 
+@pytest.mark.parametrize("place", [None, 0, 1, 2, 3, 2**40])
+def test_stream_of_a_foreign_session_is_that_of_an_absent_one(
+    neighbours: Neighbours, place: int | None
+) -> None:
+    def first(ids: dict[str, str]) -> tuple[object, ...]:
+        path = STREAM[1].format(**ids)
+        with listening(neighbours.stranger, path, last_event_id=place) as stream:
+            headers = [header for header in stream.headers if header[0] not in VOLATILE_HEADERS]
+            return stream.status, headers, stream.some(1 if place else 0), stream.opening
+
+    assert first(neighbours.ids) == first(ABSENT)
+
+
 def test_foreign_things_are_still_there(neighbours: Neighbours) -> None:
     reads = [r for r in ROUTES_OF_ONE_THING if r[0] == "GET"]
     assert [send(neighbours.owner, r, neighbours.ids).status_code for r in reads] == [200] * len(
@@ -316,6 +334,7 @@ def test_lists_hold_nothing_of_another_project(neighbours: Neighbours) -> None:
         "/api/pages",
         "/api/pages/search?q=theirs",
         "/api/sessions",
+        "/api/sessions?q=theirs",
     ]
     assert [neighbours.stranger.get(path).json() for path in paths] == [empty] * len(paths)
 

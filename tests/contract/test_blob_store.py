@@ -59,7 +59,7 @@ def object_store_server() -> Iterator[ObjectStoreServer]:
 def under_test(request: pytest.FixtureRequest, tmp_path: Path) -> StoreUnderTest:
     if request.param == "filesystem":
         return FilesystemUnderTest(tmp_path / "data" / "store")
-    return S3UnderTest(request.getfixturevalue("object_store_server"))
+    return S3UnderTest(request.getfixturevalue("object_store_server"), tmp_path / "spool")
 
 
 @pytest.fixture
@@ -100,6 +100,12 @@ async def write(
 def broken_body(data: bytes) -> Iterator[bytes]:
     yield data
     raise ConnectionResetError
+
+
+async def write_draft(store: BlobStore, data: bytes) -> StoredBlob:
+    draft = store.draft(PROJECT, limit_bytes=NO_LIMIT)
+    draft.append(data)
+    return await draft.commit()
 
 
 async def read(
@@ -201,7 +207,7 @@ async def test_pieces_are_neither_empty_nor_above_a_megabyte(blob_store: BlobSto
 
 
 async def test_many_readers_of_one_blob_get_their_own_ranges(blob_store: BlobStore) -> None:
-    data = random_bytes(64 * MIB)
+    data = random_bytes(24 * MIB)
     await put(blob_store, data)
     answers: dict[int, bool] = {}
 
@@ -211,7 +217,7 @@ async def test_many_readers_of_one_blob_get_their_own_ranges(blob_store: BlobSto
             await read(blob_store, stored(data).digest, start=start, end=end) == data[start:end]
         )
 
-    starts = [number * 2_000_003 for number in range(32)]
+    starts = [number * 750_007 for number in range(32)]
     async with anyio.create_task_group() as tasks:
         for start in starts:
             tasks.start_soon(compare, start)
@@ -319,6 +325,47 @@ async def test_a_writer_that_failed_commits_nothing(under_test: StoreUnderTest) 
             await writer.write(b"d")
         with pytest.raises(RuntimeError):
             await writer.commit()
+    assert under_test.objects() == []
+
+
+@pytest.mark.parametrize("size", [11, 9 * MIB, 20 * MIB])
+async def test_a_draft_is_seen_by_nobody_until_it_is_committed(
+    under_test: StoreUnderTest, size: int
+) -> None:
+    data = random_bytes(size)
+    draft = under_test.store.draft(PROJECT, limit_bytes=size)
+    draft.append(data[:5])
+    draft.rest()
+    draft.append(data[5:])
+    assert (draft.size_bytes, draft.digest()) == (size, stored(data).digest)
+    assert draft.read(0, size + 1) == data
+    assert draft.read(4, 4) == data[4:8]
+    assert draft.read(size, 1) == b""
+    assert await listed(under_test.store) == []
+    assert await draft.commit() == await draft.commit() == stored(data)
+    assert draft.read(4, 4) == data[4:8]
+    await draft.discard()
+    assert under_test.objects() == [place(data)]
+    assert await read(under_test.store, stored(data).digest) == data
+
+
+async def test_discarded_drafts_leave_nothing(under_test: StoreUnderTest) -> None:
+    untouched = under_test.store.draft(PROJECT, limit_bytes=NO_LIMIT)
+    begun = under_test.store.draft(PROJECT, limit_bytes=10)
+    begun.append(b"0123456789")
+    with pytest.raises(PayloadTooLargeError):
+        begun.append(b"0")
+    for draft in (untouched, begun, begun):
+        await draft.discard()
+    assert under_test.objects() == []
+
+
+async def test_a_draft_that_a_killed_process_leaves_is_swept(under_test: StoreUnderTest) -> None:
+    under_test.store.draft(PROJECT, limit_bytes=NO_LIMIT).append(b"half a bl")
+    assert len(under_test.objects()) == 1
+    assert await under_test.store.sweep_temporary(3_600) == 0
+    assert await under_test.store.sweep_temporary(0, dry_run=True) == 1
+    assert await under_test.store.sweep_temporary(0) == 1
     assert under_test.objects() == []
 
 
@@ -507,7 +554,7 @@ async def dead_store(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIte
         yield FilesystemBlobStore(tmp_path / "file" / "store")
     else:
         # Nothing listens on port 1 of the loopback, so that connections are refused at once.
-        yield s3_store("http://127.0.0.1:1", "bucket")
+        yield s3_store("http://127.0.0.1:1", "bucket", tmp_path / "spool")
 
 
 async def test_a_dead_store_is_unavailable(dead_store: BlobStore) -> None:
@@ -517,6 +564,8 @@ async def test_a_dead_store_is_unavailable(dead_store: BlobStore) -> None:
         await put(dead_store, SMALL)
     with pytest.raises(StoreUnavailableError):
         await put(dead_store, random_bytes(9 * MIB))
+    with pytest.raises(StoreUnavailableError):
+        await write_draft(dead_store, SMALL)
     with pytest.raises(StoreUnavailableError):
         await read(dead_store, stored(SMALL).digest)
     with pytest.raises(StoreUnavailableError):
@@ -530,9 +579,9 @@ async def test_a_dead_store_is_unavailable(dead_store: BlobStore) -> None:
 
 
 async def test_a_bucket_that_is_not_there_is_unavailable(
-    object_store_server: ObjectStoreServer,
+    object_store_server: ObjectStoreServer, tmp_path: Path
 ) -> None:
-    store = s3_store(object_store_server.endpoint_url, "no-such-bucket")
+    store = s3_store(object_store_server.endpoint_url, "no-such-bucket", tmp_path / "spool")
     with pytest.raises(StoreUnavailableError):
         await store.check()
     with pytest.raises(StoreUnavailableError):

@@ -12,6 +12,7 @@ from app.settings import LimitSettings
 from tests import media
 from tests.contract.bundled_sessions import (
     SESSION,
+    bundled,
     done,
     everything,
     export,
@@ -19,9 +20,11 @@ from tests.contract.bundled_sessions import (
     make_session,
     make_small_session,
     members_of,
+    messages,
     sha256,
     take_in,
     tool_results,
+    with_manifest,
 )
 from tests.contract.render_cases import image_block
 from tests.contract.session_requests import call_tool
@@ -109,7 +112,10 @@ def test_bundle_is_the_same_with_and_without_derived_images(service: LiveService
 def test_two_sessions_that_share_files_move_one_after_the_other(service: LiveService) -> None:
     with service.client() as one, service.client() as other:
         make_session(one, "s-1", "a-")
-        make_session(one, "s-2", "b-")
+        for body in tool_results():
+            done(one.post("/api/tool-results", json={**body, "sessionId": "s-2"}))
+        for body in messages():
+            done(one.post("/api/sessions/s-2/messages", json=body))
         bundles = [export(one, "s-1"), export(one, "s-2")]
         assert [take_in(other, bundle).status_code for bundle in bundles] == [201, 201]
         assert [export(other, "s-1"), export(other, "s-2")] == bundles
@@ -173,7 +179,8 @@ def test_moved_session_goes_on_and_can_be_deleted(service: LiveService) -> None:
         assert take_in(other, export(one)).status_code == 201
         message = {"role": "user", "content": "more"}
         added = done(other.post(f"/api/sessions/{SESSION}/messages", json=message))
-        assert added["seq"] == 6
+        # Two pages have taken numbers too.
+        assert added["seq"] == 8
         assert take_in(one, export(other)).status_code == 409
         uris = [each["uri"] for each in listed(other, "/api/resources")]
         assert {other.delete(f"/api/resources/{uri}").status_code for uri in uris} == {409}
@@ -257,10 +264,21 @@ def test_large_blob_passes_through(service: LiveService) -> None:
 
 def test_thousand_entries_keep_their_order(service: LiveService) -> None:
     with service.client() as one, service.client() as other:
-        for number in range(1_100):
-            message = {"role": "user", "content": str(number)}
-            done(one.post(f"/api/sessions/{SESSION}/messages", json=message))
-        bundle = export(one)
+        message = {"role": "user", "content": "0"}
+        first = done(one.post(f"/api/sessions/{SESSION}/messages", json=message))
+        # As the bundle has them, which is told at once.
+        members = members_of(export(one))
+        line = members["history.jsonl"].decode()
+        lines = [
+            line.replace(first["id"], f"{first['id'][:-6]}{number:06x}")
+            .replace('"seq":1,', f'"seq":{number + 1},')
+            .replace('"content":"0"', f'"content":"{number}"')
+            for number in range(1_100)
+        ]
+        assert len(set(lines)) == len(lines)
+        manifest = members["manifest.json"].replace(b'"last_seq":1}', b'"last_seq":1100}')
+        entries = {"history.jsonl": "".join(lines).encode(), "manifest.json": manifest}
+        bundle = bundled(with_manifest({**members, **entries}))
         assert take_in(other, bundle).status_code == 201
         assert export(other) == bundle
         history = listed(other, f"/api/sessions/{SESSION}/messages?limit=200")

@@ -25,6 +25,7 @@ from tests.contract.bundled_sessions import (
     take_in,
     with_manifest,
 )
+from tests.contract.render_requests import ON_ONE_ENGINE
 from tests.servers import LiveService
 
 Members = dict[str, bytes]
@@ -149,6 +150,7 @@ ARCHIVES: dict[str, Callable[[bytes], bytes]] = {
 }
 
 
+@ON_ONE_ENGINE
 @pytest.mark.parametrize("name", ARCHIVES)
 def test_archive_that_is_not_ours_is_refused(
     importer: httpx.Client, bundle: bytes, name: str
@@ -293,7 +295,7 @@ CONTENTS: dict[str, Callable[[Members], Members]] = {
     "a time that is none": in_session(created_at="yesterday"),
     "a time of another spelling": in_session(created_at="2026-01-01T00:00:00Z"),
     "a time before all": in_session(created_at="0001-01-01T00:00:00.000000Z"),
-    "a gap in seq": in_line("history", FAULT, put("seq", value=7)),
+    "a seq above the next one": in_line("history", FAULT, put("seq", value=7)),
     "a seq of zero": in_line("history", RESULT, put("seq", value=0)),
     "a seq beyond all": in_line("history", RESULT, put("seq", value=10**30)),
     "an entry less": dropped_line("history", MESSAGE),
@@ -401,12 +403,12 @@ def test_content_that_is_not_ours_is_refused_though_every_digest_is_right(
 
 
 def test_fault_says_in_which_file_and_line(importer: httpx.Client, bundle: bytes) -> None:
-    damaged = CONTENTS["a gap in seq"](members_of(bundle))
+    damaged = CONTENTS["a seq above the next one"](members_of(bundle))
     problem = refused(importer, bundled(damaged))
     assert problem["errors"] == [
         {
-            "pointer": "/history.jsonl/3",
-            "detail": "does not have the number after the line before",
+            "pointer": "/history.jsonl/4",
+            "detail": "does not have a number above that of the line before",
         }
     ]
 
@@ -431,4 +433,4 @@ def test_session_of_a_refused_bundle_is_free(service: LiveService, bundle: bytes
     with service.client() as client:
         refused(client, bundle[:-1])
         assert take_in(client, bundle).status_code == 201
-        assert client.get(f"/api/sessions/{SESSION}").json()["lastSeq"] == 5
+        assert client.get(f"/api/sessions/{SESSION}").json()["lastSeq"] == 7

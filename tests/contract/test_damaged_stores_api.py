@@ -1,69 +1,54 @@
 """Files that were damaged or lost behind the service's back, met over HTTP on both engines."""
 
+import secrets
 from collections.abc import Callable, Iterator
 
 import httpx
 import pytest
 
-from app.settings import Settings
-from app.stores.blobs.store import blob_path, quarantine_path
 from tests import media
 from tests.contract.bundled_sessions import SESSION, make_small_session
 from tests.contract.page_requests import outcome
 from tests.contract.render_cases import image_block
 from tests.contract.session_requests import append, call_tool, upload
 from tests.contract.upload_requests import DATA, begin, content, offset_of, send
-from tests.integration.sweep_stores import BehindTheStore, digest_of
-from tests.servers import LiveService, serving
+from tests.integration.sweep_stores import BehindTheStore, ProjectFiles
+from tests.servers import LiveService
 
-PROJECT = "p"
 PIECE_BYTES = 100_000
 PIECES = [DATA[start : start + PIECE_BYTES] for start in range(0, len(DATA), PIECE_BYTES)]
 ATTACHED = b"attached"
 SECOND = b"the second\n" * 10
 
-Harm = Callable[[BehindTheStore, bytes], None]
+Harm = Callable[[ProjectFiles, bytes], None]
 
 
 @pytest.fixture
-def server(settings: Settings) -> Iterator[LiveService]:
-    with serving(settings) as live:
-        yield live
+def behind(service: LiveService) -> ProjectFiles:
+    return ProjectFiles(BehindTheStore(service.settings), f"p-{secrets.token_hex(6)}")
 
 
 @pytest.fixture
-def client(server: LiveService) -> Iterator[httpx.Client]:
-    with server.client(server.new_key(PROJECT)) as client:
+def client(service: LiveService, behind: ProjectFiles) -> Iterator[httpx.Client]:
+    with service.client(service.new_key(behind.project)) as client:
         yield client
 
 
-@pytest.fixture
-def behind(server: LiveService) -> BehindTheStore:
-    return BehindTheStore(server.settings)
-
-
-def damage(behind: BehindTheStore, data: bytes) -> None:
+def damage(behind: ProjectFiles, data: bytes) -> None:
     """Flip a bit in the middle of a file; it stays as long as it was."""
     middle = len(data) // 2
     flipped = data[:middle] + bytes([data[middle] ^ 1]) + data[middle + 1 :]
-    behind.write(blob_path(PROJECT, digest_of(data)), flipped)
+    behind.write(data, flipped)
 
 
-def remove(behind: BehindTheStore, data: bytes) -> None:
-    behind.remove(blob_path(PROJECT, digest_of(data)))
-
-
-def quarantine(behind: BehindTheStore, data: bytes) -> None:
-    """Do what a check does with a file that is damaged."""
-    behind.write(quarantine_path(PROJECT, digest_of(data)), data)
-    remove(behind, data)
+remove = ProjectFiles.remove
 
 
 @pytest.mark.parametrize("size", [PIECE_BYTES, len(DATA)], ids=["same pieces", "all at once"])
 @pytest.mark.parametrize("number", [0, 1])
-@pytest.mark.parametrize("harm", [damage, remove, quarantine])
+@pytest.mark.parametrize("harm", [damage, remove, ProjectFiles.quarantine])
 def test_upload_goes_on_where_what_came_was_damaged(
-    client: httpx.Client, behind: BehindTheStore, harm: Harm, number: int, size: int
+    client: httpx.Client, behind: ProjectFiles, harm: Harm, number: int, size: int
 ) -> None:
     path = begin(client, len(DATA))
     for start, piece in zip((0, PIECE_BYTES), PIECES, strict=False):
@@ -82,14 +67,14 @@ def test_upload_goes_on_where_what_came_was_damaged(
     assert content(client, last.headers["upload-resource"].rpartition("/")[2]) == DATA
 
 
-def cut(behind: BehindTheStore, data: bytes) -> None:
+def cut(behind: ProjectFiles, data: bytes) -> None:
     """Leave half of a file."""
-    behind.write(blob_path(PROJECT, digest_of(data)), data[: len(data) // 2])
+    behind.write(data, data[: len(data) // 2])
 
 
 @pytest.mark.parametrize(("harm", "code"), [(remove, "blob-missing"), (cut, "store-unavailable")])
 def test_rendering_is_refused_whole_where_a_later_image_is_damaged(
-    client: httpx.Client, behind: BehindTheStore, harm: Harm, code: str
+    client: httpx.Client, behind: ProjectFiles, harm: Harm, code: str
 ) -> None:
     images = [media.png(64 + number, 48, noise=True) for number in range(2)]
     blocks = [image_block(data) for data in images]
@@ -105,7 +90,7 @@ def test_rendering_is_refused_whole_where_a_later_image_is_damaged(
 
 @pytest.mark.parametrize("harm", [damage, remove])
 def test_bundle_with_a_damaged_file_breaks_off(
-    client: httpx.Client, behind: BehindTheStore, harm: Harm
+    client: httpx.Client, behind: ProjectFiles, harm: Harm
 ) -> None:
     make_small_session(client)
     harm(behind, ATTACHED)
@@ -125,7 +110,7 @@ def references(client: httpx.Client) -> list[str]:
 
 @pytest.mark.parametrize("form", ["data-uri", "base64", "text"])
 def test_lost_file_is_told_before_anything_of_the_answer_is_sent(
-    client: httpx.Client, behind: BehindTheStore, references: list[str], form: str
+    client: httpx.Client, behind: ProjectFiles, references: list[str], form: str
 ) -> None:
     wish = {"arguments": references, "sessionId": "s", "as": form}
     assert client.post("/api/resolve", json=wish).status_code == 200
@@ -137,7 +122,7 @@ def test_lost_file_is_told_before_anything_of_the_answer_is_sent(
 
 @pytest.mark.parametrize("query", ["lines=1", "grep=second", "pointer="])
 def test_lost_text_is_told(
-    client: httpx.Client, behind: BehindTheStore, references: list[str], query: str
+    client: httpx.Client, behind: ProjectFiles, references: list[str], query: str
 ) -> None:
     remove(behind, SECOND)
     answer = client.get(f"/api/resources/{references[1][1:]}/text?{query}")
@@ -148,7 +133,7 @@ def test_lost_text_is_told(
 @pytest.mark.parametrize("accepted", ["application/json", "text/plain"])
 def test_what_the_caller_has_is_known_without_reading_the_text(
     client: httpx.Client,
-    behind: BehindTheStore,
+    behind: ProjectFiles,
     references: list[str],
     query: str,
     accepted: str,

@@ -36,6 +36,8 @@ def variables(group: type[BaseModel] = Settings, prefix: str = "PAGEFAULT_") -> 
     for name, field in group.model_fields.items():
         if isinstance(field.annotation, type) and issubclass(field.annotation, BaseModel):
             yield from variables(field.annotation, f"{prefix}{name.upper()}__")
+        elif isinstance(field.validation_alias, str):
+            yield field.validation_alias
         else:
             yield f"{prefix}{name.upper()}"
 
@@ -149,7 +151,7 @@ def test_compose_file_uses_every_value_it_asks_the_operator_for() -> None:
     assert set(re.findall(r"\$\{(\w+):\?", text)) == OPERATOR_VALUES.keys()
 
 
-@pytest.mark.parametrize("name", ["runtime.lock", "dev.lock"])
+@pytest.mark.parametrize("name", ["runtime.lock", "web.lock", "dev.lock"])
 def test_lock_pins_everything_by_hash_and_names_no_host(name: str) -> None:
     text = (ROOT / "requirements" / name).read_text()
     lines = re.sub(r" \\\n\s+", " ", text).splitlines()
@@ -157,9 +159,10 @@ def test_lock_pins_everything_by_hash_and_names_no_host(name: str) -> None:
     assert re.findall(r"\w+://|index-url|find-links", text) == []
 
 
-def test_development_lock_agrees_with_the_runtime_lock() -> None:
-    runtime, development = (
+@pytest.mark.parametrize("name", ["runtime.lock", "web.lock"])
+def test_development_lock_agrees_with_the_others(name: str) -> None:
+    other, development = (
         set(re.findall(r"^[a-z0-9].*==[^\s;]+", path.read_text(), re.MULTILINE))
-        for path in (ROOT / "requirements" / name for name in ("runtime.lock", "dev.lock"))
+        for path in (ROOT / "requirements" / name for name in (name, "dev.lock"))
     )
-    assert runtime - development == set()
+    assert other - development == set()

@@ -43,6 +43,8 @@ def result_body(**members: object) -> bytes:
 
 
 LINK = "/api/resources/{uri}/signed-url"
+EVENTS = "/api/events"
+OF_SESSION = "/api/sessions/s/events"
 RENDER = "/api/render"
 HOSTILE: dict[str, Asked] = {
     "lone surrogate in a bad value": posted(RESULTS, result_body(toolName="\ud800" * 600)),
@@ -76,6 +78,14 @@ HOSTILE: dict[str, Asked] = {
     "deep object as a tool's name": posted(
         RESULTS, b'{"toolName":' + b"[" * 900 + b"]" * 900 + b"}"
     ),
+    "2^63 as a place": Asked("GET", f"{EVENTS}?after=9223372036854775808"),
+    "2^63 - 1 as a place": Asked("GET", f"{OF_SESSION}?after=9223372036854775807"),
+    "NaN as a place": Asked("GET", f"{OF_SESSION}?after=NaN"),
+    "no number as a last event": Asked("GET", OF_SESSION, None, {"Last-Event-ID": b"\xff"}),
+    "surrogate as a ticket": Asked("GET", f"{EVENTS}?ticket=%ed%a0%80"),
+    "NUL in a ticket": Asked("GET", f"{OF_SESSION}?ticket=%00.%00"),
+    "ticket too long": Asked("GET", f"{EVENTS}?ticket={'x' * 2_049}"),
+    "NUL in a session's name": Asked("GET", "/api/sessions/%00/events"),
     "NUL in an id": Asked("GET", f"{RESULTS}/%00"),
     "NUL in a URI": Asked("GET", "/api/resources/%00/content"),
     "NUL in a session id": Asked("GET", "/api/sessions/%00/messages"),
@@ -146,6 +156,9 @@ REFUSED: dict[str, tuple[Asked, int, str]] = {
         "not-found",
     ),
     "invalid path": (Asked("GET", "/api/sessions/-/messages"), 422, "invalid-payload"),
+    "invalid place": (Asked("GET", f"{EVENTS}?after=x"), 422, "invalid-payload"),
+    "bad ticket": (Asked("GET", f"{OF_SESSION}?ticket=x"), 401, "unauthorized"),
+    "socket that is none": (Asked("GET", "/api/sessions/s/ws"), 404, "no-such-route"),
 }
 
 ECHOES: dict[str, Asked] = {
@@ -164,6 +177,9 @@ ECHOES: dict[str, Asked] = {
     "key": Asked("GET", RESULTS, None, {"Authorization": f"Bearer {MARKER}"}),
     "digest": Asked("POST", "/api/resources", b"x", {"Repr-Digest": f"sha-256={MARKER}"}),
     "type": Asked("POST", RESULTS, b"{}", {"Content-Type": f"text/{MARKER}"}),
+    "place": Asked("GET", f"{EVENTS}?after={MARKER}"),
+    "last event": Asked("GET", OF_SESSION, None, {"Last-Event-ID": MARKER}),
+    "ticket": Asked("GET", f"{EVENTS}?ticket={MARKER}.{MARKER}"),
     "method": Asked("PROPFIND", f"{RESULTS}?x={MARKER}"),
 }
 
@@ -239,6 +255,9 @@ def test_input_is_not_repeated(client_of_module: httpx.Client, uri: str, name: s
         ("/api/pages/p/render", {"GET"}),
         ("/api/sessions/s/render", {"GET"}),
         ("/api/sessions/s/messages", {"GET", "POST"}),
+        (EVENTS, {"GET"}),
+        (OF_SESSION, {"GET"}),
+        ("/api/events/ticket", {"POST"}),
         ("/healthz", {"GET"}),
     ],
 )

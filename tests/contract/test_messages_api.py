@@ -284,7 +284,10 @@ def test_key_of_one_route_is_free_on_the_other(client: httpx.Client) -> None:
 
 
 def write_everything(client: httpx.Client) -> list[bytes]:
-    """One entry of every kind and more; returns each as its own request answered, where it did."""
+    """One entry of every kind and more; returns each as its own request answered, where it did.
+
+    They have the numbers from 2 on: the first one is that of a page.
+    """
     reference = "@" + upload(client, png())["uri"]
     put(client, modality="image", content=URI, session_id="s")
     block = {"type": "audio", "data": base64.b64encode(wav()).decode(), "mimeType": "audio/wav"}
@@ -296,7 +299,7 @@ def write_everything(client: httpx.Client) -> list[bytes]:
     answer(client, asked["id"])
     ask(client, {"legacy": reference}, output={"role": "assistant", "content": "x"})
     append(client, role="tool", tool_call_id="call_3", content=None)
-    return [client.get(f"{ROUTE}/{seq}").content for seq in range(1, 9)]
+    return [client.get(f"{ROUTE}/{seq}").content for seq in range(2, 10)]
 
 
 def pages_of(client: httpx.Client, limit: int, media: str) -> Iterator[bytes]:
@@ -310,8 +313,9 @@ def pages_of(client: httpx.Client, limit: int, media: str) -> Iterator[bytes]:
 
 def test_one_cursor_replays_everything_whatever_the_size_of_a_page(client: httpx.Client) -> None:
     written = write_everything(client)
-    assert [json.loads(each)["seq"] for each in written] == list(range(1, 9))
-    assert outcome(client.get(f"{ROUTE}/9")) == (404, "not-found")
+    assert [json.loads(each)["seq"] for each in written] == list(range(2, 10))
+    for absent in (1, 10):
+        assert outcome(client.get(f"{ROUTE}/{absent}")) == (404, "not-found")
     for limit in (1, 2, 3, 7, 8, 200):
         assert b",".join(pages_of(client, limit, "reference")) == b",".join(written)
     kinds = [sorted(json.loads(each).keys() - {"seq", "id", "created_at"}) for each in written]
@@ -340,7 +344,7 @@ def test_every_entry_is_what_its_own_route_showed(client: httpx.Client) -> None:
 
 
 def test_all_reads_back_byte_for_byte_after_a_restart(settings: Settings) -> None:
-    paths = [ROUTE, f"{ROUTE}?media=inline", *(f"{ROUTE}/{seq}" for seq in range(1, 9))]
+    paths = [ROUTE, f"{ROUTE}?media=inline", *(f"{ROUTE}/{seq}" for seq in range(2, 10))]
     paths += ["/api/sessions", "/api/sessions/s", "/api/sessions/s/interactions", "/api/resources"]
     with serving(settings) as service:
         key = service.new_key("restarted")
@@ -352,7 +356,7 @@ def test_all_reads_back_byte_for_byte_after_a_restart(settings: Settings) -> Non
         assert [client.get(path).raise_for_status().content for path in paths] == before
         again = client.post(ROUTE, json={**TOOL, "tool_call_id": "call_4", "content": URI})
         assert (again.status_code, again.content) == (200, created.content)
-        assert append(client, content="next").json()["seq"] == 10
+        assert append(client, content="next").json()["seq"] == 11
 
 
 @pytest.mark.parametrize("seq", ["0", "-1", "x", "1.5", str(2**63), "1e3", "%00", "9" * 400])

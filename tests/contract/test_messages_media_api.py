@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from app.models.json_value import JsonValue, json_text
 from app.settings import LimitSettings
 from tests.contract.page_requests import data_uri, outcome, put, resources, stored_bytes
+from tests.contract.render_requests import ON_ONE_ENGINE
 from tests.contract.session_requests import JSON, MESSAGES, append, call_tool, entries, upload
 from tests.media import flac, jpeg, mp3, pdf, png, wav
 from tests.servers import Backends, Engine, LiveService, serving
@@ -200,6 +201,7 @@ def with_member(value: JsonValue, path: tuple[str | int, ...], member: object) -
     return copy
 
 
+@ON_ONE_ENGINE
 @pytest.mark.parametrize(
     "text",
     [
@@ -365,7 +367,7 @@ DECLARED = st.builds(
 )
 
 
-@hypothesis.settings(max_examples=60)
+@hypothesis.settings(max_examples=30)
 @hypothesis.given(
     content=st.one_of(
         st.none(),

@@ -15,8 +15,9 @@ import psycopg
 import pytest
 
 from app.settings import Settings
+from tests.loaded_command import LoadedCommand
 from tests.media import png
-from tests.process import PagefaultProcess, run_command
+from tests.process import PagefaultProcess
 from tests.servers import Backends, LiveService, serving
 
 MARKER = "zzmarkerzz"
@@ -27,6 +28,8 @@ METRICS = {
     "pagefault_request_seconds_sum",
     "pagefault_ingested_bytes_total",
     "pagefault_saved_bytes_total",
+    "pagefault_event_streams",
+    "pagefault_event_streams_ended_total",
     "pagefault_stage_seconds_bucket",
     "pagefault_stage_seconds_count",
     "pagefault_stage_seconds_sum",
@@ -154,11 +157,13 @@ def test_saved_bytes_grow_by_what_readers_are_spared(client: httpx.Client) -> No
 
 
 @pytest.fixture(scope="module")
-def logged(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[str, list[str]]]:
+def logged(
+    pagefault: LoadedCommand, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[tuple[str, list[str]]]:
     """What a real process logs of requests full of secrets, and the secrets."""
     data_dir = tmp_path_factory.mktemp("logged")
     env = {"PAGEFAULT_AUTH": "api-key", "PAGEFAULT_LOG_FORMAT": "json"}
-    made = run_command("keys", "create", "--project", "p", "--data-dir", str(data_dir), env=env)
+    made = pagefault.run("keys", "create", "--project", "p", "--data-dir", str(data_dir), env=env)
     key = made.stdout.strip()
     with PagefaultProcess(data_dir, env=env) as process:
         with process.client(key) as client:

@@ -4,6 +4,7 @@ A case is an operation on a page; every one has a function in `page_case_checks`
 expectation means of the answer. A case without one fails.
 """
 
+import secrets
 from pathlib import Path
 
 import httpx
@@ -12,8 +13,8 @@ from pydantic import SecretStr
 
 from tests.contract.page_case_checks import CHECKS
 from tests.contract.page_cases import CASES, Case, built
-from tests.process import run_command
-from tests.servers import SIGNING_KEY, Engine, LiveService
+from tests.loaded_command import LoadedCommand
+from tests.servers import SIGNING_KEY, LiveService
 
 COMMAND_LINE_CASES = {"dl_flag_first"}
 
@@ -70,17 +71,16 @@ def test_manifest_line_is_what_the_case_expects(shared_client: httpx.Client, nam
     check(shared_client, name)
 
 
+@pytest.mark.parametrize("order", [("--download", "ID"), ("ID", "--download")])
 def test_download_flag_stands_before_or_behind_the_id(
-    service: LiveService, engine: Engine, tmp_path: Path
+    service: LiveService, pagefault: LoadedCommand, order: tuple[str, ...], tmp_path: Path
 ) -> None:
-    # A process takes seconds: each engine is given one order.
-    order = ("--download", "ID") if engine == "embedded" else ("ID", "--download")
     page = CASES["dl_flag_first"]["page"]
-    project = "flags"
+    project = f"flags-{secrets.token_hex(6)}"
     with service.client(service.new_key(project)) as client:
         Case(client, page, {}).store()
     words = [page["page_id"] if word == "ID" else word for word in order]
-    done = run_command(
+    done = pagefault.run(
         *("page", "show", *words, "--project", project, "--output", str(tmp_path)),
         env=settings_in_the_environment(service),
     )

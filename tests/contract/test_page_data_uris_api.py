@@ -22,6 +22,7 @@ from tests.contract.page_requests import (
     resources,
     stored_bytes,
 )
+from tests.contract.render_requests import ON_ONE_ENGINE
 from tests.media import jpeg, png, wav
 
 LARGE_PNG = png(noise=True)
@@ -58,6 +59,7 @@ def test_data_uri_is_no_caption(shared_client: httpx.Client, text: str) -> None:
         assert pointers(stored) == ["/content"]
 
 
+@ON_ONE_ENGINE
 @pytest.mark.parametrize(
     "text",
     [

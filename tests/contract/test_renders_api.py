@@ -27,7 +27,8 @@ from tests.contract.render_requests import (
 )
 from tests.contract.session_requests import call_tool
 from tests.e2e.stored_state import EmbeddedState, ServerState, StoredState
-from tests.process import PagefaultProcess, run_command
+from tests.loaded_command import LoadedCommand
+from tests.process import PagefaultProcess
 from tests.servers import Backends, Engine, LiveService, serving
 
 EVERY = pytest.mark.parametrize("target", TARGETS)
@@ -511,12 +512,12 @@ def test_same_call_gives_the_same_bytes_after_a_restart(settings: Settings) -> N
 @pytest.mark.parametrize("engine", ["server"], indirect=True)
 @pytest.mark.timeout(180)
 def test_two_processes_give_the_same_bytes(
-    backends: Backends, engine: Engine, tmp_path: Path
+    backends: Backends, engine: Engine, pagefault: LoadedCommand, tmp_path: Path
 ) -> None:
     folder = tmp_path / "data"
     state: StoredState = EmbeddedState(folder) if engine == "embedded" else ServerState(backends)
     env = {**state.env, "PAGEFAULT_AUTH": "api-key"}
-    made = run_command("keys", "create", "--project", "p", "--data-dir", str(folder), env=env)
+    made = pagefault.run("keys", "create", "--project", "p", "--data-dir", str(folder), env=env)
     key = made.stdout.strip()
     large = {"content": [*RESULT["content"], image_block(media.png(9_000, 45))]}
     with (

@@ -2,6 +2,7 @@
 
 import base64
 import json
+import secrets
 from collections.abc import Callable, Iterator
 
 import httpx
@@ -9,7 +10,6 @@ import pytest
 
 from app.rendering.targets.table import TARGETS
 from app.settings import LimitSettings, Settings
-from app.stores.blobs.store import blob_path
 from tests import media
 from tests.contract.page_requests import outcome
 from tests.contract.render_cases import encoded, file_block, image_block
@@ -23,11 +23,10 @@ from tests.contract.render_requests import (
     unchecked,
 )
 from tests.contract.session_requests import JSON, ask, call_tool, rich, upload
-from tests.integration.sweep_stores import BehindTheStore, digest_of
-from tests.servers import serving
+from tests.integration.sweep_stores import BehindTheStore, ProjectFiles
+from tests.servers import LiveService, serving
 
 EVERY = pytest.mark.parametrize("target", TARGETS)
-PROJECT = "p"
 PNG = media.png(noise=True)
 SESSION = "/api/sessions/s/render"
 DEEP = 1_000
@@ -78,6 +77,7 @@ def test_deep_data_is_rendered_whole(client: httpx.Client, target: str) -> None:
     assert deep.encode() in body or json.dumps(deep).encode()[1:-1] in body
 
 
+@ON_ONE_ENGINE
 @EVERY
 @pytest.mark.parametrize("listed", [True, False], ids=["beside the content", "as a block"])
 def test_deep_arguments_are_rendered_whole(
@@ -98,12 +98,14 @@ def test_deep_arguments_are_rendered_whole(
     assert deep.encode() in body or json.dumps(deep).encode()[1:-1] in body
 
 
+@ON_ONE_ENGINE
 @EVERY
 def test_deep_block_of_a_message_is_rendered(client: httpx.Client, target: str) -> None:
     posted(client, '{"role":"user","content":[{"type":"x","y":' + nested(DEEP - 20) + "}]}")
     assert rendered(client, target)
 
 
+@ON_ONE_ENGINE
 @EVERY
 def test_integers_of_any_size_stay_as_they_are(client: httpx.Client, target: str) -> None:
     huge = "9" * 4_000
@@ -230,23 +232,23 @@ def test_media_that_are_more_than_the_service_gives_at_once_step_down(
     assert [each["seq"] for each in record["loss"]] == [1, 2]
 
 
+Owner = tuple[httpx.Client, ProjectFiles]
+
+
 @pytest.fixture
-def owner(settings: Settings) -> Iterator[tuple[httpx.Client, BehindTheStore]]:
-    """A client of a service of its own, and a hand in its blob store."""
-    with serving(settings) as live, live.client(live.new_key(PROJECT)) as client:
-        yield client, BehindTheStore(live.settings)
+def owner(service: LiveService) -> Iterator[Owner]:
+    """A client, and a hand among the files of its project."""
+    files = ProjectFiles(BehindTheStore(service.settings), f"p-{secrets.token_hex(6)}")
+    with service.client(service.new_key(files.project)) as client:
+        yield client, files
 
 
-def remove(behind: BehindTheStore, data: bytes) -> None:
-    behind.remove(blob_path(PROJECT, digest_of(data)))
+def cut(behind: ProjectFiles, data: bytes) -> None:
+    behind.write(data, data[:-1])
 
 
-def cut(behind: BehindTheStore, data: bytes) -> None:
-    behind.write(blob_path(PROJECT, digest_of(data)), data[:-1])
-
-
-def lengthen(behind: BehindTheStore, data: bytes) -> None:
-    behind.write(blob_path(PROJECT, digest_of(data)), data + b"x")
+def lengthen(behind: ProjectFiles, data: bytes) -> None:
+    behind.write(data, data + b"x")
 
 
 LOST = [PNG, media.mp4(), media.pdf() + b"\n" * 2_000]
@@ -254,12 +256,12 @@ LOST = [PNG, media.mp4(), media.pdf() + b"\n" * 2_000]
 
 @pytest.mark.parametrize("data", LOST, ids=["image", "video", "document"])
 def test_medium_that_the_store_has_lost_is_told_before_anything_is_sent(
-    owner: tuple[httpx.Client, BehindTheStore], data: bytes
+    owner: Owner, data: bytes
 ) -> None:
     client, behind = owner
     ask(client, rich(upload(client, data)["uri"]))
     before = client.get(SESSION, params={"target": "mcp"})
-    remove(behind, data)
+    behind.remove(data)
     answer = client.get(SESSION, params={"target": "mcp"})
     assert before.status_code == 200
     assert outcome(answer) == (503, "blob-missing")
@@ -272,8 +274,8 @@ def test_medium_that_the_store_has_lost_is_told_before_anything_is_sent(
 @pytest.mark.parametrize("harm", [cut, lengthen])
 @pytest.mark.parametrize("data", LOST, ids=["image", "video", "document"])
 def test_medium_that_has_another_length_is_told_before_anything_is_sent(
-    owner: tuple[httpx.Client, BehindTheStore],
-    harm: Callable[[BehindTheStore, bytes], None],
+    owner: Owner,
+    harm: Callable[[ProjectFiles, bytes], None],
     data: bytes,
 ) -> None:
     client, behind = owner
@@ -285,25 +287,25 @@ def test_medium_that_has_another_length_is_told_before_anything_is_sent(
 
 
 def test_one_lost_medium_of_several_is_told_before_anything_is_sent(
-    owner: tuple[httpx.Client, BehindTheStore],
+    owner: Owner,
 ) -> None:
     client, behind = owner
     other = media.png(72, 48, noise=True)
     for number, picture in enumerate((PNG, other)):
         call_tool(client, f"call_{number}", {"content": [image_block(picture)]})
-    remove(behind, other)
+    behind.remove(other)
     for since in (0, 1):
         asked: Json = {"target": "gemini", "since": since}
         assert outcome(client.get(SESSION, params=asked)) == (503, "blob-missing")
 
 
 def test_smaller_image_that_the_store_has_lost_is_told(
-    owner: tuple[httpx.Client, BehindTheStore],
+    owner: Owner,
 ) -> None:
     client, behind = owner
     call_tool(client, "call_1", {"content": [image_block(media.png(9_000, 45))]})
     before = rendering(client, SESSION, "anthropic")
     [made] = [text for text in strings(before["messages"]) if len(text) > 1_000]
-    remove(behind, base64.b64decode(made))
+    behind.remove(base64.b64decode(made))
     answer = client.get(SESSION, params={"target": "anthropic"})
     assert outcome(answer) == (503, "blob-missing")

@@ -8,6 +8,7 @@ import pytest
 from app.settings import LimitSettings
 from tests.contract.bundled_sessions import export, take_in
 from tests.contract.page_requests import data_uri, outcome, put, resources
+from tests.contract.render_requests import ON_ONE_ENGINE
 from tests.contract.session_requests import INTERACTIONS, MESSAGES, answer, append, ask
 from tests.media import png
 from tests.servers import Backends, Engine, LiveService, serving
@@ -138,19 +139,31 @@ def seqs_by_page(client: httpx.Client, path: str) -> list[list[int]]:
     return pages
 
 
+Add = Callable[[httpx.Client], None]
+
+
 @pytest.mark.parametrize(
     ("add", "lists"),
     [
         (add_message, {MESSAGES: [[1, 2], [3]]}),
-        (add_question, {MESSAGES: [[1, 2], [3]], INTERACTIONS: [[1, 2], [3]]}),
-        (add_answered_question, {MESSAGES: [[1, 2], [3]], INTERACTIONS: [[1, 2], [3]]}),
         (add_answer, {MESSAGES: [[1, 2, 3, 4], [5, 6]], INTERACTIONS: [[1, 3], [5]]}),
     ],
-    ids=["messages", "inputs", "outputs along", "outputs later"],
+    ids=["messages", "outputs later"],
 )
 def test_list_ends_with_the_entry_that_passes_16_mib_and_goes_on(
-    service: LiveService, add: Callable[[httpx.Client], None], lists: dict[str, list[list[int]]]
+    service: LiveService, add: Add, lists: dict[str, list[list[int]]]
 ) -> None:
+    assert_cut(service, add, lists)
+
+
+@ON_ONE_ENGINE
+@pytest.mark.parametrize("add", [add_question, add_answered_question])
+def test_what_is_said_in_either_place_counts_towards_16_mib(service: LiveService, add: Add) -> None:
+    assert_cut(service, add, {MESSAGES: [[1, 2], [3]], INTERACTIONS: [[1, 2], [3]]})
+
+
+def assert_cut(service: LiveService, add: Add, lists: dict[str, list[list[int]]]) -> None:
+    """Of three large entries the lists are cut so, and those of their bundle as well."""
     with service.client() as client, service.client() as other:
         for _ in range(3):
             add(client)

@@ -129,6 +129,7 @@ def side_by_side(held: str, *rendered: Sequence[Json]) -> list[Json]:
     return whole
 
 
+@ON_ONE_ENGINE
 @EVERY
 def test_appending_changes_no_message_that_was_rendered(
     talked: Sequence[Moment], target: str
@@ -145,6 +146,7 @@ def test_appending_changes_no_message_that_was_rendered(
         assert later["loss"][: len(earlier["loss"])] == earlier["loss"]
 
 
+@ON_ONE_ENGINE
 @EVERY
 def test_what_is_rendered_at_last_is_taken(
     shared_client: httpx.Client, talked: Sequence[Moment], target: str
@@ -171,6 +173,7 @@ def test_since_gives_exactly_the_tail(
         assert [*head["loss"], *tail["loss"]] == whole["loss"]
 
 
+@ON_ONE_ENGINE
 @EVERY
 def test_open_turn_waits_for_its_answers(client: httpx.Client, target: str) -> None:
     say(client, "user", "Look.")
@@ -184,6 +187,7 @@ def test_open_turn_waits_for_its_answers(client: httpx.Client, target: str) -> N
     assert after["loss"] == []
 
 
+@ON_ONE_ENGINE
 @EVERY
 def test_answer_stands_behind_its_call_whoever_spoke_between(
     client: httpx.Client, target: str
@@ -196,6 +200,7 @@ def test_answer_stands_behind_its_call_whoever_spoke_between(
     assert read.index(NO_RESULT) < read.index("Is it done?")
 
 
+@ON_ONE_ENGINE
 @EVERY
 def test_host_that_stores_results_only_has_a_conversation(
     client: httpx.Client, target: str
@@ -381,6 +386,7 @@ def test_session_that_is_deleted_meanwhile_is_rendered_or_not_there(service: Liv
     assert 404 in seen
 
 
+@ON_ONE_ENGINE
 def test_rendering_by_body_is_that_of_the_address(
     shared_client: httpx.Client, talked: Sequence[Moment]
 ) -> None:

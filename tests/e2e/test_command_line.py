@@ -6,11 +6,14 @@ import re
 import signal
 import socket
 from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
 
 from tests import media
+from tests.e2e.stored_state import EmbeddedState
+from tests.loaded_command import LoadedCommand
 from tests.process import WAIT_SECONDS, PagefaultProcess, run_command
 
 ESCAPE = "\x1b[2J\x1b[31m"
@@ -21,11 +24,18 @@ OPTIONS = {
     "ingest": ("--session", "--tool-name", "--tool-call-id", "--project", "--data-dir"),
     "page show": ("--download", "--level", "--output", "--project", "--data-dir"),
     "page download": ("--level", "--output", "--project", "--data-dir"),
+    "tail": ("--session", "--after", "--json", "--project", "--data-dir"),
     "gc": ("--grace", "--dry-run", "--data-dir"),
     "fsck": ("--repair", "--data-dir"),
     "keys create": ("--project", "--label", "--data-dir"),
     "keys list": ("--data-dir",),
     "keys revoke": ("--data-dir",),
+}
+_DATA_DIR = "PAGEFAULT_DATA_DIR or ./data"
+DEFAULTS = {
+    "serve": ["127.0.0.1", "8000", _DATA_DIR, "1"],
+    "migrate": [_DATA_DIR],
+    "ingest": ["cli", "named after the content", "PAGEFAULT_DEFAULT_PROJECT", _DATA_DIR],
 }
 
 
@@ -34,11 +44,28 @@ def data_dir(tmp_path: Path) -> Path:
     return tmp_path / "data"
 
 
-@pytest.fixture
-def locked(data_dir: Path) -> Iterator[PagefaultProcess]:
-    """A service that wants keys."""
+@dataclass(frozen=True)
+class Locked:
+    """A service that wants keys, and one that was made before it was served for the first time."""
+
+    process: PagefaultProcess
+    data_dir: Path
+    key: str
+
+    def status_of(self, key: str) -> int:
+        """What a request with a key is answered."""
+        with self.process.client(key) as client:
+            return client.get("/api/resources").status_code
+
+
+@pytest.fixture(scope="module")
+def locked(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Locked]:
+    data_dir = tmp_path_factory.mktemp("locked") / "data"
+    options = ("--project", "demo", "--label", f"[red]CI{ESCAPE}", "--data-dir", str(data_dir))
+    made = run_command("keys", "create", *options)
+    assert (made.returncode, made.stderr) == (0, "")
     with PagefaultProcess(data_dir, env={"PAGEFAULT_AUTH": "api-key"}) as process:
-        yield process
+        yield Locked(process, data_dir, made.stdout.removesuffix("\n"))
 
 
 def sentence(text: str) -> str:
@@ -47,81 +74,39 @@ def sentence(text: str) -> str:
     return text.strip()
 
 
-def status_of(process: PagefaultProcess, key: str) -> int:
-    with process.client(key) as client:
-        return client.get("/api/resources").status_code
-
-
-def create_key(data_dir: Path) -> str:
-    made = run_command("keys", "create", "--project", "demo", "--data-dir", str(data_dir))
-    assert (made.returncode, made.stderr) == (0, "")
-    return made.stdout.removesuffix("\n")
-
-
-def ingest(data_dir: Path, value: object, *options: str) -> str:
+def ingest(pagefault: LoadedCommand, data_dir: Path, value: object, *options: str) -> str:
     """What `ingest -` prints for a JSON value."""
-    done = run_command(
+    done = pagefault.run(
         *("ingest", "-", "--session", "s-1", "--data-dir", str(data_dir), *options),
-        env={"COLUMNS": "200"},
-        given=json.dumps(value).encode(),
+        given=json.dumps(value),
     )
     assert (done.returncode, done.stderr.strip()) == (0, "")
     return done.stdout
 
 
-def stored_result(process: PagefaultProcess) -> dict[str, object]:
-    """The one message of the session, without what differs from run to run."""
-    with process.client() as client:
-        (message,) = client.get("/api/sessions/s-1/messages").json()["items"]
-    return {key: message[key] for key in ("seq", "toolCallId", "name", "sanitized")}
+def test_help_lists_every_option(pagefault: LoadedCommand) -> None:
+    helped = {name: pagefault.run(*name.split(), "--help") for name in OPTIONS}
+    listed = {
+        name: re.findall(r"(--[a-z-]+) ", shown.stdout.partition("─ Options ─")[2])
+        for name, shown in helped.items()
+    }
+    assert {shown.returncode for shown in helped.values()} == {0}
+    assert listed == {name: [*options, "--help"] for name, options in OPTIONS.items()}
 
 
-@pytest.mark.parametrize("command", OPTIONS)
-def test_help_lists_every_option(command: str) -> None:
-    shown = run_command(*command.split(), "--help")
-    listed = re.findall(r"(--[a-z-]+) ", shown.stdout.partition("─ Options ─")[2])
-    assert (shown.returncode, listed) == (0, [*OPTIONS[command], "--help"])
-
-
-@pytest.mark.parametrize(
-    ("command", "defaults"),
-    [
-        ("serve", ["127.0.0.1", "8000", "PAGEFAULT_DATA_DIR or ./data", "1"]),
-        ("migrate", ["PAGEFAULT_DATA_DIR or ./data"]),
-        (
-            "ingest",
-            [
-                "cli",
-                "named after the content",
-                "PAGEFAULT_DEFAULT_PROJECT",
-                "PAGEFAULT_DATA_DIR or ./data",
-            ],
-        ),
-    ],
-)
-def test_help_says_what_is_the_default(command: str, defaults: list[str]) -> None:
-    shown = run_command(command, "--help", env={"TERMINAL_WIDTH": "200"}).stdout
-    assert re.findall(r"\[default: \(?([^])]*)\)?\]", shown) == defaults
+def test_help_says_what_is_the_default(pagefault: LoadedCommand) -> None:
+    env = {"TERMINAL_WIDTH": "200"}
+    shown = {name: pagefault.run(name, "--help", env=env).stdout for name in DEFAULTS}
+    said = {name: re.findall(r"\[default: \(?([^])]*)\)?\]", text) for name, text in shown.items()}
+    assert said == DEFAULTS
 
 
 @pytest.mark.parametrize("command", ["", "keys"])
-def test_help_names_every_command(command: str) -> None:
-    shown = run_command(*command.split(), "--help").stdout.partition("─ Commands ─")[2]
+def test_help_names_every_command(pagefault: LoadedCommand, command: str) -> None:
+    shown = pagefault.run(*command.split(), "--help").stdout.partition("─ Commands ─")[2]
     listed = set(re.findall(r"^│ ([a-z]+) ", shown, re.MULTILINE))
     below = {name.removeprefix(command).split()[0] for name in OPTIONS if name.startswith(command)}
     assert listed == below
-
-
-def test_serve_says_where_it_is_and_ends_when_asked(data_dir: Path) -> None:
-    process = PagefaultProcess(data_dir)
-    with process:
-        assert process.logs.splitlines()[0] == (
-            f"Pagefault is at http://127.0.0.1:{process.port}  (docs: /docs)"
-        )
-        with process.client() as client:
-            assert client.get("/readyz").json()["status"] == "ready"
-        assert process.stop() in (0, -signal.SIGTERM)
-    assert not re.search("Traceback|exc_info|exception", process.logs)
 
 
 def test_two_workers_serve_and_both_end_when_asked(data_dir: Path) -> None:
@@ -137,13 +122,21 @@ def test_two_workers_serve_and_both_end_when_asked(data_dir: Path) -> None:
             socket.create_connection(("127.0.0.1", process.port), timeout=WAIT_SECONDS)
 
 
-def test_a_request_in_flight_is_finished_before_the_service_ends(data_dir: Path) -> None:
+def test_serve_says_where_it_is_and_finishes_what_is_in_flight_before_it_ends(
+    data_dir: Path,
+) -> None:
     body = media.noise_bytes(300_000)
     head = (
         "POST /api/resources HTTP/1.1\r\nHost: pagefault\r\nExpect: 100-continue\r\n"
         f"Content-Length: {len(body)}\r\n\r\n"
     )
-    with PagefaultProcess(data_dir) as process:
+    process = PagefaultProcess(data_dir)
+    with process:
+        assert process.logs.splitlines()[0] == (
+            f"Pagefault is at http://127.0.0.1:{process.port}  (docs: /docs)"
+        )
+        with process.client() as client:
+            assert client.get("/readyz").json()["status"] == "ready"
         address = ("127.0.0.1", process.port)
         with socket.create_connection(address, timeout=WAIT_SECONDS) as connection:
             connection.sendall(head.encode())
@@ -153,17 +146,20 @@ def test_a_request_in_flight_is_finished_before_the_service_ends(data_dir: Path)
             process.wait_for_log(re.compile("Shutting down"))
             connection.sendall(body[100_000:])
             answer = b"".join(iter(lambda: connection.recv(65_536), b""))
-        process.stop()
-        process.start()
-        location = re.search(rb"(?i)\r\nlocation: (\S+)", answer)
-        assert answer.startswith(b"HTTP/1.1 201 ")
-        assert location is not None
-        with process.client() as client:
-            assert client.get(f"{location.group(1).decode()}/content").content == body
+        assert process.stop() in (0, -signal.SIGTERM)
+    assert not re.search("Traceback|exc_info|exception", process.logs)
+    assert answer.startswith(b"HTTP/1.1 201 ")
+    state = EmbeddedState(data_dir)
+    (row,) = state.rows()
+    location = f"/api/resources/{row.resource_id}".encode()
+    assert re.search(rb"(?i)\r\nlocation: (\S+)", answer)[1] == location  # type: ignore[index]
+    assert b"".join(state.chunks(row)) == body
 
 
-def test_listening_on_every_address_without_authentication_is_refused(data_dir: Path) -> None:
-    refused = run_command("serve", "--host", "0.0.0.0", "--data-dir", str(data_dir))  # noqa: S104
+def test_listening_on_every_address_without_authentication_is_refused(
+    pagefault: LoadedCommand, data_dir: Path
+) -> None:
+    refused = pagefault.run("serve", "--host", "0.0.0.0", "--data-dir", str(data_dir))  # noqa: S104
     assert (refused.returncode, refused.stdout) == (2, "")
     assert sentence(refused.stderr) == (
         "pagefault: listening on 0.0.0.0 without authentication is refused: set "
@@ -173,86 +169,95 @@ def test_listening_on_every_address_without_authentication_is_refused(data_dir: 
     assert not data_dir.exists()
 
 
-def test_a_taken_port_is_refused(data_dir: Path) -> None:
+def test_a_taken_port_is_refused(pagefault: LoadedCommand, data_dir: Path) -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
-        refused = run_command("serve", "--port", str(port), "--data-dir", str(data_dir))
+        refused = pagefault.run("serve", "--port", str(port), "--data-dir", str(data_dir))
     assert (refused.returncode, refused.stdout) == (1, "")
     assert sentence(refused.stderr).startswith(
         f"pagefault: cannot listen on 127.0.0.1:{port}: Address already in use"
     )
 
 
-@pytest.mark.parametrize(
-    "command",
-    ["serve --port 0", "migrate", "keys list", "keys create --project p", "keys revoke x"],
-)
-def test_a_data_directory_that_cannot_be_made_is_one_sentence(command: str, tmp_path: Path) -> None:
+def test_a_data_directory_that_cannot_be_made_is_one_sentence(
+    pagefault: LoadedCommand, tmp_path: Path
+) -> None:
     (tmp_path / "file").touch()
     data_dir = str(tmp_path / "file" / "data")
-    refused = run_command(*command.split(), "--data-dir", data_dir)
-    assert (refused.returncode, data_dir in sentence(refused.stderr)) == (1, True)
+    commands = (
+        "serve --port 0",
+        "migrate",
+        "keys list",
+        "keys create --project p",
+        "keys revoke x",
+    )
+    refused = [pagefault.run(*each.split(), "--data-dir", data_dir) for each in commands]
+    assert [(each.returncode, data_dir in sentence(each.stderr)) for each in refused] == [
+        (1, True)
+    ] * len(commands)
 
 
-def test_a_setting_that_makes_no_sense_is_named(data_dir: Path) -> None:
-    refused = run_command(
+def test_a_setting_that_makes_no_sense_is_named(pagefault: LoadedCommand, data_dir: Path) -> None:
+    refused = pagefault.run(
         "serve", "--data-dir", str(data_dir), env={"PAGEFAULT_LIMITS__BODY_BYTES": "much"}
     )
     assert refused.returncode == 2
     assert sentence(refused.stderr).startswith("pagefault: PAGEFAULT_LIMITS__BODY_BYTES: ")
 
 
-def test_a_key_made_before_the_first_serve_opens_the_service(data_dir: Path) -> None:
-    key = create_key(data_dir)
-    assert re.fullmatch(r"pf_[0-9a-z]{12}_[0-9A-Za-z]{32}_[0-9a-f]{8}", key)
-    with PagefaultProcess(data_dir, env={"PAGEFAULT_AUTH": "api-key"}) as process:
-        assert (status_of(process, key), status_of(process, "pf_wrong")) == (200, 401)
+def test_a_key_made_before_the_first_serve_opens_the_service(locked: Locked) -> None:
+    assert re.fullmatch(r"pf_[0-9a-z]{12}_[0-9A-Za-z]{32}_[0-9a-f]{8}", locked.key)
+    assert (locked.status_of(locked.key), locked.status_of("pf_wrong")) == (200, 401)
 
 
-def test_a_revoked_key_is_refused_at_once(locked: PagefaultProcess, data_dir: Path) -> None:
-    revoked, other = create_key(data_dir), create_key(data_dir)
-    before = status_of(locked, revoked)
+def test_a_revoked_key_is_refused_at_once(locked: Locked, pagefault: LoadedCommand) -> None:
+    where = ("--data-dir", str(locked.data_dir))
+    revoked = pagefault.run("keys", "create", "--project", "demo", *where).stdout.strip()
+    before = locked.status_of(revoked)
     key_id = revoked.split("_")[1]
-    done = run_command("keys", "revoke", key_id, "--data-dir", str(data_dir))
-    after = (status_of(locked, revoked), status_of(locked, other))
+    done = pagefault.run("keys", "revoke", key_id, *where)
+    after = (locked.status_of(revoked), locked.status_of(locked.key))
     assert (before, done.returncode, done.stdout, after) == (
         *(200, 0, f"Revoked {key_id}.\n"),
         (401, 200),
     )
 
 
-def test_revoking_an_unknown_key_fails(data_dir: Path) -> None:
-    refused = run_command("keys", "revoke", "nosuchkey", "--data-dir", str(data_dir))
+def test_revoking_an_unknown_key_fails(locked: Locked, pagefault: LoadedCommand) -> None:
+    where = ("--data-dir", str(locked.data_dir))
+    refused = pagefault.run("keys", "revoke", "nosuchkey", *where)
     assert (refused.returncode, refused.stdout, sentence(refused.stderr)) == (
         *(1, ""),
         "pagefault: there is no valid key nosuchkey",
     )
 
 
-def test_the_list_of_keys_shows_no_secret(data_dir: Path) -> None:
-    _, key_id, secret, checksum = create_key(data_dir).split("_")
-    listed = run_command("keys", "list", "--data-dir", str(data_dir)).stdout
-    shown = {text: text in listed for text in (key_id, "demo", secret, checksum)}
-    assert shown == {key_id: True, "demo": True, secret: False, checksum: False}
+def test_the_list_of_keys_shows_no_secret_and_no_label_commands_the_terminal(
+    locked: Locked, pagefault: LoadedCommand
+) -> None:
+    _, key_id, secret, checksum = locked.key.split("_")
+    listed = pagefault.run("keys", "list", "--data-dir", str(locked.data_dir)).stdout
+    sought = (key_id, "demo", "[red]CI", secret, checksum, "\x1b")
+    assert {text: text in listed for text in sought} == {
+        **dict.fromkeys((key_id, "demo", "[red]CI"), True),
+        **dict.fromkeys((secret, checksum, "\x1b"), False),
+    }
 
 
-def test_the_label_of_a_key_cannot_command_the_terminal(data_dir: Path) -> None:
-    options = ("--project", "demo", "--label", f"[red]CI{ESCAPE}", "--data-dir", str(data_dir))
-    run_command("keys", "create", *options)
-    listed = run_command("keys", "list", "--data-dir", str(data_dir)).stdout
-    assert ("\x1b" in listed, "[red]CI" in listed) == (False, True)
-
-
-def test_a_name_that_no_project_can_have_is_refused(data_dir: Path) -> None:
+def test_a_name_that_no_project_can_have_is_refused(
+    pagefault: LoadedCommand, data_dir: Path
+) -> None:
     project = ("--project", "../demo", "--data-dir", str(data_dir))
-    key = run_command("keys", "create", *project)
-    result = run_command("ingest", "-", "--session", "s-1", *project, given=b"1")
+    key = pagefault.run("keys", "create", *project)
+    result = pagefault.run("ingest", "-", "--session", "s-1", *project, given="1")
     assert (key.returncode, key.stdout, result.returncode, result.stdout) == (2, "", 2, "")
 
 
-def test_migrating_twice_changes_nothing_the_second_time(data_dir: Path) -> None:
+def test_migrating_twice_changes_nothing_the_second_time(
+    pagefault: LoadedCommand, data_dir: Path
+) -> None:
     first = run_command("migrate", "--data-dir", str(data_dir))
-    second = run_command("migrate", "--data-dir", str(data_dir))
+    second = pagefault.run("migrate", "--data-dir", str(data_dir))
     revision = first.stdout.rpartition(" ")[2].strip().rstrip(".")
     assert (first.returncode, first.stdout, second.returncode, second.stdout) == (
         *(0, f"Migrated the database from nothing to revision {revision}.\n"),
@@ -279,47 +284,58 @@ def test_ingesting_a_file_shows_its_parts_and_stores_it_once(
     assert second.splitlines()[-1] == f"{identity} was {told.replace('stored', 'stored before')}"
 
 
-def test_a_result_from_a_pipe_is_served_afterwards(data_dir: Path) -> None:
-    ingest(data_dir, "hello", "--tool-name", "greet", "--tool-call-id", "call-1")
-    with PagefaultProcess(data_dir) as process:
-        assert stored_result(process) == greeting("call-1")
+def test_what_was_piped_in_is_served_afterwards_with_the_names_of_the_call(
+    pagefault: LoadedCommand, data_dir: Path
+) -> None:
+    options = ("--tool-name", "greet", "--tool-call-id", "call-1")
+    ingest(pagefault, data_dir, "hello", *options)
+    whole_request = {"toolName": "greet", "toolCallId": "call-2", "result": "hello"}
+    ingest(pagefault, data_dir, whole_request)
+    with PagefaultProcess(data_dir) as process, process.client() as client:
+        messages = client.get("/api/sessions/s-1/messages").json()["items"]
+    kept = ("seq", "toolCallId", "name", "sanitized")
+    assert [{key: message[key] for key in kept} for message in messages] == [
+        greeting(1, "call-1"),
+        greeting(2, "call-2"),
+    ]
 
 
-def test_a_whole_request_is_taken_with_its_own_names(data_dir: Path) -> None:
-    ingest(data_dir, {"toolName": "greet", "toolCallId": "call-2", "result": "hello"})
-    with PagefaultProcess(data_dir) as process:
-        assert stored_result(process) == greeting("call-2")
-
-
-def greeting(call_id: str) -> dict[str, object]:
+def greeting(seq: int, call_id: str) -> dict[str, object]:
     meta = {"toolName": "greet", "toolCallId": call_id, "success": True}
     sanitized = {"parts": [{"type": "text", "text": "hello"}], "resources": [], "meta": meta}
-    return {"seq": 1, "toolCallId": call_id, "name": "greet", "sanitized": sanitized}
+    return {"seq": seq, "toolCallId": call_id, "name": "greet", "sanitized": sanitized}
 
 
-@pytest.mark.parametrize("content", [b"", b"nope", b'{"a":', b"\xff", b"NaN"])
-def test_ingesting_what_is_not_json_is_one_sentence(content: bytes, data_dir: Path) -> None:
+@pytest.mark.parametrize("content", ["", "nope", '{"a":', "\udcff", "NaN"])
+def test_ingesting_what_is_not_json_is_one_sentence(
+    pagefault: LoadedCommand, content: str, data_dir: Path
+) -> None:
     options = ("--session", "s-1", "--data-dir", str(data_dir))
-    refused = run_command("ingest", "-", *options, given=content)
+    refused = pagefault.run("ingest", "-", *options, given=content)
     assert (refused.returncode, refused.stdout) == (1, "")
     assert sentence(refused.stderr).startswith("pagefault: the file is not a tool result: ")
 
 
-def test_ingesting_a_file_that_is_not_there_is_one_sentence(data_dir: Path) -> None:
+def test_ingesting_a_file_that_is_not_there_is_one_sentence(
+    pagefault: LoadedCommand, data_dir: Path
+) -> None:
     missing = str(data_dir / "missing.json")
-    refused = run_command("ingest", missing, "--session", "s-1", "--data-dir", str(data_dir))
+    refused = pagefault.run("ingest", missing, "--session", "s-1", "--data-dir", str(data_dir))
     assert (refused.returncode, refused.stdout, sentence(refused.stderr)) == (
         *(1, ""),
         f"pagefault: cannot read {missing}: No such file or directory",
     )
 
 
-def test_hostile_names_and_texts_cannot_command_the_terminal(data_dir: Path) -> None:
+def test_hostile_names_and_texts_cannot_command_the_terminal(
+    pagefault: LoadedCommand, data_dir: Path
+) -> None:
     name = f"[red]{ESCAPE}\u202egnp.mp4"
     video = base64.b64encode(media.mp4()).decode()
     block = {"type": "resource", "resource": {"uri": f"file:///{name}", "blob": video}}
     named = {"data": video, "mimeType": "video/mp4", "filename": name}
     shown = ingest(
+        pagefault,
         data_dir,
         {"content": [block, {"type": "text", "text": name}, named]},
         *("--tool-name", name, "--tool-call-id", name),

@@ -1,14 +1,15 @@
-"""What npm installs for tests is pinned."""
+"""What npm installs, for the viewer and for tests, is pinned."""
 
 import json
-from pathlib import Path
 
 import pytest
 
+from tests.process import ROOT
 
-@pytest.mark.parametrize("client", ["ai", "tus"])
-def test_lock_file_of_a_client_pins_by_hash_and_names_no_host(client: str) -> None:
-    lock_file = Path(__file__).parent / client / "package-lock.json"
+
+@pytest.mark.parametrize("folder", ["tests/browser/axe", "tests/e2e/ai", "tests/e2e/tus", "web"])
+def test_lock_file_of_npm_pins_by_hash_and_names_no_host(folder: str) -> None:
+    lock_file = ROOT / folder / "package-lock.json"
     packages = json.loads(lock_file.read_text())["packages"]
     installed = [package for name, package in packages.items() if name]
     assert installed

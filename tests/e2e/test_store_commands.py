@@ -3,7 +3,7 @@
 import os
 import pty
 import subprocess
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import httpx
@@ -11,8 +11,10 @@ import pytest
 
 from app.settings import Settings
 from app.stores.blobs.store import blob_path, quarantine_path
+from tests.contract.render_requests import ON_ONE_ENGINE
 from tests.integration.sweep_stores import BehindTheStore, digest_of, environment_of
-from tests.process import COMMAND, ROOT, WAIT_SECONDS, environment, run_command
+from tests.loaded_command import LoadedCommand
+from tests.process import COMMAND, ROOT, WAIT_SECONDS, environment
 from tests.servers import LiveService, serving
 
 PROJECT = "p"
@@ -32,11 +34,19 @@ def client(server: LiveService) -> Iterator[httpx.Client]:
         yield client
 
 
-def said(server: LiveService, *arguments: str) -> tuple[int, str]:
+Said = Callable[..., tuple[int, str]]
+
+
+@pytest.fixture
+def said(server: LiveService, pagefault: LoadedCommand) -> Said:
     """What a command ends with, and prints; it complains of nothing."""
-    done = run_command(*arguments, env=environment_of(server.settings))
-    assert done.stderr == ""
-    return done.returncode, done.stdout
+
+    def run(*arguments: str) -> tuple[int, str]:
+        done = pagefault.run(*arguments, env=environment_of(server.settings))
+        assert done.stderr == ""
+        return done.returncode, done.stdout
+
+    return run
 
 
 def store(client: httpx.Client, data: bytes) -> str:
@@ -56,26 +66,26 @@ def content(client: httpx.Client, uri: str) -> tuple[int, bytes]:
 
 
 def test_what_nothing_refers_to_is_removed_once_it_is_old_enough(
-    server: LiveService, client: httpx.Client
+    said: Said, client: httpx.Client
 ) -> None:
     uri = store(client, A)
     store_and_delete(client, GARBAGE)
     store_and_delete(client, B)
     left = "Removed nothing. Left 2 files that nothing refers to for the grace period.\n"
-    assert said(server, "gc") == (0, left)
-    assert said(server, "gc", "--grace", "1.5h") == (0, left)
+    assert said("gc") == (0, left)
+    assert said("gc", "--grace", "1.5h") == (0, left)
     would = "Would remove 2 files that nothing refers to (32 bytes).\n"
-    assert said(server, "gc", "--grace", "0", "--dry-run") == (0, would)
+    assert said("gc", "--grace", "0", "--dry-run") == (0, would)
     removed = "Removed 2 files that nothing refers to (32 bytes).\n"
-    assert said(server, "gc", "--grace", "0s") == (0, removed)
-    assert said(server, "gc", "--grace", "0") == (0, "Removed nothing.\n")
+    assert said("gc", "--grace", "0s") == (0, removed)
+    assert said("gc", "--grace", "0") == (0, "Removed nothing.\n")
     assert content(client, uri) == (200, A)
     assert content(client, store(client, B)) == (200, B)
 
 
 @pytest.mark.parametrize("grace", ["soon", "-1", "1w", "1h30m", "", "nan", "1e3", "٣"])
-def test_grace_that_is_no_time_is_a_mistake_of_usage(grace: str) -> None:
-    done = run_command("gc", f"--grace={grace}")
+def test_grace_that_is_no_time_is_a_mistake_of_usage(pagefault: LoadedCommand, grace: str) -> None:
+    done = pagefault.run("gc", f"--grace={grace}")
     assert done.returncode == 2
     assert "must be a number of seconds" in done.stderr
 
@@ -83,22 +93,22 @@ def test_grace_that_is_no_time_is_a_mistake_of_usage(grace: str) -> None:
 @pytest.mark.parametrize("command", ["gc", "fsck"])
 @pytest.mark.parametrize("is_there", [True, False], ids=["empty directory", "no directory"])
 def test_directory_without_a_database_is_named_and_left_as_it_is(
-    tmp_path: Path, command: str, is_there: bool
+    pagefault: LoadedCommand, tmp_path: Path, command: str, is_there: bool
 ) -> None:
     data_dir = tmp_path / "data"
     if is_there:
         data_dir.mkdir()
-    done = run_command(command, "--data-dir", str(data_dir))
+    done = pagefault.run(command, "--data-dir", str(data_dir))
     assert (done.returncode, done.stdout) == (2, "")
     assert f"there is no database in {data_dir}. Name it with --data-dir." in done.stderr
     assert list(tmp_path.rglob("*")) == [data_dir] * is_there
 
 
-def test_sound_stores_are_said_to_be_sound(server: LiveService, client: httpx.Client) -> None:
-    assert said(server, "fsck") == (0, "Checked 0 files (0 bytes): all are sound.\n")
+def test_sound_stores_are_said_to_be_sound(said: Said, client: httpx.Client) -> None:
+    assert said("fsck") == (0, "Checked 0 files (0 bytes): all are sound.\n")
     store(client, A)
     store_and_delete(client, GARBAGE)
-    assert said(server, "fsck") == (
+    assert said("fsck") == (
         0,
         "Checked 1 file (19 bytes): all are sound.\n"
         "Nothing refers to 1 more file: `pagefault gc` removes it.\n",
@@ -111,7 +121,9 @@ def lines(*told: str, summary: str) -> str:
     return "".join(f"{line}\n" for line in [*by_digest, summary])
 
 
-def test_faults_are_listed_repaired_and_healed(server: LiveService, client: httpx.Client) -> None:
+def test_faults_are_listed_repaired_and_healed(
+    server: LiveService, said: Said, client: httpx.Client
+) -> None:
     behind = BehindTheStore(server.settings)
     uri_a, uri_b = store(client, A), store(client, B)
     behind.write(blob_path(PROJECT, digest_of(A)), b"X" + A[1:])
@@ -122,10 +134,10 @@ def test_faults_are_listed_repaired_and_healed(server: LiveService, client: http
     summary = "Checked 2 files (19 bytes): 2 faults."
     advice = "damaged: `pagefault fsck --repair` takes them out of service"
     found = lines(f"damaged  {of_a} {advice}", f"missing  {of_b} gone: {heal}", summary=summary)
-    assert said(server, "fsck") == (1, found)
+    assert said("fsck") == (1, found)
     moved = f"damaged, and now in quarantine: {heal}"
     repaired = lines(f"damaged  {of_a} {moved}", f"missing  {of_b} gone: {heal}", summary=summary)
-    assert said(server, "fsck", "--repair") == (1, repaired)
+    assert said("fsck", "--repair") == (1, repaired)
     assert behind.read(quarantine_path(PROJECT, digest_of(A))) == b"X" + A[1:]
     assert content(client, uri_a)[0] == 503
     left = lines(
@@ -133,10 +145,10 @@ def test_faults_are_listed_repaired_and_healed(server: LiveService, client: http
         f"missing  {of_b} gone: {heal}",
         summary="Checked 2 files (0 bytes): 2 faults.",
     )
-    assert said(server, "fsck", "--repair") == (1, left)
+    assert said("fsck", "--repair") == (1, left)
     assert (store(client, A), store(client, B)) == (uri_a, uri_b)
     assert content(client, uri_a) == (200, A)
-    assert said(server, "fsck") == (0, "Checked 2 files (44 bytes): all are sound.\n")
+    assert said("fsck") == (0, "Checked 2 files (44 bytes): all are sound.\n")
 
 
 def on_a_terminal(server: LiveService, *arguments: str) -> str:
@@ -159,9 +171,8 @@ def on_a_terminal(server: LiveService, *arguments: str) -> str:
     return written.decode()
 
 
-@pytest.mark.parametrize(("command", "shown"), [("gc", "sweeping"), ("fsck", "checking")])
-def test_progress_is_shown_on_a_terminal(
-    server: LiveService, client: httpx.Client, command: str, shown: str
-) -> None:
+@ON_ONE_ENGINE
+def test_progress_is_shown_on_a_terminal(server: LiveService, client: httpx.Client) -> None:
     store(client, A)
-    assert shown in on_a_terminal(server, command)
+    assert "sweeping" in on_a_terminal(server, "gc")
+    assert "checking" in on_a_terminal(server, "fsck")

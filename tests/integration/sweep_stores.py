@@ -15,8 +15,10 @@ from sqlalchemy import text
 
 from app.models.media import InMemoryMedia
 from app.models.resource import MediaHints, Resource, derive_resource_id
+from app.services.sweep import Sweep
 from app.settings import Settings
 from app.stores.blobs import BlobStore
+from app.stores.blobs.store import blob_path, quarantine_path
 from app.stores.records import Records
 from app.stores.records.engine import Engines
 from app.stores.records.swept_blobs import BlobClaim
@@ -54,6 +56,10 @@ class Stores:
     engines: Engines
     records: Records
     blobs: BlobStore
+
+    def sweep(self) -> Sweep:
+        """A sweep of them, which leaves all events of the last days."""
+        return Sweep(self.records, self.blobs, events_kept=timedelta(days=7), most_events=1_000_000)
 
     async def put(self, *bodies: bytes, project: str = PROJECT) -> None:
         """Do the first half of a write: the bytes are stored."""
@@ -169,6 +175,27 @@ def environment_of(settings: Settings) -> dict[str, str]:
         for name, value in given.items()
         if value is not None
     }
+
+
+@dataclass(frozen=True)
+class ProjectFiles:
+    """The files of one project, without the store: each is known by the bytes it should have."""
+
+    behind: "BehindTheStore"
+    project: str
+
+    def write(self, data: bytes, instead: bytes) -> None:
+        """Put other bytes in the place of a file."""
+        self.behind.write(blob_path(self.project, digest_of(data)), instead)
+
+    def remove(self, data: bytes) -> None:
+        """Lose a file."""
+        self.behind.remove(blob_path(self.project, digest_of(data)))
+
+    def quarantine(self, data: bytes) -> None:
+        """Do what a check does with a file that is damaged."""
+        self.behind.write(quarantine_path(self.project, digest_of(data)), data)
+        self.remove(data)
 
 
 class BehindTheStore:

@@ -23,7 +23,6 @@ from app.models.resource import Resource
 from app.services.derived_images import DerivedImages
 from app.services.persistence.keeping import MediaKeeper
 from app.services.resources import Resources
-from app.services.sweep import Sweep
 from app.settings import Settings
 from app.stores.blobs import BlobStore
 from app.stores.blobs.store import BlobMissingError
@@ -91,7 +90,7 @@ class Bench:
         resources = Resources(self.stores.records, self.stores.blobs, limit_bytes=2**30)
         image = await self.made(source)
         await resources.delete(PROJECT, image.resource.uri)
-        await Sweep(self.stores.records, self.stores.blobs).run(0)
+        await self.stores.sweep().run(0)
         return image.resource.digest
 
     async def made_first_in_order(self) -> tuple[Resource, Resource]:
@@ -275,7 +274,7 @@ async def test_deleted_session_takes_what_was_derived_with_it(bench: Bench) -> N
     assert {each.resource_id for each in released} == {source.resource_id, broken.resource_id}
     assert await bench.resources() == {kept.resource_id, kept_image.resource.resource_id}
     assert await bench.notes() == 1
-    await Sweep(bench.stores.records, bench.stores.blobs).run(0)
+    await bench.stores.sweep().run(0)
     assert await bench.stores.blob_ids() == {kept.digest, kept_image.resource.digest}
     assert {image.resource.digest for image in images}.isdisjoint(await bench.stores.blob_ids())
 

@@ -36,7 +36,7 @@ pytestmark = pytest.mark.anyio
 SCRIPTS = Path(__file__).parents[2] / "migrations"
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 FIRST_RECORDS = (
-    "INSERT INTO projects VALUES ('p', 0)",
+    "INSERT INTO projects (project_id, created_at) VALUES ('p', 0)",
     "INSERT INTO sessions VALUES ('p', 's', 0, 0, 1)",
     "INSERT INTO history_entries VALUES ('p', 's', 1, 'tool_result', 'r')",
     "INSERT INTO tool_results VALUES ('p', 'r', 's', 1, 't', 'c', true, 'd', 0, :record)",
@@ -144,7 +144,7 @@ async def test_going_back_before_derived_images_leaves_none_behind(empty: Settin
     await migrate_database(empty)
 
     def back(connection: Connection) -> list[str]:
-        connection.execute(text("INSERT INTO projects VALUES ('p', 0)"))
+        connection.execute(text("INSERT INTO projects (project_id, created_at) VALUES ('p', 0)"))
         for name, is_derived in (("source", False), ("made", True)):
             stored = {"project": "p", "name": name, "made": is_derived}
             connection.execute(

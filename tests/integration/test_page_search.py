@@ -219,12 +219,15 @@ async def test_newest_thousand_of_more_matches_are_ranked(records: Records) -> N
         assert await find(unit, "lion") == ["alone"]
 
 
-async def test_matches_behind_the_newest_windows_are_found(records: Records) -> None:
+async def test_matches_behind_the_newest_windows_are_found(
+    records: Records, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # Windows of 16 pages, of which there are as many as of 4,096 among 16,000.
+    monkeypatch.setattr("app.stores.records.page_search_postgresql._WINDOW_BITS", 4)
     async with records.write(PROJECT) as unit:
         await index(unit, {"old": said("zebra lion")})
     async with records.write(PROJECT) as unit:
-        for start in range(0, 16_000, 1_000):
-            await insert(unit, *(f"page-{start + offset}" for offset in range(1_000)))
+        await insert(unit, *(f"page-{number}" for number in range(64)))
         await index(unit, {"new": said("zebra")})
     async with records.read(PROJECT) as unit:
         assert await find(unit, "zebra") == ["new", "old"]

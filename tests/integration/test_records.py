@@ -387,7 +387,9 @@ async def test_reading_changes_nothing_on_the_embedded_database(tmp_path: Path) 
     await records.close()
 
 
-_FREE_TO_USE_SQL = {"scope", "projects", "unit_of_work", "engine", "migration", "tables", "columns"}
+_FREE_TO_USE_SQL = {
+    *("scope", "inserts", "projects", "unit_of_work", "engine", "migration", "tables", "columns"),
+}
 _STATEMENTS = {"select", "insert", "update", "delete", "text", "Table"}
 
 

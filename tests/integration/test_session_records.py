@@ -193,11 +193,13 @@ async def test_sessions_are_paged_last_written_first(records: Records) -> None:
     async with records.write("other") as unit:
         await unit.sessions.enter("x", NOW)
     async with records.read(PROJECT) as unit:
-        whole = [each.session_id for each in await unit.sessions.page(before=None, limit=9)]
+        whole = [
+            each.session_id for each in await unit.sessions.page(wanted=None, before=None, limit=9)
+        ]
         assert (whole[0], whole[1], sorted(whole)) == ("a", "e", sorted(names))
         paged: list[str] = []
         before = None
-        while page := await unit.sessions.page(before=before, limit=2):
+        while page := await unit.sessions.page(wanted=None, before=before, limit=2):
             paged += [each.session_id for each in page]
             before = page[-1].updated_at, page[-1].session_id
         assert paged == whole

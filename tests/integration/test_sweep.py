@@ -4,7 +4,7 @@ import asyncio
 import errno
 import os
 import threading
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterator
 from datetime import timedelta
 from pathlib import Path
 
@@ -30,7 +30,7 @@ from tests.integration.sweep_stores import (
     digest_of,
     opened_stores,
 )
-from tests.servers import Backends, LiveService
+from tests.servers import Backends, serving
 
 pytestmark = pytest.mark.anyio
 A, B, C = b"kept, for there is a row", b"without a row", b"without a row either"
@@ -52,7 +52,7 @@ async def embedded(backends: Backends, tmp_path: Path) -> AsyncIterator[Stores]:
 
 @pytest.fixture
 def sweeping(stores: Stores) -> Sweep:
-    return Sweep(stores.records, stores.blobs)
+    return stores.sweep()
 
 
 def ids(*bodies: bytes) -> set[str]:
@@ -81,7 +81,7 @@ async def test_what_is_younger_than_the_grace_is_left(stores: Stores, sweeping: 
 
 
 async def test_age_is_that_of_the_newest_put(embedded: Stores) -> None:
-    sweeping = Sweep(embedded.records, embedded.blobs)
+    sweeping = embedded.sweep()
     await embedded.put(A, B)
     for path in (embedded.settings.data_dir / project_path(PROJECT)).glob("*/*"):
         os.utime(path, (0, 0))
@@ -111,9 +111,7 @@ async def test_more_blobs_than_are_claimed_at_once_are_all_removed(
     await embedded.store(*bodies[:20])
     await embedded.put(*bodies[20:])
     seen: list[int] = []
-    report = await Sweep(embedded.records, embedded.blobs).run(
-        0, progress=lambda so_far: seen.append(so_far.looked_at)
-    )
+    report = await embedded.sweep().run(0, progress=lambda so_far: seen.append(so_far.looked_at))
     assert (report.looked_at, report.removed) == (50, 30)
     assert seen == sorted(seen)
     assert await embedded.blob_ids() == ids(*bodies[:20])
@@ -204,7 +202,7 @@ async def test_two_sweeps_at_once_remove_everything_and_no_more(settings: Settin
         await stores.put(*bodies[10:])
         # The second one has connections of its own, as another process would.
         async with opened_stores(settings) as others:
-            sweeps = (Sweep(each.records, each.blobs).run(0) for each in (stores, others))
+            sweeps = (each.sweep().run(0) for each in (stores, others))
             reports = await asyncio.gather(*sweeps)
         assert sum(report.removed for report in reports) >= 30
         assert await stores.blob_ids() == await stores.row_ids() == ids(*bodies[:10])
@@ -239,7 +237,7 @@ async def test_what_the_time_of_a_claim_is_too_short_for_is_claimed_anew(
     bodies = [b"%d" % number for number in range(50)]
     await embedded.put(*bodies)
     claims = await embedded.claims()
-    report = await Sweep(embedded.records, embedded.blobs).run(0)
+    report = await embedded.sweep().run(0)
     assert (claims, report.removed) == (0, 50)
     assert await embedded.blob_ids() == set()
     await embedded.store(*bodies)
@@ -266,7 +264,7 @@ async def test_removal_that_failed_is_taken_for_possible_until_its_claim_runs_ou
     with monkeypatch.context() as patch:
         patch.setattr(Path, "unlink", fail)
         with pytest.raises(StoreUnavailableError):
-            await Sweep(embedded.records, embedded.blobs).run(0)
+            await embedded.sweep().run(0)
     with pytest.raises(BlobSweptError):
         await embedded.add_rows(A)
     await embedded.let_pass(timedelta(minutes=11))
@@ -280,7 +278,7 @@ async def test_sweep_of_a_busy_project_is_put_off_on_a_server(
     monkeypatch.setattr("app.stores.records.swept_blobs._WAIT_SECONDS", 0.01)
     monkeypatch.setattr(sweep, "_BETWEEN_ATTEMPTS_SECONDS", 0.0)
     async with opened_stores(backends.settings("server", tmp_path)) as stores:
-        sweeping = Sweep(stores.records, stores.blobs)
+        sweeping = stores.sweep()
         await stores.store(A)
         await stores.put(B)
         async with stores.records.write(PROJECT) as long_write:
@@ -295,7 +293,7 @@ async def test_server_sweeps_by_itself_and_goes_on_after_an_error(embedded: Stor
     folder = embedded.settings.data_dir / project_path(PROJECT)
     folder.parent.mkdir()
     folder.write_bytes(b"in the way")
-    sweeping = Sweep(embedded.records, embedded.blobs)
+    sweeping = embedded.sweep()
     with capture_logs() as logs, anyio.fail_after(30):
         async with sweeping.scheduled(interval_seconds=0.01, grace_seconds=0):
             while not logs:
@@ -319,6 +317,7 @@ async def test_server_sweeps_by_itself_and_goes_on_after_an_error(embedded: Stor
         "temporary_removed": 0,
         "expired_uploads": 0,
         "expired_keys": 0,
+        "expired_events": 0,
     }
     assert (len(logs), await embedded.blob_ids()) == (told, ids(B))
 
@@ -345,7 +344,7 @@ async def test_server_that_is_stopped_gives_up_the_claims_it_is_not_acting_on(
     await embedded.put(*bodies)
     with monkeypatch.context() as patch:
         patch.setattr(Path, "unlink", unlink_slowly)
-        sweeping = Sweep(embedded.records, embedded.blobs)
+        sweeping = embedded.sweep()
         async with sweeping.scheduled(interval_seconds=0.01, grace_seconds=0):
             for _ in range(8):
                 await anyio.to_thread.run_sync(begun.acquire)
@@ -366,8 +365,15 @@ async def test_server_does_not_sweep_with_an_interval_of_zero(
         assert asyncio.all_tasks() == before
 
 
+@pytest.fixture
+def client(settings: Settings) -> Iterator[httpx.Client]:
+    """A client of a service of its own, which has few projects to sweep."""
+    with serving(settings) as live, live.client() as client:
+        yield client
+
+
 def test_bytes_of_a_deleted_resource_stay_for_the_grace(
-    service: LiveService, client: httpx.Client
+    settings: Settings, client: httpx.Client
 ) -> None:
     body = b"a file that is deleted"
     uri = client.post("/api/resources", content=body).json()["uri"].removeprefix("blob:")
@@ -376,8 +382,8 @@ def test_bytes_of_a_deleted_resource_stay_for_the_grace(
 
     async def sweep_all(grace_seconds: float) -> bool:
         """Sweep beside the server; says whether the bytes are still there."""
-        async with opened_stores(service.settings) as stores:
-            await Sweep(stores.records, stores.blobs).run(grace_seconds)
+        async with opened_stores(settings) as stores:
+            await stores.sweep().run(grace_seconds)
             async with stores.records.read_projects() as projects:
                 project_ids = await projects.list_ids()
             return any([digest_of(body) in await stores.blob_ids(each) for each in project_ids])

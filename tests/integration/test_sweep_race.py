@@ -2,11 +2,12 @@
 
 Few bodies are written and deleted again and again, so that the bytes a writer has just stored are
 at the same moment garbage that another one left. The test is bounded by the number of writes; what
-it asserts holds however they fall together.
+it asserts holds however they fall together. `SWEEP_ROUNDS=long` asks for more of them.
 """
 
 import base64
 import hashlib
+import os
 import random
 import threading
 from collections.abc import Iterator
@@ -18,15 +19,14 @@ import httpx
 import pytest
 
 from app.services.store_check import StoreCheck, StoreCheckReport, StoreFault
-from app.services.sweep import Sweep
 from app.settings import Settings, SweepSettings
 from tests.integration.sweep_stores import environment_of, opened_stores
-from tests.process import run_command
+from tests.loaded_command import LoadedCommand
 from tests.servers import LiveService, serving
 
 BODIES = [hashlib.shake_128(b"%d" % number).digest(2_000) for number in range(10)]
 WRITERS = 6
-ROUNDS = 30
+ROUNDS = 200 if os.environ.get("SWEEP_ROUNDS") == "long" else 14
 
 
 class Writer:
@@ -85,7 +85,7 @@ class Writer:
 
 
 @contextmanager
-def swept_by_a_command(service: LiveService) -> Iterator[None]:
+def swept_by_a_command(service: LiveService, pagefault: LoadedCommand) -> Iterator[None]:
     """Run `pagefault gc` again and again for the length of the block, at least once."""
     over = threading.Event()
     env = environment_of(service.settings)
@@ -93,7 +93,7 @@ def swept_by_a_command(service: LiveService) -> Iterator[None]:
     def sweep() -> list[tuple[int, str]]:
         outcomes: list[tuple[int, str]] = []
         while not outcomes or not over.is_set():
-            done = run_command("gc", "--grace", "0", env=env)
+            done = pagefault.run("gc", "--grace", "0", env=env)
             outcomes.append((done.returncode, done.stderr))
         return outcomes
 
@@ -111,14 +111,14 @@ async def state(settings: Settings) -> tuple[list[StoreFault], StoreCheckReport,
     faults: list[StoreFault] = []
     async with opened_stores(settings) as stores:
         claims = await stores.claims()
-        await Sweep(stores.records, stores.blobs).run(0)
+        await stores.sweep().run(0)
         return faults, await StoreCheck(stores.records, stores.blobs).run(faults.append), claims
 
 
 @pytest.mark.requirement("design-row-never-without-blob")
 @pytest.mark.parametrize("sweeper", ["the server", "a command"])
 def test_every_row_has_its_blob_whatever_a_sweep_does_meanwhile(
-    settings: Settings, sweeper: str
+    settings: Settings, pagefault: LoadedCommand, sweeper: str
 ) -> None:
     if sweeper == "the server":
         always = SweepSettings(interval_seconds=0.001, grace_seconds=0)
@@ -130,7 +130,7 @@ def test_every_row_has_its_blob_whatever_a_sweep_does_meanwhile(
             garbage = client.post("/api/resources", content=b"there from the beginning").json()
             client.delete(f"/api/resources/{garbage['uri'].removeprefix('blob:')}")
             if sweeper == "a command":
-                with swept_by_a_command(service):
+                with swept_by_a_command(service, pagefault):
                     done = list(pool.map(Writer.run, writers))
             else:
                 done = list(pool.map(Writer.run, writers))

@@ -8,8 +8,11 @@ from typing import TypeVar
 import anyio
 import anyio.to_thread
 
+from app.models.event import NewEvent
+from app.models.identity import utc_now
 from app.models.limits import Limits
-from app.models.message import SessionUse
+from app.models.message import Session, SessionUse
+from app.rendering.session_envelopes import entry_counts
 from app.services.bundles.archive import BLOBS
 from app.services.bundles.checking import BundleCheck, CheckedBundle
 from app.services.bundles.reading import BundleFile, read_bundle
@@ -81,7 +84,20 @@ class BundleImports:
                 await writer.add_interactions(interactions)
             await writer.add_resources()
             session_id = checked.session.session_id
+            unit.events.note(_event(checked.session))
             return (await unit.session_resources.use_of([session_id]))[session_id]
+
+
+def _event(session: Session) -> NewEvent:
+    """What subscribers are told: the session as a whole, for its parts are older than its log."""
+    return NewEvent(
+        "session:imported",
+        session.session_id,
+        utc_now(),
+        session_id=session.session_id,
+        seq=session.last_seq,
+        members={"imported": entry_counts(session.counts)},
+    )
 
 
 async def each(items: Iterator[_Item]) -> AsyncIterator[_Item]:

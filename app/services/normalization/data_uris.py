@@ -91,6 +91,12 @@ def parse_data_uri(text: str) -> DataUri | None:
     return DataUri(mime_type, data or None, _filename(head))
 
 
+def base64_head_end(text: str) -> int:
+    """Where the base64 of the data URI begins that the text begins with; 0 if it is none."""
+    head = _HEAD.match(text)
+    return head.end() if head and head["base64"] else 0
+
+
 def find_data_uris(text: str) -> Iterator[DataUriSpan]:
     """The data URIs inside a text, in order; those that hold nothing usable are passed over."""
     position = 0

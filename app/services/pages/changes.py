@@ -11,7 +11,7 @@ from functools import partial
 
 import anyio.to_thread
 
-from app.errors import ConflictError, InvalidPayloadError, NotFoundError
+from app.errors import InvalidPayloadError, NotFoundError
 from app.models.identity import utc_now
 from app.models.json_value import JsonValue
 from app.models.limits import Limits
@@ -24,11 +24,12 @@ from app.services.pages.contents import PageContents, SettledContent
 from app.services.pages.fitting import check_words
 from app.services.pages.preparing import PagePreparer, with_levels, words_of
 from app.services.pages.requests import patched, read_patch, read_representation_draft
-from app.services.pages.versions import read_page
 from app.services.pages.writing import (
     PageChange,
     WrittenPage,
     change_page,
+    contended,
+    found,
     held,
     settled_again,
     supplied_levels,
@@ -84,7 +85,8 @@ class PageChanges:
         """
         patch = await self._bodies.read(body, partial(read_patch, limits=self._limits))
         for _ in range(_ATTEMPTS):
-            stored, page = await self._find(project_id, page_id)
+            async with self._records.read(project_id) as unit:
+                stored, page = await found(unit, page_id)
             condition(stored.digest)
             fields = patched(page.fields, patch)
             if fields == page.fields:
@@ -93,7 +95,7 @@ class PageChanges:
             change = await self._change(project_id, page, stored, replace(page, fields=fields))
             if (written := await self._write(project_id, stored, change)) is not None:
                 return WrittenPage(self._accesses.counted(project_id, written), is_new=False)
-        raise _contended()
+        raise contended()
 
     async def supply_level(
         self,
@@ -120,7 +122,8 @@ class PageChanges:
             body, partial(read_representation_draft, limits=self._limits)
         )
         for _ in range(_ATTEMPTS):
-            stored, page = await self._find(project_id, page_id)
+            async with self._records.read(project_id) as unit:
+                stored, page = await found(unit, page_id)
             condition(_digest(page, level))
             settled = await self._settled(project_id, page, level, draft.content)
             await anyio.to_thread.run_sync(check_supplied, page, level, settled.body)
@@ -136,7 +139,7 @@ class PageChanges:
                 return WrittenLevel(
                     written, change.page.levels[level], is_new=level not in previous
                 )
-        raise _contended()
+        raise contended()
 
     async def withdraw_level(
         self, project_id: str, page_id: str, level: Level, *, condition: WriteCondition
@@ -148,7 +151,8 @@ class PageChanges:
             PreconditionFailedError: The condition does not hold.
         """
         for _ in range(_ATTEMPTS):
-            stored, page = await self._find(project_id, page_id)
+            async with self._records.read(project_id) as unit:
+                stored, page = await found(unit, page_id)
             supplied = supplied_levels(page)
             if level not in supplied:
                 raise NotFoundError(
@@ -159,7 +163,7 @@ class PageChanges:
             change = await self._change(project_id, page, stored, page, supplied=supplied)
             if await self._write(project_id, stored, change) is not None:
                 return
-        raise _contended()
+        raise contended()
 
     async def _settled(
         self, project_id: str, page: Page, level: Level, content: JsonValue
@@ -216,14 +220,6 @@ class PageChanges:
                 return None
             return await change_page(unit, current, change, self._limits)
 
-    async def _find(self, project_id: str, page_id: str) -> tuple[StoredPage, Page]:
-        async with self._records.read(project_id) as unit:
-            stored = await unit.pages.find(page_id, with_content=True)
-            if stored is None:
-                raise NotFoundError("page")
-            levels = await unit.page_levels.of(page_id)
-        return stored, await anyio.to_thread.run_sync(read_page, stored, levels)
-
     async def _reduced(
         self, contents: PageContents, page: Page
     ) -> tuple[Body | None, Resource | None]:
@@ -248,10 +244,3 @@ def _digest(page: Page, level: Level) -> str | None:
 def _searched(fields: PageFields) -> tuple[object, ...]:
     """The fields that a search looks in, or is narrowed by."""
     return (fields.hint, fields.caption, fields.transcript, fields.scenes, fields.session_id)
-
-
-def _contended() -> ConflictError:
-    return ConflictError(
-        "Others are changing this page all the time. Nothing was changed: send it again.",
-        code="page-contended",
-    )

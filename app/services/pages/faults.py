@@ -4,10 +4,11 @@ The stored message holds references where the answer holds data URIs; the page i
 """
 
 import hashlib
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 
 from app.errors import ConflictError, NotFoundError, PageNotFoundError
+from app.models.event import NewEvent
 from app.models.identity import new_id, utc_now
 from app.models.json_value import JsonValue, json_text
 from app.models.limits import Limits
@@ -72,6 +73,8 @@ class PageFaults:
         answer = await self._with_media(project_id, message)
         if call is None:
             self._reading.note(project_id, page_id)
+            async with self._records.write(project_id) as unit:
+                unit.events.note(_event(page_id, request, utc_now()))
             return answer
         answered = await self._append(project_id, call, message)
         return answer if answered is None else await self._with_media(project_id, answered)
@@ -127,11 +130,28 @@ class PageFaults:
                 owner_id=message_id,
                 session_id=call.session_id,
             )
+            event = _event(call.page_id, call.request, call.now, message_id=message_id)
+            unit.events.note(replace(event, session_id=call.session_id, seq=seq))
         return None
 
     async def _with_media(self, project_id: str, message: bytes) -> bytes:
         media = self._preparer.contents(project_id, utc_now()).media
         return await with_images(media, message, limit_bytes=self._limits.image_bytes)
+
+
+def _event(
+    page_id: str, request: FaultRequest, now: datetime, *, message_id: str | None = None
+) -> NewEvent:
+    return NewEvent(
+        "page:faulted",
+        page_id,
+        now,
+        members={
+            "level": request.target_level.name,
+            "callId": request.tool_call_id,
+            "messageId": message_id,
+        },
+    )
 
 
 async def _answered(unit: UnitOfWork, call: _Call) -> bytes | None:

@@ -9,6 +9,8 @@ import hashlib
 from collections.abc import AsyncIterator
 from functools import partial
 
+import anyio.to_thread
+
 from app.errors import (
     ConflictError,
     Fault,
@@ -20,12 +22,16 @@ from app.models.identity import new_id, utc_now
 from app.models.limits import Limits
 from app.services.idempotency import Idempotency, IdempotentCall
 from app.services.pages.accesses import AccessCounts
+from app.services.pages.events import note_written
 from app.services.pages.preparing import PagePreparer, PreparedPage
 from app.services.pages.requests import PageDraft, read_page_batch, read_page_draft
+from app.services.pages.versions import read_page
 from app.services.pages.writing import (
     PAGE,
     WrittenPage,
+    contended,
     first_version,
+    found,
     held,
     replace_page,
     write_beside,
@@ -134,14 +140,34 @@ class Pages:
         Raises:
             NotFoundError: The project has no such page.
             PreconditionFailedError: The condition does not hold.
+            ConflictError: It moves between sessions all the time.
         """
+        for _ in range(_ATTEMPTS):
+            async with self._records.read(project_id) as unit:
+                _, page = await found(unit, page_id)
+            if await self._delete(project_id, page_id, page.fields.session_id, condition):
+                self._accesses.forget(project_id, page_id)
+                return
+        raise contended()
+
+    async def _delete(
+        self, project_id: str, page_id: str, session_id: str | None, condition: WriteCondition
+    ) -> bool:
+        """Remove a page; says whether it was still in this session, which is held before it."""
         async with self._records.write(project_id) as unit:
+            if session_id is not None:
+                await unit.sessions.hold(session_id)
             current = await held(unit, page_id)
             condition(current.digest)
+            levels = await unit.page_levels.of(page_id)
+            page = await anyio.to_thread.run_sync(read_page, current, levels)
+            if page.fields.session_id != session_id:
+                return False
             await unit.page_search.remove(current.page_number)
             await unit.resources.unlink(PAGE, page_id)
             await unit.pages.remove(current.page_number)
-        self._accesses.forget(project_id, page_id)
+            await note_written(unit, "page:deleted", [page], version=current.version, now=utc_now())
+        return True
 
     def _read_identified(self, body: bytes) -> tuple[str, PageDraft]:
         return hashlib.sha256(body).hexdigest(), read_page_draft(body, self._limits, None)

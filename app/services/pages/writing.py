@@ -6,13 +6,14 @@ from datetime import datetime
 
 import anyio.to_thread
 
-from app.errors import NotFoundError, PayloadTooLargeError
+from app.errors import ConflictError, NotFoundError, PayloadTooLargeError
 from app.models.limits import Limits
 from app.models.page import Body, Level, Page, PageVersion, StoredPage
 from app.models.resource import Resource
 from app.models.search import SearchWords
 from app.services.inline_media.data_uris import load_forms
 from app.services.pages.contents import SettledContent
+from app.services.pages.events import note_written
 from app.services.pages.preparing import PreparedPage, with_levels
 from app.services.pages.versions import (
     Stamp,
@@ -93,6 +94,9 @@ async def write_beside(unit: UnitOfWork, inserted: Mapping[int, PreparedPage]) -
         # Nothing is linked to what is new, and most pages refer to nothing.
         if kept:
             await _link(unit, changes[number], kept)
+    written = [change.page for change in changes.values()]
+    now = next(iter(changes.values())).now
+    await note_written(unit, "page:created", written, version=1, now=now)
 
 
 async def replace_page(
@@ -143,6 +147,7 @@ async def change_page(
     )
     await _write_words_and_levels(unit, {current.page_number: change})
     await _link(unit, change, await _referred(unit, change))
+    await note_written(unit, "page:updated", [change.page], version=version.version, now=change.now)
     return replace(
         current,
         version=version.version,
@@ -165,6 +170,27 @@ async def held(unit: UnitOfWork, page_id: str) -> StoredPage:
     if stored is None:
         raise NotFoundError("page")
     return stored
+
+
+async def found(unit: UnitOfWork, page_id: str) -> tuple[StoredPage, Page]:
+    """The page as it is stored, and as it is read.
+
+    Raises:
+        NotFoundError: The project has none.
+    """
+    stored = await unit.pages.find(page_id, with_content=True)
+    if stored is None:
+        raise NotFoundError("page")
+    levels = await unit.page_levels.of(page_id)
+    return stored, await anyio.to_thread.run_sync(read_page, stored, levels)
+
+
+def contended() -> ConflictError:
+    """What is raised where a page was changed every time it was to be written."""
+    return ConflictError(
+        "Others are changing this page all the time. Nothing was changed: send it again.",
+        code="page-contended",
+    )
 
 
 def supplied_levels(page: Page) -> dict[Level, Body]:

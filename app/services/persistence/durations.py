@@ -7,12 +7,13 @@ follow from what can be seen are unknown, never guessed.
 
 import math
 import struct
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from io import SEEK_CUR, SEEK_END, SEEK_SET, BytesIO
 
 from tinytag import TinyTag
 
 _READS = 200_000
+_LARGEST_READ_BYTES = 8 * 1024 * 1024
 # The Info element comes first; more would only let a hostile file be longer.
 _MATROSKA_HEAD_BYTES = 256 * 1024
 _LONGEST_SECONDS = 10 * 366 * 86_400
@@ -67,17 +68,34 @@ class WindowedFile(BytesIO):
         self._reads_left -= 1
         if self._reads_left < 0:
             raise EOFError("the budget of reads is spent")
-        start = self._position
-        left = max(0, self._size_bytes - start)
+        left = max(0, self._size_bytes - self._position)
         wanted = left if size is None or size < 0 else min(size, left)
-        tail_start = self._size_bytes - len(self._tail)
-        if start >= tail_start:
-            piece = self._tail[start - tail_start : start - tail_start + wanted]
-        else:
-            piece = self._head[start : start + wanted]
+        piece = self._piece(self._position, wanted)
         self._position += len(piece)
         self.fell_short = self.fell_short or len(piece) < wanted
         return piece
+
+    def _piece(self, start: int, wanted: int) -> bytes:
+        tail_start = self._size_bytes - len(self._tail)
+        if start >= tail_start:
+            return self._tail[start - tail_start : start - tail_start + wanted]
+        return self._head[start : start + wanted]
+
+
+class WholeFile(WindowedFile):
+    """A file of which all can be read, though never much at once.
+
+    Args:
+        read_at: Reads so many bytes from a position on.
+        size_bytes: The size of the file.
+    """
+
+    def __init__(self, read_at: Callable[[int, int], bytes], size_bytes: int) -> None:
+        super().__init__(b"", b"", size_bytes)
+        self._read_at = read_at
+
+    def _piece(self, start: int, wanted: int) -> bytes:
+        return self._read_at(start, min(wanted, _LARGEST_READ_BYTES))
 
 
 def duration_seconds(file: WindowedFile, mime_type: str) -> float | None:

@@ -12,7 +12,7 @@ from app.models.normalized import NormalizedMedia
 from app.models.resource import Resource, derive_resource_id, resource_kind
 from app.rendering.file_names import safe_file_name
 from app.services.persistence.probing import probe_media, second_opinion
-from app.stores.blobs import BlobStore
+from app.stores.blobs import BlobStore, DraftMedia
 
 HEAD_BYTES = 4_096
 INLINE_LIMIT_BYTES = 1_024
@@ -85,7 +85,10 @@ class MediaKeeper:
 
     async def store(self, source: MediaSource, mime_type: str, filename: str | None) -> Resource:
         """Store bytes of a settled type and describe them."""
-        blob = await self._blobs.put(self._project_id, source, limit_bytes=self._limit_bytes)
+        if isinstance(source, DraftMedia):
+            blob = await source.draft.commit()
+        else:
+            blob = await self._blobs.put(self._project_id, source, limit_bytes=self._limit_bytes)
         hints = await anyio.to_thread.run_sync(
             probe_media, source.head(HEAD_BYTES), source, mime_type
         )

@@ -25,8 +25,8 @@ from app.errors import StoreUnavailableError
 from app.models.derived_image import DECODED_TYPES
 from app.models.media import InMemoryMedia, MediaSource
 from app.models.resource import MediaHints
-from app.services.persistence.durations import WindowedFile, duration_seconds
-from app.stores.blobs import BlobStore, StoredBlob, read_whole
+from app.services.persistence.durations import WholeFile, WindowedFile, duration_seconds
+from app.stores.blobs import BlobStore, DraftMedia, StoredBlob, read_whole
 
 _IMAGE_HEAD_BYTES = 1024 * 1024
 _WINDOW_BYTES = 8 * 1024 * 1024
@@ -63,7 +63,8 @@ def probe_media(head: bytes, source: MediaSource, mime_type: str) -> MediaHints:
 
     Args:
         head: The first bytes, as many as the caller has anyway.
-        source: The medium; of a large one that is not in memory only the first 8 MiB are read.
+        source: The medium; of a large one that is neither in memory nor a draft only the first
+            8 MiB are read.
         mime_type: The type the bytes were found to be of.
 
     Returns:
@@ -75,9 +76,7 @@ def probe_media(head: bytes, source: MediaSource, mime_type: str) -> MediaHints:
             hints = _image_hints(source.head(_IMAGE_HEAD_BYTES), mime_type)
         return hints
     if _has_duration(mime_type):
-        # What is in memory already costs nothing to show whole.
-        size = source.size_bytes if isinstance(source, InMemoryMedia) else _WINDOW_BYTES
-        return _duration_hints(WindowedFile(source.head(size), b"", source.size_bytes), mime_type)
+        return _duration_hints(_file_of(source), mime_type)
     return _NO_HINTS
 
 
@@ -136,6 +135,14 @@ def second_opinion(head: bytes) -> str | None:
     if mime_type.startswith(_NEVER_BY_SNIFFING) or "xml" in mime_type or "html" in mime_type:
         return None
     return mime_type
+
+
+def _file_of(source: MediaSource) -> WindowedFile:
+    if isinstance(source, DraftMedia):
+        return WholeFile(source.draft.read, source.size_bytes)
+    # What is in memory already costs nothing to show whole.
+    size = source.size_bytes if isinstance(source, InMemoryMedia) else _WINDOW_BYTES
+    return WindowedFile(source.head(size), b"", source.size_bytes)
 
 
 def _has_duration(mime_type: str) -> bool:

@@ -1,9 +1,12 @@
 """Bytes addressed by project and SHA-256: the contract, and a store for each place they live."""
 
+from app.stores.blobs.abilities import LinkedBlobs, LocalBlobs
+from app.stores.blobs.drafts import DraftMedia
 from app.stores.blobs.filesystem import FilesystemBlobStore
 from app.stores.blobs.reading import read_whole
 from app.stores.blobs.s3 import S3BlobStore
 from app.stores.blobs.store import (
+    BlobDraft,
     BlobMissingError,
     BlobReader,
     BlobStore,
@@ -13,12 +16,16 @@ from app.stores.blobs.store import (
 )
 
 __all__ = [
+    "BlobDraft",
     "BlobMissingError",
     "BlobReader",
     "BlobStore",
     "BlobWriter",
+    "DraftMedia",
     "FilesystemBlobStore",
+    "LinkedBlobs",
     "ListedBlob",
+    "LocalBlobs",
     "S3BlobStore",
     "StoredBlob",
     "read_whole",

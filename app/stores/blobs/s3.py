@@ -22,7 +22,9 @@ import uuid
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Collection, Iterator
 from contextlib import asynccontextmanager, suppress
 from datetime import UTC, datetime, timedelta
+from functools import partial
 from itertools import islice
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import anyio
@@ -33,7 +35,9 @@ from obstore.store import S3Store
 
 from app.errors import DigestMismatchError, StoreUnavailableError
 from app.models.media import CHUNK_BYTES, MediaSource
+from app.stores.blobs.drafts import FileDraft
 from app.stores.blobs.gathering import GatheringWriter
+from app.stores.blobs.s3_links import link_with
 from app.stores.blobs.s3_objects import (
     STORE,
     ObjectReader,
@@ -53,6 +57,7 @@ from app.stores.blobs.store import (
     quarantine_path,
     too_large,
 )
+from app.stores.blobs.temporary_file import DurableDirectories, TemporaryFile, swept_files
 
 if TYPE_CHECKING:
     from obstore import AsyncWritableFile
@@ -78,6 +83,7 @@ class S3BlobStore:
         bucket: The bucket's name; it has to exist.
         prefix: What every key begins with, followed by `/`.
         endpoint: For stores other than Amazon's. Plain HTTP is spoken only if it begins so.
+        spool: A local directory for what is not known to be kept yet; made when it is needed.
         region: The bucket's region.
         access_key_id: The key to sign with.
         secret_access_key: The key's secret.
@@ -87,6 +93,7 @@ class S3BlobStore:
         self,
         *,
         bucket: str,
+        spool: Path,
         prefix: str | None = None,
         endpoint: str | None = None,
         region: str | None = None,
@@ -104,6 +111,9 @@ class S3BlobStore:
             config["secret_access_key"] = secret_access_key
         self._objects = connect(config, prefix)
         self._copier = connect(config, prefix, _COPY_TIMEOUT)
+        self._secret_access_key = secret_access_key
+        self._spool = spool
+        self._directories = DurableDirectories(spool)
         self._cleanups: set[asyncio.Task[None]] = set()
 
     @asynccontextmanager
@@ -128,6 +138,31 @@ class S3BlobStore:
         cleanup.add_done_callback(self._cleanups.discard)
         return cleanup
 
+    def draft(self, project_id: str, *, limit_bytes: int) -> FileDraft:
+        """See `BlobStore.draft`; it is a local file, for a bucket shows nothing unfinished."""
+        return FileDraft(
+            TemporaryFile(self._spool, self._directories),
+            partial(self._put_file, project_id),
+            limit_bytes=min(limit_bytes, _LARGEST_COPY_BYTES),
+        )
+
+    async def _put_file(self, project_id: str, temporary: TemporaryFile) -> StoredBlob:
+        digest = await anyio.to_thread.run_sync(temporary.digest)
+        path = blob_path(project_id, digest)
+        size_bytes = temporary.size_bytes
+        with failures_translated():
+            await obstore.put_async(
+                self._copier if size_bytes > _QUICK_BYTES else self._objects,
+                path,
+                temporary.path,
+                use_multipart=size_bytes > _BUFFER_BYTES,
+                chunk_size=_BUFFER_BYTES,
+                max_concurrency=_PARTS_IN_FLIGHT,
+            )
+            if await object_size(self._objects, path) != size_bytes:
+                raise StoreUnavailableError(STORE)
+        return StoredBlob(digest, size_bytes)
+
     async def put(self, project_id: str, source: MediaSource, *, limit_bytes: int) -> StoredBlob:
         """See `BlobStore.put`."""
         if source.size_bytes > limit_bytes:
@@ -146,6 +181,26 @@ class S3BlobStore:
         reader = ObjectReader(self._objects, blob_path(project_id, digest), start, end)
         await reader.open()
         return reader
+
+    async def link(
+        self, project_id: str, digest: str, *, content_type: str, disposition: str, seconds: int
+    ) -> str:
+        """See `LinkedBlobs.link`. The secret has to be given; one of the environment is not seen.
+
+        Raises:
+            ValueError: It was not given.
+        """
+        if self._secret_access_key is None:
+            raise ValueError("links are signed with a secret that is set")
+        with failures_translated():
+            url = await obstore.sign_async(
+                self._objects, "GET", blob_path(project_id, digest), timedelta(seconds=seconds)
+            )
+        pinned = {
+            "response-content-type": content_type,
+            "response-content-disposition": disposition,
+        }
+        return link_with(url, pinned, self._secret_access_key)
 
     async def size(self, project_id: str, digest: str) -> int | None:
         """See `BlobStore.size`."""
@@ -185,7 +240,9 @@ class S3BlobStore:
     async def sweep_temporary(self, older_than_seconds: float, *, dry_run: bool = False) -> int:
         """See `BlobStore.sweep_temporary`; the age is counted from the start of an upload."""
         newest = datetime.now(UTC) - timedelta(seconds=older_than_seconds)
-        swept = 0
+        swept = await anyio.to_thread.run_sync(
+            swept_files, self._spool, older_than_seconds, dry_run
+        )
         with failures_translated():
             async for batch in obstore.list(self._objects, "tmp"):
                 old = [found["path"] for found in batch if found["last_modified"] <= newest]

@@ -87,6 +87,48 @@ class BlobWriter(Protocol):
         ...
 
 
+class BlobDraft(Protocol):
+    """A blob to be. What is not `async` blocks and belongs in a worker thread; one at a time."""
+
+    @property
+    def size_bytes(self) -> int:
+        """How many bytes it has by now."""
+        ...
+
+    def digest(self) -> str:
+        """The SHA-256 of what it has by now, as 64 hex digits."""
+        ...
+
+    def append(self, data: bytes) -> None:
+        """Hash and keep the next bytes.
+
+        Raises:
+            PayloadTooLargeError: The limit is passed; known before the bytes are kept.
+            StoreUnavailableError: The bytes could not be kept.
+        """
+        ...
+
+    def rest(self) -> None:
+        """Let go of the file until it is needed again: a request may have thousands of drafts."""
+        ...
+
+    def read(self, start: int, size_bytes: int) -> bytes:
+        """Bytes from `start` on, fewer than asked for only at the end; also after the commit.
+
+        Raises:
+            StoreUnavailableError: They cannot be read.
+        """
+        ...
+
+    async def commit(self) -> StoredBlob:
+        """Make it durable and visible, as `BlobWriter.commit`; again, it is the same blob."""
+        ...
+
+    async def discard(self) -> None:
+        """Remove it unless it was committed; never fails."""
+        ...
+
+
 class BlobReader(Protocol):
     """The bytes of an open blob, in order: an `AsyncIterator[bytes]` that can be closed.
 
@@ -126,6 +168,10 @@ class BlobStore(Protocol):
 
         Leaving the context without a commit, by whichever way, removes what was written.
         """
+        ...
+
+    def draft(self, project_id: str, *, limit_bytes: int) -> BlobDraft:
+        """A draft of at most `limit_bytes`; whoever asked for it discards it in the end."""
         ...
 
     async def put(self, project_id: str, source: MediaSource, *, limit_bytes: int) -> StoredBlob:

@@ -1,21 +1,27 @@
 """A file on its way to its final name, and directories that survive a power loss.
 
 Everything here blocks and belongs in a worker thread. Foreign exceptions (`OSError`) pass through;
-the store translates them.
+the stores translate them with `failures_translated`.
 """
 
+import errno
 import hashlib
 import os
+import time
 import uuid
-from collections.abc import Callable
-from contextlib import suppress
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from io import FileIO
 from pathlib import Path
 from threading import Lock
 
-from app.errors import DigestMismatchError
+from app.errors import DigestMismatchError, StoreFullError, StoreUnavailableError
 from app.stores.blobs.store import StoredBlob
 
+STORE = "blob store"
+_NO_ROOM = frozenset({errno.ENOSPC, errno.EDQUOT})
 _REMEMBERED_DIRECTORIES = 10_000
+_BEGIN_SYNC_BYTES = 8 * 1024 * 1024
 
 
 class DurableDirectories:
@@ -67,6 +73,7 @@ class TemporaryFile:
         self._lock = Lock()
         self._exists = False
         self._discarded = False
+        self._begun_bytes = 0
         self.size_bytes = 0
         self.is_published = False
 
@@ -79,6 +86,31 @@ class TemporaryFile:
             left = memoryview(data)
             while left:
                 left = left[os.write(descriptor, left) :]
+            self._begin_sync(descriptor)
+
+    def rest(self) -> None:
+        """Close the file until it is needed again.
+
+        What could not be written is still found out: the first to sync the file is told, whether
+        or not it was opened anew.
+        """
+        with self._lock:
+            self._close()
+
+    def read(self, start: int, size_bytes: int) -> bytes:
+        """Bytes that were written, before or after they were published."""
+        with self._lock, FileIO(self._path) as file:
+            return b"".join(_pieces(file.fileno(), start, size_bytes))
+
+    @property
+    def path(self) -> Path:
+        """Where the bytes are now."""
+        return self._path
+
+    def digest(self) -> str:
+        """The SHA-256 of what was written, as 64 hex digits."""
+        with self._lock:
+            return self._hash.hexdigest()
 
     def publish(
         self, place_of: Callable[[str], Path], expected_digest: str | None = None
@@ -98,7 +130,7 @@ class TemporaryFile:
             place = place_of(digest)
             self._directories.ensure(place.parent)
             os.replace(self._path, place)
-            self._exists = False
+            self._path, self._exists = place, False
             sync_directory(place.parent)
             self.is_published = True
             return StoredBlob(digest, self.size_bytes)
@@ -113,12 +145,22 @@ class TemporaryFile:
                 with suppress(OSError):
                     os.unlink(self._path)
 
+    def _begin_sync(self, descriptor: int) -> None:
+        """Let the kernel write out what there is, so that the sync at the end waits for little."""
+        unsynced = self.size_bytes - self._begun_bytes
+        if unsynced >= _BEGIN_SYNC_BYTES and hasattr(os, "posix_fadvise"):
+            # What is still to be written out is begun, and only what is not is dropped.
+            os.posix_fadvise(descriptor, self._begun_bytes, unsynced, os.POSIX_FADV_DONTNEED)
+            self._begun_bytes = self.size_bytes
+
     def _opened(self) -> int:
         if self._discarded:
             raise RuntimeError("this temporary file was discarded")
         if self._descriptor is None:
             self._directories.ensure(self._path.parent)
-            flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
+            flags = os.O_WRONLY | os.O_CLOEXEC
+            # Opened again, it has to be there; opened first, it must not.
+            flags |= os.O_APPEND if self._exists else os.O_CREAT | os.O_EXCL
             self._descriptor = os.open(self._path, flags, 0o600)
             self._exists = True
         return self._descriptor
@@ -128,6 +170,14 @@ class TemporaryFile:
         descriptor, self._descriptor = self._descriptor, None
         if descriptor is not None:
             os.close(descriptor)
+
+
+def _pieces(descriptor: int, start: int, size_bytes: int) -> Iterator[bytes]:
+    # One read gives 2 GiB at most.
+    while size_bytes > 0 and (piece := os.pread(descriptor, size_bytes, start)):
+        yield piece
+        start += len(piece)
+        size_bytes -= len(piece)
 
 
 def move_durably(source: Path, target: Path, directories: DurableDirectories) -> None:
@@ -149,3 +199,34 @@ def sync_directory(directory: Path) -> None:
         os.fsync(descriptor)
     finally:
         os.close(descriptor)
+
+
+def swept_files(directory: Path, older_than_seconds: float, dry_run: bool) -> int:
+    """Remove what nobody has written to for so long; returns how many files that were."""
+    newest = time.time() - older_than_seconds
+    swept = 0
+    with failures_translated(), suppress(FileNotFoundError):
+        for entry in list(os.scandir(directory)):
+            # Another process may sweep, or publish the file, at the same time.
+            with suppress(FileNotFoundError):
+                if entry.stat(follow_symlinks=False).st_mtime <= newest:
+                    if not dry_run:
+                        os.unlink(entry.path)
+                    swept += 1
+    return swept
+
+
+@contextmanager
+def failures_translated() -> Iterator[None]:
+    """Raise the file system's own faults as the store's.
+
+    Raises:
+        StoreFullError: There is no room.
+        StoreUnavailableError: Anything else.
+    """
+    try:
+        yield
+    except OSError as exc:
+        if exc.errno in _NO_ROOM:
+            raise StoreFullError from exc
+        raise StoreUnavailableError(STORE) from exc

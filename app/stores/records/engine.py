@@ -14,16 +14,28 @@ from sqlalchemy.engine.interfaces import DBAPIConnection
 from sqlalchemy.ext.asyncio import AsyncEngine, create_async_engine
 from sqlalchemy.pool import ConnectionPoolEntry
 
+from app.stores.records.lookups import LoopConnection
+from app.stores.records.shared_commits import SharedCommits
+from app.stores.records.sqlite_driver import IS_SHORT, connect
+
 
 @dataclass(frozen=True, slots=True)
 class Engines:
-    """`writer` runs transactions; `reader` runs single statements outside of any."""
+    """`writer` runs transactions; `reader` runs single statements outside of any.
+
+    `loop` reads lookups over a SQLite file without a thread, and `shared` commits short changes to
+    it together.
+    """
 
     writer: AsyncEngine
     reader: AsyncEngine
+    loop: LoopConnection | None = None
+    shared: SharedCommits | None = None
 
     async def close(self) -> None:
         """Close all connections."""
+        if self.loop is not None:
+            self.loop.close()
         await self.writer.dispose()
         await self.reader.dispose()
 
@@ -36,6 +48,12 @@ def database_url(url: str | None, data_dir: Path) -> URL:
     if parsed.get_backend_name() == "postgresql":
         return parsed.set(drivername="postgresql+psycopg")
     return parsed.set(drivername="sqlite+aiosqlite")
+
+
+def listen_address(url: str) -> str:
+    """The address of a PostgreSQL server as its own client takes it."""
+    plain = make_url(url).set(drivername="postgresql")
+    return plain.render_as_string(hide_password=False)
 
 
 def open_engines(url: URL, *, pool_size: int, timeout_seconds: float) -> Engines:
@@ -64,14 +82,26 @@ def _open_sqlite(url: URL, pool_size: int, timeout_seconds: float) -> Engines:
         # Parameters are what clients sent, and an error's text ends up in the log.
         "hide_parameters": True,
         # The driver must not begin transactions on its own: `_begin_immediate` does.
-        "connect_args": {"timeout": timeout_seconds, "isolation_level": None},
+        "connect_args": {
+            "timeout": timeout_seconds,
+            "isolation_level": None,
+            "async_creator_fn": connect,
+        },
     }
     writer = create_async_engine(url, pool_size=1, **options)
     reader = create_async_engine(url, pool_size=pool_size, isolation_level="AUTOCOMMIT", **options)
     event.listen(writer.sync_engine, "connect", _prepare_writer)
     event.listen(reader.sync_engine, "connect", _prepare_reader)
     event.listen(writer.sync_engine, "begin", _begin_immediate)
-    return Engines(writer, reader)
+    event.listen(writer.sync_engine, "before_cursor_execute", _note_short)
+    shared = SharedCommits(writer, timeout_seconds)
+    return Engines(writer, reader, _loop_connection(url), shared)
+
+
+def _loop_connection(url: URL) -> LoopConnection | None:
+    # What is behind another address than that of a file, a second connection may not see.
+    is_file = url.database is not None and not url.query and ":" not in url.database
+    return LoopConnection(url.database) if is_file and url.database else None
 
 
 def _prepare_writer(connection: DBAPIConnection, _: ConnectionPoolEntry) -> None:
@@ -79,7 +109,8 @@ def _prepare_writer(connection: DBAPIConnection, _: ConnectionPoolEntry) -> None
 
 
 def _prepare_reader(connection: DBAPIConnection, _: ConnectionPoolEntry) -> None:
-    _run_pragmas(connection, "query_only=ON")
+    # A search looks into more pages of the file than SQLite keeps by itself, again and again.
+    _run_pragmas(connection, "query_only=ON", "cache_size=-8192")
 
 
 def _run_pragmas(connection: DBAPIConnection, *pragmas: str) -> None:
@@ -93,3 +124,8 @@ def _begin_immediate(connection: Connection) -> None:
     # Taking the write lock at once: a read that turns into a write later would fail instead of
     # waiting when another process (a second worker) has written in between.
     connection.exec_driver_sql("BEGIN IMMEDIATE")
+
+
+def _note_short(*executed: Any) -> None:  # noqa: ANN401 - as SQLAlchemy calls it
+    _, cursor, _, _, context, _ = executed
+    cursor._cursor.is_short = context.execution_options.get(IS_SHORT, False)

@@ -94,12 +94,14 @@ class InteractionRecords:
         return statement.order_by(interactions.c.seq)
 
 
-def as_many_as_fit(sized: Sequence[Row[Any]]) -> Sequence[Row[Any]]:
+def as_many_as_fit(
+    sized: Sequence[Row[Any]], *, most_bytes: int = _PAGE_BYTES
+) -> Sequence[Row[Any]]:
     """Rows with a `size_bytes` up to the one that passes 16 MiB: each may be that large."""
     size_bytes = 0
     for index, row in enumerate(sized):
         size_bytes += row.size_bytes
-        if size_bytes > _PAGE_BYTES:
+        if size_bytes > most_bytes:
             return sized[: index + 1]
     return sized
 

@@ -2,11 +2,22 @@
 
 from typing import Any
 
-from sqlalchemy import Row
+from sqlalchemy import Row, bindparam
 
 from app.models.message import StoredHistoryMessage
-from app.stores.records.scope import ProjectScope
+from app.stores.records.lookups import Lookup
+from app.stores.records.scope import ProjectScope, scoped_select
 from app.stores.records.tables import messages
+
+_FIND_CALL = Lookup(
+    scoped_select(messages, messages.c.message_id)
+    .where(
+        messages.c.session_id == bindparam("session_id"),
+        messages.c.tool_call_id == bindparam("tool_call_id"),
+    )
+    .order_by(messages.c.seq)
+    .limit(1)
+)
 
 
 class MessageRecords:
@@ -38,13 +49,10 @@ class MessageRecords:
 
     async def find_call(self, session_id: str, tool_call_id: str) -> StoredHistoryMessage | None:
         """The first message that answered a tool call of a session."""
-        row = await self._scope.first(
-            self._scope.select(messages)
-            .where(messages.c.session_id == session_id, messages.c.tool_call_id == tool_call_id)
-            .order_by(messages.c.seq)
-            .limit(1)
+        rows = await self._scope.look_up(
+            _FIND_CALL, session_id=session_id, tool_call_id=tool_call_id
         )
-        return stored_message(row) if row else None
+        return await self.find(rows[0].message_id) if rows else None
 
 
 def stored_message(row: Row[Any], *, is_page_fault: bool = False) -> StoredHistoryMessage:

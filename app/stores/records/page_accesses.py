@@ -9,7 +9,8 @@ from typing import Any
 
 from sqlalchemy import ColumnElement, case
 
-from app.stores.records.scope import Offered, ProjectScope
+from app.stores.records.inserts import Offered
+from app.stores.records.scope import ProjectScope
 from app.stores.records.tables import page_accesses, pages
 
 _IDS_AT_ONCE = 1_000

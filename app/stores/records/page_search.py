@@ -107,7 +107,7 @@ class PageSearch(ABC):
             Higher ranks first, and of equals the newer page. A page's rank changes only when its
             own words do.
         """
-        newest = await self._newest(query, self.marks(session_id, modality))
+        newest = await self._newest(query, self._sought(session_id, modality))
         found = [(number, rank(query, ranked)) for number, ranked in newest]
         return sorted(found, key=lambda each: (-each[1], -each[0]))[:limit]
 
@@ -115,6 +115,11 @@ class PageSearch(ABC):
         """The words that stand for the project, and for a session and a modality in it."""
         named = {"project": "", "session": session_id, "modality": modality}
         return [self._mark(f"{kind}\0{name}") for kind, name in named.items() if name is not None]
+
+    def _sought(self, session_id: str | None, modality: Modality | None) -> list[str]:
+        # The project is in the other marks as well, and its own is in every page of it.
+        marks = self.marks(session_id, modality)
+        return marks[1:] or marks
 
     def _mark(self, name: str) -> str:
         identity = f"{self._scope.project_id}\0{name}".encode()

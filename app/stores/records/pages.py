@@ -3,10 +3,11 @@
 from collections.abc import Collection, Sequence
 from typing import Any
 
-from sqlalchemy import ColumnElement, Row, Select, case, func
+from sqlalchemy import ColumnElement, Row, Select, bindparam, case, func, true
 
 from app.models.page import PageFilters, PageVersion, StoredPage
-from app.stores.records.scope import ProjectScope
+from app.stores.records.lookups import Lookup
+from app.stores.records.scope import ProjectScope, scoped_select
 from app.stores.records.tables import page_accesses, page_numbers, pages
 
 _NUMBERS_AT_ONCE = 1_000
@@ -22,6 +23,19 @@ _LISTED = (
     pages.c.created_at,
     page_accesses.c.last_accessed,
     page_accesses.c.access_count,
+)
+_COUNTED = (page_accesses.c.project_id == pages.c.project_id) & (
+    page_accesses.c.page_id == pages.c.page_id
+)
+_FIND = Lookup(
+    scoped_select(pages, *_LISTED)
+    .outerjoin_from(pages, page_accesses, _COUNTED)
+    .where(pages.c.page_id == bindparam("page_id")),
+    large=[pages.c.descriptor, pages.c.body],
+)
+_FIND_WITH_CONTENT = Lookup(
+    _FIND.statement.add_columns(pages.c.content),
+    large=[pages.c.descriptor, pages.c.body, pages.c.content],
 )
 
 
@@ -43,10 +57,9 @@ class PageRecords:
 
     async def find(self, page_id: str, *, with_content: bool) -> StoredPage | None:
         """The page, with its content or without."""
-        row = await self._scope.first(
-            self._select(with_content=with_content).where(pages.c.page_id == page_id)
-        )
-        return _stored(row) if row else None
+        lookup = _FIND_WITH_CONTENT if with_content else _FIND
+        rows = await self._scope.look_up(lookup, page_id=page_id)
+        return _stored(rows[0]) if rows else None
 
     async def insert_absent(self, versions: Sequence[PageVersion]) -> dict[str, int]:
         """Store pages whose ids are free; returns their numbers by id.
@@ -179,12 +192,7 @@ class PageRecords:
         return (
             self._scope.select(pages)
             .with_only_columns(*columns)
-            .outerjoin_from(
-                pages,
-                page_accesses,
-                (page_accesses.c.project_id == pages.c.project_id)
-                & (page_accesses.c.page_id == pages.c.page_id),
-            )
+            .outerjoin_from(pages, page_accesses, _COUNTED)
         )
 
 
@@ -202,9 +210,14 @@ def _filtered(statement: Select[Any], filters: PageFilters) -> Select[Any]:
         pages.c.pinned: filters.pinned,
         pages.c.compression_level: filters.compression_level,
     }
-    return statement.where(
-        *(column == value for column, value in wanted.items() if value is not None)
-    )
+    asked = {column: value for column, value in wanted.items() if value is not None}
+    if filters.session_id is None:
+        return statement.where(*(column == value for column, value in asked.items()))
+    # A session has few pages, the others many. SQLite does not know, and would walk along those
+    # of another column's index; in this form it finds them by their session and looks at the rest.
+    del asked[pages.c.session_id]
+    looked_at = ((column == value).is_(true()) for column, value in asked.items())
+    return statement.where(pages.c.session_id == filters.session_id, *looked_at)
 
 
 def _values(version: PageVersion) -> dict[str, object]:
@@ -227,13 +240,12 @@ def _values(version: PageVersion) -> dict[str, object]:
 
 
 def _stored(row: Row[Any]) -> StoredPage:
-    members = row._mapping
     return StoredPage(
         page_number=row.page_number,
         page_id=row.page_id,
         version=row.version,
         descriptor=row.descriptor,
-        content=members.get("content"),
+        content=getattr(row, "content", None),
         body=row.body,
         inline_form=row.inline_form,
         digest=row.digest,

@@ -1,21 +1,37 @@
 """Projects and their keys: the only records that are looked up before the project is known."""
 
+from collections.abc import Collection
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import Row, select, update
+from sqlalchemy import CursorResult, Executable, Row, bindparam, select, update
 from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from app.models.project import ApiKey
+from app.models.project import ApiKey, StoredSecret
+from app.stores.records.lookups import Lookup, LoopConnection, ensure_started, look_up
 from app.stores.records.tables import api_keys, projects
+
+_FIND_SECRET = Lookup(
+    select(
+        api_keys.c.project_id,
+        api_keys.c.secret_sha256,
+        api_keys.c.revoked_at.is_not(None).label("is_revoked"),
+    ).where(api_keys.c.key_id == bindparam("key_id"))
+)
 
 
 class ProjectRecords:
-    """Projects and API keys on one connection."""
+    """Projects and API keys on one connection.
 
-    def __init__(self, connection: AsyncConnection) -> None:
+    Args:
+        connection: See `ProjectScope`.
+        loop: See `ProjectScope`.
+    """
+
+    def __init__(self, connection: AsyncConnection, *, loop: LoopConnection | None = None) -> None:
         self._connection = connection
+        self._loop = loop
 
     async def ensure(self, project_id: str, now: datetime) -> None:
         """Create the project unless it is there."""
@@ -28,7 +44,7 @@ class ProjectRecords:
     async def list_ids(self) -> list[str]:
         """The ids of all projects, in their order."""
         statement = select(projects.c.project_id).order_by(projects.c.project_id)
-        return list((await self._connection.execute(statement)).scalars())
+        return list((await self._execute(statement)).scalars())
 
     async def add_key(self, key: ApiKey) -> None:
         """Add a key to its project, which must exist."""
@@ -43,16 +59,27 @@ class ProjectRecords:
             )
         )
 
-    async def find_key(self, key_id: str) -> ApiKey | None:
-        """The key with this id, revoked or not."""
-        statement = select(api_keys).where(api_keys.c.key_id == key_id)
-        row = (await self._connection.execute(statement)).first()
-        return _api_key(row) if row else None
+    async def find_secret(self, key_id: str) -> StoredSecret | None:
+        """What lets the owner of the key with this id in; the key may be revoked."""
+        rows = await look_up(
+            _FIND_SECRET, {"key_id": key_id}, connection=self._connection, loop=self._loop
+        )
+        if not rows:
+            return None
+        row = rows[0]
+        return StoredSecret(row.project_id, row.secret_sha256, bool(row.is_revoked))
+
+    async def valid_keys(self, key_ids: Collection[str]) -> set[str]:
+        """Those of some keys that are not revoked."""
+        statement = select(api_keys.c.key_id).where(
+            api_keys.c.key_id.in_(key_ids), api_keys.c.revoked_at.is_(None)
+        )
+        return set((await self._execute(statement)).scalars())
 
     async def list_keys(self) -> list[ApiKey]:
         """All keys, oldest first."""
         statement = select(api_keys).order_by(api_keys.c.created_at, api_keys.c.key_id)
-        return [_api_key(row) for row in await self._connection.execute(statement)]
+        return [_api_key(row) for row in await self._execute(statement)]
 
     async def revoke_key(self, key_id: str, now: datetime) -> bool:
         """Revoke a key; says whether there was one to revoke."""
@@ -62,6 +89,10 @@ class ProjectRecords:
             .values(revoked_at=now)
         )
         return (await self._connection.execute(statement)).rowcount == 1
+
+    async def _execute(self, statement: Executable) -> CursorResult[Any]:
+        await ensure_started(self._connection)
+        return await self._connection.execute(statement)
 
 
 def _api_key(row: Row[Any]) -> ApiKey:

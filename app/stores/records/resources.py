@@ -4,14 +4,21 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import ColumnElement, Delete, Row, and_, case, or_
+from sqlalchemy import ColumnElement, Delete, Row, and_, bindparam, case, or_
 
 from app.models.resource import MediaHints, Resource
-from app.stores.records.scope import Offered, ProjectScope
+from app.stores.records.inserts import Offered
+from app.stores.records.lookups import Lookup
+from app.stores.records.scope import ProjectScope, scoped_select
 from app.stores.records.swept_blobs import SweptBlobRecords
 from app.stores.records.tables import resource_links, resources
 
 _IDS_AT_ONCE = 1_000
+_FIND = Lookup(
+    scoped_select(resources, *resources.c).where(
+        resources.c.resource_id == bindparam("resource_id")
+    )
+)
 
 
 class ResourceRecords:
@@ -110,10 +117,8 @@ class ResourceRecords:
 
     async def find(self, resource_id: str) -> Resource | None:
         """The resource with this id."""
-        row = await self._scope.first(
-            self._scope.select(resources).where(resources.c.resource_id == resource_id)
-        )
-        return stored_resource(row) if row else None
+        rows = await self._scope.look_up(_FIND, resource_id=resource_id)
+        return stored_resource(rows[0]) if rows else None
 
     async def find_all(self, resource_ids: Collection[str]) -> dict[str, Resource]:
         """Those of the resources that exist, by id."""

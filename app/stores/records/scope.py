@@ -5,54 +5,95 @@ another project's rows cannot be written by forgetting something; a test holds t
 it.
 """
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any, TypeAlias, cast
 
 from sqlalchemy import (
     ColumnElement,
+    CursorResult,
     Delete,
     Executable,
+    Insert,
     Row,
     Select,
     Subquery,
     Table,
     Update,
+    bindparam,
     delete,
     func,
     select,
     update,
 )
 from sqlalchemy import Sequence as NumberSequence
-from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.exc import OperationalError
 from sqlalchemy.ext.asyncio import AsyncConnection
-from sqlalchemy.sql.base import ReadOnlyColumnCollection
-from sqlalchemy.sql.elements import KeyedColumnElement
+from sqlalchemy.sql.dml import ReturningUpdate
 
 from app.models.identity import utc_now
+from app.stores.records.inserts import (
+    Merge,
+    inserting,
+    merging,
+    passing_over,
+    returning,
+    touching,
+    upsert,
+)
+from app.stores.records.lookups import Lookup, LoopConnection, ensure_started, look_up
+from app.stores.records.sqlite_driver import IS_SHORT
 
 AnyTable: TypeAlias = Table
 """A table as an argument; statements over it are made by a scope."""
 
-Offered: TypeAlias = ReadOnlyColumnCollection[str, KeyedColumnElement[Any]]
-"""The columns of a row that an upsert offers."""
-
 # Far below what either database takes as parameters of one statement.
 _ROWS_AT_ONCE = 500
+_SHORT = {IS_SHORT: True}
 # PostgreSQL's SQLSTATE for a lock that was not to be had within `lock_timeout`.
 _LOCK_NOT_AVAILABLE = "55P03"
 
 
-class ProjectScope:
-    """Statements over the rows of one project, on one connection."""
+def scoped_select(table: Table, *columns: ColumnElement[Any]) -> Select[Any]:
+    """Columns of a project's rows of a table, for a `Lookup`: a scope says of which project."""
+    return select(*columns).where(table.c.project_id == bindparam("project_id"))
 
-    def __init__(self, connection: AsyncConnection, project_id: str) -> None:
+
+def scoped_update(table: Table) -> Update:
+    """An update of a project's rows of a table, to be kept: a scope says of which project.
+
+    Its parameters must not have the names of columns, which would be set to them.
+    """
+    return update(table).where(table.c.project_id == bindparam("in_project"))
+
+
+class ProjectScope:
+    """Statements over the rows of one project, on one connection.
+
+    Args:
+        connection: It may be one that is not taken from the pool yet: the first statement does it.
+        project_id: The project.
+        loop: Where lookups are read, if they need not see what a transaction has written.
+    """
+
+    def __init__(
+        self, connection: AsyncConnection, project_id: str, *, loop: LoopConnection | None = None
+    ) -> None:
         self._connection = connection
+        self._loop = loop
         self.project_id = project_id
-        self.is_postgresql = connection.dialect.name == "postgresql"
-        # The two dialects spell ON CONFLICT alike, each in a class of its own.
-        self._upsert = postgresql.insert if self.is_postgresql else sqlite.insert
+        self.is_postgresql = connection.engine.dialect.name == "postgresql"
+
+    async def look_up(
+        self, lookup: Lookup, *, is_short: bool = True, **values: str | int
+    ) -> Sequence[Row[Any]]:
+        """The project's rows that a lookup finds; made of `scoped_select`, it finds no others.
+
+        `is_short` is what the caller knows: what takes longer is no work for the event loop.
+        """
+        given = {"project_id": self.project_id, **values}
+        loop = self._loop if is_short else None
+        return await look_up(lookup, given, connection=self._connection, loop=loop)
 
     def select(self, table: Table) -> Select[Any]:
         """All columns of the project's rows of a table."""
@@ -72,14 +113,13 @@ class ProjectScope:
 
     async def insert(self, table: Table, **values: object) -> None:
         """Insert one row of the project."""
-        await self._connection.execute(table.insert().values(project_id=self.project_id, **values))
+        await self._execute_short(inserting(table), self._row(values))
 
     async def insert_if_absent(self, table: Table, **values: object) -> bool:
         """Insert one row of the project unless its key is taken; says whether it was inserted."""
-        statement = self._upsert(table).values(project_id=self.project_id, **values)
+        statement = returning(passing_over(table, is_postgresql=self.is_postgresql), table)
         # Counting rows would not do: PostgreSQL's driver does not count those of an INSERT.
-        inserted = statement.on_conflict_do_nothing().returning(table.c.project_id)
-        return (await self._connection.execute(inserted)).first() is not None
+        return (await self._execute_short(statement, self._row(values))).first() is not None
 
     async def insert_all(
         self, table: Table, rows: Sequence[Mapping[str, object]], *, touch: Sequence[str] = ()
@@ -89,25 +129,18 @@ class ProjectScope:
         With `touch`, all rows are locked until the end of the transaction. Callers give rows in
         the order of their keys: two transactions that lock in different orders block each other.
         """
-        for batch in self._batches(rows):
-            statement = self._upsert(table).values(batch)
-            if touch:
-                statement = statement.on_conflict_do_update(
-                    index_elements=list(table.primary_key.columns),
-                    set_={name: statement.excluded[name] for name in touch},
-                )
-            else:
-                statement = statement.on_conflict_do_nothing()
-            await self._connection.execute(statement)
+        if touch:
+            statement = touching(table, tuple(touch), is_postgresql=self.is_postgresql)
+        else:
+            statement = passing_over(table, is_postgresql=self.is_postgresql)
+        await self._execute_all(statement, rows)
 
     async def insert_new(self, table: Table, rows: Sequence[Mapping[str, object]]) -> None:
         """Insert rows of the project whose keys are known to be free.
 
         The only way into a virtual table, which cannot do anything about a key that is taken.
         """
-        # As one statement with many sets of parameters, which is made ready once.
-        for batch in self._batches(rows):
-            await self._connection.execute(table.insert(), batch)
+        await self._execute_all(inserting(table), rows)
 
     async def insert_absent(
         self, table: Table, rows: Sequence[Mapping[str, object]], *, returning: Sequence[str]
@@ -119,16 +152,17 @@ class ProjectScope:
         """
         inserted: list[Row[Any]] = []
         for batch in self._batches(rows):
-            statement = self._upsert(table).values(batch).on_conflict_do_nothing()
+            statement = upsert(table, is_postgresql=self.is_postgresql).values(batch)
             columns = [table.c[name] for name in returning]
-            inserted += (await self._connection.execute(statement.returning(*columns))).all()
+            told = statement.on_conflict_do_nothing().returning(*columns)
+            inserted += (await self._execute(told)).all()
         return inserted
 
     async def merge_all(
         self,
         table: Table,
         rows: Sequence[Mapping[str, object]],
-        merge: Callable[[Offered], Mapping[str, ColumnElement[Any]]],
+        merge: Merge,
     ) -> None:
         """Insert rows of the project, or merge them into those that are there.
 
@@ -137,12 +171,8 @@ class ProjectScope:
             rows: The rows, in the order of their keys.
             merge: From the columns of the offered row, what to set in the one that is there.
         """
-        for batch in self._batches(rows):
-            statement = self._upsert(table).values(batch)
-            statement = statement.on_conflict_do_update(
-                index_elements=list(table.primary_key.columns), set_=merge(statement.excluded)
-            )
-            await self._connection.execute(statement)
+        statement = merging(table, merge, is_postgresql=self.is_postgresql)
+        await self._execute_all(statement, rows)
 
     async def insert_or_touch(
         self, table: Table, touch: Sequence[str], **values: object
@@ -151,27 +181,18 @@ class ProjectScope:
 
         Either way the row is locked until the end of the transaction, and returned as it now is.
         """
-        statement = self._upsert(table).values(project_id=self.project_id, **values)
-        statement = statement.on_conflict_do_update(
-            index_elements=list(table.primary_key.columns),
-            set_={name: statement.excluded[name] for name in touch},
-        )
-        row: Row[Any] = (await self._connection.execute(statement.returning(table))).one()
-        return row
+        statement = touching(table, tuple(touch), is_postgresql=self.is_postgresql)
+        return (await self._execute_short(returning(statement, table), self._row(values))).one()
 
     async def insert_or_merge(
         self,
         table: Table,
-        merge: Callable[[Offered], Mapping[str, ColumnElement[Any]]],
+        merge: Merge,
         **values: object,
     ) -> Row[Any]:
         """As `insert_or_touch`, with what to set worked out as in `merge_all`."""
-        statement = self._upsert(table).values(project_id=self.project_id, **values)
-        statement = statement.on_conflict_do_update(
-            index_elements=list(table.primary_key.columns), set_=merge(statement.excluded)
-        )
-        row: Row[Any] = (await self._connection.execute(statement.returning(table))).one()
-        return row
+        statement = merging(table, merge, is_postgresql=self.is_postgresql)
+        return (await self._execute_short(returning(statement, table), self._row(values))).one()
 
     async def lock(self, number: int, *, shared: bool) -> None:
         """Hold one of the project's locks until the transaction ends, with others or alone.
@@ -207,7 +228,7 @@ class ProjectScope:
         """The moment by the one clock that all processes over this database share, in UTC."""
         if not self.is_postgresql:
             return utc_now()
-        moment = (await self._connection.execute(select(func.clock_timestamp()))).scalar_one()
+        moment = (await self._execute(select(func.clock_timestamp()))).scalar_one()
         return cast(datetime, moment).astimezone(UTC)
 
     async def reserve(self, numbers: NumberSequence, *, count: int) -> list[int]:
@@ -218,17 +239,41 @@ class ProjectScope:
 
     async def first(self, statement: Executable) -> Row[Any] | None:
         """The first row of a statement made by this scope, or `None`."""
-        return (await self._connection.execute(statement)).first()
+        return (await self._execute(statement)).first()
+
+    async def change(self, statement: ReturningUpdate[Any], **values: str | int) -> Row[Any] | None:
+        """The one row that an update of `scoped_update` has changed, or `None`."""
+        given = {"in_project": self.project_id, **values}
+        return (await self._execute_short(statement, given)).first()
 
     async def all(self, statement: Executable) -> Sequence[Row[Any]]:
         """All rows of a statement made by this scope."""
-        return (await self._connection.execute(statement)).all()
+        return (await self._execute(statement)).all()
 
     async def run(self, statement: Update | Delete) -> int:
         """Run a change made by this scope; says how many rows it changed."""
-        return (await self._connection.execute(statement)).rowcount
+        return (await self._execute(statement)).rowcount
+
+    async def _execute(self, statement: Executable) -> CursorResult[Any]:
+        await ensure_started(self._connection)
+        return await self._connection.execute(statement)
+
+    async def _execute_short(
+        self, statement: Executable, values: Mapping[str, object]
+    ) -> CursorResult[Any]:
+        # One row by its key: on SQLite that is no work for a thread.
+        await ensure_started(self._connection)
+        return await self._connection.execute(statement, values, execution_options=_SHORT)
+
+    async def _execute_all(self, statement: Insert, rows: Sequence[Mapping[str, object]]) -> None:
+        # As one statement with many sets of parameters.
+        for batch in self._batches(rows):
+            await ensure_started(self._connection)
+            await self._connection.execute(statement, batch)
+
+    def _row(self, values: Mapping[str, object]) -> dict[str, object]:
+        return {"project_id": self.project_id, **values}
 
     def _batches(self, rows: Sequence[Mapping[str, object]]) -> Iterator[list[dict[str, object]]]:
         for start in range(0, len(rows), _ROWS_AT_ONCE):
-            batch = rows[start : start + _ROWS_AT_ONCE]
-            yield [{"project_id": self.project_id, **row} for row in batch]
+            yield [self._row(row) for row in rows[start : start + _ROWS_AT_ONCE]]

@@ -24,41 +24,20 @@ class SessionResourceRecords:
 
     async def use_of(self, session_ids: Collection[str]) -> dict[str, SessionUse]:
         """What each of these sessions, at most 1,000, takes of the store."""
-        # Base64 makes four characters of three bytes, and every record would have a copy.
-        inline = func.sum((resources.c.size_bytes + 2) // 3 * 4).label("bytes_inline")
-        linked = self._linked(session_ids)
-        inline_bytes = await self._by_session(
-            linked.with_only_columns(resource_links.c.session_id, inline).group_by(
-                resource_links.c.session_id
-            )
-        )
-        distinct = linked.with_only_columns(
-            resource_links.c.session_id, resources.c.digest, resources.c.size_bytes
-        ).distinct()
-        blobs = distinct.subquery()
-        referenced = await self._by_session(
-            self._scope.select_from(
-                blobs, blobs.c.session_id, func.sum(blobs.c.size_bytes).label("bytes_referenced")
-            ).group_by(blobs.c.session_id)
-        )
-        counted = await self._by_session(
-            linked.with_only_columns(
-                resource_links.c.session_id,
-                func.count(resource_links.c.resource_id.distinct()).label("resources"),
-            ).group_by(resource_links.c.session_id)
-        )
-        paged = await self._by_session(
+        paged = await self._scope.all(
             self._scope.select(pages)
             .with_only_columns(pages.c.session_id, func.count().label("pages"))
             .where(pages.c.session_id.in_(session_ids))
             .group_by(pages.c.session_id)
         )
+        counts = {row.session_id: int(row.pages) for row in paged}
+        used = {row.session_id: row for row in await self._scope.all(self._used(session_ids))}
         return {
             session_id: SessionUse(
-                pages=paged.get(session_id, 0),
-                resources=counted.get(session_id, 0),
-                bytes_referenced=referenced.get(session_id, 0),
-                bytes_inline=inline_bytes.get(session_id, 0),
+                pages=counts.get(session_id, 0),
+                resources=int(used[session_id].resources) if session_id in used else 0,
+                bytes_referenced=int(used[session_id].referenced) if session_id in used else 0,
+                bytes_inline=int(used[session_id].inline) if session_id in used else 0,
             )
             for session_id in session_ids
         }
@@ -143,6 +122,27 @@ class SessionResourceRecords:
             .where(resource_links.c.session_id.in_(session_ids))
         )
 
-    async def _by_session(self, statement: Select[Any]) -> dict[str, int]:
-        rows = [tuple(row) for row in await self._scope.all(statement)]
-        return {session_id: int(number or 0) for session_id, number in rows}
+    def _used(self, session_ids: Collection[str]) -> Select[Any]:
+        """Sums over the links of sessions, which are walked along once: there may be many."""
+        links = resource_links.c
+        # Base64 makes four characters of three bytes, and every record would have a copy.
+        inline = func.sum((resources.c.size_bytes + 2) // 3 * 4).label("inline")
+        blobs = (
+            self._linked(session_ids)
+            .with_only_columns(
+                links.session_id,
+                resources.c.digest,
+                func.max(resources.c.size_bytes).label("size_bytes"),
+                func.count(links.resource_id.distinct()).label("resources"),
+                inline,
+            )
+            .group_by(links.session_id, resources.c.digest)
+            .subquery()
+        )
+        return self._scope.select_from(
+            blobs,
+            blobs.c.session_id,
+            func.sum(blobs.c.resources).label("resources"),
+            func.sum(blobs.c.size_bytes).label("referenced"),
+            func.sum(blobs.c.inline).label("inline"),
+        ).group_by(blobs.c.session_id)

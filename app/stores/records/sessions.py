@@ -4,19 +4,23 @@ from collections.abc import Sequence
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import Row, and_, or_
+from sqlalchemy import Row, and_, bindparam, or_
 
-from app.models.interaction import StoredAnswer, StoredInteraction
-from app.models.message import (
-    EntryCounts,
-    EntryKind,
-    HistoryEntry,
-    Session,
-    StoredMessage,
+from app.models.identity import new_id
+from app.models.message import EntryCounts, EntryKind, HistoryEntry, Session
+from app.stores.records.history import (
+    ANSWER,
+    INTERACTION,
+    MESSAGE,
+    PAGE_FAULT,
+    TOOL_RESULT,
+    Standing,
+    are_entries,
+    read_entries,
+    read_standing,
 )
-from app.stores.records.interactions import as_many_as_fit, stored_interaction
-from app.stores.records.messages import stored_message
-from app.stores.records.scope import ProjectScope
+from app.stores.records.lookups import Lookup
+from app.stores.records.scope import ProjectScope, scoped_select, scoped_update
 from app.stores.records.tables import (
     history_entries,
     interactions,
@@ -25,16 +29,22 @@ from app.stores.records.tables import (
     tool_results,
 )
 
-TOOL_RESULT: EntryKind = "tool_result"
-"""A history entry that stands for a row of `tool_results`."""
-PAGE_FAULT: EntryKind = "page_fault"
-"""A history entry that stands for a row of `messages`, written by the service."""
-MESSAGE: EntryKind = "message"
-"""A history entry that stands for a row of `messages`, written by a client."""
-INTERACTION: EntryKind = "interaction"
-"""A history entry that stands for a row of `interactions`."""
-ANSWER: EntryKind = "answer"
-"""A history entry that stands for the output of a row of `interactions`, set later."""
+__all__ = ["ANSWER", "INTERACTION", "MESSAGE", "PAGE_FAULT", "TOOL_RESULT", "SessionRecords"]
+
+_FIND = Lookup(
+    scoped_select(sessions, *sessions.c).where(sessions.c.session_id == bindparam("session_id"))
+)
+
+_NUMBER = (
+    scoped_update(sessions)
+    .where(sessions.c.session_id == bindparam("in_session"))
+    .values(last_seq=sessions.c.last_seq + bindparam("count"))
+    .returning(sessions.c.last_seq)
+)
+_APPEND = {
+    kind: _NUMBER.values({f"{kind}_count": sessions.c[f"{kind}_count"] + bindparam("count")})
+    for kind in (TOOL_RESULT, PAGE_FAULT, MESSAGE, INTERACTION, ANSWER)
+}
 
 
 class SessionRecords:
@@ -56,6 +66,7 @@ class SessionRecords:
             created_at=now,
             updated_at=now,
             last_seq=0,
+            incarnation=new_id(),
         )
         return _session(row)
 
@@ -72,6 +83,7 @@ class SessionRecords:
             message_count=session.counts.messages,
             interaction_count=session.counts.interactions,
             answer_count=session.counts.answers,
+            incarnation=new_id(),
         )
 
     async def append(
@@ -79,22 +91,15 @@ class SessionRecords:
     ) -> int:
         """Add an entry to the history; returns the `seq` it took: 1, 2, 3 …, without gaps.
 
+        Writes that the history does not show take numbers among these (see `number`).
         `size_bytes` is that of what the entry shows.
 
         The number is taken inside the transaction, from a row this transaction holds: a rollback
         gives it back, and nobody sees a later one before it.
         """
-        counted = sessions.c[f"{kind}_count"]
-        statement = (
-            self._scope.update(sessions)
-            .where(sessions.c.session_id == session_id)
-            .values({sessions.c.last_seq: sessions.c.last_seq + 1, counted: counted + 1})
-            .returning(sessions.c.last_seq)
-        )
-        row = await self._scope.first(statement)
+        row = await self._scope.change(_APPEND[kind], in_session=session_id, count=1)
         if row is None:
-            msg = "a session is entered before anything is appended to it"
-            raise RuntimeError(msg)
+            raise _not_entered()
         seq: int = row.last_seq
         await self._scope.insert(
             history_entries,
@@ -106,12 +111,30 @@ class SessionRecords:
         )
         return seq
 
+    async def number(self, session_id: str, *, count: int = 1) -> int:
+        """Take the next numbers of a session for writes that its history does not show.
+
+        Returns:
+            The first of them; the others follow. They are taken as `append` takes them.
+        """
+        row = await self._scope.change(_NUMBER, in_session=session_id, count=count)
+        if row is None:
+            raise _not_entered()
+        last: int = row.last_seq
+        return last - count + 1
+
+    async def has_entries(self, session_id: str, *, after_seq: int) -> bool:
+        """Whether the history has entries behind a `seq`."""
+        return await are_entries(self._scope, session_id, after_seq=after_seq)
+
+    async def standing(self, session_id: str) -> Standing | None:
+        """How far the history has come, if anything was ever written to the session."""
+        return await read_standing(self._scope, session_id)
+
     async def find(self, session_id: str) -> Session | None:
         """The session, if anything was ever written to it."""
-        row = await self._scope.first(
-            self._scope.select(sessions).where(sessions.c.session_id == session_id)
-        )
-        return _session(row) if row else None
+        rows = await self._scope.look_up(_FIND, session_id=session_id)
+        return _session(rows[0]) if rows else None
 
     async def hold(self, session_id: str) -> Session | None:
         """The session, its row held until the transaction ends, so that nobody writes to it."""
@@ -122,9 +145,20 @@ class SessionRecords:
         )
         return _session(row) if row else None
 
-    async def page(self, *, before: tuple[datetime, str] | None, limit: int) -> Sequence[Session]:
-        """Up to `limit` sessions, last written to first, behind an (updated_at, id) position."""
+    async def page(
+        self, *, wanted: str | None, before: tuple[datetime, str] | None, limit: int
+    ) -> Sequence[Session]:
+        """Up to `limit` sessions, last written to first, behind an (updated_at, id) position.
+
+        Only those whose id has `wanted` in it, in either case, if it is given.
+        """
         statement = self._scope.select(sessions)
+        if wanted is not None:
+            if "\0" in wanted or not wanted.isascii():
+                # No id has it. PostgreSQL would refuse the one and find letters by the other (the
+                # Kelvin sign is a K to it), SQLite would find everything by the one.
+                return []
+            statement = statement.where(sessions.c.session_id.icontains(wanted, autoescape=True))
         if before is not None:
             updated_at, session_id = before
             statement = statement.where(
@@ -143,24 +177,7 @@ class SessionRecords:
 
         They end with the one that passes 16 MiB: entries may be that large each.
         """
-        rows = await self._scope.all(
-            self._scope.select(history_entries)
-            .where(history_entries.c.session_id == session_id, history_entries.c.seq > after_seq)
-            .order_by(history_entries.c.seq)
-            .limit(limit)
-        )
-        rows = as_many_as_fit(rows)
-        found = {**await self._tool_results(rows), **await self._messages(rows)}
-        asked = await self._interactions(rows)
-        entries: list[HistoryEntry] = []
-        for row in rows:
-            if row.kind == INTERACTION and row.entry_id in asked:
-                entries.append(asked[row.entry_id])
-            elif row.kind == ANSWER and row.entry_id in asked:
-                entries.append(_answer(row.seq, asked[row.entry_id]))
-            elif row.entry_id in found:
-                entries.append(found[row.entry_id])
-        return entries
+        return await read_entries(self._scope, session_id, after_seq=after_seq, limit=limit)
 
     async def remove(self, session_id: str) -> None:
         """Remove a session the caller holds, with its history and everything the history shows.
@@ -170,35 +187,9 @@ class SessionRecords:
         for table in (history_entries, tool_results, messages, interactions, sessions):
             await self._scope.run(self._scope.delete(table).where(table.c.session_id == session_id))
 
-    async def _tool_results(self, entries: Sequence[Row[Any]]) -> dict[str, HistoryEntry]:
-        if not (ids := _ids(entries, TOOL_RESULT)):
-            return {}
-        statement = self._scope.select(tool_results).where(tool_results.c.tool_result_id.in_(ids))
-        return {row.tool_result_id: _message(row) for row in await self._scope.all(statement)}
 
-    async def _messages(self, entries: Sequence[Row[Any]]) -> dict[str, HistoryEntry]:
-        faults = set(_ids(entries, PAGE_FAULT))
-        if not (ids := [*faults, *_ids(entries, MESSAGE)]):
-            return {}
-        rows = await self._scope.all(
-            self._scope.select(messages).where(messages.c.message_id.in_(ids))
-        )
-        return {
-            row.message_id: stored_message(row, is_page_fault=row.message_id in faults)
-            for row in rows
-        }
-
-    async def _interactions(self, entries: Sequence[Row[Any]]) -> dict[str, StoredInteraction]:
-        if not (ids := {*_ids(entries, INTERACTION), *_ids(entries, ANSWER)}):
-            return {}
-        rows = await self._scope.all(
-            self._scope.select(interactions).where(interactions.c.interaction_id.in_(ids))
-        )
-        return {row.interaction_id: stored_interaction(row) for row in rows}
-
-
-def _ids(entries: Sequence[Row[Any]], kind: EntryKind) -> list[str]:
-    return [entry.entry_id for entry in entries if entry.kind == kind]
+def _not_entered() -> RuntimeError:
+    return RuntimeError("a session is entered before anything is appended to it")
 
 
 def _session(row: Row[Any]) -> Session:
@@ -214,24 +205,4 @@ def _session(row: Row[Any]) -> Session:
             interactions=row.interaction_count,
             answers=row.answer_count,
         ),
-    )
-
-
-def _message(row: Row[Any]) -> StoredMessage:
-    return StoredMessage(
-        seq=row.seq,
-        message_id=row.tool_result_id,
-        created_at=row.created_at,
-        tool_call_id=row.tool_call_id,
-        tool_name=row.tool_name,
-        sanitized=row.sanitized,
-    )
-
-
-def _answer(seq: int, interaction: StoredInteraction) -> StoredAnswer:
-    return StoredAnswer(
-        seq=seq,
-        interaction_id=interaction.interaction_id,
-        created_at=interaction.answered_at or interaction.created_at,
-        output=interaction.output or b"null",
     )

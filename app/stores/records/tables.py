@@ -6,6 +6,7 @@
               │             └─ derived_images
               ├─ uploads ── upload_segments
               ├─ swept_blobs
+              ├─ events
               ├─ pages ─┬─ page_levels
               │         ├─ page_accesses
               │         └─ page_search, page_search_texts: their form is the database's
@@ -14,8 +15,8 @@
 Every table but `projects` and `api_keys` has a `project_id`, and every statement on them is made by
 `ProjectScope`, which puts the project into it. A tool result's bytes are stored once, in
 `tool_results`, a message's in `messages`, an interaction's in `interactions`; their history entries
-point to them. A page is known to clients by its id and to lists and search by its number, which
-grows with every page created.
+point to them, and so do events. A page is known to clients by its id and to lists and search by its
+number, which grows with every page created.
 """
 
 from sqlalchemy import (
@@ -63,6 +64,9 @@ projects = Table(
     metadata,
     Column("project_id", String, primary_key=True),
     Column("created_at", UtcTime, nullable=False),
+    # The number its newest event took, and the highest one that is no longer kept.
+    Column("last_event", BigInteger, nullable=False, server_default="0"),
+    Column("events_removed", BigInteger, nullable=False, server_default="0"),
 )
 
 api_keys = Table(
@@ -86,6 +90,9 @@ sessions = Table(
     Column("last_seq", BigInteger, nullable=False),
     # How many entries of each kind there are, so that nobody counts a long history.
     *(_count(kind) for kind in ("tool_result", "page_fault", "message", "interaction", "answer")),
+    # Another one for each session of this name: one is deleted, and one is made, or imported, that
+    # may have the same ids and moments in it. Null where an older version has made the session.
+    Column("incarnation", String),
     Index(None, "project_id", "updated_at", "session_id"),
 )
 
@@ -175,6 +182,26 @@ derived_images = Table(
         ondelete="CASCADE",
     ),
     Index(None, "project_id", "resource_id"),
+)
+
+events = Table(
+    "events",
+    metadata,
+    _project(),
+    Column("number", BigInteger, primary_key=True, autoincrement=False),
+    Column("type", String, nullable=False),
+    Column("subject_id", String, nullable=False),
+    Column("session_id", String),
+    # The number the write took in its session.
+    Column("seq", BigInteger),
+    Column("created_at", UtcTime, nullable=False),
+    # Of the record it shows, so that a reader takes no more of them than it can hold.
+    Column("size_bytes", BigInteger, nullable=False),
+    # What it says beside that record, as a JSON object.
+    Column("members", LargeBinary, nullable=False),
+    Index(None, "project_id", "session_id", "number"),
+    Index(None, "project_id", "session_id", "seq"),
+    Index(None, "project_id", "created_at"),
 )
 
 idempotency_keys = Table(

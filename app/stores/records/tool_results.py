@@ -4,11 +4,34 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from sqlalchemy import Row
+from sqlalchemy import Row, bindparam
 
 from app.models.tool_result import StoredToolResult
-from app.stores.records.scope import ProjectScope
+from app.stores.records.lookups import Lookup
+from app.stores.records.scope import ProjectScope, scoped_select
 from app.stores.records.tables import tool_results
+
+_STORED = (
+    tool_results.c.tool_result_id,
+    tool_results.c.session_id,
+    tool_results.c.seq,
+    tool_results.c.created_at,
+    tool_results.c.tool_name,
+    tool_results.c.tool_call_id,
+    tool_results.c.sanitized,
+)
+_FIND = Lookup(
+    scoped_select(tool_results, *_STORED).where(
+        tool_results.c.tool_result_id == bindparam("tool_result_id")
+    ),
+    large=[tool_results.c.sanitized],
+)
+_FIND_CALL = Lookup(
+    scoped_select(tool_results, tool_results.c.tool_result_id, tool_results.c.request_digest).where(
+        tool_results.c.session_id == bindparam("session_id"),
+        tool_results.c.tool_call_id == bindparam("tool_call_id"),
+    )
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,20 +65,17 @@ class ToolResultRecords:
 
     async def find(self, tool_result_id: str) -> StoredToolResult | None:
         """The record with this id."""
-        row = await self._scope.first(
-            self._scope.select(tool_results).where(tool_results.c.tool_result_id == tool_result_id)
-        )
-        return _stored(row) if row else None
+        rows = await self._scope.look_up(_FIND, tool_result_id=tool_result_id)
+        return _stored(rows[0]) if rows else None
 
     async def find_call(self, session_id: str, tool_call_id: str) -> RecordedCall | None:
         """What a tool call of a session has already answered."""
-        row = await self._scope.first(
-            self._scope.select(tool_results).where(
-                tool_results.c.session_id == session_id,
-                tool_results.c.tool_call_id == tool_call_id,
-            )
+        rows = await self._scope.look_up(
+            _FIND_CALL, session_id=session_id, tool_call_id=tool_call_id
         )
-        return RecordedCall(_stored(row), row.request_digest) if row else None
+        # Hardly ever there is one, so that its record is read is rare.
+        result = await self.find(rows[0].tool_result_id) if rows else None
+        return RecordedCall(result, rows[0].request_digest) if result else None
 
     async def page(
         self, session_id: str | None, *, before_id: str | None, limit: int

@@ -5,8 +5,11 @@ returns from it has what it wrote on disk. There is no commit inside, and no way
 project's rows.
 """
 
-from collections.abc import AsyncIterator, Iterator
-from contextlib import asynccontextmanager, contextmanager
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, contextmanager
+from functools import cached_property
+from types import TracebackType
+from typing import Generic, TypeAlias, TypeVar
 
 from sqlalchemy import exc as sql
 from sqlalchemy import text
@@ -17,8 +20,10 @@ from app.stores.records.blob_references import BlobReferenceRecords
 from app.stores.records.bundles import BundleRecords
 from app.stores.records.derived_images import DerivedImageRecords
 from app.stores.records.engine import Engines
+from app.stores.records.events import EventRecords
 from app.stores.records.idempotency import IdempotencyRecords
 from app.stores.records.interactions import InteractionRecords
+from app.stores.records.lookups import LoopConnection
 from app.stores.records.messages import MessageRecords
 from app.stores.records.page_accesses import PageAccessRecords
 from app.stores.records.page_levels import PageLevelRecords
@@ -35,32 +40,111 @@ from app.stores.records.swept_blobs import BlobExists, SweptBlobRecords
 from app.stores.records.tool_results import ToolResultRecords
 from app.stores.records.uploads import UploadRecords
 
+_Repositories = TypeVar("_Repositories")
+Announce: TypeAlias = Callable[[str, int], None]
+"""Takes a project and the number of the newest event in it; neither waits nor raises."""
+
 
 class UnitOfWork:
-    """The repositories of one project over one connection."""
+    """The repositories of one project over one connection, each made when it is asked for."""
 
     def __init__(
-        self, connection: AsyncConnection, project_id: str, blob_exists: BlobExists | None
+        self,
+        connection: AsyncConnection,
+        project_id: str,
+        blob_exists: BlobExists | None,
+        *,
+        loop: LoopConnection | None = None,
     ) -> None:
-        scope = ProjectScope(connection, project_id)
-        self.blob_references = BlobReferenceRecords(scope)
-        self.swept_blobs = SweptBlobRecords(scope, self.blob_references, blob_exists)
-        self.sessions = SessionRecords(scope)
-        self.tool_results = ToolResultRecords(scope)
-        self.resources = ResourceRecords(scope, self.swept_blobs)
-        self.derived_images = DerivedImageRecords(scope, self.resources)
-        self.uploads = UploadRecords(scope, self.swept_blobs)
-        self.interactions = InteractionRecords(scope)
-        self.session_resources = SessionResourceRecords(scope, self.derived_images)
-        self.bundles = BundleRecords(scope)
-        self.idempotency = IdempotencyRecords(scope)
-        self.messages = MessageRecords(scope)
-        self.pages = PageRecords(scope)
-        self.page_levels = PageLevelRecords(scope)
-        self.page_accesses = PageAccessRecords(scope)
-        self.page_search: PageSearch = (
-            PostgresPageSearch(scope) if scope.is_postgresql else SqlitePageSearch(scope)
-        )
+        self._scope = ProjectScope(connection, project_id, loop=loop)
+        self._blob_exists = blob_exists
+
+    @cached_property
+    def blob_references(self) -> BlobReferenceRecords:
+        """What refers to blobs."""
+        return BlobReferenceRecords(self._scope)
+
+    @cached_property
+    def swept_blobs(self) -> SweptBlobRecords:
+        """Blobs that a sweep is removing, or has removed."""
+        return SweptBlobRecords(self._scope, self.blob_references, self._blob_exists)
+
+    @cached_property
+    def sessions(self) -> SessionRecords:
+        """Sessions and their history."""
+        return SessionRecords(self._scope)
+
+    @cached_property
+    def tool_results(self) -> ToolResultRecords:
+        """Tool results."""
+        return ToolResultRecords(self._scope)
+
+    @cached_property
+    def resources(self) -> ResourceRecords:
+        """Resources, and the links that keep them."""
+        return ResourceRecords(self._scope, self.swept_blobs)
+
+    @cached_property
+    def derived_images(self) -> DerivedImageRecords:
+        """Images made of others."""
+        return DerivedImageRecords(self._scope, self.resources)
+
+    @cached_property
+    def uploads(self) -> UploadRecords:
+        """Uploads in pieces."""
+        return UploadRecords(self._scope, self.swept_blobs)
+
+    @cached_property
+    def interactions(self) -> InteractionRecords:
+        """Interactions."""
+        return InteractionRecords(self._scope)
+
+    @cached_property
+    def session_resources(self) -> SessionResourceRecords:
+        """What sessions use."""
+        return SessionResourceRecords(self._scope, self.derived_images)
+
+    @cached_property
+    def bundles(self) -> BundleRecords:
+        """Sessions as wholes."""
+        return BundleRecords(self._scope)
+
+    @cached_property
+    def events(self) -> EventRecords:
+        """Events."""
+        return EventRecords(self._scope)
+
+    @cached_property
+    def idempotency(self) -> IdempotencyRecords:
+        """Keys of requests that are sent again."""
+        return IdempotencyRecords(self._scope)
+
+    @cached_property
+    def messages(self) -> MessageRecords:
+        """Messages that are not tool results."""
+        return MessageRecords(self._scope)
+
+    @cached_property
+    def pages(self) -> PageRecords:
+        """Pages."""
+        return PageRecords(self._scope)
+
+    @cached_property
+    def page_levels(self) -> PageLevelRecords:
+        """The levels of pages."""
+        return PageLevelRecords(self._scope)
+
+    @cached_property
+    def page_accesses(self) -> PageAccessRecords:
+        """How often pages were read."""
+        return PageAccessRecords(self._scope)
+
+    @cached_property
+    def page_search(self) -> PageSearch:
+        """What finds pages by their words."""
+        if self._scope.is_postgresql:
+            return PostgresPageSearch(self._scope)
+        return SqlitePageSearch(self._scope)
 
 
 class Records:
@@ -73,18 +157,26 @@ class Records:
         engines: The database.
         blob_exists: Asked where a row is to be written for a blob that a sweep has removed before;
             without it, such a blob is taken for gone.
+        announce: Told of a project's newest event once it is committed.
     """
 
-    def __init__(self, engines: Engines, *, blob_exists: BlobExists | None = None) -> None:
+    def __init__(
+        self,
+        engines: Engines,
+        *,
+        blob_exists: BlobExists | None = None,
+        announce: Announce | None = None,
+    ) -> None:
         self._engines = engines
         self._blob_exists = blob_exists
+        self._announce = announce
 
-    @asynccontextmanager
-    async def read(self, project_id: str) -> AsyncIterator[UnitOfWork]:
+    def read(self, project_id: str) -> AbstractAsyncContextManager[UnitOfWork]:
         """Look things up; each statement sees what is committed when it runs."""
-        with translated_errors():
-            async with self._engines.reader.connect() as connection:
-                yield UnitOfWork(connection, project_id, self._blob_exists)
+        connection, loop = self._engines.reader.connect(), self._engines.loop
+        return _Reading(
+            connection, UnitOfWork(connection, project_id, self._blob_exists, loop=loop)
+        )
 
     @asynccontextmanager
     async def snapshot(self, project_id: str) -> AsyncIterator[UnitOfWork]:
@@ -102,12 +194,34 @@ class Records:
                 await connection.exec_driver_sql("BEGIN")
                 yield UnitOfWork(connection, project_id, self._blob_exists)
 
+    def write(self, project_id: str) -> AbstractAsyncContextManager[UnitOfWork]:
+        """Change things: committed when the block ends, rolled back when it raises.
+
+        Events that were noted are written with them, and announced behind the commit.
+        """
+        return self._write(project_id, self._engines.writer.begin())
+
+    def write_together(self, project_id: str) -> AbstractAsyncContextManager[UnitOfWork]:
+        """As `write`, for changes that take no longer than a commit.
+
+        On SQLite, those of callers who wait for each other are committed together.
+        """
+        if self._engines.shared is None:
+            return self.write(project_id)
+        return self._write(project_id, self._engines.shared.transaction())
+
     @asynccontextmanager
-    async def write(self, project_id: str) -> AsyncIterator[UnitOfWork]:
-        """Change things: committed when the block ends, rolled back when it raises."""
+    async def _write(
+        self, project_id: str, transaction: AbstractAsyncContextManager[AsyncConnection]
+    ) -> AsyncIterator[UnitOfWork]:
         with translated_errors():
-            async with self._engines.writer.begin() as connection:
-                yield UnitOfWork(connection, project_id, self._blob_exists)
+            async with transaction as connection:
+                unit = UnitOfWork(connection, project_id, self._blob_exists)
+                yield unit
+                # Last, for the number of an event holds up everybody else's until the commit.
+                last_event = await unit.events.flush()
+        if last_event is not None and self._announce is not None:
+            self._announce(project_id, last_event)
 
     @asynccontextmanager
     async def projects(self) -> AsyncIterator[ProjectRecords]:
@@ -116,12 +230,10 @@ class Records:
             async with self._engines.writer.begin() as connection:
                 yield ProjectRecords(connection)
 
-    @asynccontextmanager
-    async def read_projects(self) -> AsyncIterator[ProjectRecords]:
+    def read_projects(self) -> AbstractAsyncContextManager[ProjectRecords]:
         """Look projects and keys up."""
-        with translated_errors():
-            async with self._engines.reader.connect() as connection:
-                yield ProjectRecords(connection)
+        connection = self._engines.reader.connect()
+        return _Reading(connection, ProjectRecords(connection, loop=self._engines.loop))
 
     async def check(self) -> None:
         """Ask the database for a sign of life."""
@@ -132,6 +244,31 @@ class Records:
     async def close(self) -> None:
         """Close all connections."""
         await self._engines.close()
+
+
+class _Reading(Generic[_Repositories]):
+    """Repositories to read from, and what they took from the pool given back at the end."""
+
+    def __init__(self, connection: AsyncConnection, repositories: _Repositories) -> None:
+        self._connection = connection
+        self._repositories = repositories
+
+    async def __aenter__(self) -> _Repositories:
+        return self._repositories
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        exc: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        if self._connection.sync_connection is None and exc is None:
+            return
+        with translated_errors():
+            if self._connection.sync_connection is not None:
+                await self._connection.__aexit__(kind, exc, trace)
+            if isinstance(exc, sql.SQLAlchemyError):
+                raise exc
 
 
 @contextmanager

@@ -28,6 +28,8 @@ VIDEO = ContentToSend(
     disposition="inline",
     created_at=datetime(2026, 3, 1, 12, 0, 0, 900_000, tzinfo=UTC),
 )
+# More than is sent at once.
+LARGE = replace(VIDEO, size_bytes=(1 << 20) + 1)
 LAST_MODIFIED = "Sun, 01 Mar 2026 12:00:00 GMT"
 HEADERS = {
     "content-type": "video/mp4",
@@ -322,10 +324,10 @@ async def test_a_client_that_goes_away_closes_the_stream() -> None:
             gone.set()
             await anyio.sleep_forever()
 
-    response = content_response({}, "GET", VIDEO, open_range=blob.open)
+    response = content_response({}, "GET", LARGE, open_range=blob.open)
     with anyio.fail_after(5):
         await response(http_scope(), receive, send)
-    assert (blob.opened, blob.closed) == ([(0, 100)], 1)
+    assert (blob.opened, blob.closed) == ([(0, LARGE.size_bytes)], 1)
 
 
 @pytest.mark.anyio
@@ -336,10 +338,11 @@ async def test_a_failing_connection_closes_the_stream() -> None:
         if message["type"] == "http.response.body":
             raise ConnectionResetError
 
-    response = content_response({}, "GET", VIDEO, open_range=blob.open)
-    with pytest.raises(ConnectionResetError):
-        await response(http_scope(), connected, send)
-    assert blob.closed == 1
+    for content in (VIDEO, LARGE):
+        response = content_response({}, "GET", content, open_range=blob.open)
+        with pytest.raises(ConnectionResetError):
+            await response(http_scope(), connected, send)
+    assert (len(blob.opened), blob.closed) == (2, 2)
 
 
 RECORD = b'{"id":"r1"}'

@@ -1,22 +1,24 @@
 """Opens everything that has a lifetime, and hands the services their collaborators."""
 
-import os
-import secrets
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
+from datetime import timedelta
 from functools import partial
-from pathlib import Path
 from urllib.parse import urlsplit
 
 import anyio.to_thread
 
 from app.models.fetch_policy import FetchPolicy
 from app.models.limits import Limits
-from app.services.access import Access, LinkSigner, SigningKey
+from app.services.access import Access, LinkSigner
 from app.services.bundles.exporting import BundleExports
 from app.services.bundles.importing import BundleImports
+from app.services.deliveries import Deliveries
 from app.services.derived_images import DerivedImages
+from app.services.events.feeds import Feeds
+from app.services.events.raw_results import RawResults
+from app.services.events.streams import EventStreams, StreamLimits
 from app.services.fetching import Fetcher
 from app.services.history import History
 from app.services.interactions import Interactions
@@ -38,50 +40,27 @@ from app.services.resources import Resources
 from app.services.session_messages import SessionMessages
 from app.services.sessions import Sessions
 from app.services.store_check import StoreCheck
+from app.services.streaming.bodies import StreamedBodies
 from app.services.sweep import Sweep
 from app.services.tool_results import ToolResults
 from app.services.uploads import Uploads
-from app.settings import BlobSettings, ResourcePolicy, Settings
-from app.stores.blobs import BlobStore, FilesystemBlobStore, S3BlobStore
+from app.settings import ResourcePolicy, Settings
+from app.stores.blobs import BlobStore
 from app.stores.records import Records
-from app.stores.records.engine import Engines, database_url, open_engines
-from app.stores.records.migration import current_revision, migrate, newest_revision
 from app.telemetry import Metrics
+from app.wiring.deliveries import delivery_rules
+from app.wiring.faults import SettingError
+from app.wiring.signing_keys import signing_keys
+from app.wiring.stores import (
+    check_schema,
+    make_data_dir,
+    open_blob_store,
+    open_broker,
+    open_database,
+)
 
 # Longer than any upload that keeps the pace the limits ask for is likely to take.
 _ABANDONED_UPLOAD_SECONDS = 24 * 3600.0
-
-
-class OutdatedDatabaseError(Exception):
-    """The server's database is not at the revision this version needs."""
-
-    def __init__(self, current: str | None, needed: str) -> None:
-        super().__init__(
-            f"the database is at revision {current or 'none'}, this version needs {needed}: run "
-            "`pagefault migrate` with the same settings, once, then start again"
-        )
-
-
-class SettingError(ValueError):
-    """A setting that has the right type and still makes no sense."""
-
-
-class DataDirectoryError(Exception):
-    """The data directory cannot be made."""
-
-    def __init__(self, data_dir: Path, reason: str) -> None:
-        super().__init__(f"cannot make the data directory {data_dir}: {reason}")
-
-
-class MissingSigningKeysError(Exception):
-    """Several machines would each sign links with a key the others do not know."""
-
-    def __init__(self) -> None:
-        super().__init__(
-            "a server database means several machines may serve: set "
-            "PAGEFAULT_SIGNING_KEYS=k1:<at least 32 random characters>, the same on all of them "
-            "(`openssl rand -hex 32` makes some)"
-        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,6 +71,7 @@ class Container:
     links: LinkSigner
     tool_results: ToolResults
     resources: Resources
+    deliveries: Deliveries
     resource_texts: ResourceTexts
     references: References
     uploads: Uploads
@@ -108,6 +88,7 @@ class Container:
     page_faults: PageFaults
     page_lists: PageLists
     page_downloads: PageDownloads
+    event_streams: EventStreams
     sweep: Sweep
     store_check: StoreCheck
     records: Records
@@ -115,6 +96,7 @@ class Container:
     metrics: Metrics
     limits: Limits
     base_url: str
+    origins: frozenset[str]
     cross_origin_resource_policy: ResourcePolicy
 
 
@@ -129,64 +111,94 @@ async def open_container(settings: Settings) -> AsyncIterator[Container]:
         SettingError: A setting makes no sense.
         StoreUnavailableError: A store does not answer.
     """
-    await anyio.to_thread.run_sync(_make_data_dir, settings.data_dir)
+    rules = delivery_rules(settings)
+    await anyio.to_thread.run_sync(make_data_dir, settings.data_dir)
     async with AsyncExitStack() as stack:
         engines = open_database(settings)
         stack.push_async_callback(engines.close)
-        await _check_schema(settings, engines)
+        await check_schema(settings, engines)
         blobs = open_blob_store(settings.blobs, settings.data_dir)
-        records = Records(engines, blob_exists=partial(_exists, blobs))
+        broker = await stack.enter_async_context(open_broker(settings, engines))
+        records = Records(engines, blob_exists=partial(_exists, blobs), announce=broker.announce)
         await blobs.sweep_temporary(_ABANDONED_UPLOAD_SECONDS)
-        keys = await anyio.to_thread.run_sync(_signing_keys, settings)
+        keys = await anyio.to_thread.run_sync(signing_keys, settings)
         default_project = settings.default_project if settings.auth == "none" else None
         access = Access(records, default_project)
         if default_project is not None:
             await access.ensure_project(default_project)
         accesses = AccessCounts(records)
         await stack.enter_async_context(accesses.kept())
-        sweep = Sweep(records, blobs)
+        raw_results = RawResults(is_enabled=settings.debug_tool_result_raw)
+        metrics = Metrics()
+        event_streams = EventStreams(
+            records,
+            access,
+            Feeds(records, raw_results),
+            limits=_stream_limits(settings),
+            counts=metrics,
+        )
+        await stack.enter_async_context(event_streams.running(broker))
+        sweep = Sweep(
+            records,
+            blobs,
+            events_kept=timedelta(seconds=settings.events.keep_seconds),
+            most_events=settings.events.keep_count,
+        )
         await stack.enter_async_context(
             sweep.scheduled(
                 interval_seconds=settings.sweep.interval_seconds,
                 grace_seconds=settings.sweep.grace_seconds,
             )
         )
-        links = LinkSigner(keys)
-        yield _wired(
-            settings,
-            records,
+        opened = _Opened(
+            records=records,
             blobs=blobs,
+            deliveries=Deliveries(blobs, rules),
             access=access,
-            links=links,
+            links=LinkSigner(keys),
             accesses=accesses,
             sweep=sweep,
+            event_streams=event_streams,
+            raw_results=raw_results,
+            metrics=metrics,
         )
+        yield _wired(settings, opened)
 
 
-def _wired(
-    settings: Settings,
-    records: Records,
-    *,
-    blobs: BlobStore,
-    access: Access,
-    links: LinkSigner,
-    accesses: AccessCounts,
-    sweep: Sweep,
-) -> Container:
+@dataclass(frozen=True, slots=True)
+class _Opened:
+    """What has a lifetime, or is shared by what has."""
+
+    records: Records
+    blobs: BlobStore
+    deliveries: Deliveries
+    access: Access
+    links: LinkSigner
+    accesses: AccessCounts
+    sweep: Sweep
+    event_streams: EventStreams
+    raw_results: RawResults
+    metrics: Metrics
+
+
+def _wired(settings: Settings, opened: _Opened) -> Container:
     """The services over what has been opened; nothing here has a lifetime of its own."""
+    records, blobs, accesses = opened.records, opened.blobs, opened.accesses
+    links = opened.links
     limits = _limits(settings)
-    base_url = settings.public_url or f"http://{_bracketed(settings.host)}:{settings.port}"
+    base_url = _base_url(settings)
+    metrics = opened.metrics
     resources = Resources(records, blobs, limit_bytes=limits.medium_bytes)
-    metrics = Metrics()
     work = LargeWork(limits)
     bodies = RequestBodies(work)
     preparer = PagePreparer(records, blobs, limits)
     reading = PageReading(records, preparer, accesses=accesses, limits=limits)
     return Container(
-        access=access,
+        access=opened.access,
         links=links,
-        tool_results=ToolResults(records, blobs, bodies=bodies, limits=limits, clock=metrics),
+        tool_results=_tool_results(opened, work, limits),
         resources=resources,
+        deliveries=opened.deliveries,
         resource_texts=ResourceTexts(resources, blobs, work=work, limits=limits),
         references=References(
             records,
@@ -213,14 +225,28 @@ def _wired(
         page_faults=PageFaults(records, preparer, reading, limits=limits),
         page_lists=PageLists(records, accesses),
         page_downloads=PageDownloads(records, blobs, reading, _fetcher(settings), limits=limits),
-        sweep=sweep,
+        event_streams=opened.event_streams,
+        sweep=opened.sweep,
         store_check=StoreCheck(records, blobs),
         records=records,
         blobs=blobs,
         metrics=metrics,
         limits=limits,
         base_url=base_url,
+        origins=_origins(settings),
         cross_origin_resource_policy=settings.cross_origin_resource_policy,
+    )
+
+
+def _tool_results(opened: _Opened, work: LargeWork, limits: Limits) -> ToolResults:
+    return ToolResults(
+        opened.records,
+        opened.blobs,
+        bodies=StreamedBodies(opened.blobs, work, limit_bytes=limits.medium_bytes),
+        work=work,
+        limits=limits,
+        clock=opened.metrics,
+        raw_results=opened.raw_results,
     )
 
 
@@ -244,108 +270,6 @@ def _renders(
     )
 
 
-@asynccontextmanager
-async def open_access(settings: Settings) -> AsyncIterator[Access]:
-    """Only what the `keys` commands need: the database, up to date."""
-    await anyio.to_thread.run_sync(_make_data_dir, settings.data_dir)
-    engines = open_database(settings)
-    try:
-        await _check_schema(settings, engines)
-        yield Access(Records(engines), None)
-    finally:
-        await engines.close()
-
-
-async def migrate_database(settings: Settings) -> tuple[str | None, str]:
-    """Bring the database to this version's revision; returns the one before and the one after."""
-    await anyio.to_thread.run_sync(_make_data_dir, settings.data_dir)
-    engines = open_database(settings)
-    try:
-        return await migrate(engines.writer)
-    finally:
-        await engines.close()
-
-
-def open_database(settings: Settings) -> Engines:
-    """Engines over the configured database; nothing is connected yet."""
-    url = settings.db.url.get_secret_value() if settings.db.url else None
-    return open_engines(
-        database_url(url, settings.data_dir),
-        pool_size=settings.db.pool_size,
-        timeout_seconds=settings.db.timeout_seconds,
-    )
-
-
-def open_blob_store(settings: BlobSettings, data_dir: Path) -> BlobStore:
-    """The configured blob store; nothing is connected yet.
-
-    Raises:
-        SettingError: The URL names a store that is not supported.
-    """
-    if settings.url is None:
-        return FilesystemBlobStore(data_dir)
-    url = urlsplit(settings.url)
-    if url.scheme != "s3" or not url.netloc:
-        raise SettingError("PAGEFAULT_BLOBS__URL must look like s3://bucket or s3://bucket/prefix")
-    key_id, secret = settings.s3_access_key_id, settings.s3_secret_access_key
-    return S3BlobStore(
-        bucket=url.netloc,
-        prefix=url.path.strip("/"),
-        endpoint=settings.s3_endpoint,
-        region=settings.s3_region,
-        access_key_id=key_id.get_secret_value() if key_id else None,
-        secret_access_key=secret.get_secret_value() if secret else None,
-    )
-
-
-async def _check_schema(settings: Settings, engines: Engines) -> None:
-    if settings.is_embedded_database:
-        await migrate(engines.writer)
-        return
-    current = await current_revision(engines.reader)
-    needed = await anyio.to_thread.run_sync(newest_revision)
-    if current != needed:
-        raise OutdatedDatabaseError(current, needed)
-
-
-def _make_data_dir(data_dir: Path) -> None:
-    try:
-        data_dir.mkdir(mode=0o700, parents=True, exist_ok=True)
-    except OSError as exc:
-        raise DataDirectoryError(data_dir, os.strerror(exc.errno or 0)) from exc
-
-
-def _signing_keys(settings: Settings) -> Sequence[SigningKey]:
-    configured = [key.get_secret_value() for key in settings.signing_keys]
-    if not configured and not settings.is_embedded_database:
-        raise MissingSigningKeysError
-    if not configured:
-        configured = [_own_signing_key(settings.data_dir / "signing-key")]
-    return [
-        SigningKey(key_id, secret.encode())
-        for key_id, _, secret in (key.partition(":") for key in configured)
-    ]
-
-
-def _own_signing_key(path: Path) -> str:
-    """The data directory's own key, made on first use and readable by the owner only."""
-    fresh = path.with_name(f"{path.name}.{secrets.token_hex(8)}")
-    if not path.exists():
-        descriptor = os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-        with os.fdopen(descriptor, "w") as file:
-            file.write(f"own:{secrets.token_urlsafe(48)}")
-            file.flush()
-            os.fsync(descriptor)
-        try:
-            # A link, not a rename: of two workers that start at once, the first one's key stays.
-            os.link(fresh, path)
-        except FileExistsError:
-            pass
-        finally:
-            fresh.unlink()
-    return path.read_text().strip()
-
-
 async def _exists(blobs: BlobStore, project_id: str, digest: str) -> bool:
     return await blobs.size(project_id, digest) is not None
 
@@ -357,8 +281,31 @@ def _fetcher(settings: Settings) -> Fetcher:
         raise SettingError(f"PAGEFAULT_FETCH__ALLOW: {exc}") from exc
 
 
+def _stream_limits(settings: Settings) -> StreamLimits:
+    return StreamLimits(
+        streams=settings.events.streams,
+        queued_events=settings.events.queued_events,
+        queued_bytes=settings.events.queued_bytes,
+    )
+
+
+def _base_url(settings: Settings) -> str:
+    return settings.public_url or f"http://{_bracketed(settings.host)}:{settings.port}"
+
+
+def _origins(settings: Settings) -> frozenset[str]:
+    """The origins whose pages may listen, beside the one the service itself is at."""
+    own = () if settings.public_url is None else (_origin(settings.public_url),)
+    return frozenset((*settings.cors_origins, *own))
+
+
 def _limits(settings: Settings) -> Limits:
     return Limits(**settings.limits.model_dump())
+
+
+def _origin(url: str) -> str:
+    parts = urlsplit(url)
+    return f"{parts.scheme}://{parts.netloc}"
 
 
 def _bracketed(host: str) -> str:

@@ -1,0 +1,190 @@
+"""`WS /api/sessions/{session_id}/ws`: the events of a session over a WebSocket.
+
+The client says `{"after": seq}` where it wants to begin, at once or at any time; what says nothing
+for a second, or says `{}`, begins with what happens from the handshake on. The service sends
+`{event, id, data}` as text, with what server-sent events have under these names.
+"""
+
+import asyncio
+from typing import Annotated, Any
+from urllib.parse import urlsplit
+
+import anyio
+import msgspec
+from fastapi import APIRouter, Path, WebSocket, WebSocketDisconnect
+from msgspec import Meta, Struct
+
+from app.deps import ContainerDep
+from app.errors import ForbiddenOriginError, NotFoundError
+from app.models.identity import CLIENT_ID
+from app.models.json_value import json_text
+from app.routers.event_queries import (
+    LARGEST_POSITION,
+    AfterQuery,
+    TicketQuery,
+    authorised_caller,
+)
+from app.services.access import Caller
+from app.services.events.stream import Delivery, EventStream
+from app.services.events.streams import EventStreams
+from app.wiring import Container
+
+router = APIRouter()
+
+_FIRST_WORD_SECONDS = 1.0
+_CLOSING_SECONDS = 5.0
+_TRY_AGAIN_LATER = 1013
+_NOT_UNDERSTOOD = 1007
+_EXPLANATION = 'send {"after": <the last seq you have seen>}, or {}'
+
+
+class _Wish(Struct, forbid_unknown_fields=True):
+    """What a client may say."""
+
+    after: Annotated[int, Meta(ge=0, le=LARGEST_POSITION)] | None = None
+
+
+_WISHES = msgspec.json.Decoder(_Wish)
+
+
+@router.websocket("/api/sessions/{session_id}/ws")
+async def listen_to_session(
+    websocket: WebSocket,
+    container: ContainerDep,
+    session_id: Annotated[str, Path()],
+    ticket: TicketQuery = None,
+    after: AfterQuery = None,
+) -> None:
+    """Send the events of a session until the client goes, or is cut off with 1013."""
+    caller = await _admitted(websocket, container, session_id, ticket)
+    conversation = _Conversation(websocket, container.event_streams, caller, session_id)
+    wishes: asyncio.Queue[int | None] = asyncio.Queue(1)
+    receiving = asyncio.create_task(_receive(websocket, wishes, conversation.is_open))
+    try:
+        await conversation.run(receiving, wishes, after)
+    finally:
+        receiving.cancel()
+        await asyncio.gather(receiving, return_exceptions=True)
+
+
+async def _admitted(
+    websocket: WebSocket, container: Container, session_id: str, ticket: str | None
+) -> Caller:
+    if not CLIENT_ID.match(session_id):
+        raise NotFoundError("session")
+    _check_origin(websocket, container)
+    return await authorised_caller(websocket, container, ticket)
+
+
+def _check_origin(websocket: WebSocket, container: Container) -> None:
+    """Refuse pages of foreign origins: for WebSockets, no browser does it."""
+    origin = websocket.headers.get("origin")
+    if origin is None or origin in container.origins:
+        return
+    if urlsplit(origin).netloc != websocket.headers.get("host"):
+        raise ForbiddenOriginError
+
+
+async def _receive(
+    websocket: WebSocket, wishes: asyncio.Queue[int | None], is_open: asyncio.Event
+) -> None:
+    """Take what the client says, until it goes.
+
+    Raises:
+        WebSocketDisconnect: It has gone.
+        MsgspecError, KeyError, TypeError: It has said something else.
+    """
+    await is_open.wait()
+    while True:
+        said = await websocket.receive_text()
+        await wishes.put(_WISHES.decode(said).after)
+
+
+class _Conversation:
+    """One WebSocket: what it is sent, from where it last asked for."""
+
+    def __init__(
+        self, websocket: WebSocket, streams: EventStreams, caller: Caller, session_id: str
+    ) -> None:
+        self._websocket = websocket
+        self._streams = streams
+        self._caller = caller
+        self._session_id = session_id
+        self._position: int | None = None
+        self.is_open = asyncio.Event()
+
+    async def run(
+        self, receiving: asyncio.Task[None], wishes: asyncio.Queue[int | None], after: int | None
+    ) -> None:
+        """Send until the client goes or is cut off; a further wish begins anew."""
+        is_first = after is None
+        while True:
+            wish = asyncio.create_task(wishes.get())
+            try:
+                async with self._streams.opened(
+                    self._caller, session_id=self._session_id, after=after
+                ) as stream:
+                    await self._open()
+                    # The place of a reset is not reached before it is told.
+                    self._position = after if stream.start.is_reset else stream.start.position
+                    if is_first:
+                        await asyncio.wait(
+                            [wish, receiving],
+                            timeout=_FIRST_WORD_SECONDS,
+                            return_when=asyncio.FIRST_COMPLETED,
+                        )
+                        if wish.done() and wish.result() is None:
+                            wish = asyncio.create_task(wishes.get())
+                    await self._send(stream, {wish, receiving})
+            finally:
+                wish.cancel()
+            if receiving.done():
+                await self._part(receiving)
+                return
+            if not wish.done() or wish.cancelled():
+                await self._close(_TRY_AGAIN_LATER, "come back with the last seq you have seen")
+                return
+            # `{}` at a later time is no place of its own: it goes on behind what was sent.
+            said = wish.result()
+            after, is_first = self._position if said is None else said, False
+
+    async def _open(self) -> None:
+        """Answer the handshake: a place is held by now, and what is written next is behind it."""
+        if not self.is_open.is_set():
+            await self._websocket.accept()
+            self.is_open.set()
+
+    async def _send(self, stream: EventStream, until: set[asyncio.Task[Any]]) -> None:
+        """Send what a stream delivers until one of some tasks is done, or the stream ends."""
+        if any(task.done() for task in until):
+            return
+        sending = asyncio.create_task(self._send_all(stream))
+        stream.abort = sending.cancel
+        try:
+            await asyncio.wait([sending, *until], return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            # Given up midway, a read of the log would cost the connection it is made on; only who
+            # takes nothing is not waited for.
+            stream.cut("left")
+            if (await asyncio.wait([sending], timeout=_CLOSING_SECONDS))[1]:
+                sending.cancel()
+                await asyncio.wait([sending])
+
+    async def _send_all(self, stream: EventStream) -> None:
+        async for delivery in stream.deliveries():
+            await self._websocket.send_text(_frame(delivery))
+            self._position = delivery.position
+
+    async def _part(self, receiving: asyncio.Task[None]) -> None:
+        """Close, if it is not the client that has gone."""
+        if not isinstance(receiving.exception(), WebSocketDisconnect):
+            await self._close(_NOT_UNDERSTOOD, _EXPLANATION)
+
+    async def _close(self, code: int, reason: str) -> None:
+        with anyio.move_on_after(_CLOSING_SECONDS):
+            await self._websocket.close(code, reason)
+
+
+def _frame(delivery: Delivery) -> str:
+    name = json_text(delivery.type)
+    return f'{{"event":{name},"id":{delivery.position},"data":{delivery.data.decode()}}}'

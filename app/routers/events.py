@@ -1,0 +1,93 @@
+"""Events as they happen: server-sent ones of a session or of the whole project, and tickets."""
+
+from collections.abc import AsyncIterator
+from datetime import timedelta
+from typing import Any
+
+from fastapi import APIRouter, Request, Response
+from fastapi.sse import format_sse_event
+
+from app.deps import AccessDep, BearerDep, LinksDep
+from app.errors import InvalidPayloadError, OverloadedError
+from app.models.identity import utc_now
+from app.routers.event_queries import ProjectStreamDep, SessionStreamDep
+from app.routers.event_stream_response import EventStreamResponse
+from app.routers.problem_kinds import problem_responses
+from app.schemas.events import EventTicket
+from app.services.access import Ticket
+from app.services.events.stream import Delivery, EventStream
+
+router = APIRouter(prefix="/api", tags=["events"])
+
+_RETRY_MILLISECONDS = 1_000
+_TICKET_SECONDS = 60
+
+_STREAM: dict[int | str, dict[str, Any]] = {
+    200: {
+        "content": {"text/event-stream": {"schema": {"type": "string"}}},
+        "description": "Events; the schemas named `…Event` say what their `data` holds.",
+    },
+    **problem_responses(InvalidPayloadError, OverloadedError),
+}
+
+
+@router.get("/events", response_class=Response, responses=_STREAM)
+async def stream_events(stream: ProjectStreamDep) -> Response:
+    """Listen to everything that is written to the project, as server-sent events.
+
+    `id` is the event's number in the project's log: 1, 2, 3 … in the order of the commits. Come
+    back with the last one seen, and nothing is missed or told twice. A `reset` says that this is no
+    longer possible: what you show has to be loaded anew.
+    """
+    return EventStreamResponse(_sent(stream))
+
+
+@router.get("/sessions/{session_id}/events", response_class=Response, responses=_STREAM)
+async def stream_session_events(stream: SessionStreamDep) -> Response:
+    """Listen to what is written to a session, as server-sent events.
+
+    `id` is the session's `seq`, the same as in its history: read the history, then listen `after`
+    its last `seq`. Nothing has to have been written to the session yet.
+    """
+    return EventStreamResponse(_sent(stream))
+
+
+@router.post(
+    "/events/ticket",
+    status_code=201,
+    response_model=EventTicket,
+)
+async def create_event_ticket(
+    request: Request, access: AccessDep, links: LinksDep, _: BearerDep
+) -> Response:
+    """Make a ticket to begin listening with, for browsers, whose EventSource sends no headers.
+
+    It holds for a minute and permits nothing else. A stream that has begun goes on behind it, until
+    the key is revoked.
+    """
+    caller = await access.caller_of(request.headers.get("authorization"))
+    expires_at = utc_now().replace(microsecond=0) + timedelta(seconds=_TICKET_SECONDS)
+    ticket = EventTicket(
+        ticket=links.sign_ticket(Ticket(caller, expires_at)), expires_at=expires_at
+    )
+    return Response(
+        ticket.model_dump_json(by_alias=True),
+        status_code=201,
+        media_type="application/json",
+        headers={"Cache-Control": "no-store"},
+    )
+
+
+async def _sent(stream: EventStream) -> AsyncIterator[bytes]:
+    # Without data it is no event, and yet whoever has seen nothing can come back to this place; not
+    # to that of a reset, before it is told.
+    place = None if stream.start.is_reset else str(stream.start.position)
+    yield format_sse_event(id=place, retry=_RETRY_MILLISECONDS)
+    async for batch in stream.batches():
+        yield b"".join(map(_block, batch))
+
+
+def _block(delivery: Delivery) -> bytes:
+    return format_sse_event(
+        event=delivery.type, data_str=delivery.data.decode(), id=str(delivery.position)
+    )

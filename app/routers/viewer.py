@@ -1,0 +1,170 @@
+"""`/`: the viewer, an application in the browser that is built beforehand and only handed out here.
+
+    web/dist
+     ├─ index.html     one document for every address of the application
+     ├─ favicon.svg
+     └─ assets/        scripts and styles, their hash in their names
+
+The application is public, what it shows is not: it asks the API, with the user's key. Its document
+carries a policy under which nothing but the files here can run. Files are read on every request, so
+that a build that is made meanwhile is served at once, and nothing outside the folder is read,
+wherever a name or a link in it leads.
+"""
+
+import hashlib
+import re
+from dataclasses import dataclass
+from pathlib import Path
+
+import anyio.to_thread
+from fastapi import APIRouter, Request, Response
+
+from app.errors import NotFoundError
+from app.routers.conditions import strong_etag
+from app.routers.content_headers import REVALIDATE
+from app.routers.content_response import unchanged_response
+
+BUILT_VIEWER = Path(__file__).resolve().parents[2] / "web" / "dist"
+"""Where the build puts the viewer: beside the package."""
+
+ADDRESSES = ("/", "/sessions", "/sessions/{session_id}", "/pages", "/pages/{page_id}", "/upload")
+"""What the application has a view for."""
+
+POLICY = (
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data: blob:; "
+    "media-src 'self' blob:; connect-src 'self'; frame-src 'self'; font-src 'self'; "
+    "base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+)
+"""What the document may load and run: our own files, and media of the API."""
+
+_READING = ["GET", "HEAD"]
+_PUBLIC_FOREVER = "public, max-age=31536000, immutable"
+_NOTHING = "default-src 'none'; frame-ancestors 'none'"
+_TYPES = {
+    ".css": "text/css; charset=utf-8",
+    ".html": "text/html; charset=utf-8",
+    ".ico": "image/x-icon",
+    ".jpg": "image/jpeg",
+    ".js": "text/javascript; charset=utf-8",
+    ".json": "application/json",
+    ".map": "application/json",
+    ".png": "image/png",
+    ".svg": "image/svg+xml",
+    ".wasm": "application/wasm",
+    ".webp": "image/webp",
+    ".woff2": "font/woff2",
+}
+# No name of a build begins with a dot or has a slash, so no other is looked for.
+_ASSET_NAME = re.compile(r"[A-Za-z0-9_-][A-Za-z0-9._-]{0,199}")
+_SAFE_HEADERS = {
+    "X-Content-Type-Options": "nosniff",
+    "Referrer-Policy": "no-referrer",
+    "X-Frame-Options": "DENY",
+    "Cross-Origin-Resource-Policy": "same-origin",
+}
+_NOT_BUILT = """<!doctype html>
+<html lang="en">
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width">
+<title>The viewer is not built · Pagefault</title>
+<h1>The viewer is not built</h1>
+<p>Run <code>make web</code> in the folder of the service, then load this page again. It takes about
+a minute and needs a registry of npm packages.</p>
+<p>The API is served all the same: <a href="/docs">/docs</a> is its documentation.</p>
+</html>
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class _File:
+    body: bytes
+    media_type: str
+
+
+def viewer_router(folder: Path | None = None) -> APIRouter:
+    """The routes of the viewer.
+
+    Args:
+        folder: Where it was built; `BUILT_VIEWER` if not given. It need not be there: its document
+            is then a page that says how to build it.
+    """
+    root = folder or BUILT_VIEWER
+    router = APIRouter(include_in_schema=False)
+
+    async def get_viewer(request: Request) -> Response:
+        """The application's document, the same for every address it has a view for."""
+        try:
+            file = await _read(root, "index.html")
+        except NotFoundError:
+            return _not_built(request)
+        return _answer(request, file, cache_control=REVALIDATE, policy=POLICY)
+
+    async def get_viewer_asset(request: Request, name: str) -> Response:
+        """A script or a style of the application; its name changes with its content."""
+        if not _ASSET_NAME.fullmatch(name):
+            raise _nothing_there()
+        file = await _read(root, f"assets/{name}")
+        return _answer(request, file, cache_control=_PUBLIC_FOREVER)
+
+    async def get_viewer_icon(request: Request) -> Response:
+        """The application's icon."""
+        return _answer(request, await _read(root, "favicon.svg"), cache_control=REVALIDATE)
+
+    for address in ADDRESSES:
+        router.add_api_route(address, get_viewer, methods=_READING)
+    router.add_api_route("/assets/{name}", get_viewer_asset, methods=_READING)
+    router.add_api_route("/favicon.svg", get_viewer_icon, methods=_READING)
+    return router
+
+
+async def _read(root: Path, name: str) -> _File:
+    media_type = _TYPES.get(Path(name).suffix)
+    if media_type is None:
+        raise _nothing_there()
+
+    def read() -> bytes:
+        within = root.resolve(strict=True)
+        path = (within / name).resolve(strict=True)
+        if not path.is_relative_to(within):
+            raise _nothing_there()
+        return path.read_bytes()
+
+    try:
+        return _File(await anyio.to_thread.run_sync(read), media_type)
+    except (OSError, RuntimeError) as exc:
+        # A folder, a link in a circle, a file that may not be read: there is no such file.
+        raise _nothing_there() from exc
+
+
+def _answer(
+    request: Request, file: _File, *, cache_control: str, policy: str = _NOTHING
+) -> Response:
+    headers = {
+        "Content-Type": file.media_type,
+        "ETag": strong_etag(hashlib.sha256(file.body).hexdigest()),
+        "Cache-Control": cache_control,
+        "Content-Security-Policy": policy,
+        **_SAFE_HEADERS,
+    }
+    unchanged = unchanged_response(request.headers, request.method, headers)
+    return unchanged or _sent(request, file.body, headers)
+
+
+def _not_built(request: Request) -> Response:
+    headers = {
+        "Content-Type": _TYPES[".html"],
+        "Cache-Control": "no-store",
+        "Content-Security-Policy": _NOTHING,
+        **_SAFE_HEADERS,
+    }
+    return _sent(request, _NOT_BUILT.encode(), headers, status=503)
+
+
+def _sent(request: Request, body: bytes, headers: dict[str, str], status: int = 200) -> Response:
+    headers["Content-Length"] = str(len(body))
+    sent = b"" if request.method == "HEAD" else body
+    return Response(sent, status_code=status, headers=headers)
+
+
+def _nothing_there() -> NotFoundError:
+    return NotFoundError("file", detail="The viewer has no such file.")

@@ -1,0 +1,194 @@
+"""Feeds: one reader of the log per project, for everybody of this process who listens to it.
+
+A feed reads behind its position whenever it is woken, hands every event to every subscription, and
+only then moves on; handing out and moving are one step that nothing comes between. So whoever has
+read the log itself up to a feed's position may join without a gap, and knows by the number what it
+has seen already.
+"""
+
+import asyncio
+from dataclasses import replace
+from time import monotonic
+
+import anyio
+import anyio.lowlevel
+import structlog
+
+from app.errors import ServiceError
+from app.models.event import Event
+from app.rendering.event_envelopes import event_of, with_raw_result
+from app.services.events.raw_results import RawResults
+from app.services.events.subscriptions import Subscription
+from app.stores.records import Records
+
+_log = structlog.get_logger(__name__)
+_AT_ONCE = 200
+_RETRY_SECONDS = 1.0
+_LONGEST_BREATH_SECONDS = 0.25
+
+
+class ProjectFeed:
+    """The events of one project, from the moment it was opened.
+
+    `position` is the number of the last event that was handed out.
+    """
+
+    def __init__(self, records: Records, project_id: str, raw_results: RawResults) -> None:
+        self._records = records
+        self._project_id = project_id
+        self._raw_results = raw_results
+        self._subscriptions: set[Subscription] = set()
+        self._woken = asyncio.Event()
+        self._is_over = False
+        self.position = 0
+        self.users = 0
+
+    async def newest(self) -> int:
+        """The number of the newest event there is."""
+        async with self._records.read(self._project_id) as unit:
+            return (await unit.events.bounds()).last
+
+    def wake(self, number: int | None) -> None:
+        """Have the log read, unless it is known to hold nothing new."""
+        if number is None or number > self.position:
+            self._woken.set()
+
+    def attach(self, subscription: Subscription) -> None:
+        """Hand everything behind `position` to a subscription from now on."""
+        self._subscriptions.add(subscription)
+
+    def detach(self, subscription: Subscription) -> None:
+        """Stop doing so."""
+        self._subscriptions.discard(subscription)
+
+    def end(self) -> None:
+        """Have `run` return."""
+        self._is_over = True
+        self._woken.set()
+
+    async def run(self) -> None:
+        """Read and hand out until the feed is ended."""
+        while not self._is_over:
+            try:
+                while not self._is_over and await self._read():
+                    await self._breathe()
+            except ServiceError as exc:
+                _log.warning("events not read", code=exc.problem_code)
+                await self._pause()
+            except Exception:  # noqa: BLE001 - it is told, and those who listen are not left alone
+                _log.exception("events not read")
+                await self._pause()
+            else:
+                await self._woken.wait()
+                self._woken.clear()
+
+    async def _breathe(self) -> None:
+        """Leave the process to others for twice as long as those who listen have just had it.
+
+        What is written meanwhile goes out together. Without it, a thousand listeners would be
+        served one event at a time, and those who write would wait for all of them at every step.
+        """
+        began = monotonic()
+        # Comes back behind everybody who was handed something.
+        await anyio.lowlevel.checkpoint()
+        await anyio.sleep(min(2 * (monotonic() - began), _LONGEST_BREATH_SECONDS))
+
+    async def _pause(self) -> None:
+        with anyio.move_on_after(_RETRY_SECONDS):
+            while not self._is_over:
+                await self._woken.wait()
+                self._woken.clear()
+
+    async def _read(self) -> bool:
+        """Hand out what is new; says whether there was anything."""
+        async with self._records.read(self._project_id) as unit:
+            logged = await unit.events.after(self.position, limit=_AT_ONCE)
+            if logged and logged[0].number > self.position + 1:
+                self._cut_overtaken((await unit.events.bounds()).removed)
+        for event in map(event_of, logged):
+            self._hand_out(event)
+            self.position = event.number
+        return bool(logged)
+
+    def _cut_overtaken(self, removed: int) -> None:
+        """End the streams that miss what was removed unread: they come back, and are told so."""
+        if self.position < removed:
+            for subscription in self._subscriptions:
+                subscription.cut("slow")
+
+    def _hand_out(self, event: Event) -> None:
+        raw_result = self._raw_results.take(event.subject_id)
+        if raw_result is not None:
+            event = replace(event, data=with_raw_result(event.data, raw_result))
+        for subscription in self._subscriptions:
+            subscription.offer(event)
+
+
+class Feeds:
+    """The feeds of a process: there is one where somebody listens."""
+
+    def __init__(self, records: Records, raw_results: RawResults) -> None:
+        self._records = records
+        self._raw_results = raw_results
+        self._feeds: dict[str, ProjectFeed] = {}
+        self._tasks: dict[str, asyncio.Task[None]] = {}
+        self._ending: set[asyncio.Task[None]] = set()
+        raw_results.is_heard = self._feeds.__contains__
+
+    @property
+    def is_any(self) -> bool:
+        """Whether anybody listens to anything."""
+        return bool(self._feeds)
+
+    def wake(self, project_id: str | None, number: int | None) -> None:
+        """Wake the feed of a project, or all of them."""
+        if project_id is None:
+            for feed in self._feeds.values():
+                feed.wake(None)
+        elif project_id in self._feeds:
+            self._feeds[project_id].wake(number)
+
+    async def enter(self, project_id: str) -> ProjectFeed:
+        """The feed of a project, to be given back by `leave`.
+
+        Raises:
+            StoreUnavailableError: The log cannot be read.
+        """
+        feed = self._feeds.get(project_id)
+        if feed is None:
+            feed = self._feeds[project_id] = ProjectFeed(
+                self._records, project_id, self._raw_results
+            )
+        feed.users += 1
+        if project_id in self._tasks:
+            return feed
+        try:
+            newest = await feed.newest()
+        except BaseException:
+            self.leave(feed, project_id)
+            raise
+        # Whoever entered at the same moment may have been faster, and the feed has moved on.
+        if project_id not in self._tasks:
+            feed.position = newest
+            # It reads at once: what was announced while its position was looked up is not waited
+            # for.
+            self._tasks[project_id] = asyncio.create_task(feed.run())
+        return feed
+
+    def leave(self, feed: ProjectFeed, project_id: str) -> None:
+        """Give a feed back; it ends with the last who listens."""
+        feed.users -= 1
+        if feed.users:
+            return
+        del self._feeds[project_id]
+        task = self._tasks.pop(project_id, None)
+        if task is not None:
+            # Not cancelled: it may be about to give a connection back.
+            feed.end()
+            self._ending.add(task)
+            task.add_done_callback(self._ending.discard)
+
+    async def ended(self) -> None:
+        """Wait until the feeds that nobody listens to any more have come to rest."""
+        while self._ending:
+            await asyncio.wait(self._ending)

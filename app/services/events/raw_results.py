@@ -1,0 +1,43 @@
+"""Raw results for debugging: shown to those who listen now, in memory only.
+
+Source: spec 002, "Event Flow & Consumers" (`DECTO_DEBUG_TOOL_RESULT_RAW`).
+"""
+
+from collections import OrderedDict
+from collections.abc import Callable
+
+from app.models.json_value import JsonValue, json_text
+
+_LARGEST_BYTES = 1024 * 1024
+_MOST = 64
+
+
+class RawResults:
+    """What tools returned, from just before the commit until the event goes out.
+
+    Args:
+        is_enabled: Whether anything is kept at all.
+    """
+
+    def __init__(self, *, is_enabled: bool) -> None:
+        self._is_enabled = is_enabled
+        self._results: OrderedDict[str, bytes] = OrderedDict()
+        self.is_heard: Callable[[str], bool] = lambda _: False
+
+    def offer(
+        self, project_id: str, tool_result_id: str, result: JsonValue, *, size_bytes: int
+    ) -> None:
+        """Keep a result for the event that its transaction is about to write.
+
+        Nothing is kept where nobody listens to the project, nor of a body above 1 MiB.
+        """
+        if not self._is_enabled or size_bytes > _LARGEST_BYTES or not self.is_heard(project_id):
+            return
+        self._results[tool_result_id] = json_text(result).encode()
+        # What was rolled back is never asked for.
+        while len(self._results) > _MOST:
+            self._results.popitem(last=False)
+
+    def take(self, tool_result_id: str) -> bytes | None:
+        """The result as JSON text, once."""
+        return self._results.pop(tool_result_id, None)

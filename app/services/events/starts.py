@@ -1,0 +1,88 @@
+"""Where a stream begins: behind the position it is asked for, or at the end, with a reset."""
+
+from dataclasses import dataclass
+
+from app.stores.records import UnitOfWork
+
+
+@dataclass(frozen=True, slots=True)
+class Start:
+    """Where a stream begins.
+
+    `number` is that of the event before its first one, and `position` what its listener knows this
+    place by. `is_reset` says that it is not the place that was asked for.
+    """
+
+    number: int
+    position: int
+    is_reset: bool = False
+
+
+async def start_of(unit: UnitOfWork, session_id: str | None, after: int | None) -> Start:
+    """Where the stream of a session begins, or of the project; to be asked of a snapshot.
+
+    Args:
+        unit: What the log holds.
+        session_id: Whose events are wanted, `None` for all.
+        after: The position behind which it is to begin, `None` for now.
+    """
+    if session_id is None:
+        return await _start_in_project(unit, after)
+    return await _start_in_session(unit, session_id, after)
+
+
+async def _start_in_project(unit: UnitOfWork, after: int | None) -> Start:
+    """Where the stream of a project begins; its positions are the numbers of the log."""
+    bounds = await unit.events.bounds()
+    if after is None:
+        return Start(bounds.last, bounds.last)
+    if bounds.removed <= after <= bounds.last:
+        return Start(after, after)
+    return Start(bounds.last, bounds.last, is_reset=True)
+
+
+async def _start_in_session(unit: UnitOfWork, session_id: str, after: int | None) -> Start:
+    """Where the stream of a session begins; its positions are the session's `seq`.
+
+    A session may have been deleted since its listener was here, and begun anew: it is told of the
+    deletion, or gets a reset where its position could be one of either.
+    """
+    bounds = await unit.events.bounds()
+    session = await unit.sessions.find(session_id)
+    last_seq = session.last_seq if session else 0
+    if after is None:
+        return Start(bounds.last, last_seq)
+    number = await _number_behind(unit, session_id, after)
+    if number is not None and await _is_ambiguous(unit, session_id, after, number):
+        return Start(bounds.last, last_seq, is_reset=True)
+    if number is None and after == last_seq:
+        # All there is has been seen, whether the log still knows it or not.
+        number = await _before_deletion(unit, session_id, after) if session is None else None
+        return Start(bounds.last if number is None else number, after)
+    if number is None and after > last_seq:
+        number = await _before_deletion(unit, session_id, after)
+    if number is None:
+        return Start(bounds.last, last_seq, is_reset=True)
+    return Start(number, after)
+
+
+async def _number_behind(unit: UnitOfWork, session_id: str, after: int) -> int | None:
+    """The number behind which the events with a `seq` above `after` follow without a gap."""
+    if after:
+        number = await unit.events.newest_with(session_id, after)
+        if number is not None:
+            return number
+    number = await unit.events.newest_with(session_id, after + 1)
+    return None if number is None else number - 1
+
+
+async def _is_ambiguous(unit: UnitOfWork, session_id: str, after: int, number: int) -> bool:
+    """Whether `after` may be a `seq` of an earlier session of this name, that ended meanwhile."""
+    ended = await unit.events.first_deletion_from(session_id, after) if after else None
+    # The deletion itself, where its own `seq` is asked for, is seen.
+    return ended is not None and ended < number
+
+
+async def _before_deletion(unit: UnitOfWork, session_id: str, after: int) -> int | None:
+    number = await unit.events.deletion_after(session_id, after)
+    return None if number is None else number - 1

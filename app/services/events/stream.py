@@ -1,0 +1,172 @@
+"""One stream of events: the log up to its project's feed, and the feed from then on.
+
+So an event comes once and in order, whenever a listener arrives.
+"""
+
+from collections.abc import AsyncGenerator, Callable, Sequence
+from contextlib import aclosing
+from dataclasses import dataclass
+from time import monotonic
+
+import anyio
+import structlog
+
+from app.errors import ServiceError
+from app.models.event import Event, LoggedEvent
+from app.models.json_value import json_text
+from app.rendering.event_envelopes import event_of
+from app.services.access import Caller
+from app.services.events.feeds import ProjectFeed
+from app.services.events.starts import Start, start_of
+from app.services.events.stream_counts import EndReason
+from app.services.events.subscriptions import Subscription
+from app.stores.records import Records
+
+_log = structlog.get_logger(__name__)
+_AT_ONCE = 100
+# For each listener that comes back; the feeds of all of them together read more at once.
+_AT_ONCE_BYTES = 1024 * 1024
+_STALLED_SECONDS = 30.0
+
+
+@dataclass(frozen=True, slots=True)
+class Delivery:
+    """What a listener gets: `type` and `data`, and the position it may come back with.
+
+    A `reset` says that the position it came with is not kept: what it shows has to be loaded anew,
+    and what follows is from now on.
+    """
+
+    position: int
+    type: str
+    data: bytes
+
+
+class EventStream:
+    """What one listener gets, from where it begins.
+
+    `abort` may be set by whoever sends: it ends a connection that does not take anything.
+    """
+
+    def __init__(
+        self,
+        records: Records,
+        feed: ProjectFeed,
+        *,
+        caller: Caller,
+        session_id: str | None,
+        start: Start,
+        subscription: Subscription,
+        readers: anyio.CapacityLimiter,
+    ) -> None:
+        self._readers = readers
+        self.caller = caller
+        self.start = start
+        self.abort: Callable[[], object] | None = None
+        self._records = records
+        self._feed = feed
+        self._session_id = session_id
+        self._subscription = subscription
+        self._number = start.number
+        self._handed_at: float | None = None
+
+    async def deliveries(self) -> AsyncGenerator[Delivery, None]:
+        """Everything behind the start, as it comes, until the listener is cut off."""
+        async with aclosing(self.batches()) as batches:
+            async for batch in batches:
+                for delivery in batch:
+                    self._handed_at = monotonic()
+                    yield delivery
+                    if self._subscription.is_cut:
+                        return
+
+    async def batches(self) -> AsyncGenerator[Sequence[Delivery], None]:
+        """The same, what has come while the one before was taken together."""
+        try:
+            async with aclosing(self._batches()) as batches:
+                async for batch in batches:
+                    self._handed_at = monotonic()
+                    yield batch
+                    self._handed_at = None
+                    if self._subscription.is_cut:
+                        return
+        except ServiceError as exc:
+            _log.warning("event stream ended", code=exc.problem_code)
+            self.cut("failed")
+
+    @property
+    def ended_by(self) -> EndReason | None:
+        """Why the stream has ended, if it has."""
+        return self._subscription.ended_by
+
+    def cut(self, reason: EndReason) -> None:
+        """End the stream behind what it has delivered."""
+        self._subscription.cut(reason)
+
+    def is_stalled(self, now: float) -> bool:
+        """Whether the listener has not taken what it was handed for too long."""
+        return self._handed_at is not None and now - self._handed_at > _STALLED_SECONDS
+
+    async def _batches(self) -> AsyncGenerator[Sequence[Delivery], None]:
+        if self.start.is_reset:
+            yield [_reset(self.start)]
+        async for delivery in self._logged():
+            yield [delivery]
+        try:
+            while taken := await self._subscription.take():
+                batch = [self._delivery(event) for event in taken if event.number > self._number]
+                self._number = max(self._number, taken[-1].number)
+                if batch:
+                    yield batch
+        finally:
+            self._feed.detach(self._subscription)
+
+    async def _logged(self) -> AsyncGenerator[Delivery, None]:
+        """What the log holds up to where the feed is; then the feed is joined."""
+        while not self._subscription.is_cut and self._number < (reached := self._feed.position):
+            anew, logged = await self._read()
+            if anew is not None:
+                self._number = anew.number
+                yield _reset(anew)
+                continue
+            for event in map(event_of, logged):
+                self._number = event.number
+                yield self._delivery(event)
+            if not logged:
+                self._number = max(self._number, reached)
+        # Nothing comes between the last look at the feed's position and this.
+        self._feed.attach(self._subscription)
+
+    async def _read(self) -> tuple[Start | None, Sequence[LoggedEvent]]:
+        """What the log holds behind this place; where to begin anew, if the place is not kept."""
+        async with self._readers:
+            # Given up midway, for a listener that goes, a read would cost the connection it is made
+            # on.
+            with anyio.CancelScope(shield=True):
+                read = await self._read_log()
+        return read
+
+    async def _read_log(self) -> tuple[Start | None, Sequence[LoggedEvent]]:
+        async with self._records.snapshot(self.caller.project_id) as unit:
+            removed = (await unit.events.bounds()).removed
+            anew = None
+            if self._number < removed:
+                anew = await start_of(unit, self._session_id, None)
+            logged = await unit.events.after(
+                self._number,
+                session_id=self._session_id,
+                limit=_AT_ONCE,
+                most_bytes=_AT_ONCE_BYTES,
+            )
+        return anew, logged
+
+    def _delivery(self, event: Event) -> Delivery:
+        position = event.number
+        if self._session_id is not None and event.seq is not None:
+            position = event.seq
+        return Delivery(position, event.type, event.data)
+
+
+def _reset(start: Start) -> Delivery:
+    said = {"reason": "position-not-kept", "position": start.position}
+    return Delivery(start.position, "reset", json_text(said).encode())

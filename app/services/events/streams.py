@@ -1,0 +1,177 @@
+"""Streams of events: opened, watched over, ended.
+
+A stream reads the log itself until it has reached its project's feed, and takes from its queue from
+then on. So an event comes once and in order, whenever a listener arrives. A listener is cut off
+when its queue is full, when it has not taken anything for half a minute, when its key is revoked,
+and when the server stops; it comes again and names the last position it has seen.
+"""
+
+import asyncio
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager, contextmanager
+from dataclasses import dataclass
+from time import monotonic
+
+import anyio
+import structlog
+
+from app.errors import OverloadedError, ServiceError
+from app.events.broker import EventBroker
+from app.services.access import Access, Caller
+from app.services.events.feeds import Feeds
+from app.services.events.starts import start_of
+from app.services.events.stream import EventStream
+from app.services.events.stream_counts import StreamCounts
+from app.services.events.subscriptions import Subscription
+from app.stores.records import Records
+
+_log = structlog.get_logger(__name__)
+_READERS = 4
+_WATCH_SECONDS = 2.0
+
+
+@dataclass(frozen=True, slots=True)
+class StreamLimits:
+    """How many streams a process has open, and what waits for each at the most."""
+
+    streams: int
+    queued_events: int
+    queued_bytes: int
+
+
+class EventStreams:
+    """The streams of this process."""
+
+    def __init__(
+        self,
+        records: Records,
+        access: Access,
+        feeds: Feeds,
+        *,
+        limits: StreamLimits,
+        counts: StreamCounts,
+    ) -> None:
+        self._counts = counts
+        self._records = records
+        self._access = access
+        self._feeds = feeds
+        self._limits = limits
+        self._open: set[EventStream] = set()
+        self._places_taken = 0
+        # Those who come back all at once wait for each other, and leave the database to the others.
+        self._readers = anyio.CapacityLimiter(_READERS)
+        self._is_ending = False
+
+    @asynccontextmanager
+    async def running(self, broker: EventBroker) -> AsyncIterator[None]:
+        """Have streams woken and watched for the length of the block."""
+        # Not a task group: it would hand on whatever the block raises as a group of errors.
+        watching = asyncio.create_task(self._watch())
+        try:
+            async with broker.listening(self._feeds):
+                yield
+        finally:
+            self.end()
+            watching.cancel()
+            with anyio.CancelScope(shield=True):
+                await asyncio.wait([watching])
+                await self._feeds.ended()
+
+    @asynccontextmanager
+    async def opened(
+        self, caller: Caller, *, session_id: str | None, after: int | None
+    ) -> AsyncIterator[EventStream]:
+        """A stream, open for the length of the block.
+
+        Args:
+            caller: Who listens; cut off once access is lost.
+            session_id: Whose events are wanted, `None` for all of the caller's project.
+            after: The position behind which it begins: a `seq` of the session, or a number of the
+                project's log. `None` for now.
+
+        Raises:
+            OverloadedError: There are as many streams as there may be, or the server stops.
+            StoreUnavailableError: The log cannot be read.
+        """
+        with self._place():
+            async with self._begun(caller, session_id, after) as stream:
+                yield stream
+
+    @contextmanager
+    def _place(self) -> Iterator[None]:
+        if self._is_ending or self._places_taken >= self._limits.streams:
+            raise OverloadedError
+        # Before anything is waited for: those who come at the same moment are counted, too.
+        self._places_taken += 1
+        try:
+            yield
+        finally:
+            self._places_taken -= 1
+
+    @asynccontextmanager
+    async def _begun(
+        self, caller: Caller, session_id: str | None, after: int | None
+    ) -> AsyncIterator[EventStream]:
+        subscription = Subscription(
+            session_id,
+            most_events=self._limits.queued_events,
+            most_bytes=self._limits.queued_bytes,
+        )
+        async with self._readers:
+            feed = await self._feeds.enter(caller.project_id)
+        try:
+            async with self._readers, self._records.snapshot(caller.project_id) as unit:
+                start = await start_of(unit, session_id, after)
+            stream = EventStream(
+                self._records,
+                feed,
+                caller=caller,
+                session_id=session_id,
+                start=start,
+                subscription=subscription,
+                readers=self._readers,
+            )
+            self._open.add(stream)
+            if self._is_ending:
+                # It has begun to while the place was looked up.
+                stream.cut("stopping")
+            self._counts.count_stream_opened()
+            try:
+                yield stream
+            finally:
+                self._open.discard(stream)
+                self._counts.count_stream_ended(stream.ended_by or "left")
+        finally:
+            feed.detach(subscription)
+            self._feeds.leave(feed, caller.project_id)
+
+    def end(self) -> None:
+        """Cut everybody off, and let nobody in: the server is about to stop."""
+        if self._is_ending:
+            # Every connection says it, and each of them would go through all streams.
+            return
+        self._is_ending = True
+        for stream in self._open:
+            stream.cut("stopping")
+
+    async def _watch(self) -> None:
+        while True:
+            await anyio.sleep(_WATCH_SECONDS)
+            now = monotonic()
+            for stream in [each for each in self._open if each.is_stalled(now)]:
+                stream.cut("stalled")
+                if stream.abort is not None:
+                    stream.abort()
+            try:
+                await self._cut_shut_out()
+            except ServiceError as exc:
+                _log.warning("keys of event streams not checked", code=exc.problem_code)
+            except Exception:  # noqa: BLE001 - it is told, and looked after again in a moment
+                _log.exception("keys of event streams not checked")
+
+    async def _cut_shut_out(self) -> None:
+        if callers := {stream.caller for stream in self._open}:
+            out = await self._access.shut_out(callers)
+            for stream in self._open:
+                if stream.caller in out:
+                    stream.cut("access-lost")

@@ -1,0 +1,69 @@
+"""One who listens: what is not taken yet waits in a bounded queue."""
+
+import asyncio
+from collections import deque
+
+from app.models.event import Event
+from app.services.events.stream_counts import EndReason
+
+_AT_ONCE_BYTES = 256 * 1024
+
+
+class Subscription:
+    """A queue of events that were handed out and not taken yet.
+
+    Who falls too far behind is cut off and what waited is dropped: the log still has it.
+
+    Args:
+        session_id: Whose events are wanted, `None` for all.
+        most_events: How many may wait.
+        most_bytes: How many bytes of them may wait.
+    """
+
+    def __init__(self, session_id: str | None, *, most_events: int, most_bytes: int) -> None:
+        self._session_id = session_id
+        self._most_events = most_events
+        self._most_bytes = most_bytes
+        self._waiting: deque[Event] = deque()
+        self._bytes = 0
+        self._changed = asyncio.Event()
+        self.ended_by: EndReason | None = None
+
+    def offer(self, event: Event) -> None:
+        """Hand an event out, if it is wanted; never waits."""
+        if self.is_cut or self._session_id not in (None, event.session_id):
+            return
+        self._waiting.append(event)
+        self._bytes += len(event.data)
+        if len(self._waiting) > self._most_events or self._bytes > self._most_bytes:
+            self.cut("slow")
+        self._changed.set()
+
+    @property
+    def is_cut(self) -> bool:
+        """Whether nothing comes any more."""
+        return self.ended_by is not None
+
+    def cut(self, reason: EndReason) -> None:
+        """End the subscription; the first reason stays."""
+        self.ended_by = self.ended_by or reason
+        self._waiting.clear()
+        self._changed.set()
+
+    async def take(self) -> list[Event]:
+        """What waits, as soon as there is something, 256 KiB at once and one event at the least.
+
+        Nothing once the subscription is cut.
+        """
+        while not self._waiting:
+            if self.is_cut:
+                return []
+            self._changed.clear()
+            await self._changed.wait()
+        taken: list[Event] = []
+        size_bytes = 0
+        while self._waiting and size_bytes < _AT_ONCE_BYTES:
+            taken.append(self._waiting.popleft())
+            size_bytes += len(taken[-1].data)
+        self._bytes -= size_bytes
+        return taken

@@ -1,0 +1,8 @@
+"""Bodies with media in them, taken in without being held in memory.
+
+bodies          a body on its way: what is worked on while the rest is coming
+json_stream     the scanner: which strings are long, where they end
+base64_lines    base64 decoded piece by piece, and written again
+long_strings    one long string: its bytes in a draft, its text, its stand-in
+stand_ins       normalization with stand-ins, and drafts in their places
+"""

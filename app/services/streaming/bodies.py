@@ -1,0 +1,152 @@
+"""Bodies taken in while they arrive: small ones whole, long base64 strings of large ones in drafts.
+
+One piece of a body is worked on while the next one is on its way, and no more of it is in memory.
+"""
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+import anyio
+
+from app.services.large_work import LARGE_BYTES, LargeWork
+from app.services.streaming.json_stream import LONG_CHARS, JsonStream
+from app.stores.blobs import BlobDraft, BlobStore
+
+
+class ReceivedBody:
+    """A whole body, of which the last piece is still to be worked on.
+
+    Args:
+        json: What was worked on.
+        last_piece: What was not.
+        size_bytes: The size of the whole.
+    """
+
+    def __init__(self, json: JsonStream, last_piece: list[bytes], size_bytes: int) -> None:
+        self._json = json
+        self._last_piece = last_piece
+        self.size_bytes = size_bytes
+
+    @property
+    def bytes_in_memory(self) -> int:
+        """How much there is to parse, without what is in drafts."""
+        return self._json.kept_bytes + sum(map(len, self._last_piece))
+
+    def finish(self) -> JsonStream:
+        """Its JSON, in which long strings may be drafts. Blocks; once.
+
+        Raises:
+            PayloadTooLargeError: A string is larger than a medium may be.
+            StoreUnavailableError: It cannot be kept.
+        """
+        data = b"".join(self._last_piece)
+        self._last_piece.clear()
+        if self._json.is_begun:
+            self._json.feed(data)
+        else:
+            self._json.keep(data)
+        self._json.finish()
+        return self._json
+
+
+class StreamedBodies:
+    """Takes bodies of JSON in.
+
+    Args:
+        blobs: Where drafts are.
+        work: Keeps what is done at once in bounds.
+        limit_bytes: The largest medium taken.
+        piece_bytes: How much of a body is worked on at once; one of no more is left as it is.
+        long_chars: From where on strings become drafts.
+    """
+
+    def __init__(
+        self,
+        blobs: BlobStore,
+        work: LargeWork,
+        *,
+        limit_bytes: int,
+        piece_bytes: int = LARGE_BYTES,
+        long_chars: int = LONG_CHARS,
+    ) -> None:
+        self._blobs = blobs
+        self._work = work
+        self._limit_bytes = limit_bytes
+        self._piece_bytes = piece_bytes
+        self._long_chars = long_chars
+
+    @asynccontextmanager
+    async def received(
+        self, project_id: str, chunks: AsyncIterator[bytes]
+    ) -> AsyncIterator[ReceivedBody]:
+        """The body, as long as the block lasts; drafts that are not committed then are gone.
+
+        How many bytes may come is for whoever gives the chunks to limit.
+
+        Raises:
+            PayloadTooLargeError: A string is larger than a medium may be.
+            StoreUnavailableError: It cannot be kept.
+        """
+        drafts: list[BlobDraft] = []
+
+        def new_draft() -> BlobDraft:
+            drafts.append(self._blobs.draft(project_id, limit_bytes=self._limit_bytes))
+            return drafts[-1]
+
+        json = JsonStream(new_draft, long_chars=self._long_chars)
+        receiving = _Receiving(json, self._work, self._piece_bytes)
+        try:
+            yield await receiving.body(chunks)
+        finally:
+            with anyio.CancelScope(shield=True):
+                await receiving.rest()
+                for draft in drafts:
+                    await draft.discard()
+
+
+class _Receiving:
+    """One body on its way. The step that is under way has a task of its own.
+
+    Pieces have one size, so that what comes of a body does not depend on how it was sent.
+    """
+
+    def __init__(self, json: JsonStream, work: LargeWork, piece_bytes: int) -> None:
+        self._json = json
+        self._work = work
+        self._piece_bytes = piece_bytes
+        self._step: asyncio.Future[None] | None = None
+
+    async def body(self, chunks: AsyncIterator[bytes]) -> ReceivedBody:
+        piece: list[bytes] = []
+        size_bytes = waiting = 0
+        async for chunk in chunks:
+            piece.append(chunk)
+            size_bytes += len(chunk)
+            waiting += len(chunk)
+            while waiting > self._piece_bytes:
+                waiting -= self._piece_bytes
+                rest = piece[-1][len(piece[-1]) - waiting :] if waiting else b""
+                piece[-1] = piece[-1][: len(piece[-1]) - waiting]
+                await self._begin(piece)
+                piece = [rest]
+        await self._ended()
+        return ReceivedBody(self._json, piece, size_bytes)
+
+    async def rest(self) -> None:
+        """Wait for the step that is under way, whatever comes of it."""
+        if self._step is not None:
+            await asyncio.wait([self._step])
+
+    async def _begin(self, piece: list[bytes]) -> None:
+        await self._ended()
+        self._step = asyncio.ensure_future(self._work.run(self._piece_bytes, self._feed, piece))
+
+    async def _ended(self) -> None:
+        if self._step is not None:
+            # A cancelled caller goes on at once; `rest` waits.
+            await asyncio.shield(self._step)
+            self._step = None
+
+    def _feed(self, piece: list[bytes]) -> None:
+        self._json.feed(b"".join(piece))

@@ -1,0 +1,210 @@
+r"""A JSON body scanned while it arrives: long base64 strings into drafts, all else left as it is.
+
+Short strings are passed over by one expression, and long ones are looked at for their end only.
+Nothing is parsed here: what is not JSON is found out by whoever parses what is left.
+"""
+
+import hashlib
+import json
+import re
+from collections.abc import Callable, Iterable
+from functools import lru_cache
+
+from app.services.normalization.data_uris import base64_head_end
+from app.services.streaming.base64_lines import NotStrictBase64Error
+from app.services.streaming.long_strings import LongString
+from app.stores.blobs import BlobDraft
+
+LONG_CHARS = 65_536
+"""Strings of at least so many characters, escapes counted as they are written, are long."""
+
+_TO_STRING_END = re.compile(rb"(?:[^\"\\]++|\\.)*+", re.DOTALL)
+_BACKSLASHES = re.compile(rb"\\*\Z")
+_LONGEST_ESCAPE = 6
+
+
+class JsonStream:
+    """A body in two forms of pieces: bytes of JSON text, and long strings.
+
+    Blocks; one thread at a time.
+
+    Args:
+        new_draft: Begins a draft for a long string; whoever gives it discards it.
+        long_chars: What is long.
+    """
+
+    def __init__(self, new_draft: Callable[[], BlobDraft], *, long_chars: int = LONG_CHARS) -> None:
+        self._new_draft = new_draft
+        self._long_chars = long_chars
+        self._short_strings = _short_strings(long_chars)
+        self._pieces: list[bytes | LongString] = []
+        self._scan: Callable[[bytes, int], int] = self._outside
+        self._opening = bytearray()
+        self._long: LongString | None = None
+        self._raw = b""
+        self._is_escaped = False
+
+    @property
+    def is_begun(self) -> bool:
+        """Whether anything was taken."""
+        return bool(self._pieces)
+
+    @property
+    def kept_bytes(self) -> int:
+        """How much of what was taken is in memory."""
+        return sum(len(piece) for piece in self._pieces if isinstance(piece, bytes))
+
+    def keep(self, data: bytes) -> None:
+        """Take bytes without looking for long strings in them."""
+        self._pieces.append(data)
+
+    def feed(self, data: bytes) -> None:
+        """Take the next bytes.
+
+        Raises:
+            PayloadTooLargeError: A string is larger than a medium may be.
+            StoreUnavailableError: It cannot be kept.
+        """
+        position = 0
+        while position < len(data):
+            position = self._scan(data, position)
+
+    def finish(self) -> None:
+        """Note that there is nothing more; a string without an end stays without."""
+        self._pieces.append(bytes(self._opening))
+        self._opening.clear()
+
+    @property
+    def long_strings(self) -> list[LongString]:
+        """The long strings, in order."""
+        return [piece for piece in self._pieces if isinstance(piece, LongString)]
+
+    def digest(self) -> str:
+        """64 hex digits that stand for the body: the SHA-256 of it, or of what is left of it.
+
+        In the place of a long string there is what it is known by, so that no byte is hashed twice.
+        """
+        sha256 = hashlib.sha256()
+        for piece in self._pieces:
+            sha256.update(piece if isinstance(piece, bytes) else piece.identity())
+        return sha256.hexdigest()
+
+    def body(self, texts: Iterable[bytes]) -> bytes:
+        """The body with these texts in the places of the long strings, in their order."""
+        following = iter(texts)
+        return b"".join(
+            piece if isinstance(piece, bytes) else _escaped(next(following))
+            for piece in self._pieces
+        )
+
+    def _outside(self, data: bytes, start: int) -> int:
+        passed = self._short_strings.match(data, start)
+        quote = data.find(b'"', passed.end() if passed else start)
+        end = quote + 1 or len(data)
+        self._pieces.append(data[start:end])
+        if quote >= 0:
+            self._scan = self._at_start
+        return end
+
+    def _at_start(self, data: bytes, start: int) -> int:
+        """Read on until the string has ended, or is long."""
+        most = start + self._long_chars - len(self._opening)
+        quote = data.find(b'"', start, most)
+        end = min(most, len(data)) if quote < 0 else quote
+        self._opening += data[start:end]
+        if quote >= 0:
+            self._go_on_as_text(self._taken_opening())
+        elif len(self._opening) >= self._long_chars:
+            self._begin_long(self._taken_opening())
+        return end
+
+    def _in_text(self, data: bytes, start: int) -> int:
+        passed = _TO_STRING_END.match(data, start + self._is_escaped)
+        end = passed.end() if passed else start
+        self._is_escaped = data[end : end + 1] == b"\\"
+        if end < len(data):
+            # What stopped it is the quotation mark, or a backslash at the end of the data.
+            end += 1
+            self._scan = self._in_text if self._is_escaped else self._outside
+        self._pieces.append(data[start:end])
+        return end
+
+    def _in_base64(self, data: bytes, start: int) -> int:
+        quote = data.find(b'"', start)
+        end = len(data) if quote < 0 else quote
+        raw, self._raw = self._raw + data[start:end], b""
+        if quote < 0:
+            raw, self._raw = _without_open_escape(raw)
+        self._take(raw, is_end=quote >= 0)
+        return end
+
+    def _begin_long(self, raw: bytes) -> None:
+        whole, self._raw = _without_open_escape(raw)
+        try:
+            text = _unescaped(whole)
+            head_end = base64_head_end(text.decode())
+            self._long = LongString(text[:head_end], self._new_draft())
+            self._long.take(text[head_end:])
+        except NotStrictBase64Error:
+            self._raw = b""
+            self._go_on_as_text(raw)
+        else:
+            self._scan = self._in_base64
+
+    def _take(self, raw: bytes, *, is_end: bool) -> None:
+        long = self._long
+        if long is None:
+            return
+        try:
+            long.take(_unescaped(raw))
+            raw = b""
+            if not is_end:
+                return
+            long.finish()
+            self._pieces.append(long)
+            self._scan = self._in_text
+        except NotStrictBase64Error:
+            self._pieces.append(_escaped(long.text()))
+            held, self._raw = self._raw, b""
+            self._go_on_as_text(raw + held)
+
+    def _go_on_as_text(self, raw: bytes) -> None:
+        self._pieces.append(raw)
+        backslashes = _BACKSLASHES.search(raw)
+        self._is_escaped = backslashes is not None and len(backslashes[0]) % 2 == 1
+        self._scan = self._in_text
+
+    def _taken_opening(self) -> bytes:
+        raw = bytes(self._opening)
+        self._opening.clear()
+        return raw
+
+
+@lru_cache(maxsize=8)
+def _short_strings(long_chars: int) -> re.Pattern[bytes]:
+    is_long = rf"[^\"]{{{long_chars}}}"
+    pattern = rf"(?:[^\"]*+\"(?!{is_long})(?:[^\"\\]++|\\.)*+\")*+"
+    return re.compile(pattern.encode(), re.DOTALL)
+
+
+def _without_open_escape(raw: bytes) -> tuple[bytes, bytes]:
+    """The bytes without an escape that may be incomplete at their end, and that escape."""
+    found = raw.find(b"\\", max(0, len(raw) - _LONGEST_ESCAPE))
+    return (raw, b"") if found < 0 else (raw[:found], raw[found:])
+
+
+def _unescaped(raw: bytes) -> bytes:
+    if b"\\" not in raw:
+        if b"\n" in raw or b"\r" in raw:
+            # JSON has them as escapes only.
+            raise NotStrictBase64Error
+        return raw
+    try:
+        text: str = json.loads(b'"%b"' % raw)
+        return text.encode("ascii")
+    except ValueError as exc:
+        raise NotStrictBase64Error from exc
+
+
+def _escaped(text: bytes) -> bytes:
+    return text.replace(b"\r", b"\\r").replace(b"\n", b"\\n") if b"\n" in text else text

@@ -1,0 +1,156 @@
+"""A long base64 string of a body: its bytes in a draft, its text to be had again, and a stand-in.
+
+Whether a string is a medium depends on where it stands, and that is known only when the whole body
+is there. So the string is kept in a form that can be either. Until it is decided, a short text
+stands in for it that is alike in all that matters: the same beginning and end, the same alphabet
+and lines, and in the middle something that occurs nowhere else.
+"""
+
+import codecs
+import re
+import secrets
+from dataclasses import dataclass
+
+import pybase64
+
+from app.services.streaming.base64_lines import Base64Lines
+from app.stores.blobs import BlobDraft
+
+# Whole quads, and more than anybody looks at before taking a string for what it is.
+_KEPT_CHARS = 4_096
+_TOKEN_BYTES = 18
+_NUMBER_DIGITS = 6
+_NUMBER_CHARS = _NUMBER_DIGITS // 3 * 4
+# Bytes that no readable text has: a stand-in is as unreadable as what it stands for.
+_UNREADABLE = bytes(3)
+_CONTROL = re.compile(r"[\x00-\x08\x0e-\x1f]")
+
+
+@dataclass(frozen=True, slots=True)
+class StandIn:
+    """What stands in a body for a long string: its text, and the bytes it is base64 of."""
+
+    text: bytes
+    data: bytes
+
+
+class Marks:
+    """Bytes that stand-ins have in their middle and that nobody can have guessed."""
+
+    def __init__(self) -> None:
+        token = secrets.token_hex(_TOKEN_BYTES // 2)
+        encoded = pybase64.b64encode(token.encode()).decode()
+        self._token = token
+        self._found = re.compile(
+            rf"{token}([0-9]{{{_NUMBER_DIGITS}}})|{encoded}([0-9A-Za-z]{{{_NUMBER_CHARS}}})"
+        )
+
+    def mark(self, number: int) -> bytes:
+        """The bytes for the stand-in of this number; in base64 they are letters and digits."""
+        return f"{self._token}{number:0{_NUMBER_DIGITS}}".encode()
+
+    def numbers_in(self, text: str) -> set[int]:
+        """The stand-ins of which something is in the text, as it is or in base64."""
+        return {
+            int(found[1] or pybase64.b64decode(found[2])) for found in self._found.finditer(text)
+        }
+
+
+class LongString:
+    """One string, read from its first character to its last. Blocks; one thread at a time.
+
+    Args:
+        head: What comes before the base64: the head of a data URI, or nothing.
+        draft: Takes the bytes.
+    """
+
+    def __init__(self, head: bytes, draft: BlobDraft) -> None:
+        self._head = head
+        self._draft = draft
+        self._lines = Base64Lines()
+        self._last_bytes = 0
+        self._utf8 = codecs.getincrementaldecoder("utf-8")()
+        self._is_readable = True
+
+    @property
+    def draft(self) -> BlobDraft:
+        """The bytes."""
+        return self._draft
+
+    @property
+    def must_be_text(self) -> bool:
+        """Whether the string has to be seen whole.
+
+        What base64 of readable text means depends on all of it; and of a line that has no equal
+        it cannot be said how long it would be.
+        """
+        return self._is_readable or self._lines.line_lengths == (0, 0)
+
+    def take(self, text: bytes) -> None:
+        """Decode and keep what follows, characters without the escapes of JSON.
+
+        Raises:
+            NotStrictBase64Error: It is no base64 after all; nothing of it was kept.
+            PayloadTooLargeError: It is larger than a medium may be.
+            StoreUnavailableError: It cannot be kept.
+        """
+        self._keep(self._lines.take(text))
+
+    def finish(self) -> None:
+        """Keep what is left at the end.
+
+        Raises:
+            NotStrictBase64Error: The end is not that of base64; nothing of it was kept.
+            PayloadTooLargeError, StoreUnavailableError: As `take`.
+        """
+        last = self._lines.finish()
+        self._keep(last, is_end=True)
+        self._last_bytes = len(last)
+        self._draft.rest()
+
+    def text(self) -> bytes:
+        """All characters taken so far."""
+        whole = self._draft.read(0, self._draft.size_bytes - self._last_bytes)
+        return self._written(pybase64.b64encode(whole))
+
+    def identity(self) -> bytes:
+        """What no other string has: the digest of the bytes, and how they are written."""
+        spelled = f"{self._draft.digest()} {self._lines.spelling}".encode()
+        return b"\0%b %b\0" % (self._head, spelled)
+
+    def stand_in(self, mark: bytes) -> StandIn | None:
+        """A short text in the place of this one; `None` if it is too short for that itself."""
+        size_bytes = self._draft.size_bytes
+        chars = (size_bytes - self._last_bytes) // 3 * 4
+        first, others = self._lines.line_lengths or (0, 4)
+        end = first + _up(max(_KEPT_CHARS - first, 0), others)
+        start = first + (chars - first - _KEPT_CHARS) // others * others
+        if start < end:
+            return None
+        middle_chars = _up(len(mark) // 3 * 4 + 4, others)
+        middle = mark.ljust(middle_chars // 4 * 3, _UNREADABLE[:1])
+        tail = self._draft.read(start // 4 * 3, size_bytes)
+        data = self._draft.read(0, end // 4 * 3) + middle + tail
+        return StandIn(
+            self._written(pybase64.b64encode(data[: len(data) - self._last_bytes])), data
+        )
+
+    def _written(self, compact: bytes) -> bytes:
+        return self._head + self._lines.written(compact + self._lines.quad)
+
+    def _keep(self, data: bytes, *, is_end: bool = False) -> None:
+        if data:
+            self._draft.append(data)
+        if not self._is_readable:
+            return
+        try:
+            text = self._utf8.decode(data, is_end)
+        except UnicodeDecodeError:
+            self._is_readable = False
+        else:
+            self._is_readable = not _CONTROL.search(text)
+
+
+def _up(chars: int, step: int) -> int:
+    """The next multiple."""
+    return -(-chars // step) * step

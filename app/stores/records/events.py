@@ -1,0 +1,237 @@
+"""The log of events: numbers without gaps, in the order of the commits.
+
+A number is taken at the very end of a transaction, from the row of its project, which the
+transaction holds from then on until it is over. So whoever takes a later number has waited for the
+commit of the earlier ones, and a reader that sees a number sees all below it:
+
+    write A   …changes…  number 7  commit
+    write B         …changes…  (waits)  number 8  commit
+
+A number that is taken and rolled back is taken again by the next one. An event says where its
+record is stored; the record is not stored twice.
+"""
+
+from collections.abc import Callable, Sequence
+from datetime import datetime
+from typing import Any
+
+from sqlalchemy import ColumnElement, Row, String, bindparam, cast, func
+
+from app.models.event import CONTENT_OF, EventType, LogBounds, LoggedEvent, NewEvent
+from app.models.interaction import StoredInteraction
+from app.models.json_value import json_text
+from app.stores.records.interactions import as_many_as_fit, stored_interaction
+from app.stores.records.scope import AnyTable, ProjectScope, scoped_update
+from app.stores.records.tables import events, interactions, messages, projects, tool_results
+
+CHANNEL = "pagefault_events"
+"""Where PostgreSQL tells other processes `<number> <project>` of a project's newest event."""
+
+_AT_ONCE = 500
+_MOST_BYTES = 16 * 1024 * 1024
+_DELETION: EventType = "session:deleted"
+_TABLES: dict[EventType, tuple[AnyTable, str]] = {
+    "llmservice:toolResult": (tool_results, "tool_result_id"),
+    "message:created": (messages, "message_id"),
+    "interaction:created": (interactions, "interaction_id"),
+    "interaction:answered": (interactions, "interaction_id"),
+}
+
+_NUMBER = (
+    scoped_update(projects)
+    .values(last_event=projects.c.last_event + bindparam("count"))
+    .returning(projects.c.last_event)
+)
+# With the same statement, what the server delivers with the commit.
+_NUMBER_AND_TELL = _NUMBER.returning(
+    func.pg_notify(CHANNEL, cast(projects.c.last_event, String) + " " + projects.c.project_id)
+)
+
+
+class EventRecords:
+    """The events of one project."""
+
+    def __init__(self, scope: ProjectScope) -> None:
+        self._scope = scope
+        self._noted: list[NewEvent] = []
+
+    def note(self, event: NewEvent) -> None:
+        """Have an event written at the end of this transaction, if it gets there."""
+        self._noted.append(event)
+
+    async def flush(self) -> int | None:
+        """Write what was noted; returns the number of the last, `None` if nothing was.
+
+        To be called by `Records.write` alone, as the last thing before the commit.
+        """
+        if not self._noted:
+            return None
+        statement = _NUMBER_AND_TELL if self._scope.is_postgresql else _NUMBER
+        row = await self._scope.change(statement, count=len(self._noted))
+        if row is None:
+            msg = "there is a project before anything is written to it"
+            raise RuntimeError(msg)
+        last: int = row.last_event
+        first = last - len(self._noted) + 1
+        rows = [_row(number, event) for number, event in enumerate(self._noted, first)]
+        await self._scope.insert_new(events, rows)
+        self._noted.clear()
+        return last
+
+    async def bounds(self) -> LogBounds:
+        """Which numbers are kept."""
+        row = await self._scope.first(self._scope.select(projects))
+        return LogBounds(row.events_removed, row.last_event) if row else LogBounds(0, 0)
+
+    async def after(
+        self,
+        number: int,
+        *,
+        session_id: str | None = None,
+        limit: int,
+        most_bytes: int = _MOST_BYTES,
+    ) -> Sequence[LoggedEvent]:
+        """Up to `limit` events behind a number, of one session if it is given, in order.
+
+        They end with the one that passes `most_bytes`. One whose record was deleted in this
+        moment is left out.
+        """
+        statement = self._scope.select(events).where(events.c.number > number)
+        if session_id is not None:
+            statement = statement.where(events.c.session_id == session_id)
+        rows = await self._scope.all(statement.order_by(events.c.number).limit(limit))
+        rows = as_many_as_fit(rows, most_bytes=most_bytes)
+        contents = await self._contents(rows)
+        return [
+            _logged(row, contents.get((row.type, row.subject_id)))
+            for row in rows
+            if row.type not in CONTENT_OF or (row.type, row.subject_id) in contents
+        ]
+
+    async def newest_with(self, session_id: str, seq: int) -> int | None:
+        """The number of the newest event of a session that has this `seq`, if it is kept."""
+        return await self._number(func.max, events.c.session_id == session_id, events.c.seq == seq)
+
+    async def deletion_after(self, session_id: str, seq: int) -> int | None:
+        """The number of the newest deletion of a session that took a `seq` above this one."""
+        return await self._number(
+            func.max,
+            events.c.session_id == session_id,
+            events.c.seq > seq,
+            events.c.type == _DELETION,
+        )
+
+    async def first_deletion_from(self, session_id: str, seq: int) -> int | None:
+        """The number of the oldest deletion of a session that took this `seq`, or one above."""
+        return await self._number(
+            func.min,
+            events.c.session_id == session_id,
+            events.c.seq >= seq,
+            events.c.type == _DELETION,
+        )
+
+    async def remove_session(self, session_id: str) -> None:
+        """Remove what a session's events say; those of its earlier deletions stay."""
+        await self._scope.run(
+            self._scope.delete(events).where(
+                events.c.session_id == session_id, events.c.type != _DELETION
+            )
+        )
+
+    async def newest_expired(self, *, before: datetime, keep: int) -> int | None:
+        """The number up to which events are from before a moment, or beyond the newest `keep`.
+
+        `None` if there are none.
+        """
+        bounds = await self.bounds()
+        too_old = await self._number(func.max, events.c.created_at < before) or 0
+        newest = min(max(bounds.last - keep, too_old), bounds.last)
+        return newest if newest > bounds.removed else None
+
+    async def expire(self, *, before: datetime, keep: int, limit: int) -> int:
+        """Remove up to `limit` of the oldest events, and say how many.
+
+        Args:
+            before: Those from before this moment are removed.
+            keep: Those below the newest `keep` are removed.
+            limit: How many at the most.
+        """
+        newest = await self.newest_expired(before=before, keep=keep)
+        if newest is None:
+            return 0
+        oldest = self._scope.select(events).where(events.c.number <= newest)
+        rows = await self._scope.all(
+            oldest.with_only_columns(events.c.number).order_by(events.c.number).limit(limit)
+        )
+        # Of a session that was deleted, the numbers alone are left to be passed over.
+        upto = rows[-1].number if len(rows) == limit else newest
+        removed = await self._scope.run(self._scope.delete(events).where(events.c.number <= upto))
+        # Another sweep may have gone further meanwhile: what it removed stays removed.
+        behind = self._scope.update(projects).where(projects.c.events_removed < upto)
+        await self._scope.run(behind.values(events_removed=upto))
+        return removed
+
+    async def _number(
+        self, pick: Callable[[Any], ColumnElement[Any]], *conditions: ColumnElement[bool]
+    ) -> int | None:
+        """The largest or smallest number among some events, `None` if there are none."""
+        picked = pick(events.c.number).label("number")
+        row = await self._scope.first(
+            self._scope.select(events).where(*conditions).with_only_columns(picked)
+        )
+        return row.number if row else None
+
+    async def _contents(
+        self, rows: Sequence[Row[Any]]
+    ) -> dict[tuple[EventType, str], bytes | StoredInteraction]:
+        found: dict[tuple[EventType, str], bytes | StoredInteraction] = {}
+        for event_type, (table, key) in _TABLES.items():
+            ids = [row.subject_id for row in rows if row.type == event_type]
+            for start in range(0, len(ids), _AT_ONCE):
+                batch = ids[start : start + _AT_ONCE]
+                statement = self._scope.select(table).where(table.c[key].in_(batch))
+                if event_type == "interaction:answered":
+                    # The question may be as large as a page of events, and is not shown.
+                    statement = statement.with_only_columns(table.c[key], table.c.output)
+                for row in await self._scope.all(statement):
+                    found[event_type, row._mapping[key]] = _content(event_type, row)
+        return found
+
+
+def _row(number: int, event: NewEvent) -> dict[str, object]:
+    return {
+        "number": number,
+        "type": event.type,
+        "subject_id": event.subject_id,
+        "session_id": event.session_id,
+        "seq": event.seq,
+        "created_at": event.created_at,
+        "size_bytes": event.size_bytes,
+        "members": json_text(dict(event.members)).encode(),
+    }
+
+
+def _logged(row: Row[Any], content: bytes | StoredInteraction | None) -> LoggedEvent:
+    return LoggedEvent(
+        number=row.number,
+        type=row.type,
+        subject_id=row.subject_id,
+        session_id=row.session_id,
+        seq=row.seq,
+        created_at=row.created_at,
+        members=row.members,
+        content=content,
+    )
+
+
+def _content(event_type: EventType, row: Row[Any]) -> bytes | StoredInteraction:
+    match event_type:
+        case "llmservice:toolResult":
+            content: bytes = row.sanitized
+        case "message:created":
+            content = row.message
+        case "interaction:answered":
+            content = row.output
+        case _:
+            return stored_interaction(row)
+    return content

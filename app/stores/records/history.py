@@ -1,0 +1,198 @@
+"""The history of a session as it is read: stretches of entries, each with what it stands for.
+
+A history only grows at its end, and goes as a whole: an entry never changes, and none comes between
+others. So the entries up to one of them are the same for as long as that one is there.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from sqlalchemy import Column, Integer, LargeBinary, Row, bindparam, or_
+
+from app.models.interaction import StoredAnswer, StoredInteraction
+from app.models.message import EntryKind, HistoryEntry, StoredMessage
+from app.stores.records.interactions import as_many_as_fit, stored_interaction
+from app.stores.records.lookups import Lookup
+from app.stores.records.messages import stored_message
+from app.stores.records.scope import AnyTable, ProjectScope, scoped_select
+from app.stores.records.tables import (
+    history_entries,
+    interactions,
+    messages,
+    sessions,
+    tool_results,
+)
+
+TOOL_RESULT: EntryKind = "tool_result"
+"""A history entry that stands for a row of `tool_results`."""
+PAGE_FAULT: EntryKind = "page_fault"
+"""A history entry that stands for a row of `messages`, written by the service."""
+MESSAGE: EntryKind = "message"
+"""A history entry that stands for a row of `messages`, written by a client."""
+INTERACTION: EntryKind = "interaction"
+"""A history entry that stands for a row of `interactions`."""
+ANSWER: EntryKind = "answer"
+"""A history entry that stands for the output of a row of `interactions`, set later."""
+
+_STANDING = Lookup(
+    scoped_select(sessions, sessions.c.incarnation, sessions.c.last_seq).where(
+        sessions.c.session_id == bindparam("session_id")
+    )
+)
+_HAS_ENTRIES = Lookup(
+    scoped_select(history_entries, history_entries.c.seq)
+    .where(
+        history_entries.c.session_id == bindparam("session_id"),
+        history_entries.c.seq > bindparam("after_seq"),
+    )
+    .limit(1)
+)
+_ENTRIES = Lookup(
+    scoped_select(
+        history_entries,
+        history_entries.c.seq,
+        history_entries.c.kind,
+        history_entries.c.entry_id,
+        history_entries.c.size_bytes,
+    )
+    .where(
+        history_entries.c.session_id == bindparam("session_id"),
+        history_entries.c.seq > bindparam("after_seq"),
+    )
+    .order_by(history_entries.c.seq)
+    .limit(bindparam("limit", type_=Integer))
+)
+
+
+def _shown_by(table: AnyTable, entry_id: Column[str], *kinds: EntryKind) -> Lookup:
+    """What the entries of some kinds show, of a stretch of a history."""
+    large = [column for column in table.c if isinstance(column.type, LargeBinary)]
+    return Lookup(
+        scoped_select(history_entries, *table.c)
+        .join_from(
+            history_entries,
+            table,
+            (table.c.project_id == history_entries.c.project_id)
+            & (entry_id == history_entries.c.entry_id),
+        )
+        .where(
+            history_entries.c.session_id == bindparam("session_id"),
+            history_entries.c.seq > bindparam("after_seq"),
+            history_entries.c.seq <= bindparam("last_seq"),
+            or_(*(history_entries.c.kind == kind for kind in kinds)),
+        ),
+        large=large,
+    )
+
+
+_SHOWN = {
+    TOOL_RESULT: _shown_by(tool_results, tool_results.c.tool_result_id, TOOL_RESULT),
+    MESSAGE: _shown_by(messages, messages.c.message_id, MESSAGE, PAGE_FAULT),
+    INTERACTION: _shown_by(interactions, interactions.c.interaction_id, INTERACTION, ANSWER),
+}
+# More than this is not read in the event loop.
+_SHORT_BYTES = 1024 * 1024
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """How far the history of a session has come, and of which session of this name it is.
+
+    While the incarnation is the same, so is everything up to a number it has come to. It is not
+    known of every session.
+    """
+
+    incarnation: str | None
+    last_seq: int
+
+
+async def read_standing(scope: ProjectScope, session_id: str) -> Standing | None:
+    """See `SessionRecords.standing`."""
+    rows = await scope.look_up(_STANDING, session_id=session_id)
+    return Standing(rows[0].incarnation, rows[0].last_seq) if rows else None
+
+
+async def are_entries(scope: ProjectScope, session_id: str, *, after_seq: int) -> bool:
+    """See `SessionRecords.has_entries`."""
+    return bool(await scope.look_up(_HAS_ENTRIES, session_id=session_id, after_seq=after_seq))
+
+
+async def read_entries(
+    scope: ProjectScope, session_id: str, *, after_seq: int, limit: int
+) -> Sequence[HistoryEntry]:
+    """See `SessionRecords.entries`."""
+    rows = as_many_as_fit(
+        await scope.look_up(_ENTRIES, session_id=session_id, after_seq=after_seq, limit=limit)
+    )
+    stretch = _Stretch(scope, session_id, after_seq, rows)
+    found = {**await _tool_results(stretch), **await _messages(stretch)}
+    asked = await _interactions(stretch)
+    entries: list[HistoryEntry] = []
+    for row in rows:
+        if row.kind == INTERACTION and row.entry_id in asked:
+            entries.append(asked[row.entry_id])
+        elif row.kind == ANSWER and row.entry_id in asked:
+            entries.append(_answer(row.seq, asked[row.entry_id]))
+        elif row.entry_id in found:
+            entries.append(found[row.entry_id])
+    return entries
+
+
+@dataclass(frozen=True, slots=True)
+class _Stretch:
+    """Some entries of a history, one behind the other."""
+
+    scope: ProjectScope
+    session_id: str
+    after_seq: int
+    rows: Sequence[Row[Any]]
+
+    async def shown(self, kind: EntryKind, *alike: EntryKind) -> Sequence[Row[Any]]:
+        """The rows that the entries of a kind, and of those like it, stand for."""
+        if not any(row.kind == kind or row.kind in alike for row in self.rows):
+            return []
+        return await self.scope.look_up(
+            _SHOWN[kind],
+            is_short=sum(row.size_bytes for row in self.rows) <= _SHORT_BYTES,
+            session_id=self.session_id,
+            after_seq=self.after_seq,
+            last_seq=self.rows[-1].seq,
+        )
+
+
+async def _tool_results(stretch: _Stretch) -> dict[str, HistoryEntry]:
+    return {row.tool_result_id: _message(row) for row in await stretch.shown(TOOL_RESULT)}
+
+
+async def _messages(stretch: _Stretch) -> dict[str, HistoryEntry]:
+    rows = await stretch.shown(MESSAGE, PAGE_FAULT)
+    faults = {row.entry_id for row in stretch.rows if row.kind == PAGE_FAULT}
+    return {
+        row.message_id: stored_message(row, is_page_fault=row.message_id in faults) for row in rows
+    }
+
+
+async def _interactions(stretch: _Stretch) -> dict[str, StoredInteraction]:
+    rows = await stretch.shown(INTERACTION, ANSWER)
+    return {row.interaction_id: stored_interaction(row) for row in rows}
+
+
+def _message(row: Row[Any]) -> StoredMessage:
+    return StoredMessage(
+        seq=row.seq,
+        message_id=row.tool_result_id,
+        created_at=row.created_at,
+        tool_call_id=row.tool_call_id,
+        tool_name=row.tool_name,
+        sanitized=row.sanitized,
+    )
+
+
+def _answer(seq: int, interaction: StoredInteraction) -> StoredAnswer:
+    return StoredAnswer(
+        seq=seq,
+        interaction_id=interaction.interaction_id,
+        created_at=interaction.answered_at or interaction.created_at,
+        output=interaction.output or b"null",
+    )

@@ -1,0 +1,164 @@
+"""`pagefault tail`: what is written, as it is written, one line per event.
+
+Source: spec 002, "Event Flow & Consumers": command-line subscribers get what everybody gets.
+"""
+
+import json
+from collections.abc import Callable
+from typing import Annotated, Any, TypeAlias
+
+import anyio
+import typer
+from rich.filesize import decimal
+
+from app.models.identity import CLIENT_ID, utc_now
+from app.services.access import Caller, LinkGrant, link_expiry
+from app.services.events.stream import Delivery
+from app.settings import Settings
+from app.terminal import (
+    ERR,
+    DataDirOption,
+    ProjectOption,
+    check_project,
+    existing_stores,
+    say,
+)
+from app.wiring import Container, open_container
+
+_LINK_SECONDS = 3600
+_SHOWN_CHARS = 80
+_INTERRUPTED = 130
+
+_Data: TypeAlias = dict[str, Any]
+
+
+def tail_events(
+    session: Annotated[
+        str | None, typer.Option(help="Only what is written to this session.")
+    ] = None,
+    after: Annotated[
+        int | None,
+        typer.Option(
+            min=0,
+            help="Begin behind this seq of the session, or this number of the project; 0 for "
+            "everything there ever was.",
+            show_default="now",
+        ),
+    ] = None,
+    as_json: Annotated[
+        bool, typer.Option("--json", help="Print each event as a line of JSON.")
+    ] = False,
+    project: ProjectOption = None,
+    data_dir: DataDirOption = None,
+) -> None:
+    """Show events as they are written, straight from the stores, until interrupted."""
+    settings = existing_stores(data_dir=data_dir)
+    project_id = project or settings.default_project
+    check_project(project_id)
+    if session is not None and not CLIENT_ID.match(session):
+        raise typer.BadParameter("is not the id of a session", param_hint="--session")
+    try:
+        anyio.run(_follow, settings, project_id, session, after, as_json)
+    except KeyboardInterrupt:
+        raise SystemExit(_INTERRUPTED) from None
+
+
+async def _follow(
+    settings: Settings, project_id: str, session_id: str | None, after: int | None, as_json: bool
+) -> None:
+    caller = Caller(project_id, is_operator=True)
+    async with open_container(settings) as container:
+        lines = _Lines(container, project_id, needs_key=settings.auth != "none")
+        if ERR.is_terminal:
+            whose = f"session {session_id}" if session_id else f"project {project_id}"
+            say(f"Listening to {whose}; Ctrl-C ends it.", to=ERR)
+        while True:
+            async with container.event_streams.opened(
+                caller, session_id=session_id, after=after
+            ) as stream:
+                async for delivery in stream.deliveries():
+                    # Whoever reads the pipe may be slow: this command comes back for the rest.
+                    after = delivery.position
+                    for line in [_json_line(delivery)] if as_json else lines.of(delivery):
+                        say(line)
+
+
+def _json_line(delivery: Delivery) -> str:
+    head = json.dumps({"event": delivery.type, "id": delivery.position})
+    return f'{head[:-1]}, "data": {delivery.data.decode()}}}'
+
+
+class _Lines:
+    """Events for the eyes."""
+
+    def __init__(self, container: Container, project_id: str, *, needs_key: bool) -> None:
+        self._container = container
+        self._project_id = project_id
+        self._needs_key = needs_key
+
+    def of(self, delivery: Delivery) -> list[str]:
+        """The line of an event, and one for each medium in it."""
+        data: _Data = json.loads(delivery.data)
+        if delivery.type == "reset":
+            return [f"… what was before {data['position']} is not kept; what follows is new"]
+        place = f"{data['sessionId']}#{data['seq']}" if data["sessionId"] else "-"
+        line = f"{data['createdAt'][:19]}Z  {place}  {delivery.type}  {_said(delivery.type, data)}"
+        resources = data["sanitized"]["resources"] if "sanitized" in data else []
+        return [_harmless(each) for each in (line, *map(self._medium, resources))]
+
+    def _medium(self, descriptor: _Data) -> str:
+        resource_id = descriptor["uri"].partition(":")[2]
+        path = f"/api/resources/{resource_id}/content"
+        if self._needs_key:
+            expires_at = link_expiry(utc_now(), _LINK_SECONDS)
+            path = self._container.links.content_path(
+                LinkGrant(self._project_id, resource_id, "inline", None, expires_at)
+            )
+        name = f"{descriptor['filename']}  " if descriptor.get("filename") else ""
+        size = decimal(descriptor["size"])
+        return f"    {descriptor['mimeType']}  {size}  {name}{self._container.base_url}{path}"
+
+
+def _harmless(line: str) -> str:
+    """A line that cannot move the cursor or colour the terminal."""
+    return "".join(c if c.isprintable() else " " for c in line)
+
+
+def _said(event_type: str, data: _Data) -> str:
+    """What an event says, in a few words."""
+    return _SAID.get(event_type, _page)(data)
+
+
+def _tool_result(data: _Data) -> str:
+    outcome = "" if data["success"] else "failed: "
+    texts = (part["text"] for part in data["sanitized"]["parts"] if part["type"] == "text")
+    return f"{data['toolName']} ({data['callId']})  {outcome}{_shown(next(texts, ''))}"
+
+
+def _counts(data: _Data) -> str:
+    counts: dict[str, int] = data.get("deleted") or data.get("imported") or {}
+    return ", ".join(f"{count} {kind}" for kind, count in counts.items() if count)
+
+
+def _page(data: _Data) -> str:
+    return f"{data['id']} version {data['version']} ({data['modality']})"
+
+
+_SAID: dict[str, Callable[[_Data], str]] = {
+    "llmservice:toolResult": _tool_result,
+    "message:created": lambda data: f"{data['role']}: {_shown(data['message'].get('content'))}",
+    "interaction:created": lambda data: _shown(data["interaction"]["input"]),
+    "interaction:answered": lambda data: _shown(data["output"].get("content")),
+    "page:faulted": lambda data: f"{data['id']} at {data['level']}",
+    "session:imported": _counts,
+    "session:deleted": _counts,
+}
+
+
+def _shown(value: object) -> str:
+    if isinstance(value, list):
+        texts = (each["text"] for each in value if isinstance(each, dict) and "text" in each)
+        value = next(texts, value)
+    text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+    text = " ".join(text.split())
+    return text[:_SHOWN_CHARS] + ("…" if len(text) > _SHOWN_CHARS else "")

@@ -1,0 +1,35 @@
+"""What keeps the service from opening, each in a sentence for whoever starts it."""
+
+from pathlib import Path
+
+
+class OutdatedDatabaseError(Exception):
+    """The server's database is not at the revision this version needs."""
+
+    def __init__(self, current: str | None, needed: str) -> None:
+        super().__init__(
+            f"the database is at revision {current or 'none'}, this version needs {needed}: run "
+            "`pagefault migrate` with the same settings, once, then start again"
+        )
+
+
+class SettingError(ValueError):
+    """A setting that has the right type and still makes no sense."""
+
+
+class DataDirectoryError(Exception):
+    """The data directory cannot be made."""
+
+    def __init__(self, data_dir: Path, reason: str) -> None:
+        super().__init__(f"cannot make the data directory {data_dir}: {reason}")
+
+
+class MissingSigningKeysError(Exception):
+    """Several machines would each sign links with a key the others do not know."""
+
+    def __init__(self) -> None:
+        super().__init__(
+            "a server database means several machines may serve: set "
+            "PAGEFAULT_SIGNING_KEYS=k1:<at least 32 random characters>, the same on all of them "
+            "(`openssl rand -hex 32` makes some)"
+        )

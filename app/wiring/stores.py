@@ -1,0 +1,114 @@
+"""The stores that the settings name: database, blobs, and what wakes those who listen."""
+
+import os
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from urllib.parse import urlsplit
+
+import anyio.to_thread
+
+from app.events.broker import EventBroker
+from app.events.postgres import PostgresBroker
+from app.events.sqlite import SqliteBroker
+from app.services.access import Access
+from app.settings import BlobSettings, Settings
+from app.stores.blobs import BlobStore, FilesystemBlobStore, S3BlobStore
+from app.stores.records import Records
+from app.stores.records.change_counter import open_change_counter
+from app.stores.records.engine import Engines, database_url, listen_address, open_engines
+from app.stores.records.events import CHANNEL
+from app.stores.records.migration import current_revision, migrate, newest_revision
+from app.wiring.faults import DataDirectoryError, OutdatedDatabaseError, SettingError
+
+
+@asynccontextmanager
+async def open_access(settings: Settings) -> AsyncIterator[Access]:
+    """Only what the `keys` commands need: the database, up to date."""
+    await anyio.to_thread.run_sync(make_data_dir, settings.data_dir)
+    engines = open_database(settings)
+    try:
+        await check_schema(settings, engines)
+        yield Access(Records(engines), None)
+    finally:
+        await engines.close()
+
+
+async def migrate_database(settings: Settings) -> tuple[str | None, str]:
+    """Bring the database to this version's revision; returns the one before and the one after."""
+    await anyio.to_thread.run_sync(make_data_dir, settings.data_dir)
+    engines = open_database(settings)
+    try:
+        return await migrate(engines.writer)
+    finally:
+        await engines.close()
+
+
+def open_database(settings: Settings) -> Engines:
+    """Engines over the configured database; nothing is connected yet."""
+    url = settings.db.url.get_secret_value() if settings.db.url else None
+    return open_engines(
+        database_url(url, settings.data_dir),
+        pool_size=settings.db.pool_size,
+        timeout_seconds=settings.db.timeout_seconds,
+    )
+
+
+@asynccontextmanager
+async def open_broker(settings: Settings, engines: Engines) -> AsyncIterator[EventBroker]:
+    """What wakes those who listen to events, by the configured database."""
+    if settings.db.url is None:
+        async with open_change_counter(engines) as counter:
+            yield SqliteBroker(counter.count)
+        return
+    yield PostgresBroker(listen_address(settings.db.url.get_secret_value()), CHANNEL)
+
+
+def open_blob_store(settings: BlobSettings, data_dir: Path) -> BlobStore:
+    """The configured blob store; nothing is connected yet.
+
+    Raises:
+        SettingError: The URL names a store that is not supported.
+    """
+    if settings.url is None:
+        return FilesystemBlobStore(data_dir)
+    url = urlsplit(settings.url)
+    if url.scheme != "s3" or not url.netloc:
+        raise SettingError("PAGEFAULT_BLOBS__URL must look like s3://bucket or s3://bucket/prefix")
+    key_id, secret = settings.s3_access_key_id, settings.s3_secret_access_key
+    return S3BlobStore(
+        bucket=url.netloc,
+        spool=data_dir / "tmp",
+        prefix=url.path.strip("/"),
+        endpoint=settings.s3_endpoint,
+        region=settings.s3_region,
+        access_key_id=key_id.get_secret_value() if key_id else None,
+        secret_access_key=secret.get_secret_value() if secret else None,
+    )
+
+
+async def check_schema(settings: Settings, engines: Engines) -> None:
+    """Bring the embedded database up to date; make sure that a server's is.
+
+    Raises:
+        OutdatedDatabaseError: A server's database has to be migrated first.
+    """
+    if settings.is_embedded_database:
+        await migrate(engines.writer)
+        return
+    current = await current_revision(engines.reader)
+    needed = await anyio.to_thread.run_sync(newest_revision)
+    if current != needed:
+        raise OutdatedDatabaseError(current, needed)
+
+
+def make_data_dir(data_dir: Path) -> None:
+    """Make the data directory, for its owner only, unless it is there.
+
+    Raises:
+        DataDirectoryError: It cannot be made.
+    """
+    try:
+        data_dir.mkdir(mode=0o700, parents=True, exist_ok=True)
+    except OSError as exc:
+        raise DataDirectoryError(data_dir, os.strerror(exc.errno or 0)) from exc

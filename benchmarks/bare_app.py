@@ -1,0 +1,86 @@
+"""What the service stands beside: routes that do nothing but answer, under the same server.
+
+    python -m benchmarks.bare_app SPECIFICATION
+
+The specification is a JSON file: `{"constants": {"name": "path"}, "files": {"name": "path"}}`. The
+server is the service's own, with its settings, its protocol class and its event loop; of the
+service itself only its limits are there, for the protocol asks for them.
+"""
+
+import json
+import socket
+import sys
+from collections.abc import AsyncIterator, Callable, Coroutine
+from contextlib import asynccontextmanager
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import uvicorn
+from fastapi import FastAPI, Request, Response
+from fastapi.responses import FileResponse
+
+from app.server import server_config
+from app.settings import Settings
+
+Route = Callable[[], Coroutine[Any, Any, Response]]
+
+
+def create_bare_app(constants: dict[str, str], files: dict[str, str]) -> FastAPI:
+    """The application: `/constants/NAME`, `/files/NAME`, and `POST /count`.
+
+    Args:
+        constants: By name, the file whose bytes a route answers with; read once.
+        files: By name, the file that a route sends with Starlette's `FileResponse`.
+    """
+    app = FastAPI(lifespan=_limits_alone)
+    for name, path in constants.items():
+        app.get(f"/constants/{name}")(_constant(Path(path).read_bytes()))
+    for name, path in files.items():
+        app.get(f"/files/{name}")(_file(path))
+
+    @app.post("/count")
+    async def count(request: Request) -> Response:
+        received = 0
+        async for chunk in request.stream():
+            received += len(chunk)
+        return Response(str(received))
+
+    return app
+
+
+def _constant(body: bytes) -> Route:
+    async def constant() -> Response:
+        return Response(body, media_type="application/json")
+
+    return constant
+
+
+def _file(path: str) -> Route:
+    async def file() -> Response:
+        return FileResponse(path)
+
+    return file
+
+
+@asynccontextmanager
+async def _limits_alone(_: FastAPI) -> AsyncIterator[dict[str, object]]:
+    limits = Settings().limits
+    ending = SimpleNamespace(end=lambda: None)
+    yield {"container": SimpleNamespace(limits=limits, event_streams=ending)}
+
+
+def main() -> None:
+    """Serve on a free port, which is the one line it prints."""
+    specification = json.loads(Path(sys.argv[1]).read_text())
+    config = server_config(Settings())
+    config.app = create_bare_app(**specification)
+    config.factory = False
+    listening = socket.create_server(("127.0.0.1", 0), backlog=2048)
+    sys.stdout.write(f"{listening.getsockname()[1]}\n")
+    sys.stdout.flush()
+    uvicorn.Server(config).run(sockets=[listening])
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,97 @@
+"""Two servers asked in turns, so that what slows the machine down slows both.
+
+Beside the answers a second stands the processor time that each server spent on an answer: that is
+what stays the same on a machine that is busy with something else.
+"""
+
+import os
+import statistics
+from collections.abc import Collection, Sequence
+from contextlib import AsyncExitStack
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Protocol
+
+from benchmarks.load import Ask, loading
+
+_TICKS_A_SECOND = os.sysconf("SC_CLK_TCK")
+
+
+class Server(Protocol):
+    """A process that answers on loopback."""
+
+    @property
+    def port(self) -> int:
+        """Where it is asked."""
+
+    @property
+    def pid(self) -> int:
+        """What the kernel knows it by."""
+
+
+@dataclass(frozen=True, slots=True)
+class Side:
+    """One of those that are compared, and what it is asked."""
+
+    server: Server
+    request: bytes
+    statuses: Collection[int] = (200,)
+
+
+@dataclass(frozen=True, slots=True)
+class Rates:
+    """What every round of one side came to."""
+
+    a_second: list[float] = field(default_factory=list)
+    """Answers."""
+    cpu_us: list[float] = field(default_factory=list)
+    """Microseconds of processor time for an answer."""
+
+
+async def rates_in_turns(
+    sides: Sequence[Side], *, connections: int, rounds: int, seconds: float
+) -> list[Rates]:
+    """The rates of every side; a first round warms up and is not counted."""
+    async with AsyncExitStack() as stack:
+        loads = [
+            await stack.enter_async_context(
+                loading(
+                    side.server.port,
+                    _always(side.request),
+                    connections=connections,
+                    statuses=side.statuses,
+                )
+            )
+            for side in sides
+        ]
+        rates = [Rates() for _ in sides]
+        for number in range(rounds + 1):
+            for side, load, measured in zip(sides, loads, rates, strict=True):
+                before = cpu_seconds(side.server.pid)
+                answers, took = await load.run(seconds)
+                if number:
+                    spent = cpu_seconds(side.server.pid) - before
+                    measured.a_second.append(answers / took)
+                    measured.cpu_us.append(spent / answers * 1e6)
+    return rates
+
+
+def cpu_seconds(pid: int) -> float:
+    """The processor time that a process has had, all threads of it (proc(5), stat)."""
+    fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / _TICKS_A_SECOND
+
+
+def in_words(served: Rates, bare: Rates) -> str:
+    """The spread of the rounds, and what an answer costs on both sides."""
+    costs = [statistics.median(each.cpu_us) for each in (served, bare)]
+    return f"{spread(served.a_second)}; {costs[0]:,.0f} µs of CPU each, baseline {costs[1]:,.0f}"
+
+
+def spread(measured: Sequence[float]) -> str:
+    """The lowest and the highest of several rounds."""
+    return f"{min(measured):,.0f}-{max(measured):,.0f} in {len(measured)} rounds"
+
+
+def _always(asked: bytes) -> Ask:
+    return lambda: asked

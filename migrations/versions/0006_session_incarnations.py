@@ -1,0 +1,19 @@
+"""Sessions: those of one name that were there one after the other are told apart."""
+
+import sqlalchemy as sa
+from alembic import op
+
+revision = "0006"
+down_revision = "0005"
+branch_labels = None
+depends_on = None
+
+
+def upgrade() -> None:
+    op.add_column("sessions", sa.Column("incarnation", sa.String(), nullable=True))
+    # Those that follow have random ones, so what there is may share its own.
+    op.execute("UPDATE sessions SET incarnation = 'first'")
+
+
+def downgrade() -> None:
+    op.drop_column("sessions", "incarnation")

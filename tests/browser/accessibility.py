@@ -1,0 +1,26 @@
+"""What axe-core finds wrong with what is shown, for those who do not see or do not point."""
+
+from pathlib import Path
+from typing import Any
+
+from playwright.sync_api import Page
+
+from tests.node import installed
+
+_FOLDER = Path(__file__).with_name("axe")
+_RUN = "() => axe.run(document, { resultTypes: ['violations'] })"
+
+
+def axe_script() -> Path:
+    """The script that has to be in a context before a page of it is opened."""
+    return installed(_FOLDER) / "node_modules" / "axe-core" / "axe.min.js"
+
+
+def violations(page: Page) -> list[str]:
+    """Each rule that is violated, with where and why."""
+    found: dict[str, Any] = page.evaluate(_RUN)
+    return [
+        f"{rule['id']}: {node['target']} {node['failureSummary']}"
+        for rule in found["violations"]
+        for node in rule["nodes"]
+    ]

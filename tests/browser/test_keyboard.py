@@ -1,0 +1,95 @@
+"""The viewer by keys alone."""
+
+import json
+
+import httpx
+from playwright.sync_api import Page, expect
+
+from tests.browser import shop
+from tests.browser.conftest import OpenTab
+from tests.servers import LiveService
+
+_FOCUSED = "() => document.activeElement.outerHTML.slice(0, 200)"
+MOST_STEPS = 60
+
+
+def test_raw_json_of_an_entry_is_reached_by_keys_from_the_list(
+    open_service: LiveService, open_tab: OpenTab, writer: httpx.Client
+) -> None:
+    shop.written(writer, shop.OPENING)
+    tab = open_tab(open_service)
+    page = tab.page
+    tab.open("/sessions")
+    expect(page.locator(".session-row")).to_be_visible()
+    page.keyboard.press("Tab")
+    expect(page.get_by_role("link", name="Skip to the content")).to_be_focused()
+    page.keyboard.press("Enter")
+    tab_to(page, "session-row")
+    page.keyboard.press("Enter")
+    expect(tab.entries).to_have_count(3)
+    # The new view has the focus, so that keys scroll it at once.
+    expect(page.get_by_role("region", name="Entries")).to_be_focused()
+    tab_to(page, "<summary>JSON")
+    page.keyboard.press("Enter")
+    source = tab.entries.first.get_by_label("JSON")
+    expect(source).to_be_visible()
+    shown = json.loads(source.inner_text())
+    assert shown["content"] == "Checkout fails for some customers since noon. Find out why."
+    page.keyboard.press("Tab")
+    expect(source).to_be_focused()
+
+
+def test_entry_that_gets_the_focus_is_seen(
+    open_service: LiveService, open_tab: OpenTab, writer: httpx.Client
+) -> None:
+    shop.written(writer, shop.EVERYTHING)
+    tab = open_tab(open_service)
+    page = tab.page
+    tab.open(f"/sessions/{shop.SESSION}")
+    expect(tab.entries.last).to_be_in_viewport()
+    page.get_by_role("region", name="Entries").focus()
+    for _ in range(MOST_STEPS):
+        page.keyboard.press("Tab")
+        # Of a player the part that has it is the browser's own, which no selector finds.
+        expect(page.locator("li[data-seq]:focus-within")).to_be_in_viewport()
+        if page.locator("li[data-seq]:last-child:focus-within").count():
+            return
+    raise AssertionError(f"the last entry is not reached in {MOST_STEPS} steps")
+
+
+def tab_to(page: Page, what: str) -> None:
+    """Go on until an element has the focus; in so many steps at most."""
+    for _ in range(MOST_STEPS):
+        page.keyboard.press("Tab")
+        if what in page.evaluate(_FOCUSED):
+            return
+    raise AssertionError(f"{what} is not reached in {MOST_STEPS} steps")
+
+
+def test_new_entries_are_told_of_and_shown_to_whoever_reads_further_up(
+    open_service: LiveService, open_tab: OpenTab, writer: httpx.Client
+) -> None:
+    shop.written(writer, shop.EVERYTHING)
+    tab = open_tab(open_service)
+    page = tab.page
+    tab.open(f"/sessions/{shop.SESSION}")
+    expect(tab.entries.last).to_be_in_viewport()
+    tab.await_live()
+    scroller = page.get_by_role("region", name="Entries")
+    scroller.focus()
+    page.keyboard.press("Home")
+    expect(tab.entries.first).to_be_in_viewport()
+    shop.written(writer, [shop.message("user", "Thank you.")])
+    button = page.get_by_role("button", name="1 new entry")
+    expect(button).to_be_visible()
+    expect(tab.entries.first).to_be_in_viewport()
+    expect(page.locator("[aria-live=polite]")).to_contain_text("New: Message of user")
+    button.focus()
+    page.keyboard.press("Enter")
+    expect(tab.entries.last).to_be_in_viewport()
+    expect(button).to_have_count(0)
+    scroller.focus()
+    page.keyboard.press("Home")
+    expect(tab.entries.first).to_be_in_viewport()
+    page.keyboard.press("End")
+    expect(tab.entries.last).to_be_in_viewport()

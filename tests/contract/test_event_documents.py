@@ -1,0 +1,122 @@
+"""`docs/events.md` names every event and every member, and shows what the service really tells."""
+
+import json
+import re
+from collections.abc import Iterator
+from typing import Any
+
+import httpx
+import pytest
+
+from app.schemas.events import DATA_OF, EventTicket
+from tests.contract.bundled_sessions import export, take_in
+from tests.contract.page_requests import put
+from tests.contract.session_requests import ANSWER, append, ask, call_tool
+from tests.event_streams import Block, log_of, ticket_of
+from tests.process import ROOT
+
+DOCUMENT = (ROOT / "docs" / "events.md").read_text()
+COMMON = {"sessionId", "seq", "id", "createdAt"}
+ONLY_WHILE_DEBUGGING = {"rawResult"}
+
+
+def sections() -> Iterator[tuple[str, str]]:
+    """Every event that has a section, and the section."""
+    for section in re.split(r"^#{2,3} ", DOCUMENT, flags=re.MULTILINE)[1:]:
+        heading, _, text = section.partition("\n")
+        for name in re.findall(r"`([\w:]+)`", heading):
+            yield name, text
+
+
+SECTIONS = dict(sections())
+
+
+def shown(text: str) -> dict[str, Any]:
+    """The example of a section."""
+    (block,) = re.findall(r"^```json\n(.*?)\n```$", text, re.MULTILINE | re.DOTALL)
+    example: dict[str, Any] = json.loads(block)
+    return example
+
+
+def rows(text: str) -> set[str]:
+    """The members in the table of a section."""
+    return set(re.findall(r"^\| `(\w+)` \| .+ \| .+ \|$", text, re.MULTILINE))
+
+
+def shape(value: object) -> object:
+    """The keys of a value, at any depth and in their order."""
+    if isinstance(value, dict):
+        return [(key, shape(member)) for key, member in value.items()]
+    return [shape(member) for member in value] if isinstance(value, list) else None
+
+
+def test_every_event_has_a_section() -> None:
+    assert SECTIONS.keys() == DATA_OF.keys()
+
+
+@pytest.mark.parametrize("name", DATA_OF)
+def test_section_has_every_member_in_its_table_or_in_the_one_of_all(name: str) -> None:
+    model = DATA_OF[name]  # type: ignore[index]
+    members = {field.alias or own for own, field in model.model_fields.items()}
+    assert rows(SECTIONS[name]) == (members if name == "reset" else members - COMMON)
+    assert rows(DOCUMENT) >= COMMON
+
+
+@pytest.mark.parametrize("name", DATA_OF)
+def test_example_has_every_member_and_is_a_valid_event(name: str) -> None:
+    model = DATA_OF[name]  # type: ignore[index]
+    example = shown(SECTIONS[name])
+    model.model_validate(example)
+    members = {field.alias or own for own, field in model.model_fields.items()}
+    assert example.keys() == members - ONLY_WHILE_DEBUGGING
+
+
+def written(client: httpx.Client) -> list[Block]:
+    """An event of every kind, made as the document says."""
+    call_tool(client, "call_1", "It is ten.", "demo")
+    append(client, "demo", content="What is the time?")
+    asked = ask(client, session_id="demo")
+    output = f"/api/sessions/demo/interactions/{asked['id']}/output"
+    assert client.put(output, json=ANSWER).is_success
+    put(client, "notes", content="It is ten.", session_id="demo")
+    put(client, "notes", content="It is eleven.", session_id="demo")
+    fault = {"target_level": "FULL", "session_id": "demo", "tool_call_id": "call_2"}
+    assert client.post("/api/pages/notes/fault", json=fault).is_success
+    assert client.delete("/api/pages/notes").is_success
+    bundle = export(client, "demo")
+    seen = log_of(client)
+    assert client.delete("/api/sessions/demo").is_success
+    take_in(client, bundle)
+    return seen + log_of(client, after=seen[-1].position + 1)
+
+
+def test_examples_have_the_form_of_real_events(client: httpx.Client) -> None:
+    real = {str(block.event): shape(block.told) for block in written(client)}
+    assert real == {name: shape(shown(SECTIONS[name])) for name in DATA_OF if name != "reset"}
+
+
+def test_shown_ticket_has_every_member() -> None:
+    text = DOCUMENT.partition("## Browsers: tickets")[2].partition("\n## ")[0]
+    ticket = EventTicket.model_validate(shown(text))
+    assert ticket.model_dump(mode="json", by_alias=True) == shown(text)
+
+
+def test_shown_python_listens(client: httpx.Client) -> None:
+    (code,) = re.findall(r"^```python\n(.*?)\n```$", DOCUMENT, re.MULTILINE | re.DOTALL)
+    code = code.replace("http://localhost:8000", str(client.base_url).rstrip("/"))
+    names: dict[str, Any] = {"ticket": ticket_of(client)}
+    exec(code.replace('"after": after', '"after": after, "ticket": ticket'), names)  # noqa: S102
+    append(client, "demo", content="one")
+    append(client, "demo", content="two")
+    heard = names["listen"]("demo", 0)
+    told = [next(heard) for _ in range(2)]
+    heard.close()
+    assert [(id_, event, data["message"]["content"]) for id_, event, data in told] == [
+        ("1", "message:created", "one"),
+        ("2", "message:created", "two"),
+    ]
+
+
+def test_front_page_and_architecture_lead_here() -> None:
+    assert "(docs/events.md)" in (ROOT / "README.md").read_text()
+    assert "(events.md)" in (ROOT / "docs" / "architecture.md").read_text()

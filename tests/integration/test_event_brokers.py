@@ -1,0 +1,239 @@
+"""What wakes whoever reads the log of events: the same promises whatever carries them."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager, suppress
+from typing import Literal, TypeAlias
+
+import anyio
+import pytest
+from sqlalchemy import text
+
+from app.errors import StoreUnavailableError
+from app.events.broker import EventBroker
+from app.events.memory import MemoryBroker
+from app.events.postgres import PostgresBroker
+from app.events.sqlite import SqliteBroker
+from app.settings import Settings
+from app.stores.records import Records
+from app.stores.records.change_counter import open_change_counter
+from app.stores.records.engine import Engines, listen_address
+from app.stores.records.events import CHANNEL
+from app.wiring import migrate_database
+from tests.integration.log_processes import (
+    NOW,
+    PROJECT,
+    WAIT_SECONDS,
+    GivenUpError,
+    engines_over,
+    heard,
+    listening_at,
+    log_processes,
+    page_event,
+    write,
+)
+from tests.servers import Engine
+
+pytestmark = pytest.mark.anyio
+
+Wake: TypeAlias = tuple[str | None, int | None]
+EVERYBODY: Wake = (None, None)
+CUTS = 3
+_CUT = """
+    SELECT pg_terminate_backend(pid, 10000) FROM pg_stat_activity
+    WHERE datname = current_database() AND pid <> pg_backend_pid() AND query LIKE 'LISTEN %'
+"""
+
+
+class Reader:
+    """Somebody who reads the log when woken; here, only notes that it was."""
+
+    def __init__(self, *, is_any: bool = True) -> None:
+        self.is_any = is_any
+        self.woken: list[Wake] = []
+        self._changed = asyncio.Event()
+
+    def wake(self, project_id: str | None, number: int | None) -> None:
+        self.woken.append((project_id, number))
+        self._changed.set()
+
+    async def until_woken(self, times: int) -> list[Wake]:
+        """Wait until it was woken so many times in all; returns each."""
+        with anyio.fail_after(WAIT_SECONDS):
+            while len(self.woken) < times:
+                self._changed.clear()
+                await self._changed.wait()
+        return self.woken
+
+
+@asynccontextmanager
+async def broker_over(
+    kind: Literal["memory"] | Engine, engines: Engines
+) -> AsyncIterator[EventBroker]:
+    """A broker as it is wired for an engine, or the one of a process alone."""
+    if kind == "memory":
+        yield MemoryBroker()
+    elif kind == "embedded":
+        async with open_change_counter(engines) as counter:
+            yield SqliteBroker(counter.count)
+    else:
+        url = engines.reader.url.render_as_string(hide_password=False)
+        yield PostgresBroker(listen_address(url), CHANNEL)
+
+
+@asynccontextmanager
+async def migrated(settings: Settings) -> AsyncIterator[tuple[Engines, Records]]:
+    """Connections of a process, and the records of another one."""
+    await migrate_database(settings)
+    async with engines_over(settings) as engines, engines_over(settings) as others:
+        records = Records(others)
+        async with records.projects() as projects:
+            await projects.ensure(PROJECT, NOW)
+        yield engines, records
+
+
+async def commit(records: Records) -> None:
+    async with records.write(PROJECT) as unit:
+        unit.events.note(page_event("p"))
+
+
+@pytest.mark.parametrize("is_alone", [False, True])
+async def test_own_commit_wakes_at_once_as_long_as_somebody_listens(
+    settings: Settings, engine: Engine, is_alone: bool
+) -> None:
+    reader = Reader(is_any=False)
+    async with (
+        migrated(settings) as (engines, _),
+        broker_over("memory" if is_alone else engine, engines) as broker,
+    ):
+        broker.announce(PROJECT, 1)
+        async with broker.listening(reader):
+            broker.announce(PROJECT, 2)
+            assert reader.woken == [(PROJECT, 2)]
+            broker.announce("other", 3)
+        broker.announce(PROJECT, 4)
+        assert [each for each in reader.woken if each != EVERYBODY] == [
+            (PROJECT, 2),
+            ("other", 3),
+        ]
+
+
+async def test_commit_of_another_process_wakes(settings: Settings, engine: Engine) -> None:
+    reader = Reader()
+    async with (
+        migrated(settings) as (engines, records),
+        broker_over(engine, engines) as broker,
+        broker.listening(reader),
+    ):
+        assert await reader.until_woken(1) == [EVERYBODY]
+        for number in (1, 2, 3):
+            await commit(records)
+            await reader.until_woken(1 + number)
+    # A file does not say what has changed in it.
+    told = [EVERYBODY] * 3 if engine == "embedded" else [(PROJECT, number) for number in (1, 2, 3)]
+    assert reader.woken == [EVERYBODY, *told]
+
+
+@pytest.mark.parametrize("engine", ["server"], indirect=True)
+async def test_rollback_of_another_process_wakes_nobody(settings: Settings, engine: Engine) -> None:
+    reader = Reader()
+    async with (
+        migrated(settings) as (engines, records),
+        broker_over(engine, engines) as broker,
+        broker.listening(reader),
+    ):
+        await reader.until_woken(1)
+        with suppress(GivenUpError):
+            async with records.write(PROJECT) as unit:
+                unit.events.note(page_event("never"))
+                await unit.events.flush()
+                raise GivenUpError
+        await commit(records)
+        assert await reader.until_woken(2) == [EVERYBODY, (PROJECT, 1)]
+
+
+@pytest.mark.parametrize("engine", ["embedded"], indirect=True)
+async def test_file_changed_while_nobody_listened_wakes_who_comes_later(
+    settings: Settings, engine: Engine
+) -> None:
+    reader = Reader(is_any=False)
+    async with (
+        migrated(settings) as (engines, records),
+        broker_over(engine, engines) as broker,
+        broker.listening(reader),
+    ):
+        await commit(records)
+        assert reader.woken == []
+        reader.is_any = True
+        assert await reader.until_woken(1) == [EVERYBODY]
+
+
+async def test_counter_that_cannot_be_read_is_asked_again() -> None:
+    asked = 0
+
+    async def count() -> int:
+        nonlocal asked
+        asked += 1
+        if asked == 1:
+            raise StoreUnavailableError("database")
+        return asked
+
+    reader = Reader()
+    async with SqliteBroker(count).listening(reader):
+        assert await reader.until_woken(2) == [EVERYBODY, EVERYBODY]
+
+
+async def test_server_that_is_away_keeps_no_process_from_hearing_itself() -> None:
+    reader = Reader()
+    with anyio.fail_after(WAIT_SECONDS):
+        broker = PostgresBroker("postgresql://nobody@127.0.0.1:1/nothing", CHANNEL)
+        async with broker.listening(reader):
+            broker.announce(PROJECT, 1)
+            assert reader.woken == [(PROJECT, 1)]
+
+
+async def cut(engines: Engines, *, connections: int = 1) -> None:
+    """End so many connections that listen, as soon as there are so many."""
+    ended: list[bool] = []
+    with anyio.fail_after(WAIT_SECONDS):
+        async with engines.reader.connect() as connection:
+            while len(ended) < connections:
+                ended += (await connection.execute(text(_CUT))).scalars().all()
+    assert ended == [True] * connections
+
+
+@pytest.mark.parametrize("engine", ["server"], indirect=True)
+async def test_everybody_is_woken_when_a_lost_connection_stands_again(
+    settings: Settings, engine: Engine
+) -> None:
+    reader = Reader()
+    async with (
+        migrated(settings) as (engines, records),
+        broker_over(engine, engines) as broker,
+        broker.listening(reader),
+    ):
+        for number in range(1, CUTS + 1):
+            await reader.until_woken(2 * number - 1)
+            await cut(engines)
+            await reader.until_woken(2 * number)
+            assert reader.woken[-1] == EVERYBODY
+            await commit(records)
+    assert [each for each in reader.woken if each != EVERYBODY][:2] == [(PROJECT, 1), (PROJECT, 2)]
+
+
+@pytest.mark.parametrize("engine", ["server"], indirect=True)
+async def test_nothing_is_missed_that_was_written_while_a_connection_was_lost(
+    settings: Settings,
+) -> None:
+    """One process writes; the other is told of it by its connection alone."""
+    async with (
+        engines_over(settings) as engines,
+        log_processes(settings) as (one, other),
+        listening_at(other) as stream,
+    ):
+        for number in range(CUTS):
+            # Each process has one; what is written comes before either has it again.
+            await cut(engines, connections=2)
+            await write(one, f"{number}a", f"{number}b")
+        deliveries = await heard(stream, until=2 * CUTS)
+    assert [each.position for each in deliveries] == list(range(1, 2 * CUTS + 1))

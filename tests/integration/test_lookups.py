@@ -1,0 +1,248 @@
+"""Lookups: on SQLite they are read in the event loop, and see what is committed at that moment."""
+
+import gc
+import sqlite3
+from collections.abc import AsyncIterator
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from pathlib import Path
+
+import anyio
+import pytest
+from sqlalchemy import event, text
+
+from app.errors import UnauthorizedError
+from app.models.identity import new_id
+from app.models.message import StoredHistoryMessage
+from app.models.project import new_api_key
+from app.models.resource import MediaHints, Resource
+from app.models.tool_result import StoredToolResult
+from app.services.access import Access
+from app.settings import Settings
+from app.stores.records import Records
+from app.stores.records.engine import Engines
+from app.stores.records.history import MESSAGE, TOOL_RESULT
+from app.stores.records.lookups import Lookup, LoopConnection
+from app.stores.records.projects import _FIND_SECRET
+from app.wiring import migrate_database, open_database
+from tests.servers import Engine
+
+pytestmark = pytest.mark.anyio
+
+PROJECT = "p"
+NOW = datetime(2026, 1, 2, 3, 4, 5, 678901, tzinfo=UTC)
+SHORT, LONG = 65_536, 65_537
+# So many numbers that counting them takes a while.
+COUNTING = """
+WITH RECURSIVE numbers(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM numbers WHERE n < 5000000)
+SELECT count(*) FROM numbers
+"""
+
+
+@dataclass
+class Store:
+    """Records, and how often one of the pool's connections was taken to read them."""
+
+    records: Records
+    engines: Engines
+    taken: int = 0
+
+
+@pytest.fixture
+async def store(settings: Settings) -> AsyncIterator[Store]:
+    await migrate_database(settings)
+    engines = open_database(settings)
+    opened = Store(Records(engines), engines)
+    async with opened.records.projects() as projects:
+        await projects.ensure(PROJECT, NOW)
+
+    def count(*_: object) -> None:
+        opened.taken += 1
+
+    event.listen(engines.reader.sync_engine, "checkout", count)
+    yield opened
+    await engines.close()
+
+
+def tool_result(size_bytes: int = 256, *, session_id: str | None = None) -> StoredToolResult:
+    return StoredToolResult(
+        tool_result_id=new_id(),
+        session_id=session_id,
+        seq=None,
+        created_at=NOW,
+        tool_name="t\x00",
+        tool_call_id=new_id(),
+        sanitized=bytes(size_bytes),
+    )
+
+
+async def add(store: Store, result: StoredToolResult) -> StoredToolResult:
+    """Store a result, in the history of its session if it has one."""
+    async with store.records.write(PROJECT) as unit:
+        if result.session_id is not None:
+            await unit.sessions.enter(result.session_id, NOW)
+            seq = await unit.sessions.append(
+                result.session_id,
+                TOOL_RESULT,
+                result.tool_result_id,
+                size_bytes=len(result.sanitized),
+            )
+            result = replace(result, seq=seq)
+        await unit.tool_results.add(result, success=True, request_digest="d")
+    return result
+
+
+async def found(store: Store, result: StoredToolResult) -> StoredToolResult | None:
+    async with store.records.read(PROJECT) as unit:
+        return await unit.tool_results.find(result.tool_result_id)
+
+
+@pytest.mark.parametrize(("size_bytes", "taken_on_sqlite"), [(SHORT, 0), (LONG, 1)])
+async def test_only_a_long_value_is_read_by_the_pool(
+    store: Store, engine: Engine, size_bytes: int, taken_on_sqlite: int
+) -> None:
+    result = await add(store, tool_result(size_bytes))
+    store.taken = 0
+    assert await found(store, result) == result
+    assert store.taken == (taken_on_sqlite if engine == "embedded" else 1)
+
+
+async def test_what_is_asked_all_the_time_is_read_by_no_pool(store: Store, engine: Engine) -> None:
+    resource = Resource("0" * 32, "d" * 64, "image/png", "a\x00.png", 1, "image", MediaHints(), NOW)
+    async with store.records.write(PROJECT) as unit:
+        await unit.resources.ensure(resource)
+    access = Access(store.records, None)
+    key = await access.create_key(PROJECT, "k")
+    store.taken = 0
+    async with store.records.read(PROJECT) as unit:
+        assert await unit.resources.find(resource.resource_id) == resource
+    assert await access.project_of(f"Bearer {key}") == PROJECT
+    async with store.records.read(PROJECT) as unit:
+        assert await unit.pages.find("no-page", with_content=True) is None
+        assert await unit.sessions.standing("no-session") is None
+        assert await unit.sessions.entries("no-session", after_seq=0, limit=9) == []
+    assert (store.taken == 0) == (engine == "embedded")
+
+
+@pytest.mark.parametrize("size_bytes", [10, 400_000])
+async def test_history_is_the_same_however_long_its_entries_are(
+    store: Store, engine: Engine, size_bytes: int
+) -> None:
+    stored = [await add(store, tool_result(size_bytes, session_id="s")) for _ in range(3)]
+    message = StoredHistoryMessage(4, new_id(), NOW, None, "d", b'{"role":"user"}', "form")
+    async with store.records.write(PROJECT) as unit:
+        await unit.sessions.enter("s", NOW)
+        await unit.sessions.append("s", MESSAGE, message.message_id, size_bytes=15)
+        await unit.messages.add(message, session_id="s")
+    store.taken = 0
+    async with store.records.read(PROJECT) as unit:
+        entries = await unit.sessions.entries("s", after_seq=1, limit=200)
+    assert [entry.seq for entry in entries] == [2, 3, 4]
+    assert [getattr(entry, "sanitized", None) for entry in entries] == [
+        *(result.sanitized for result in stored[1:]),
+        None,
+    ]
+    assert entries[-1] == message
+    assert (store.taken == 0) == (engine == "embedded" and size_bytes == 10)
+
+
+async def test_write_sees_what_it_has_written_and_nobody_else_does(store: Store) -> None:
+    result = tool_result()
+    async with store.records.write(PROJECT) as unit:
+        await unit.tool_results.add(result, success=True, request_digest="d")
+        assert await unit.tool_results.find(result.tool_result_id) == result
+        assert await found(store, result) is None
+    assert await found(store, result) == result
+
+
+async def test_snapshot_goes_on_seeing_what_is_removed(store: Store) -> None:
+    result = await add(store, tool_result(session_id="s"))
+    async with store.records.snapshot(PROJECT) as unit:
+        assert await unit.tool_results.find(result.tool_result_id) == result
+        async with store.records.write(PROJECT) as removing:
+            await removing.sessions.hold("s")
+            await removing.sessions.remove("s")
+        assert await found(store, result) is None
+        assert await unit.tool_results.find(result.tool_result_id) == result
+
+
+async def test_key_is_refused_at_once_when_others_have_revoked_it(
+    store: Store, settings: Settings
+) -> None:
+    access = Access(store.records, None)
+    key = await access.create_key(PROJECT, "k")
+    elsewhere = open_database(settings)
+    try:
+        others = Access(Records(elsewhere), None)
+        assert await access.project_of(f"Bearer {key}") == PROJECT
+        await others.revoke_key(key.split("_")[1])
+        with pytest.raises(UnauthorizedError):
+            await access.project_of(f"Bearer {key}")
+    finally:
+        await elsewhere.close()
+
+
+async def test_lookups_are_answered_while_a_long_statement_runs(store: Store) -> None:
+    """The statement counts to five million, in a thread or in the server."""
+    result = await add(store, tool_result())
+    order: list[str] = []
+
+    async def count() -> None:
+        async with store.engines.reader.connect() as connection:
+            await connection.execute(text(COUNTING))
+        order.append("counted")
+
+    store.taken = 0
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(count)
+        while store.taken == 0:
+            await anyio.lowlevel.checkpoint()
+        for _ in range(10):
+            assert await found(store, result) == result
+        order.append("found")
+    assert order == ["found", "counted"]
+
+
+async def test_lookup_leaves_nothing_open_that_would_keep_the_log_from_being_emptied(
+    store: Store, engine: Engine
+) -> None:
+    result = await add(store, tool_result())
+    await found(store, result)
+    if engine == "embedded":
+        async with store.engines.writer.connect() as connection:
+            await connection.exec_driver_sql("COMMIT")
+            emptied = await connection.exec_driver_sql("PRAGMA wal_checkpoint(TRUNCATE)")
+            assert emptied.one() == (0, 0, 0)
+    assert await found(store, result) == result
+
+
+async def test_loop_does_not_wait_for_a_file_that_others_hold(tmp_path: Path) -> None:
+    settings = Settings(data_dir=tmp_path)
+    await migrate_database(settings)
+    path = tmp_path / "pagefault.db"
+    wanted: dict[str, str | int] = {"key_id": new_api_key().key_id}
+    holder = sqlite3.connect(path, isolation_level=None)
+    holder.execute("PRAGMA locking_mode=EXCLUSIVE")
+    holder.execute("BEGIN EXCLUSIVE")
+    loop = LoopConnection(str(path))
+    assert loop.rows(_FIND_SECRET, wanted) is None
+    holder.close()
+    assert loop.rows(_FIND_SECRET, wanted) == []
+    loop.close()
+
+
+async def test_every_lookup_is_one_that_sqlite_understands(tmp_path: Path) -> None:
+    """A mistake in one would show only in the time it takes: the pool answers in its place."""
+    await migrate_database(Settings(data_dir=tmp_path))
+    lookups = [each for each in gc.get_objects() if type(each) is Lookup]
+    assert len(lookups) >= 10
+    connection = sqlite3.connect(tmp_path / "pagefault.db")
+    for lookup in lookups:
+        assert lookup.read(connection, some_values(lookup)) == []
+    connection.close()
+
+
+def some_values(lookup: Lookup) -> dict[str, str | int]:
+    """A value for each parameter."""
+    wanted = lookup.statement.compile().binds
+    return {name: 1 if bind.type.python_type is int else "x" for name, bind in wanted.items()}

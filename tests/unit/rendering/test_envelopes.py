@@ -1,0 +1,89 @@
+"""Envelopes that are written member by member hold what a JSON library would have written."""
+
+import json
+from datetime import UTC, datetime
+
+import pytest
+
+from app.models.identity import rfc3339
+from app.models.message import StoredHistoryMessage, StoredMessage
+from app.models.resource import MediaHints, Resource, ResourceKind, describe
+from app.models.tool_result import StoredToolResult
+from app.rendering.envelopes import (
+    history_message,
+    resource_record,
+    tool_message,
+    tool_result_record,
+)
+
+NOW = datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)
+TOLD = "2026-01-02T03:04:05.000000Z"
+STRINGS = ["t", 'a"b\\c', "\x00\x1f\x7f\n\t", "é\u2028\U0001f600", "</script>"]
+
+
+def dumped(value: object) -> bytes:
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":")).encode()
+
+
+@pytest.mark.parametrize("string", STRINGS)
+@pytest.mark.parametrize(("session_id", "seq"), [("s", 7), (None, None)])
+def test_tool_result_record_is_what_json_makes_of_it(
+    string: str, session_id: str | None, seq: int | None
+) -> None:
+    stored = StoredToolResult("i", session_id, seq, NOW, string, string, b'{"parts":[]}')
+    assert tool_result_record(stored) == dumped(
+        {
+            "id": "i",
+            "sessionId": session_id,
+            "seq": seq,
+            "createdAt": TOLD,
+            "toolName": string,
+            "toolCallId": string,
+            "sanitized": {"parts": []},
+        }
+    )
+
+
+@pytest.mark.parametrize("string", STRINGS)
+def test_tool_message_is_what_json_makes_of_it(string: str) -> None:
+    assert tool_message(StoredMessage(3, "i", NOW, string, string, b"{}")) == dumped(
+        {
+            "seq": 3,
+            "id": "i",
+            "role": "tool",
+            "toolCallId": string,
+            "name": string,
+            "createdAt": TOLD,
+            "sanitized": {},
+        }
+    )
+
+
+def test_history_message_is_what_json_makes_of_it() -> None:
+    message = StoredHistoryMessage(3, "i", NOW, None, "d", b'{"role":"user","content":null}')
+    assert history_message(message) == dumped(
+        {"seq": 3, "id": "i", "created_at": TOLD, "role": "user", "content": None}
+    )
+
+
+@pytest.mark.parametrize("kind", ["image", "audio", "video", "binary", "text"])
+@pytest.mark.parametrize("filename", [None, 'a"\u202e.png'])
+@pytest.mark.parametrize("hints", [MediaHints(), MediaHints(1, 2, 0.5)])
+def test_resource_record_is_the_descriptor_and_since_when_it_is_kept(
+    kind: ResourceKind, filename: str | None, hints: MediaHints
+) -> None:
+    resource = Resource("0" * 32, "d" * 64, "image/png", filename, 2**40, kind, hints, NOW)
+    assert resource_record(resource) == dumped({**describe(resource).wire(), "createdAt": TOLD})
+
+
+@pytest.mark.parametrize(
+    ("moment", "told"),
+    [
+        (NOW, TOLD),
+        (datetime(2026, 1, 2, 3, 4, 5, 600, tzinfo=UTC), "2026-01-02T03:04:05.000600Z"),
+        (datetime.fromisoformat("2026-01-02T03:04:05.6+02:00"), "2026-01-02T01:04:05.600000Z"),
+        (datetime(1, 1, 1, tzinfo=UTC), "0001-01-01T00:00:00.000000Z"),
+    ],
+)
+def test_moment_is_told_in_utc_to_the_microsecond(moment: datetime, told: str) -> None:
+    assert rfc3339(moment) == told

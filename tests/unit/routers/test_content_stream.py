@@ -1,0 +1,142 @@
+import hashlib
+from collections.abc import AsyncIterator
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from pathlib import Path
+
+import anyio
+import pytest
+from starlette.types import Message
+
+from app.errors import StoreUnavailableError
+from app.routers.content_response import ContentToSend, content_response
+from app.services.deliveries import StoreLink
+
+LIMIT = 1 << 20
+PATHSEND = "http.response.pathsend"
+OFFERED: dict[str, object] = {"extensions": {PATHSEND: {}}}
+PLACE = Path("/data/blobs/00/aa")
+
+
+@dataclass
+class Kept:
+    """Zeros in pieces, a file if there is one, and a record of what was asked for."""
+
+    size_bytes: int
+    file: Path | None = PLACE
+    is_lost: bool = False
+    opened: list[tuple[int, int]] = field(default_factory=list)
+
+    async def open(self, start: int, end: int) -> AsyncIterator[bytes]:
+        self.opened.append((start, end))
+        return self._pieces(min(end, self.size_bytes) - start)
+
+    async def _pieces(self, left: int) -> AsyncIterator[bytes]:
+        while left > 0:
+            yield bytes(min(left, LIMIT))
+            left -= LIMIT
+
+    async def path(self) -> Path | None:
+        if self.is_lost:
+            raise StoreUnavailableError("blob store")
+        return self.file
+
+    def sender(self, size_bytes: int) -> None:
+        return None
+
+    async def elsewhere(self, *, content_type: str, disposition: str) -> StoreLink:
+        raise AssertionError
+
+
+def content_of(size_bytes: int) -> ContentToSend:
+    return ContentToSend(
+        digest=hashlib.sha256(bytes(size_bytes)).hexdigest(),
+        size_bytes=size_bytes,
+        mime_type="video/mp4",
+        filename=None,
+        disposition="inline",
+        created_at=datetime(2026, 3, 1, tzinfo=UTC),
+    )
+
+
+async def messages_of(
+    kept: Kept, content: ContentToSend, scope: dict[str, object], **headers: str
+) -> list[Message]:
+    messages: list[Message] = []
+
+    async def receive() -> Message:
+        await anyio.sleep_forever()
+        raise AssertionError
+
+    async def send(message: Message) -> None:
+        messages.append(message)
+
+    response = content_response(headers, "GET", content, open_range=kept.open, ways=kept)
+    base = {"type": "http", "asgi": {"version": "3.0", "spec_version": "2.3"}}
+    await response({**base, **scope}, receive, send)
+    return messages
+
+
+@pytest.mark.anyio
+@pytest.mark.parametrize("size_bytes", [0, 1, 65_536])
+async def test_what_is_short_is_one_message(size_bytes: int) -> None:
+    start, *body = await messages_of(Kept(size_bytes), content_of(size_bytes), OFFERED)
+    assert start["status"] == 200
+    assert body == [{"type": "http.response.body", "body": bytes(size_bytes), "more_body": False}]
+
+
+@pytest.mark.anyio
+@pytest.mark.parametrize("size_bytes", [65_537, LIMIT])
+async def test_a_longer_piece_is_waited_for(size_bytes: int) -> None:
+    kept = Kept(size_bytes)
+    _, *body = await messages_of(kept, content_of(size_bytes), OFFERED)
+    assert kept.opened == [(0, size_bytes)]
+    assert body == [
+        {"type": "http.response.body", "body": bytes(size_bytes), "more_body": True},
+        {"type": "http.response.body", "body": b"", "more_body": False},
+    ]
+
+
+@pytest.mark.anyio
+@pytest.mark.parametrize("size_bytes", [1, LIMIT])
+async def test_a_piece_that_is_too_short_is_a_problem_and_not_a_torn_body(size_bytes: int) -> None:
+    with pytest.raises(StoreUnavailableError):
+        await messages_of(Kept(size_bytes - 1), content_of(size_bytes), {})
+
+
+@pytest.mark.anyio
+async def test_a_server_that_offers_it_is_told_the_file() -> None:
+    kept = Kept(LIMIT + 1)
+    start, *body = await messages_of(kept, content_of(LIMIT + 1), OFFERED)
+    assert (start["status"], dict(start["headers"])[b"content-length"]) == (200, b"1048577")
+    assert body == [{"type": PATHSEND, "path": str(PLACE)}]
+    assert kept.opened == []
+
+
+@pytest.mark.anyio
+@pytest.mark.parametrize(
+    ("file", "scope", "headers"),
+    [
+        (None, OFFERED, {}),
+        (PLACE, {}, {}),
+        (PLACE, {"extensions": None}, {}),
+        (PLACE, {"extensions": {"http.response.push": {}}}, {}),
+        (PLACE, OFFERED, {"range": "bytes=0-1048576"}),
+        (PLACE, OFFERED, {"range": "bytes=0-0,5-1048576"}),
+    ],
+    ids=["no file", "no extensions", "none", "another extension", "one range", "two ranges"],
+)
+async def test_otherwise_the_service_reads(
+    file: Path | None, scope: dict[str, object], headers: dict[str, str]
+) -> None:
+    kept = Kept(LIMIT + 1, file)
+    start, *body = await messages_of(kept, content_of(LIMIT + 1), scope, **headers)
+    length = int(dict(start["headers"])[b"content-length"])
+    assert sum(len(message["body"]) for message in body) == length
+    assert PATHSEND not in {message["type"] for message in body}
+
+
+@pytest.mark.anyio
+async def test_a_file_that_is_lost_is_found_out_before_any_header() -> None:
+    with pytest.raises(StoreUnavailableError):
+        await messages_of(Kept(LIMIT + 1, is_lost=True), content_of(LIMIT + 1), OFFERED)

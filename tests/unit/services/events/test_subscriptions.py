@@ -1,0 +1,97 @@
+"""Subscriptions: in order, bounded in number and bytes, and cut off rather than waited for."""
+
+import anyio
+import pytest
+
+from app.models.event import Event
+from app.services.events.stream_counts import EndReason
+from app.services.events.subscriptions import Subscription
+
+pytestmark = pytest.mark.anyio
+KIB = 1024
+
+
+def event(number: int, session_id: str | None = "s", *, size: int = 2) -> Event:
+    return Event(number, "page:created", "p", session_id, number, b"x" * size)
+
+
+def subscription(
+    session_id: str | None = None, *, most_events: int = 100, most_bytes: int = 10**7
+) -> Subscription:
+    return Subscription(session_id, most_events=most_events, most_bytes=most_bytes)
+
+
+async def test_what_waits_is_taken_together_and_in_order() -> None:
+    listener = subscription()
+    for number in (1, 2, 3):
+        listener.offer(event(number))
+    assert await listener.take() == [event(1), event(2), event(3)]
+
+
+async def test_taking_waits_for_what_comes() -> None:
+    listener = subscription()
+    taken: list[list[Event]] = []
+
+    async def take() -> None:
+        taken.append(await listener.take())
+
+    with anyio.fail_after(10):
+        async with anyio.create_task_group() as group:
+            group.start_soon(take)
+            await anyio.wait_all_tasks_blocked()
+            assert taken == []
+            listener.offer(event(1))
+    assert taken == [[event(1)]]
+
+
+async def test_only_what_is_wanted_is_kept() -> None:
+    listener = subscription("s")
+    for number, session_id in enumerate(["t", "s", None, "S", "s"]):
+        listener.offer(event(number, session_id))
+    assert await listener.take() == [event(1), event(4)]
+
+
+async def test_much_is_taken_piece_by_piece_and_the_largest_by_itself() -> None:
+    listener = subscription()
+    sizes = [200 * KIB, 55 * KIB, KIB, 1, 900 * KIB, 1]
+    for number, size in enumerate(sizes):
+        listener.offer(event(number, size=size))
+    taken = [await listener.take() for _ in range(3)]
+    assert [[each.number for each in batch] for batch in taken] == [[0, 1, 2], [3, 4], [5]]
+
+
+@pytest.mark.parametrize(
+    ("most_events", "most_bytes", "kept"), [(3, 1_000, 3), (100, 30, 3), (100, 9, 0)]
+)
+async def test_slow_one_is_cut_off_and_what_waited_is_dropped(
+    most_events: int, most_bytes: int, kept: int
+) -> None:
+    listener = subscription(most_events=most_events, most_bytes=most_bytes)
+    for number in range(kept):
+        listener.offer(event(number, size=10))
+        assert not listener.is_cut
+    listener.offer(event(kept, size=10))
+    assert (listener.ended_by, await listener.take()) == ("slow", [])
+    listener.offer(event(9))
+    assert await listener.take() == []
+
+
+async def test_what_was_taken_waits_no_more() -> None:
+    listener = subscription(most_events=2, most_bytes=20)
+    for number in range(0, 20, 2):
+        listener.offer(event(number, size=10))
+        listener.offer(event(number + 1, size=10))
+        assert len(await listener.take()) == 2
+    assert not listener.is_cut
+
+
+@pytest.mark.parametrize("reason", ["stalled", "access-lost", "stopping"])
+async def test_who_waits_is_woken_when_cut_off(reason: EndReason) -> None:
+    listener = subscription()
+    with anyio.fail_after(10):
+        async with anyio.create_task_group() as group:
+            group.start_soon(listener.take)
+            await anyio.wait_all_tasks_blocked()
+            listener.cut(reason)
+    listener.cut("slow")
+    assert (listener.is_cut, listener.ended_by) == (True, reason)

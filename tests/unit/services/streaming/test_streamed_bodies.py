@@ -1,0 +1,24 @@
+"""A body that is streamed becomes the record that it becomes as a whole, byte for byte."""
+
+from dataclasses import replace
+
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from tests.unit.services.streaming.generated_bodies import LONG_CHARS, bodies, cuts
+from tests.unit.services.streaming.received import Outcome, outcome_of
+
+
+@given(data=st.data(), body=bodies(), piece_bytes=st.sampled_from([199, 997, 4_096, 65_536]))
+@settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
+def test_streamed_and_whole_bodies_become_the_same(
+    data: st.DataObject, body: bytes, piece_bytes: int
+) -> None:
+    whole = outcome_of([body], long_chars=LONG_CHARS, piece_bytes=len(body))
+    streamed = outcome_of(data.draw(cuts(body)), long_chars=LONG_CHARS, piece_bytes=piece_bytes)
+    again = outcome_of(data.draw(cuts(body)), long_chars=LONG_CHARS, piece_bytes=piece_bytes)
+    assert again == streamed
+    if isinstance(whole, Outcome) and isinstance(streamed, Outcome):
+        assert streamed == replace(whole, digest=streamed.digest)
+    else:
+        assert streamed == whole
