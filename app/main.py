@@ -8,6 +8,7 @@ from typing import TypedDict
 from fastapi import FastAPI
 from fastapi.middleware.cors import CORSMiddleware
 
+from app.allocator import keep_freed_memory
 from app.routers import (
     bundles,
     content,
@@ -94,6 +95,7 @@ def create_app(settings: Settings | None = None) -> FastAPI:
     @asynccontextmanager
     async def lifespan(_: FastAPI) -> AsyncIterator[State]:
         sys.setrecursionlimit(max(sys.getrecursionlimit(), _RECURSION_LIMIT))
+        keep_freed_memory()
         configure_logging(settings.log_format, settings.log_level)
         async with open_container(settings) as container:
             yield {"container": container}

@@ -48,6 +48,7 @@ async def measure(scale: Scale) -> Sequence[Figure]:
             *figures,
             _work_alone(folder / "video", large, rounds=scale.pick(5, 1)),
             _disk_alone(folder / "video", large, rounds=scale.pick(5, 1)),
+            _digest_alone(folder / "video", large, rounds=scale.pick(5, 1)),
             await _memory(folder / "one", large, at_once=1, aim_mib=64),
             await _memory(folder / "eight", medium, at_once=8, aim_mib=256),
         ]
@@ -108,6 +109,19 @@ def _disk_alone(path: Path, pieces: int, *, rounds: int) -> Figure:
             file.write(raw)
 
     name = f"{_shown(pieces)} only written and synced, decoded before"
+    return _alone(name, work, path, pieces, rounds=rounds)
+
+
+def _digest_alone(path: Path, pieces: int, *, rounds: int) -> Figure:
+    """What no two cores can share: one digest of the video."""
+    raw = os.urandom(PIECE_BYTES * 3 // 4)
+
+    def work(body: Sequence[bytes], _file: IO[bytes]) -> None:
+        digest = hashlib.sha256()
+        for _ in body:
+            digest.update(raw)
+
+    name = f"{_shown(pieces)} only hashed, decoded before"
     return _alone(name, work, path, pieces, rounds=rounds)
 
 

@@ -10,6 +10,7 @@ import os
 import time
 import uuid
 from collections.abc import Callable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from io import FileIO
 from pathlib import Path
@@ -22,6 +23,11 @@ STORE = "blob store"
 _NO_ROOM = frozenset({errno.ENOSPC, errno.EDQUOT})
 _REMEMBERED_DIRECTORIES = 10_000
 _BEGIN_SYNC_BYTES = 8 * 1024 * 1024
+_HASHED_BESIDE_BYTES = 128 * 1024
+"""Handing less than this to another thread costs more than it saves."""
+
+# SHA-256 takes longer than all else that is done with bytes, and needs no interpreter.
+_HASHING = ThreadPoolExecutor(os.cpu_count() or 1, thread_name_prefix="sha-256")
 
 
 class DurableDirectories:
@@ -70,6 +76,7 @@ class TemporaryFile:
         self._directories = directories
         self._descriptor: int | None = None
         self._hash = hashlib.sha256()
+        self._hashing: Future[None] | None = None
         self._lock = Lock()
         self._exists = False
         self._discarded = False
@@ -78,10 +85,10 @@ class TemporaryFile:
         self.is_published = False
 
     def append(self, data: bytes | bytearray) -> None:
-        """Hash and write bytes."""
+        """Hash and write bytes, which nobody changes afterwards: hashing may end later."""
         with self._lock:
             descriptor = self._opened()
-            self._hash.update(data)
+            self._hash_beside(data)
             self.size_bytes += len(data)
             left = memoryview(data)
             while left:
@@ -110,7 +117,7 @@ class TemporaryFile:
     def digest(self) -> str:
         """The SHA-256 of what was written, as 64 hex digits."""
         with self._lock:
-            return self._hash.hexdigest()
+            return self._hashed().hexdigest()
 
     def publish(
         self, place_of: Callable[[str], Path], expected_digest: str | None = None
@@ -122,7 +129,7 @@ class TemporaryFile:
         """
         with self._lock:
             descriptor = self._opened()
-            digest = self._hash.hexdigest()
+            digest = self._hashed().hexdigest()
             if expected_digest is not None and digest != expected_digest:
                 raise DigestMismatchError
             os.fsync(descriptor)
@@ -144,6 +151,20 @@ class TemporaryFile:
             if self._exists:
                 with suppress(OSError):
                     os.unlink(self._path)
+
+    def _hash_beside(self, data: bytes | bytearray) -> None:
+        digest = self._hashed()
+        if len(data) < _HASHED_BESIDE_BYTES:
+            digest.update(data)
+        else:
+            self._hashing = _HASHING.submit(digest.update, data)
+
+    def _hashed(self) -> "hashlib._Hash":
+        """The digest of all bytes so far; waits for those that are still on their way."""
+        if self._hashing is not None:
+            self._hashing.result()
+            self._hashing = None
+        return self._hash
 
     def _begin_sync(self, descriptor: int) -> None:
         """Let the kernel write out what there is, so that the sync at the end waits for little."""
