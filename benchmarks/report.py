@@ -1,7 +1,7 @@
 """Figures as a table on the terminal, and as `benchmarks/results.md`.
 
-A run rewrites the sections of what it measured and leaves the others as they are. What is said
-about a section or a figure is not measured: it is in `notes.toml`, and survives.
+A run rewrites the sections of what it measured and leaves the others as they are, so each names the
+machine it was measured on. What is said about a section or a figure is not measured: it is in `notes.toml`, and survives.
 """
 
 import re
@@ -24,8 +24,7 @@ _OPENING = """\
 
 Written by `make bench`. What counts is how a figure compares with its baseline, which is of the
 same run and measured in turns with it. Values are medians where nothing else is said. What stands
-beside the tables is kept in `notes.toml`.
-"""
+beside the tables is kept in `notes.toml`."""
 _SECTION = re.compile(r"^## .*?(?=^## |\Z)", re.MULTILINE | re.DOTALL)
 _WIDTH = 200
 _MET = {True: "yes", False: "**no**", None: ""}
@@ -73,17 +72,14 @@ def write_results(
         measured = [figure for figure in figures if figure.group == group]
         sections[group] = _section(group, measured, notes.get(group, {}))
     placed = [sections.pop(group) for group in order if group in sections]
-    results.write_text("\n\n".join([_opening(), *placed, *sections.values()]) + "\n")
-
-
-def _opening() -> str:
-    return "\n".join([_OPENING, *(f"- {line}" for line in described())])
+    results.write_text("\n\n".join([_OPENING, *placed, *sections.values()]) + "\n")
 
 
 def _section(group: str, figures: Sequence[Figure], notes: dict[str, object]) -> str:
     about = str(notes.get("about", "")).strip()
     lines = [f"## {notes.get('title', group)}", ""]
     lines += [f"`python -m benchmarks --only {group}`, {datetime.now(UTC):%Y-%m-%d}. {about}", ""]
+    lines += [*(f"- {line}" for line in described()), ""]
     lines += [f"| {' | '.join(_COLUMNS)} |", f"|{'---|' * len(_COLUMNS)}"]
     lines += [f"| {' | '.join(_cells(figure))} |" for figure in figures]
     if after := str(notes.get("after", "")).strip():

@@ -13,6 +13,7 @@ from benchmarks.figures import (
     ratio_at_most,
     value_at_most,
 )
+from benchmarks.machine import described
 from benchmarks.report import NOTES, write_results
 
 NOTED = """
@@ -67,11 +68,14 @@ def test_a_section_has_its_figures_its_aims_and_what_is_said_beside_them(tmp_pat
     write_results([measured], ["reading", "writing"], results=results, notes_file=notes)
     opening, _, section = results.read_text().partition("## ")
     heading, _, first, _, *rest = section.splitlines()
+    machine, rest = rest[: len(described())], rest[len(described()) :]
+    assert machine == [f"- {line}" for line in described()]
     assert opening.startswith("# Measured\n")
     assert heading == "How fast it reads"
     assert first.startswith("`python -m benchmarks --only reading`, ")
     assert first.endswith(" With a key.")
     assert rest == [
+        "",
         "| figure | value | baseline | ratio | aim | met | detail |",
         "|---|---|---|---|---|---|---|",
         "| a record | 1,234 req/s | 5,000 (nothing) | 0.25 | ratio ≥ 0.5 | **no** | in 3 rounds |",
