@@ -1,18 +1,21 @@
-"""A real nginx in front of a live service, with the configuration that the documentation shows."""
+"""A real nginx in front of live services, with the configurations that the documentation shows."""
 
 import os
 import re
+import select
 import shutil
 import signal
 import socket
 import subprocess
+from collections.abc import Mapping
 from pathlib import Path
 from types import TracebackType
 
 from tests.process import ROOT
 
 WAIT_SECONDS = 30.0
-PAGE = ROOT / "docs" / "content.md"
+_CONTENT = ROOT / "docs" / "content.md"
+_DEPLOYMENT = ROOT / "docs" / "deployment.md"
 
 _PLACES = f"{os.environ.get('PATH', '')}:/usr/sbin:{ROOT / '.venv' / 'nginx' / 'usr' / 'sbin'}"
 _BLOCK = re.compile(r"^```nginx\n(.*?)^```", re.MULTILINE | re.DOTALL)
@@ -41,26 +44,23 @@ class Nginx:
 
     Args:
         folder: Where it may write.
-        service_port: The port of the service behind it.
-        data_dir: The service's data directory.
+        configuration: What it serves, as `sending_files` or `balancing` make it.
     """
 
-    def __init__(self, folder: Path, *, service_port: int, data_dir: Path) -> None:
+    def __init__(self, folder: Path, configuration: str) -> None:
         self._folder = folder
         self._socket = socket.create_server(("127.0.0.1", 0))
-        port: int = self._socket.getsockname()[1]
-        self.base_url = f"http://127.0.0.1:{port}"
-        self._config = _config(folder, port, service_port, data_dir)
+        self._port: int = self._socket.getsockname()[1]
+        self.base_url = f"http://127.0.0.1:{self._port}"
+        self._write(configuration)
         self._process: subprocess.Popen[bytes] | None = None
 
     def __enter__(self) -> "Nginx":
         command = shutil.which("nginx", path=_PLACES)
         assert command, "the tests need Debian's package nginx: run `make nginx`, or install it"
-        config = self._folder / "nginx.conf"
-        config.write_text(self._config)
         descriptor = self._socket.fileno()
         self._process = subprocess.Popen(  # noqa: S603 - our own arguments
-            [command, "-p", str(self._folder), "-e", "stderr", "-c", str(config)],
+            [command, "-p", str(self._folder), "-e", "stderr", "-c", str(self._config)],
             stdin=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,
             # As one that is replaced while it runs hands its socket on: callers already wait there.
@@ -82,18 +82,59 @@ class Nginx:
         self._process.wait(WAIT_SECONDS)
         self._socket.close()
 
+    def reload(self, configuration: str) -> None:
+        """Serve another configuration; returns when nobody is left who serves the old one."""
+        assert self._process is not None
+        before = self._workers()
+        self._write(configuration)
+        self._process.send_signal(signal.SIGHUP)
+        with select.epoll() as ended:
+            left = {os.pidfd_open(worker) for worker in before}
+            for descriptor in left:
+                ended.register(descriptor, select.EPOLLIN)
+            while left:
+                events = ended.poll(WAIT_SECONDS)
+                assert events, "nginx goes on with the old configuration"
+                for descriptor, _ in events:
+                    ended.unregister(descriptor)
+                    os.close(descriptor)
+                    left.remove(descriptor)
 
-def _config(folder: Path, port: int, service_port: int, data_dir: Path) -> str:
-    """The documented server, at other places."""
-    (shown,) = _BLOCK.findall(PAGE.read_text())
-    server = shown
-    for documented, here in {
-        "listen 443 ssl;": f"listen 127.0.0.1:{port};",
+    @property
+    def _config(self) -> Path:
+        return self._folder / "nginx.conf"
+
+    def _write(self, configuration: str) -> None:
+        # Its workers would give up what only the user of the service may do: to read the blobs.
+        user = "user root;" if os.geteuid() == 0 else ""
+        server = configuration.replace("listen 443 ssl;", f"listen 127.0.0.1:{self._port};")
+        self._config.write_text(_AROUND.format(folder=self._folder, user=user, server=server))
+
+    def _workers(self) -> list[int]:
+        assert self._process is not None
+        pid = self._process.pid
+        return [int(each) for each in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
+
+
+def sending_files(service_port: int, data_dir: Path) -> str:
+    """The documented server that sends the files of a service."""
+    places = {
         "http://127.0.0.1:8000": f"http://127.0.0.1:{service_port}",
         "/var/lib/pagefault/blobs/": f"{data_dir / 'blobs'}/",
-    }.items():
-        assert server.count(documented) == 1
-        server = server.replace(documented, here)
-    # Its workers would give up what only the user of the service may do: to read the blobs.
-    user = "user root;" if os.geteuid() == 0 else ""
-    return _AROUND.format(folder=folder, user=user, server=server)
+    }
+    return _documented(_CONTENT, places)
+
+
+def balancing(first: str, second: str) -> str:
+    """The documented server before two services, each `127.0.0.1:PORT`, with `down` behind it."""
+    return _documented(_DEPLOYMENT, {"127.0.0.1:8001": first, "127.0.0.1:8002": second})
+
+
+def _documented(page: Path, places: Mapping[str, str]) -> str:
+    """What a page shows, at other places."""
+    (shown,) = _BLOCK.findall(page.read_text())
+    assert shown.count("listen 443 ssl;") == 1
+    for documented, here in places.items():
+        assert shown.count(documented) == 1
+        shown = shown.replace(documented, here)
+    return str(shown)

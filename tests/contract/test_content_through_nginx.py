@@ -24,7 +24,7 @@ from tests.contract.content_requests import (
     told,
     upload,
 )
-from tests.nginx import Nginx
+from tests.nginx import Nginx, sending_files
 from tests.servers import LiveService, serving
 
 ORIGIN = "https://app.example"
@@ -60,7 +60,7 @@ def fronting(folder: Path, origins: tuple[str, ...] = ()) -> Iterator[Fronted]:
     with serving(settings) as service:
         key = service.new_key()
         with (
-            Nginx(folder, service_port=service.port, data_dir=data_dir) as nginx,
+            Nginx(folder, sending_files(service.port, data_dir)) as nginx,
             service.client(key) as direct,
             service.client(key) as client,
         ):

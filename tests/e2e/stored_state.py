@@ -94,13 +94,14 @@ class EmbeddedState(StoredState):
 
 
 class ServerState(StoredState):
-    """PostgreSQL and S3."""
+    """PostgreSQL and S3, empty at first; `store` is the bucket."""
 
-    def __init__(self, backends: Backends) -> None:
+    def __init__(self, backends: Backends, *, is_migrated: bool = True) -> None:
         self._bucket = backends.object_store.new_bucket()
         self._object_store = backends.object_store
-        self._database_url = backends.postgres.url(backends.postgres.new_database(migrated=True))
-        self._store = S3Store(
+        database = backends.postgres.new_database(migrated=is_migrated)
+        self._database_url = backends.postgres.url(database)
+        self.store = S3Store(
             self._bucket,
             endpoint=self._object_store.endpoint_url,
             region=REGION,
@@ -123,16 +124,24 @@ class ServerState(StoredState):
         with psycopg.connect(self._database_url) as connection:
             return [ResourceRow(*row) for row in connection.execute(_ROWS)]
 
+    def objects(self) -> dict[str, bytes]:
+        """All objects of the bucket."""
+        return {
+            found["path"]: bytes(obstore.get(self.store, found["path"]).bytes())
+            for batch in obstore.list(self.store)
+            for found in batch
+        }
+
     def size(self, row: ResourceRow) -> int | None:
         """See `StoredState.size`."""
         try:
-            return obstore.head(self._store, _path(row))["size"]
+            return obstore.head(self.store, _path(row))["size"]
         except FileNotFoundError:
             return None
 
     def chunks(self, row: ResourceRow) -> Iterator[bytes]:
         """See `StoredState.chunks`."""
-        for chunk in obstore.get(self._store, _path(row)).stream(_CHUNK_BYTES):
+        for chunk in obstore.get(self.store, _path(row)).stream(_CHUNK_BYTES):
             yield bytes(chunk)
 
     def bytes_on_their_way(self) -> int:

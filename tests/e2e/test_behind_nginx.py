@@ -1,0 +1,180 @@
+"""Two processes behind nginx over PostgreSQL and S3, configured as the documentation shows."""
+
+import base64
+import hashlib
+import signal
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from itertools import count
+
+import httpx
+import pytest
+
+from tests.e2e.stored_state import ServerState
+from tests.media import png
+from tests.nginx import Nginx, balancing
+from tests.process import WAIT_SECONDS, PagefaultProcess
+from tests.servers import Backends
+
+pytestmark = pytest.mark.xdist_group("heavy")
+
+WRITERS = 4
+MORE_ANSWERS = 8
+"""How many answers there are between two steps, so that nothing is done while nobody asks."""
+
+
+@dataclass
+class Answers:
+    """What the proxy answered, and a way to wait for more of it."""
+
+    written: dict[str, bytes] = field(default_factory=dict)
+    """By address, every record that was acknowledged."""
+    refused: list[str] = field(default_factory=list)
+    arrived: threading.Condition = field(default_factory=threading.Condition)
+
+    def add(self, answer: httpx.Response) -> None:
+        """Note one."""
+        with self.arrived:
+            if answer.status_code == 201:
+                self.written[answer.headers["location"]] = answer.content
+            else:
+                self.refused.append(f"{answer.status_code} {answer.text}")
+            self.arrived.notify_all()
+
+    def fail(self, error: httpx.HTTPError) -> None:
+        """Note that there was none."""
+        with self.arrived:
+            self.refused.append(repr(error))
+            self.arrived.notify_all()
+
+    def wait_for_more(self) -> None:
+        """Return when some more have come."""
+        with self.arrived:
+            enough = len(self.written) + MORE_ANSWERS
+            assert self.arrived.wait_for(
+                lambda: len(self.written) >= enough or self.refused, WAIT_SECONDS
+            )
+
+
+def write(client: httpx.Client, writer: int, number: int) -> httpx.Response:
+    """Hand a picture over."""
+    image = base64.b64encode(png(40 + writer, 30 + number % 50, noise=True)).decode()
+    block = {"type": "image", "data": image, "mimeType": "image/png"}
+    call = {"toolName": "look", "toolCallId": f"c{number}", "sessionId": f"s{writer}"}
+    return client.post("/api/tool-results", json={**call, "result": {"content": [block]}})
+
+
+@contextmanager
+def writing(base_url: str) -> Iterator[Answers]:
+    """Several clients write on and on, each request over a connection of its own."""
+    answers, is_over = Answers(), threading.Event()
+
+    def write_on(writer: int) -> None:
+        with client_of(base_url) as client:
+            for number in count():
+                if is_over.is_set():
+                    return
+                try:
+                    answers.add(write(client, writer, number))
+                except httpx.HTTPError as error:
+                    answers.fail(error)
+
+    writers = [threading.Thread(target=write_on, args=(each,)) for each in range(WRITERS)]
+    for each in writers:
+        each.start()
+    try:
+        yield answers
+    finally:
+        is_over.set()
+        for each in writers:
+            each.join(WAIT_SECONDS)
+
+
+@dataclass(frozen=True)
+class Pair:
+    """Two processes over the same stores, and nginx before them."""
+
+    processes: list[PagefaultProcess]
+    nginx: Nginx
+
+    def client(self) -> httpx.Client:
+        """A client with a connection for each request, so that both processes are asked."""
+        return client_of(self.nginx.base_url)
+
+
+@pytest.fixture(scope="module")
+def pair(backends: Backends, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Pair]:
+    folder = tmp_path_factory.mktemp("pair")
+    env = ServerState(backends).env
+    with (
+        PagefaultProcess(folder / "one", env=env) as one,
+        PagefaultProcess(folder / "two", env=env) as two,
+        Nginx(folder, balancing(*addresses([one, two]))) as nginx,
+    ):
+        yield Pair([one, two], nginx)
+
+
+def client_of(base_url: str) -> httpx.Client:
+    """A client that never uses a connection twice; close it."""
+    headers = {"Connection": "close"}
+    return httpx.Client(base_url=base_url, headers=headers, timeout=WAIT_SECONDS, trust_env=False)
+
+
+def addresses(processes: list[PagefaultProcess]) -> list[str]:
+    """Where they are, for nginx."""
+    return [f"127.0.0.1:{each.port}" for each in processes]
+
+
+def test_processes_are_restarted_one_after_the_other_without_a_failed_request(pair: Pair) -> None:
+    with writing(pair.nginx.base_url) as answers:
+        for index, process in enumerate(pair.processes):
+            answers.wait_for_more()
+            places = addresses(pair.processes)
+            places[index] += " down"
+            pair.nginx.reload(balancing(*places))
+            assert process.stop() == -signal.SIGTERM
+            answers.wait_for_more()
+            process.start()
+            pair.nginx.reload(balancing(*addresses(pair.processes)))
+        answers.wait_for_more()
+    assert answers.refused == []
+    with pair.client() as client:
+        stored = {place: client.get(place).content for place in answers.written}
+        assert stored == answers.written
+
+
+def test_the_same_call_at_once_through_both_processes_is_one_record(pair: Pair) -> None:
+    got: list[tuple[int, bytes]] = []
+    together = threading.Barrier(WRITERS)
+
+    def write_once() -> None:
+        with pair.client() as client:
+            together.wait(WAIT_SECONDS)
+            answer = write(client, WRITERS, 0)
+            got.append((answer.status_code, answer.content))
+
+    writers = [threading.Thread(target=write_once) for _ in range(WRITERS)]
+    for each in writers:
+        each.start()
+    for each in writers:
+        each.join(WAIT_SECONDS)
+    assert sorted(status for status, _ in got) == [200] * (WRITERS - 1) + [201]
+    assert len({body for _, body in got}) == 1
+    for process in pair.processes:
+        with process.client() as client:
+            (entry,) = client.get(f"/api/sessions/s{WRITERS}/messages").json()["items"]
+            resource = entry["sanitized"]["resources"][0]
+            place = f"/api/resources/{resource['uri'].removeprefix('blob:')}/content"
+            content = client.get(place).content
+            assert f"sha-256:{hashlib.sha256(content).hexdigest()}" == resource["digest"]
+
+
+def test_a_process_that_is_killed_is_passed_over(pair: Pair) -> None:
+    pair.processes[0].kill()
+    with pair.client() as client:
+        numbers = range(1, 7)
+        assert [write(client, WRITERS, each).status_code for each in numbers] == [201] * 6
+    pair.processes[0].start()
+    pair.nginx.reload(balancing(*addresses(pair.processes)))
