@@ -240,3 +240,9 @@ class BehindTheStore:
             (self._root / path).unlink()
         else:
             obstore.delete(self._objects, path)
+
+    def names(self) -> list[str]:
+        """The paths of all objects of a bucket; none if there is no bucket."""
+        if self._objects is None:
+            return []
+        return [found["path"] for batch in obstore.list(self._objects) for found in batch]
