@@ -2,6 +2,7 @@
 
 import contextlib
 import secrets
+import signal
 import socket
 import ssl
 import subprocess
@@ -31,30 +32,52 @@ SIGNING_KEY = SecretStr("k1:" + "0123456789abcdef" * 4)
 _TRUSTS_NOBODY = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
 # Every test wants a project of its own, and opening the stores for ten keys costs as for one.
 _KEYS_AT_ONCE = 10
-# What a database promises should the machine lose its power. No test turns it off, and a cluster
-# with hundreds of databases takes most of a minute to write them all through when it ends.
+_ENDING_SECONDS = 60.0
+# What a database promises should it crash, or the machine lose its power. A cluster with hundreds of
+# databases takes most of a minute to write them all through when it ends.
 _FOR_LOST_POWER = ("fsync", "full_page_writes", "synchronous_commit")
 
 
 class Postgres:
-    """A private PostgreSQL cluster, and databases in it made from a migrated template."""
+    """A private PostgreSQL cluster, and databases in it made from a migrated template.
 
-    def __init__(self, folder: Path) -> None:
+    Args:
+        folder: Where it is.
+        is_durable: Whether it keeps, slower, what it has committed when it crashes.
+    """
+
+    def __init__(self, folder: Path, *, is_durable: bool = False) -> None:
         folder.chmod(0o755)
         self._server = _started(folder / "cluster")
+        if not is_durable:
+            self._promise_nothing()
+        self._template = self.new_database()
+        settings = Settings(data_dir=folder / "data", db=self.settings(self._template))
+        anyio.run(migrate_database, settings)
+
+    def _promise_nothing(self) -> None:
         with psycopg.connect(self._server.get_uri(), autocommit=True) as connection:
             for promise in _FOR_LOST_POWER:
                 connection.execute(f"ALTER SYSTEM SET {promise} = off".encode())
             connection.execute("SELECT pg_reload_conf()")
-        self._template = self.new_database()
-        settings = Settings(data_dir=folder / "data", db=self.settings(self._template))
-        anyio.run(migrate_database, settings)
 
     def __enter__(self) -> "Postgres":
         return self
 
     def __exit__(self, *_: object) -> None:
         self._server.cleanup()
+
+    def crash(self) -> None:
+        """End it as a fault would, whatever it is at; returns when all of it has ended."""
+        postmaster = self._server.get_postmaster_info().process
+        assert postmaster is not None
+        # Its children are told to end at once; killed itself, it would leave them to find out.
+        postmaster.send_signal(signal.SIGQUIT)
+        postmaster.wait(_ENDING_SECONDS)
+
+    def start_again(self) -> None:
+        """Start it after a crash; returns when it answers."""
+        self._server.ensure_postgres_running()
 
     def settings(self, database: str) -> DatabaseSettings:
         """Settings that lead to one of its databases."""

@@ -1,0 +1,148 @@
+"""The database ends in the middle of it all: told at once, and nothing is lost or done twice."""
+
+import os
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import httpx
+import pytest
+
+from app.settings import Settings
+from tests.process import WAIT_SECONDS
+from tests.servers import SIGNING_KEY, LiveService, Postgres, serving
+
+pytestmark = [pytest.mark.xdist_group("heavy"), pytest.mark.timeout(240)]
+
+CRASHES = 10 if os.environ.get("TORTURE") == "long" else 2
+WRITERS = 4
+BETWEEN = 12
+"""How many results are acknowledged between two crashes."""
+
+
+class Told:
+    """What several writers were told, and a way to wait for more of it."""
+
+    def __init__(self) -> None:
+        self._news = threading.Condition()
+        self._refused: dict[int, int] = {}
+        self.acknowledged: dict[str, bytes] = {}
+        self.unexpected: list[str] = []
+
+    def note(self, writer: int, answer: httpx.Response) -> bool:
+        """Note an answer; says whether the writer may go on with the next call."""
+        with self._news:
+            try:
+                if answer.status_code in (200, 201):
+                    self.acknowledged[answer.headers.get("location", "")] = answer.content
+                    return True
+                code = answer.json()["code"]
+                if (answer.status_code, code) != (503, "store-unavailable"):
+                    self.unexpected.append(f"{answer.status_code} {code}")
+                if not answer.headers.get("retry-after", "").isdigit():
+                    self.unexpected.append("no word on when to come again")
+                self._refused[writer] = self._refused.get(writer, 0) + 1
+                return False
+            finally:
+                self._news.notify_all()
+
+    def wait_for_acknowledged(self, more: int) -> None:
+        """Return when so many more were acknowledged."""
+        with self._news:
+            enough = len(self.acknowledged) + more
+            assert self._news.wait_for(lambda: len(self.acknowledged) >= enough, WAIT_SECONDS)
+
+    def wait_until_all_are_refused(self) -> None:
+        """Return when every writer was refused again."""
+        with self._news:
+            before = dict(self._refused)
+            assert self._news.wait_for(
+                lambda: all(
+                    self._refused.get(writer, 0) > before.get(writer, 0)
+                    for writer in range(WRITERS)
+                ),
+                WAIT_SECONDS,
+            )
+
+
+@pytest.fixture
+def postgres(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Postgres]:
+    """A cluster that nobody else uses."""
+    with Postgres(tmp_path_factory.mktemp("postgres"), is_durable=True) as postgres:
+        yield postgres
+
+
+@contextmanager
+def writing(service: LiveService, key: str) -> Iterator[Told]:
+    """Writers that repeat each call until it is acknowledged, and then make the next."""
+    told, is_over = Told(), threading.Event()
+
+    def write(writer: int) -> None:
+        number = 0
+        with service.client(key) as client:
+            while not is_over.is_set() or number == 0:
+                call = {
+                    "toolName": "t",
+                    "toolCallId": f"c{number}",
+                    "sessionId": f"s{writer}",
+                    "result": f"{writer}: {number}",
+                }
+                number += told.note(writer, client.post("/api/tool-results", json=call))
+
+    writers = [threading.Thread(target=write, args=(each,)) for each in range(WRITERS)]
+    for each in writers:
+        each.start()
+    try:
+        yield told
+    finally:
+        is_over.set()
+        for each in writers:
+            each.join(WAIT_SECONDS)
+
+
+def test_database_that_crashes_under_load_loses_nothing_and_nothing_is_done_twice(
+    postgres: Postgres, tmp_path: Path
+) -> None:
+    database = postgres.new_database(migrated=True)
+    settings = Settings(
+        data_dir=tmp_path / "data",
+        auth="api-key",
+        log_level="error",
+        db=postgres.settings(database),
+        signing_keys=(SIGNING_KEY,),
+    )
+    with serving(settings) as service:
+        key = service.new_key()
+        with writing(service, key) as told:
+            for _ in range(CRASHES):
+                told.wait_for_acknowledged(BETWEEN)
+                postgres.crash()
+                told.wait_until_all_are_refused()
+                with service.client(key) as client:
+                    assert client.get("/healthz").status_code == 200
+                    assert client.get("/readyz").status_code == 503
+                postgres.start_again()
+            told.wait_for_acknowledged(BETWEEN)
+        assert told.unexpected == []
+        with service.client(key) as client:
+            assert {place: client.get(place).content for place in told.acknowledged} == (
+                told.acknowledged
+            )
+            for writer in range(WRITERS):
+                entries = all_entries(client, f"s{writer}")
+                calls = [entry["toolCallId"] for entry in entries]
+                assert calls == [f"c{number}" for number in range(len(calls))]
+                assert [entry["seq"] for entry in entries] == list(range(1, len(calls) + 1))
+
+
+def all_entries(client: httpx.Client, session: str) -> list[dict[str, object]]:
+    """A whole history."""
+    entries: list[dict[str, object]] = []
+    asked = {"limit": "200"}
+    while True:
+        page = client.get(f"/api/sessions/{session}/messages", params=asked).json()
+        entries += page["items"]
+        if not page.get("nextCursor"):
+            return entries
+        asked["cursor"] = page["nextCursor"]
