@@ -33,8 +33,8 @@ _TRUSTS_NOBODY = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
 # Every test wants a project of its own, and opening the stores for ten keys costs as for one.
 _KEYS_AT_ONCE = 10
 _ENDING_SECONDS = 60.0
-# What a database promises should it crash, or the machine lose its power. A cluster with hundreds of
-# databases takes most of a minute to write them all through when it ends.
+# What a database promises should it crash, or the machine lose its power. A cluster with hundreds
+# of databases takes most of a minute to write them all through when it ends.
 _FOR_LOST_POWER = ("fsync", "full_page_writes", "synchronous_commit")
 
 
