@@ -29,6 +29,7 @@ MODULES = {
     "growth": "growth",
     "writing": "small_writes",
     "fan-out": "event_fanout",
+    "load": "load",
     "search": "page_search",
     "rendering": "session_render",
 }

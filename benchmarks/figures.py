@@ -59,6 +59,11 @@ def value_at_most(bound: float) -> Aim:
     return Aim("value", bound, is_upper=True)
 
 
+def value_at_least(bound: float) -> Aim:
+    """The same for what is better the higher it is."""
+    return Aim("value", bound, is_upper=False)
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Figure:
     """One measured number."""

@@ -1,7 +1,8 @@
 """Figures as a table on the terminal, and as `benchmarks/results.md`.
 
 A run rewrites the sections of what it measured and leaves the others as they are, so each names the
-machine it was measured on. What is said about a section or a figure is not measured: it is in `notes.toml`, and survives.
+machine it was measured on. What is said about a section or a figure is not measured: it is in
+`notes.toml`, and survives.
 """
 
 import re

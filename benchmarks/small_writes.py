@@ -20,10 +20,10 @@ import anyio.to_thread
 
 from app.settings import Settings
 from app.wiring import migrate_database
+from benchmarks.asking import Ask, loading, request
 from benchmarks.bare_writers import PostgresWriter, SqliteWriter, Writer, rate_of
 from benchmarks.figures import Figure, Scale
 from benchmarks.live_server import Service, serving
-from benchmarks.load import Ask, loading, request
 from benchmarks.machine import CLIENT, on_cores
 from benchmarks.postgres import durable_postgres
 from benchmarks.turns import Rates, cpu_seconds, spread

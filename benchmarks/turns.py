@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Protocol
 
-from benchmarks.load import Ask, loading
+from benchmarks.asking import Ask, loading
 
 _TICKS_A_SECOND = os.sysconf("SC_CLK_TCK")
 
