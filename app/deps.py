@@ -6,7 +6,7 @@ from fastapi import Depends, Query, Request, Security
 from fastapi.security import HTTPBearer
 from starlette.requests import HTTPConnection
 
-from app.services.access import Access, LinkSigner
+from app.services.access import Caller, LinkSigner
 from app.services.bundles.exporting import BundleExports
 from app.services.bundles.importing import BundleImports
 from app.services.history import History
@@ -58,7 +58,29 @@ ContainerDep = Annotated[Container, Depends(get_container)]
 
 async def get_project(request: Request, _: BearerDep) -> str:
     """The caller's project. Raises UnauthorizedError without a valid key."""
-    return await _container(request).access.project_of(request.headers.get("authorization"))
+    return (await caller_by_key(request)).project_id
+
+
+async def caller_by_key(connection: HTTPConnection) -> Caller:
+    """Who has the key of a request, which is counted for it.
+
+    Raises:
+        UnauthorizedError: There is no valid key.
+        QuotaExceededError: The key has sent too many requests.
+    """
+    container = _container(connection)
+    caller = await container.access.caller_of(connection.headers.get("authorization"))
+    count_request(connection, caller)
+    return caller
+
+
+def count_request(connection: HTTPConnection, caller: Caller) -> None:
+    """Count a request for who sent it. Raises QuotaExceededError: there were too many."""
+    quotas = _container(connection).quotas
+    if quotas is not None:
+        allowance = quotas.allowance(caller)
+        connection.scope["state"]["allowance"] = allowance
+        allowance.take_request()
 
 
 async def get_tool_results(connection: HTTPConnection) -> ToolResults:
@@ -151,11 +173,6 @@ async def get_uploads(connection: HTTPConnection) -> Uploads:
     return _container(connection).uploads
 
 
-async def get_access(connection: HTTPConnection) -> Access:
-    """The access service."""
-    return _container(connection).access
-
-
 async def get_links(connection: HTTPConnection) -> LinkSigner:
     """The signer of links."""
     return _container(connection).links
@@ -180,7 +197,6 @@ PageFaultsDep = Annotated[PageFaults, Depends(get_page_faults)]
 PageListsDep = Annotated[PageLists, Depends(get_page_lists)]
 PageDownloadsDep = Annotated[PageDownloads, Depends(get_page_downloads)]
 UploadsDep = Annotated[Uploads, Depends(get_uploads)]
-AccessDep = Annotated[Access, Depends(get_access)]
 LinksDep = Annotated[LinkSigner, Depends(get_links)]
 LimitQuery = Annotated[int, Query(ge=1, le=200, description="How many items a page holds.")]
 CursorQuery = Annotated[str | None, Query(description="`nextCursor` of the page before.")]

@@ -26,6 +26,7 @@
      ├─ FetchBlockedError          a URL the service does not fetch
      ├─ UpstreamError              a URL's server gave something that is not a file
      │   └─ UpstreamTimeoutError   a URL's server took too long
+     ├─ QuotaExceededError         a key has used up what it may in a minute or a day
      ├─ OverloadedError            more requests at once than the service works on
      └─ StoreUnavailableError      a store did not answer; nothing was kept, try again
          ├─ StoreFullError         there is no room left; nothing was kept
@@ -285,6 +286,25 @@ class UpstreamTimeoutError(UpstreamError):
 
     def __init__(self) -> None:
         super().__init__("The server the URL leads to took too long. Nothing was kept.")
+
+
+class QuotaExceededError(ServiceError):
+    """The key has used up a quota, which `violated-policies` names; `Retry-After` says how long.
+
+    Args:
+        quota: Which one.
+        retry_after_seconds: When there is something of it again.
+    """
+
+    code = "quota-exceeded"
+
+    def __init__(self, quota: str, *, retry_after_seconds: int) -> None:
+        super().__init__(
+            f"This key has used up its quota of {quota}; there is more of it in "
+            f"{retry_after_seconds} seconds."
+        )
+        self.retry_after_seconds = retry_after_seconds
+        self.members = {"violated-policies": [quota]}
 
 
 class OverloadedError(ServiceError):

@@ -1,8 +1,9 @@
-"""The server under the application: uvicorn, with what it lacks against slow and endless headers.
+"""The server under the application: uvicorn, with what it lacks against those who are slow.
 
-uvicorn waits for a request's headers for ever, takes any amount of them, and answers what it cannot
-read with plain text. Here headers have a deadline and a size, and the answer is a problem document
-like every other.
+uvicorn waits for a request's headers for ever, takes any amount of them, waits for ever for a
+client that reads nothing, and answers what it cannot read with plain text. Here headers have a
+deadline and a size, readers have one for the next byte they take, and the answer is a problem
+document like every other.
 """
 
 import asyncio
@@ -43,10 +44,11 @@ def server_config(settings: Settings) -> uvicorn.Config:
 
 
 class DeadlineProtocol(HttpToolsProtocol):
-    """One connection. A request whose headers take too long, or are too many, ends it."""
+    """One connection. Headers that take too long, or are too many, end it; so do idle readers."""
 
     _headers_due: asyncio.TimerHandle | None = None
     _header_bytes = 0
+    _progress_due: asyncio.TimerHandle | None = None
 
     @property
     def _limits(self) -> Limits:
@@ -59,8 +61,9 @@ class DeadlineProtocol(HttpToolsProtocol):
         self._expect_headers()
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """Drop the deadline with the connection."""
+        """Drop the deadlines with the connection."""
         self._forget_headers()
+        self._forget_progress()
         super().connection_lost(exc)
 
     def data_received(self, data: bytes) -> None:
@@ -89,6 +92,17 @@ class DeadlineProtocol(HttpToolsProtocol):
         # For answers without an end: a transport that is closed waits until all is taken.
         self.scope.setdefault("state", {})["abort"] = self.transport.abort
 
+    def pause_writing(self) -> None:
+        """Wait for the client to take some of what is sent, as long as it takes anything."""
+        super().pause_writing()
+        self._forget_progress()
+        self._expect_progress()
+
+    def resume_writing(self) -> None:
+        """Go on sending."""
+        self._forget_progress()
+        super().resume_writing()
+
     def shutdown(self) -> None:
         """End the streams of events: the server waits for every answer to end."""
         container: Container = self.app_state["container"]
@@ -108,6 +122,24 @@ class DeadlineProtocol(HttpToolsProtocol):
         if self._headers_due is not None:
             self._headers_due.cancel()
             self._headers_due = None
+
+    def _expect_progress(self) -> None:
+        unsent = self.transport.get_write_buffer_size()
+        self._progress_due = self.loop.call_later(
+            self._limits.answer_idle_seconds, self._see_progress, unsent
+        )
+
+    def _see_progress(self, unsent_before: int) -> None:
+        if self.transport.get_write_buffer_size() < unsent_before:
+            self._expect_progress()
+        else:
+            self._progress_due = None
+            self.transport.abort()
+
+    def _forget_progress(self) -> None:
+        if self._progress_due is not None:
+            self._progress_due.cancel()
+            self._progress_due = None
 
     def _give_up(self) -> None:
         # Nobody has asked for anything yet, so nobody waits for an answer.

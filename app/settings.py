@@ -152,6 +152,31 @@ class LimitSettings(SettingsGroup):
     body_bytes_per_second: Annotated[
         int, Field(ge=0, description="The pace a body must keep after its first ten seconds.")
     ] = 1_024
+    answer_idle_seconds: Annotated[
+        float,
+        Field(gt=0, description="How long a client may take nothing of an answer it is sent."),
+    ] = 60.0
+
+
+class QuotaSettings(SettingsGroup):
+    """How much a key may do; each server process counts for itself."""
+
+    requests_per_minute: Annotated[
+        int,
+        Field(
+            ge=0,
+            description="Requests a key may send in a minute, to one process; more get a 429. 0 "
+            "for any number.",
+        ),
+    ] = 0
+    body_bytes_per_day: Annotated[
+        int,
+        Field(
+            ge=0,
+            description="Bytes of request bodies a key may send in a day, to one process; more get "
+            "a 429. 0 for any number.",
+        ),
+    ] = 0
 
 
 class FetchSettings(SettingsGroup):
@@ -276,6 +301,7 @@ class Settings(BaseSettings):
     blobs: BlobSettings = BlobSettings()
     content: ContentSettings = ContentSettings()
     limits: LimitSettings = LimitSettings()
+    quotas: QuotaSettings = QuotaSettings()
     fetch: FetchSettings = FetchSettings()
     sweep: SweepSettings = SweepSettings()
     events: EventSettings = EventSettings()

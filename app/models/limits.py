@@ -27,3 +27,4 @@ class Limits:
     header_seconds: float
     body_idle_seconds: float
     body_bytes_per_second: int
+    answer_idle_seconds: float

@@ -18,6 +18,7 @@ from app.errors import (
 from app.models.faults import faults_of
 from app.models.json_value import parse_repaired_json
 from app.models.limits import Limits
+from app.services.quotas import Allowance
 
 _GRACE_SECONDS = 10.0
 # What a sweep has removed is remembered for longer, so a row is never written without its blob.
@@ -28,8 +29,15 @@ _SMALL_BODY_DEPTH = 64
 _Model = TypeVar("_Model", bound=BaseModel)
 
 
-async def limited_body(request: Request, limits: Limits) -> AsyncIterator[bytes]:
+async def limited_body(
+    request: Request, limits: Limits, *, in_pieces: bool = False
+) -> AsyncIterator[bytes]:
     """The body's chunks.
+
+    Args:
+        request: Whose body it is.
+        limits: How long it may be, and how slow.
+        in_pieces: Whether what has come is kept although the request is refused.
 
     Raises:
         PayloadTooLargeError: It is, or is announced to be, longer than `limits.body_bytes`; known
@@ -37,6 +45,7 @@ async def limited_body(request: Request, limits: Limits) -> AsyncIterator[bytes]
         SlowBodyError: It pauses too long, falls below the pace it must keep after ten seconds, or
             takes more than a day.
         UnsupportedMediaError: It is compressed.
+        QuotaExceededError: The key has sent too many bytes in a day.
     """
     if request.headers.get("content-encoding", "identity").strip().lower() != "identity":
         raise UnsupportedMediaError(
@@ -47,7 +56,7 @@ async def limited_body(request: Request, limits: Limits) -> AsyncIterator[bytes]
         raise _too_large(limits)
     received = 0
     started = time.monotonic()
-    chunks = request.stream()
+    chunks = _metered(request, in_pieces=in_pieces)
     while True:
         chunk = await _next_chunk(chunks, limits.body_idle_seconds)
         if chunk is None:
@@ -61,6 +70,19 @@ async def limited_body(request: Request, limits: Limits) -> AsyncIterator[bytes]
         if elapsed > 0 and received < elapsed * limits.body_bytes_per_second:
             raise SlowBodyError
         yield chunk
+
+
+def _metered(request: Request, *, in_pieces: bool) -> AsyncIterator[bytes]:
+    """The body, counted for the key if there are quotas."""
+    allowance: Allowance | None = request.scope["state"].get("allowance")
+    if allowance is None:
+        return request.stream()
+    announced = request.headers.get("content-length", "")
+    return allowance.metered(
+        request.stream(),
+        announced=int(announced) if announced.isdigit() else None,
+        in_pieces=in_pieces,
+    )
 
 
 async def _next_chunk(chunks: AsyncIterator[bytes], idle_seconds: float) -> bytes | None:

@@ -5,7 +5,7 @@ from typing import Annotated
 
 from fastapi import APIRouter, Depends, Query, Request, Response
 
-from app.deps import BearerDep, ContainerDep
+from app.deps import BearerDep, ContainerDep, caller_by_key
 from app.errors import (
     ForbiddenLinkError,
     InvalidPayloadError,
@@ -48,8 +48,8 @@ async def get_content_grant(
 ) -> ContentGrant:
     """What the caller may read: by a signed link's token, else by its key."""
     if token is None:
-        project_id = await container.access.project_of(request.headers.get("authorization"))
-        return ContentGrant(project_id, "attachment" if download else "inline", filename)
+        caller = await caller_by_key(request)
+        return ContentGrant(caller.project_id, "attachment" if download else "inline", filename)
     grant = container.links.verify(token, parse_resource_id(uri) or "", utc_now())
     is_attachment = download or grant.disposition == "attachment"
     return ContentGrant(

@@ -6,7 +6,7 @@ from typing import Annotated
 from fastapi import Depends, Header, Query, Request
 from starlette.requests import HTTPConnection
 
-from app.deps import BearerDep, ContainerDep
+from app.deps import BearerDep, ContainerDep, caller_by_key, count_request
 from app.models.identity import utc_now
 from app.routers.session_queries import LARGEST_SEQ, SessionIdPath
 from app.services.access import Caller
@@ -51,11 +51,13 @@ async def authorised_caller(
 
     Raises:
         UnauthorizedError: Neither is valid.
+        QuotaExceededError: The key has sent too many requests.
     """
     if ticket is None:
-        return await container.access.caller_of(connection.headers.get("authorization"))
+        return await caller_by_key(connection)
     caller = container.links.verify_ticket(ticket, utc_now())
     await container.access.check(caller)
+    count_request(connection, caller)
     return caller
 
 

@@ -7,7 +7,7 @@ from typing import Any
 from fastapi import APIRouter, Request, Response
 from fastapi.sse import format_sse_event
 
-from app.deps import AccessDep, BearerDep, LinksDep
+from app.deps import BearerDep, LinksDep, caller_by_key
 from app.errors import InvalidPayloadError, OverloadedError
 from app.models.identity import utc_now
 from app.routers.event_queries import ProjectStreamDep, SessionStreamDep
@@ -57,15 +57,13 @@ async def stream_session_events(stream: SessionStreamDep) -> Response:
     status_code=201,
     response_model=EventTicket,
 )
-async def create_event_ticket(
-    request: Request, access: AccessDep, links: LinksDep, _: BearerDep
-) -> Response:
+async def create_event_ticket(request: Request, links: LinksDep, _: BearerDep) -> Response:
     """Make a ticket to begin listening with, for browsers, whose EventSource sends no headers.
 
     It holds for a minute and permits nothing else. A stream that has begun goes on behind it, until
     the key is revoked.
     """
-    caller = await access.caller_of(request.headers.get("authorization"))
+    caller = await caller_by_key(request)
     expires_at = utc_now().replace(microsecond=0) + timedelta(seconds=_TICKET_SECONDS)
     ticket = EventTicket(
         ticket=links.sign_ticket(Ticket(caller, expires_at)), expires_at=expires_at

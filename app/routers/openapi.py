@@ -6,7 +6,12 @@ from fastapi import FastAPI, routing
 from fastapi.openapi.utils import get_openapi
 from pydantic import BaseModel
 
-from app.errors import StoreFullError, StoreUnavailableError, UnauthorizedError
+from app.errors import (
+    QuotaExceededError,
+    StoreFullError,
+    StoreUnavailableError,
+    UnauthorizedError,
+)
 from app.models.interaction import ChatMessage
 from app.routers.problem_kinds import problem_responses
 from app.schemas.events import DATA_OF
@@ -44,7 +49,7 @@ _READ_BY_HAND: tuple[type[BaseModel], ...] = (
 BINARY = {"application/octet-stream": {"schema": {"type": "string", "format": "binary"}}}
 """The documentation of an answer that is a file."""
 
-_METHODS = ("get", "head", "post", "put", "patch", "delete")
+_METHODS = ("get", "head", "post", "put", "patch", "delete", "options")
 
 TAGS = (
     {"name": "tool results", "description": "Raw results in, canonical records out."},
@@ -150,8 +155,10 @@ def _document_streams(document: dict[str, Any]) -> None:
 
 
 def _document_common_faults(document: dict[str, Any]) -> None:
-    """Add what any API operation may answer: no key, or a store that does not answer."""
-    common = problem_responses(UnauthorizedError, StoreUnavailableError, StoreFullError)
+    """Add what any API operation may answer: no key, a quota, a store that does not answer."""
+    common = problem_responses(
+        UnauthorizedError, QuotaExceededError, StoreUnavailableError, StoreFullError
+    )
     for path, item in document["paths"].items():
         if not path.startswith("/api/"):
             continue

@@ -26,6 +26,7 @@ from starlette.websockets import WebSocket, WebSocketState
 from app.errors import (
     InvalidPayloadError,
     MalformedRequestError,
+    QuotaExceededError,
     RangeNotSatisfiableError,
     ServiceError,
 )
@@ -83,6 +84,8 @@ def problem_response(error: ServiceError, *, instance: str, request_id: str) -> 
     headers = dict(kind.headers)
     if isinstance(error, RangeNotSatisfiableError):
         headers["Content-Range"] = f"bytes */{error.size_bytes}"
+    if isinstance(error, QuotaExceededError):
+        headers["Retry-After"] = str(error.retry_after_seconds)
     return _response(
         kind, error.detail, error=error, headers=headers, instance=instance, request_id=request_id
     )
@@ -131,15 +134,23 @@ def _problem(request: HTTPConnection, exc: Exception) -> Response:
     return _response(INTERNAL, _INTERNAL_DETAIL, instance=instance, request_id=request_id)
 
 
-def _allowed_methods(request: HTTPConnection) -> str | None:
-    """All methods of a documented path (RFC 9110 §15.5.6), `None` if it is none.
+def _allowed_methods(request: HTTPConnection) -> str:
+    """All methods of a documented path (RFC 9110 §15.5.6), empty if it is none.
 
-    The framework names the methods of one route only, and here each method is a route.
+    The framework names the methods of one route only, and here each method is a route. A path may
+    be that of several: `/api/sessions/import` is also that of a session of this name.
     """
-    for path, operations in request.app.openapi()["paths"].items():
-        if compile_path(path)[0].match(request.scope["path"]):
-            return ", ".join(sorted(method.upper() for method in operations))
-    return None
+    path = request.scope["path"]
+    return ", ".join(
+        sorted(
+            {
+                method.upper()
+                for template, operations in request.app.openapi()["paths"].items()
+                if compile_path(template)[0].match(path)
+                for method in operations
+            }
+        )
+    )
 
 
 def _domain_error(exc: Exception) -> ServiceError | None:

@@ -11,6 +11,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from app.errors import OverloadedError
 from app.models.identity import new_id
 from app.routers.problems import problem_response
+from app.routers.rate_limit_headers import rate_limit_headers
 from app.telemetry import tell_request
 from app.wiring import Container
 
@@ -74,6 +75,8 @@ class RequestContextMiddleware:
             if message["type"] == "http.response.start":
                 status = message["status"]
                 message["headers"] = [*message["headers"], (b"x-request-id", request_id.encode())]
+                if allowance := scope["state"].get("allowance"):
+                    message["headers"] += rate_limit_headers(allowance.states())
             await send(message)
 
         started = time.perf_counter()
@@ -83,6 +86,8 @@ class RequestContextMiddleware:
         finally:
             is_stream = place.is_left
             place.leave()
+            if allowance := scope["state"].get("allowance"):
+                allowance.settle(is_refused=not 200 <= status < 400)
             _tell(scope, status, time.perf_counter() - started, is_stream=is_stream)
 
     async def _converse(self, scope: Scope, receive: Receive, send: Send) -> None:

@@ -37,6 +37,7 @@ router = APIRouter(prefix="/api/tool-results", tags=["tool results"], route_clas
         200: {"model": ToolResultRecord, "description": "The same call, answered before."},
         **problem_responses(
             MalformedRequestError,
+            NotFoundError,
             ConflictError,
             SlowBodyError,
             PayloadTooLargeError,
@@ -56,7 +57,8 @@ async def create_tool_result(
 
     Media leave the result for the resource store, long text is previewed, and nothing is dropped.
     The same session, `toolCallId` and body give the same record again with 200; another body is a
-    409. Outside a session an `Idempotency-Key` makes a retry safe.
+    409. Outside a session an `Idempotency-Key` makes a retry safe; that of a record which was
+    deleted since is a 404.
     """
     require_json(request)
     ingested = await tool_results.ingest(

@@ -163,7 +163,7 @@ async def append_upload(
     With the last piece the file is a resource: `Upload-Resource` is its URI.
     """
     limits = replace(container.limits, body_bytes=container.limits.upload_bytes)
-    chunks = limited_body(request, limits)
+    chunks = limited_body(request, limits, in_pieces=True)
     upload = await uploads.receive(project_id, upload_id, piece=piece, chunks=chunks)
     return Response(status_code=204, headers=progress_headers(upload))
 

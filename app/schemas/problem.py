@@ -85,6 +85,8 @@ def problem_components() -> dict[str, dict[str, Any]]:
     schema = Problem.model_json_schema(
         mode="serialization", ref_template="#/components/schemas/{model}"
     )
+    # A problem may have further members, which who does not know them ignores (RFC 9457 §3.2).
+    del schema["additionalProperties"]
     return {**schema.pop("$defs"), "Problem": schema}
 
 

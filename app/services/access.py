@@ -46,14 +46,6 @@ class Access:
         self._records = records
         self._default_project = default_project
 
-    async def project_of(self, authorization: str | None) -> str:
-        """The project of the key in an `Authorization` header.
-
-        Raises:
-            UnauthorizedError: There is no key, or it is unknown or revoked.
-        """
-        return (await self.caller_of(authorization)).project_id
-
     async def caller_of(self, authorization: str | None) -> Caller:
         """Who has the key in an `Authorization` header.
 

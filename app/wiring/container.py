@@ -31,6 +31,7 @@ from app.services.pages.lists import PageLists
 from app.services.pages.pages import Pages
 from app.services.pages.preparing import PagePreparer
 from app.services.pages.reading import PageReading
+from app.services.quotas import Quotas
 from app.services.references import References
 from app.services.renders.gathering import Gathering
 from app.services.renders.renders import Renders
@@ -68,6 +69,7 @@ class Container:
     """The services, and what the HTTP edge needs to know of the settings."""
 
     access: Access
+    quotas: Quotas | None
     links: LinkSigner
     tool_results: ToolResults
     resources: Resources
@@ -195,6 +197,7 @@ def _wired(settings: Settings, opened: _Opened) -> Container:
     reading = PageReading(records, preparer, accesses=accesses, limits=limits)
     return Container(
         access=opened.access,
+        quotas=_quotas(settings),
         links=links,
         tool_results=_tool_results(opened, work, limits),
         resources=resources,
@@ -268,6 +271,11 @@ def _renders(
         public_url=settings.public_url,
         limits=limits,
     )
+
+
+def _quotas(settings: Settings) -> Quotas | None:
+    """What counts for each key; `None` where nothing is to be counted."""
+    return Quotas(**settings.quotas.model_dump()) if any(dict(settings.quotas).values()) else None
 
 
 async def _exists(blobs: BlobStore, project_id: str, digest: str) -> bool:

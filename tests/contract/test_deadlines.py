@@ -1,5 +1,6 @@
 """Slow, endless and too many requests: each ends, with an answer where somebody waits for one."""
 
+import contextlib
 import json
 import socket
 from collections.abc import Iterator
@@ -112,3 +113,32 @@ def test_one_request_too_many_is_told_to_come_again(patient: LiveService) -> Non
         assert rest(connection).startswith(b"HTTP/1.1 201")
     assert (refused.status_code, refused.headers["retry-after"]) == (503, "1")
     assert refused.json()["code"] == "overloaded"
+
+
+@pytest.fixture
+def hurried(backends: Backends, tmp_path: Path) -> Iterator[LiveService]:
+    """A service that works on one request at a time, and does not wait for idle readers."""
+    limits = LimitSettings(requests_at_once=1, answer_idle_seconds=0.2)
+    with serving(backends.settings("embedded", tmp_path / "data", limits=limits)) as service:
+        yield service
+
+
+def test_reader_that_takes_nothing_is_cut_off_and_one_that_does_gets_it_all(
+    hurried: LiveService,
+) -> None:
+    content = bytes(range(256)) * 100_000
+    key = hurried.new_key()
+    with hurried.client(key) as client:
+        uri = client.post("/api/resources", content=content).json()["uri"]
+        path = f"/api/resources/{uri.removeprefix('blob:')}/content"
+        asked = f"GET {path} HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer {key}\r\n\r\n"
+        with connected(hurried) as connection:
+            connection.sendall(asked.encode())
+            assert connection.recv(12) == b"HTTP/1.1 200"
+            # While it is sent nobody else has a place; it is given up, and the place is free.
+            while client.get(path, headers={"Range": "bytes=0-9"}).status_code == 503:
+                pass
+            # What was on its way may still be read; the rest is never sent.
+            with contextlib.suppress(ConnectionResetError):
+                assert len(rest(connection)) < len(content)
+        assert client.get(path).content == content

@@ -116,7 +116,7 @@ async def test_what_is_asked_all_the_time_is_read_by_no_pool(store: Store, engin
     store.taken = 0
     async with store.records.read(PROJECT) as unit:
         assert await unit.resources.find(resource.resource_id) == resource
-    assert await access.project_of(f"Bearer {key}") == PROJECT
+    assert (await access.caller_of(f"Bearer {key}")).project_id == PROJECT
     async with store.records.read(PROJECT) as unit:
         assert await unit.pages.find("no-page", with_content=True) is None
         assert await unit.sessions.standing("no-session") is None
@@ -174,10 +174,10 @@ async def test_key_is_refused_at_once_when_others_have_revoked_it(
     elsewhere = open_database(settings)
     try:
         others = Access(Records(elsewhere), None)
-        assert await access.project_of(f"Bearer {key}") == PROJECT
+        assert (await access.caller_of(f"Bearer {key}")).project_id == PROJECT
         await others.revoke_key(key.split("_")[1])
         with pytest.raises(UnauthorizedError):
-            await access.project_of(f"Bearer {key}")
+            await access.caller_of(f"Bearer {key}")
     finally:
         await elsewhere.close()
 

@@ -1,0 +1,37 @@
+"""`docs/security.md` names a test for every promise, and every test it names is there."""
+
+import re
+from dataclasses import dataclass
+
+import pytest
+
+from tests.contract.test_requirements import missing
+from tests.process import ROOT
+
+
+@dataclass(frozen=True)
+class Row:
+    """A line of a table: what is promised, where it is held, what shows it, and how much."""
+
+    promise: str
+    mechanism: str
+    test: str
+    figure: str
+
+
+ROWS = [
+    Row(*(cell.strip() for cell in line.strip("|").split("|")))
+    for line in (ROOT / "docs" / "security.md").read_text().splitlines()
+    if line.startswith("|") and not re.match(r"\|( promise \||-)", line)
+]
+
+
+@pytest.mark.parametrize("row", ROWS, ids=lambda row: row.promise)
+def test_promise_is_held_by_a_module_and_shown_by_a_test(row: Row) -> None:
+    assert min(map(len, (row.promise, row.figure))) > 0
+    assert (ROOT / row.mechanism.strip("`")).exists()
+    assert not missing(row.test.strip("`"))
+
+
+def test_no_promise_is_made_twice() -> None:
+    assert len({row.promise for row in ROWS}) == len(ROWS) > 0
