@@ -11,7 +11,7 @@ PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-inp
 APT_INSTALL := DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends
 WEB_SOURCES := $(shell find web -name node_modules -prune -o -name dist -prune -o -name generated -prune -o -type f -print 2>/dev/null)
 
-.PHONY: help install run web web-check chromium nginx test test-all fmt lint types imports openapi pictures targets openapi-check migrate bench bench-smoke check lock clean
+.PHONY: help install run web web-check chromium nginx test test-all fmt lint types imports openapi pictures targets openapi-check migrate bench bench-smoke torture check lock clean
 
 help: ## List the commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -111,6 +111,10 @@ bench: $(VENV)/dev.stamp ## Measure everything and write benchmarks/results.md; 
 
 bench-smoke: $(VENV)/dev.stamp ## See that every benchmark runs; no time is judged
 	$(BIN)/python -m benchmarks --smoke
+
+torture: $(VENV)/dev.stamp nginx ## Run the long forms of what tries to break it; takes an hour or more
+	TORTURE=long KILL_ROUNDS=long $(BIN)/python -m pytest -n 2 --dist loadgroup \
+	  tests/faults tests/security tests/e2e/test_kill.py
 
 check: lint types imports openapi-check web-check bench-smoke test ## What CI runs
 

@@ -17,6 +17,7 @@ from typing import TypeAlias
 import anyio
 import structlog
 
+from app.crash_points import CrashPoint, reached
 from app.errors import ServiceError
 from app.models.identity import utc_now
 from app.services.claim_time import ClaimTime
@@ -265,6 +266,7 @@ class _Run:
                 return
             if not claim.digests:
                 return
+            reached(CrashPoint.BLOBS_CLAIMED)
             claimed = [left[digest] for digest in claim.digests]
             removed = await self._remove_claimed(project_id, claim, claimed, time)
             self._count_removed(removed)
@@ -302,6 +304,7 @@ class _Run:
                 # left to run out.
                 uncertain = {blob.digest for blob in chunk}
                 await self._delete(project_id, chunk)
+                reached(CrashPoint.BLOBS_DELETED)
                 uncertain = set()
                 removed += chunk
         finally:
@@ -309,6 +312,7 @@ class _Run:
             with anyio.CancelScope(shield=True):
                 async with self._records.write(project_id) as unit:
                     await unit.swept_blobs.note_over(claim, over)
+                reached(CrashPoint.CLAIM_DROPPED)
         return removed
 
     async def _delete(self, project_id: str, chunk: Sequence[ListedBlob]) -> None:

@@ -9,6 +9,7 @@ from datetime import datetime
 
 import anyio.to_thread
 
+from app.crash_points import CrashPoint, reached
 from app.errors import ConflictError, NotFoundError
 from app.models.cursor import decode_cursor, encode_cursor
 from app.models.event import NewEvent
@@ -264,6 +265,7 @@ class ToolResults:
             if call is not None:
                 await self._idempotency.note_answer(unit, call, result.tool_result_id)
             unit.events.note(_event(result, success=package.success))
+        reached(CrashPoint.RESULT_COMMITTED)
         return Ingested(result, is_new=True)
 
 

@@ -4,6 +4,7 @@ from collections.abc import AsyncIterator
 from dataclasses import dataclass
 from datetime import timedelta
 
+from app.crash_points import CrashPoint, reached
 from app.errors import GoneError, NotFoundError, PayloadTooLargeError
 from app.models.identity import is_id, new_id, utc_now
 from app.models.limits import Limits
@@ -150,6 +151,7 @@ class Uploads:
         take = self._intake.receive_verified if piece.checksum else self._intake.receive
         with self._turns.sending(project_id, upload_id, body):
             await take(project_id, upload, body=body)
+        reached(CrashPoint.SEGMENT_KEPT)
         return await self.get(project_id, upload_id)
 
     async def remove(self, project_id: str, upload_id: str) -> None:

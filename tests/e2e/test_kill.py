@@ -30,9 +30,9 @@ from tests.servers import Backends
 pytestmark = [pytest.mark.xdist_group("heavy"), pytest.mark.timeout(240)]
 
 LONG = os.environ.get("KILL_ROUNDS") == "long"
-"""Whether there are twenty kills, during an ingest of a hundred million bytes, and not eight."""
+"""Whether there are twenty kills, during an ingest of a hundred million bytes, and not five."""
 
-MEDIUM_BYTES = 100_000_000 if LONG else 40_000_000
+MEDIUM_BYTES = 100_000_000 if LONG else 24_000_000
 HEAD_BYTES = 48
 _CHUNK_BYTES = 1024 * 1024
 
@@ -48,12 +48,12 @@ class Moment(NamedTuple):
     answered: bool = False
 
 
-WHILE_SENDING = [Moment(share / 8) for share in (range(9) if LONG else (0, 4, 8))]
+WHILE_SENDING = [Moment(share / 8) for share in (range(9) if LONG else (0, 4))]
 WHILE_STORING = [
     Moment(1, share)
-    for share in ((1e-9, 0.1, 0.25, 0.4, 0.6, 0.75, 0.9, 1) if LONG else (1e-9, 0.4, 0.9))
+    for share in ((1e-9, 0.1, 0.25, 0.4, 0.6, 0.75, 0.9, 1) if LONG else (1e-9, 0.9))
 ]
-ANSWERED = [Moment(1, answered=True)] * (3 if LONG else 2)
+ANSWERED = [Moment(1, answered=True)] * (3 if LONG else 1)
 WITH_SERVER_STORES = [Moment(0.5), ANSWERED[0], Moment(1, 1e-9)]
 if LONG:
     WITH_SERVER_STORES += [Moment(1), ANSWERED[0]]

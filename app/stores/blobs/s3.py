@@ -33,6 +33,7 @@ import obstore
 from obstore.exceptions import BaseError
 from obstore.store import S3Store
 
+from app.crash_points import CrashPoint, reached
 from app.errors import DigestMismatchError, StoreUnavailableError
 from app.models.media import CHUNK_BYTES, MediaSource
 from app.stores.blobs.drafts import FileDraft
@@ -159,6 +160,7 @@ class S3BlobStore:
                 chunk_size=_BUFFER_BYTES,
                 max_concurrency=_PARTS_IN_FLIGHT,
             )
+            reached(CrashPoint.OBJECT_PUT)
             if await object_size(self._objects, path) != size_bytes:
                 raise StoreUnavailableError(STORE)
         return StoredBlob(digest, size_bytes)
@@ -298,6 +300,7 @@ class _S3Writer(GatheringWriter):
         with failures_translated():
             if self._upload is None:
                 await obstore.put_async(self._objects, path, rest, use_multipart=False)
+                reached(CrashPoint.OBJECT_PUT)
             else:
                 await self._publish(self._upload, path, blob.size_bytes)
         return blob
@@ -305,7 +308,9 @@ class _S3Writer(GatheringWriter):
     async def _publish(self, upload: "AsyncWritableFile", path: str, size_bytes: int) -> None:
         await self._unbroken(upload.close())
         self._upload_is_complete = True
+        reached(CrashPoint.OBJECT_ASSEMBLED)
         await obstore.copy_async(self._copier, self._temporary_path, path)
+        reached(CrashPoint.OBJECT_COPIED)
         if await object_size(self._objects, path) != size_bytes:
             raise StoreUnavailableError(STORE)
 

@@ -16,6 +16,7 @@ from io import FileIO
 from pathlib import Path
 from threading import Lock
 
+from app.crash_points import CrashPoint, reached
 from app.errors import DigestMismatchError, StoreFullError, StoreUnavailableError
 from app.stores.blobs.store import StoredBlob
 
@@ -132,13 +133,17 @@ class TemporaryFile:
             digest = self._hashed().hexdigest()
             if expected_digest is not None and digest != expected_digest:
                 raise DigestMismatchError
+            reached(CrashPoint.FILE_WRITTEN)
             os.fsync(descriptor)
+            reached(CrashPoint.FILE_SYNCED)
             self._close()
             place = place_of(digest)
             self._directories.ensure(place.parent)
             os.replace(self._path, place)
             self._path, self._exists = place, False
+            reached(CrashPoint.FILE_RENAMED)
             sync_directory(place.parent)
+            reached(CrashPoint.DIRECTORY_SYNCED)
             self.is_published = True
             return StoredBlob(digest, self.size_bytes)
 

@@ -19,6 +19,7 @@ from contextlib import asynccontextmanager
 import anyio
 from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
 
+from app.crash_points import CrashPoint, reached
 from app.errors import StoreUnavailableError
 from app.stores.records.sqlite_driver import IS_SHORT
 
@@ -137,7 +138,9 @@ class SharedCommits:
         self._open = None
         try:
             if await shared.is_sound():
+                reached(CrashPoint.SHARED_ROWS_WRITTEN)
                 await shared.connection.commit()
+                reached(CrashPoint.SHARED_COMMITTED)
                 shared.error = None
         except Exception as exc:  # noqa: BLE001 - it is raised to every caller
             shared.error = exc

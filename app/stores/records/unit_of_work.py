@@ -15,6 +15,7 @@ from sqlalchemy import exc as sql
 from sqlalchemy import text
 from sqlalchemy.ext.asyncio import AsyncConnection
 
+from app.crash_points import CrashPoint, reached
 from app.errors import StoreFullError, StoreUnavailableError
 from app.stores.records.blob_references import BlobReferenceRecords
 from app.stores.records.bundles import BundleRecords
@@ -220,6 +221,7 @@ class Records:
                 yield unit
                 # Last, for the number of an event holds up everybody else's until the commit.
                 last_event = await unit.events.flush()
+                reached(CrashPoint.ROWS_WRITTEN)
         if last_event is not None and self._announce is not None:
             self._announce(project_id, last_event)
 

@@ -1,0 +1,119 @@
+"""The power fails behind any step of a write: no row lacks its blob, and no blob is torn.
+
+A service over a directory and SQLite is watched while it takes files and results in. What it did
+to the files is then done again to a disk that may lose all that was not synced.
+"""
+
+import base64
+from pathlib import Path
+
+import httpx
+import pytest
+
+from app.settings import Settings
+from tests.contract.upload_requests import DATA, begin, send
+from tests.faults.lossy_disk import (
+    Answered,
+    Committed,
+    FileSynced,
+    FolderSynced,
+    Operation,
+    Written,
+    faults,
+)
+from tests.faults.recorded_files import Recorder
+from tests.media import noise_bytes, png
+from tests.servers import serving
+
+MEDIUM = png() + noise_bytes(100_000)
+LARGE = png(32, 32) + noise_bytes(1_400_000)
+"""Long enough for a draft that is written while the body comes in."""
+
+
+def result_of(number: int, medium: bytes) -> dict[str, object]:
+    data = base64.b64encode(medium).decode()
+    return {
+        "toolName": "camera",
+        "toolCallId": f"c{number}",
+        "sessionId": "s",
+        "result": {"content": [{"type": "image", "data": data, "mimeType": "image/png"}]},
+    }
+
+
+def digests_of(descriptors: list[dict[str, str]]) -> Answered:
+    return Answered(frozenset(each["digest"].removeprefix("sha-256:") for each in descriptors))
+
+
+@pytest.fixture(scope="module")
+def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("power-loss")
+
+
+@pytest.fixture(scope="module")
+def operations(root: Path) -> list[Operation]:
+    """What the service did to its files, and when it committed and answered."""
+    recorder = Recorder(root)
+    done = recorder.operations
+    with (
+        serving(Settings(data_dir=root, log_level="error")) as service,
+        httpx.Client(base_url=service.base_url, timeout=30, trust_env=False) as client,
+        recorder.recording(),
+    ):
+        for number, medium in enumerate((MEDIUM, LARGE, MEDIUM)):
+            answer = client.post("/api/tool-results", json=result_of(number, medium))
+            done.append(digests_of(answer.raise_for_status().json()["sanitized"]["resources"]))
+        answer = client.post("/api/resources", content=DATA[::-1])
+        done.append(digests_of([answer.raise_for_status().json()]))
+        path = begin(client, len(DATA))
+        for start in (0, 200_000):
+            end = start + 200_000
+            send(client, path, start, DATA[start:end]).raise_for_status()
+    return done
+
+
+def test_power_loss_behind_any_step_leaves_no_row_without_its_whole_blob(
+    root: Path, operations: list[Operation]
+) -> None:
+    assert {kind: len(of(operations, kind)) for kind in (FileSynced, Answered)} == {
+        FileSynced: 7,
+        Answered: 4,
+    }
+    assert faults(root, operations) == set()
+
+
+def test_commit_before_the_directory_is_synced_is_noticed(
+    root: Path, operations: list[Operation]
+) -> None:
+    last_sync = of(operations, FolderSynced)[-1]
+    commit = next(place for place in of(operations, Committed) if place > last_sync)
+    early = [*operations]
+    early.insert(last_sync, early.pop(commit))
+    assert faults(root, early) == {"lost"}
+
+
+@pytest.mark.parametrize(("kind", "fault"), [(FileSynced, "torn"), (FolderSynced, "lost")])
+def test_sync_that_is_left_out_is_noticed(
+    root: Path, operations: list[Operation], kind: type[Operation], fault: str
+) -> None:
+    left_out = of(operations, kind)[-1]
+    assert faults(root, operations[:left_out] + operations[left_out + 1 :]) == {fault}
+
+
+def test_write_behind_its_sync_is_noticed(root: Path, operations: list[Operation]) -> None:
+    synced, written = of(operations, FileSynced)[-1], of(operations, Written)[-1]
+    late = [*operations]
+    late.insert(synced, late.pop(written))
+    assert faults(root, late) == {"torn"}
+
+
+def test_answer_before_its_commit_is_noticed(root: Path, operations: list[Operation]) -> None:
+    answer = of(operations, Answered)[0]
+    commit = [place for place in of(operations, Committed) if place < answer][-1]
+    early = [*operations]
+    early.insert(commit, early.pop(answer))
+    assert faults(root, early) == {"forgotten"}
+
+
+def of(operations: list[Operation], kind: type[Operation]) -> list[int]:
+    """Where the operations of a kind are."""
+    return [place for place, each in enumerate(operations) if isinstance(each, kind)]
