@@ -14,6 +14,7 @@ from app.events.sqlite import SqliteBroker
 from app.services.access import Access
 from app.settings import BlobSettings, Settings
 from app.stores.blobs import BlobStore, FilesystemBlobStore, S3BlobStore
+from app.stores.blobs.temporary_file import DurableDirectories
 from app.stores.records import Records
 from app.stores.records.change_counter import open_change_counter
 from app.stores.records.engine import Engines, database_url, listen_address, open_engines
@@ -103,12 +104,14 @@ async def check_schema(settings: Settings, engines: Engines) -> None:
 
 
 def make_data_dir(data_dir: Path) -> None:
-    """Make the data directory, for its owner only, unless it is there.
+    """Make the data directory, for its owner only, unless it is there; a new one outlasts a crash.
 
     Raises:
         DataDirectoryError: It cannot be made.
     """
     try:
-        data_dir.mkdir(mode=0o700, parents=True, exist_ok=True)
+        DurableDirectories(data_dir).ensure(data_dir)
+        # A file of this name is told of.
+        data_dir.mkdir(exist_ok=True)
     except OSError as exc:
         raise DataDirectoryError(data_dir, os.strerror(exc.errno or 0)) from exc

@@ -1,0 +1,43 @@
+"""The data directory of a first start: its name is on the disk before anything is in it."""
+
+import os
+from pathlib import Path
+
+import pytest
+
+from app.wiring.faults import DataDirectoryError
+from app.wiring.stores import make_data_dir
+
+
+def test_each_new_level_is_synced_into_its_parent(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    done: list[tuple[str, str]] = []
+    mkdir, fsync = os.mkdir, os.fsync
+
+    def recorded_mkdir(path: str | Path, mode: int = 0o777) -> None:
+        done.append(("made", os.path.relpath(path, tmp_path)))
+        mkdir(path, mode)
+
+    def recorded_fsync(descriptor: int) -> None:
+        place = os.readlink(f"/proc/self/fd/{descriptor}")
+        done.append(("synced", os.path.relpath(place, tmp_path)))
+        fsync(descriptor)
+
+    monkeypatch.setattr(os, "mkdir", recorded_mkdir)
+    monkeypatch.setattr(os, "fsync", recorded_fsync)
+    make_data_dir(tmp_path / "one" / "data")
+    assert done[:4] == [("made", "one"), ("synced", "."), ("made", "one/data"), ("synced", "one")]
+    assert (tmp_path / "one" / "data").stat().st_mode & 0o777 == 0o700
+
+
+def test_one_that_is_there_stays_as_it_is(tmp_path: Path) -> None:
+    tmp_path.chmod(0o750)
+    make_data_dir(tmp_path)
+    assert tmp_path.stat().st_mode & 0o777 == 0o750
+
+
+def test_file_in_its_place_is_told_of(tmp_path: Path) -> None:
+    (tmp_path / "data").write_text("a file")
+    with pytest.raises(DataDirectoryError):
+        make_data_dir(tmp_path / "data")
