@@ -14,29 +14,35 @@ from tests.servers import Backends, Engine
 
 MESSAGES = "/api/sessions/s/messages"
 
+# The tests share two processes of each engine.
+pytestmark = pytest.mark.xdist_group("lookups")
 
-@pytest.fixture
-def env(backends: Backends, engine: Engine, tmp_path: Path) -> dict[str, str]:
+
+@pytest.fixture(scope="module")
+def data_dir(engine: Engine, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp(engine) / "data"
+
+
+@pytest.fixture(scope="module")
+def env(backends: Backends, engine: Engine, data_dir: Path) -> dict[str, str]:
     """Both processes' settings."""
-    settings = backends.settings(engine, tmp_path / "data")
+    settings = backends.settings(engine, data_dir)
     told = {name: value for name, value in environment_of(settings).items() if value is not None}
     return told | {"PAGEFAULT_AUTH": "api-key"}
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def key(env: dict[str, str]) -> str:
     made = run_command("keys", "create", "--project", "p", env=env)
     assert made.returncode == 0, made.stderr
     return made.stdout.strip()
 
 
-@pytest.fixture
-def clients(env: dict[str, str], key: str, tmp_path: Path) -> Iterator[tuple[httpx.Client, ...]]:
+@pytest.fixture(scope="module")
+def clients(env: dict[str, str], key: str, data_dir: Path) -> Iterator[tuple[httpx.Client, ...]]:
     """A client of each of the two."""
     with ExitStack() as stack:
-        processes = [
-            stack.enter_context(PagefaultProcess(tmp_path / "data", env=env)) for _ in range(2)
-        ]
+        processes = [stack.enter_context(PagefaultProcess(data_dir, env=env)) for _ in range(2)]
         yield tuple(stack.enter_context(process.client(key)) for process in processes)
 
 

@@ -26,7 +26,7 @@ from tests.servers import LiveService, serving
 
 BODIES = [hashlib.shake_128(b"%d" % number).digest(2_000) for number in range(10)]
 WRITERS = 6
-ROUNDS = 200 if os.environ.get("SWEEP_ROUNDS") == "long" else 14
+ROUNDS = 200 if os.environ.get("SWEEP_ROUNDS") == "long" else 8
 
 
 class Writer:
