@@ -5,6 +5,7 @@ from typing import Annotated
 from fastapi import Depends, Query, Request, Security
 from fastapi.security import HTTPBearer
 from starlette.requests import HTTPConnection
+from starlette.types import Scope
 
 from app.services.access import Caller, LinkSigner
 from app.services.bundles.exporting import BundleExports
@@ -68,10 +69,17 @@ async def caller_by_key(connection: HTTPConnection) -> Caller:
         UnauthorizedError: There is no valid key.
         QuotaExceededError: The key has sent too many requests.
     """
-    container = _container(connection)
-    caller = await container.access.caller_of(connection.headers.get("authorization"))
+    caller = await _container(connection).access.caller_of(_authorization(connection.scope))
     count_request(connection, caller)
     return caller
+
+
+def _authorization(scope: Scope) -> str | None:
+    # Once for every request, so without the mapping that Starlette makes of all headers.
+    for name, value in scope["headers"]:
+        if name == b"authorization":
+            return str(value.decode("latin-1"))
+    return None
 
 
 def count_request(connection: HTTPConnection, caller: Caller) -> None:

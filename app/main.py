@@ -109,6 +109,9 @@ def create_app(settings: Settings | None = None) -> FastAPI:
         "one clean, typed, small record, today and after a restart, byte for byte the same.",
         lifespan=lifespan,
         generate_unique_id_function=operation_id,
+        # What is told of a request is told by `app.telemetry`, and nothing else: FastAPI's own
+        # would send paths and tracebacks wherever the environment says.
+        telemetry={"tracing": False, "metrics": False, "logs": False, "auto_configure": False},
         redirect_slashes=False,
     )
     install_problem_handlers(app)

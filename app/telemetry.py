@@ -9,6 +9,7 @@ import logging
 import os
 import sys
 import time
+from collections import Counter as Counts
 from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
 from datetime import UTC, datetime
@@ -250,10 +251,17 @@ class Metrics:
 
     def _count(self) -> None:
         uncounted, self._uncounted = self._uncounted, []
-        for method, route, status, seconds in uncounted:
-            self._requests.labels(method, route, str(status)).inc()
+        answered = Counts((method, route, status) for method, route, status, _ in uncounted)
+        for (method, route, status), count in answered.items():
+            self._requests.labels(method, route, str(status)).inc(count)
+        took: dict[tuple[str, str], list[float]] = {}
+        for method, route, _, seconds in uncounted:
             if seconds is not None:
-                self._latency.labels(method, route).observe(seconds)
+                took.setdefault((method, route), []).append(seconds)
+        for labels, latencies in took.items():
+            histogram = self._latency.labels(*labels)
+            for seconds in latencies:
+                histogram.observe(seconds)
 
     def exposition(self) -> bytes:
         """All metrics in Prometheus' text format, of all worker processes together."""

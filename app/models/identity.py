@@ -30,4 +30,6 @@ def utc_now() -> datetime:
 
 def rfc3339(moment: datetime) -> str:
     """A moment in UTC as RFC 3339 text with `Z`, always to the microsecond."""
-    return moment.astimezone(UTC).isoformat(timespec="microseconds").removesuffix("+00:00") + "Z"
+    # Moments from the tables are in UTC already, and to say so once more takes half of the time.
+    in_utc = moment if moment.tzinfo is UTC else moment.astimezone(UTC)
+    return in_utc.replace(tzinfo=None).isoformat(timespec="microseconds") + "Z"

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 PROJECT_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._:-]{0,127}\Z")
-_API_KEY = re.compile(r"pf_([0-9a-z]{12})_([0-9A-Za-z]{32})_([0-9a-f]{8})\Z")
+_API_KEY = re.compile(r"(pf_([0-9a-z]{12})_([0-9A-Za-z]{32}))_([0-9a-f]{8})\Z")
 _KEY_ID_ALPHABET = "0123456789abcdefghijklmnopqrstuvwxyz"
 _SECRET_ALPHABET = _KEY_ID_ALPHABET + "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 
@@ -56,7 +56,7 @@ class PresentedKey:
     def __str__(self) -> str:
         """The key as it is written down. The checksum finds typing errors without a look-up."""
         stem = f"pf_{self.key_id}_{self.secret}"
-        return f"{stem}_{zlib.crc32(stem.encode()):08x}"
+        return f"{stem}_{_checksum(stem)}"
 
     def __repr__(self) -> str:
         """The key without its secret, fit for a log."""
@@ -76,5 +76,9 @@ def parse_api_key(text: str) -> PresentedKey | None:
     match = _API_KEY.match(text)
     if match is None:
         return None
-    key = PresentedKey(key_id=match.group(1), secret=match.group(2))
-    return key if hmac.compare_digest(str(key), text) else None
+    stem, key_id, secret, checksum = match.groups()
+    return PresentedKey(key_id, secret) if checksum == _checksum(stem) else None
+
+
+def _checksum(stem: str) -> str:
+    return f"{zlib.crc32(stem.encode()):08x}"

@@ -57,21 +57,17 @@ def tool_message(message: StoredMessage) -> bytes:
 def resource_record(resource: Resource) -> bytes:
     """The descriptor of a resource, as `describe` has it, and since when it is kept."""
     hints = resource.hints
-    members = {
-        "uri": resource.uri,
-        "kind": resource.kind,
-        "mimeType": resource.mime_type,
-        "filename": resource.filename,
-        "mediaKind": shown_media_kind(resource.kind),
-        "size": resource.size_bytes,
-        "digest": f"sha-256:{resource.digest}",
-        "width": hints.width,
-        "height": hints.height,
-        "durationSeconds": hints.duration_seconds,
-        "createdAt": rfc3339(resource.created_at),
-    }
-    told = {name: value for name, value in members.items() if value is not None}
-    return json_text(told).encode()
+    name, media_kind = resource.filename, shown_media_kind(resource.kind)
+    record = f'{{"uri":"{resource.uri}","kind":"{resource.kind}"'
+    record += f',"mimeType":{_string(resource.mime_type)}'
+    record += "" if name is None else f',"filename":{_string(name)}'
+    record += "" if media_kind is None else f',"mediaKind":"{media_kind}"'
+    record += f',"size":{resource.size_bytes},"digest":"sha-256:{resource.digest}"'
+    record += "" if hints.width is None else f',"width":{hints.width}'
+    record += "" if hints.height is None else f',"height":{hints.height}'
+    seconds = hints.duration_seconds
+    record += "" if seconds is None else f',"durationSeconds":{json_text(seconds)}'
+    return f'{record},"createdAt":"{rfc3339(resource.created_at)}"}}'.encode()
 
 
 def list_page(items: Iterable[bytes], next_cursor: str | None) -> bytes:

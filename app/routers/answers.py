@@ -26,9 +26,15 @@ def read_responses(*error_classes: type[ServiceError]) -> dict[int | str, dict[s
     }
 
 
-def answer_record(request: Request, body: bytes, *, etag: str | None = None) -> Response:
+def answer_record(
+    request: Request,
+    body: bytes,
+    *,
+    etag: str | None = None,
+    headers: Mapping[str, str] | None = None,
+) -> Response:
     """A record: 200 with an ETag, by default one made of the body, or 304."""
-    return _answered(request, body, etag)
+    return _answered(request, body, etag, headers)
 
 
 def answer_unchanged(request: Request, *, etag: str) -> Response | None:
@@ -47,7 +53,10 @@ def answer_text(request: Request, text: str, *, etag: str | None = None) -> Resp
 
 def wants_text(request: Request) -> bool:
     """Whether `text/plain` is wanted rather than JSON (RFC 9110 §12.5.1)."""
-    wishes = [_wish(item) for item in request.headers.get("accept", "").split(",")]
+    accepted = request.headers.get("accept")
+    if accepted is None:
+        return False
+    wishes = [_wish(item) for item in accepted.split(",")]
     return _quality(wishes, "text/plain") > _quality(wishes, "application/json")
 
 
@@ -120,7 +129,10 @@ class _WholeRecord(Response):
 def _answered(
     request: Request, body: bytes, etag: str | None, headers: Mapping[str, str] | None = None
 ) -> Response:
-    scope = request.scope
-    if scope["method"] != "GET" or any(name.startswith(b"if-") for name, _ in scope["headers"]):
+    if request.scope["method"] != "GET" or _has_condition(request):
         return record_response(request.headers, request.method, body, etag=etag, headers=headers)
     return _WholeRecord(body, etag or strong_etag(hashlib.sha256(body).hexdigest()), headers or {})
+
+
+def _has_condition(request: Request) -> bool:
+    return any(name[:3] == b"if-" for name, _ in request.scope["headers"])

@@ -37,8 +37,27 @@ from app.routers.content_headers import (
     safe_headers,
     wants_repr_digest,
 )
-from app.routers.content_stream import BodyPart, ContentPiece, ContentStream, OpenRange
+from app.routers.content_stream import (
+    BodyPart,
+    ContentPiece,
+    ContentStream,
+    OpenRange,
+    RawHeaders,
+)
 from app.routers.ranges import ByteRange, parse_range
+
+# What a request may say besides which content it wants, and what the answer depends on.
+_DECIDING = frozenset(
+    {
+        "if-match",
+        "if-none-match",
+        "if-modified-since",
+        "if-unmodified-since",
+        "if-range",
+        "range",
+        "want-repr-digest",
+    }
+)
 
 # What a 304 repeats of the answer it stands for (RFC 9110 §15.4.5).
 _NOT_MODIFIED_HEADERS = frozenset({"cache-control", "content-location", "etag", "expires", "vary"})
@@ -91,6 +110,16 @@ def content_response(
         PreconditionFailedError: If-Match or If-Unmodified-Since does not hold.
         RangeNotSatisfiableError: No asked range lies inside the content.
     """
+    sender = ways.sender(content.size_bytes) if ways else None
+    is_small = sender is None and content.size_bytes <= CHUNK_BYTES
+    if is_small and method == "GET" and _DECIDING.isdisjoint(map(str.lower, request_headers)):
+        # Small content is asked for by the dozen, and hardly ever with conditions.
+        return ContentPiece(
+            ByteRange(0, content.size_bytes),
+            open_range=open_range,
+            status=200,
+            headers=_whole_piece_headers(content, resource_policy),
+        )
     fields = joined_fields(request_headers)
     outcome = evaluate_conditions(
         fields, method=method, etag=content.etag, last_modified=content.created_at
@@ -98,13 +127,12 @@ def content_response(
     if outcome is Outcome.PRECONDITION_FAILED:
         raise PreconditionFailedError
     has_digest = wants_repr_digest(fields.get("want-repr-digest"))
-    headers = _content_headers(content, resource_policy, has_digest)
+    headers = _content_headers(content, resource_policy, has_digest=has_digest)
     if outcome is Outcome.NOT_MODIFIED:
         return _not_modified(headers)
     if method == "HEAD":
         return Response(headers={**headers, "Content-Length": str(content.size_bytes)})
     spans = _asked_spans(fields, content)
-    sender = ways.sender(content.size_bytes) if ways else None
     if ways and sender and can_be_left(sender, fields, spans):
         return ElsewhereResponse(
             ways, headers, is_whole=spans is None, resource_policy=resource_policy
@@ -128,7 +156,8 @@ def _sent_from_here(
         status, (span,) = 206, spans
         headers = {**headers, "Content-Range": span.content_range(content.size_bytes)}
     if span.size_bytes <= CHUNK_BYTES:
-        return ContentPiece(span, open_range=open_range, status=status, headers=headers)
+        raw = _raw({**headers, "Content-Length": str(span.size_bytes)})
+        return ContentPiece(span, open_range=open_range, status=status, headers=raw)
     return ContentStream(
         [BodyPart(b"", span)],
         open_range=open_range,
@@ -202,7 +231,7 @@ def unchanged_response(
 # The same content is asked for again and again, and nothing else decides what is said of it.
 @lru_cache(maxsize=1_024)
 def _content_headers(
-    content: ContentToSend, resource_policy: ResourcePolicy, has_digest: bool
+    content: ContentToSend, resource_policy: ResourcePolicy, *, has_digest: bool
 ) -> Mapping[str, str]:
     disposition = content.disposition if may_be_inline(content.mime_type) else "attachment"
     headers = {
@@ -217,6 +246,16 @@ def _content_headers(
     if has_digest:
         headers["Repr-Digest"] = repr_digest(content.digest)
     return headers
+
+
+@lru_cache(maxsize=1_024)
+def _whole_piece_headers(content: ContentToSend, resource_policy: ResourcePolicy) -> RawHeaders:
+    headers = _content_headers(content, resource_policy, has_digest=True)
+    return _raw({**headers, "Content-Length": str(content.size_bytes)})
+
+
+def _raw(headers: Mapping[str, str]) -> RawHeaders:
+    return [(name.lower().encode(), value.encode("latin-1")) for name, value in headers.items()]
 
 
 def _not_modified(headers: Mapping[str, str]) -> Response:

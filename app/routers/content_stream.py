@@ -8,7 +8,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequenc
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Protocol, runtime_checkable
+from typing import Protocol, TypeAlias, runtime_checkable
 
 import anyio
 from starlette.responses import Response, StreamingResponse
@@ -20,6 +20,9 @@ from app.routers.ranges import ByteRange
 OpenRange = Callable[[int, int], Awaitable[AsyncIterator[bytes]]]
 """Opens the bytes from the first number up to and without the second. It raises if the bytes are
 not there, and the iterator it returns yields exactly that many."""
+
+RawHeaders: TypeAlias = Sequence[tuple[bytes, bytes]]
+"""Headers as they are sent: names in lower case."""
 
 FindFile = Callable[[], Awaitable[Path | None]]
 """The file that all of the bytes are, `None` if there is none. It raises if it is not there."""
@@ -49,17 +52,18 @@ class ContentPiece(Response):
         span: What to send.
         open_range: Opens a range of the content.
         status: The status of the answer.
-        headers: Its headers but for the length.
+        headers: All of its headers, as they are sent.
     """
 
     def __init__(
-        self, span: ByteRange, *, open_range: OpenRange, status: int, headers: Mapping[str, str]
+        self, span: ByteRange, *, open_range: OpenRange, status: int, headers: RawHeaders
     ) -> None:
         self._span = span
         self._open_range = open_range
-        super().__init__(
-            status_code=status, headers={**headers, "Content-Length": str(span.size_bytes)}
-        )
+        # What Starlette would do: to encode a dozen headers takes longer than to read the bytes.
+        self.status_code = status
+        self.background = None
+        self.raw_headers = list(headers)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Read it, and send it; what is short goes out in one message."""

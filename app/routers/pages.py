@@ -44,6 +44,8 @@ from app.schemas.pages import CreatedPages, PageList, PageRecord, SearchHits
 from app.services.pages.requests import PageBatch, PageDraft, PagePatch
 from app.services.pages.writing import WrittenPage
 
+_BY_ACCEPT = {"Vary": "Accept"}
+
 router = APIRouter(prefix="/api/pages", tags=["pages"], route_class=PlainRoute)
 
 IfMatchHeader = Annotated[
@@ -194,9 +196,9 @@ async def get_page(
         stored = await reading.get_as_sent(project_id, page_id)
     else:
         stored = await reading.get(project_id, page_id)
-    response = answer_record(request, page_record(stored), etag=strong_etag(stored.digest))
-    response.headers["Vary"] = "Accept"
-    return response
+    return answer_record(
+        request, page_record(stored), etag=strong_etag(stored.digest), headers=_BY_ACCEPT
+    )
 
 
 @router.put(

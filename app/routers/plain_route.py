@@ -64,9 +64,10 @@ class _Step:
 
     def values(self, request: Request) -> dict[str, Any] | None:
         """The arguments that the request has; `None` if one is missing or not valid."""
-        values: dict[str, Any] = dict.fromkeys(self.of_request, request)
-        values.update(self.nothing)
-        if self.of_path and not _read(self.of_path, request.path_params, values):
+        values: dict[str, Any] = {**self.nothing}
+        for name in self.of_request:
+            values[name] = request
+        if self.of_path and not _read(self.of_path, request.scope["path_params"], values):
             return None
         if self.of_query:
             given = request.query_params if request.scope["query_string"] else {}
@@ -117,14 +118,14 @@ class PlainRoute(APIRoute):
 
 async def _answer(steps: list[_Step], request: Request) -> Response | None:
     """What the last of the steps returns; `None` if the request has not what they take."""
-    given: list[dict[str, Any]] = []
+    given: list[tuple[_Step, dict[str, Any]]] = []
     for step in steps:
         values = step.values(request)
         if values is None:
             return None
-        given.append(values)
+        given.append((step, values))
     made: list[Any] = []
-    for step, values in zip(steps, given, strict=True):
+    for step, values in given:
         for name, index in step.made_before:
             values[name] = made[index]
         made.append(await step.call(**values))

@@ -216,6 +216,31 @@ async def test_lookup_leaves_nothing_open_that_would_keep_the_log_from_being_emp
     assert await found(store, result) == result
 
 
+async def test_lookups_of_one_turn_see_one_state_and_those_of_the_next_what_was_committed(
+    tmp_path: Path,
+) -> None:
+    await migrate_database(Settings(data_dir=tmp_path))
+    path = str(tmp_path / "pagefault.db")
+    key = new_api_key()
+    wanted: dict[str, str | int] = {"key_id": key.key_id}
+    loop, others = LoopConnection(path), sqlite3.connect(path, isolation_level=None)
+    assert loop.rows(_FIND_SECRET, wanted) == []
+    others.execute("INSERT INTO projects (project_id, created_at) VALUES ('p', 0)")
+    others.execute(
+        "INSERT INTO api_keys (key_id, project_id, label, secret_sha256, created_at)"
+        " VALUES (?, 'p', 'k', ?, 0)",
+        (key.key_id, key.secret_sha256),
+    )
+    assert loop.rows(_FIND_SECRET, wanted) == []
+    # Whatever is scheduled behind a lookup comes behind its end.
+    await anyio.lowlevel.checkpoint()
+    assert [tuple(row[:3]) for row in loop.rows(_FIND_SECRET, wanted) or ()] == [
+        ("p", key.secret_sha256, 0)
+    ]
+    loop.close()
+    others.close()
+
+
 async def test_loop_does_not_wait_for_a_file_that_others_hold(tmp_path: Path) -> None:
     settings = Settings(data_dir=tmp_path)
     await migrate_database(settings)

@@ -3,6 +3,7 @@
 from collections.abc import AsyncIterator, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
 import anyio
 import pytest
@@ -176,6 +177,29 @@ async def test_caller_that_is_cancelled_leaves_the_others_their_changes(engines:
         tasks.start_soon(write_cancelled)
         tasks.start_soon(insert, engines, 3)
     assert await keys(engines) == [1, 2, 3]
+
+
+async def test_turn_that_is_given_up_as_it_comes_is_ended_by_who_gives_it_up(
+    engines: Engines,
+) -> None:
+    given_up = anyio.CancelScope()
+
+    def give_up(*executed: Any) -> None:  # noqa: ANN401 - as SQLAlchemy calls it
+        if executed[2] == "RELEASE own":
+            given_up.cancel()
+
+    async def wait_for_the_turn() -> None:
+        assert engines.shared is not None
+        with given_up:
+            async with engines.shared.transaction() as connection:
+                await connection.execute(text("INSERT INTO t VALUES (2)"))
+
+    event.listen(engines.writer.sync_engine, "after_cursor_execute", give_up)
+    async with anyio.create_task_group() as tasks:
+        # It returns though the one it has left its transaction to has gone.
+        tasks.start_soon(insert, engines, 1)
+        tasks.start_soon(wait_for_the_turn)
+    assert (given_up.cancelled_caught, await keys(engines)) == (True, [1])
 
 
 async def test_turn_that_does_not_come_is_a_database_that_does_not_answer(tmp_path: Path) -> None:

@@ -13,6 +13,7 @@ from collections.abc import AsyncGenerator, AsyncIterator, Collection
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
 from datetime import datetime
+from functools import lru_cache
 from typing import Protocol
 
 from app.errors import PayloadTooLargeError, ServiceError, StoreUnavailableError
@@ -285,6 +286,7 @@ def is_blob_name(folder: str, name: str) -> bool:
     return _DIGEST.match(name) is not None and folder == name[:2]
 
 
+@lru_cache(maxsize=1_024)
 def _project_digits(project_id: str) -> str:
     return hashlib.sha256(project_id.encode("utf-8", "surrogatepass")).hexdigest()[:16]
 

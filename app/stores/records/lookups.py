@@ -5,12 +5,16 @@ connection from the pool and handing the work to that connection's thread takes 
 long. So a statement that is asked all the time is a `Lookup`, and on SQLite a process reads it on
 one connection of its own, in the event loop.
 
-Nothing there may wait. That connection only reads, outside of any transaction, so it sees what is
-committed when it is asked and holds no checkpoint up; it does not wait for a lock; and a value of
-more than 64 KiB stays where it is. Whatever it cannot tell at once is asked of the pool, as
-everything is on PostgreSQL.
+Nothing there may wait. That connection only reads, and does not wait for a lock; a value of more
+than 64 KiB stays where it is. Whatever it cannot tell at once is asked of the pool, as everything
+is on PostgreSQL.
+
+All that is looked up in one turn of the loop is read in one transaction, for asking for the file's
+lock takes as long as finding a row. It is over with the next turn, before anything that was
+received or committed meanwhile is worked on: who asks sees all that was acknowledged before.
 """
 
+import asyncio
 import sqlite3
 from collections import namedtuple
 from collections.abc import Callable, Sequence
@@ -20,6 +24,7 @@ from typing import Any, TypeAlias, cast
 from sqlalchemy import ColumnElement, Row, Select, TypeDecorator, case, func, literal_column
 from sqlalchemy.dialects import sqlite
 from sqlalchemy.ext.asyncio import AsyncConnection
+from sqlalchemy.types import TypeEngine
 
 from app.stores.records.sqlite_driver import IS_SHORT
 
@@ -46,10 +51,12 @@ class Lookup:
         self.is_short = not large
         compiled = _short(statement, large).compile(dialect=_DIALECT)
         self._text = str(compiled)
-        self._parameters = [
-            (name, compiled.binds[name].type.dialect_impl(_DIALECT).bind_processor(_DIALECT))
-            for name in compiled.positiontup or ()
-        ]
+        self._names = compiled.positiontup or []
+        self._writers = {
+            name: process
+            for name in self._names
+            if (process := _bind_processor(compiled.binds[name].type)) is not None
+        }
         self._constants = {
             name: value for name, value in compiled.params.items() if value is not None
         }
@@ -61,21 +68,21 @@ class Lookup:
 
     def read(self, connection: sqlite3.Connection, values: Values) -> Sequence[Row[Any]] | None:
         """The rows, or `None` if one of them is too large."""
-        known = self._constants | values
-        given = [
-            process(known[name]) if process else known[name] for name, process in self._parameters
-        ]
+        known = {**self._constants, **values}
+        for name, process in self._writers.items():
+            known[name] = process(known[name])
+        given = [known[name] for name in self._names]
         # To the end, so that the read is over.
         rows: list[Any] = connection.execute(self._text, given).fetchall()
-        if not all(row[-1] for row in rows):
-            return None
-        return [self._processed(row) for row in rows]
-
-    def _processed(self, row: tuple[Any, ...]) -> Row[Any]:
-        values = list(row)
-        for index, process in self._processors:
-            values[index] = process(values[index])
-        return self._made(values)
+        made = []
+        for row in rows:
+            if not row[-1]:
+                return None
+            values_of_row = list(row)
+            for index, process in self._processors:
+                values_of_row[index] = process(values_of_row[index])
+            made.append(self._made(values_of_row))
+        return made
 
 
 class LoopConnection:
@@ -88,11 +95,18 @@ class LoopConnection:
     def __init__(self, path: str) -> None:
         self._path = path
         self._connection: sqlite3.Connection | None = None
+        self._is_reading = False
 
     def rows(self, lookup: Lookup, values: Values) -> Sequence[Row[Any]] | None:
         """The rows of a lookup, or `None` if they are not to be had at once."""
         try:
-            return lookup.read(self._connection or self._open(), values)
+            connection = self._connection or self._open()
+            if not self._is_reading:
+                connection.execute("BEGIN")
+                self._is_reading = True
+                # First in, first out: it runs before whatever is scheduled from now on.
+                asyncio.get_running_loop().call_soon(self._end)
+            return lookup.read(connection, values)
         except sqlite3.OperationalError:
             # A lock, or a fault. The pool waits for the one, and says what the other is.
             return None
@@ -102,6 +116,12 @@ class LoopConnection:
         if self._connection is not None:
             self._connection.close()
             self._connection = None
+            self._is_reading = False
+
+    def _end(self) -> None:
+        self._is_reading = False
+        if self._connection is not None:
+            self._connection.rollback()
 
     def _open(self) -> sqlite3.Connection:
         self._connection = sqlite3.connect(
@@ -149,6 +169,10 @@ def _short(statement: Select[Any], large: Sequence[ColumnElement[bytes]]) -> Sel
         for column in statement.selected_columns
     ]
     return statement.with_only_columns(*columns, is_short.label(_IS_SHORT))
+
+
+def _bind_processor(kind: TypeEngine[Any]) -> Callable[[Any], Any] | None:
+    return kind.dialect_impl(_DIALECT).bind_processor(_DIALECT)
 
 
 def _processors(statement: Select[Any]) -> list[tuple[int, Callable[[Any], Any]]]:
