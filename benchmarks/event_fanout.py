@@ -251,7 +251,10 @@ def _quantiles_ms(seconds: Sequence[float]) -> list[float]:
 @contextlib.asynccontextmanager
 async def _fanout(listeners: int) -> AsyncIterator[tuple[Fanout, int]]:
     """The service with so many listeners, and how many bytes it takes for them."""
-    with tempfile.TemporaryDirectory() as folder, MeasuredProcess(Path(folder)) as process:
+    with (
+        tempfile.TemporaryDirectory() as folder,
+        MeasuredProcess(Path(folder), is_installed=True) as process,
+    ):
         async with httpx.AsyncClient(
             base_url=process.base_url, timeout=60, trust_env=False
         ) as client:

@@ -1,5 +1,6 @@
 """Fixtures: real servers once per test process, fresh stores or a fresh project per test."""
 
+import gc
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -11,6 +12,10 @@ from app.settings import Settings
 from tests.loaded_command import LoadedCommand
 from tests.object_store import ObjectStoreServer
 from tests.servers import ENGINES, Backends, Engine, LiveService, Postgres, serving
+
+# All modules are loaded and all tests collected before the first runs, and all of that stays. To
+# look through it for garbage, again whenever it has grown, would be a sixth of the work.
+gc.disable()
 
 # Their assertions are to say what differed, as those in the test files do. All of them here, since
 # folders take from each other, and what is imported already can no longer be changed.
@@ -39,6 +44,13 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--write-documents", action="store_true")
 
 
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtestloop() -> None:
+    """Look for garbage from now on, among what the tests make."""
+    gc.freeze()
+    gc.enable()
+
+
 @pytest.fixture
 def anyio_backend() -> str:
     return "asyncio"
@@ -55,10 +67,9 @@ def backends(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Backends]:
 
 
 @pytest.fixture(scope="session")
-def pagefault() -> Iterator[LoadedCommand]:
+def pagefault() -> LoadedCommand:
     """The command, which is loaded already."""
-    with LoadedCommand() as command:
-        yield command
+    return LoadedCommand()
 
 
 @pytest.fixture(scope="session", params=ENGINES)

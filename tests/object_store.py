@@ -12,6 +12,8 @@ import httpx
 import obstore
 from obstore.store import S3Store
 
+from tests.plain_http import TRUSTS_NOBODY
+
 REGION = "us-east-1"
 ACCESS_KEY_ID = "testing-key"
 SECRET_ACCESS_KEY = "testing-secret"  # noqa: S105 - the server accepts any
@@ -93,10 +95,12 @@ class ObjectStoreServer:
     def new_bucket(self) -> str:
         """Create an empty bucket and return its name."""
         name = f"bucket-{next(self._bucket_numbers)}"
-        httpx.put(f"{self.endpoint_url}/{name}").raise_for_status()
+        httpx.put(f"{self.endpoint_url}/{name}", verify=TRUSTS_NOBODY).raise_for_status()
         return name
 
     def unfinished_uploads(self, bucket: str) -> int:
         """How many multipart uploads were begun in the bucket and neither completed nor aborted."""
-        listing = httpx.get(f"{self.endpoint_url}/{bucket}", params={"uploads": ""})
+        listing = httpx.get(
+            f"{self.endpoint_url}/{bucket}", params={"uploads": ""}, verify=TRUSTS_NOBODY
+        )
         return listing.raise_for_status().text.count("<UploadId>")

@@ -1,9 +1,11 @@
-"""Pagefault as its users start it: the installed command, in processes of their own.
+"""Pagefault as its users run it: the command, in processes of their own.
 
 Every process is in a group of its own, so that what is ended is what was started here: the
 command and its workers, and nothing else.
 """
 
+import atexit
+import functools
 import os
 import re
 import signal
@@ -16,10 +18,17 @@ from types import TracebackType
 
 import httpx
 
+from tests.plain_http import TRUSTS_NOBODY
+from tests.preloaded import Preloaded, Started
+
 ROOT = Path(__file__).resolve().parents[1]
 COMMAND = Path(sys.executable).with_name("pagefault")
 WAIT_SECONDS = 60.0
 
+# Two threads may be the first to start a process.
+_loading = threading.Lock()
+# What is read before the command line is: by the loader, the interpreter, `app.crash_points`.
+_READ_AT_START = re.compile("LD_.*|PYTHON.*|PAGEFAULT_CRASH_AT")
 _URL = re.compile(r"Pagefault is at (http://\S+)")
 # What would change settings, colour the output or have each start compile all modules anew, were it
 # to come from whoever runs the tests.
@@ -54,6 +63,19 @@ def run_command(
     )
 
 
+def preloaded() -> Preloaded:
+    """The command, loaded once for this test process; its tables are 200 columns wide."""
+    with _loading:
+        return _preloaded()
+
+
+@functools.cache
+def _preloaded() -> Preloaded:
+    process = Preloaded(environment({"COLUMNS": "200"}))
+    atexit.register(process.close)
+    return process
+
+
 class PagefaultProcess:
     """`pagefault serve` on a free port; used as a context it serves, and is killed at the end.
 
@@ -61,6 +83,9 @@ class PagefaultProcess:
         data_dir: Its data directory; it outlives the process.
         options: More options of `serve`.
         env: Settings for this process, by variable.
+        is_installed: Whether it is the installed command from its first line on, with hashes of
+            its own, and not a fork of one that is loaded. Variables which are read that early
+            make it so by themselves.
     """
 
     def __init__(
@@ -69,10 +94,12 @@ class PagefaultProcess:
         *,
         options: Sequence[str] = (),
         env: Mapping[str, str] | None = None,
+        is_installed: bool = False,
     ) -> None:
         self._arguments = ["serve", "--port", "0", "--data-dir", str(data_dir), *options]
         self._env = environment(env)
-        self._process: subprocess.Popen[str] | None = None
+        self._is_installed = is_installed or any(map(_READ_AT_START.fullmatch, env or ()))
+        self._process: subprocess.Popen[bytes] | Started | None = None
         self._lines: list[str] = []
         self._ended = False
         self._news = threading.Condition()
@@ -95,22 +122,17 @@ class PagefaultProcess:
         """Start it; returns once it answers."""
         self._lines.clear()
         self._ended = False
-        self._process = subprocess.Popen(  # noqa: S603 - our own command
-            [COMMAND, *self._arguments],
-            cwd=ROOT,
-            env=self._env,
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.PIPE,
-            text=True,
-            start_new_session=True,
-        )
-        self._reader = threading.Thread(target=self._read, args=(self._process,), daemon=True)
-        self._reader.start()
+        logs, its_logs = os.pipe()
+        try:
+            self._process = self._started(its_logs)
+        finally:
+            os.close(its_logs)
+            self._reader = threading.Thread(target=self._read, args=(logs,), daemon=True)
+            self._reader.start()
         self.base_url = self.wait_for_log(_URL).group(1)
         # It listens before it says so, so this request waits until it is served.
         httpx.get(
-            f"{self.base_url}/healthz", timeout=WAIT_SECONDS, trust_env=False
+            f"{self.base_url}/healthz", timeout=WAIT_SECONDS, trust_env=False, verify=TRUSTS_NOBODY
         ).raise_for_status()
 
     @property
@@ -128,7 +150,11 @@ class PagefaultProcess:
         """A client of it, with a key if one is given; close it."""
         headers = {"Authorization": f"Bearer {key}"} if key else {}
         return httpx.Client(
-            base_url=self.base_url, headers=headers, timeout=WAIT_SECONDS, trust_env=False
+            base_url=self.base_url,
+            headers=headers,
+            timeout=WAIT_SECONDS,
+            trust_env=False,
+            verify=TRUSTS_NOBODY,
         )
 
     def wait_for_log(self, pattern: re.Pattern[str], *, times: int = 1) -> re.Match[str]:
@@ -171,9 +197,23 @@ class PagefaultProcess:
         self._process = None
         return process.wait(WAIT_SECONDS)
 
-    def _read(self, process: subprocess.Popen[str]) -> None:
-        assert process.stderr is not None
-        with process.stderr as lines:
+    def _started(self, logs: int) -> subprocess.Popen[bytes] | Started:
+        with Path(os.devnull).open("r+b") as nothing:
+            if not self._is_installed:
+                streams = (nothing.fileno(), nothing.fileno(), logs)
+                return preloaded().start(self._arguments, self._env, streams)
+            return subprocess.Popen(  # noqa: S603 - our own command
+                [COMMAND, *self._arguments],
+                cwd=ROOT,
+                env=self._env,
+                stdin=nothing,
+                stdout=nothing,
+                stderr=logs,
+                start_new_session=True,
+            )
+
+    def _read(self, logs: int) -> None:
+        with open(logs) as lines:
             for line in lines:
                 with self._news:
                     self._lines.append(line)

@@ -4,7 +4,6 @@ import contextlib
 import secrets
 import signal
 import socket
-import ssl
 import subprocess
 import threading
 from collections.abc import Iterator, Sequence
@@ -24,12 +23,11 @@ from app.server import DeadlineProtocol, PartingProtocol
 from app.settings import BlobSettings, DatabaseSettings, LimitSettings, Settings
 from app.wiring import migrate_database, open_access
 from tests.object_store import ObjectStoreServer
+from tests.plain_http import TRUSTS_NOBODY
 
 Engine = Literal["embedded", "server"]
 ENGINES: tuple[Engine, ...] = ("embedded", "server")
 SIGNING_KEY = SecretStr("k1:" + "0123456789abcdef" * 4)
-# Everything here is plain http; reading the machine's certificates takes longer than most tests.
-_TRUSTS_NOBODY = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
 # Every test wants a project of its own, and opening the stores for ten keys costs as for one.
 _KEYS_AT_ONCE = 10
 _ENDING_SECONDS = 60.0
@@ -207,7 +205,7 @@ class LiveService:
             headers=headers,
             timeout=30,
             trust_env=False,
-            verify=_TRUSTS_NOBODY,
+            verify=TRUSTS_NOBODY,
         ) as client:
             yield client
 

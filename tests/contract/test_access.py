@@ -19,6 +19,7 @@ from app.settings import Settings
 from app.wiring import open_access
 from tests.event_streams import listening
 from tests.media import png
+from tests.plain_http import TRUSTS_NOBODY
 from tests.servers import LiveService, serving
 
 JSON = {"Content-Type": "application/json"}
@@ -159,7 +160,7 @@ def authorizations(service: LiveService) -> dict[str, str]:
 
 @pytest.fixture(scope="module")
 def anyone(service: LiveService) -> Iterator[httpx.Client]:
-    with httpx.Client(base_url=service.base_url, trust_env=False) as client:
+    with httpx.Client(base_url=service.base_url, trust_env=False, verify=TRUSTS_NOBODY) as client:
         yield client
 
 
@@ -187,7 +188,9 @@ def test_all_routes_refuse_with_one_body(anyone: httpx.Client) -> None:
 @pytest.mark.parametrize("scheme", ["Bearer", "bearer", "BEARER"])
 def test_scheme_is_taken_in_any_case(service: LiveService, scheme: str) -> None:
     headers = {"Authorization": f"{scheme} {service.new_key()}"}
-    answer = httpx.get(f"{service.base_url}/api/resources", headers=headers, trust_env=False)
+    answer = httpx.get(
+        f"{service.base_url}/api/resources", headers=headers, trust_env=False, verify=TRUSTS_NOBODY
+    )
     assert answer.status_code == 200
 
 
@@ -362,8 +365,10 @@ def test_without_authentication_all_is_in_the_default_project(settings: Settings
         default_key, other_key = service.new_key("default"), service.new_key("other")
     with serving(settings.model_copy(update={"auth": "none"})) as service:
         route = f"{service.base_url}/api/resources"
-        uri = httpx.post(route, content=png(), trust_env=False).json()["uri"]
-        bad_key = httpx.get(route, headers={"Authorization": "Bearer x"}, trust_env=False)
+        uri = httpx.post(route, content=png(), trust_env=False, verify=TRUSTS_NOBODY).json()["uri"]
+        bad_key = httpx.get(
+            route, headers={"Authorization": "Bearer x"}, trust_env=False, verify=TRUSTS_NOBODY
+        )
     with (
         serving(settings) as service,
         service.client(default_key) as default,

@@ -19,6 +19,7 @@ from tests.contract.content_requests import (
     told,
     upload,
 )
+from tests.plain_http import TRUSTS_NOBODY
 from tests.servers import Backends, LiveService, serving
 
 LEAST_BYTES = 1_000
@@ -44,7 +45,9 @@ def stored(redirecting: LiveService) -> Iterator[Stored]:
 def followed(answer: httpx.Response, **headers: str) -> httpx.Response:
     """What the store answers to a caller that does as it is told, and shows it no key."""
     assert answer.status_code == 307
-    return httpx.get(answer.headers["location"], headers=headers, trust_env=False)
+    return httpx.get(
+        answer.headers["location"], headers=headers, trust_env=False, verify=TRUSTS_NOBODY
+    )
 
 
 def pinned(answer: httpx.Response) -> dict[str, str]:
@@ -112,7 +115,7 @@ def test_what_might_run_is_an_attachment_there_too(
 def test_a_signed_link_redirects_as_it_was_signed(stored: Stored) -> None:
     asked = {"disposition": "attachment", "filename": "b.txt"}
     made = stored.client.post(stored.path.replace("/content", "/signed-url"), json=asked)
-    answer = httpx.get(made.json()["url"], trust_env=False)
+    answer = httpx.get(made.json()["url"], trust_env=False, verify=TRUSTS_NOBODY)
     assert pinned(answer)["content-disposition"] == 'attachment; filename="b.txt"'
     assert followed(answer).content == TEXT
 

@@ -12,8 +12,9 @@ from app.settings import Settings
 from tests.contract.session_requests import append, call_tool
 from tests.event_streams import Block, heard, listening, log_of, member
 from tests.listening_sockets import socket_of, told
+from tests.loaded_command import LoadedCommand
 from tests.media import noise_bytes, png
-from tests.process import PagefaultProcess, run_command
+from tests.process import PagefaultProcess
 from tests.servers import Backends, LiveService, serving
 
 PROJECT = "/api/events"
@@ -145,11 +146,11 @@ def everywhere(client: httpx.Client, anyone: httpx.Client) -> dict[str, str]:
 
 @pytest.mark.requirement("002-raw-result-behind-a-flag")
 @pytest.mark.requirement("002-subscribers-get-the-record-only")
-def test_off_no_byte_of_it_leaves_the_service(tmp_path: Path) -> None:
+def test_off_no_byte_of_it_leaves_the_service(pagefault: LoadedCommand, tmp_path: Path) -> None:
     """A process of its own, for what it logs."""
     options = ("--data-dir", str(tmp_path))
     env = {"PAGEFAULT_AUTH": "api-key", "PAGEFAULT_LOG_LEVEL": "debug"}
-    key = run_command("keys", "create", "--project", "p", *options, env=env).stdout.strip()
+    key = pagefault.run("keys", "create", "--project", "p", *options, env=env).stdout.strip()
     with PagefaultProcess(tmp_path, env={**env, "DECTO_DEBUG_TOOL_RESULT_RAW": "no"}) as process:
         with process.client(key) as client, process.client() as anyone:
             with listening(client) as stream, listening(client, SESSION) as of_session:

@@ -12,6 +12,7 @@ from app.settings import LimitSettings
 from tests.contract.page_requests import data_uri, outcome, pointers
 from tests.contract.session_requests import JSON, append, told, upload
 from tests.media import mp4, noise_bytes, png
+from tests.plain_http import TRUSTS_NOBODY
 from tests.servers import Backends, Engine, LiveService, serving
 
 ROUTE = "/api/resolve"
@@ -80,7 +81,7 @@ def test_reference_becomes_base64(client: httpx.Client) -> None:
 def test_reference_becomes_a_link_that_opens_without_a_key(client: httpx.Client) -> None:
     reference = keep(client, PICTURE)
     found = resolve(client, reference, "signed-url")
-    shown = httpx.get(found["arguments"], trust_env=False)
+    shown = httpx.get(found["arguments"], trust_env=False, verify=TRUSTS_NOBODY)
     assert (shown.status_code, shown.content) == (200, PICTURE)
     assert found["resolved"] == [named("", reference, "image/png", len(PICTURE))]
 
@@ -131,7 +132,7 @@ def test_links_stand_among_words(client: httpx.Client) -> None:
     shown = resolve(client, f"![]({reference}) and {reference}", "signed-url")["arguments"]
     first, second = shown.removeprefix("![](").split(") and ")
     assert first == second
-    assert httpx.get(first, trust_env=False).content == PICTURE
+    assert httpx.get(first, trust_env=False, verify=TRUSTS_NOBODY).content == PICTURE
 
 
 def test_json_inside_a_string_stays_json(client: httpx.Client) -> None:

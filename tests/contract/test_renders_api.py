@@ -28,6 +28,7 @@ from tests.contract.render_requests import (
 from tests.contract.session_requests import call_tool
 from tests.e2e.stored_state import EmbeddedState, ServerState, StoredState
 from tests.loaded_command import LoadedCommand
+from tests.plain_http import TRUSTS_NOBODY
 from tests.process import PagefaultProcess
 from tests.servers import Backends, Engine, LiveService, serving
 
@@ -455,7 +456,7 @@ def test_signed_urls_work_without_a_key(public: LiveService, target: str) -> Non
         record = rendering(client, path, target, media="signed-url")
         urls = [text for text in strings(record["messages"]) if text.startswith(PUBLIC_URL)]
     assert record["loss"] == inline["loss"]
-    with httpx.Client(base_url=public.base_url, trust_env=False) as anyone:
+    with httpx.Client(base_url=public.base_url, trust_env=False, verify=TRUSTS_NOBODY) as anyone:
         answers = [anyone.get(url.removeprefix(PUBLIC_URL)) for url in urls]
     assert [each.status_code for each in answers] == [200] * len(urls)
     loaded = [each.content for each in answers]
@@ -476,7 +477,9 @@ def test_signed_urls_of_smaller_images_work_too(public: LiveService) -> None:
         path = stored(client, {"content": [image_block(media.png(9_000, 45))]})
         record = rendering(client, path, "anthropic", media="signed-url")
         [url] = [text for text in strings(record["messages"]) if text.startswith(PUBLIC_URL)]
-    answered = httpx.get(public.base_url + url.removeprefix(PUBLIC_URL), trust_env=False)
+    answered = httpx.get(
+        public.base_url + url.removeprefix(PUBLIC_URL), trust_env=False, verify=TRUSTS_NOBODY
+    )
     with Image.open(io.BytesIO(answered.content)) as image:
         assert image.size == (8_000, 40)
 
@@ -521,7 +524,7 @@ def test_two_processes_give_the_same_bytes(
     key = made.stdout.strip()
     large = {"content": [*RESULT["content"], image_block(media.png(9_000, 45))]}
     with (
-        PagefaultProcess(folder, env=env) as one,
+        PagefaultProcess(folder, env=env, is_installed=True) as one,
         PagefaultProcess(folder, env=env) as other,
         one.client(key) as first,
         other.client(key) as second,

@@ -15,6 +15,7 @@ from pydantic import SecretStr
 from app.services.access import LinkGrant, LinkSigner, SigningKey
 from app.settings import Settings
 from tests.media import png
+from tests.plain_http import TRUSTS_NOBODY
 from tests.servers import LiveService, serving
 
 TOMORROW = timedelta(days=1)
@@ -64,7 +65,7 @@ def linked(service: LiveService, request: pytest.FixtureRequest) -> Iterator[Lin
     project = f"linked-{hashlib.sha256(request.node.name.encode()).hexdigest()[:12]}"
     with (
         service.client(service.new_key(project)) as owner,
-        httpx.Client(base_url=service.base_url, trust_env=False) as anyone,
+        httpx.Client(base_url=service.base_url, trust_env=False, verify=TRUSTS_NOBODY) as anyone,
     ):
         path = owner.post("/api/resources", content=png(), params={"filename": "a.png"}).headers[
             "location"

@@ -10,6 +10,7 @@ import pytest
 from app.main import create_app
 from app.routers.viewer import BUILT_VIEWER
 from app.settings import Settings
+from tests.plain_http import TRUSTS_NOBODY
 from tests.process import ROOT
 from tests.servers import Backends, LiveService, serving
 
@@ -104,7 +105,7 @@ def viewer(
 @pytest.fixture
 def visitor(viewer: LiveService) -> Iterator[httpx.Client]:
     """Somebody without a key."""
-    with httpx.Client(base_url=viewer.base_url, trust_env=False) as client:
+    with httpx.Client(base_url=viewer.base_url, trust_env=False, verify=TRUSTS_NOBODY) as client:
         yield client
 
 

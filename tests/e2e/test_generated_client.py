@@ -16,7 +16,8 @@ import openapi_spec_validator
 import pytest
 
 from tests import media
-from tests.process import ROOT, PagefaultProcess, environment, run_command
+from tests.loaded_command import LoadedCommand
+from tests.process import ROOT, PagefaultProcess, environment
 
 DOCUMENT = ROOT / "openapi" / "openapi.json"
 PACKAGE = "generated_pagefault"
@@ -71,12 +72,12 @@ def generated(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
 
 @pytest.fixture(scope="module")
 def sdk(
-    generated: str, tmp_path_factory: pytest.TempPathFactory
+    generated: str, pagefault: LoadedCommand, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[tuple[Any, PagefaultProcess]]:
     """The generated client with a key, and the service it talks to."""
     assert generated
     data_dir = tmp_path_factory.mktemp("sdk-service") / "data"
-    made = run_command("keys", "create", "--project", "demo", "--data-dir", str(data_dir))
+    made = pagefault.run("keys", "create", "--project", "demo", "--data-dir", str(data_dir))
     with PagefaultProcess(data_dir, env={"PAGEFAULT_AUTH": "api-key"}) as process:
         client = part_of("client").AuthenticatedClient(process.base_url, made.stdout.strip())
         with client:

@@ -9,7 +9,8 @@ import httpx
 import pytest
 
 from tests.integration.sweep_stores import environment_of
-from tests.process import PagefaultProcess, run_command
+from tests.loaded_command import LoadedCommand
+from tests.process import PagefaultProcess
 from tests.servers import Backends, Engine
 
 MESSAGES = "/api/sessions/s/messages"
@@ -32,8 +33,8 @@ def env(backends: Backends, engine: Engine, data_dir: Path) -> dict[str, str]:
 
 
 @pytest.fixture(scope="module")
-def key(env: dict[str, str]) -> str:
-    made = run_command("keys", "create", "--project", "p", env=env)
+def key(pagefault: LoadedCommand, env: dict[str, str]) -> str:
+    made = pagefault.run("keys", "create", "--project", "p", env=env)
     assert made.returncode == 0, made.stderr
     return made.stdout.strip()
 
@@ -80,9 +81,9 @@ def test_reader_sees_what_the_other_process_writes_deletes_and_makes_again(
 
 
 def test_key_that_a_command_revokes_is_refused_at_the_very_next_request(
-    clients: tuple[httpx.Client, ...], env: dict[str, str], key: str
+    clients: tuple[httpx.Client, ...], pagefault: LoadedCommand, env: dict[str, str], key: str
 ) -> None:
     assert [client.get("/api/resources").status_code for client in clients] == [200, 200]
-    revoked = run_command("keys", "revoke", key.split("_")[1], env=env)
+    revoked = pagefault.run("keys", "revoke", key.split("_")[1], env=env)
     assert revoked.returncode == 0, revoked.stderr
     assert [client.get("/api/resources").status_code for client in clients] == [401, 401]

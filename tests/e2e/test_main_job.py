@@ -156,7 +156,7 @@ def test_a_result_is_handed_over_read_back_and_streamed(folder: Path) -> None:
 def test_everything_reads_back_the_same_after_a_restart(
     end: Callable[[PagefaultProcess], object], folder: Path
 ) -> None:
-    with PagefaultProcess(folder / "data") as process:
+    with PagefaultProcess(folder / "data", is_installed=True) as process:
         first = run_line(HAND_OVER, process, folder)
         record = json.loads(first)
         before = everything(process, record, folder)

@@ -11,6 +11,7 @@ from app.settings import Settings
 from tests import media
 from tests.hostile_origin import HostileOrigin
 from tests.loaded_command import LoadedCommand
+from tests.plain_http import TRUSTS_NOBODY
 from tests.servers import LiveService, serving
 
 PNG = media.png()
@@ -37,7 +38,9 @@ class Pages:
         self._pagefault = pagefault
 
     def store(self, pages: dict[str, dict[str, object]]) -> None:
-        with httpx.Client(base_url=self._server.base_url, trust_env=False) as client:
+        with httpx.Client(
+            base_url=self._server.base_url, trust_env=False, verify=TRUSTS_NOBODY
+        ) as client:
             for page_id, page in pages.items():
                 assert client.put(f"/api/pages/{page_id}", json=page).status_code == 201
 

@@ -1,7 +1,7 @@
 """Lookups: on SQLite they are read in the event loop, and see what is committed at that moment."""
 
-import gc
 import sqlite3
+import sys
 from collections.abc import AsyncIterator
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
@@ -19,6 +19,7 @@ from app.models.resource import MediaHints, Resource
 from app.models.tool_result import StoredToolResult
 from app.services.access import Access
 from app.settings import Settings
+from app.stores import records
 from app.stores.records import Records
 from app.stores.records.engine import Engines
 from app.stores.records.history import MESSAGE, TOOL_RESULT
@@ -259,7 +260,8 @@ async def test_loop_does_not_wait_for_a_file_that_others_hold(tmp_path: Path) ->
 async def test_every_lookup_is_one_that_sqlite_understands(tmp_path: Path) -> None:
     """A mistake in one would show only in the time it takes: the pool answers in its place."""
     await migrate_database(Settings(data_dir=tmp_path))
-    lookups = [each for each in gc.get_objects() if type(each) is Lookup]
+    modules = [module for name, module in sys.modules.items() if name.startswith(records.__name__)]
+    lookups = [each for module in modules for each in vars(module).values() if type(each) is Lookup]
     assert len(lookups) >= 10
     connection = sqlite3.connect(tmp_path / "pagefault.db")
     for lookup in lookups:
