@@ -112,9 +112,13 @@ bench: $(VENV)/dev.stamp ## Measure everything and write benchmarks/results.md; 
 bench-smoke: $(VENV)/dev.stamp ## See that every benchmark runs; no time is judged
 	$(BIN)/python -m benchmarks --smoke
 
-torture: $(VENV)/dev.stamp nginx ## Run the long forms of what tries to break it; takes an hour or more
-	TORTURE=long KILL_ROUNDS=long $(BIN)/python -m pytest -n 2 --dist loadgroup \
-	  tests/faults tests/security tests/e2e/test_kill.py
+torture: $(VENV)/dev.stamp nginx ## Run the long forms of what tries to break it, an hour or more; TORTURE_PERCENT=10 for a part
+	@printf '| tried | found |\n|---|---|\n' >$(VENV)/torture.md
+	@TORTURE=long KILL_ROUNDS=long TORTURE_FIGURES=$(CURDIR)/$(VENV)/torture.md \
+	  $(BIN)/python -m pytest -n 2 --dist loadgroup --durations 20 tests/faults tests/security \
+	  tests/e2e/test_kill.py tests/integration/test_sweep_race.py tests/integration/test_migrations.py; \
+	  status=$$?; echo; echo "$$(date -u +%F), commit $$(git rev-parse --short HEAD)"; echo; \
+	  cat $(VENV)/torture.md; exit $$status
 
 check: lint types imports openapi-check web-check bench-smoke test ## What CI runs
 

@@ -2,18 +2,20 @@
 
 Each process is told where it is to die, and the next one, which dies elsewhere, is asked for what
 the last one left. Every death costs a start, so some points stand for their kind. `TORTURE=long`
-kills twenty times at each point, and three hundred times as it comes:
+kills twenty times at each point, and three hundred times as it comes, shared by the two engines:
 
     TORTURE=long python -m pytest tests/faults/test_crash_points.py
 """
 
 import hashlib
-import os
 import signal
+import time
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from random import Random
+from typing import Any
 
 import anyio
 import httpx
@@ -25,20 +27,18 @@ from app.crash_points import VARIABLE, CrashPoint
 from app.settings import BlobSettings, DatabaseSettings, Settings
 from app.wiring import open_blob_store, open_database
 from tests.e2e.stored_state import EmbeddedState, ResourceRow, ServerState, StoredState
+from tests.faults.lengths import LONG, TIMEOUT_SECONDS, tell, times
 from tests.faults.writers import WRITERS, Call, Kind, Round
 from tests.object_store import ACCESS_KEY_ID, SECRET_ACCESS_KEY
 from tests.process import PagefaultProcess, run_command
 from tests.servers import Backends, Engine
 
-LONG = os.environ.get("TORTURE") == "long"
-TIMES = range(1, 21) if LONG else (3,)
+TIMES = range(1, times(1, 20) + 1) if LONG else (3,)
 """Which time that a process comes to a point is its last."""
-RANDOM_KILLS = 300 if LONG else 0
+RANDOM_KILLS = times(0, 150)
+"""On each engine."""
 
-pytestmark = [
-    pytest.mark.xdist_group("heavy"),
-    pytest.mark.timeout(4 * 3600 if LONG else 240),
-]
+pytestmark = [pytest.mark.xdist_group("heavy"), pytest.mark.timeout(TIMEOUT_SECONDS)]
 
 IN_BOTH = (CrashPoint.ROWS_WRITTEN, CrashPoint.RESULT_COMMITTED, CrashPoint.SEGMENT_KEPT)
 OF_SWEEPS = (CrashPoint.BLOBS_CLAIMED, CrashPoint.BLOBS_DELETED, CrashPoint.CLAIM_DROPPED)
@@ -81,19 +81,27 @@ class Torture:
     unanswered: list[Call] = field(default_factory=list)
     checked: set[ResourceRow] = field(default_factory=set)
     deaths: int = 0
+    slowest_start: float = 0.0
     last: Round = field(default_factory=lambda: Round("none"))
 
-    def process(self, **env: str) -> PagefaultProcess:
-        return PagefaultProcess(self.data_dir, env={**self.state.env, **env})
+    @contextmanager
+    def process(self, **env: str) -> Iterator[PagefaultProcess]:
+        """A process that serves until the end of the block, if it does not die before."""
+        began = time.monotonic()
+        with PagefaultProcess(self.data_dir, env={**self.state.env, **env}) as process:
+            # What is told where to die is started as its users start it, and not forked.
+            if self.deaths and env:
+                self.slowest_start = max(self.slowest_start, time.monotonic() - began)
+            yield process
 
-    def crash_at(self, point: CrashPoint, time: int) -> None:
+    def crash_at(self, point: CrashPoint, turn: int) -> None:
         """Check what the last process left, and write until the next one dies there."""
         kinds = WRITERS
         if point in OF_PARTS:
             kinds = (*WRITERS[:-1], "parts")
         if point is CrashPoint.SEGMENT_KEPT:
             kinds = (*WRITERS[:-1], "pieces")
-        with self.process(**{VARIABLE: f"{point}:{time}"}) as process:
+        with self.process(**{VARIABLE: f"{point}:{turn}"}) as process:
             new = self._next_round(process, kinds)
             with new.writing(process.client):
                 pass
@@ -152,7 +160,6 @@ class Torture:
     def _check_rows(self, client: httpx.Client) -> None:
         """No row is without its blob, and what is new was sent, and is whole by either way."""
         rows = self.state.rows()
-        assert {row: self.state.size(row) for row in rows} == {row: row.size_bytes for row in rows}
         new = set(rows) - self.checked
         answered = {call.digest for call in self.last.answered} - {None}
         assert answered <= {row.digest for row in rows}
@@ -187,18 +194,27 @@ def expected(calls: Sequence[Call]) -> list[tuple[int, str, list[str]]]:
 
 def history(client: httpx.Client, session: str) -> list[tuple[int, str, list[str]]]:
     """A whole history; nothing if the session is not there."""
-    answer = client.get(f"/api/sessions/{session}/messages", params={"limit": "200"})
-    if answer.status_code == 404:
-        return []
-    page = answer.raise_for_status().json()
-    assert not page.get("nextCursor")
+    found, asked = list[tuple[int, str, list[str]]](), {"limit": "200"}
+    while True:
+        answer = client.get(f"/api/sessions/{session}/messages", params=asked)
+        if answer.status_code == 404:
+            return found
+        page = answer.raise_for_status().json()
+        found += shown(page["items"])
+        if not page.get("nextCursor"):
+            return found
+        asked["cursor"] = page["nextCursor"]
+
+
+def shown(items: Sequence[dict[str, Any]]) -> list[tuple[int, str, list[str]]]:
+    """What entries of a history show of calls."""
     return [
         (
             entry["seq"],
             entry["toolCallId"],
             [resource["digest"] for resource in entry["sanitized"]["resources"]],
         )
-        for entry in page["items"]
+        for entry in items
     ]
 
 
@@ -259,22 +275,30 @@ def test_every_crash_point_is_one_of_a_write_or_of_a_sweep() -> None:
 @pytest.mark.requirement("design-row-never-without-blob")
 def test_writers_whose_server_dies_anywhere_lose_nothing(torture: Torture, engine: Engine) -> None:
     for point in (OF_WRITES if LONG else TRIED)[engine]:
-        for time in TIMES:
-            torture.crash_at(point, 1 if point in OF_PARTS else time)
+        for turn in TIMES:
+            torture.crash_at(point, 1 if point in OF_PARTS else turn)
     random = Random(300)  # noqa: S311 - the same in every run
     for _ in range(RANDOM_KILLS):
         torture.kill_after(random.randrange(1, 40))
     with torture.process() as process, process.client() as client:
         torture.send_again(process)
         torture.check_all(client)
+    tell(
+        f"Killed while eight write, {engine}",
+        f"{torture.deaths} kills, {len(torture.acknowledged)} acknowledged and "
+        f"{len(torture.checked)} blobs compared: 0 lost, 0 torn, 0 dangling; "
+        f"slowest restart {torture.slowest_start:.1f} s",
+    )
 
 
-def test_sweep_that_dies_anywhere_takes_nothing_that_is_needed(torture: Torture) -> None:
+def test_sweep_that_dies_anywhere_takes_nothing_that_is_needed(
+    torture: Torture, engine: Engine
+) -> None:
     settings = settings_of(torture.state, torture.data_dir)
     with torture.process() as process, process.client() as client:
-        for time in range(len(TIMES)):
+        for turn in range(len(TIMES)):
             for point in OF_SWEEPS if LONG else (CrashPoint.BLOBS_DELETED,):
-                calls = [Call("file", f"{point}.{time}", number, 10_000) for number in range(4)]
+                calls = [Call("file", f"{point}.{turn}", number, 10_000) for number in range(4)]
                 places = [call.send(client)[0] for call in calls]
                 torture.acknowledged[places[0]] = client.get(places[0]).content
                 for place in places[1:]:
@@ -290,6 +314,8 @@ def test_sweep_that_dies_anywhere_takes_nothing_that_is_needed(torture: Torture)
                 torture.check_all(client)
         sweep(torture, {}, ends=0)
         torture.check_all(client)
+    kills = len(TIMES) * len(OF_SWEEPS if LONG else (CrashPoint.BLOBS_DELETED,))
+    tell(f"Sweeps killed, {engine}", f"{kills} kills, {len(torture.acknowledged)} files: 0 lost")
 
 
 def sweep(torture: Torture, env: Mapping[str, str], *, ends: int) -> None:

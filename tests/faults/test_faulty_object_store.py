@@ -1,7 +1,6 @@
 """An object store that refuses, hangs and loses answers: told, retried, and never half done."""
 
 import base64
-import os
 import threading
 from pathlib import Path
 
@@ -9,17 +8,17 @@ import httpx
 import pytest
 
 from tests.faults.faulty_store import Fault, FaultyStore
+from tests.faults.lengths import LONG, TIMEOUT_SECONDS, tell, times
 from tests.media import noise_bytes, png
 from tests.process import WAIT_SECONDS
 from tests.servers import Backends, LiveService, serving
 
-pytestmark = [pytest.mark.xdist_group("heavy"), pytest.mark.timeout(280)]
+pytestmark = [pytest.mark.xdist_group("heavy"), pytest.mark.timeout(TIMEOUT_SECONDS)]
 
-LONG = os.environ.get("TORTURE") == "long"
 SHARES: dict[Fault, float] = {"refused": 0.3, "hangs": 0.1, "answer lost": 0.05}
 MOST: dict[Fault, int] = {} if LONG else {"hangs": 1}
 WRITERS = 8
-CALLS = 20 if LONG else 5
+CALLS = times(5, 20)
 TRIES = 40
 
 
@@ -73,7 +72,7 @@ def test_results_are_whole_or_refused_though_a_store_fails_every_other_time(
             for each in writers:
                 each.start()
             for each in writers:
-                each.join(240)
+                each.join(TIMEOUT_SECONDS)
             store.is_faulty = False
             assert said == []
             assert len(written) == WRITERS * CALLS
@@ -94,3 +93,5 @@ def test_results_are_whole_or_refused_though_a_store_fails_every_other_time(
                     assert [each["toolCallId"] for each in page["items"]] == [
                         f"c{number}" for number in range(CALLS)
                     ]
+    met = ", ".join(f"{count} {fault}" for fault, count in sorted(store.met.items()))
+    tell("The object store fails", f"{len(written)} results whole, {met}: 0 lost, 0 half done")

@@ -11,13 +11,13 @@ from typing import Literal, TypeAlias
 
 import httpx
 
-from tests.contract.upload_requests import begin, offset_of, send
+from tests.contract.upload_requests import TUS, begin, send
 from tests.media import noise_bytes, png
 from tests.process import WAIT_SECONDS
 
 Kind: TypeAlias = Literal["text", "medium", "long", "file", "parts", "pieces"]
 WRITERS: Sequence[Kind] = ("text",) * 4 + ("medium", "medium", "long", "file")
-MOST_CALLS = 400
+MOST_CALLS = 4_000
 """Of one writer, after which nobody believes any more that the service ends."""
 
 _SIZES = {
@@ -80,12 +80,27 @@ class Call:
     def _send_in_pieces(self, client: httpx.Client) -> tuple[str, bytes]:
         data = self.data
         path = begin(client, len(data))
-        while (offset := offset_of(client, path)) < len(data):
+        while (offset := _offset(client, path)) < len(data):
             send(client, path, offset, data[offset : offset + 60_000]).raise_for_status()
         described = client.get(path, headers={"Accept": "application/json"}).raise_for_status()
         uri = described.json()["resource"]["uri"]
         found = client.get(f"/api/resources/{uri}").raise_for_status()
         return f"/api/resources/{uri}", found.content
+
+
+def _offset(client: httpx.Client, path: str) -> int:
+    answer = client.head(path, headers=TUS).raise_for_status()
+    return int(answer.headers["upload-offset"])
+
+
+def until_taken(call: Callable[[], tuple[str, bytes]]) -> tuple[str, bytes]:
+    """Do what may be refused for a moment, where a sweep leaves what is new no time."""
+    while True:
+        try:
+            return call()
+        except httpx.HTTPStatusError as exc:
+            if exc.response.status_code != 503 or "retry-after" not in exc.response.headers:
+                raise
 
 
 @dataclass

@@ -1,11 +1,17 @@
 """Migrations, on both engines: they make the schema the code has, once, and can go back."""
 
-from collections.abc import Callable
+import signal
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from datetime import UTC, datetime
+from itertools import count
 from pathlib import Path
 from typing import Any, TypeVar
 
 import anyio
+import anyio.to_thread
 import pytest
 from alembic import command
 from alembic.autogenerate import compare_metadata
@@ -29,18 +35,26 @@ from app.wiring import (
     open_container,
     open_database,
 )
+from tests.faults.lengths import LONG, TIMEOUT_SECONDS, tell, times
+from tests.integration.sweep_stores import environment_of
+from tests.process import ROOT, environment
 from tests.servers import Backends, Engine
 
 _T = TypeVar("_T")
 pytestmark = pytest.mark.anyio
 SCRIPTS = Path(__file__).parents[2] / "migrations"
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+KILLED_EACH = times(25, 1)
+"""How many statements are between two kills."""
 FIRST_RECORDS = (
     "INSERT INTO projects (project_id, created_at) VALUES ('p', 0)",
     "INSERT INTO sessions VALUES ('p', 's', 0, 0, 1)",
     "INSERT INTO history_entries VALUES ('p', 's', 1, 'tool_result', 'r')",
     "INSERT INTO tool_results VALUES ('p', 'r', 's', 1, 't', 'c', true, 'd', 0, :record)",
 )
+STARTS = [pytest.param(FIRST_RECORDS, id="first schema")]
+if LONG:
+    STARTS.append(pytest.param((), id="nothing"))
 
 
 @pytest.fixture
@@ -119,14 +133,16 @@ async def test_going_down_and_up_again_ends_where_it_began(empty: Settings) -> N
     assert await with_engines(empty, schema) == before
 
 
-async def test_records_of_the_first_schema_are_read_after_migrating(empty: Settings) -> None:
-    def first_schema(connection: Connection) -> None:
-        config = Config(attributes={"connection": connection})
-        config.set_main_option("script_location", str(SCRIPTS))
-        command.upgrade(config, "0001")
-        for statement in FIRST_RECORDS:
-            connection.execute(text(statement), {"record": b"{}"})
+def first_schema(connection: Connection) -> None:
+    """Make the first schema, and a record in it."""
+    config = Config(attributes={"connection": connection})
+    config.set_main_option("script_location", str(SCRIPTS))
+    command.upgrade(config, "0001")
+    for statement in FIRST_RECORDS:
+        connection.execute(text(statement), {"record": b"{}"})
 
+
+async def test_records_of_the_first_schema_are_read_after_migrating(empty: Settings) -> None:
     await with_engines(empty, first_schema)
     assert await migrate_database(empty) == ("0001", newest_revision())
     assert await with_engines(empty, differences) == []
@@ -205,6 +221,68 @@ async def test_interrupted_migration_leaves_nothing_and_completes_when_run_again
     assert await with_engines(empty, schema) == {}
     assert await migrate_database(empty) == (None, newest_revision())
     assert await with_engines(empty, differences) == []
+
+
+@contextmanager
+def dying_migrations(settings: Settings) -> Iterator[Callable[[int], int]]:
+    """Migrates in a process that dies behind so many statements; returns how it ended."""
+    with subprocess.Popen(
+        [sys.executable, "-m", "tests.faults.dying_migrations"],
+        cwd=ROOT,
+        env=environment(environment_of(settings)),
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+    ) as process:
+
+        def migrate_until(statement: int) -> int:
+            assert process.stdin is not None
+            assert process.stdout is not None
+            process.stdin.write(f"{statement}\n")
+            process.stdin.flush()
+            return int(process.stdout.readline())
+
+        # It ends when nothing more can come to it.
+        yield migrate_until
+
+
+def first_records(connection: Connection) -> list[tuple[Any, ...]]:
+    """What is kept of the first schema; nothing if it was never there."""
+    if not inspect(connection).has_table("history_entries"):
+        return []
+    return [
+        tuple(row)
+        for row in connection.execute(
+            text("SELECT project_id, session_id, seq FROM history_entries")
+        )
+    ]
+
+
+@pytest.mark.timeout(TIMEOUT_SECONDS)
+@pytest.mark.parametrize("records", STARTS)
+async def test_migration_killed_behind_a_statement_changes_nothing_and_completes_at_last(
+    empty: Settings, engine: Engine, records: tuple[str, ...]
+) -> None:
+    def begin(connection: Connection) -> None:
+        if records:
+            first_schema(connection)
+
+    await with_engines(empty, begin)
+    before = await with_engines(empty, schema), await with_engines(empty, first_records)
+    with dying_migrations(empty) as migrate_until:
+        for statement in count(1, KILLED_EACH):
+            ended = await anyio.to_thread.run_sync(migrate_until, statement)
+            if ended == 0:
+                break
+            assert ended == -signal.SIGKILL
+            left = await with_engines(empty, schema), await with_engines(empty, first_records)
+            assert left == before
+    assert statement > 1
+    assert await with_engines(empty, differences) == []
+    assert await with_engines(empty, first_records) == before[1]
+    kills = len(range(1, statement, KILLED_EACH))
+    start = "from the first schema" if records else "from nothing"
+    tell(f"Migrations killed, {engine}, {start}", f"{kills} kills: 0 changes left, completed")
 
 
 async def test_outdated_server_database_is_refused_until_it_is_migrated(

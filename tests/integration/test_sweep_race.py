@@ -2,12 +2,11 @@
 
 Few bodies are written and deleted again and again, so that the bytes a writer has just stored are
 at the same moment garbage that another one left. The test is bounded by the number of writes; what
-it asserts holds however they fall together. `SWEEP_ROUNDS=long` asks for more of them.
+it asserts holds however they fall together. `TORTURE=long` asks for minutes of them.
 """
 
 import base64
 import hashlib
-import os
 import random
 import threading
 from collections.abc import Iterator
@@ -20,13 +19,15 @@ import pytest
 
 from app.services.store_check import StoreCheck, StoreCheckReport, StoreFault
 from app.settings import Settings, SweepSettings
+from tests.contract.upload_requests import begin, send
+from tests.faults.lengths import TIMEOUT_SECONDS, tell, times
 from tests.integration.sweep_stores import environment_of, opened_stores
 from tests.loaded_command import LoadedCommand
-from tests.servers import LiveService, serving
+from tests.servers import Engine, LiveService, serving
 
 BODIES = [hashlib.shake_128(b"%d" % number).digest(2_000) for number in range(10)]
 WRITERS = 6
-ROUNDS = 200 if os.environ.get("SWEEP_ROUNDS") == "long" else 8
+ROUNDS = times(8, 300)
 
 
 class Writer:
@@ -45,13 +46,30 @@ class Writer:
             stays = number >= ROUNDS - 2
             if number % 2:
                 self._write_file(data, f"{self._number}.bin", stays)
-            else:
+            elif number % 4:
                 self._write_tool_result(data, f"s-{self._number}-{number}", stays)
+            else:
+                self._write_in_pieces(data, stays)
         return self
 
     def _write_file(self, data: bytes, filename: str, stays: bool) -> None:
         answer = self._written("/api/resources", content=data, params={"filename": filename})
         content = self._read_back(answer.json()["uri"], data)
+        if stays:
+            self.kept[content] = data
+        else:
+            assert self._client.delete(content.removesuffix("/content")).status_code == 204
+
+    def _write_in_pieces(self, data: bytes, stays: bool) -> None:
+        # Of a name that nobody else gives it, so that it is a resource of its own.
+        name = base64.b64encode(f"{self._number}.pieces".encode()).decode()
+        path = begin(self._client, len(data), f"filename {name}")
+        answer = self._described(path)
+        while (offset := answer.json()["offset"]) < len(data):
+            sent = send(self._client, path, offset, data[offset : offset + 1_500])
+            assert sent.status_code == 204 or _is_to_come_again(sent), sent.text
+            answer = self._described(path)
+        content = self._read_back(answer.json()["resource"]["uri"], data)
         if stays:
             self.kept[content] = data
         else:
@@ -69,6 +87,13 @@ class Writer:
         else:
             assert self._client.delete(f"/api/sessions/{session_id}").status_code == 200
 
+    def _described(self, path: str) -> httpx.Response:
+        """What an upload is at; it is completed by that, which may lose against the sweep."""
+        described = {"Accept": "application/json"}
+        while not (answer := self._client.get(path, headers=described)).is_success:
+            assert _is_to_come_again(answer), answer.text
+        return answer
+
     def _read_back(self, uri: str, data: bytes) -> str:
         content = f"/api/resources/{uri.removeprefix('blob:')}/content"
         answer = self._client.get(content)
@@ -82,6 +107,11 @@ class Writer:
             if answer.status_code in (200, 201):
                 return answer
             assert (answer.status_code, answer.json()["code"]) == (503, "blob-swept"), answer.text
+
+
+def _is_to_come_again(answer: httpx.Response) -> bool:
+    """Whether a sweep was faster than what the answer is about."""
+    return answer.status_code == 503 and "retry-after" in answer.headers
 
 
 @contextmanager
@@ -115,10 +145,11 @@ async def state(settings: Settings) -> tuple[list[StoreFault], StoreCheckReport,
         return faults, await StoreCheck(stores.records, stores.blobs).run(faults.append), claims
 
 
+@pytest.mark.timeout(TIMEOUT_SECONDS)
 @pytest.mark.requirement("design-row-never-without-blob")
 @pytest.mark.parametrize("sweeper", ["the server", "a command"])
 def test_every_row_has_its_blob_whatever_a_sweep_does_meanwhile(
-    settings: Settings, pagefault: LoadedCommand, sweeper: str
+    settings: Settings, engine: Engine, pagefault: LoadedCommand, sweeper: str
 ) -> None:
     if sweeper == "the server":
         always = SweepSettings(interval_seconds=0.001, grace_seconds=0)
@@ -140,3 +171,8 @@ def test_every_row_has_its_blob_whatever_a_sweep_does_meanwhile(
     faults, report, claims = anyio.run(state, settings)
     assert (faults, report.faults, report.unneeded) == ([], 0, 0)
     assert claims > 0
+    tell(
+        f"Sweeps without a pause, by {sweeper}, {engine}",
+        f"{WRITERS * ROUNDS} writes by {WRITERS} writers: "
+        f"{report.faults} rows without their blob, {report.unneeded} blobs left over",
+    )
