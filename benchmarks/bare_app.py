@@ -27,17 +27,19 @@ Route = Callable[[], Coroutine[Any, Any, Response]]
 
 
 def create_bare_app(constants: dict[str, str], files: dict[str, str]) -> FastAPI:
-    """The application: `/constants/NAME`, `/files/NAME`, and `POST /count`.
+    """The application: `/constants/NAME`, `/files/NAME`, `/reads/NAME`, and `POST /count`.
 
     Args:
         constants: By name, the file whose bytes a route answers with; read once.
-        files: By name, the file that a route sends with Starlette's `FileResponse`.
+        files: By name, the file that one route sends with Starlette's `FileResponse`, and another
+            reads whole, in the event loop.
     """
     app = FastAPI(lifespan=_limits_alone)
     for name, path in constants.items():
         app.get(f"/constants/{name}")(_constant(Path(path).read_bytes()))
     for name, path in files.items():
         app.get(f"/files/{name}")(_file(path))
+        app.get(f"/reads/{name}")(_read(path))
 
     @app.post("/count")
     async def count(request: Request) -> Response:
@@ -61,6 +63,14 @@ def _file(path: str) -> Route:
         return FileResponse(path)
 
     return file
+
+
+def _read(path: str) -> Route:
+    async def read() -> Response:
+        with Path(path).open("rb") as file:  # noqa: ASYNC230 - a thread would cost more
+            return Response(file.read(), media_type="application/octet-stream")
+
+    return read
 
 
 @asynccontextmanager

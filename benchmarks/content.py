@@ -18,7 +18,7 @@ from benchmarks.figures import Figure, Scale, WrongAnswerError, ratio_at_least
 from benchmarks.live_server import Bare, Service, bare_server, serving
 from benchmarks.machine import CLIENT, on_cores
 from benchmarks.transfers import transfer
-from benchmarks.turns import Side, in_words, rates_in_turns, spread
+from benchmarks.turns import Rates, Side, in_words, rates_in_turns, spread
 
 GROUP = "content"
 MIB = 1 << 20
@@ -73,7 +73,9 @@ async def measure(scale: Scale) -> Sequence[Figure]:
                 await _requests_a_second(large, window, connections=1, scale=scale),
                 await _requests_a_second(large, window, connections=16, scale=scale),
                 await _requests_a_second(small, None, connections=1, scale=scale),
+                await _only_read(small, connections=1, scale=scale),
                 await _requests_a_second(small, None, connections=16, scale=scale),
+                await _only_read(small, connections=16, scale=scale),
             ]
 
 
@@ -115,9 +117,7 @@ async def _requests_a_second(
     first = [transfer(side.server.port, side.request) for side in sides]
     if first[0].body != first[1].body or first[0].status != first[1].status:
         raise WrongAnswerError("the service has other bytes than the file")
-    served, sent = await rates_in_turns(
-        sides, connections=connections, rounds=scale.pick(15, 1), seconds=scale.pick(0.5, 0.05)
-    )
+    served, sent = await _rates(sides, connections, scale)
     what = f"ranges of {WINDOW_BYTES // 1024} KiB" if span else f"{SMALL_BYTES // 1024} KiB whole"
     return Figure(
         group=GROUP,
@@ -128,6 +128,29 @@ async def _requests_a_second(
         baseline_name="FileResponse",
         aim=_LARGE if span else _SMALL,
         detail=in_words(served, sent),
+    )
+
+
+async def _only_read(content: Content, *, connections: int, scale: Scale) -> Figure:
+    """What is left if nothing is looked up, and nobody asked for a key: the least a route does."""
+    bare = content.bare
+    sides = [Side(bare, request("GET", f"/{how}/{content.name}")) for how in ("reads", "files")]
+    read, sent = await _rates(sides, connections, scale)
+    return Figure(
+        group=GROUP,
+        name=f"{SMALL_BYTES // 1024} KiB by a route that only reads the file, {connections}",
+        value=median(read.a_second),
+        unit="req/s",
+        baseline=median(sent.a_second),
+        baseline_name="FileResponse",
+        aim=None,
+        detail=in_words(read, sent),
+    )
+
+
+async def _rates(sides: Sequence[Side], connections: int, scale: Scale) -> list[Rates]:
+    return await rates_in_turns(
+        sides, connections=connections, rounds=scale.pick(15, 1), seconds=scale.pick(0.5, 0.05)
     )
 
 
