@@ -109,7 +109,7 @@ def serve(
 ) -> None:
     """Serve the API. The embedded database is brought up to date first."""
     # The web framework is a quarter of what there is to load, and no other command needs it.
-    from app.server import server_config  # noqa: PLC0415
+    from app.server import allow_open_files, server_config  # noqa: PLC0415
 
     settings = read_settings(host=host, port=port, data_dir=data_dir, workers=workers)
     listening = _listen(settings.host, settings.port)
@@ -122,6 +122,7 @@ def serve(
     say(f"Pagefault is at http://{_shown_host(settings.host)}:{port}  (docs: /docs)", to=ERR)
     config = server_config(settings)
     configure_logging(settings.log_format, settings.log_level)
+    allow_open_files(settings)
     if settings.workers == 1:
         uvicorn.Server(config).run(sockets=[listening])
     else:

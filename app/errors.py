@@ -341,6 +341,31 @@ class StoreFullError(StoreUnavailableError):
         )
 
 
+class StoredBytesQuotaError(StoreFullError):
+    """The project keeps as many bytes as it may. Reads go on; what is swept makes room.
+
+    Args:
+        quota_bytes: How many it may keep.
+        stored_bytes: How many it keeps.
+        reserved_bytes: How many more are on their way.
+        needed_bytes: How many more were asked for, at the least.
+    """
+
+    code = "stored-bytes-quota"
+
+    def __init__(
+        self, *, quota_bytes: int, stored_bytes: int, reserved_bytes: int, needed_bytes: int
+    ) -> None:
+        ServiceError.__init__(
+            self,
+            f"This project may keep {quota_bytes} bytes. It keeps {stored_bytes}, {reserved_bytes} "
+            f"more are on their way, and there is no room for another {needed_bytes}. Nothing was "
+            "stored; reading still works. Delete sessions, pages or resources that are no longer "
+            "needed: their bytes make room when the sweep removes them. Or ask the operator for a "
+            "larger quota.",
+        )
+
+
 class BlobSweptError(StoreUnavailableError):
     """The bytes lay without a record for so long that they were removed just before it was written.
 

@@ -29,6 +29,7 @@ from app.routers import (
     uploads,
     viewer,
 )
+from app.routers.api_page import install_api_page
 from app.routers.openapi import install_openapi, operation_id
 from app.routers.problems import install_problem_handlers
 from app.routers.request_context import RequestContextMiddleware
@@ -113,9 +114,13 @@ def create_app(settings: Settings | None = None) -> FastAPI:
         # would send paths and tracebacks wherever the environment says.
         telemetry={"tracing": False, "metrics": False, "logs": False, "auto_configure": False},
         redirect_slashes=False,
+        # Both load scripts of another host.
+        docs_url=None,
+        redoc_url=None,
     )
     install_problem_handlers(app)
     install_openapi(app)
+    install_api_page(app)
     routers = [module.router for module in _MODULES]
     routers.append(viewer.viewer_router(settings.viewer_dir))
     for router in routers:

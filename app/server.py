@@ -1,18 +1,25 @@
 """The server under the application: uvicorn, with what it lacks against those who are slow.
 
 uvicorn waits for a request's headers for ever, takes any amount of them, waits for ever for a
-client that reads nothing, and answers what it cannot read with plain text. Here headers have a
-deadline and a size, readers have one for the next byte they take, and the answer is a problem
-document like every other.
+client that reads nothing, takes any number of connections, and answers what it cannot read with
+plain text. Here headers have a deadline and a size, readers have one for the next byte they take,
+one connection too many is told so at once, and the answer is a problem document like every other.
 """
 
 import asyncio
+import resource
 
+import structlog
 import uvicorn
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 from uvicorn.protocols.websockets.websockets_sansio_impl import WebSocketsSansIOProtocol
 
-from app.errors import HeadersTooLargeError, MalformedRequestError, ServiceError
+from app.errors import (
+    HeadersTooLargeError,
+    MalformedRequestError,
+    OverloadedError,
+    ServiceError,
+)
 from app.models.identity import new_id
 from app.models.limits import Limits
 from app.routers.problems import problem_response
@@ -21,6 +28,12 @@ from app.wiring import Container
 
 _GRACEFUL_SHUTDOWN_SECONDS = 30
 _PARTING_SECONDS = 5.0
+# How long one connection too many is kept, so that its answer is read before it is gone.
+_REFUSED_SECONDS = 1.0
+# For the databases, the log and what else there is.
+_OTHER_FILES = 256
+
+_log = structlog.get_logger(__name__)
 
 
 def server_config(settings: Settings) -> uvicorn.Config:
@@ -43,9 +56,30 @@ def server_config(settings: Settings) -> uvicorn.Config:
     )
 
 
-class DeadlineProtocol(HttpToolsProtocol):
-    """One connection. Headers that take too long, or are too many, end it; so do idle readers."""
+def allow_open_files(settings: Settings) -> None:
+    """Let this process, and its workers, have as many files open as the limits ask for.
 
+    What service managers and shells allow at first is often a thousand, and beyond it connections
+    would not be refused but not be taken. What is not to be had is told in the log.
+    """
+    limits = settings.limits
+    wanted = limits.connections_at_once + limits.requests_at_once + _OTHER_FILES
+    allowed, most = resource.getrlimit(resource.RLIMIT_NOFILE)
+    if allowed == resource.RLIM_INFINITY or allowed >= wanted:
+        return
+    to_be_had = wanted if most == resource.RLIM_INFINITY else min(wanted, most)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (to_be_had, most))
+    if to_be_had < wanted:
+        _log.warning("fewer open files than connections", allowed=to_be_had, wanted=wanted)
+
+
+class DeadlineProtocol(HttpToolsProtocol):
+    """One connection. Headers that take too long, or are too many, end it; so do idle readers.
+
+    One too many is answered without being asked, and what it says is not read.
+    """
+
+    _is_one_too_many = False
     _headers_due: asyncio.TimerHandle | None = None
     _header_bytes = 0
     _progress_due: asyncio.TimerHandle | None = None
@@ -58,7 +92,10 @@ class DeadlineProtocol(HttpToolsProtocol):
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         """Start the deadline of the first request."""
         super().connection_made(transport)
-        self._expect_headers()
+        if len(self.connections) > self._limits.connections_at_once:
+            self._turn_away()
+        else:
+            self._expect_headers()
 
     def connection_lost(self, exc: Exception | None) -> None:
         """Drop the deadlines with the connection."""
@@ -68,6 +105,8 @@ class DeadlineProtocol(HttpToolsProtocol):
 
     def data_received(self, data: bytes) -> None:
         """Count bytes as long as they are headers."""
+        if self._is_one_too_many:
+            return
         super().data_received(data)
         if self._headers_due is None:
             return
@@ -146,14 +185,26 @@ class DeadlineProtocol(HttpToolsProtocol):
         self._headers_due = None
         self.transport.close()
 
+    def _turn_away(self) -> None:
+        self._is_one_too_many = True
+        # Nobody else is turned away for it.
+        self.connections.discard(self)
+        self._write_refusal(OverloadedError())
+        # Closed before its request has come, the client would be told of that and not read this.
+        self.transport.write_eof()
+        self.loop.call_later(_REFUSED_SECONDS, self.transport.abort)
+
     def _refuse(self, error: ServiceError) -> None:
         self._forget_headers()
+        self._write_refusal(error)
+        self.transport.close()
+
+    def _write_refusal(self, error: ServiceError) -> None:
         answer = problem_response(error, instance="", request_id=new_id())
         headers = [*answer.raw_headers, (b"connection", b"close")]
         lines = [b"HTTP/1.1 %d \r\n" % answer.status_code]
         lines += [name + b": " + value + b"\r\n" for name, value in headers]
         self.transport.write(b"".join([*lines, b"\r\n", bytes(answer.body)]))
-        self.transport.close()
 
 
 class PartingProtocol(WebSocketsSansIOProtocol):

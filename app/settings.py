@@ -139,6 +139,12 @@ class LimitSettings(SettingsGroup):
             ge=1, description="Bodies and JSON texts above 1 MiB that are parsed at the same time."
         ),
     ] = 2
+    large_bodies_waiting: Annotated[
+        int, Field(ge=0, description="How many of them may wait for that; more get a 503.")
+    ] = 16
+    connections_at_once: Annotated[
+        int, Field(ge=1, description="Connections a process has at once; more get a 503.")
+    ] = 5_000
     requests_at_once: Annotated[
         int, Field(ge=1, description="Requests a process works on at once; more get a 503.")
     ] = 2_000
@@ -150,8 +156,11 @@ class LimitSettings(SettingsGroup):
         float, Field(gt=0, description="How long a body may pause before it is given up.")
     ] = 30.0
     body_bytes_per_second: Annotated[
-        int, Field(ge=0, description="The pace a body must keep after its first ten seconds.")
+        int, Field(ge=0, description="The pace a body must keep after its grace.")
     ] = 1_024
+    body_grace_seconds: Annotated[
+        float, Field(ge=0, description="How long a body may be slower than that.")
+    ] = 10.0
     answer_idle_seconds: Annotated[
         float,
         Field(gt=0, description="How long a client may take nothing of an answer it is sent."),
@@ -159,7 +168,7 @@ class LimitSettings(SettingsGroup):
 
 
 class QuotaSettings(SettingsGroup):
-    """How much a key may do; each server process counts for itself."""
+    """How much a key may do, which each server process counts for itself, and a project keep."""
 
     requests_per_minute: Annotated[
         int,
@@ -175,6 +184,15 @@ class QuotaSettings(SettingsGroup):
             ge=0,
             description="Bytes of request bodies a key may send in a day, to one process; more get "
             "a 429. 0 for any number.",
+        ),
+    ] = 0
+    stored_bytes: Annotated[
+        int,
+        Field(
+            ge=0,
+            le=2**62,
+            description="Bytes of files a project may keep, over all processes; more get a 507. 0 "
+            "for any number.",
         ),
     ] = 0
 
@@ -213,6 +231,22 @@ class SweepSettings(SettingsGroup):
     grace_seconds: Annotated[
         float, Field(ge=0, description="How old a blob without a reference has to be.")
     ] = 24 * 3600.0
+
+
+class ScrubSettings(SettingsGroup):
+    """How stored files are read again, to find those that a disk has changed."""
+
+    period_seconds: Annotated[
+        float,
+        Field(
+            ge=0,
+            le=3.2e8,
+            description="Within how long a server reads every file once; 0 for never.",
+        ),
+    ] = 30 * 24 * 3600.0
+    bytes_per_second: Annotated[
+        int, Field(ge=1, description="How fast a process reads for it at most.")
+    ] = 16 * MIB
 
 
 class EventSettings(SettingsGroup):
@@ -304,6 +338,7 @@ class Settings(BaseSettings):
     quotas: QuotaSettings = QuotaSettings()
     fetch: FetchSettings = FetchSettings()
     sweep: SweepSettings = SweepSettings()
+    scrub: ScrubSettings = ScrubSettings()
     events: EventSettings = EventSettings()
     debug_tool_result_raw: Annotated[
         bool,

@@ -139,6 +139,11 @@ def _summary(report: SweepReport, *, dry_run: bool) -> str:
         _count_if_any(report.expired_uploads, "expired upload"),
         _count_if_any(report.expired_keys, "expired idempotency key"),
         _count_if_any(report.expired_events, "expired event"),
+        (
+            f"the reservation of {decimal(report.expired_reserved_bytes)} that never came"
+            if report.expired_reserved_bytes
+            else ""
+        ),
     ]
     *first, last = [part for part in removed if part] or ["nothing"]
     listed = f"{', '.join(first)} and {last}" if first else last

@@ -28,6 +28,7 @@ from prometheus_client import (
 from structlog.typing import Processor
 
 from app.services.events.stream_counts import EndReason
+from app.services.store_check import FaultKind
 
 _REQUESTS = "pagefault.requests"
 _requests = logging.getLogger(_REQUESTS)
@@ -208,6 +209,22 @@ class Metrics:
             ["reason"],
             registry=self._registry,
         )
+        self._scrubbed_blobs = Counter(
+            "pagefault_scrubbed_blobs",
+            "Stored files the scrub has read through.",
+            registry=self._registry,
+        )
+        self._scrubbed_bytes = Counter(
+            "pagefault_scrubbed_bytes",
+            "Bytes the scrub has read.",
+            registry=self._registry,
+        )
+        self._scrub_faults = Counter(
+            "pagefault_scrub_faults",
+            "Stored files the scrub found wrong, by what is wrong.",
+            ["kind"],
+            registry=self._registry,
+        )
         # Requests that are answered and not counted yet.
         self._uncounted: list[tuple[str, str, int, float | None]] = []
         self._is_shared = "PROMETHEUS_MULTIPROC_DIR" in os.environ
@@ -215,6 +232,8 @@ class Metrics:
             self._stages.labels(name)
         for reason in get_args(EndReason):
             self._streams_ended.labels(reason)
+        for kind in get_args(FaultKind):
+            self._scrub_faults.labels(kind)
 
     @contextmanager
     def stage(self, name: str) -> Iterator[None]:
@@ -238,6 +257,15 @@ class Metrics:
         """See `app.services.events.stream_counts.StreamCounts`."""
         self._streams.dec()
         self._streams_ended.labels(reason).inc()
+
+    def count_scrubbed(self, size_bytes: int) -> None:
+        """See `app.services.scrub.ScrubCounts`."""
+        self._scrubbed_blobs.inc()
+        self._scrubbed_bytes.inc(size_bytes)
+
+    def count_scrub_fault(self, kind: FaultKind) -> None:
+        """See `app.services.scrub.ScrubCounts`."""
+        self._scrub_faults.labels(kind).inc()
 
     def observe_request(self, method: str, route: str, status: int, seconds: float | None) -> None:
         """Count one answered request under its route's template, never its path.

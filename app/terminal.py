@@ -53,9 +53,10 @@ def existing_stores(**given: object) -> Settings:
     if settings.is_embedded_database and not database.exists():
         complain(f"there is no database in {settings.data_dir}. Name it with --data-dir.")
         raise SystemExit(CANNOT)
-    # The server sweeps on a schedule; a command does what it is told.
+    # The server sweeps and scrubs on a schedule; a command does what it is told.
     sweep = settings.sweep.model_copy(update={"interval_seconds": 0.0})
-    return settings.model_copy(update={"sweep": sweep})
+    scrub = settings.scrub.model_copy(update={"period_seconds": 0.0})
+    return settings.model_copy(update={"sweep": sweep, "scrub": scrub})
 
 
 def check_project(name: str) -> None:

@@ -22,9 +22,12 @@ class Limits:
     upload_seconds: float
     bundle_bytes: int
     large_bodies: int
+    large_bodies_waiting: int
+    connections_at_once: int
     requests_at_once: int
     header_bytes: int
     header_seconds: float
     body_idle_seconds: float
     body_bytes_per_second: int
+    body_grace_seconds: float
     answer_idle_seconds: float

@@ -20,7 +20,6 @@ from app.models.json_value import parse_repaired_json
 from app.models.limits import Limits
 from app.services.quotas import Allowance
 
-_GRACE_SECONDS = 10.0
 # What a sweep has removed is remembered for longer, so a row is never written without its blob.
 _LONGEST_SECONDS = 24 * 3600.0
 _SMALL_BODY_BYTES = 64 * 1024
@@ -42,7 +41,7 @@ async def limited_body(
     Raises:
         PayloadTooLargeError: It is, or is announced to be, longer than `limits.body_bytes`; known
             before the byte too many is handed on.
-        SlowBodyError: It pauses too long, falls below the pace it must keep after ten seconds, or
+        SlowBodyError: It pauses too long, falls below the pace it must keep after its grace, or
             takes more than a day.
         UnsupportedMediaError: It is compressed.
         QuotaExceededError: The key has sent too many bytes in a day.
@@ -64,7 +63,7 @@ async def limited_body(
         received += len(chunk)
         if received > limits.body_bytes:
             raise _too_large(limits)
-        elapsed = time.monotonic() - started - _GRACE_SECONDS
+        elapsed = time.monotonic() - started - limits.body_grace_seconds
         if elapsed > _LONGEST_SECONDS:
             raise SlowBodyError
         if elapsed > 0 and received < elapsed * limits.body_bytes_per_second:

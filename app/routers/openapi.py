@@ -8,6 +8,7 @@ from pydantic import BaseModel
 
 from app.errors import (
     QuotaExceededError,
+    StoredBytesQuotaError,
     StoreFullError,
     StoreUnavailableError,
     UnauthorizedError,
@@ -157,7 +158,11 @@ def _document_streams(document: dict[str, Any]) -> None:
 def _document_common_faults(document: dict[str, Any]) -> None:
     """Add what any API operation may answer: no key, a quota, a store that does not answer."""
     common = problem_responses(
-        UnauthorizedError, QuotaExceededError, StoreUnavailableError, StoreFullError
+        UnauthorizedError,
+        QuotaExceededError,
+        StoreUnavailableError,
+        StoreFullError,
+        StoredBytesQuotaError,
     )
     for path, item in document["paths"].items():
         if not path.startswith("/api/"):

@@ -34,6 +34,7 @@ from app.errors import (
     RangeNotSatisfiableError,
     ServiceError,
     SlowBodyError,
+    StoredBytesQuotaError,
     StoreFullError,
     StoreUnavailableError,
     TusVersionError,
@@ -107,6 +108,7 @@ KINDS: dict[type[ServiceError], ProblemKind] = dict(
         _row(503, BlobSweptError, "The bytes were swept away", {"Retry-After": "1"}),
         _row(504, UpstreamTimeoutError, "The URL's server took too long"),
         _row(507, StoreFullError, "There is no room left"),
+        _row(507, StoredBytesQuotaError, "The project keeps as much as it may"),
     ]
 )
 

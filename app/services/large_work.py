@@ -10,6 +10,7 @@ from typing import TypeVar, TypeVarTuple
 import anyio
 import anyio.to_thread
 
+from app.errors import OverloadedError
 from app.models.limits import Limits
 
 LARGE_BYTES = 1024 * 1024
@@ -25,20 +26,33 @@ _Arguments = TypeVarTuple("_Arguments")
 class LargeWork:
     """Does work in worker threads; one for all services, since its limits hold for the process.
 
-    What is large has turns of its own: it would keep what is not waiting for seconds.
+    What is large has turns of its own: it would keep what is not waiting for seconds. Only so much
+    of it waits, since whoever waits has its bytes in memory, and gives up after a while.
     """
 
     def __init__(self, limits: Limits) -> None:
+        self._large_waiting = limits.large_bodies_waiting
         self._middling = anyio.CapacityLimiter(_MIDDLING_AT_ONCE)
         self._large = anyio.CapacityLimiter(limits.large_bodies)
 
     async def run(
         self, size_bytes: int, work: Callable[[*_Arguments], _T], *arguments: *_Arguments
     ) -> _T:
-        """What `work` makes of its arguments, of which so many bytes are worked on."""
+        """What `work` makes of its arguments, of which so many bytes are worked on.
+
+        Raises:
+            OverloadedError: It is large, and as many wait for that as may.
+        """
         return await anyio.to_thread.run_sync(work, *arguments, limiter=self._limiter(size_bytes))
 
     def _limiter(self, size_bytes: int) -> anyio.CapacityLimiter | None:
         if size_bytes <= _SMALL_BYTES:
             return None
-        return self._large if size_bytes > LARGE_BYTES else self._middling
+        return self._middling if size_bytes <= LARGE_BYTES else self._free_or_short()
+
+    def _free_or_short(self) -> anyio.CapacityLimiter:
+        """The turns of what is large, unless too many wait for one."""
+        large = self._large
+        if not large.available_tokens and large.statistics().tasks_waiting >= self._large_waiting:
+            raise OverloadedError
+        return large

@@ -8,7 +8,7 @@ again, heals the row. It never changes a row.
 
 import asyncio
 import hashlib
-from collections.abc import AsyncIterator, Callable, Iterable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass
 from itertools import groupby
@@ -56,6 +56,9 @@ FaultFound: TypeAlias = Callable[[StoreFault], None]
 
 Progress: TypeAlias = Callable[[int, int], None]
 """Told how many bytes were read, and how many there are in all."""
+
+Pace: TypeAlias = Callable[[int], Awaitable[None]]
+"""Waits until more may be read than the bytes that were."""
 
 
 class StoreCheck:
@@ -113,51 +116,46 @@ class _Tally:
         self._found(fault)
 
 
-class _ProjectCheck:
-    """The check of one project."""
+class BlobCheck:
+    """The check of single blobs of one project.
+
+    Args:
+        records: What refers to them.
+        blobs: Where they are.
+        project_id: The project.
+        repair: Whether to move damaged blobs out of sight.
+        pace: Awaited with the number of bytes behind each piece that is read.
+    """
 
     def __init__(
         self,
         records: Records,
         blobs: BlobStore,
         project_id: str,
-        tally: _Tally,
         *,
         repair: bool,
+        pace: Pace | None = None,
     ) -> None:
         self._records = records
         self._blobs = blobs
         self._project_id = project_id
-        self._tally = tally
         self._repair = repair
+        self._pace = pace
 
-    async def run(self) -> None:
-        async for batch in self._needed():
-            for start in range(0, len(batch), _BLOBS_AT_ONCE):
-                checks = (self._check(rows) for rows in batch[start : start + _BLOBS_AT_ONCE])
-                for outcome in await asyncio.gather(*checks, return_exceptions=True):
-                    if isinstance(outcome, BaseException):
-                        raise outcome
-                    if outcome is not None:
-                        self._tally.add(outcome)
-        await self._count_unneeded()
+    async def run(
+        self, rows: Sequence[BlobReference], advance: Callable[[int], None]
+    ) -> StoreFault | None:
+        """What is wrong with a blob that some rows need; `None` if it is sound.
 
-    async def _needed(self) -> AsyncIterator[list[Sequence[BlobReference]]]:
-        """The rows of each blob that rows need, some hundred blobs at a time."""
-        last = ""
-        while True:
-            async with self._records.read(self._project_id) as unit:
-                digests = await unit.blob_references.digests(after=last, limit=_DIGESTS_AT_ONCE)
-                rows = await unit.blob_references.of(digests)
-            if not digests:
-                return
-            yield [list(group) for _, group in groupby(rows, key=lambda row: row.digest)]
-            last = digests[-1]
+        Args:
+            rows: All rows that need it, one at least.
+            advance: Told of the bytes of each piece, the first time the blob is read.
 
-    async def _check(self, rows: Sequence[BlobReference]) -> StoreFault | None:
-        self._tally.blobs += 1
+        Raises:
+            StoreUnavailableError: A store did not answer, so nothing is known.
+        """
         digest = rows[0].digest
-        kind, wrong = await self._fault(digest, rows, self._tally.read)
+        kind, wrong = await self._fault(digest, rows, advance)
         if kind is None:
             return None
         blob = await self._blobs.find(self._project_id, digest)
@@ -206,6 +204,8 @@ class _ProjectCheck:
                 size_bytes += len(piece)
                 if advance is not None:
                     advance(len(piece))
+                if self._pace is not None:
+                    await self._pace(len(piece))
         return hashing.hexdigest(), size_bytes
 
     async def _still_there(
@@ -233,6 +233,52 @@ class _ProjectCheck:
         async with self._records.write(self._project_id) as unit:
             await unit.swept_blobs.note_over(claim, claim.digests)
         return may_move
+
+
+class _ProjectCheck:
+    """The check of one project."""
+
+    def __init__(
+        self,
+        records: Records,
+        blobs: BlobStore,
+        project_id: str,
+        tally: _Tally,
+        *,
+        repair: bool,
+    ) -> None:
+        self._records = records
+        self._blobs = blobs
+        self._project_id = project_id
+        self._tally = tally
+        self._blob_check = BlobCheck(records, blobs, project_id, repair=repair)
+
+    async def run(self) -> None:
+        async for batch in self._needed():
+            for start in range(0, len(batch), _BLOBS_AT_ONCE):
+                checks = (self._check(rows) for rows in batch[start : start + _BLOBS_AT_ONCE])
+                for outcome in await asyncio.gather(*checks, return_exceptions=True):
+                    if isinstance(outcome, BaseException):
+                        raise outcome
+                    if outcome is not None:
+                        self._tally.add(outcome)
+        await self._count_unneeded()
+
+    async def _needed(self) -> AsyncIterator[list[Sequence[BlobReference]]]:
+        """The rows of each blob that rows need, some hundred blobs at a time."""
+        last = ""
+        while True:
+            async with self._records.read(self._project_id) as unit:
+                digests = await unit.blob_references.digests(after=last, limit=_DIGESTS_AT_ONCE)
+                rows = await unit.blob_references.of(digests)
+            if not digests:
+                return
+            yield [list(group) for _, group in groupby(rows, key=lambda row: row.digest)]
+            last = digests[-1]
+
+    async def _check(self, rows: Sequence[BlobReference]) -> StoreFault | None:
+        self._tally.blobs += 1
+        return await self._blob_check.run(rows, self._tally.read)
 
     async def _count_unneeded(self) -> None:
         batch: list[str] = []

@@ -22,6 +22,7 @@ from app.errors import ServiceError
 from app.models.identity import utc_now
 from app.services.claim_time import ClaimTime
 from app.services.idempotency import KEPT as KEYS_KEPT
+from app.services.stored_bytes import StoredBytes
 from app.stores.blobs import BlobStore, ListedBlob
 from app.stores.records import Records
 from app.stores.records.swept_blobs import DIGESTS_AT_ONCE, BlobClaim
@@ -55,6 +56,7 @@ class SweepReport:
     expired_uploads: int = 0
     expired_keys: int = 0
     expired_events: int = 0
+    expired_reserved_bytes: int = 0
 
     def __add__(self, other: "SweepReport") -> "SweepReport":
         return SweepReport(*map(sum, zip(astuple(self), astuple(other), strict=True)))
@@ -68,6 +70,7 @@ class SweepReport:
             or self.expired_uploads
             or self.expired_keys
             or self.expired_events
+            or self.expired_reserved_bytes
         )
 
 
@@ -87,11 +90,19 @@ class Sweep:
         blobs: What is swept.
         events_kept: How long events are kept.
         most_events: How many of a project are kept.
+        stored_bytes: Counts what projects keep, where that is to be counted.
     """
 
     def __init__(
-        self, records: Records, blobs: BlobStore, *, events_kept: timedelta, most_events: int
+        self,
+        records: Records,
+        blobs: BlobStore,
+        *,
+        events_kept: timedelta,
+        most_events: int,
+        stored_bytes: StoredBytes | None = None,
     ) -> None:
+        self._stored_bytes = stored_bytes
         self._records = records
         self._blobs = blobs
         self._events_kept = events_kept
@@ -127,6 +138,9 @@ class Sweep:
                 project_id, before=now - self._events_kept, keep=self._most_events
             )
             await run.sweep(project_id)
+            if self._stored_bytes is not None and not dry_run:
+                await self._stored_bytes.count(project_id)
+                await self._stored_bytes.forget_missing(project_id)
         await run.sweep_temporary()
         return run.report
 
@@ -173,6 +187,7 @@ def _tell(report: SweepReport) -> None:
         expired_uploads=report.expired_uploads,
         expired_keys=report.expired_keys,
         expired_events=report.expired_events,
+        expired_reserved_bytes=report.expired_reserved_bytes,
     )
 
 
@@ -202,6 +217,7 @@ class _Run:
                 expired = SweepReport(
                     expired_uploads=await unit.uploads.remove_expired(now),
                     expired_keys=await unit.idempotency.purge(now - KEYS_KEPT),
+                    expired_reserved_bytes=await unit.stored_blobs.expire(now),
                 )
                 await unit.swept_blobs.forget(_CLAIMS_KEPT)
                 self._count(expired)

@@ -10,6 +10,7 @@ from app.models.identity import is_id, new_id, utc_now
 from app.models.limits import Limits
 from app.models.resource import Resource
 from app.models.upload import Checksum, ResumableUpload
+from app.services.stored_bytes import StoredBytes
 from app.services.upload_bodies import UploadBody, beyond_the_end
 from app.services.upload_completion import UploadCompletion
 from app.services.upload_segments import SEGMENT_BYTES, SegmentIntake, wrong_offset
@@ -56,6 +57,7 @@ class Uploads:
         blobs: Where their bytes go.
         limits: How long a file may be, and how long it may take.
         segment_bytes: How much is kept as one; a killed process loses no more of an upload.
+        stored_bytes: Counts what projects keep, where that is to be counted.
     """
 
     def __init__(
@@ -65,8 +67,10 @@ class Uploads:
         *,
         limits: Limits,
         segment_bytes: int = SEGMENT_BYTES,
+        stored_bytes: StoredBytes | None = None,
     ) -> None:
         self._records = records
+        self._stored_bytes = stored_bytes
         self._limits = limits
         self._intake = SegmentIntake(
             records, blobs, keep_seconds=limits.upload_seconds, segment_bytes=segment_bytes
@@ -79,11 +83,14 @@ class Uploads:
 
         Raises:
             PayloadTooLargeError: The file is longer than an upload may be.
+            StoredBytesQuotaError: The project has no room for it now; later there may be none.
         """
         if draft.length_bytes > self._limits.upload_bytes:
             raise PayloadTooLargeError(
                 f"An upload may have {self._limits.upload_bytes} bytes at most."
             )
+        if self._stored_bytes is not None:
+            await self._stored_bytes.check_room(project_id, draft.length_bytes)
         now = utc_now()
         upload = ResumableUpload(
             upload_id=new_id(),

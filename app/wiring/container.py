@@ -4,7 +4,6 @@ from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 from datetime import timedelta
-from functools import partial
 from urllib.parse import urlsplit
 
 import anyio.to_thread
@@ -31,6 +30,7 @@ from app.services.pages.lists import PageLists
 from app.services.pages.pages import Pages
 from app.services.pages.preparing import PagePreparer
 from app.services.pages.reading import PageReading
+from app.services.quota_blobs import QuotaBlobStore
 from app.services.quotas import Quotas
 from app.services.references import References
 from app.services.renders.gathering import Gathering
@@ -38,9 +38,11 @@ from app.services.renders.renders import Renders
 from app.services.request_bodies import RequestBodies
 from app.services.resource_texts import ResourceTexts
 from app.services.resources import Resources
+from app.services.scrub import Scrub
 from app.services.session_messages import SessionMessages
 from app.services.sessions import Sessions
 from app.services.store_check import StoreCheck
+from app.services.stored_bytes import StoredBytes
 from app.services.streaming.bodies import StreamedBodies
 from app.services.sweep import Sweep
 from app.services.tool_results import ToolResults
@@ -121,13 +123,11 @@ async def open_container(settings: Settings) -> AsyncIterator[Container]:
         await check_schema(settings, engines)
         blobs = open_blob_store(settings.blobs, settings.data_dir)
         broker = await stack.enter_async_context(open_broker(settings, engines))
-        records = Records(engines, blob_exists=partial(_exists, blobs), announce=broker.announce)
+        records = Records(engines, blob_size=blobs.size, announce=broker.announce)
         await blobs.sweep_temporary(_ABANDONED_UPLOAD_SECONDS)
         keys = await anyio.to_thread.run_sync(signing_keys, settings)
-        default_project = settings.default_project if settings.auth == "none" else None
-        access = Access(records, default_project)
-        if default_project is not None:
-            await access.ensure_project(default_project)
+        access = await _open_access(settings, records)
+        stored_bytes = await _counted(settings, records, blobs)
         accesses = AccessCounts(records)
         await stack.enter_async_context(accesses.kept())
         raw_results = RawResults(is_enabled=settings.debug_tool_result_raw)
@@ -140,21 +140,19 @@ async def open_container(settings: Settings) -> AsyncIterator[Container]:
             counts=metrics,
         )
         await stack.enter_async_context(event_streams.running(broker))
-        sweep = Sweep(
-            records,
-            blobs,
-            events_kept=timedelta(seconds=settings.events.keep_seconds),
-            most_events=settings.events.keep_count,
-        )
+        sweep = _sweep(settings, records, blobs, stored_bytes)
         await stack.enter_async_context(
             sweep.scheduled(
                 interval_seconds=settings.sweep.interval_seconds,
                 grace_seconds=settings.sweep.grace_seconds,
             )
         )
+        scrub = Scrub(records, blobs, **settings.scrub.model_dump(), counts=metrics)
+        await stack.enter_async_context(scrub.running())
         opened = _Opened(
             records=records,
-            blobs=blobs,
+            blobs=blobs if stored_bytes is None else QuotaBlobStore(blobs, stored_bytes),
+            stored_bytes=stored_bytes,
             deliveries=Deliveries(blobs, rules),
             access=access,
             links=LinkSigner(keys),
@@ -173,6 +171,7 @@ class _Opened:
 
     records: Records
     blobs: BlobStore
+    stored_bytes: StoredBytes | None
     deliveries: Deliveries
     access: Access
     links: LinkSigner
@@ -212,14 +211,14 @@ def _wired(settings: Settings, opened: _Opened) -> Container:
             work=work,
             limits=limits,
         ),
-        uploads=Uploads(records, blobs, limits=limits),
+        uploads=Uploads(records, blobs, limits=limits, stored_bytes=opened.stored_bytes),
         sessions=Sessions(records, accesses),
         session_messages=SessionMessages(records, blobs, bodies=bodies, limits=limits),
         interactions=Interactions(records, bodies=bodies, limits=limits),
         history=History(records, blobs, limits),
         renders=_renders(settings, records, blobs=blobs, reading=reading, links=links),
         bundle_exports=BundleExports(records, blobs, accesses),
-        bundle_imports=BundleImports(records, blobs, limits),
+        bundle_imports=BundleImports(records, blobs, limits, opened.stored_bytes),
         pages=Pages(records, preparer, bodies=bodies, accesses=accesses, limits=limits),
         page_changes=PageChanges(
             records, preparer, bodies=bodies, accesses=accesses, limits=limits
@@ -275,11 +274,43 @@ def _renders(
 
 def _quotas(settings: Settings) -> Quotas | None:
     """What counts for each key; `None` where nothing is to be counted."""
-    return Quotas(**settings.quotas.model_dump()) if any(dict(settings.quotas).values()) else None
+    quotas = settings.quotas
+    if not (quotas.requests_per_minute or quotas.body_bytes_per_day):
+        return None
+    return Quotas(
+        requests_per_minute=quotas.requests_per_minute,
+        body_bytes_per_day=quotas.body_bytes_per_day,
+    )
 
 
-async def _exists(blobs: BlobStore, project_id: str, digest: str) -> bool:
-    return await blobs.size(project_id, digest) is not None
+async def _open_access(settings: Settings, records: Records) -> Access:
+    default_project = settings.default_project if settings.auth == "none" else None
+    access = Access(records, default_project)
+    if default_project is not None:
+        await access.ensure_project(default_project)
+    return access
+
+
+async def _counted(settings: Settings, records: Records, blobs: BlobStore) -> StoredBytes | None:
+    """What counts for each project, all that it keeps by now counted; `None` without a quota."""
+    quota_bytes = settings.quotas.stored_bytes
+    if not quota_bytes:
+        return None
+    stored_bytes = StoredBytes(records, blobs, quota_bytes=quota_bytes)
+    await stored_bytes.count_all()
+    return stored_bytes
+
+
+def _sweep(
+    settings: Settings, records: Records, blobs: BlobStore, stored_bytes: StoredBytes | None
+) -> Sweep:
+    return Sweep(
+        records,
+        blobs,
+        events_kept=timedelta(seconds=settings.events.keep_seconds),
+        most_events=settings.events.keep_count,
+        stored_bytes=stored_bytes,
+    )
 
 
 def _fetcher(settings: Settings) -> Fetcher:

@@ -17,6 +17,7 @@ import pytest
 from app.settings import Settings
 from tests.loaded_command import LoadedCommand
 from tests.media import png
+from tests.plain_http import TRUSTS_NOBODY
 from tests.process import PagefaultProcess
 from tests.servers import Backends, LiveService, serving
 
@@ -33,12 +34,17 @@ METRICS = {
     "pagefault_stage_seconds_bucket",
     "pagefault_stage_seconds_count",
     "pagefault_stage_seconds_sum",
+    "pagefault_scrubbed_blobs_total",
+    "pagefault_scrubbed_bytes_total",
+    "pagefault_scrub_faults_total",
 }
 _SAMPLE = re.compile(r"^(\w+)(\{[^}]*\})? ([0-9.e+-]+)$", re.MULTILINE)
 
 
 def anyone(service: LiveService) -> httpx.Client:
-    return httpx.Client(base_url=service.base_url, timeout=30, trust_env=False)
+    return httpx.Client(
+        base_url=service.base_url, timeout=30, trust_env=False, verify=TRUSTS_NOBODY
+    )
 
 
 def samples(client: httpx.Client) -> dict[str, float]:

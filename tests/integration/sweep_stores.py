@@ -146,10 +146,7 @@ async def opened_stores(settings: Settings) -> AsyncIterator[Stores]:
     engines = open_database(settings)
     blobs = open_blob_store(settings.blobs, settings.data_dir)
 
-    async def exists(project_id: str, digest: str) -> bool:
-        return await blobs.size(project_id, digest) is not None
-
-    records = Records(engines, blob_exists=exists)
+    records = Records(engines, blob_size=blobs.size)
     try:
         async with records.projects() as projects:
             await projects.ensure(PROJECT, NOW)

@@ -428,13 +428,13 @@ async def test_bytes_that_are_swept_before_they_are_noted_are_stored_again(
     digest = await bench.swept(source)
     asked: list[str] = []
 
-    async def exists(project_id: str, digest: str) -> bool:
+    async def size_of(project_id: str, digest: str) -> int | None:
         if not asked:
             await bench.stores.blobs.delete(project_id, digest)
         asked.append(digest)
-        return await bench.stores.blobs.size(project_id, digest) is not None
+        return await bench.stores.blobs.size(project_id, digest)
 
-    records = Records(bench.stores.engines, blob_exists=exists)
+    records = Records(bench.stores.engines, blob_size=size_of)
     images = DerivedImages(records, bench.stores.blobs, limits_of(settings))
     image = await bench.get(source, images=images)
     assert image is not None

@@ -318,6 +318,7 @@ async def test_server_sweeps_by_itself_and_goes_on_after_an_error(embedded: Stor
         "expired_uploads": 0,
         "expired_keys": 0,
         "expired_events": 0,
+        "expired_reserved_bytes": 0,
     }
     assert (len(logs), await embedded.blob_ids()) == (told, ids(B))
 

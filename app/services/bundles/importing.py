@@ -19,6 +19,7 @@ from app.services.bundles.reading import BundleFile, read_bundle
 from app.services.bundles.spooling import spooled
 from app.services.bundles.writing import BundleWriter
 from app.services.sessions import ShownSession
+from app.services.stored_bytes import StoredBytes
 from app.stores.blobs import BlobStore
 from app.stores.records import Records
 
@@ -31,7 +32,14 @@ _Item = TypeVar("_Item")
 class BundleImports:
     """Takes bundles in."""
 
-    def __init__(self, records: Records, blobs: BlobStore, limits: Limits) -> None:
+    def __init__(
+        self,
+        records: Records,
+        blobs: BlobStore,
+        limits: Limits,
+        stored_bytes: StoredBytes | None = None,
+    ) -> None:
+        self._stored_bytes = stored_bytes
         self._records = records
         self._blobs = blobs
         self._limits = limits
@@ -48,12 +56,16 @@ class BundleImports:
         Raises:
             InvalidBundleError: It is damaged, or none of ours; nothing is visible.
             ConflictError: The session, a page or a record of it is there already.
+            StoredBytesQuotaError: The project has no room for its blobs.
             StoreUnavailableError: A store did not answer; nothing is visible, send it again.
         """
         async with spooled(chunks) as file, self._judged:
             bundle = await anyio.to_thread.run_sync(read_bundle, file)
             check = BundleCheck(bundle, project_id, self._limits)
             checked = await anyio.to_thread.run_sync(check.run)
+            if self._stored_bytes is not None:
+                # Before any of them is put: those that still fit would stay until a sweep.
+                await self._stored_bytes.check_room_for(project_id, bundle.blobs)
             await self._put_blobs(project_id, bundle)
             use = await self._commit(project_id, checked)
         return ShownSession(checked.session, use, is_new=True)

@@ -14,7 +14,7 @@ A row is refused while a claim runs; once it is over, the blob store is asked. M
 the database's clock, so that the clocks of several machines need not agree.
 """
 
-from collections.abc import Awaitable, Callable, Collection
+from collections.abc import Awaitable, Callable, Collection, Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import TypeAlias
@@ -24,10 +24,11 @@ from sqlalchemy import or_
 from app.errors import BlobSweptError
 from app.stores.records.blob_references import BlobReferenceRecords
 from app.stores.records.scope import ProjectScope
+from app.stores.records.stored_blobs import Entered, StoredBlobRecords
 from app.stores.records.tables import swept_blobs
 
-BlobExists: TypeAlias = Callable[[str, str], Awaitable[bool]]
-"""Whether a project (first) has the blob of a digest (second)."""
+BlobSize: TypeAlias = Callable[[str, str], Awaitable[int | None]]
+"""The size in bytes of the blob that a project (first) has of a digest (second), if it has one."""
 
 CLAIM_SECONDS = 60.0
 """How long a sweep may go on removing what it has claimed."""
@@ -56,11 +57,13 @@ class SweptBlobRecords:
         self,
         scope: ProjectScope,
         references: BlobReferenceRecords,
-        blob_exists: BlobExists | None,
+        stored_blobs: StoredBlobRecords,
+        blob_size: BlobSize | None,
     ) -> None:
         self._scope = scope
         self._references = references
-        self._blob_exists = blob_exists
+        self._stored_blobs = stored_blobs
+        self._blob_size = blob_size
 
     async def guard(self, digests: Collection[str]) -> None:
         """Make sure that the blobs will be there when this transaction's rows are.
@@ -81,8 +84,26 @@ class SweptBlobRecords:
             if running:
                 raise BlobSweptError
             for digest in sorted(over):
-                if not await self._is_there(digest):
+                size_bytes = await self._size(digest)
+                if size_bytes is None:
                     raise BlobSweptError
+                # The claim has taken its entry away, and the blob has come back.
+                await self._stored_blobs.enter({digest: size_bytes})
+
+    async def enter(
+        self, sizes: Mapping[str, int], *, reservation_id: str | None = None
+    ) -> Entered:
+        """Count blobs, at most 500, that are there, in place of what was reserved for them.
+
+        Those that are being removed are not counted, nor those that were and did not come back:
+        their rows will be refused.
+        """
+        await self._scope.lock(_LOCK, shared=True)
+        running, over = await self._claims(sizes)
+        gone = {digest for digest in over if await self._size(digest) is None}
+        there = sizes.keys() - running - gone
+        counted = {digest: sizes[digest] for digest in there}
+        return await self._stored_blobs.enter(counted, reservation_id=reservation_id)
 
     async def claim(self, digests: Collection[str]) -> BlobClaim | None:
         """Claim those of at most 500 digests that no row needs; the caller may remove their blobs.
@@ -96,7 +117,9 @@ class SweptBlobRecords:
         if not await self._scope.lock_alone(_LOCK, wait_seconds=_WAIT_SECONDS):
             return None
         needed = await self._references.needed(digests)
-        return await self._claim(set(digests) - needed)
+        claim = await self._claim(set(digests) - needed)
+        await self._stored_blobs.drop(claim.digests)
+        return claim
 
     async def claim_needed(self, digest: str) -> BlobClaim | None:
         """As `claim`, for a blob that rows need and that is damaged: they lose it knowingly."""
@@ -159,7 +182,7 @@ class SweptBlobRecords:
         }
         return running, {claim.digest for claim in claims} - running
 
-    async def _is_there(self, digest: str) -> bool:
-        if self._blob_exists is None:
-            return False
-        return await self._blob_exists(self._scope.project_id, digest)
+    async def _size(self, digest: str) -> int | None:
+        if self._blob_size is None:
+            return None
+        return await self._blob_size(self._scope.project_id, digest)

@@ -6,6 +6,7 @@
               │             └─ derived_images
               ├─ uploads ── upload_segments
               ├─ swept_blobs
+              ├─ stored_blobs, stored_totals, byte_reservations
               ├─ events
               ├─ pages ─┬─ page_levels
               │         ├─ page_accesses
@@ -357,6 +358,33 @@ swept_blobs = Table(
     Column("digest", String, primary_key=True),
     Column("claimed_at", UtcTime, nullable=False),
     Column("swept_at", UtcTime),
+)
+
+# What a project keeps, where a quota of bytes is set: each blob once, their sum, and what is on its
+# way.
+stored_blobs = Table(
+    "stored_blobs",
+    metadata,
+    _project(),
+    Column("digest", String, primary_key=True),
+    Column("size_bytes", BigInteger, nullable=False),
+)
+
+stored_totals = Table(
+    "stored_totals",
+    metadata,
+    _project(),
+    Column("stored_bytes", BigInteger, nullable=False),
+    Column("reserved_bytes", BigInteger, nullable=False),
+)
+
+byte_reservations = Table(
+    "byte_reservations",
+    metadata,
+    _project(),
+    Column("reservation_id", String, primary_key=True),
+    Column("size_bytes", BigInteger, nullable=False),
+    Column("expires_at", UtcTime, nullable=False),
 )
 
 # What search looks in is no part of the schema that both databases share; migration 0002 makes it.

@@ -37,7 +37,8 @@ from app.stores.records.resources import ResourceRecords
 from app.stores.records.scope import ProjectScope
 from app.stores.records.session_resources import SessionResourceRecords
 from app.stores.records.sessions import SessionRecords
-from app.stores.records.swept_blobs import BlobExists, SweptBlobRecords
+from app.stores.records.stored_blobs import StoredBlobRecords
+from app.stores.records.swept_blobs import BlobSize, SweptBlobRecords
 from app.stores.records.tool_results import ToolResultRecords
 from app.stores.records.uploads import UploadRecords
 
@@ -53,12 +54,12 @@ class UnitOfWork:
         self,
         connection: AsyncConnection,
         project_id: str,
-        blob_exists: BlobExists | None,
+        blob_size: BlobSize | None,
         *,
         loop: LoopConnection | None = None,
     ) -> None:
         self._scope = ProjectScope(connection, project_id, loop=loop)
-        self._blob_exists = blob_exists
+        self._blob_size = blob_size
 
     @cached_property
     def blob_references(self) -> BlobReferenceRecords:
@@ -68,7 +69,14 @@ class UnitOfWork:
     @cached_property
     def swept_blobs(self) -> SweptBlobRecords:
         """Blobs that a sweep is removing, or has removed."""
-        return SweptBlobRecords(self._scope, self.blob_references, self._blob_exists)
+        return SweptBlobRecords(
+            self._scope, self.blob_references, self.stored_blobs, self._blob_size
+        )
+
+    @cached_property
+    def stored_blobs(self) -> StoredBlobRecords:
+        """What counts towards the quota of bytes."""
+        return StoredBlobRecords(self._scope)
 
     @cached_property
     def sessions(self) -> SessionRecords:
@@ -156,7 +164,7 @@ class Records:
 
     Args:
         engines: The database.
-        blob_exists: Asked where a row is to be written for a blob that a sweep has removed before;
+        blob_size: Asked where a row is to be written for a blob that a sweep has removed before;
             without it, such a blob is taken for gone.
         announce: Told of a project's newest event once it is committed.
     """
@@ -165,19 +173,17 @@ class Records:
         self,
         engines: Engines,
         *,
-        blob_exists: BlobExists | None = None,
+        blob_size: BlobSize | None = None,
         announce: Announce | None = None,
     ) -> None:
         self._engines = engines
-        self._blob_exists = blob_exists
+        self._blob_size = blob_size
         self._announce = announce
 
     def read(self, project_id: str) -> AbstractAsyncContextManager[UnitOfWork]:
         """Look things up; each statement sees what is committed when it runs."""
         connection, loop = self._engines.reader.connect(), self._engines.loop
-        return _Reading(
-            connection, UnitOfWork(connection, project_id, self._blob_exists, loop=loop)
-        )
+        return _Reading(connection, UnitOfWork(connection, project_id, self._blob_size, loop=loop))
 
     @asynccontextmanager
     async def snapshot(self, project_id: str) -> AsyncIterator[UnitOfWork]:
@@ -188,12 +194,12 @@ class Records:
                     snapshot = await connection.execution_options(
                         isolation_level="REPEATABLE READ", postgresql_readonly=True
                     )
-                    yield UnitOfWork(snapshot, project_id, self._blob_exists)
+                    yield UnitOfWork(snapshot, project_id, self._blob_size)
                 return
             async with self._engines.reader.connect() as connection:
                 # Given back to the pool, the connection is rolled back, which ends it.
                 await connection.exec_driver_sql("BEGIN")
-                yield UnitOfWork(connection, project_id, self._blob_exists)
+                yield UnitOfWork(connection, project_id, self._blob_size)
 
     def write(self, project_id: str) -> AbstractAsyncContextManager[UnitOfWork]:
         """Change things: committed when the block ends, rolled back when it raises.
@@ -217,7 +223,7 @@ class Records:
     ) -> AsyncIterator[UnitOfWork]:
         with translated_errors():
             async with transaction as connection:
-                unit = UnitOfWork(connection, project_id, self._blob_exists)
+                unit = UnitOfWork(connection, project_id, self._blob_size)
                 yield unit
                 # Last, for the number of an event holds up everybody else's until the commit.
                 last_event = await unit.events.flush()

@@ -1,0 +1,64 @@
+"""`/docs`: everything the API has, on a page that needs nobody else."""
+
+import re
+from html.parser import HTMLParser
+
+import httpx
+
+
+class Page(HTMLParser):
+    """What a page links to, names, and would load."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.tags: set[str] = set()
+        self.links: set[str] = set()
+        self.ids: list[str] = []
+        self.loaded: list[str] = []
+        self.feed(text)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        """Note a tag."""
+        self.tags.add(tag)
+        for name, value in attrs:
+            if name == "id":
+                self.ids.append(value or "")
+            elif name == "href" and tag == "a":
+                self.links.add(value or "")
+            elif name in ("src", "href", "action", "style") or name.startswith("on"):
+                self.loaded.append(f"{tag} {name}={value}")
+
+
+def test_page_has_every_operation_and_schema_and_its_links_lead_somewhere(
+    client: httpx.Client,
+) -> None:
+    document = client.get("/openapi.json").json()
+    answer = client.get("/docs")
+    assert (answer.status_code, answer.headers["content-type"]) == (200, "text/html; charset=utf-8")
+    page = Page(answer.text)
+    operations = [
+        operation["operationId"]
+        for item in document["paths"].values()
+        for operation in item.values()
+    ]
+    assert sorted(page.ids) == sorted([*operations, *document["components"]["schemas"]])
+    inner = {link.removeprefix("#") for link in page.links if link.startswith("#")}
+    assert inner <= set(page.ids)
+    outer = {link for link in page.links if not link.startswith("#")}
+    assert {link: client.get(link).status_code for link in outer} == {
+        "/openapi.json": 200,
+        "/docs/errors": 200,
+    }
+
+
+def test_page_loads_nothing_and_runs_nothing(client: httpx.Client) -> None:
+    answer = client.get("/docs")
+    page = Page(answer.text)
+    assert (page.loaded, page.tags & {"script", "link", "iframe", "img"}) == ([], set())
+    policy = answer.headers["content-security-policy"]
+    assert re.fullmatch(
+        r"default-src 'none'; style-src 'sha256-[A-Za-z0-9+/]{43}='; base-uri 'none'; "
+        r"form-action 'none'; frame-ancestors 'none'",
+        policy,
+    )
+    assert client.get("/redoc").status_code == 404
