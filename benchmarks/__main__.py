@@ -30,6 +30,7 @@ MODULES = {
     "writing": "small_writes",
     "fan-out": "event_fanout",
     "load": "load",
+    "hostile": "hostile",
     "search": "page_search",
     "rendering": "session_render",
 }

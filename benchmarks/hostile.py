@@ -1,0 +1,172 @@
+"""How long the service takes for what is meant to keep it busy, and what others wait meanwhile.
+
+    python -m benchmarks --only hostile
+
+Images that are small as files and large as pixels, and JSON that is deep, wide or long, are sent
+one after the other on one connection. On another one `/healthz` is asked all the time. One process
+of the service on SQLite and a directory; it and its clients share all cores.
+"""
+
+import asyncio
+import base64
+import json
+import tempfile
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import count
+from pathlib import Path
+from statistics import median, quantiles
+
+from benchmarks.asking import request
+from benchmarks.figures import Figure, Scale, WrongAnswerError, value_at_most
+from benchmarks.live_server import Memory, Service, serving
+from benchmarks.machine import ALL
+from tests.bombs import BOMBS
+
+GROUP = "hostile"
+MIB = 1 << 20
+_MOST_DECODING_MS = 1_000
+_MOST_PARSING_MS = 2_000
+_MOST_HEALTH_MS = 250
+_PATIENCE_SECONDS = 60.0
+_calls = count(1)
+
+
+@dataclass(frozen=True, slots=True)
+class Attack:
+    """A body that costs more than it looks; any answer below 500 is right."""
+
+    name: str
+    path: str
+    body: bytes
+    content_type: str
+    most_ms: float
+
+
+@dataclass(frozen=True, slots=True)
+class Met:
+    """What was answered, after how long in each round, and how long `/healthz` took meanwhile.
+
+    Times are in milliseconds.
+    """
+
+    statuses: set[int]
+    times: list[float]
+    health: list[float]
+
+
+async def measure(scale: Scale) -> Sequence[Figure]:
+    """Every attack, several times."""
+    with tempfile.TemporaryDirectory() as name, serving(Path(name), cores=ALL) as service:
+        memory = Memory(service.pid)
+        await _meet(service, _warm(), rounds=1)
+        before = memory.peak
+        figures: list[Figure] = []
+        health: list[float] = []
+        for attack in _attacks(scale):
+            met = await _meet(service, attack, rounds=scale.pick(7, 1))
+            health += met.health
+            figures.append(_figure(attack, met))
+        grown = (memory.peak - before) / MIB
+    return [
+        *figures,
+        Figure(
+            group=GROUP,
+            name="`/healthz` meanwhile, p99",
+            value=quantiles(health, n=100, method="inclusive")[98],
+            unit="ms",
+            aim=value_at_most(_MOST_HEALTH_MS),
+            detail=f"of {len(health):,} answers; median {median(health):.1f}, "
+            f"longest {max(health):.0f}",
+        ),
+        Figure(group=GROUP, name="memory for all of it", value=grown, unit="MiB"),
+    ]
+
+
+def _figure(attack: Attack, met: Met) -> Figure:
+    answers = ", ".join(map(str, sorted(met.statuses)))
+    return Figure(
+        group=GROUP,
+        name=attack.name,
+        value=max(met.times),
+        unit="ms",
+        aim=value_at_most(attack.most_ms),
+        detail=f"{len(attack.body):,} bytes; longest of {len(met.times)}, "
+        f"median {median(met.times):.0f}; answered {answers}",
+    )
+
+
+async def _meet(service: Service, attack: Attack, *, rounds: int) -> Met:
+    """Send it, one round after the other, and ask how the service is until all are answered."""
+    met = Met(set(), [], [])
+    sending = asyncio.create_task(_send(service, attack, rounds, met))
+    reader, writer = await asyncio.open_connection("127.0.0.1", service.port)
+    asked = request("GET", "/healthz")
+    async with asyncio.timeout(_PATIENCE_SECONDS):
+        while not sending.done():
+            began = time.perf_counter()
+            writer.write(asked)
+            if await _status(reader) != 200:
+                raise WrongAnswerError("/healthz does not answer 200")
+            met.health.append((time.perf_counter() - began) * 1e3)
+            # What measures is not to be what keeps the service busy.
+            await asyncio.sleep(0.002)
+        await sending
+    writer.close()
+    return met
+
+
+async def _send(service: Service, attack: Attack, rounds: int, met: Met) -> None:
+    reader, writer = await asyncio.open_connection("127.0.0.1", service.port)
+    for _ in range(rounds):
+        body = attack.body.replace(b"CALL", b"c%d" % next(_calls))
+        headers = {**service.headers, "Content-Type": attack.content_type}
+        began = time.perf_counter()
+        writer.write(request("POST", attack.path, headers=headers, body=body))
+        status = await _status(reader)
+        met.times.append((time.perf_counter() - began) * 1e3)
+        met.statuses.add(status)
+        if status >= 500:
+            raise WrongAnswerError(f"{attack.name} was answered with {status}")
+    writer.close()
+
+
+async def _status(reader: asyncio.StreamReader) -> int:
+    head = (await reader.readuntil(b"\r\n\r\n")).lower()
+    length = int(head.partition(b"content-length: ")[2].partition(b"\r\n")[0])
+    await reader.readexactly(length)
+    return int(head[9:12])
+
+
+def _warm() -> Attack:
+    # What decodes and parses is loaded by the first of each.
+    return _image("warm", BOMBS["gif of 300 frames"][0](), "image/gif")
+
+
+def _attacks(scale: Scale) -> list[Attack]:
+    images = [_image(name, make(), kind) for name, (make, kind) in BOMBS.items()]
+    many = scale.pick(1_000_000, 1_000)
+    deep = scale.pick(100_000, 500)
+    results = {
+        "arrays within arrays, 100,000 of them": b"[" * deep + b"]" * deep,
+        "objects within objects, 100,000 of them": b'{"a":' * deep + b"1" + b"}" * deep,
+        "a million numbers": json.dumps(list(range(many))).encode(),
+        "a million empty arrays": b"[" + b"[]," * many + b"[]]",
+        "a million keys": json.dumps({f"k{n}": n for n in range(many)}).encode(),
+        "a number of a million digits": b"1" * many,
+        "a text of escapes, 6 MB": b'"' + b"\\u0000" * many + b'"',
+        "a text of quotation marks, 2 MB": b'"' + b'\\"' * many + b'"',
+        "lines of a table, 4 MB": json.dumps("|" * many + "\n" * many * 3).encode(),
+    }
+    return [*images, *(_call(name, raw, _MOST_PARSING_MS) for name, raw in results.items())]
+
+
+def _image(name: str, data: bytes, mime_type: str) -> Attack:
+    block = {"type": "image", "data": base64.b64encode(data).decode(), "mimeType": mime_type}
+    return _call(name, json.dumps(block).encode(), _MOST_DECODING_MS)
+
+
+def _call(name: str, result: bytes, most_ms: float) -> Attack:
+    body = b'{"toolName": "t", "toolCallId": "CALL", "result": ' + result + b"}"
+    return Attack(name, "/api/tool-results", body, "application/json", most_ms)
