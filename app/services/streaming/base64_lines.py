@@ -18,6 +18,7 @@ _FROM_URL_SAFE = bytes.maketrans(b"-_", b"+/")
 _TO_URL_SAFE = bytes.maketrans(b"+/", b"-_")
 _TAIL = re.compile(rb"={0,2}(?:\r?\n)?")
 _LONGEST_TAIL = 4
+_PLAIN = re.compile(rb"[A-Za-z0-9+/]*")
 
 
 class NotStrictBase64Error(Exception):
@@ -52,6 +53,10 @@ class _Breaks:
             self._end_line()
         self._grow(len(rest))
         return b"".join((*lines, rest))
+
+    def go_on(self, length: int) -> None:
+        """Note so many characters without a break, where there was none yet."""
+        self.open_length += length
 
     def put_into(self, compact: bytes) -> bytes:
         """A text without breaks, with them again."""
@@ -105,6 +110,33 @@ class Base64Lines:
         except NotStrictBase64Error:
             self.__dict__.update(before.__dict__)
             raise
+
+    def take_plain(self, data: bytes, start: int) -> bytes | None:
+        """The bytes that all characters from `start` on complete; `None` if one is special.
+
+        One pass for what is nearly all of a long text: whatever is not of the standard alphabet
+        makes decoding fail, and then nothing was taken.
+        """
+        if self._held or self._tail or self._is_url_safe or self._breaks.separator:
+            return None
+        seam = min(start + -len(self._quad) % 4, len(data))
+        whole = seam + (len(data) - seam) // 4 * 4
+        first, rest = self._quad + data[start:seam], data[whole:]
+        if len(first) % 4 or not _PLAIN.fullmatch(rest):
+            return None
+        try:
+            decoded = pybase64.b64decode(memoryview(data)[seam:whole], validate=True)
+            before = pybase64.b64decode(first, validate=True)
+        except binascii.Error:
+            return None
+        if len(before) + len(decoded) < (len(first) + whole - seam) // 4 * 3:
+            # Padding, which is special as well.
+            return None
+        self._quad = rest
+        self._breaks.go_on(len(data) - start)
+        if self._is_url_safe is None and _has_standard_letters(data, start):
+            self._is_url_safe = False
+        return before + decoded if before else decoded
 
     def finish(self) -> bytes:
         """The last bytes; nothing can be taken any more.
@@ -182,3 +214,7 @@ class Base64Lines:
                     raise NotStrictBase64Error
                 self._is_url_safe = is_url_safe
         return compact.translate(_FROM_URL_SAFE) if self._is_url_safe else compact
+
+
+def _has_standard_letters(data: bytes, start: int) -> bool:
+    return data.find(b"+", start) >= 0 or data.find(b"/", start) >= 0

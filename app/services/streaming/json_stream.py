@@ -130,6 +130,8 @@ class JsonStream:
         return end
 
     def _in_base64(self, data: bytes, start: int) -> int:
+        if not self._raw and self._long is not None and self._long.take_plain(data, start):
+            return len(data)
         quote = data.find(b'"', start)
         end = len(data) if quote < 0 else quote
         raw, self._raw = self._raw + data[start:end], b""
@@ -142,7 +144,7 @@ class JsonStream:
         whole, self._raw = _without_open_escape(raw)
         try:
             text = _unescaped(whole)
-            head_end = base64_head_end(text.decode())
+            head_end = base64_head_end(_as_ascii(text))
             self._long = LongString(text[:head_end], self._new_draft())
             self._long.take(text[head_end:])
         except NotStrictBase64Error:
@@ -203,6 +205,14 @@ def _unescaped(raw: bytes) -> bytes:
         text: str = json.loads(b'"%b"' % raw)
         return text.encode("ascii")
     except ValueError as exc:
+        raise NotStrictBase64Error from exc
+
+
+def _as_ascii(text: bytes) -> str:
+    """The text as characters; one that is of more than a byte may be cut, and is in no base64."""
+    try:
+        return text.decode("ascii")
+    except UnicodeDecodeError as exc:
         raise NotStrictBase64Error from exc
 
 

@@ -96,6 +96,21 @@ class LongString:
         """
         self._keep(self._lines.take(text))
 
+    def take_plain(self, data: bytes, start: int) -> bool:
+        """Take all of the data from `start` on if it is nothing but base64; says whether it was.
+
+        What is not may be anything: an escape, a break, the end of the string. Then nothing was
+        done, and it is for those to look at who find out.
+
+        Raises:
+            PayloadTooLargeError, StoreUnavailableError: As `take`.
+        """
+        decoded = self._lines.take_plain(data, start)
+        if decoded is None:
+            return False
+        self._keep(decoded)
+        return True
+
     def finish(self) -> None:
         """Keep what is left at the end.
 

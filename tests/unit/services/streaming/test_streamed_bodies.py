@@ -1,7 +1,9 @@
 """A body that is streamed becomes the record that it becomes as a whole, byte for byte."""
 
+import json
 from dataclasses import replace
 
+import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -22,3 +24,15 @@ def test_streamed_and_whole_bodies_become_the_same(
         assert streamed == replace(whole, digest=streamed.digest)
     else:
         assert streamed == whole
+
+
+@pytest.mark.parametrize("before", range(4))
+def test_long_text_may_have_a_character_where_it_is_cut(before: int) -> None:
+    text = "a" * before + "\N{GRINNING FACE}" * LONG_CHARS
+    call = {"toolName": "t", "toolCallId": "c", "result": {"text": text, "more": "b" * LONG_CHARS}}
+    body = json.dumps(call, ensure_ascii=False).encode()
+    whole = outcome_of([body], long_chars=LONG_CHARS, piece_bytes=len(body))
+    assert isinstance(whole, Outcome)
+    streamed = outcome_of([body], long_chars=LONG_CHARS, piece_bytes=997)
+    assert isinstance(streamed, Outcome)
+    assert streamed == replace(whole, digest=streamed.digest)
