@@ -46,6 +46,7 @@ class Postgres:
 
     def __init__(self, folder: Path, *, is_durable: bool = False) -> None:
         folder.chmod(0o755)
+        self.folder = folder
         self._server = _started(folder / "cluster")
         if not is_durable:
             self._promise_nothing()
@@ -63,12 +64,16 @@ class Postgres:
         return self
 
     def __exit__(self, *_: object) -> None:
+        # Nothing of it is needed any more, so it need not write what it has in memory.
+        self.crash()
         self._server.cleanup()
 
     def crash(self) -> None:
         """End it as a fault would, whatever it is at; returns when all of it has ended."""
         postmaster = self._server.get_postmaster_info().process
         assert postmaster is not None
+        if not postmaster.is_running():
+            return
         # Its children are told to end at once; killed itself, it would leave them to find out.
         postmaster.send_signal(signal.SIGQUIT)
         postmaster.wait(_ENDING_SECONDS)
