@@ -13,7 +13,7 @@ from rich.filesize import decimal
 
 from app.models.identity import CLIENT_ID, utc_now
 from app.services.access import Caller, LinkGrant, link_expiry
-from app.services.events.stream import Delivery
+from app.services.events.delivery import Delivery
 from app.settings import Settings
 from app.terminal import (
     ERR,

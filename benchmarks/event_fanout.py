@@ -17,8 +17,9 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import AsyncIterator, Iterator, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import count
 from pathlib import Path
 from typing import IO, cast
 
@@ -170,17 +171,40 @@ class Fanout:
 
     async def steadily(self, rate: float, seconds: float) -> list[float]:
         """The same for events at a rate, none of which waits for the one before."""
-        seconds_of: list[float] = []
+        return await _steadily(self.once, rate, seconds)
 
-        async def one() -> None:
-            seconds_of.append(await self.once())
 
-        started = time.perf_counter()
-        async with anyio.create_task_group() as tasks:
-            for number in range(round(rate * seconds)):
-                await anyio.sleep(max(0.0, started + number / rate - time.perf_counter()))
-                tasks.start_soon(one)
-        return seconds_of
+class PlainSockets:
+    """A process that writes to plain sockets, and those who listen to it."""
+
+    def __init__(self, trigger: IO[bytes], audience: Audience) -> None:
+        self._trigger = trigger
+        self._audience = audience
+        self._numbers = count(1)
+
+    async def once(self) -> float:
+        """Seconds from the moment it is told to write until the last has it."""
+        sent_at = time.perf_counter()
+        number = next(self._numbers)
+        await anyio.to_thread.run_sync(_tell, self._trigger)
+        return await self._audience.until_complete(number) - sent_at
+
+
+async def _steadily(
+    once: Callable[[], Awaitable[float]], rate: float, seconds: float
+) -> list[float]:
+    """Do something at a rate, none of which waits for the one before; how long each took."""
+    seconds_of: list[float] = []
+
+    async def one() -> None:
+        seconds_of.append(await once())
+
+    started = time.perf_counter()
+    async with anyio.create_task_group() as tasks:
+        for number in range(round(rate * seconds)):
+            await anyio.sleep(max(0.0, started + number / rate - time.perf_counter()))
+            tasks.start_soon(one)
+    return seconds_of
 
 
 class MeasuredProcess(PagefaultProcess):
@@ -201,25 +225,19 @@ class MeasuredProcess(PagefaultProcess):
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """Milliseconds until the last listener had something, through the service and without it."""
+    """Seconds until the last listener had something, through the service and without it."""
 
     event_bytes: int
     served: Sequence[float]
     plain: Sequence[float]
-
-    @property
-    def served_ms(self) -> float:
-        """In the middle of all rounds."""
-        return statistics.median(self.served)
-
-    @property
-    def plain_ms(self) -> float:
-        """The same for plain sockets."""
-        return statistics.median(self.plain)
+    steadily_served: Sequence[float]
+    steadily_plain: Sequence[float]
 
 
-async def compare(fanout: Fanout, listeners: int, rounds: int) -> Comparison:
-    """One event at a time, in turns with plain sockets."""
+async def compare(
+    fanout: Fanout, listeners: int, *, rounds: int, rate: float, seconds: float
+) -> Comparison:
+    """One event at a time, in turns with plain sockets; then a steady rate of them, at each."""
     await fanout.once()
     block = fanout.audience.listeners[0].first
     served: list[float] = []
@@ -227,17 +245,26 @@ async def compare(fanout: Fanout, listeners: int, rounds: int) -> Comparison:
     with plain_server(block) as (port, trigger):
         others = Audience(listeners)
         await others.join(port, b"\n")
-        for number in range(1, rounds + 1):
-            served.append(await fanout.once() * 1e3)
-            sent_at = time.perf_counter()
-            await anyio.to_thread.run_sync(_trigger, trigger)
-            plain.append((await others.until_complete(number) - sent_at) * 1e3)
-    return Comparison(len(block), served, plain)
+        sockets = PlainSockets(trigger, others)
+        for _ in range(rounds):
+            served.append(await fanout.once())
+            plain.append(await sockets.once())
+        return Comparison(
+            len(block),
+            served,
+            plain,
+            await fanout.steadily(rate, seconds),
+            await _steadily(sockets.once, rate, seconds),
+        )
 
 
-def _trigger(stream: IO[bytes]) -> None:
+def _tell(stream: IO[bytes]) -> None:
     stream.write(b"\n")
     stream.flush()
+
+
+def _middle_ms(seconds: Sequence[float]) -> float:
+    return statistics.median(seconds) * 1e3
 
 
 def _quantiles_ms(seconds: Sequence[float]) -> list[float]:
@@ -271,19 +298,24 @@ async def measure(scale: Scale) -> Sequence[Figure]:
     """One event at a time, events at a steady rate, and what memory the listeners take."""
     listeners, rate = scale.pick(1_000, 20), 50.0
     async with _fanout(listeners) as (fanout, taken):
-        compared = await compare(fanout, listeners, scale.pick(20, 2))
-        steady = await fanout.steadily(rate, scale.pick(10.0, 0.2))
-    p50, p99, longest = _quantiles_ms(steady)
+        compared = await compare(
+            fanout,
+            listeners,
+            rounds=scale.pick(20, 2),
+            rate=rate,
+            seconds=scale.pick(10.0, 0.2),
+        )
+    p50, p99, longest = _quantiles_ms(compared.steadily_served)
     return [
         Figure(
             group=GROUP,
             name=f"an event to the last of {listeners:,} listeners",
-            value=compared.served_ms,
+            value=_middle_ms(compared.served),
             unit="ms",
-            baseline=compared.plain_ms,
+            baseline=_middle_ms(compared.plain),
             baseline_name="plain sockets",
             aim=value_at_most(250),
-            detail=f"{compared.event_bytes} bytes; at most {max(compared.served):.0f} ms "
+            detail=f"{compared.event_bytes} bytes; at most {max(compared.served) * 1e3:.0f} ms "
             f"in {len(compared.served)} rounds",
         ),
         Figure(
@@ -291,8 +323,11 @@ async def measure(scale: Scale) -> Sequence[Figure]:
             name=f"p99 of {rate:g} events a second, to the last of {listeners:,}",
             value=p99,
             unit="ms",
+            baseline=_quantiles_ms(compared.steadily_plain)[1],
+            baseline_name="plain sockets",
             aim=value_at_most(500),
-            detail=f"p50 {p50:.0f} ms, longest {longest:.0f} ms of {len(steady)} events",
+            detail=f"p50 {p50:.0f} ms, longest {longest:.0f} ms of "
+            f"{len(compared.steadily_served)} events",
         ),
         Figure(
             group=GROUP,
@@ -307,22 +342,26 @@ async def measure(scale: Scale) -> Sequence[Figure]:
 async def run(listeners: int, rounds: int, rate: float, seconds: float) -> None:
     """Print the tables."""
     async with _fanout(listeners) as (fanout, taken):
-        compared = await compare(fanout, listeners, rounds)
-        steady = await fanout.steadily(rate, seconds)
-        shown = " | ".join(f"{each:.0f}" for each in _quantiles_ms(steady))
+        compared = await compare(fanout, listeners, rounds=rounds, rate=rate, seconds=seconds)
+        served, plain = _middle_ms(compared.served), _middle_ms(compared.plain)
         lines = [
             "| listeners | bytes | plain sockets ms | events ms | ratio |",
             "|---|---|---|---|---|",
-            f"| {listeners} | {compared.event_bytes} | {compared.plain_ms:.1f} "
-            f"| {compared.served_ms:.1f} | {compared.served_ms / compared.plain_ms:.1f} |",
+            f"| {listeners} | {compared.event_bytes} | {plain:.1f} | {served:.1f} "
+            f"| {served / plain:.1f} |",
             "",
-            "| events a second | events | p50 ms | p99 ms | max ms |",
-            "|---|---|---|---|---|",
-            f"| {rate:g} | {len(steady)} | {shown} |",
+            f"| {rate:g} a second | p50 ms | p99 ms | max ms |",
+            "|---|---|---|---|",
+            f"| plain sockets | {_shown(compared.steadily_plain)} |",
+            f"| events | {_shown(compared.steadily_served)} |",
             "",
             f"{taken / 2**20:.1f} MiB for {listeners} listeners.",
         ]
         sys.stdout.write("\n".join(lines) + "\n")
+
+
+def _shown(seconds: Sequence[float]) -> str:
+    return " | ".join(f"{each:.0f}" for each in _quantiles_ms(seconds))
 
 
 def main() -> None:

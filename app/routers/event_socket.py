@@ -25,7 +25,8 @@ from app.routers.event_queries import (
     authorised_caller,
 )
 from app.services.access import Caller
-from app.services.events.stream import Delivery, EventStream
+from app.services.events.delivery import Delivery
+from app.services.events.stream import EventStream
 from app.services.events.streams import EventStreams
 from app.wiring import Container
 

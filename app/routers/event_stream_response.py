@@ -1,16 +1,17 @@
 """Answers that are streams of server-sent events.
 
-FastAPI's own, but for what lies between the stream and the connection: it puts two queues and two
-tasks there for every listener, which cost several times what the events do.
+FastAPI's own, but for what lies between the stream and the connection: it puts two queues and
+several tasks there for every listener, which cost several times what the events do.
 """
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator
+from contextlib import aclosing
 from time import monotonic
 
 import anyio
 from fastapi.sse import KEEPALIVE_COMMENT, EventSourceResponse
-from starlette.types import Message, Send
+from starlette.types import Message, Receive, Scope, Send
 
 _BEAT_SECONDS = 15.0
 
@@ -19,36 +20,53 @@ class EventStreamResponse(EventSourceResponse):
     """Server-sent events, and a comment whenever nothing was sent for 15 seconds.
 
     Args:
-        pieces: The body, in pieces of one or more whole events.
+        pieces: The body, in pieces of one or more whole events; closed in the end.
     """
 
-    def __init__(self, pieces: AsyncIterator[bytes]) -> None:
+    def __init__(self, pieces: AsyncGenerator[bytes, None]) -> None:
         # The second header tells proxies not to hold events back.
         super().__init__(pieces, headers={"Cache-Control": "no-cache", "X-Accel-Buffering": "no"})
+        self._pieces = pieces
         self._sent_at = 0.0
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Send events until they end, or whoever listens has gone."""
+        self._sent_at = monotonic()
+        with anyio.CancelScope() as streaming:
+            # Not a task group: it would hand on whatever the stream raises as a group of errors.
+            watching = asyncio.create_task(self._watch(receive, send, streaming))
+            try:
+                await self.stream_response(send)
+            finally:
+                watching.cancel()
+                with anyio.CancelScope(shield=True):
+                    await asyncio.wait([watching])
 
     async def stream_response(self, send: Send) -> None:
         """Send events until they end."""
+        await send(
+            {"type": "http.response.start", "status": self.status_code, "headers": self.raw_headers}
+        )
+        async with aclosing(self._pieces) as pieces:
+            async for piece in pieces:
+                await send(_body(piece, more=True))
+                self._sent_at = monotonic()
+        await send(_body(b"", more=False))
 
-        async def send_on(message: Message) -> None:
-            await send(message)
-            self._sent_at = monotonic()
-
-        self._sent_at = monotonic()
-        # Not a task group: it would hand on whatever the stream raises as a group of errors.
-        beating = asyncio.create_task(self._beat(send_on))
-        try:
-            await super().stream_response(send_on)
-        finally:
-            beating.cancel()
-            with anyio.CancelScope(shield=True):
-                await asyncio.wait([beating])
-
-    async def _beat(self, send: Send) -> None:
+    async def _watch(self, receive: Receive, send: Send, streaming: anyio.CancelScope) -> None:
+        """Send a sign of life where nothing else is sent, and end the stream of who has gone."""
         while True:
             idle_seconds = monotonic() - self._sent_at
             if idle_seconds >= _BEAT_SECONDS:
-                beat = {"type": "http.response.body", "body": KEEPALIVE_COMMENT, "more_body": True}
-                await send(beat)
+                await send(_body(KEEPALIVE_COMMENT, more=True))
+                self._sent_at = monotonic()
                 continue
-            await anyio.sleep(_BEAT_SECONDS - idle_seconds)
+            with anyio.move_on_after(_BEAT_SECONDS - idle_seconds):
+                message = await receive()
+                if message["type"] == "http.disconnect":
+                    streaming.cancel()
+                    return
+
+
+def _body(piece: bytes, *, more: bool) -> Message:
+    return {"type": "http.response.body", "body": piece, "more_body": more}

@@ -1,7 +1,9 @@
 """Events as they happen: server-sent ones of a session or of the whole project, and tickets."""
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator
+from contextlib import aclosing
 from datetime import timedelta
+from functools import lru_cache
 from typing import Any
 
 from fastapi import APIRouter, Request, Response
@@ -15,12 +17,15 @@ from app.routers.event_stream_response import EventStreamResponse
 from app.routers.problem_kinds import problem_responses
 from app.schemas.events import EventTicket
 from app.services.access import Ticket
-from app.services.events.stream import Delivery, EventStream
+from app.services.events.delivery import Delivery
+from app.services.events.stream import EventStream
 
 router = APIRouter(prefix="/api", tags=["events"])
 
 _RETRY_MILLISECONDS = 1_000
 _TICKET_SECONDS = 60
+_BLOCKS_KEPT = 256
+_BYTES_FOR_MANY = 16 * 1024
 
 _STREAM: dict[int | str, dict[str, Any]] = {
     200: {
@@ -76,16 +81,24 @@ async def create_event_ticket(request: Request, links: LinksDep, _: BearerDep) -
     )
 
 
-async def _sent(stream: EventStream) -> AsyncIterator[bytes]:
+async def _sent(stream: EventStream) -> AsyncGenerator[bytes, None]:
     # Without data it is no event, and yet whoever has seen nothing can come back to this place; not
     # to that of a reset, before it is told.
     place = None if stream.start.is_reset else str(stream.start.position)
     yield format_sse_event(id=place, retry=_RETRY_MILLISECONDS)
-    async for batch in stream.batches():
-        yield b"".join(map(_block, batch))
+    async with aclosing(stream.batches()) as batches:
+        async for batch in batches:
+            yield b"".join(map(_block, batch))
 
 
 def _block(delivery: Delivery) -> bytes:
-    return format_sse_event(
-        event=delivery.type, data_str=delivery.data.decode(), id=str(delivery.position)
-    )
+    write = _block_for_many if len(delivery.data) <= _BYTES_FOR_MANY else _written
+    return write(delivery.type, delivery.data, delivery.position)
+
+
+def _written(kind: str, data: bytes, position: int) -> bytes:
+    return format_sse_event(event=kind, data_str=data.decode(), id=str(position))
+
+
+# Everybody who listens is sent the same, and most at about the same time.
+_block_for_many = lru_cache(maxsize=_BLOCKS_KEPT)(_written)

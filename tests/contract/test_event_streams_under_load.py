@@ -9,7 +9,7 @@ import httpx
 import pytest
 
 from app.services.access import Caller
-from app.services.events.stream import Delivery
+from app.services.events.delivery import Delivery
 from app.settings import EventSettings
 from app.wiring import Container, open_container
 from tests.event_crowds import WAIT_SECONDS, EventSocket, listen

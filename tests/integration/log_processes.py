@@ -11,7 +11,8 @@ from sqlalchemy import text
 from app.models.event import EventType, NewEvent
 from app.models.json_value import JsonValue
 from app.services.access import Caller
-from app.services.events.stream import Delivery, EventStream
+from app.services.events.delivery import Delivery
+from app.services.events.stream import EventStream
 from app.settings import Settings
 from app.stores.records.engine import Engines
 from app.wiring import Container, migrate_database, open_container, open_database

@@ -7,6 +7,7 @@ has seen already.
 """
 
 import asyncio
+from collections.abc import Sequence
 from dataclasses import replace
 from time import monotonic
 
@@ -17,6 +18,7 @@ import structlog
 from app.errors import ServiceError
 from app.models.event import Event
 from app.rendering.event_envelopes import event_of, with_raw_result
+from app.services.events.delivery import Handout, handout_of
 from app.services.events.raw_results import RawResults
 from app.services.events.subscriptions import Subscription
 from app.stores.records import Records
@@ -105,9 +107,9 @@ class ProjectFeed:
             logged = await unit.events.after(self.position, limit=_AT_ONCE)
             if logged and logged[0].number > self.position + 1:
                 self._cut_overtaken((await unit.events.bounds()).removed)
-        for event in map(event_of, logged):
-            self._hand_out(event)
-            self.position = event.number
+        if logged:
+            self._hand_out([self._shown(event_of(each)) for each in logged])
+            self.position = logged[-1].number
         return bool(logged)
 
     def _cut_overtaken(self, removed: int) -> None:
@@ -116,12 +118,20 @@ class ProjectFeed:
             for subscription in self._subscriptions:
                 subscription.cut("slow")
 
-    def _hand_out(self, event: Event) -> None:
+    def _shown(self, event: Event) -> Event:
         raw_result = self._raw_results.take(event.subject_id)
-        if raw_result is not None:
-            event = replace(event, data=with_raw_result(event.data, raw_result))
+        if raw_result is None:
+            return event
+        return replace(event, data=with_raw_result(event.data, raw_result))
+
+    def _hand_out(self, events: Sequence[Event]) -> None:
+        # Made once for all who listen to the same, of whom there may be a thousand.
+        handouts: dict[str | None, Handout] = {}
         for subscription in self._subscriptions:
-            subscription.offer(event)
+            session_id = subscription.session_id
+            if session_id not in handouts:
+                handouts[session_id] = handout_of(events, session_id)
+            subscription.offer(handouts[session_id])
 
 
 class Feeds:

@@ -5,17 +5,17 @@ So an event comes once and in order, whenever a listener arrives.
 
 from collections.abc import AsyncGenerator, Callable, Sequence
 from contextlib import aclosing
-from dataclasses import dataclass
 from time import monotonic
 
 import anyio
 import structlog
 
 from app.errors import ServiceError
-from app.models.event import Event, LoggedEvent
+from app.models.event import LoggedEvent
 from app.models.json_value import json_text
 from app.rendering.event_envelopes import event_of
 from app.services.access import Caller
+from app.services.events.delivery import Delivery, delivery_of
 from app.services.events.feeds import ProjectFeed
 from app.services.events.starts import Start, start_of
 from app.services.events.stream_counts import EndReason
@@ -27,19 +27,6 @@ _AT_ONCE = 100
 # For each listener that comes back; the feeds of all of them together read more at once.
 _AT_ONCE_BYTES = 1024 * 1024
 _STALLED_SECONDS = 30.0
-
-
-@dataclass(frozen=True, slots=True)
-class Delivery:
-    """What a listener gets: `type` and `data`, and the position it may come back with.
-
-    A `reset` says that the position it came with is not kept: what it shows has to be loaded anew,
-    and what follows is from now on.
-    """
-
-    position: int
-    type: str
-    data: bytes
 
 
 class EventStream:
@@ -114,7 +101,8 @@ class EventStream:
             yield [delivery]
         try:
             while taken := await self._subscription.take():
-                batch = [self._delivery(event) for event in taken if event.number > self._number]
+                # What it has read in the log itself is not told twice.
+                batch = [delivery for delivery in taken if delivery.number > self._number]
                 self._number = max(self._number, taken[-1].number)
                 if batch:
                     yield batch
@@ -131,7 +119,7 @@ class EventStream:
                 continue
             for event in map(event_of, logged):
                 self._number = event.number
-                yield self._delivery(event)
+                yield delivery_of(event, self._session_id)
             if not logged:
                 self._number = max(self._number, reached)
         # Nothing comes between the last look at the feed's position and this.
@@ -160,13 +148,7 @@ class EventStream:
             )
         return anew, logged
 
-    def _delivery(self, event: Event) -> Delivery:
-        position = event.number
-        if self._session_id is not None and event.seq is not None:
-            position = event.seq
-        return Delivery(position, event.type, event.data)
-
 
 def _reset(start: Start) -> Delivery:
     said = {"reason": "position-not-kept", "position": start.position}
-    return Delivery(start.position, "reset", json_text(said).encode())
+    return Delivery(start.number, start.position, "reset", json_text(said).encode())

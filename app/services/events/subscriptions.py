@@ -3,14 +3,14 @@
 import asyncio
 from collections import deque
 
-from app.models.event import Event
+from app.services.events.delivery import Delivery, Handout
 from app.services.events.stream_counts import EndReason
 
 _AT_ONCE_BYTES = 256 * 1024
 
 
 class Subscription:
-    """A queue of events that were handed out and not taken yet.
+    """A queue of what was handed out and not taken yet.
 
     Who falls too far behind is cut off and what waited is dropped: the log still has it.
 
@@ -21,20 +21,20 @@ class Subscription:
     """
 
     def __init__(self, session_id: str | None, *, most_events: int, most_bytes: int) -> None:
-        self._session_id = session_id
+        self.session_id = session_id
         self._most_events = most_events
         self._most_bytes = most_bytes
-        self._waiting: deque[Event] = deque()
+        self._waiting: deque[Delivery] = deque()
         self._bytes = 0
         self._changed = asyncio.Event()
         self.ended_by: EndReason | None = None
 
-    def offer(self, event: Event) -> None:
-        """Hand an event out, if it is wanted; never waits."""
-        if self.is_cut or self._session_id not in (None, event.session_id):
+    def offer(self, handout: Handout) -> None:
+        """Hand out what is wanted here; never waits."""
+        if self.is_cut or not handout.deliveries:
             return
-        self._waiting.append(event)
-        self._bytes += len(event.data)
+        self._waiting.extend(handout.deliveries)
+        self._bytes += handout.size_bytes
         if len(self._waiting) > self._most_events or self._bytes > self._most_bytes:
             self.cut("slow")
         self._changed.set()
@@ -50,7 +50,7 @@ class Subscription:
         self._waiting.clear()
         self._changed.set()
 
-    async def take(self) -> list[Event]:
+    async def take(self) -> list[Delivery]:
         """What waits, as soon as there is something, 256 KiB at once and one event at the least.
 
         Nothing once the subscription is cut.
@@ -60,7 +60,7 @@ class Subscription:
                 return []
             self._changed.clear()
             await self._changed.wait()
-        taken: list[Event] = []
+        taken: list[Delivery] = []
         size_bytes = 0
         while self._waiting and size_bytes < _AT_ONCE_BYTES:
             taken.append(self._waiting.popleft())

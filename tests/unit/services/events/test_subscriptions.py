@@ -4,6 +4,7 @@ import anyio
 import pytest
 
 from app.models.event import Event
+from app.services.events.delivery import Delivery, Handout, delivery_of, handout_of
 from app.services.events.stream_counts import EndReason
 from app.services.events.subscriptions import Subscription
 
@@ -15,22 +16,28 @@ def event(number: int, session_id: str | None = "s", *, size: int = 2) -> Event:
     return Event(number, "page:created", "p", session_id, number, b"x" * size)
 
 
-def subscription(
-    session_id: str | None = None, *, most_events: int = 100, most_bytes: int = 10**7
-) -> Subscription:
-    return Subscription(session_id, most_events=most_events, most_bytes=most_bytes)
+def handout(number: int, *, size: int = 2) -> Handout:
+    return handout_of([event(number, size=size)], None)
+
+
+def delivery(number: int) -> Delivery:
+    return Delivery(number, number, "page:created", b"xx")
+
+
+def subscription(*, most_events: int = 100, most_bytes: int = 10**7) -> Subscription:
+    return Subscription(None, most_events=most_events, most_bytes=most_bytes)
 
 
 async def test_what_waits_is_taken_together_and_in_order() -> None:
     listener = subscription()
     for number in (1, 2, 3):
-        listener.offer(event(number))
-    assert await listener.take() == [event(1), event(2), event(3)]
+        listener.offer(handout(number))
+    assert await listener.take() == [delivery(1), delivery(2), delivery(3)]
 
 
 async def test_taking_waits_for_what_comes() -> None:
     listener = subscription()
-    taken: list[list[Event]] = []
+    taken: list[list[Delivery]] = []
 
     async def take() -> None:
         taken.append(await listener.take())
@@ -40,22 +47,35 @@ async def test_taking_waits_for_what_comes() -> None:
             group.start_soon(take)
             await anyio.wait_all_tasks_blocked()
             assert taken == []
-            listener.offer(event(1))
-    assert taken == [[event(1)]]
+            listener.offer(handout(1))
+    assert taken == [[delivery(1)]]
 
 
-async def test_only_what_is_wanted_is_kept() -> None:
-    listener = subscription("s")
-    for number, session_id in enumerate(["t", "s", None, "S", "s"]):
-        listener.offer(event(number, session_id))
-    assert await listener.take() == [event(1), event(4)]
+def test_handout_of_a_session_holds_its_events_in_order_with_their_places_in_it() -> None:
+    events = [
+        Event(number, "page:created", "p", session_id, seq, b"x" * number)
+        for number, session_id, seq in [(1, "t", 7), (2, "s", 5), (3, None, None), (4, "s", 6)]
+    ]
+    assert handout_of(events, "s") == Handout(
+        [Delivery(2, 5, "page:created", b"xx"), Delivery(4, 6, "page:created", b"xxxx")], 6
+    )
+    assert handout_of(events, "S") == Handout([], 0)
+    assert handout_of(events, None) == Handout([delivery_of(each, None) for each in events], 10)
+    assert [each.position for each in handout_of(events, None).deliveries] == [1, 2, 3, 4]
+
+
+async def test_nothing_handed_out_wakes_nobody() -> None:
+    listener = subscription()
+    listener.offer(Handout([], 0))
+    listener.offer(handout(1))
+    assert await listener.take() == [delivery(1)]
 
 
 async def test_much_is_taken_piece_by_piece_and_the_largest_by_itself() -> None:
     listener = subscription()
     sizes = [200 * KIB, 55 * KIB, KIB, 1, 900 * KIB, 1]
     for number, size in enumerate(sizes):
-        listener.offer(event(number, size=size))
+        listener.offer(handout(number, size=size))
     taken = [await listener.take() for _ in range(3)]
     assert [[each.number for each in batch] for batch in taken] == [[0, 1, 2], [3, 4], [5]]
 
@@ -68,19 +88,19 @@ async def test_slow_one_is_cut_off_and_what_waited_is_dropped(
 ) -> None:
     listener = subscription(most_events=most_events, most_bytes=most_bytes)
     for number in range(kept):
-        listener.offer(event(number, size=10))
+        listener.offer(handout(number, size=10))
         assert not listener.is_cut
-    listener.offer(event(kept, size=10))
+    listener.offer(handout(kept, size=10))
     assert (listener.ended_by, await listener.take()) == ("slow", [])
-    listener.offer(event(9))
+    listener.offer(handout(9))
     assert await listener.take() == []
 
 
 async def test_what_was_taken_waits_no_more() -> None:
     listener = subscription(most_events=2, most_bytes=20)
     for number in range(0, 20, 2):
-        listener.offer(event(number, size=10))
-        listener.offer(event(number + 1, size=10))
+        listener.offer(handout(number, size=10))
+        listener.offer(handout(number + 1, size=10))
         assert len(await listener.take()) == 2
     assert not listener.is_cut
 
