@@ -15,7 +15,7 @@ from weakref import WeakValueDictionary
 import anyio
 import anyio.to_thread
 
-from app.errors import NotFoundError
+from app.errors import BlobSweptError, NotFoundError
 from app.models.resource import Resource
 from app.models.upload import ResumableUpload, Segment
 from app.services.persistence.keeping import HEAD_BYTES
@@ -46,6 +46,7 @@ class UploadCompletion:
 
         Raises:
             NotFoundError: The upload was removed meanwhile; no resource came of it.
+            BlobSweptError: A sweep has removed the whole file meanwhile; nothing has changed.
             StoreUnavailableError: A store did not answer; nothing has changed.
         """
         if upload.resource_id is not None or upload.left_bytes:
@@ -114,6 +115,10 @@ class UploadCompletion:
     async def _described(
         self, project_id: str, upload: ResumableUpload, blob: StoredBlob
     ) -> Resource:
-        head = await read_whole(self._blobs, project_id, blob.digest, end=HEAD_BYTES)
+        try:
+            head = await read_whole(self._blobs, project_id, blob.digest, end=HEAD_BYTES)
+        except BlobMissingError as exc:
+            # No row says yet that it is needed, so a sweep may have been faster.
+            raise BlobSweptError from exc
         claim = Upload(upload.mime_type, upload.filename, digest=None)
         return await describe_blob(self._blobs, project_id, blob=blob, claim=claim, head=head)

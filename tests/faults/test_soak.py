@@ -113,9 +113,7 @@ class Load:
         page = client.get(f"/api/sessions/{session}/messages").raise_for_status().json()
         assert [entry["seq"] for entry in page["items"]] == [*range(1, RESULTS_OF_A_SESSION + 1)]
         for target in TARGETS:
-            client.get(
-                f"/api/sessions/{session}/render", params={"target": target}
-            ).raise_for_status()
+            until_taken(partial(rendered, client, session, target))
 
     def _upload_and_read(self, client: httpx.Client, session: str) -> None:
         """A file whole and one in pieces, each read and deleted."""
@@ -133,6 +131,13 @@ class Load:
         found = client.get("/api/pages/search", params={"q": session}).raise_for_status()
         assert session in [hit["page_id"] for hit in found.json()["items"]]
         client.delete(place).raise_for_status()
+
+
+def rendered(client: httpx.Client, session: str, target: str) -> tuple[str, bytes]:
+    """A session for a model, and where it is read; smaller images are written for it."""
+    place = f"/api/sessions/{session}/render"
+    answer = client.get(place, params={"target": target}).raise_for_status()
+    return place, answer.content
 
 
 def sizes(kind: Kind) -> int:
