@@ -169,61 +169,33 @@ class Metrics:
 
     def __init__(self) -> None:
         self._registry = CollectorRegistry()
-        self._requests = Counter(
-            "pagefault_requests",
-            "Requests answered.",
-            ["method", "route", "status"],
-            registry=self._registry,
+        self._requests = self._counter(
+            "requests", "Requests answered.", "method", "route", "status"
         )
-        self._latency = Histogram(
-            "pagefault_request_seconds",
-            "Time from a request's first byte to its answer's last.",
-            ["method", "route"],
-            registry=self._registry,
+        self._latency = self._histogram(
+            "request", "Time from a request's first byte to its answer's last.", "method", "route"
         )
-        self._bytes_in = Counter(
-            "pagefault_ingested_bytes",
-            "Bytes of tool results as they came in.",
-            registry=self._registry,
-        )
-        self._bytes_saved = Counter(
-            "pagefault_saved_bytes",
+        self._bytes_in = self._counter("ingested_bytes", "Bytes of tool results as they came in.")
+        self._bytes_saved = self._counter(
+            "saved_bytes",
             "Bytes readers of history are spared, against tool results kept as they came in.",
-            registry=self._registry,
         )
-        self._stages = Histogram(
-            "pagefault_stage_seconds",
-            "Time a stage of ingest took.",
-            ["stage"],
-            registry=self._registry,
-        )
+        self._stages = self._histogram("stage", "Time a stage of ingest took.", "stage")
         self._streams = Gauge(
             "pagefault_event_streams",
             "Streams of events that are open.",
             multiprocess_mode="livesum",
             registry=self._registry,
         )
-        self._streams_ended = Counter(
-            "pagefault_event_streams_ended",
-            "Streams of events that have ended, by why.",
-            ["reason"],
-            registry=self._registry,
+        self._streams_ended = self._counter(
+            "event_streams_ended", "Streams of events that have ended, by why.", "reason"
         )
-        self._scrubbed_blobs = Counter(
-            "pagefault_scrubbed_blobs",
-            "Stored files the scrub has read through.",
-            registry=self._registry,
+        self._scrubbed_blobs = self._counter(
+            "scrubbed_blobs", "Stored files the scrub has read through."
         )
-        self._scrubbed_bytes = Counter(
-            "pagefault_scrubbed_bytes",
-            "Bytes the scrub has read.",
-            registry=self._registry,
-        )
-        self._scrub_faults = Counter(
-            "pagefault_scrub_faults",
-            "Stored files the scrub found wrong, by what is wrong.",
-            ["kind"],
-            registry=self._registry,
+        self._scrubbed_bytes = self._counter("scrubbed_bytes", "Bytes the scrub has read.")
+        self._scrub_faults = self._counter(
+            "scrub_faults", "Stored files the scrub found wrong, by what is wrong.", "kind"
         )
         # Requests that are answered and not counted yet.
         self._uncounted: list[tuple[str, str, int, float | None]] = []
@@ -234,6 +206,12 @@ class Metrics:
             self._streams_ended.labels(reason)
         for kind in get_args(FaultKind):
             self._scrub_faults.labels(kind)
+
+    def _counter(self, name: str, about: str, *labels: str) -> Counter:
+        return Counter(f"pagefault_{name}", about, labels, registry=self._registry)
+
+    def _histogram(self, name: str, about: str, *labels: str) -> Histogram:
+        return Histogram(f"pagefault_{name}_seconds", about, labels, registry=self._registry)
 
     @contextmanager
     def stage(self, name: str) -> Iterator[None]:

@@ -31,6 +31,7 @@ MODULES = {
     "fan-out": "event_fanout",
     "load": "load",
     "hostile": "hostile",
+    "restarts": "restarts",
     "search": "page_search",
     "rendering": "session_render",
 }

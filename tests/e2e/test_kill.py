@@ -27,10 +27,10 @@ from tests.e2e.stored_state import EmbeddedState, ResourceRow, ServerState, Stor
 from tests.process import WAIT_SECONDS, PagefaultProcess
 from tests.servers import Backends
 
-pytestmark = [pytest.mark.xdist_group("heavy"), pytest.mark.timeout(240)]
-
 LONG = os.environ.get("KILL_ROUNDS") == "long"
 """Whether there are twenty kills, during an ingest of a hundred million bytes, and not four."""
+
+pytestmark = [pytest.mark.xdist_group("heavy"), pytest.mark.timeout(1_800 if LONG else 240)]
 
 MEDIUM_BYTES = 100_000_000 if LONG else 24_000_000
 HEAD_BYTES = 48
