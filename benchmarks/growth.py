@@ -4,8 +4,8 @@
 
 Both stores of an engine are open at the same time (`benchmarks.large_store` says what is in them),
 and every operation runs as the service does it, without HTTP, in one after the other: medians of
-many rounds. SQLite and PostgreSQL keep what they promise about lost power. Before each operation
-all files are read, so that what is measured is work and not which of them are in memory.
+many rounds. SQLite and PostgreSQL keep what they promise about lost power. While an
+operation is measured all files are held in memory, so that it is work and no waiting for the disk.
 """
 
 import argparse
@@ -14,7 +14,7 @@ import sys
 import tempfile
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
-from contextlib import AsyncExitStack, suppress
+from contextlib import AsyncExitStack
 from dataclasses import dataclass
 from itertools import count
 from pathlib import Path
@@ -31,6 +31,7 @@ from app.settings import Settings
 from app.wiring import Container, open_container
 from benchmarks import large_store
 from benchmarks.figures import Figure, Scale, WrongAnswerError, ratio_at_most
+from benchmarks.held_files import held_in_memory
 from benchmarks.large_store import LONG, PROJECT, body, page_id, resource_id, tool_result_id
 from benchmarks.postgres import durable_postgres
 from tests.servers import SIGNING_KEY, Postgres
@@ -38,7 +39,6 @@ from tests.servers import SIGNING_KEY, Postgres
 GROUP = "growth"
 AIM = ratio_at_most(1.5)
 SHOWN = 50
-_READ_BYTES = 8 << 20
 Engine = Literal["SQLite", "PostgreSQL"]
 ENGINES: tuple[Engine, ...] = ("SQLite", "PostgreSQL")
 
@@ -223,8 +223,8 @@ async def _figures(engines: Sequence[Engine], scale: Scale) -> AsyncIterator[Fig
                     stores.append(Store(container, size, Random(size), count()))  # noqa: S311
                 folder = Path(name) if engine == "SQLite" else postgres.folder
                 for operation, do in OPERATIONS.items():
-                    await anyio.to_thread.run_sync(_bring_into_memory, folder)
-                    yield await _compare(f"{operation}, {engine}", do, stores, rounds)
+                    with held_in_memory(folder):
+                        yield await _compare(f"{operation}, {engine}", do, stores, rounds)
 
 
 def _settings(engine: Engine, folder: Path, size: int, postgres: Postgres) -> Settings:
@@ -234,15 +234,6 @@ def _settings(engine: Engine, folder: Path, size: int, postgres: Postgres) -> Se
         return own
     database = postgres.settings(postgres.new_database(migrated=True))
     return own.model_copy(update={"db": database, "signing_keys": (SIGNING_KEY,)})
-
-
-def _bring_into_memory(folder: Path) -> None:
-    """Read all files, so that no figure depends on which of them the system has kept in memory."""
-    for place in folder.rglob("*"):
-        # A server may remove files of its own meanwhile.
-        with suppress(OSError), place.open("rb", buffering=0) as file:
-            while file.read(_READ_BYTES):
-                pass
 
 
 async def _compare(
