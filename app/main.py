@@ -30,11 +30,12 @@ from app.routers import (
     viewer,
 )
 from app.routers.api_page import install_api_page
+from app.routers.content_host import ContentHost
 from app.routers.openapi import install_openapi, operation_id
 from app.routers.problems import install_problem_handlers
 from app.routers.request_context import RequestContextMiddleware
 from app.routers.route_index import RouteIndex
-from app.settings import Settings
+from app.settings import Settings, host_names, origin_of
 from app.telemetry import configure_logging, flush_logs
 from app.wiring import Container, open_container
 
@@ -122,15 +123,16 @@ def create_app(settings: Settings | None = None) -> FastAPI:
     install_openapi(app)
     install_api_page(app)
     routers = [module.router for module in _MODULES]
-    routers.append(viewer.viewer_router(settings.viewer_dir))
+    routers.append(viewer.viewer_router(settings.viewer_dir, settings.content_url))
     for router in routers:
         app.include_router(router)
     routes = (route for router in routers for route in router.routes)
     app.router.middleware_stack = RouteIndex(routes, app.router.middleware_stack)
-    if settings.cors_origins:
+    _give_content_its_host(app, settings)
+    if origins := _calling_origins(settings):
         app.add_middleware(
             CORSMiddleware,
-            allow_origins=settings.cors_origins,
+            allow_origins=origins,
             allow_methods=["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"],
             allow_headers=["*"],
             expose_headers=EXPOSED_HEADERS,
@@ -139,3 +141,21 @@ def create_app(settings: Settings | None = None) -> FastAPI:
     app.add_middleware(RequestContextMiddleware, most_at_once=settings.limits.requests_at_once)
     app.add_middleware(tus.TusMiddleware)
     return app
+
+
+def _give_content_its_host(app: FastAPI, settings: Settings) -> None:
+    if settings.content_url is None:
+        return
+    app.router.middleware_stack = ContentHost(
+        app.router.middleware_stack,
+        url=settings.content_url,
+        hosts=host_names(settings.content_url),
+        resource_policy=settings.link_resource_policy,
+    )
+
+
+def _calling_origins(settings: Settings) -> tuple[str, ...]:
+    """The origins whose pages may call; to the content URL, the service's own is another one."""
+    if settings.content_url is None or settings.public_url is None:
+        return settings.cors_origins
+    return (*settings.cors_origins, origin_of(settings.public_url))

@@ -4,6 +4,7 @@ A nested setting is spelled with two underscores: `PAGEFAULT_LIMITS__BODY_BYTES`
 """
 
 import ipaddress
+import re
 from pathlib import Path
 from typing import Annotated, Literal
 from urllib.parse import urlsplit
@@ -14,6 +15,11 @@ from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 ResourcePolicy = Literal["same-origin", "same-site", "cross-origin"]
 
 _SHORTEST_SIGNING_SECRET = 32
+_DEFAULT_PORTS = {"http": 80, "https": 443}
+# Nothing that could end a directive of a policy, or that browsers would spell otherwise.
+_ORIGIN = re.compile(
+    r"https?://(?:[a-z0-9](?:[a-z0-9._-]*[a-z0-9])?|\[[0-9a-f:.]+\])(?::[0-9]{1,5})?"
+)
 MIB = 1024 * 1024
 GIB = 1024 * MIB
 
@@ -302,6 +308,14 @@ class Settings(BaseSettings):
         str | None,
         Field(description="The URL clients reach the service by; signed links start with it."),
     ] = None
+    content_url: Annotated[
+        str | None,
+        Field(
+            description="An origin of another host that leads here too, such as "
+            "`https://files.example.com`: signed links start with it instead, and nothing else is "
+            "served there. Needs `PAGEFAULT_PUBLIC_URL`, and a proxy that passes its `Host` on."
+        ),
+    ] = None
     cors_origins: Annotated[
         tuple[str, ...],
         NoDecode,
@@ -317,7 +331,10 @@ class Settings(BaseSettings):
     ] = ()
     cross_origin_resource_policy: Annotated[
         ResourcePolicy,
-        Field(description="Who may embed media."),
+        Field(
+            description="Who may embed media. If it is not set and `PAGEFAULT_CONTENT_URL` is, "
+            "what signed links lead to is `cross-origin`."
+        ),
     ] = "same-origin"
     viewer_dir: Annotated[
         Path | None,
@@ -381,6 +398,37 @@ class Settings(BaseSettings):
             raise ValueError(msg)
         return value.rstrip("/")
 
+    @field_validator("content_url")
+    @classmethod
+    def _check_content_url(cls, value: str | None) -> str | None:
+        if value is None:
+            return None
+        origin = value.lower().removesuffix("/")
+        if not _ORIGIN.fullmatch(origin):
+            msg = "must be an origin such as https://files.example.com, without a path"
+            raise ValueError(msg)
+        parts = urlsplit(origin)
+        # As browsers spell it: they leave the port of the scheme out.
+        return origin.removesuffix(f":{_DEFAULT_PORTS[parts.scheme]}") if parts.port else origin
+
+    @model_validator(mode="after")
+    def _keep_content_on_a_host_of_its_own(self) -> "Settings":
+        if self.content_url is None:
+            return self
+        if self.public_url is None:
+            msg = (
+                "PAGEFAULT_CONTENT_URL is a second name of the service: set the first one too, "
+                "PAGEFAULT_PUBLIC_URL"
+            )
+            raise ValueError(msg)
+        if host_names(self.content_url) & host_names(self.public_url):
+            msg = (
+                "PAGEFAULT_CONTENT_URL and PAGEFAULT_PUBLIC_URL name the same host: content gets "
+                "an origin of its own only from another name, or another port"
+            )
+            raise ValueError(msg)
+        return self
+
     @model_validator(mode="after")
     def _stay_on_loopback_without_auth(self) -> "Settings":
         if self.auth == "none" and not is_loopback(self.host):
@@ -397,6 +445,17 @@ class Settings(BaseSettings):
         """Whether records are in SQLite under the data directory."""
         return self.db.url is None
 
+    @property
+    def link_resource_policy(self) -> ResourcePolicy:
+        """Who may embed what a signed link leads to.
+
+        Pages of the public URL embed it from a content URL, and the header cannot name one origin.
+        """
+        is_chosen = "cross_origin_resource_policy" in self.model_fields_set
+        if self.content_url is None or is_chosen:
+            return self.cross_origin_resource_policy
+        return "cross-origin"
+
 
 def is_loopback(host: str) -> bool:
     """Whether a listening address is reachable from this machine only."""
@@ -406,3 +465,25 @@ def is_loopback(host: str) -> bool:
         return ipaddress.ip_address(host).is_loopback
     except ValueError:
         return False
+
+
+def origin_of(url: str) -> str:
+    """The origin of an http(s) URL as it is spelled there: scheme, host and port."""
+    parts = urlsplit(url)
+    return f"{parts.scheme}://{parts.netloc}"
+
+
+def host_names(url: str) -> frozenset[str]:
+    """What a `Host` header says, in lower case, on a request to an http(s) URL.
+
+    The port of the scheme may be left out, and a name may end in the dot of the root.
+
+    Source: RFC 9110 §4.2.3 and §7.2, RFC 3986 §3.2.
+    """
+    parts = urlsplit(url)
+    host = parts.hostname or ""
+    name = f"[{host}]" if ":" in host else host.removesuffix(".")
+    default = _DEFAULT_PORTS[parts.scheme]
+    port = parts.port or default
+    ends = {f":{port}", "", ":"} if port == default else {f":{port}"}
+    return frozenset(each + end for each in (name, f"{name}.") for end in ends)

@@ -108,15 +108,14 @@ class _Lines:
 
     def _medium(self, descriptor: _Data) -> str:
         resource_id = descriptor["uri"].partition(":")[2]
-        path = f"/api/resources/{resource_id}/content"
+        url = f"{self._container.base_url}/api/resources/{resource_id}/content"
         if self._needs_key:
             expires_at = link_expiry(utc_now(), _LINK_SECONDS)
-            path = self._container.links.content_path(
-                LinkGrant(self._project_id, resource_id, "inline", None, expires_at)
-            )
+            grant = LinkGrant(self._project_id, resource_id, "inline", None, expires_at)
+            url = self._container.content_base_url + self._container.links.content_path(grant)
         name = f"{descriptor['filename']}  " if descriptor.get("filename") else ""
         size = decimal(descriptor["size"])
-        return f"    {descriptor['mimeType']}  {size}  {name}{self._container.base_url}{path}"
+        return f"    {descriptor['mimeType']}  {size}  {name}{url}"
 
 
 def _harmless(line: str) -> str:

@@ -15,7 +15,7 @@ from app.errors import (
 from app.models.identity import utc_now
 from app.models.resource import parse_resource_id
 from app.routers.answers import read_responses
-from app.routers.content_headers import Disposition
+from app.routers.content_headers import Disposition, ResourcePolicy
 from app.routers.content_response import ContentToSend, content_response
 from app.routers.openapi import BINARY
 from app.routers.plain_route import PlainRoute
@@ -35,6 +35,8 @@ class ContentGrant:
     project_id: str
     disposition: Disposition
     filename: str | None
+    resource_policy: ResourcePolicy
+    """Who may embed it."""
 
 
 async def get_content_grant(
@@ -49,11 +51,19 @@ async def get_content_grant(
     """What the caller may read: by a signed link's token, else by its key."""
     if token is None:
         caller = await caller_by_key(request)
-        return ContentGrant(caller.project_id, "attachment" if download else "inline", filename)
+        return ContentGrant(
+            caller.project_id,
+            "attachment" if download else "inline",
+            filename,
+            container.cross_origin_resource_policy,
+        )
     grant = container.links.verify(token, parse_resource_id(uri) or "", utc_now())
     is_attachment = download or grant.disposition == "attachment"
     return ContentGrant(
-        grant.project_id, "attachment" if is_attachment else "inline", grant.filename
+        grant.project_id,
+        "attachment" if is_attachment else "inline",
+        grant.filename,
+        container.link_resource_policy,
     )
 
 
@@ -65,7 +75,7 @@ async def get_content_grant(
     responses={
         200: {"description": "The whole content.", "content": BINARY},
         206: {"description": "The asked ranges.", "content": BINARY},
-        307: {"description": "Where the content is, if the store is to send it."},
+        307: {"description": "Where the content is, if the store, or another host, sends it."},
         **_REFUSALS,
     },
 )
@@ -73,7 +83,11 @@ async def get_content_grant(
     "/{uri}/content",
     name="head_resource_content",
     response_class=Response,
-    responses={200: {"description": "The headers of the whole content."}, **_REFUSALS},
+    responses={
+        200: {"description": "The headers of the whole content."},
+        307: {"description": "Where they are, if another host sends the content."},
+        **_REFUSALS,
+    },
 )
 async def get_resource_content(
     request: Request,
@@ -98,5 +112,5 @@ async def get_resource_content(
         content,
         open_range=delivery.open,
         ways=delivery,
-        resource_policy=container.cross_origin_resource_policy,
+        resource_policy=grant.resource_policy,
     )

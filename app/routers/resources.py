@@ -165,4 +165,5 @@ async def create_signed_url(
     resource = await resources.get(project_id, uri)
     expires_at = link_expiry(utc_now(), wish.expires_in_seconds)
     grant = LinkGrant(project_id, resource.resource_id, wish.disposition, wish.filename, expires_at)
-    return SignedUrl(url=container.base_url + links.content_path(grant), expires_at=expires_at)
+    url = container.content_base_url + links.content_path(grant)
+    return SignedUrl(url=url, expires_at=expires_at)

@@ -30,13 +30,6 @@ BUILT_VIEWER = Path(__file__).resolve().parents[2] / "web" / "dist"
 ADDRESSES = ("/", "/sessions", "/sessions/{session_id}", "/pages", "/pages/{page_id}", "/upload")
 """What the application has a view for."""
 
-POLICY = (
-    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data: blob:; "
-    "media-src 'self' blob:; connect-src 'self'; frame-src 'self'; font-src 'self'; "
-    "base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
-)
-"""What the document may load and run: our own files, and media of the API."""
-
 _READING = ["GET", "HEAD"]
 _PUBLIC_FOREVER = "public, max-age=31536000, immutable"
 _NOTHING = "default-src 'none'; frame-ancestors 'none'"
@@ -81,13 +74,29 @@ class _File:
     media_type: str
 
 
-def viewer_router(folder: Path | None = None) -> APIRouter:
+def viewer_policy(content_url: str | None = None) -> str:
+    """What the document may load and run: our own files, and media of the API.
+
+    Args:
+        content_url: The origin that signed links lead to, where it is another one.
+    """
+    media = "'self'" if content_url is None else f"'self' {content_url}"
+    return (
+        f"default-src 'none'; script-src 'self'; style-src 'self'; img-src {media} data: blob:; "
+        f"media-src {media} blob:; connect-src 'self'; frame-src 'self'; font-src 'self'; "
+        "base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+    )
+
+
+def viewer_router(folder: Path | None = None, content_url: str | None = None) -> APIRouter:
     """The routes of the viewer.
 
     Args:
         folder: Where it was built; `BUILT_VIEWER` if not given. It need not be there: its document
             is then a page that says how to build it.
+        content_url: The origin that signed links lead to, where it is another one.
     """
+    policy = viewer_policy(content_url)
     root = folder or BUILT_VIEWER
     router = APIRouter(include_in_schema=False)
 
@@ -97,7 +106,7 @@ def viewer_router(folder: Path | None = None) -> APIRouter:
             file = await _read(root, "index.html")
         except NotFoundError:
             return _not_built(request)
-        return _answer(request, file, cache_control=REVALIDATE, policy=POLICY)
+        return _answer(request, file, cache_control=REVALIDATE, policy=policy)
 
     async def get_viewer_asset(request: Request, name: str) -> Response:
         """A script or a style of the application; its name changes with its content."""

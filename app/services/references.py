@@ -65,7 +65,7 @@ class References:
         records: Where resources and sessions are looked up.
         blobs: Where the bytes are.
         links: Signs the links of `signed-url`.
-        base_url: What those links begin with.
+        content_base_url: What those links begin with.
         bodies: Reads the bodies of requests.
         work: Does what takes long.
         limits: How much may be put into one answer.
@@ -77,7 +77,7 @@ class References:
         blobs: BlobStore,
         *,
         links: LinkSigner,
-        base_url: str,
+        content_base_url: str,
         bodies: RequestBodies,
         work: LargeWork,
         limits: Limits,
@@ -85,7 +85,7 @@ class References:
         self._records = records
         self._blobs = blobs
         self._links = links
-        self._base_url = base_url
+        self._content_base_url = content_base_url
         self._bodies = bodies
         self._work = work
         self._limits = limits
@@ -156,7 +156,7 @@ class References:
 
     def _link(self, project_id: str, resource: Resource, expires_at: datetime) -> bytes:
         grant = LinkGrant(project_id, resource.resource_id, "inline", None, expires_at)
-        return f"{self._base_url}{self._links.content_path(grant)}".encode()
+        return f"{self._content_base_url}{self._links.content_path(grant)}".encode()
 
     async def _text(self, project_id: str, resource: Resource) -> TextPiece:
         """The place of a text; it is read once to learn how long it is when it is escaped."""

@@ -4,7 +4,6 @@ from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 from datetime import timedelta
-from urllib.parse import urlsplit
 
 import anyio.to_thread
 
@@ -47,7 +46,7 @@ from app.services.streaming.bodies import StreamedBodies
 from app.services.sweep import Sweep
 from app.services.tool_results import ToolResults
 from app.services.uploads import Uploads
-from app.settings import ResourcePolicy, Settings
+from app.settings import ResourcePolicy, Settings, origin_of
 from app.stores.blobs import BlobStore
 from app.stores.records import Records
 from app.telemetry import Metrics
@@ -100,8 +99,11 @@ class Container:
     metrics: Metrics
     limits: Limits
     base_url: str
+    content_base_url: str
+    """What signed links begin with."""
     origins: frozenset[str]
     cross_origin_resource_policy: ResourcePolicy
+    link_resource_policy: ResourcePolicy
 
 
 @asynccontextmanager
@@ -188,6 +190,7 @@ def _wired(settings: Settings, opened: _Opened) -> Container:
     links = opened.links
     limits = _limits(settings)
     base_url = _base_url(settings)
+    content_base_url = settings.content_url or base_url
     metrics = opened.metrics
     resources = Resources(records, blobs, limit_bytes=limits.medium_bytes)
     work = LargeWork(limits)
@@ -206,7 +209,7 @@ def _wired(settings: Settings, opened: _Opened) -> Container:
             records,
             blobs,
             links=links,
-            base_url=base_url,
+            content_base_url=content_base_url,
             bodies=bodies,
             work=work,
             limits=limits,
@@ -235,8 +238,10 @@ def _wired(settings: Settings, opened: _Opened) -> Container:
         metrics=metrics,
         limits=limits,
         base_url=base_url,
+        content_base_url=content_base_url,
         origins=_origins(settings),
         cross_origin_resource_policy=settings.cross_origin_resource_policy,
+        link_resource_policy=settings.link_resource_policy,
     )
 
 
@@ -267,7 +272,7 @@ def _renders(
         reading=reading,
         gathering=Gathering(blobs, DerivedImages(records, blobs, limits)),
         links=links,
-        public_url=settings.public_url,
+        content_base_url=settings.content_url or settings.public_url,
         limits=limits,
     )
 
@@ -334,17 +339,12 @@ def _base_url(settings: Settings) -> str:
 
 def _origins(settings: Settings) -> frozenset[str]:
     """The origins whose pages may listen, beside the one the service itself is at."""
-    own = () if settings.public_url is None else (_origin(settings.public_url),)
+    own = () if settings.public_url is None else (origin_of(settings.public_url),)
     return frozenset((*settings.cors_origins, *own))
 
 
 def _limits(settings: Settings) -> Limits:
     return Limits(**settings.limits.model_dump())
-
-
-def _origin(url: str) -> str:
-    parts = urlsplit(url)
-    return f"{parts.scheme}://{parts.netloc}"
 
 
 def _bracketed(host: str) -> str:

@@ -62,7 +62,7 @@ class Renders:
         reading: Reads pages at a level.
         gathering: Makes smaller images.
         links: Signs URLs.
-        public_url: Under which URL providers reach this service, if they do.
+        content_base_url: What those URLs begin with; `None` if providers do not reach this service.
         limits: For all media of one rendering.
     """
 
@@ -74,7 +74,7 @@ class Renders:
         reading: PageReading,
         gathering: Gathering,
         links: LinkSigner,
-        public_url: str | None,
+        content_base_url: str | None,
         limits: Limits,
     ) -> None:
         self._records = records
@@ -82,7 +82,7 @@ class Renders:
         self._reading = reading
         self._gathering = gathering
         self._links = links
-        self._public_url = public_url
+        self._content_base_url = content_base_url
         self._limits = limits
         self._sessions = anyio.CapacityLimiter(_SESSIONS_AT_ONCE)
         self._threads = anyio.CapacityLimiter(_THREADS)
@@ -202,7 +202,7 @@ class Renders:
                 "There is no such target.",
                 faults=[Fault("/target", f"must be one of {', '.join(TARGETS)}")],
             )
-        if wish.options.media == "signed-url" and self._public_url is None:
+        if wish.options.media == "signed-url" and self._content_base_url is None:
             raise InvalidPayloadError(
                 "Signed URLs would lead nowhere: nobody has said by which URL providers reach this "
                 "service. Set PAGEFAULT_PUBLIC_URL, or ask for `media=inline`.",
@@ -251,9 +251,9 @@ class Renders:
         return min(limits)
 
     def _signer(self, project_id: str, options: RenderOptions, now: datetime) -> Sign | None:
-        if options.media != "signed-url" or self._public_url is None:
+        if options.media != "signed-url" or self._content_base_url is None:
             return None
-        base_url = self._public_url
+        base_url = self._content_base_url
         # By the hour, so that the same call gives the same bytes for as long.
         hour = now.replace(minute=0, second=0, microsecond=0)
         expires_at = hour + timedelta(hours=_URL_HOURS)
