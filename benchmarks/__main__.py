@@ -32,6 +32,7 @@ MODULES = {
     "load": "load",
     "hostile": "hostile",
     "restarts": "restarts",
+    "overload": "overload",
     "search": "page_search",
     "rendering": "session_render",
 }

@@ -46,11 +46,17 @@ def environment(changes: Mapping[str, str] | None = None) -> dict[str, str]:
 
 
 def run_command(
-    *arguments: str, env: Mapping[str, str] | None = None, given: bytes = b""
+    *arguments: str,
+    env: Mapping[str, str] | None = None,
+    given: bytes = b"",
+    within: Sequence[str] = (),
 ) -> subprocess.CompletedProcess[str]:
-    """Run `pagefault` with arguments to its end, `given` on its standard input."""
+    """Run `pagefault` with arguments to its end, `given` on its standard input.
+
+    What `within` says stands before it on its command line.
+    """
     done = subprocess.run(  # noqa: S603 - our own command
-        [COMMAND, *arguments],
+        [*within, COMMAND, *arguments],
         cwd=ROOT,
         env=environment(env),
         input=given,
@@ -86,6 +92,8 @@ class PagefaultProcess:
         is_installed: Whether it is the installed command from its first line on, with hashes of
             its own, and not a fork of one that is loaded. Variables which are read that early
             make it so by themselves.
+        within: What stands before the command on its command line and becomes it, such as
+            `nsenter` with its options; it is the installed command then.
     """
 
     def __init__(
@@ -95,10 +103,13 @@ class PagefaultProcess:
         options: Sequence[str] = (),
         env: Mapping[str, str] | None = None,
         is_installed: bool = False,
+        within: Sequence[str] = (),
     ) -> None:
+        self._within = within
         self._arguments = ["serve", "--port", "0", "--data-dir", str(data_dir), *options]
         self._env = environment(env)
-        self._is_installed = is_installed or any(map(_READ_AT_START.fullmatch, env or ()))
+        read_at_start = any(map(_READ_AT_START.fullmatch, env or ()))
+        self._is_installed = bool(is_installed or within or read_at_start)
         self._process: subprocess.Popen[bytes] | Started | None = None
         self._lines: list[str] = []
         self._ended = False
@@ -203,7 +214,7 @@ class PagefaultProcess:
                 streams = (nothing.fileno(), nothing.fileno(), logs)
                 return preloaded().start(self._arguments, self._env, streams)
             return subprocess.Popen(  # noqa: S603 - our own command
-                [COMMAND, *self._arguments],
+                [*self._within, COMMAND, *self._arguments],
                 cwd=ROOT,
                 env=self._env,
                 stdin=nothing,

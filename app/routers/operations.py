@@ -3,7 +3,7 @@
 from fastapi import APIRouter, Response
 
 from app.deps import ContainerDep
-from app.errors import StoreUnavailableError
+from app.errors import StoreFullError, StoreUnavailableError
 from app.routers.problem_kinds import problem_responses
 from app.schemas.health import Health, Readiness
 
@@ -16,9 +16,9 @@ async def get_health() -> Health:
     return Health(status="ok")
 
 
-@router.get("/readyz", responses=problem_responses(StoreUnavailableError))
+@router.get("/readyz", responses=problem_responses(StoreUnavailableError, StoreFullError))
 async def get_readiness(container: ContainerDep) -> Readiness:
-    """Say that both stores answer; 503 if one does not."""
+    """Say that both stores answer; 503 if one does not, 507 if there is no room for a file."""
     await container.records.check()
     await container.blobs.check()
     return Readiness(status="ready", database="ok", blobs="ok")

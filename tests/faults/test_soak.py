@@ -160,7 +160,8 @@ def test_process_does_not_grow_under_a_load_that_goes_on(
 ) -> None:
     data_dir = tmp_path / "data"
     state = EmbeddedState(data_dir) if engine == "embedded" else ServerState(backends)
-    process = WatchedProcess(data_dir, env={**state.env, **SETTINGS})
+    # What is loaded beforehand, and forked, does not hold its memory for itself.
+    process = WatchedProcess(data_dir, env={**state.env, **SETTINGS}, is_installed=LONG)
     with process, ThreadPoolExecutor(WORKERS) as pool:
         load = Load(lambda: process.client("none"))
         rounds = [pool.submit(load.work, number) for number in range(WORKERS)]
