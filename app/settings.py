@@ -152,7 +152,12 @@ class LimitSettings(SettingsGroup):
         int, Field(ge=1, description="Connections a process has at once; more get a 503.")
     ] = 5_000
     requests_at_once: Annotated[
-        int, Field(ge=1, description="Requests a process works on at once; more get a 503.")
+        int,
+        Field(
+            ge=1,
+            description="Requests a process works on at once; more wait a second for their turn, "
+            "then get a 503.",
+        ),
     ] = 2_000
     header_bytes: Annotated[int, Field(gt=0, description="All headers of a request.")] = 65_536
     header_seconds: Annotated[

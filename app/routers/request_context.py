@@ -2,7 +2,7 @@
 
 import re
 import time
-from collections.abc import Callable, MutableMapping
+from collections.abc import MutableMapping
 from typing import Any
 
 import structlog
@@ -10,6 +10,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from app.errors import OverloadedError
 from app.models.identity import new_id
+from app.routers.places import Place, Places
 from app.routers.problems import problem_response
 from app.routers.rate_limit_headers import rate_limit_headers
 from app.telemetry import tell_request
@@ -17,27 +18,10 @@ from app.wiring import Container
 
 _REQUEST_ID = re.compile(rb"[A-Za-z0-9._-]{1,128}\Z")
 _KNOWN_METHODS = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"})
-_QUIET_ROUTES = frozenset({"/healthz", "/readyz", "/metrics"})
+_HEALTH_PATH = "/healthz"
+_QUIET_ROUTES = frozenset({_HEALTH_PATH, "/readyz", "/metrics"})
 
 _log = structlog.get_logger("pagefault.requests")
-
-
-class Place:
-    """A request's place among those that are worked on at once; left once."""
-
-    def __init__(self, leave: Callable[[], None]) -> None:
-        self._leave: Callable[[], None] | None = leave
-
-    def leave(self) -> None:
-        """Make room for another request."""
-        if self._leave is not None:
-            self._leave()
-            self._leave = None
-
-    @property
-    def is_left(self) -> bool:
-        """Whether that has been done: for what is going on, it is a stream without an end."""
-        return self._leave is None
 
 
 class RequestContextMiddleware:
@@ -48,13 +32,13 @@ class RequestContextMiddleware:
 
     Args:
         app: The application.
-        most_at_once: How many requests are worked on at once; one more is told to come again.
+        most_at_once: How many requests are worked on at once; one more waits for its turn, and is
+            told to come again if that does not come soon. `/healthz` is told to anybody.
     """
 
     def __init__(self, app: ASGIApp, *, most_at_once: int) -> None:
         self._app = app
-        self._most_at_once = most_at_once
-        self._at_once = 0
+        self._places = Places(most_at_once)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Handle one ASGI connection."""
@@ -66,8 +50,6 @@ class RequestContextMiddleware:
             return
         request_id = _request_id(scope)
         scope.setdefault("state", {})["request_id"] = request_id
-        app = self._app if self._at_once < self._most_at_once else _refuse
-        place = scope["state"]["place"] = Place(self._one_less)
         status = 0
 
         async def send_with_id(message: Message) -> None:
@@ -80,7 +62,10 @@ class RequestContextMiddleware:
             await send(message)
 
         started = time.perf_counter()
-        self._at_once += 1
+        # Whoever asks whether it lives is not told that it does not because there is much to do.
+        place = Place() if scope["path"] == _HEALTH_PATH else await self._places.take()
+        app = _refuse if place is None else self._app
+        place = scope["state"]["place"] = place or Place()
         try:
             await app(scope, receive, send_with_id)
         finally:
@@ -103,9 +88,6 @@ class RequestContextMiddleware:
                 route=getattr(scope.get("route"), "path", "(none)"),
                 milliseconds=round((time.perf_counter() - started) * 1000, 1),
             )
-
-    def _one_less(self) -> None:
-        self._at_once -= 1
 
 
 async def _refuse(scope: Scope, receive: Receive, send: Send) -> None:

@@ -99,20 +99,50 @@ def test_body_that_pauses_is_given_up_and_leaves_nothing(impatient: LiveService)
         assert client.get("/api/resources").json()["items"] == []
 
 
-def test_one_request_too_many_is_told_to_come_again(patient: LiveService) -> None:
-    key = patient.new_key().encode()
-    with connected(patient) as connection:
+@contextmanager
+def at_work(service: LiveService) -> Iterator[socket.socket]:
+    """The one place is taken, by a request whose body of four bytes has yet to come."""
+    key = service.new_key().encode()
+    with connected(service) as connection:
         connection.sendall(
             b"POST /api/resources HTTP/1.1\r\nHost: x\r\nConnection: close\r\nExpect: 100-continue"
             b"\r\nAuthorization: Bearer " + key + b"\r\nContent-Length: 4\r\n\r\n"
         )
         # The service asks for the body, so it is at work on this request.
         assert connection.recv(65_536).startswith(b"HTTP/1.1 100")
-        refused = httpx.get(f"{patient.base_url}/healthz", trust_env=False)
+        yield connection
+
+
+def test_one_request_too_many_is_told_to_come_again(
+    patient: LiveService, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("app.routers.places.WAIT_SECONDS", 0.01)
+    with at_work(patient) as connection, patient.client() as client:
+        refused = client.get("/api/resources")
         connection.sendall(b"four")
         assert rest(connection).startswith(b"HTTP/1.1 201")
     assert (refused.status_code, refused.headers["retry-after"]) == (503, "1")
     assert refused.json()["code"] == "overloaded"
+
+
+def test_request_that_waits_gets_the_place_that_is_left(
+    patient: LiveService, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("app.routers.places.WAIT_SECONDS", float(WAIT_SECONDS))
+    key = patient.new_key()
+    with at_work(patient) as connection, connected(patient) as waiting:
+        waiting.sendall(
+            b"GET /api/resources HTTP/1.1\r\nHost: x\r\nConnection: close\r\n"
+            b"Authorization: Bearer " + key.encode() + b"\r\n\r\n"
+        )
+        connection.sendall(b"four")
+        assert rest(connection).startswith(b"HTTP/1.1 201")
+        assert rest(waiting).startswith(b"HTTP/1.1 200")
+
+
+def test_who_asks_for_health_needs_no_place(patient: LiveService) -> None:
+    with at_work(patient):
+        assert httpx.get(f"{patient.base_url}/healthz", trust_env=False).status_code == 200
 
 
 @pytest.fixture

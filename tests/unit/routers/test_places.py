@@ -1,0 +1,91 @@
+"""Places: so many at once, the next in the order in which they came, and none for ever."""
+
+import asyncio
+
+import anyio
+import pytest
+
+from app.routers.places import Place, Places
+
+pytestmark = pytest.mark.anyio
+
+
+@pytest.fixture(autouse=True)
+def patience(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("app.routers.places.WAIT_SECONDS", 30.0)
+
+
+async def taken(places: Places) -> Place:
+    place = await places.take()
+    assert place is not None
+    return place
+
+
+async def test_whoever_waits_gets_the_next_place_in_the_order_of_coming() -> None:
+    places = Places(2)
+    first, second = await taken(places), await taken(places)
+    served: list[int] = []
+
+    async def wait(number: int) -> None:
+        place = await taken(places)
+        served.append(number)
+        place.leave()
+
+    with anyio.fail_after(10):
+        async with anyio.create_task_group() as tasks:
+            for number in range(3):
+                tasks.start_soon(wait, number)
+                await anyio.wait_all_tasks_blocked()
+            assert served == []
+            first.leave()
+    assert served == [0, 1, 2]
+    second.leave()
+    await taken(places)
+    await taken(places)
+
+
+async def test_place_that_is_left_twice_makes_room_for_one(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    places = Places(1)
+    place = await taken(places)
+    place.leave()
+    place.leave()
+    await taken(places)
+    monkeypatch.setattr("app.routers.places.WAIT_SECONDS", 0.01)
+    assert await places.take() is None
+
+
+async def test_who_has_waited_long_enough_gets_none_and_takes_none(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    places = Places(1)
+    place = await taken(places)
+    monkeypatch.setattr("app.routers.places.WAIT_SECONDS", 0.01)
+    assert await places.take() is None
+    place.leave()
+    assert await places.take() is not None
+
+
+async def test_place_given_to_one_who_has_gone_goes_to_the_next() -> None:
+    places = Places(1)
+    place = await taken(places)
+    served: list[str] = []
+
+    async def wait(name: str) -> None:
+        (await taken(places)).leave()
+        served.append(name)
+
+    waiting = {}
+    for name in ("gone", "gone at once", "stays"):
+        waiting[name] = asyncio.create_task(wait(name))
+        await anyio.wait_all_tasks_blocked()
+    waiting["gone"].cancel()
+    await anyio.wait_all_tasks_blocked()
+    # It is given the place, and goes before it can use it.
+    place.leave()
+    waiting["gone at once"].cancel()
+    with anyio.fail_after(10):
+        await asyncio.wait(waiting.values())
+    assert served == ["stays"]
+    await taken(places)
