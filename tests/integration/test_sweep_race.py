@@ -12,6 +12,7 @@ import threading
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
+from datetime import timedelta
 
 import anyio
 import httpx
@@ -141,6 +142,8 @@ async def state(settings: Settings) -> tuple[list[StoreFault], StoreCheckReport,
     faults: list[StoreFault] = []
     async with opened_stores(settings) as stores:
         claims = await stores.claims()
+        # A server that stops amid a removal leaves its claim to run out.
+        await stores.let_pass(timedelta(minutes=11))
         await stores.sweep().run(0)
         return faults, await StoreCheck(stores.records, stores.blobs).run(faults.append), claims
 
