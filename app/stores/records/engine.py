@@ -89,7 +89,14 @@ def _open_sqlite(url: URL, pool_size: int, timeout_seconds: float) -> Engines:
         },
     }
     writer = create_async_engine(url, pool_size=1, **options)
-    reader = create_async_engine(url, pool_size=pool_size, isolation_level="AUTOCOMMIT", **options)
+    reader = create_async_engine(
+        url,
+        pool_size=pool_size,
+        # Each has a cache of its own: the same few are taken, and only theirs are filled.
+        pool_use_lifo=True,
+        isolation_level="AUTOCOMMIT",
+        **options,
+    )
     event.listen(writer.sync_engine, "connect", _prepare_writer)
     event.listen(reader.sync_engine, "connect", _prepare_reader)
     event.listen(writer.sync_engine, "begin", _begin_immediate)
