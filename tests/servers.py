@@ -20,7 +20,8 @@ from pydantic import SecretStr
 
 from app.main import create_app
 from app.server import DeadlineProtocol, PartingProtocol
-from app.settings import BlobSettings, DatabaseSettings, LimitSettings, Settings
+from app.setting_groups import BlobSettings, DatabaseSettings, LimitSettings
+from app.settings import Settings
 from app.wiring import migrate_database, open_access
 from tests.object_store import ObjectStoreServer
 from tests.plain_http import TRUSTS_NOBODY

@@ -7,7 +7,7 @@ _MIB = 1024 * 1024
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FetchPolicy:
-    """See `app.settings.FetchSettings`, which documents and bounds each of them."""
+    """See `app.setting_groups.FetchSettings`, which documents and bounds each of them."""
 
     allow: tuple[str, ...] = ()
     max_bytes: int = 100 * _MIB

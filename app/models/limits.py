@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """See `app.settings.LimitSettings`, which documents and bounds each of them."""
+    """See `app.setting_groups.LimitSettings`, which documents and bounds each of them."""
 
     body_bytes: int
     medium_bytes: int

@@ -12,7 +12,8 @@ from app.events.broker import EventBroker
 from app.events.postgres import PostgresBroker
 from app.events.sqlite import SqliteBroker
 from app.services.access import Access
-from app.settings import BlobSettings, Settings
+from app.setting_groups import BlobSettings
+from app.settings import Settings
 from app.stores.blobs import BlobStore, FilesystemBlobStore, S3BlobStore
 from app.stores.blobs.temporary_file import DurableDirectories
 from app.stores.records import Records

@@ -8,7 +8,7 @@ from pathlib import Path
 import httpx
 import pytest
 
-from app.settings import LimitSettings
+from app.setting_groups import LimitSettings
 from tests import media
 from tests.contract.bundled_sessions import (
     SESSION,

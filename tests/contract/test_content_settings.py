@@ -4,7 +4,8 @@ import anyio
 import pytest
 from pydantic import SecretStr, ValidationError
 
-from app.settings import BlobSettings, ContentSettings, Settings
+from app.setting_groups import BlobSettings, ContentSettings
+from app.settings import Settings
 from app.wiring import open_container
 from app.wiring.faults import SettingError
 

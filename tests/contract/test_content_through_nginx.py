@@ -10,7 +10,8 @@ from pathlib import Path
 import httpx
 import pytest
 
-from app.settings import ContentSettings, Settings
+from app.setting_groups import ContentSettings
+from app.settings import Settings
 from tests.contract.content_requests import (
     ROW_IDS,
     ROWS,

@@ -10,7 +10,7 @@ from pathlib import Path
 import httpx
 import pytest
 
-from app.settings import LimitSettings
+from app.setting_groups import LimitSettings
 from tests.servers import Backends, LiveService, serving
 
 WAIT_SECONDS = 20

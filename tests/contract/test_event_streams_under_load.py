@@ -10,7 +10,7 @@ import pytest
 
 from app.services.access import Caller
 from app.services.events.delivery import Delivery
-from app.settings import EventSettings
+from app.setting_groups import EventSettings
 from app.wiring import Container, open_container
 from tests.event_crowds import WAIT_SECONDS, EventSocket, listen
 from tests.servers import Backends, LiveService, serving

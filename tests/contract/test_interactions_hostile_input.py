@@ -6,7 +6,7 @@ from collections.abc import Iterator
 import httpx
 import pytest
 
-from app.settings import LimitSettings
+from app.setting_groups import LimitSettings
 from tests.contract.page_requests import outcome
 from tests.contract.session_requests import ANSWER, INTERACTIONS, JSON, answer, ask, rich, upload
 from tests.servers import Backends, Engine, LiveService, serving

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import httpx
 
-from app.settings import LimitSettings
+from app.setting_groups import LimitSettings
 from tests.media import png
 from tests.servers import Backends, Engine, serving
 

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import strategies as st
 
 from app.models.json_value import JsonValue, json_text
-from app.settings import LimitSettings
+from app.setting_groups import LimitSettings
 from tests.contract.page_requests import data_uri, outcome, put, resources, stored_bytes
 from tests.contract.render_requests import ON_ONE_ENGINE
 from tests.contract.session_requests import JSON, MESSAGES, append, call_tool, entries, upload

@@ -11,7 +11,7 @@ from time import monotonic
 import httpx
 import pytest
 
-from app.settings import LimitSettings
+from app.setting_groups import LimitSettings
 from tests.servers import Backends, LiveService, serving
 
 WAIT_SECONDS = 30.0

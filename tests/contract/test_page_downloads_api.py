@@ -9,7 +9,7 @@ from typing import Any
 import httpx
 import pytest
 
-from app.settings import FetchSettings
+from app.setting_groups import FetchSettings
 from tests.contract.page_requests import (
     ROUTE,
     data_uri,

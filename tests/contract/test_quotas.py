@@ -10,7 +10,7 @@ import pytest
 from websockets.exceptions import InvalidStatus
 
 from app.services import quota_windows
-from app.settings import QuotaSettings
+from app.setting_groups import QuotaSettings
 from tests.contract.upload_requests import begin, checksum, send
 from tests.event_streams import ticket_of
 from tests.listening_sockets import socket_of

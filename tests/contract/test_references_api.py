@@ -8,7 +8,7 @@ from typing import Any
 import httpx
 import pytest
 
-from app.settings import LimitSettings
+from app.setting_groups import LimitSettings
 from tests.contract.page_requests import data_uri, outcome, pointers
 from tests.contract.session_requests import JSON, append, told, upload
 from tests.media import mp4, noise_bytes, png

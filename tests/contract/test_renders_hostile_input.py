@@ -9,7 +9,8 @@ import httpx
 import pytest
 
 from app.rendering.targets.table import TARGETS
-from app.settings import LimitSettings, Settings
+from app.setting_groups import LimitSettings
+from app.settings import Settings
 from tests import media
 from tests.contract.page_requests import outcome
 from tests.contract.render_cases import encoded, file_block, image_block

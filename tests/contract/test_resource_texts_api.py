@@ -9,7 +9,7 @@ from typing import Any
 import httpx
 import pytest
 
-from app.settings import LimitSettings
+from app.setting_groups import LimitSettings
 from tests.contract.page_requests import outcome
 from tests.contract.session_requests import call_tool, told, upload
 from tests.media import png

@@ -10,7 +10,7 @@ from typing import Any
 import httpx
 import pytest
 
-from app.settings import LimitSettings
+from app.setting_groups import LimitSettings
 from tests.media import jpeg, mp4, pdf, png, wav
 from tests.servers import Backends, Engine, LiveService, serving
 

@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator
 import httpx
 import pytest
 
-from app.settings import LimitSettings
+from app.setting_groups import LimitSettings
 from tests.contract.bundled_sessions import export, take_in
 from tests.contract.page_requests import data_uri, outcome, put, resources
 from tests.contract.render_requests import ON_ONE_ENGINE

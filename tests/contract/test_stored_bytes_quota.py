@@ -15,7 +15,8 @@ import pytest
 from sqlalchemy import text
 
 from app.services.sweep import SweepReport
-from app.settings import FetchSettings, QuotaSettings, Settings
+from app.setting_groups import FetchSettings, QuotaSettings
+from app.settings import Settings
 from app.stores.records import Records
 from app.stores.records.stored_blobs import StoredTotal
 from app.wiring import open_container, open_database

@@ -12,7 +12,8 @@ import obstore
 import pytest
 from obstore.store import S3Store
 
-from app.settings import LimitSettings, Settings
+from app.setting_groups import LimitSettings
+from app.settings import Settings
 from tests.media import mp4, noise_bytes, png, wav
 from tests.object_store import ACCESS_KEY_ID, REGION, SECRET_ACCESS_KEY
 from tests.servers import Backends, Engine, LiveService, serving

@@ -11,7 +11,7 @@ import httpx
 import pytest
 
 from app.models.tool_result import SanitizedToolResult
-from app.settings import LimitSettings
+from app.setting_groups import LimitSettings
 from tests.media import png
 from tests.servers import Backends, Engine, LiveService, serving
 

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from app.settings import LimitSettings
+from app.setting_groups import LimitSettings
 from tests.contract.upload_requests import (
     ABSENT,
     DATA,

@@ -24,7 +24,8 @@ from pydantic import SecretStr
 from sqlalchemy import text
 
 from app.crash_points import VARIABLE, CrashPoint
-from app.settings import BlobSettings, DatabaseSettings, Settings
+from app.setting_groups import BlobSettings, DatabaseSettings
+from app.settings import Settings
 from app.wiring import open_blob_store, open_database
 from tests.e2e.stored_state import EmbeddedState, ResourceRow, ServerState, StoredState
 from tests.faults.lengths import LONG, TIMEOUT_SECONDS, tell, times

@@ -12,7 +12,8 @@ from random import Random
 import httpx
 import pytest
 
-from app.settings import LimitSettings, Settings
+from app.setting_groups import LimitSettings
+from app.settings import Settings
 from tests.integration.sweep_stores import BehindTheStore
 from tests.media import noise_bytes, png
 from tests.servers import Backends, Engine, LiveService, serving

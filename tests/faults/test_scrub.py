@@ -15,7 +15,8 @@ from structlog.testing import capture_logs
 from app.models.identity import utc_now
 from app.services.scrub import Scrub, SlicedPeriod
 from app.services.store_check import FaultKind
-from app.settings import ScrubSettings, Settings
+from app.setting_groups import ScrubSettings
+from app.settings import Settings
 from app.stores.blobs import BlobMissingError
 from app.stores.blobs.store import blob_path, quarantine_path
 from tests.integration.sweep_stores import (

@@ -38,6 +38,9 @@ SETTINGS = {
     "PAGEFAULT_SWEEP__GRACE_SECONDS": "0",
     "PAGEFAULT_EVENTS__KEEP_COUNT": "1000",
     "PAGEFAULT_LOG_LEVEL": "error",
+    # SQLite caches up to 8 MiB of the file for each. The file grows for as long as this runs, by
+    # what is remembered of removed files: the caches of ten would still be filling at the end.
+    "PAGEFAULT_DB__POOL_SIZE": "2",
 }
 MIB = 1024 * 1024
 

@@ -18,7 +18,8 @@ from app.errors import StoreFullError, StoreUnavailableError
 from app.models.identity import new_id
 from app.models.resource import MediaHints, Resource
 from app.models.tool_result import StoredToolResult
-from app.settings import DatabaseSettings, Settings
+from app.setting_groups import DatabaseSettings
+from app.settings import Settings
 from app.stores.records import Records, UnitOfWork
 from app.stores.records.engine import database_url, open_engines
 from app.stores.records.idempotency import Claim

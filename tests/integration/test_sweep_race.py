@@ -19,7 +19,8 @@ import httpx
 import pytest
 
 from app.services.store_check import StoreCheck, StoreCheckReport, StoreFault
-from app.settings import Settings, SweepSettings
+from app.setting_groups import SweepSettings
+from app.settings import Settings
 from tests.contract.upload_requests import begin, send
 from tests.faults.lengths import TIMEOUT_SECONDS, tell, times
 from tests.integration.sweep_stores import environment_of, opened_stores

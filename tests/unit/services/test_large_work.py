@@ -8,7 +8,7 @@ import pytest
 
 from app.models.limits import Limits
 from app.services.large_work import LARGE_BYTES, LargeWork
-from app.settings import LimitSettings
+from app.setting_groups import LimitSettings
 
 pytestmark = pytest.mark.anyio
 LIMITS = Limits(**LimitSettings(large_bodies=1).model_dump())

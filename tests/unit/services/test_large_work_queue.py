@@ -9,7 +9,7 @@ import pytest
 from app.errors import OverloadedError
 from app.models.limits import Limits
 from app.services.large_work import LARGE_BYTES, LargeWork
-from app.settings import LimitSettings
+from app.setting_groups import LimitSettings
 
 pytestmark = pytest.mark.anyio
 

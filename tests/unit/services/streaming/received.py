@@ -19,7 +19,7 @@ from app.services.persistence.keeping import MediaKeeper
 from app.services.streaming.bodies import ReceivedBody, StreamedBodies
 from app.services.streaming.stand_ins import normalize_streamed
 from app.services.tool_result_requests import ToolResultRequest, read_tool_result_request
-from app.settings import LimitSettings
+from app.setting_groups import LimitSettings
 from app.stores.blobs import FilesystemBlobStore
 
 PROJECT = "default"

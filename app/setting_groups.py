@@ -1,0 +1,275 @@
+"""The groups of settings: a class each, with what can be set, its bounds and its default.
+
+`PAGEFAULT_LIMITS__BODY_BYTES` is `body_bytes` of the group `limits`.
+"""
+
+from typing import Annotated
+
+from pydantic import BaseModel, ConfigDict, Field, SecretStr, field_validator
+from pydantic_settings import NoDecode
+
+MIB = 1024 * 1024
+GIB = 1024 * MIB
+
+
+def split_commas(value: object) -> object:
+    """A list as the environment spells it, `a,b`, as a tuple; anything else as it is."""
+    if isinstance(value, str):
+        return tuple(item.strip() for item in value.split(",") if item.strip())
+    return value
+
+
+class SettingsGroup(BaseModel):
+    """Base of the nested groups."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class DatabaseSettings(SettingsGroup):
+    """Where records are kept."""
+
+    url: Annotated[
+        SecretStr | None,
+        Field(
+            description="`postgresql://user:password@host/name` for a server; "
+            "without it, SQLite in the data directory."
+        ),
+    ] = None
+    pool_size: Annotated[
+        int,
+        Field(
+            ge=1,
+            description="Connections a process keeps open. Over SQLite each caches up to 8 MiB.",
+        ),
+    ] = 10
+    timeout_seconds: Annotated[
+        float, Field(gt=0, description="How long to wait for a connection or a lock.")
+    ] = 10.0
+
+
+class BlobSettings(SettingsGroup):
+    """Where bytes are kept."""
+
+    url: Annotated[
+        str | None,
+        Field(
+            description="`s3://bucket/prefix` for an S3-compatible store; "
+            "without it, a folder in the data directory."
+        ),
+    ] = None
+    s3_endpoint: Annotated[
+        str | None, Field(description="The store's URL, where it is not Amazon's.")
+    ] = None
+    s3_region: Annotated[str, Field(description="The bucket's region.")] = "us-east-1"
+    s3_access_key_id: Annotated[
+        SecretStr | None, Field(description="Without it, the `AWS_*` variables and roles apply.")
+    ] = None
+    s3_secret_access_key: Annotated[
+        SecretStr | None, Field(description="Belongs to the access key id.")
+    ] = None
+
+
+class ContentSettings(SettingsGroup):
+    """Who sends stored bytes, where it is not the service."""
+
+    accel_prefix: Annotated[
+        str | None,
+        Field(
+            pattern=r"^/(?:[A-Za-z0-9._~-]+/)+$",
+            description="Where nginx has the folder of the blobs, an `internal` location such as "
+            "`/_blobs/`: it is told by `X-Accel-Redirect` to send them. Needs the blobs in the "
+            "data directory, and nginx as the only way to the service.",
+        ),
+    ] = None
+    redirect_bytes: Annotated[
+        int | None,
+        Field(
+            ge=0,
+            description="From this size on, content is fetched from the S3 store: the answer is a "
+            "307 to a pre-signed URL. Without it, the service sends everything itself.",
+        ),
+    ] = None
+    redirect_seconds: Annotated[
+        int, Field(ge=1, le=3_600, description="How long such a URL is good for.")
+    ] = 300
+
+
+class LimitSettings(SettingsGroup):
+    """Beyond these the answer is 413 or 422 and nothing is stored."""
+
+    body_bytes: Annotated[int, Field(gt=0, description="One request body.")] = 2 * GIB
+    medium_bytes: Annotated[int, Field(gt=0, description="One decoded medium.")] = 1 * GIB
+    media_per_result: Annotated[int, Field(gt=0, description="Media in one tool result.")] = 2_000
+    json_depth: Annotated[int, Field(ge=1_000, le=4_000, description="Nesting of JSON.")] = 1_024
+    json_nodes: Annotated[int, Field(gt=0, description="Values in one JSON body.")] = 250_000
+    page_text_bytes: Annotated[
+        int, Field(gt=0, description="The text or JSON of one page; media are not counted.")
+    ] = 16 * MIB
+    page_fields_bytes: Annotated[
+        int, Field(gt=0, description="All that is said about one page beside its content.")
+    ] = 1 * MIB
+    image_bytes: Annotated[
+        int, Field(gt=0, description="The largest image that is read into memory whole.")
+    ] = 32 * MIB
+    image_pixels: Annotated[
+        int, Field(gt=0, description="The largest image that is decoded to be made smaller.")
+    ] = 20_000_000
+    message_bytes: Annotated[
+        int,
+        Field(gt=0, description="The JSON of one message or interaction; media are not counted."),
+    ] = 16 * MIB
+    inline_bytes: Annotated[
+        int,
+        Field(
+            gt=0,
+            description="All media put back into one entry of an answer, or into one rendering.",
+        ),
+    ] = 256 * MIB
+    upload_bytes: Annotated[
+        int, Field(gt=0, le=5 * GIB, description="One file uploaded in pieces.")
+    ] = 5 * GIB
+    upload_seconds: Annotated[
+        float,
+        Field(gt=0, le=3.2e7, description="How long an upload in pieces may lie unfinished."),
+    ] = 24 * 3600.0
+    bundle_bytes: Annotated[int, Field(gt=0, description="One bundle that is imported.")] = 16 * GIB
+    large_bodies: Annotated[
+        int,
+        Field(
+            ge=1, description="Bodies and JSON texts above 1 MiB that are parsed at the same time."
+        ),
+    ] = 2
+    large_bodies_waiting: Annotated[
+        int, Field(ge=0, description="How many of them may wait for that; more get a 503.")
+    ] = 16
+    connections_at_once: Annotated[
+        int, Field(ge=1, description="Connections a process has at once; more get a 503.")
+    ] = 5_000
+    requests_at_once: Annotated[
+        int,
+        Field(
+            ge=1,
+            description="Requests a process works on at once; more wait a second for their turn, "
+            "then get a 503.",
+        ),
+    ] = 2_000
+    header_bytes: Annotated[int, Field(gt=0, description="All headers of a request.")] = 65_536
+    header_seconds: Annotated[
+        float, Field(gt=0, description="How long the headers of a request may take.")
+    ] = 30.0
+    body_idle_seconds: Annotated[
+        float, Field(gt=0, description="How long a body may pause before it is given up.")
+    ] = 30.0
+    body_bytes_per_second: Annotated[
+        int, Field(ge=0, description="The pace a body must keep after its grace.")
+    ] = 1_024
+    body_grace_seconds: Annotated[
+        float, Field(ge=0, description="How long a body may be slower than that.")
+    ] = 10.0
+    answer_idle_seconds: Annotated[
+        float,
+        Field(gt=0, description="How long a client may take nothing of an answer it is sent."),
+    ] = 60.0
+
+
+class QuotaSettings(SettingsGroup):
+    """How much a key may do, which each server process counts for itself, and a project keep."""
+
+    requests_per_minute: Annotated[
+        int,
+        Field(
+            ge=0,
+            description="Requests a key may send in a minute, to one process; more get a 429. 0 "
+            "for any number.",
+        ),
+    ] = 0
+    body_bytes_per_day: Annotated[
+        int,
+        Field(
+            ge=0,
+            description="Bytes of request bodies a key may send in a day, to one process; more get "
+            "a 429. 0 for any number.",
+        ),
+    ] = 0
+    stored_bytes: Annotated[
+        int,
+        Field(
+            ge=0,
+            le=2**62,
+            description="Bytes of files a project may keep, over all processes; more get a 507. 0 "
+            "for any number.",
+        ),
+    ] = 0
+
+
+class FetchSettings(SettingsGroup):
+    """What the service fetches by itself: the URL of a page, when its file is downloaded."""
+
+    allow: Annotated[
+        tuple[str, ...],
+        NoDecode,
+        Field(
+            description="Hosts that may be fetched although their address is not public, or their "
+            "port is not 80 or 443: `files.internal,media.internal:9000`."
+        ),
+    ] = ()
+    max_bytes: Annotated[int, Field(gt=0, description="The largest file fetched.")] = 100 * MIB
+    connect_seconds: Annotated[float, Field(gt=0, description="Until a connection stands.")] = 3.0
+    read_seconds: Annotated[float, Field(gt=0, description="Between two pieces of a file.")] = 5.0
+    total_seconds: Annotated[
+        float, Field(gt=0, description="For a whole file, redirects included.")
+    ] = 15.0
+    redirects: Annotated[int, Field(ge=0, le=10, description="How many are followed.")] = 3
+
+    @field_validator("allow", mode="before")
+    @classmethod
+    def _split_commas(cls, value: object) -> object:
+        return split_commas(value)
+
+
+class SweepSettings(SettingsGroup):
+    """How blobs that nothing refers to are removed."""
+
+    interval_seconds: Annotated[
+        float, Field(ge=0, description="How often a server sweeps by itself; 0 for never.")
+    ] = 6 * 3600.0
+    grace_seconds: Annotated[
+        float, Field(ge=0, description="How old a blob without a reference has to be.")
+    ] = 24 * 3600.0
+
+
+class ScrubSettings(SettingsGroup):
+    """How stored files are read again, to find those that a disk has changed."""
+
+    period_seconds: Annotated[
+        float,
+        Field(
+            ge=0,
+            le=3.2e8,
+            description="Within how long a server reads every file once; 0 for never.",
+        ),
+    ] = 30 * 24 * 3600.0
+    bytes_per_second: Annotated[
+        int, Field(ge=1, description="How fast a process reads for it at most.")
+    ] = 16 * MIB
+
+
+class EventSettings(SettingsGroup):
+    """How long events are kept, and for how many listeners."""
+
+    keep_seconds: Annotated[
+        float,
+        Field(ge=0, le=3.2e9, description="How old an event may be before a sweep removes it."),
+    ] = 7 * 24 * 3600.0
+    keep_count: Annotated[
+        int, Field(ge=0, description="How many events of a project a sweep leaves.")
+    ] = 1_000_000
+    streams: Annotated[
+        int, Field(ge=1, description="Listeners a process has at once; more get a 503.")
+    ] = 2_000
+    queued_events: Annotated[
+        int, Field(ge=1, description="Events that wait for one listener before it is cut off.")
+    ] = 1_000
+    queued_bytes: Annotated[
+        int, Field(ge=1, description="Bytes of events that wait for one listener.")
+    ] = 64 * MIB
