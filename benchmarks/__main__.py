@@ -31,6 +31,7 @@ MODULES = {
     "fan-out": "event_fanout",
     "load": "load",
     "hostile": "hostile",
+    "fetching": "fetching",
     "restarts": "restarts",
     "overload": "overload",
     "search": "page_search",

@@ -1,6 +1,7 @@
 """The database ends in the middle of it all: told at once, and nothing is lost or done twice."""
 
 import threading
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -29,6 +30,8 @@ class Told:
         self._refused: dict[int, int] = {}
         self.acknowledged: dict[str, bytes] = {}
         self.unexpected: list[str] = []
+        self.refused_after: list[float] = []
+        """How many seconds each refusal took."""
 
     def note(self, writer: int, answer: httpx.Response) -> bool:
         """Note an answer; says whether the writer may go on with the next call."""
@@ -43,6 +46,7 @@ class Told:
                 if not answer.headers.get("retry-after", "").isdigit():
                     self.unexpected.append("no word on when to come again")
                 self._refused[writer] = self._refused.get(writer, 0) + 1
+                self.refused_after.append(answer.elapsed.total_seconds())
                 return False
             finally:
                 self._news.notify_all()
@@ -115,6 +119,7 @@ def test_database_that_crashes_under_load_loses_nothing_and_nothing_is_done_twic
     with serving(settings) as service:
         key = service.new_key()
         with writing(service, key) as told:
+            back_after = []
             for _ in range(CRASHES):
                 told.wait_for_acknowledged(BETWEEN)
                 postgres.crash()
@@ -123,6 +128,9 @@ def test_database_that_crashes_under_load_loses_nothing_and_nothing_is_done_twic
                     assert client.get("/healthz").status_code == 200
                     assert client.get("/readyz").status_code == 503
                 postgres.start_again()
+                began = time.perf_counter()
+                told.wait_for_acknowledged(1)
+                back_after.append(time.perf_counter() - began)
             told.wait_for_acknowledged(BETWEEN)
         assert told.unexpected == []
         with service.client(key) as client:
@@ -137,7 +145,8 @@ def test_database_that_crashes_under_load_loses_nothing_and_nothing_is_done_twic
     tell(
         "The database crashes",
         f"{CRASHES} crashes, {WRITERS} writers, {len(told.acknowledged)} acknowledged: "
-        "0 lost, 0 doubled",
+        f"0 lost, 0 doubled; slowest refusal {max(told.refused_after):.1f} s, slowest return "
+        f"{max(back_after):.1f} s",
     )
 
 
