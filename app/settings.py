@@ -29,10 +29,11 @@ ResourcePolicy = Literal["same-origin", "same-site", "cross-origin"]
 
 _SHORTEST_SIGNING_SECRET = 32
 _DEFAULT_PORTS = {"http": 80, "https": 443}
-# Nothing that could end a directive of a policy, or that browsers would spell otherwise.
-_ORIGIN = re.compile(
-    r"https?://(?:[a-z0-9](?:[a-z0-9._-]*[a-z0-9])?|\[[0-9a-f:.]+\])(?::[0-9]{1,5})?"
-)
+# Nothing that could end a directive of a policy. IPv6 is left out, since it is no source in one.
+_ORIGIN = re.compile(r"https?://(?P<host>[a-z0-9.-]+)(?::[1-9][0-9]{0,4})?")
+_LABEL = "[a-z0-9](?:[a-z0-9-]*[a-z0-9])?"
+# Browsers take what ends in a number for an address, in one of many spellings.
+_NAME = re.compile(rf"(?:{_LABEL}\.)*(?![0-9]){_LABEL}")
 
 
 class Settings(BaseSettings):
@@ -84,8 +85,8 @@ class Settings(BaseSettings):
         tuple[SecretStr, ...],
         NoDecode,
         Field(
-            description="`id:secret,id:secret`: the first signs links, all verify. Needed where "
-            "several machines serve; one machine makes its own in the data directory."
+            description="`id:secret,id:secret`, secrets of 32 characters or more: the first signs "
+            "links, all verify. Needed with PostgreSQL; SQLite's data directory has one of its own."
         ),
     ] = ()
     cross_origin_resource_policy: Annotated[
@@ -163,7 +164,8 @@ class Settings(BaseSettings):
         if value is None:
             return None
         origin = value.lower().removesuffix("/")
-        if not _ORIGIN.fullmatch(origin):
+        found = _ORIGIN.fullmatch(origin)
+        if not found or not _is_host_of_browsers(found["host"]):
             msg = "must be an origin such as https://files.example.com, without a path"
             raise ValueError(msg)
         parts = urlsplit(origin)
@@ -178,6 +180,14 @@ class Settings(BaseSettings):
             msg = (
                 "PAGEFAULT_CONTENT_URL is a second name of the service: set the first one too, "
                 "PAGEFAULT_PUBLIC_URL"
+            )
+            raise ValueError(msg)
+        host = urlsplit(self.public_url).hostname or ""
+        if ":" not in host and not _is_host_of_browsers(host.removesuffix(".")):
+            msg = (
+                "PAGEFAULT_PUBLIC_URL has a host that browsers spell in another way. With "
+                "PAGEFAULT_CONTENT_URL it has to be as they do: in ASCII (`xn--…`), an address in "
+                "four numbers"
             )
             raise ValueError(msg)
         if host_names(self.content_url) & host_names(self.public_url):
@@ -226,10 +236,21 @@ def is_loopback(host: str) -> bool:
         return False
 
 
+def _is_host_of_browsers(host: str) -> bool:
+    """Whether a name or an IPv4 address is spelled as in the `Host` that browsers send."""
+    try:
+        return bool(_NAME.fullmatch(host) or ipaddress.IPv4Address(host))
+    except ValueError:
+        return False
+
+
 def origin_of(url: str) -> str:
-    """The origin of an http(s) URL as it is spelled there: scheme, host and port."""
+    """The origin of an http(s) URL as browsers say it: in lower case, without a default port."""
     parts = urlsplit(url)
-    return f"{parts.scheme}://{parts.netloc}"
+    host = parts.hostname or ""
+    name = f"[{host}]" if ":" in host else host
+    port = "" if parts.port in (None, _DEFAULT_PORTS[parts.scheme]) else f":{parts.port}"
+    return f"{parts.scheme}://{name}{port}"
 
 
 def host_names(url: str) -> frozenset[str]:

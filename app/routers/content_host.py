@@ -71,7 +71,8 @@ class ContentHost:
     def _is_here(self, scope: Scope) -> bool:
         # A server may pass on several; one of them is enough not to be served anything else.
         return any(
-            name == b"host" and value.lower() in self._hosts for name, value in scope["headers"]
+            name == b"host" and value.strip().lower() in self._hosts
+            for name, value in scope["headers"]
         )
 
     def _redirect(self, scope: Scope) -> Response:

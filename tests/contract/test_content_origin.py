@@ -6,6 +6,7 @@ import json
 import re
 import socket
 from collections.abc import Iterator
+from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -348,6 +349,17 @@ def test_every_spelling_of_the_content_url_is_no_way_to_the_service(
     forwarded = {"Host": host, "X-Forwarded-Host": "media.example.com"}
     assert hosts.owner.get("/api/sessions").status_code == 200
     assert code(hosts.owner.get("/api/sessions", headers=forwarded)) == (404, "no-such-route")
+
+
+def test_blank_behind_the_content_url_is_no_way_to_the_service_either(hosts: Hosts) -> None:
+    # Not to be said with a client that keeps to the rules.
+    connection = http.client.HTTPConnection("127.0.0.1", hosts.service.port)
+    with closing(connection):
+        connection.putrequest("GET", "/api/sessions", skip_host=True)
+        connection.putheader("Host", "files.example.com \t")
+        connection.putheader("Authorization", hosts.owner.headers["authorization"])
+        connection.endheaders()
+        assert connection.getresponse().status == 404
 
 
 @pytest.mark.parametrize(

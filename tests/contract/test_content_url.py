@@ -3,7 +3,7 @@
 import pytest
 from pydantic import ValidationError
 
-from app.settings import Settings, host_names
+from app.settings import Settings, host_names, origin_of
 from tests.loaded_command import LoadedCommand
 
 PUBLIC_URL = "https://media.example.com/below"
@@ -32,6 +32,16 @@ CONTENT_URL = "https://files.example.com"
         "https://*.example.com",
         "https://fil\u00e9s.example.com",
         "https://files.example.com.",
+        "https://files.example.com:0443",
+        "https://files.example.com:0",
+        "https://files_of.example.com",
+        "https://-files.example.com",
+        "http://[::1]:8000",
+        "http://127.1",
+        "http://0x7f.0.0.1",
+        "http://127.0.0.01",
+        "http://2130706433",
+        "http://files.0x7f",
         "https://files.example.com\n",
     ],
 )
@@ -53,7 +63,8 @@ def test_content_url_has_a_port_that_there_is() -> None:
         ("http://files.example.com:80/", "http://files.example.com"),
         ("http://files.example.com:443", "http://files.example.com:443"),
         ("http://localhost:8000", "http://localhost:8000"),
-        ("http://[::1]:8000", "http://[::1]:8000"),
+        ("http://127.0.0.1:8000", "http://127.0.0.1:8000"),
+        ("http://xn--fils-bpa.example.com", "http://xn--fils-bpa.example.com"),
     ],
 )
 def test_content_url_is_spelled_as_browsers_do(url: str, taken: str) -> None:
@@ -78,6 +89,30 @@ def test_content_url_needs_a_public_url() -> None:
 def test_content_url_is_on_another_host(public_url: str) -> None:
     with pytest.raises(ValidationError, match="name the same host"):
         Settings(public_url=public_url, content_url=CONTENT_URL)
+
+
+@pytest.mark.parametrize(
+    "public_url",
+    ["http://127.1", "http://2130706433:8000", "http://fil\u00e9s.example.com", "http://a_b.c"],
+)
+def test_host_of_the_public_url_is_spelled_so_that_they_can_be_told_apart(public_url: str) -> None:
+    Settings(public_url=public_url)
+    with pytest.raises(ValidationError, match="a host that browsers spell in another way"):
+        Settings(public_url=public_url, content_url="http://127.0.0.1")
+
+
+@pytest.mark.parametrize(
+    ("url", "origin"),
+    [
+        (PUBLIC_URL, "https://media.example.com"),
+        ("https://Media.Example.com:443/below", "https://media.example.com"),
+        ("https://someone@media.example.com:8443", "https://media.example.com:8443"),
+        ("http://[::1]:8000/", "http://[::1]:8000"),
+        ("http://[::1]", "http://[::1]"),
+    ],
+)
+def test_origin_is_spelled_as_browsers_do(url: str, origin: str) -> None:
+    assert origin_of(url) == origin
 
 
 def test_host_of_an_address_keeps_its_brackets() -> None:
