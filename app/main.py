@@ -138,7 +138,13 @@ def create_app(settings: Settings | None = None) -> FastAPI:
             expose_headers=EXPOSED_HEADERS,
             max_age=3600,
         )
-    app.add_middleware(RequestContextMiddleware, most_at_once=settings.limits.requests_at_once)
+    limits = settings.limits
+    app.add_middleware(
+        RequestContextMiddleware,
+        most_at_once=limits.requests_at_once,
+        # No more than can be connected: those who go away while they wait are still counted.
+        most_waiting=limits.connections_at_once,
+    )
     app.add_middleware(tus.TusMiddleware)
     return app
 

@@ -24,7 +24,8 @@ router = APIRouter(prefix="/api", tags=["events"])
 
 _RETRY_MILLISECONDS = 1_000
 _TICKET_SECONDS = 60
-_BLOCKS_KEPT = 256
+# With the data that they are found by, 2 MiB in all.
+_BLOCKS_KEPT = 64
 _BYTES_FOR_MANY = 16 * 1024
 
 _STREAM: dict[int | str, dict[str, Any]] = {

@@ -35,20 +35,23 @@ class Places:
 
     Args:
         most: How many there are.
+        most_waiting: How many may wait. Some of them may have gone: nobody says so before a place
+            is theirs.
     """
 
-    def __init__(self, most: int) -> None:
+    def __init__(self, most: int, *, most_waiting: int) -> None:
         self._most = most
+        self._most_waiting = most_waiting
         self._taken = 0
         # In order; a mapping, since those who give up leave from anywhere.
         self._waiting: dict[asyncio.Future[bool], None] = {}
 
     async def take(self) -> Place | None:
-        """A place, or `None` if there was none for `WAIT_SECONDS`."""
+        """A place, or `None` if there was none for `WAIT_SECONDS`, or too many wait."""
         if self._taken < self._most:
             self._taken += 1
             return Place(self._leave)
-        return await self._wait()
+        return await self._wait() if len(self._waiting) < self._most_waiting else None
 
     async def _wait(self) -> Place | None:
         loop = asyncio.get_running_loop()
@@ -63,6 +66,7 @@ class Places:
             raise
         finally:
             giving_up.cancel()
+            # Of one who is answered already, nothing is there.
             self._waiting.pop(given, None)
 
     def _leave(self) -> None:
@@ -76,4 +80,5 @@ class Places:
         if given.done():
             return False
         given.set_result(has_place)
+        del self._waiting[given]
         return True

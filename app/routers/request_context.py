@@ -34,11 +34,12 @@ class RequestContextMiddleware:
         app: The application.
         most_at_once: How many requests are worked on at once; one more waits for its turn, and is
             told to come again if that does not come soon. `/healthz` is told to anybody.
+        most_waiting: How many wait for it; more are told to come again at once.
     """
 
-    def __init__(self, app: ASGIApp, *, most_at_once: int) -> None:
+    def __init__(self, app: ASGIApp, *, most_at_once: int, most_waiting: int) -> None:
         self._app = app
-        self._places = Places(most_at_once)
+        self._places = Places(most_at_once, most_waiting=most_waiting)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Handle one ASGI connection."""

@@ -22,7 +22,7 @@ async def taken(places: Places) -> Place:
 
 
 async def test_whoever_waits_gets_the_next_place_in_the_order_of_coming() -> None:
-    places = Places(2)
+    places = Places(2, most_waiting=9)
     first, second = await taken(places), await taken(places)
     served: list[int] = []
 
@@ -47,7 +47,7 @@ async def test_whoever_waits_gets_the_next_place_in_the_order_of_coming() -> Non
 async def test_place_that_is_left_twice_makes_room_for_one(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    places = Places(1)
+    places = Places(1, most_waiting=9)
     place = await taken(places)
     place.leave()
     place.leave()
@@ -59,7 +59,7 @@ async def test_place_that_is_left_twice_makes_room_for_one(
 async def test_who_has_waited_long_enough_gets_none_and_takes_none(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    places = Places(1)
+    places = Places(1, most_waiting=9)
     place = await taken(places)
     monkeypatch.setattr("app.routers.places.WAIT_SECONDS", 0.01)
     assert await places.take() is None
@@ -67,8 +67,23 @@ async def test_who_has_waited_long_enough_gets_none_and_takes_none(
     assert await places.take() is not None
 
 
+async def test_no_more_wait_than_may() -> None:
+    places = Places(1, most_waiting=1)
+    place = await taken(places)
+    waiting = asyncio.create_task(places.take())
+    await anyio.wait_all_tasks_blocked()
+    with anyio.fail_after(10):
+        assert await places.take() is None
+    place.leave()
+    assert await waiting is not None
+    waiting = asyncio.create_task(places.take())
+    await anyio.wait_all_tasks_blocked()
+    assert not waiting.done()
+    waiting.cancel()
+
+
 async def test_place_given_to_one_who_has_gone_goes_to_the_next() -> None:
-    places = Places(1)
+    places = Places(1, most_waiting=9)
     place = await taken(places)
     served: list[str] = []
 
