@@ -6,10 +6,12 @@ from dataclasses import dataclass, field
 from python_multipart.exceptions import FormParserError
 from python_multipart.multipart import MultipartParser, parse_options_header
 
-from app.errors import InvalidPayloadError, MalformedRequestError
+from app.errors import InvalidPayloadError, MalformedRequestError, PayloadTooLargeError
 from app.rendering.disposition import disposition_filename
 
 _LARGEST_HEADERS_BYTES = 16 * 1024
+_MOST_PARTS = 100
+_LARGEST_FIELDS_BYTES = 1024 * 1024
 
 
 @dataclass(slots=True)
@@ -32,11 +34,16 @@ class _Form:
     file_headers: dict[str, str] | None = None
     in_file: bool = False
     files: int = 0
+    parts: int = 0
+    field_bytes: int = 0
     ended: bool = False
 
     def part_begin(self) -> None:
         self.headers = {}
         self.in_file = False
+        self.parts += 1
+        if self.parts > _MOST_PARTS:
+            raise _too_large(f"more than {_MOST_PARTS} parts")
 
     def header_field(self, data: bytes, start: int, end: int) -> None:
         self.name += data[start:end]
@@ -62,6 +69,10 @@ class _Form:
     def part_data(self, data: bytes, start: int, end: int) -> None:
         if self.in_file:
             self.pending.append(data[start:end])
+            return
+        self.field_bytes += end - start
+        if self.field_bytes > _LARGEST_FIELDS_BYTES:
+            raise _too_large(f"more than {_LARGEST_FIELDS_BYTES} bytes beside its file")
 
     def end(self) -> None:
         self.ended = True
@@ -69,6 +80,10 @@ class _Form:
     def _check_headers(self) -> None:
         if len(self.name) + len(self.value) + len(self.headers) * 64 > _LARGEST_HEADERS_BYTES:
             raise MalformedRequestError("The headers of a part of the form are too long.")
+
+
+def _too_large(has: str) -> PayloadTooLargeError:
+    return PayloadTooLargeError(f"The form has {has}. Send the file alone: nothing else is kept.")
 
 
 async def form_file(content_type: str, chunks: AsyncIterator[bytes]) -> FormFile:
@@ -81,6 +96,7 @@ async def form_file(content_type: str, chunks: AsyncIterator[bytes]) -> FormFile
     Raises:
         MalformedRequestError: Not a multipart form.
         InvalidPayloadError: There is no file in it; while streaming: there is more than one.
+        PayloadTooLargeError: There is too much beside the file; also while streaming.
     """
     _, options = parse_options_header(content_type)
     boundary = options.get(b"boundary")

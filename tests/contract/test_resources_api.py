@@ -45,6 +45,8 @@ HOSTILE_NAMES = (
     "-rf",
     "=?utf-8?b?YQ==?=",
 )
+FIELD = b'\r\n--b\r\nContent-Disposition: form-data; name="f"\r\n\r\ny'
+FORM_FILE = b'\r\n--b\r\nContent-Disposition: form-data; name="f"; filename="x"\r\n\r\n1'
 
 
 def upload(
@@ -177,6 +179,9 @@ def test_form_with_one_file_is_that_file(client: httpx.Client) -> None:
         ),
         (b"--b\r\nX: " + b"y" * 40_000, "multipart/form-data; boundary=b", 400),
         (b"", f"multipart/form-data; boundary={'b' * 300}", 400),
+        (FIELD + FIELD * 100, "multipart/form-data; boundary=b", 413),
+        (FORM_FILE + FIELD * 100, "multipart/form-data; boundary=b", 413),
+        (FIELD + b"y" * 1024 * 1024 + FORM_FILE, "multipart/form-data; boundary=b", 413),
     ],
     ids=[
         "no boundary",
@@ -187,6 +192,9 @@ def test_form_with_one_file_is_that_file(client: httpx.Client) -> None:
         "two files",
         "headers",
         "boundary",
+        "many fields",
+        "many fields behind the file",
+        "large field",
     ],
 )
 def test_form_that_is_not_one_file_leaves_nothing(
