@@ -43,6 +43,7 @@ from app.errors import (
     UpstreamError,
     UpstreamTimeoutError,
 )
+from app.routers.narrower_codes import NARROWER_CODES
 from app.schemas.problem import PROBLEM_MEDIA_TYPE, PROBLEM_REFERENCE
 
 PROBLEMS_PATH = "/docs/errors"
@@ -65,6 +66,11 @@ class ProblemKind:
     def type(self) -> str:
         """The reference to the kind's explanation (RFC 9457 §3.1.1)."""
         return f"{PROBLEMS_PATH}#{self.code}" if self.meaning else "about:blank"
+
+    @property
+    def narrower(self) -> Mapping[str, str]:
+        """The codes of the same type that say more, with a sentence on each."""
+        return NARROWER_CODES.get(self.code, {})
 
 
 def _row(
@@ -177,15 +183,20 @@ def documented_problems() -> tuple[ProblemKind, ...]:
 def problems_markdown() -> str:
     """The text of `docs/errors.md`: a section for each kind, headed by its code."""
     sections = [
-        f"## {kind.code}\n\n**{kind.status}** · {kind.title}\n\n{kind.meaning}\n"
+        f"## {kind.code}\n\n**{kind.status}** · {kind.title}\n\n{kind.meaning}\n{_narrower(kind)}"
         for kind in documented_problems()
     ]
     return "\n".join(["# Errors\n", f"{INTRODUCTION}\n", *sections])
+
+
+def _narrower(kind: ProblemKind) -> str:
+    lines = [f"- `{code}`: {meaning}\n" for code, meaning in kind.narrower.items()]
+    return "".join(["\n", *lines]) if lines else ""
 
 
 INTRODUCTION = (
     "Every error is `application/problem+json` (RFC 9457) with `type`, `title`, `status`, "
     "`detail`, `instance`, `code` and `requestId`, and with `errors` (`pointer` and `detail`) "
     "where several things are wrong. `type` leads to a section of this page; `code` is that "
-    "section's name, or a narrower one."
+    "section's name, or one of the narrower ones in its list."
 )

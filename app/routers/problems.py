@@ -96,6 +96,10 @@ async def _problems_page(request: Request) -> Response:
         f'<h2 id="{kind.code}">{kind.code}</h2>'
         f"<p><b>{kind.status}</b> · {html.escape(kind.title)}</p>"
         f"<p>{html.escape(kind.meaning)}</p>"
+        + "".join(
+            f"<p><code>{code}</code>: {html.escape(meaning)}</p>"
+            for code, meaning in kind.narrower.items()
+        )
         for kind in documented_problems()
     )
     return HTMLResponse(

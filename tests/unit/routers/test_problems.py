@@ -1,4 +1,6 @@
+import ast
 import json
+from pathlib import Path
 from typing import Annotated, Literal
 from uuid import UUID
 
@@ -10,6 +12,7 @@ from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect
 from structlog.testing import capture_logs
 
+import app
 from app.errors import (
     ConflictError,
     DigestMismatchError,
@@ -25,6 +28,7 @@ from app.errors import (
     StoreUnavailableError,
     UnauthorizedError,
 )
+from app.routers.narrower_codes import NARROWER_CODES
 from app.routers.problem_kinds import (
     PROBLEMS_PATH,
     documented_problems,
@@ -34,6 +38,10 @@ from app.routers.problem_kinds import (
 )
 from app.routers.problems import install_problem_handlers, problem_response
 from app.schemas.problem import PROBLEM_REFERENCE, problem_components
+
+APP = Path(app.__file__).parent
+BUNDLED = ("session", "page", "tool-result", "message", "interaction")
+"""What an import finds to be there already: their codes are put together."""
 
 
 class BlobLostError(StoreUnavailableError):
@@ -384,6 +392,32 @@ def test_every_kind_of_problem_is_explained_once() -> None:
     assert [kind for kind in kinds if not kind.meaning] == []
     headings = [line[3:] for line in problems_markdown().splitlines() if line.startswith("## ")]
     assert headings == codes
+
+
+def test_every_narrower_code_is_explained_below_its_kind() -> None:
+    explained = {code for kind in documented_problems() for code in kind.narrower}
+    kinds = {kind.code for kind in documented_problems()}
+    assert set(NARROWER_CODES) <= kinds
+    assert explained == raised_codes() - kinds
+    page = problems_markdown()
+    assert [code for code in explained if f"\n- `{code}`: " not in page] == []
+
+
+def raised_codes() -> set[str]:
+    """The codes that an error is given somewhere in the service: by its class, or where it is."""
+    trees = [ast.parse(path.read_text()) for path in sorted(APP.rglob("*.py"))]
+    nodes = [node for tree in trees for node in ast.walk(tree)]
+    calls = [node for node in nodes if isinstance(node, ast.Call)]
+    given = [each.value for call in calls for each in call.keywords if each.arg == "code"]
+    own = [
+        line.value
+        for node in nodes
+        if isinstance(node, ast.ClassDef) and node.name.endswith("Error")
+        for line in node.body
+        if isinstance(line, ast.Assign) and ast.unparse(line.targets[0]) == "code"
+    ]
+    said = {value.value for value in [*given, *own] if isinstance(value, ast.Constant)}
+    return {code for code in said if isinstance(code, str)} | {f"{noun}-exists" for noun in BUNDLED}
 
 
 @pytest.mark.anyio
