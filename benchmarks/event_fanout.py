@@ -28,6 +28,7 @@ import anyio.to_thread
 import httpx
 
 from benchmarks.figures import Figure, Scale, value_at_most
+from benchmarks.live_server import Memory
 from tests.process import PagefaultProcess
 
 GROUP = "fan-out"
@@ -128,15 +129,15 @@ class Listener(asyncio.Protocol):
 
 
 @contextlib.contextmanager
-def plain_server(block: bytes) -> Iterator[tuple[int, IO[bytes]]]:
-    """A process that writes a block to everybody for every line it is given; its port."""
+def plain_server(block: bytes) -> Iterator[tuple[int, IO[bytes], Memory]]:
+    """A process that writes a block to everybody for every line it is given; its port first."""
     process = subprocess.Popen(  # noqa: S603 - our own interpreter and text
         [sys.executable, "-c", _PLAIN, block.hex()], stdin=subprocess.PIPE, stdout=subprocess.PIPE
     )
     assert process.stdin is not None  # noqa: S101 - for the type checker
     assert process.stdout is not None  # noqa: S101 - for the type checker
     try:
-        yield int(process.stdout.readline()), process.stdin
+        yield int(process.stdout.readline()), process.stdin, Memory(process.pid)
     finally:
         process.kill()
         process.wait()
@@ -217,10 +218,7 @@ class MeasuredProcess(PagefaultProcess):
     @property
     def resident_bytes(self) -> int:
         """All pages of it that are in memory."""
-        if self._process is None:
-            return 0
-        pages = int(Path(f"/proc/{self._process.pid}/statm").read_text().split()[1])
-        return pages * resource.getpagesize()
+        return 0 if self._process is None else Memory(self._process.pid).now
 
 
 @dataclass(frozen=True, slots=True)
@@ -232,6 +230,10 @@ class Comparison:
     plain: Sequence[float]
     steadily_served: Sequence[float]
     steadily_plain: Sequence[float]
+    listeners_bytes: int
+    """What the plain sockets take."""
+    plain_bytes: int
+    """What the process with them takes in all."""
 
 
 async def compare(
@@ -242,9 +244,11 @@ async def compare(
     block = fanout.audience.listeners[0].first
     served: list[float] = []
     plain: list[float] = []
-    with plain_server(block) as (port, trigger):
+    with plain_server(block) as (port, trigger, memory):
         others = Audience(listeners)
+        before = memory.now
         await others.join(port, b"\n")
+        joined = memory.now
         sockets = PlainSockets(trigger, others)
         for _ in range(rounds):
             served.append(await fanout.once())
@@ -255,6 +259,8 @@ async def compare(
             plain,
             await fanout.steadily(rate, seconds),
             await _steadily(sockets.once, rate, seconds),
+            joined - before,
+            memory.now,
         )
 
 
@@ -276,8 +282,8 @@ def _quantiles_ms(seconds: Sequence[float]) -> list[float]:
 
 
 @contextlib.asynccontextmanager
-async def _fanout(listeners: int) -> AsyncIterator[tuple[Fanout, int]]:
-    """The service with so many listeners, and how many bytes it takes for them."""
+async def _fanout(listeners: int) -> AsyncIterator[tuple[Fanout, int, MeasuredProcess]]:
+    """The service with so many listeners, how many bytes it takes for them, and its process."""
     with (
         tempfile.TemporaryDirectory() as folder,
         MeasuredProcess(Path(folder), is_installed=True) as process,
@@ -291,13 +297,13 @@ async def _fanout(listeners: int) -> AsyncIterator[tuple[Fanout, int]]:
             await fanout.write_before_all()
             before = process.resident_bytes
             await fanout.audience.join(process.port, _STREAM)
-            yield fanout, process.resident_bytes - before
+            yield fanout, process.resident_bytes - before, process
 
 
 async def measure(scale: Scale) -> Sequence[Figure]:
     """One event at a time, events at a steady rate, and what memory the listeners take."""
     listeners, rate = scale.pick(1_000, 20), 50.0
-    async with _fanout(listeners) as (fanout, taken):
+    async with _fanout(listeners) as (fanout, taken, process):
         compared = await compare(
             fanout,
             listeners,
@@ -305,6 +311,7 @@ async def measure(scale: Scale) -> Sequence[Figure]:
             rate=rate,
             seconds=scale.pick(10.0, 0.2),
         )
+        resident = process.resident_bytes
     p50, p99, longest = _quantiles_ms(compared.steadily_served)
     return [
         Figure(
@@ -334,14 +341,25 @@ async def measure(scale: Scale) -> Sequence[Figure]:
             name=f"memory of {listeners:,} listeners",
             value=taken / 2**20,
             unit="MiB",
+            baseline=compared.listeners_bytes / 2**20,
+            baseline_name="plain sockets",
             aim=value_at_most(40),
+        ),
+        Figure(
+            group=GROUP,
+            name="memory with all of them",
+            value=resident / 2**20,
+            unit="MiB resident",
+            baseline=compared.plain_bytes / 2**20,
+            baseline_name="plain sockets",
+            aim=value_at_most(450),
         ),
     ]
 
 
 async def run(listeners: int, rounds: int, rate: float, seconds: float) -> None:
     """Print the tables."""
-    async with _fanout(listeners) as (fanout, taken):
+    async with _fanout(listeners) as (fanout, taken, _):
         compared = await compare(fanout, listeners, rounds=rounds, rate=rate, seconds=seconds)
         served, plain = _middle_ms(compared.served), _middle_ms(compared.plain)
         lines = [

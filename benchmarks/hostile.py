@@ -2,9 +2,10 @@
 
     python -m benchmarks --only hostile
 
-Images that are small as files and large as pixels, and JSON that is deep, wide or long, are sent
-one after the other on one connection. On another one `/healthz` is asked all the time. One process
-of the service on SQLite and a directory; it and its clients share all cores.
+Images that are small as files and large as pixels, JSON that is deep, wide or long, a form of many
+parts and a request for many ranges are sent one after the other on one connection. On another one
+`/healthz` is asked all the time, and two hundred more have stopped in the middle of a body. One
+process of the service on SQLite and a directory; it and its clients share all cores.
 """
 
 import asyncio
@@ -12,8 +13,9 @@ import base64
 import json
 import tempfile
 import time
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import AsyncIterator, Mapping, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
 from itertools import count
 from pathlib import Path
 from statistics import median, quantiles
@@ -30,6 +32,7 @@ _MOST_DECODING_MS = 1_000
 _MOST_PARSING_MS = 2_000
 _MOST_HEALTH_MS = 250
 _PATIENCE_SECONDS = 60.0
+_STOPPED = 200
 _calls = count(1)
 
 
@@ -42,6 +45,8 @@ class Attack:
     body: bytes
     content_type: str
     most_ms: float
+    method: str = "POST"
+    headers: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,10 +69,12 @@ async def measure(scale: Scale) -> Sequence[Figure]:
         before = memory.peak
         figures: list[Figure] = []
         health: list[float] = []
-        for attack in _attacks(scale):
-            met = await _meet(service, attack, rounds=scale.pick(7, 1))
-            health += met.health
-            figures.append(_figure(attack, met))
+        attacks = [*_attacks(scale), _ranges(service)]
+        async with _stopped_senders(service, scale.pick(_STOPPED, 2)):
+            for attack in attacks:
+                met = await _meet(service, attack, rounds=scale.pick(7, 1))
+                health += met.health
+                figures.append(_figure(attack, met))
         grown = (memory.peak - before) / MIB
     return [
         *figures,
@@ -92,9 +99,27 @@ def _figure(attack: Attack, met: Met) -> Figure:
         value=max(met.times),
         unit="ms",
         aim=value_at_most(attack.most_ms),
-        detail=f"{len(attack.body):,} bytes; longest of {len(met.times)}, "
+        detail=f"{_size(attack):,} bytes; longest of {len(met.times)}, "
         f"median {median(met.times):.0f}; answered {answers}",
     )
+
+
+def _size(attack: Attack) -> int:
+    return len(attack.body) + sum(map(len, attack.headers.values()))
+
+
+@asynccontextmanager
+async def _stopped_senders(service: Service, senders: int) -> AsyncIterator[None]:
+    """So many who have sent half of a file, and go on with nothing."""
+    sent = request("POST", "/api/resources", headers=service.headers, body=bytes(2_000))[:-1_000]
+    writers = []
+    for _ in range(senders):
+        _, writer = await asyncio.open_connection("127.0.0.1", service.port)
+        writer.write(sent)
+        writers.append(writer)
+    yield
+    for writer in writers:
+        writer.transport.abort()
 
 
 async def _meet(service: Service, attack: Attack, *, rounds: int) -> Met:
@@ -121,9 +146,9 @@ async def _send(service: Service, attack: Attack, rounds: int, met: Met) -> None
     reader, writer = await asyncio.open_connection("127.0.0.1", service.port)
     for _ in range(rounds):
         body = attack.body.replace(b"CALL", b"c%d" % next(_calls))
-        headers = {**service.headers, "Content-Type": attack.content_type}
+        headers = {**service.headers, **attack.headers, "Content-Type": attack.content_type}
         began = time.perf_counter()
-        writer.write(request("POST", attack.path, headers=headers, body=body))
+        writer.write(request(attack.method, attack.path, headers=headers, body=body))
         status = await _status(reader)
         met.times.append((time.perf_counter() - began) * 1e3)
         met.statuses.add(status)
@@ -159,7 +184,35 @@ def _attacks(scale: Scale) -> list[Attack]:
         "a text of quotation marks, 2 MB": b'"' + b'\\"' * many + b'"',
         "lines of a table, 4 MB": json.dumps("|" * many + "\n" * many * 3).encode(),
     }
-    return [*images, *(_call(name, raw, _MOST_PARSING_MS) for name, raw in results.items())]
+    calls = [_call(name, raw, _MOST_PARSING_MS) for name, raw in results.items()]
+    return [*images, *calls, _form(parts=deep)]
+
+
+def _form(parts: int) -> Attack:
+    part = b'--b\r\nContent-Disposition: form-data; name="f"\r\n\r\ny\r\n'
+    kind = "multipart/form-data; boundary=b"
+    return Attack(
+        "a form of 100,000 parts",
+        "/api/resources",
+        part * parts + b"--b--\r\n",
+        kind,
+        _MOST_PARSING_MS,
+    )
+
+
+def _ranges(service: Service) -> Attack:
+    with service.client() as client:
+        place = client.post("/api/resources", content=bytes(MIB)).headers["location"]
+    ranges = "bytes=" + ",".join(f"{first}-{first}" for first in range(0, 9_600, 2))
+    return Attack(
+        "a request for 4,800 ranges",
+        f"{place}/content",
+        b"",
+        "text/plain",
+        _MOST_PARSING_MS,
+        method="GET",
+        headers={"Range": ranges},
+    )
 
 
 def _image(name: str, data: bytes, mime_type: str) -> Attack:

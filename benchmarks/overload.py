@@ -27,8 +27,8 @@ from statistics import quantiles
 import httpx
 
 from benchmarks.asking import request
-from benchmarks.figures import Figure, Scale, WrongAnswerError
-from benchmarks.live_server import Bare, Service, bare_server, serving
+from benchmarks.figures import Figure, Scale, WrongAnswerError, value_at_most
+from benchmarks.live_server import Bare, Memory, Service, bare_server, serving
 from benchmarks.machine import ALL
 
 GROUP = "overload"
@@ -37,6 +37,7 @@ UPLOAD_BYTES = 64 * 1024
 TEXT_BYTES = 1_500_000
 """Of a tool result that is parsed in its turn: what is above 1 MiB."""
 
+_MOST_MIB = 450
 _PATIENCE_SECONDS = 30.0
 _LENGTH = re.compile(rb"\r\ncontent-length: *(\d+)\r\n", re.IGNORECASE)
 _LATER = re.compile(rb"\r\nretry-after: *(\d+)\r\n", re.IGNORECASE)
@@ -177,10 +178,18 @@ async def _met(overload: Overload, bare: Bare, folder: Path, scale: Scale) -> Se
             if not number:
                 served.forget_times()
                 ceiling.forget_times()
+        resident = Memory(service.pid).peak / MIB
         _check(overload, service, served)
     if scale is Scale.FULL and not (served.refused and served.taken):
         raise WrongAnswerError(f"{overload.name}: nothing was refused, or everything")
-    return _figures(overload, served, ceiling, seconds=spent)
+    memory = Figure(
+        group=GROUP,
+        name=f"{overload.name}: memory",
+        value=resident,
+        unit="MiB resident",
+        aim=value_at_most(_MOST_MIB),
+    )
+    return [*_figures(overload, served, ceiling, seconds=spent), memory]
 
 
 def _figures(
