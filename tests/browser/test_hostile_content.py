@@ -32,15 +32,26 @@ DRAWING = (
     f'<script>{RUN}</script><image href="https://elsewhere.example/x.png"/>'
     f"<desc>{'x' * 2000}</desc></svg>"
 )
+LISTED = (
+    '<?xml version="1.0"?><list xmlns:h="http://www.w3.org/1999/xhtml">'
+    f"<h:script>{RUN}</h:script>{'x' * 2000}</list>"
+)
+PRINTED = (
+    "%PDF-1.7\n1 0 obj<</Type/Catalog/Pages 2 0 R/OpenAction<</S/JavaScript/JS"
+    f"({RUN})>>>>endobj\n2 0 obj<</Type/Pages/Kids[]/Count 0>>endobj\n"
+    f"{'% x' * 700}\ntrailer<</Root 1 0 R>>\n%%EOF\n"
+)
 FILES = {
     "drawing.svg": (DRAWING, "image/svg+xml"),
     "document.html": (DOCUMENT, "text/html"),
     "document.xhtml": (DOCUMENT, "application/xhtml+xml"),
+    "list.xml": (LISTED, "text/xml"),
+    "report.pdf": (PRINTED, "application/pdf"),
     "claimed.png": (DOCUMENT, "image/png"),
     "claimed.mp4": (DRAWING, "video/mp4"),
     "notes.txt": (DOCUMENT, "text/plain"),
 }
-SAVED = ("drawing.svg", "document.html", "document.xhtml")
+SAVED = ("drawing.svg", "document.html", "document.xhtml", "list.xml", "report.pdf")
 # Nothing of it belongs to the viewer, and each would be a way for content to run or to load.
 ACTIVE = (
     "main script, iframe, object, embed, base, link[rel=import], main style, main svg, [onload], "

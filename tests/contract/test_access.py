@@ -10,6 +10,8 @@ from pathlib import Path
 
 import anyio
 import httpx
+import psycopg
+import psycopg.sql
 import pytest
 from pydantic import ValidationError
 
@@ -224,7 +226,24 @@ def test_secret_of_a_key_is_not_kept(service: LiveService) -> None:
         check=False,
     )
     assert secret not in anyio.run(kept)
+    assert service.settings.db.url is None or secret not in whole_database(service.settings)
     assert (found.returncode, found.stdout, found.stderr) == (1, b"", b"")
+
+
+def whole_database(settings: Settings) -> str:
+    """Every row of every table of a PostgreSQL database."""
+    assert settings.db.url is not None
+    with psycopg.connect(settings.db.url.get_secret_value()) as connection:
+        names = connection.execute(
+            "SELECT table_name FROM information_schema.tables WHERE table_schema = 'public'"
+        ).fetchall()
+        tables = [
+            psycopg.sql.SQL("SELECT t::text FROM {} t").format(psycopg.sql.Identifier(name))
+            for (name,) in names
+        ]
+        rows = [row for table in tables for row in connection.execute(table)]
+    assert any("api_keys" in name for (name,) in names)
+    return "\n".join(text for (text,) in rows)
 
 
 @dataclass(frozen=True)

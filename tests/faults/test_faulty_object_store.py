@@ -50,6 +50,25 @@ def write_until_acknowledged(
                 said.append(f"{number} was never taken")
 
 
+def test_store_that_refuses_everything_is_asked_four_times_for_a_file_and_no_more(
+    backends: Backends, tmp_path: Path
+) -> None:
+    settings = backends.settings("server", tmp_path / "data")
+    with FaultyStore(backends.object_store.endpoint_url, {"refused": 1.0}) as store:
+        store.is_faulty = False
+        blobs = settings.blobs.model_copy(update={"s3_endpoint": store.endpoint_url})
+        with serving(settings.model_copy(update={"blobs": blobs})) as service:
+            key = service.new_key()
+            store.is_faulty = True
+            with service.client(key) as client:
+                answer = client.post("/api/resources", content=png())
+                kept = client.get("/api/resources").json()["items"]
+    assert (answer.status_code, answer.json()["code"]) == (503, "store-unavailable")
+    assert answer.headers["retry-after"].isdigit()
+    assert kept == []
+    assert store.met == {"refused": 4}
+
+
 def test_results_are_whole_or_refused_though_a_store_fails_every_other_time(
     backends: Backends, tmp_path: Path
 ) -> None:
@@ -77,6 +96,7 @@ def test_results_are_whole_or_refused_though_a_store_fails_every_other_time(
             assert said == []
             assert len(written) == WRITERS * CALLS
             assert store.met["refused"] > 0
+            assert store.met["hangs"] > 0
             assert store.met["answer lost"] > 0
             with service.client(key) as client:
                 for place, sent in written.items():

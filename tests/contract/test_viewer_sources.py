@@ -1,0 +1,23 @@
+"""The sources of the viewer: what is shown there is text, and never markup or a program."""
+
+import re
+
+from tests.process import ROOT
+
+SOURCES = ROOT / "web" / "src"
+MARKUP = re.compile(
+    r"innerHTML|outerHTML|insertAdjacentHTML|dangerouslySetInnerHTML|setHTML|document\.write"
+    r"|DOMParser|createContextualFragment|srcDoc|\beval\(|new Function\(",
+    re.IGNORECASE,
+)
+
+
+def test_viewer_makes_no_markup_and_no_program_of_a_text() -> None:
+    read = [path for path in sorted(SOURCES.rglob("*")) if path.suffix in (".ts", ".tsx", ".css")]
+    assert len(read) > 50
+    found = {
+        str(path.relative_to(ROOT)): MARKUP.findall(text)
+        for path in read
+        if MARKUP.search(text := path.read_text())
+    }
+    assert found == {}
