@@ -94,7 +94,7 @@ types: $(VENV)/dev.stamp ## Check types
 imports: $(VENV)/dev.stamp ## Check that imports go one way
 	$(BIN)/lint-imports
 
-openapi: install ## Write openapi/openapi.json and docs/errors.md
+openapi: install ## Write openapi/openapi.json, docs/errors.md and docs/settings.md
 	$(BIN)/python -m app.documents
 
 pictures: $(VENV)/dev.stamp web chromium ## Take the pictures of the documentation
@@ -103,7 +103,7 @@ pictures: $(VENV)/dev.stamp web chromium ## Take the pictures of the documentati
 targets: $(VENV)/dev.stamp ## Write the matrix of docs/targets.md
 	$(BIN)/python -m pytest -q tests/contract/test_targets_document.py --write-documents
 
-openapi-check: install ## Fail if openapi/openapi.json or docs/errors.md is out of date
+openapi-check: install ## Fail if one of them is out of date
 	$(BIN)/python -m app.documents --check
 
 bench: $(VENV)/dev.stamp ## Measure everything and write benchmarks/results.md; ONLY=lookups for a part
