@@ -178,3 +178,14 @@ def test_a_process_that_is_killed_is_passed_over(pair: Pair) -> None:
         assert [write(client, WRITERS, each).status_code for each in numbers] == [201] * 6
     pair.processes[0].start()
     pair.nginx.reload(balancing(*addresses(pair.processes)))
+
+
+def test_what_asks_for_no_key_and_is_for_operators_does_not_pass_the_proxy(pair: Pair) -> None:
+    with pair.client() as client:
+        passed = {
+            path: client.get(path).status_code for path in ("/healthz", "/metrics", "/readyz")
+        }
+    with pair.processes[0].client() as client:
+        own = {path: client.get(path).status_code for path in passed}
+    assert passed == {"/healthz": 200, "/metrics": 404, "/readyz": 404}
+    assert own == dict.fromkeys(passed, 200)
