@@ -66,7 +66,6 @@ def served_app() -> FastAPI:
     look for garbage, and everybody would wait for a tenth of a second each time.
     """
     app = create_app()
-    gc.collect()
     gc.freeze()
     return app
 
