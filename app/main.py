@@ -129,6 +129,11 @@ def create_app(settings: Settings | None = None) -> FastAPI:
     routes = (route for router in routers for route in router.routes)
     app.router.middleware_stack = RouteIndex(routes, app.router.middleware_stack)
     _give_content_its_host(app, settings)
+    _add_middleware(app, settings)
+    return app
+
+
+def _add_middleware(app: FastAPI, settings: Settings) -> None:
     if origins := _calling_origins(settings):
         app.add_middleware(
             CORSMiddleware,
@@ -146,7 +151,6 @@ def create_app(settings: Settings | None = None) -> FastAPI:
         most_waiting=limits.connections_at_once,
     )
     app.add_middleware(tus.TusMiddleware)
-    return app
 
 
 def _give_content_its_host(app: FastAPI, settings: Settings) -> None:

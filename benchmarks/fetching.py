@@ -22,19 +22,10 @@ import httpx
 from benchmarks.figures import Figure, Scale, WrongAnswerError, value_at_most
 from benchmarks.live_server import Memory, Service, serving
 from benchmarks.machine import ALL
-from tests.hostile_origin import PNG, HostileOrigin
+from tests.hostile_origin import PNG, SLOW, HostileOrigin
 
 GROUP = "fetching"
 MIB = 1 << 20
-SLOW = (
-    "/silence",
-    "/slow-headers",
-    "/dripping-headers",
-    "/only-informational",
-    "/stalled-body",
-    "/dripping-body",
-    "/dripping-chunks",
-)
 ENDLESS = ("/endless", "/endless-chunks")
 _MOST_SECONDS = 17
 _MOST_MIB = 32

@@ -134,6 +134,17 @@ BEHAVIOURS: dict[str, bytes | Behaviour] = {
 }
 """What each path does; bytes are sent and the connection is closed."""
 
+SLOW = (
+    "/silence",
+    "/slow-headers",
+    "/dripping-headers",
+    "/only-informational",
+    "/stalled-body",
+    "/dripping-body",
+    "/dripping-chunks",
+)
+"""The paths of those that never come to an end, and are slow about it."""
+
 
 class HostileOrigin:
     """The server: behaviours by path, and a record of who came.

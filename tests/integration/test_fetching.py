@@ -19,7 +19,7 @@ from app.models.fetch_policy import FetchPolicy
 from app.services.fetching import Fetcher
 from app.services.fetching.addresses import IPAddress
 from app.services.fetching.fetcher import OpenTransport
-from tests.hostile_origin import BOMB, PNG, HostileOrigin, redirect
+from tests.hostile_origin import BOMB, PNG, SLOW, HostileOrigin, redirect
 
 HOST = "files.test"
 CAP_BYTES = 256 * 1024
@@ -123,18 +123,7 @@ async def test_request_carries_nothing_of_the_environment(
         assert origin.connections == 2
 
 
-@pytest.mark.parametrize(
-    "path",
-    [
-        "/silence",
-        "/slow-headers",
-        "/dripping-headers",
-        "/only-informational",
-        "/stalled-body",
-        "/dripping-body",
-        "/dripping-chunks",
-    ],
-)
+@pytest.mark.parametrize("path", SLOW)
 @pytest.mark.anyio
 async def test_slow_server_is_given_up(origin: HostileOrigin, path: str) -> None:
     with anyio.fail_after(WAIT_SECONDS), pytest.raises(UpstreamTimeoutError):
