@@ -4,14 +4,24 @@ import gc
 from collections.abc import Iterator
 from pathlib import Path
 
+import anyio
 import httpx
 import hypothesis
 import pytest
 
 from app.settings import Settings
+from app.wiring import migrate_database
 from tests.loaded_command import LoadedCommand
 from tests.object_store import ObjectStoreServer
-from tests.servers import ENGINES, Backends, Engine, LiveService, Postgres, serving
+from tests.servers import (
+    ENGINES,
+    Backends,
+    Engine,
+    LiveService,
+    Postgres,
+    folder_in_memory,
+    serving,
+)
 
 # All modules are loaded and all tests collected before the first runs, and all of that stays. To
 # look through it for garbage, again whenever it has grown, would be a sixth of the work.
@@ -46,8 +56,9 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_runtestloop() -> None:
-    """Look for garbage from now on, among what the tests make."""
+    """Look for garbage from now on, among what the tests make, and seldom among what stays."""
     gc.freeze()
+    gc.set_threshold(2_000, 10, 50)
     gc.enable()
 
 
@@ -60,10 +71,24 @@ def anyio_backend() -> str:
 def backends(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Backends]:
     """PostgreSQL and an S3 server, each in a process of its own."""
     with (
+        folder_in_memory(tmp_path_factory.mktemp("postgres")) as folder,
         ObjectStoreServer() as object_store,
-        Postgres(tmp_path_factory.mktemp("postgres")) as postgres,
+        Postgres(folder) as postgres,
     ):
-        yield Backends(postgres, object_store)
+        data_dir = tmp_path_factory.mktemp("first") / "data"
+        anyio.run(migrate_database, Settings(data_dir=data_dir))
+        yield Backends(postgres, object_store, data_dir)
+
+
+@pytest.fixture(autouse=True)
+def databases_of_one_test(request: pytest.FixtureRequest) -> Iterator[None]:
+    """Keep no database that was created for the test alone."""
+    if "backends" not in request.fixturenames:
+        yield
+        return
+    backends: Backends = request.getfixturevalue("backends")
+    with backends.postgres.dropping():
+        yield
 
 
 @pytest.fixture(scope="session")

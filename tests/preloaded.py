@@ -6,6 +6,7 @@ process of its own, with arguments, environment, standard streams, a process gro
 own. What modules read from the environment while they load is not seen.
 """
 
+import gc
 import json
 import os
 import select
@@ -110,6 +111,8 @@ def _serve(requests: socket.socket) -> None:
     from app import cli, main, server  # noqa: F401, PLC0415
 
     assert os.listdir("/proc/self/task") == [str(os.getpid())], "only one thread can be forked"
+    # A search for garbage would write to all that the processes share, and so copy it.
+    gc.freeze()
     requests.send(_LOADED)
     while True:
         message, streams, _, _ = socket.recv_fds(requests, _MESSAGE_BYTES, _STREAMS)

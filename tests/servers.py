@@ -1,10 +1,13 @@
 """The service under test as its users meet it: a live server over real stores."""
 
+import asyncio
 import contextlib
 import secrets
+import shutil
 import signal
 import socket
 import subprocess
+import tempfile
 import threading
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -29,12 +32,16 @@ from tests.plain_http import TRUSTS_NOBODY
 Engine = Literal["embedded", "server"]
 ENGINES: tuple[Engine, ...] = ("embedded", "server")
 SIGNING_KEY = SecretStr("k1:" + "0123456789abcdef" * 4)
-# Every test wants a project of its own, and opening the stores for ten keys costs as for one.
-_KEYS_AT_ONCE = 10
+# Every test wants a project of its own. To open the stores takes as long as to make six keys, and
+# some services are there for one test alone.
+_FIRST_KEYS = 2
+_MOST_KEYS_AT_ONCE = 32
 _ENDING_SECONDS = 60.0
-# What a database promises should it crash, or the machine lose its power. A cluster with hundreds
-# of databases takes most of a minute to write them all through when it ends.
+# What a database promises should it crash, or the machine lose its power.
 _FOR_LOST_POWER = ("fsync", "full_page_writes", "synchronous_commit")
+# A database is 800 files, which a disk takes a hundred milliseconds and more to make.
+_MEMORY = Path("/dev/shm")  # noqa: S108 - the folder made in it is nobody else's
+_MEMORY_NEEDED = 1 << 30
 
 
 class Postgres:
@@ -51,6 +58,7 @@ class Postgres:
         self._server = _started(folder / "cluster")
         if not is_durable:
             self._promise_nothing()
+        self._databases: list[str] = []
         self._template = self.new_database()
         settings = Settings(data_dir=folder / "data", db=self.settings(self._template))
         anyio.run(migrate_database, settings)
@@ -59,6 +67,7 @@ class Postgres:
         with psycopg.connect(self._server.get_uri(), autocommit=True) as connection:
             for promise in _FOR_LOST_POWER:
                 connection.execute(f"ALTER SYSTEM SET {promise} = off".encode())
+            connection.execute("ALTER SYSTEM SET max_wal_size = '64MB'")
             connection.execute("SELECT pg_reload_conf()")
 
     def __enter__(self) -> "Postgres":
@@ -95,9 +104,34 @@ class Postgres:
         """Create a database, empty or at the newest revision; returns its name."""
         name = f"test_{secrets.token_hex(6)}"
         template = f" TEMPLATE {self._template}" if migrated else ""
-        with psycopg.connect(self._server.get_uri(), autocommit=True) as connection:
-            connection.execute(f"CREATE DATABASE {name}{template}".encode())
+        # To copy its files is a quarter of the work of writing each page to the log.
+        self._execute(f"CREATE DATABASE {name}{template} STRATEGY FILE_COPY")
+        self._databases.append(name)
         return name
+
+    @contextlib.contextmanager
+    def dropping(self) -> Iterator[None]:
+        """Drop, at the end of the block, the databases that were created in it."""
+        kept = len(self._databases)
+        try:
+            yield
+        finally:
+            while len(self._databases) > kept:
+                self._execute(f"DROP DATABASE IF EXISTS {self._databases.pop()} WITH (FORCE)")
+
+    def _execute(self, statement: str) -> None:
+        with psycopg.connect(self._server.get_uri(), autocommit=True) as connection:
+            connection.execute(statement.encode())
+
+
+@contextlib.contextmanager
+def folder_in_memory(otherwise: Path) -> Iterator[Path]:
+    """A folder in memory that is gone after the block, or where there is no room, `otherwise`."""
+    if not _MEMORY.is_dir() or shutil.disk_usage(_MEMORY).free < _MEMORY_NEEDED:
+        yield otherwise
+        return
+    with tempfile.TemporaryDirectory(prefix="pagefault-tests-", dir=_MEMORY) as folder:
+        yield Path(folder)
 
 
 def _started(folder: Path) -> PostgresServer:
@@ -110,21 +144,31 @@ def _started(folder: Path) -> PostgresServer:
 
 @dataclass(frozen=True)
 class Backends:
-    """The servers behind the service in a test run."""
+    """The servers behind the service in a test run, and a migrated data directory to copy."""
 
     postgres: Postgres
     object_store: ObjectStoreServer
+    first_data_dir: Path | None = None
 
     def settings(
-        self, engine: Engine, data_dir: Path, *, limits: LimitSettings | None = None
+        self,
+        engine: Engine,
+        data_dir: Path,
+        *,
+        limits: LimitSettings | None = None,
+        is_migrated: bool = True,
     ) -> Settings:
         """Settings over fresh, empty stores of an engine, with authentication on."""
         base = Settings(
             data_dir=data_dir, auth="api-key", log_level="error", limits=limits or LimitSettings()
         )
         if engine == "embedded":
+            # To migrate from nothing takes four times as long as all else a service does to start.
+            is_fresh = not (data_dir.is_dir() and any(data_dir.iterdir()))
+            if self.first_data_dir and is_migrated and is_fresh:
+                shutil.copytree(self.first_data_dir, data_dir, dirs_exist_ok=True)
             return base
-        database = self.postgres.new_database(migrated=True)
+        database = self.postgres.new_database(migrated=is_migrated)
         return base.model_copy(
             update={
                 "db": self.postgres.settings(database),
@@ -140,17 +184,43 @@ class Backends:
 
 
 class _AnnouncingServer(uvicorn.Server):
-    """A server that says when it has started instead of being asked again and again."""
+    """A server that says when it has started, and ends when told, without looking now and then."""
 
     def __init__(self, config: uvicorn.Config) -> None:
         super().__init__(config)
         self.settled = threading.Event()
+        self._ending = asyncio.Event()
+        self._loop: asyncio.AbstractEventLoop | None = None
+
+    def end(self) -> None:
+        """Tell it to end, from another thread; does not wait, and may be said again."""
+        if self._loop is not None:
+            with contextlib.suppress(RuntimeError):  # It has ended, and its loop with it.
+                self._loop.call_soon_threadsafe(self._ending.set)
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         try:
             await super().startup(sockets)
         finally:
+            self._loop = asyncio.get_running_loop()
             self.settled.set()
+
+    async def main_loop(self) -> None:
+        """Serve until it is told to end."""
+        ticking = asyncio.create_task(super().main_loop())
+        await self._ending.wait()
+        ticking.cancel()
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        """End as uvicorn does, which waits for a moment even if nobody is connected."""
+        if self.server_state.connections or self.server_state.tasks:
+            await super().shutdown(sockets)
+            return
+        for server in self.servers:
+            server.close()
+        for listening in sockets or []:
+            listening.close()
+        await self.lifespan.shutdown()
 
 
 class LiveService:
@@ -172,6 +242,7 @@ class LiveService:
         self._server = _AnnouncingServer(config)
         self._thread = threading.Thread(target=self._server.run, args=([self._socket],))
         self._spare_keys: list[str] = []
+        self._keys_at_once = _FIRST_KEYS
 
     def start(self) -> None:
         """Start serving; returns when requests are answered."""
@@ -181,7 +252,7 @@ class LiveService:
 
     def stop(self) -> None:
         """Stop serving, gracefully."""
-        self._server.should_exit = True
+        self._server.end()
         self._thread.join(30)
         self._socket.close()
 
@@ -191,8 +262,9 @@ class LiveService:
             return self._create_keys([project])[0]
         if not self._spare_keys:
             self._spare_keys = self._create_keys(
-                [f"p-{secrets.token_hex(6)}" for _ in range(_KEYS_AT_ONCE)]
+                [f"p-{secrets.token_hex(6)}" for _ in range(self._keys_at_once)]
             )
+            self._keys_at_once = min(2 * self._keys_at_once, _MOST_KEYS_AT_ONCE)
         return self._spare_keys.pop()
 
     def _create_keys(self, projects: Sequence[str]) -> list[str]:

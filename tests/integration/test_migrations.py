@@ -60,12 +60,9 @@ if LONG:
 @pytest.fixture
 def empty(backends: Backends, engine: Engine, tmp_path: Path) -> Settings:
     """Settings over a database in which nothing is yet."""
-    settings = backends.settings(engine, tmp_path / "data")
+    settings = backends.settings(engine, tmp_path / "data", is_migrated=False)
     settings.data_dir.mkdir(parents=True)
-    if engine == "embedded":
-        return settings
-    database = backends.postgres.new_database()
-    return settings.model_copy(update={"db": backends.postgres.settings(database)})
+    return settings
 
 
 async def with_engines(settings: Settings, run: Callable[[Connection], _T]) -> _T:
