@@ -76,7 +76,7 @@ migrate: install ## Bring the configured database up to date
 	@$(BIN)/pagefault migrate
 
 test: $(VENV)/dev.stamp web chromium nginx ## Run all tests, PostgreSQL, S3 and a browser included
-	$(BIN)/python -m pytest -n 2 --dist loadgroup tests
+	$(BIN)/python -m pytest -n 2 --dist loadgroup --no-loadscope-reorder tests
 
 test-all: test ## The same as test: nothing is left out of it
 

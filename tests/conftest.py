@@ -8,6 +8,8 @@ import anyio
 import httpx
 import hypothesis
 import pytest
+from xdist.remote import Producer
+from xdist.scheduler import LoadGroupScheduling
 
 from app.settings import Settings
 from app.wiring import migrate_database
@@ -52,6 +54,21 @@ hypothesis.settings.load_profile("same")
 def pytest_addoption(parser: pytest.Parser) -> None:
     """`--write-documents` writes the pages that print what a test has found."""
     parser.addoption("--write-documents", action="store_true")
+
+
+class _ByFile(LoadGroupScheduling):
+    """Gives a worker the tests of a file together, by engine: what they share is made once."""
+
+    def _split_scope(self, nodeid: str) -> str:
+        file_or_group, _, test = super()._split_scope(nodeid).partition("::")
+        parameters = test.partition("[")[2]
+        return " ".join([file_or_group, *(name for name in ENGINES if name in parameters)])
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Producer) -> LoadGroupScheduling:
+    """What a worker is given next."""
+    return _ByFile(config, log)
 
 
 @pytest.hookimpl(tryfirst=True)
