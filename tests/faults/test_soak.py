@@ -192,8 +192,8 @@ def test_process_does_not_grow_under_a_load_that_goes_on(
     )
     if LONG:
         assert after.resident_bytes <= before.resident_bytes * 1.1 + 8 * MIB
-        # A connection to S3 is made in a thread that ends when it was idle, so each who works may
-        # need one more at the end than before.
+        # What is stored in S3 goes through as many threads as are busy at once, so each who works
+        # may need one more at the end than before.
         assert after.threads <= before.threads + WORKERS
         assert after.files <= before.files + 8
         assert after.sockets <= before.sockets + 8
