@@ -5,13 +5,12 @@ Nothing is parsed here: what is not JSON is found out by whoever parses what is 
 """
 
 import hashlib
-import json
 import re
 from collections.abc import Callable, Iterable
 from functools import lru_cache
 
-from app.services.normalization.data_uris import base64_head_end
 from app.services.streaming.base64_lines import NotStrictBase64Error
+from app.services.streaming.json_escapes import raw_head_end, without_open_escape
 from app.services.streaming.long_strings import LongString
 from app.stores.blobs import BlobDraft
 
@@ -20,7 +19,6 @@ LONG_CHARS = 65_536
 
 _TO_STRING_END = re.compile(rb"(?:[^\"\\]++|\\.)*+", re.DOTALL)
 _BACKSLASHES = re.compile(rb"\\*\Z")
-_LONGEST_ESCAPE = 6
 
 
 class JsonStream:
@@ -71,7 +69,9 @@ class JsonStream:
 
     def finish(self) -> None:
         """Note that there is nothing more; a string without an end stays without."""
-        self._pieces.append(bytes(self._opening))
+        if self._long is not None and self._scan == self._in_base64:
+            self._pieces.append(self._long)
+        self._pieces += (bytes(self._opening), self._raw)
         self._opening.clear()
 
     @property
@@ -89,12 +89,14 @@ class JsonStream:
             sha256.update(piece if isinstance(piece, bytes) else piece.identity())
         return sha256.hexdigest()
 
-    def body(self, texts: Iterable[bytes]) -> bytes:
-        """The body with these texts in the places of the long strings, in their order."""
-        following = iter(texts)
+    def body(self, raw_strings: Iterable[bytes]) -> bytes:
+        """The body with this raw JSON in the places of the long strings, in their order.
+
+        With the raw JSON of the strings themselves it is the body that came, byte for byte.
+        """
+        following = iter(raw_strings)
         return b"".join(
-            piece if isinstance(piece, bytes) else _escaped(next(following))
-            for piece in self._pieces
+            piece if isinstance(piece, bytes) else next(following) for piece in self._pieces
         )
 
     def _outside(self, data: bytes, start: int) -> int:
@@ -136,17 +138,16 @@ class JsonStream:
         end = len(data) if quote < 0 else quote
         raw, self._raw = self._raw + data[start:end], b""
         if quote < 0:
-            raw, self._raw = _without_open_escape(raw)
+            raw, self._raw = without_open_escape(raw)
         self._take(raw, is_end=quote >= 0)
         return end
 
     def _begin_long(self, raw: bytes) -> None:
-        whole, self._raw = _without_open_escape(raw)
+        whole, self._raw = without_open_escape(raw)
         try:
-            text = _unescaped(whole)
-            head_end = base64_head_end(_as_ascii(text))
-            self._long = LongString(text[:head_end], self._new_draft())
-            self._long.take(text[head_end:])
+            head_end = raw_head_end(whole)
+            self._long = LongString(whole[:head_end], self._new_draft())
+            self._long.take(whole[head_end:])
         except NotStrictBase64Error:
             self._raw = b""
             self._go_on_as_text(raw)
@@ -158,7 +159,7 @@ class JsonStream:
         if long is None:
             return
         try:
-            long.take(_unescaped(raw))
+            long.take(raw)
             raw = b""
             if not is_end:
                 return
@@ -166,7 +167,7 @@ class JsonStream:
             self._pieces.append(long)
             self._scan = self._in_text
         except NotStrictBase64Error:
-            self._pieces.append(_escaped(long.text()))
+            self._pieces.append(long.abandoned())
             held, self._raw = self._raw, b""
             self._go_on_as_text(raw + held)
 
@@ -187,34 +188,3 @@ def _short_strings(long_chars: int) -> re.Pattern[bytes]:
     is_long = rf"[^\"]{{{long_chars}}}"
     pattern = rf"(?:[^\"]*+\"(?!{is_long})(?:[^\"\\]++|\\.)*+\")*+"
     return re.compile(pattern.encode(), re.DOTALL)
-
-
-def _without_open_escape(raw: bytes) -> tuple[bytes, bytes]:
-    """The bytes without an escape that may be incomplete at their end, and that escape."""
-    found = raw.find(b"\\", max(0, len(raw) - _LONGEST_ESCAPE))
-    return (raw, b"") if found < 0 else (raw[:found], raw[found:])
-
-
-def _unescaped(raw: bytes) -> bytes:
-    if b"\\" not in raw:
-        if b"\n" in raw or b"\r" in raw:
-            # JSON has them as escapes only.
-            raise NotStrictBase64Error
-        return raw
-    try:
-        text: str = json.loads(b'"%b"' % raw)
-        return text.encode("ascii")
-    except ValueError as exc:
-        raise NotStrictBase64Error from exc
-
-
-def _as_ascii(text: bytes) -> str:
-    """The text as characters; one that is of more than a byte may be cut, and is in no base64."""
-    try:
-        return text.decode("ascii")
-    except UnicodeDecodeError as exc:
-        raise NotStrictBase64Error from exc
-
-
-def _escaped(text: bytes) -> bytes:
-    return text.replace(b"\r", b"\\r").replace(b"\n", b"\\n") if b"\n" in text else text

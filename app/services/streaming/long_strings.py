@@ -14,6 +14,7 @@ from dataclasses import dataclass
 import pybase64
 
 from app.services.streaming.base64_lines import Base64Lines
+from app.services.streaming.json_escapes import JsonEscapes
 from app.stores.blobs import BlobDraft
 
 # Whole quads, and more than anybody looks at before taking a string for what it is.
@@ -28,9 +29,9 @@ _CONTROL = re.compile(r"[\x00-\x08\x0e-\x1f]")
 
 @dataclass(frozen=True, slots=True)
 class StandIn:
-    """What stands in a body for a long string: its text, and the bytes it is base64 of."""
+    """What stands in a body for a long string: its raw JSON, and the bytes it is base64 of."""
 
-    text: bytes
+    raw: bytes
     data: bytes
 
 
@@ -60,7 +61,7 @@ class LongString:
     """One string, read from its first character to its last. Blocks; one thread at a time.
 
     Args:
-        head: What comes before the base64: the head of a data URI, or nothing.
+        head: The raw JSON of what comes before the base64: the head of a data URI, or nothing.
         draft: Takes the bytes.
     """
 
@@ -68,7 +69,9 @@ class LongString:
         self._head = head
         self._draft = draft
         self._lines = Base64Lines()
+        self._escapes = JsonEscapes()
         self._last_bytes = 0
+        self._raw_bytes = len(head)
         self._utf8 = codecs.getincrementaldecoder("utf-8")()
         self._is_readable = True
 
@@ -76,6 +79,11 @@ class LongString:
     def draft(self) -> BlobDraft:
         """The bytes."""
         return self._draft
+
+    @property
+    def raw_bytes(self) -> int:
+        """How much raw JSON was taken."""
+        return self._raw_bytes
 
     @property
     def must_be_text(self) -> bool:
@@ -86,15 +94,20 @@ class LongString:
         """
         return self._is_readable or self._lines.line_lengths == (0, 0)
 
-    def take(self, text: bytes) -> None:
-        """Decode and keep what follows, characters without the escapes of JSON.
+    def take(self, raw: bytes) -> None:
+        """Decode and keep what follows, raw JSON with whole escapes.
 
         Raises:
-            NotStrictBase64Error: It is no base64 after all; nothing of it was kept.
+            NotStrictBase64Error: It is no base64 after all, or could not be written again as it
+                is; nothing of it was kept.
             PayloadTooLargeError: It is larger than a medium may be.
             StoreUnavailableError: It cannot be kept.
         """
-        self._keep(self._lines.take(text))
+        text, escapes = self._escapes.read(raw)
+        decoded = self._lines.take(text)
+        self._escapes = escapes
+        self._raw_bytes += len(raw)
+        self._keep(decoded)
 
     def take_plain(self, data: bytes, start: int) -> bool:
         """Take all of the data from `start` on if it is nothing but base64; says whether it was.
@@ -105,9 +118,13 @@ class LongString:
         Raises:
             PayloadTooLargeError, StoreUnavailableError: As `take`.
         """
+        if self._escapes.escaped:
+            return False
         decoded = self._lines.take_plain(data, start)
         if decoded is None:
             return False
+        self._escapes = self._escapes.after_plain(data, start)
+        self._raw_bytes += len(data) - start
         self._keep(decoded)
         return True
 
@@ -123,15 +140,24 @@ class LongString:
         self._last_bytes = len(last)
         self._draft.rest()
 
-    def text(self) -> bytes:
-        """All characters taken so far."""
+    def raw(self) -> bytes:
+        """Return the raw JSON taken so far, byte for byte."""
         whole = self._draft.read(0, self._draft.size_bytes - self._last_bytes)
         return self._written(pybase64.b64encode(whole))
 
+    def abandoned(self) -> bytes:
+        """Close the draft and return the raw JSON taken so far; nothing more can be taken."""
+        self._draft.rest()
+        return self.raw()
+
     def identity(self) -> bytes:
-        """What no other string has: the digest of the bytes, and how they are written."""
+        """Return what no string of other raw JSON has: its head, its digest, how it is spelled.
+
+        Raw JSON has no NUL, so nothing else in a body can pass for it.
+        """
         spelled = f"{self._draft.digest()} {self._lines.spelling}".encode()
-        return b"\0%b %b\0" % (self._head, spelled)
+        escaped = b" " + self._escapes.escaped if self._escapes.escaped else b""
+        return b"\0%b %b%b\0" % (self._head, spelled, escaped)
 
     def stand_in(self, mark: bytes) -> StandIn | None:
         """A short text in the place of this one; `None` if it is too short for that itself."""
@@ -151,7 +177,7 @@ class LongString:
         )
 
     def _written(self, compact: bytes) -> bytes:
-        return self._head + self._lines.written(compact + self._lines.quad)
+        return self._head + self._escapes.written(self._lines.written(compact + self._lines.quad))
 
     def _keep(self, data: bytes, *, is_end: bool = False) -> None:
         if data:

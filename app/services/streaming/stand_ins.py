@@ -2,12 +2,16 @@
 
 Normalization knows nothing of this: it reads a body in which every long string is a short text.
 Where that came out as a medium, and as nothing else, the medium is the draft. Where it came out as
-anything else, the string is needed as the text it is, and all is read again with it.
+anything else, the string is needed as the text it is, and all is read again with it. A refusal says
+what it would say of the body that came.
 """
 
+import re
 from collections.abc import Callable, Iterator
 from dataclasses import fields, is_dataclass, replace
+from json import JSONDecodeError
 
+from app.errors import InvalidJsonError, InvalidPayloadError
 from app.models.media import InMemoryMedia, MediaSource
 from app.models.normalized import NormalizedToolResult
 from app.services.normalization import normalize_tool_result
@@ -15,6 +19,8 @@ from app.services.streaming.json_stream import JsonStream
 from app.services.streaming.long_strings import LongString, Marks, StandIn
 from app.services.tool_result_requests import ToolResultRequest
 from app.stores.blobs import DraftMedia
+
+_PLACE = re.compile(r"\b((?:column|byte) )(\d+)")
 
 
 def normalize_streamed(
@@ -38,18 +44,50 @@ def normalize_streamed(
         if not string.must_be_text and (stand_in := string.stand_in(marks.mark(number)))
     }
     while True:
-        request = read(json.body(_texts(strings, stand_ins)))
-        normalized = normalize_tool_result(request.result)
-        settled, numbers = _settled(normalized, strings, stand_ins)
-        misread = (stand_ins.keys() - numbers) | _numbers_in(settled, marks)
-        if not misread:
-            return request, settled
+        try:
+            request = read(json.body(_raw_strings(strings, stand_ins)))
+        except InvalidJsonError as exc:
+            raise _as_of_whole_body(exc, strings, stand_ins) from exc
+        except InvalidPayloadError as exc:
+            # A fault points at its key, which may be a long string as well.
+            misread = _numbers_in(exc.faults, marks)
+            if not misread:
+                raise
+        else:
+            normalized = normalize_tool_result(request.result)
+            settled, numbers = _settled(normalized, strings, stand_ins)
+            misread = (stand_ins.keys() - numbers) | _numbers_in(settled, marks)
+            if not misread:
+                return request, settled
         stand_ins = {number: each for number, each in stand_ins.items() if number not in misread}
 
 
-def _texts(strings: list[LongString], stand_ins: dict[int, StandIn]) -> Iterator[bytes]:
+def _raw_strings(strings: list[LongString], stand_ins: dict[int, StandIn]) -> Iterator[bytes]:
     for number, string in enumerate(strings):
-        yield stand_ins[number].text if number in stand_ins else string.text()
+        yield stand_ins[number].raw if number in stand_ins else string.raw()
+
+
+def _as_of_whole_body(
+    error: InvalidJsonError, strings: list[LongString], stand_ins: dict[int, StandIn]
+) -> InvalidJsonError:
+    """Return the error with the place it names as it is in the body that came."""
+    cause = error.__cause__
+    if isinstance(cause, JSONDecodeError):
+        body = cause.doc[: cause.pos].encode()
+    elif isinstance(cause, UnicodeDecodeError):
+        body = cause.object[: cause.start]
+    else:
+        return error
+    # No long string has a line break, so that what is missing is missing in its line.
+    start = body.rfind(b"\n") + 1 if isinstance(cause, JSONDecodeError) else 0
+    missing = sum(
+        strings[number].raw_bytes - len(stand_in.raw)
+        for number, stand_in in stand_ins.items()
+        if body.find(stand_in.raw, start) >= 0
+    )
+    return InvalidJsonError(
+        _PLACE.sub(lambda found: f"{found[1]}{int(found[2]) + missing}", error.detail)
+    )
 
 
 def _settled(

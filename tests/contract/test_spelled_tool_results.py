@@ -1,0 +1,117 @@
+"""A result above 1 MiB, which is read while it arrives, is the record it is when it is smaller."""
+
+import base64
+import json
+from typing import Any
+
+import httpx
+import pytest
+
+from tests.media import noise_bytes, png
+
+ROUTE = "/api/tool-results"
+PIECE_BYTES = 1024 * 1024
+"""A body is streamed in pieces of this size, and a smaller one is parsed as a whole."""
+
+PICTURE = png() + noise_bytes(75_001)
+ENCODED = base64.b64encode(PICTURE)
+NOISE = base64.b64encode(noise_bytes(75_000))
+LINES = [NOISE[start : start + 76] for start in range(0, len(NOISE), 76)]
+
+STRINGS = {
+    "escaped backslash and n": NOISE + b"\\\\n",
+    "escaped backslash and n, then more": NOISE + b"\\\\n" + NOISE,
+    "picture and an escaped backslash": ENCODED + b"\\\\n",
+    "quotation marks as escapes": NOISE + b"\\u0022,\\u0022",
+    "quotation mark between quads": NOISE + b'\\",\\"' + NOISE,
+    "NUL": NOISE + b"\\u0000",
+    "NUL after a picture": ENCODED + b"\\u0000",
+    "name with backslashes": b"data:image/png;name=C:\\\\temp\\\\new.png;base64," + ENCODED,
+    "name with a backslash and a u": b"data:image/png;name=C:\\\\Users\\\\a.png;base64," + ENCODED,
+    "name beyond ASCII": "data:image/png;name=b\xfccher.png;base64,".encode() + ENCODED,
+    "name in surrogates": b"data:image/png;name=\\ud83d\\ude00.png;base64," + ENCODED,
+    "name with half a pair": b"data:image/png;name=\\ud83d.png;base64," + ENCODED,
+    "slashes escaped": b"data:image\\/png;base64," + ENCODED.replace(b"/", b"\\/"),
+    "plus signs escaped": ENCODED.replace(b"+", b"\\u002B"),
+    "plus signs escaped now and then": ENCODED.replace(b"+", b"\\u002B", 9),
+    "padding escaped": ENCODED.rstrip(b"=") + b"\\u003d" * (-len(ENCODED.rstrip(b"=")) % 4),
+    "lines": b"\\n".join(LINES),
+    "lines with returns": b"\\r\\n".join(LINES) + b"\\r\\n",
+    "lines broken by other escapes": b"\\u000a".join(LINES),
+    "URL-safe": ENCODED.translate(bytes.maketrans(b"+/", b"-_")),
+    "percent-encoded": b"data:image/png;base64," + ENCODED.replace(b"+", b"%2B"),
+}
+RESULTS = {
+    "image": b'{"content":[{"type":"image","data":"%b","mimeType":"image/png"}]}',
+    "list": b'["%b"]',
+    "key": b'{"%b":{"note":1}}',
+}
+
+
+def sent(client: httpx.Client, result: bytes, padding: int, session: str) -> httpx.Response:
+    """The answer to a call with this raw JSON as its result, behind so many blanks."""
+    start = b'{"toolName":"t","toolCallId":"c","sessionId":"%b","result":' % session.encode()
+    headers = {"Content-Type": "application/json"}
+    body = start + b" " * padding + result + b"}"
+    return client.post(ROUTE, content=body, headers=headers)
+
+
+def told(client: httpx.Client, answer: httpx.Response) -> dict[str, Any]:
+    """A record without its times, and the SHA-256 of each of its resources."""
+    assert answer.status_code == 201, answer.text[:500]
+    record: dict[str, Any] = answer.json()["sanitized"]
+    for resource in record["resources"]:
+        del resource["createdAt"]
+        head = client.head(f"/api/resources/{resource['uri']}/content")
+        resource["digest"] = head.headers["Repr-Digest"]
+    return record
+
+
+@pytest.mark.parametrize("name", STRINGS)
+def test_result_above_a_piece_becomes_what_a_smaller_one_becomes(
+    client: httpx.Client, name: str
+) -> None:
+    for place, result in RESULTS.items():
+        raw = result % STRINGS[name]
+        small = told(client, sent(client, raw, 0, f"{place}-small"))
+        assert told(client, sent(client, raw, PIECE_BYTES, f"{place}-large")) == small
+
+
+@pytest.mark.parametrize("after", range(9))
+def test_line_break_may_be_where_a_piece_ends(client: httpx.Client, after: int) -> None:
+    raw = b'["%b"]' % (NOISE + b"\\r\\nAAAAAAAA, and so on")
+    start = len(b'{"toolName":"t","toolCallId":"c","sessionId":"large","result":["') + len(NOISE)
+    small = told(client, sent(client, raw, 0, "small"))
+    large = sent(client, raw, PIECE_BYTES - start - after, "large")
+    assert told(client, large) == small
+
+
+def test_string_with_escaped_quotation_marks_stays_one_string(client: httpx.Client) -> None:
+    text = NOISE.decode() + '","'
+    raw = b'["%b\\u0022,\\u0022"]' % NOISE
+    record = told(client, sent(client, raw, PIECE_BYTES, "s"))
+    assert [part["type"] for part in record["parts"]] == ["text"]
+    (resource,) = record["resources"]
+    assert client.get(f"/api/resources/{resource['uri']}/content").text == json.dumps(
+        [text], separators=(",", ":")
+    )
+
+
+def test_other_spelling_of_a_large_result_is_another_request(client: httpx.Client) -> None:
+    plain = b'{"type":"image","data":"%b","mimeType":"image/png"}' % ENCODED
+    first = sent(client, plain, PIECE_BYTES, "s")
+    again = sent(client, plain, PIECE_BYTES, "s")
+    assert (first.status_code, again.status_code) == (201, 200)
+    assert again.content == first.content
+    for spelling in (b"\\/", b"\\u002f"):
+        other = sent(client, plain.replace(b"/", spelling), PIECE_BYTES, "s")
+        assert (other.status_code, other.json()["code"]) == (409, "tool-call-answered")
+
+
+def test_refusal_of_a_large_result_names_the_place_in_what_was_sent(client: httpx.Client) -> None:
+    raw = b'{"type":"video","data":"%b"},' % base64.b64encode(b"\x00" + noise_bytes(900_000))
+    small = sent(client, raw[-300_000:], 0, "s")
+    large = sent(client, raw, 0, "s")
+    wrong = len(b'{"toolName":"t","toolCallId":"c","sessionId":"s","result":') + len(raw)
+    assert (small.status_code, large.status_code) == (400, 400)
+    assert f"column {wrong + 1})" in large.json()["detail"]

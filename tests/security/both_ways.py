@@ -1,0 +1,160 @@
+"""One body read in both ways: in pieces, with drafts for its long strings, and as a whole."""
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from app.errors import ServiceError
+from app.models.resource import Resource
+from app.services.packaging import build_sanitized_tool_result, encode_sanitized
+from app.services.persistence import persist_tool_media
+from app.services.persistence.keeping import MediaKeeper
+from app.services.streaming.json_stream import LONG_CHARS, JsonStream
+from app.services.streaming.stand_ins import normalize_streamed
+from app.services.tool_result_requests import ToolResultRequest, read_tool_result_request
+from app.stores.blobs import BlobDraft, DraftMedia, FilesystemBlobStore
+from tests.unit.services.streaming.received import LIMITS, NOW, PROJECT
+
+
+@dataclass(frozen=True)
+class Piecing:
+    """From where on strings are long, and how large the pieces of a body are."""
+
+    long_chars: int
+    piece_bytes: int
+
+
+@dataclass(frozen=True)
+class Scan:
+    """A body after the scanner, before anything was parsed.
+
+    Attributes:
+        restored: The body, put together again.
+        digest: What it is known by.
+        drafts: How many strings were taken for base64 at first.
+        long_strings: How many of those were base64 to their end.
+    """
+
+    restored: bytes
+    digest: str
+    drafts: int
+    long_strings: int
+
+
+@dataclass(frozen=True)
+class Refusal:
+    """The error a body was refused with: its class, its code, its sentence and its faults."""
+
+    name: str
+    code: str
+    detail: str
+    faults: tuple[object, ...]
+
+
+@dataclass(frozen=True)
+class Accepted:
+    """The record a body became, the other members of the call, and the resources."""
+
+    record: bytes
+    call: tuple[object, ...]
+    resources: tuple[Resource, ...]
+
+
+@dataclass(frozen=True)
+class Reading:
+    """What a caller would be told of a body, and what it took to find out.
+
+    Attributes:
+        scan: The body after the scanner.
+        outcome: What the caller would be told.
+        streamed_media: How many media never were in memory.
+        rereadings: How often it was parsed again, because a string was no medium.
+    """
+
+    scan: Scan
+    outcome: Accepted | Refusal
+    streamed_media: int
+    rereadings: int
+
+
+@dataclass
+class Reader:
+    """Reads bodies into a store of its own."""
+
+    folder: Path
+    blobs: FilesystemBlobStore = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.blobs = FilesystemBlobStore(self.folder)
+
+    async def scan(self, body: bytes, piecing: Piecing) -> Scan:
+        """Scan a body in pieces."""
+        async with self._scanned(body, piecing) as (_, scan):
+            return scan
+
+    async def read(self, body: bytes, piecing: Piecing | None) -> Reading:
+        """Read a body through all stages, in pieces, or as a whole if no piecing is given."""
+        parsed: list[int] = []
+
+        def read(text: bytes) -> ToolResultRequest:
+            parsed.append(len(text))
+            return read_tool_result_request(
+                text, max_depth=LIMITS.json_depth, max_nodes=LIMITS.json_nodes
+            )
+
+        async with self._scanned(body, piecing) as (stream, scan):
+            try:
+                request, normalized = normalize_streamed(stream, read)
+            except ServiceError as exc:
+                refusal = Refusal(type(exc).__name__, exc.problem_code, exc.detail, exc.faults)
+                return Reading(scan, refusal, 0, len(parsed) - 1)
+            keeper = MediaKeeper(self.blobs, PROJECT, limit_bytes=LIMITS.medium_bytes, now=NOW)
+            persisted = await persist_tool_media(
+                normalized, keeper, session_resources={}, limits=LIMITS
+            )
+        sanitized = build_sanitized_tool_result(
+            persisted,
+            tool_name=request.tool_name,
+            tool_call_id=request.tool_call_id,
+            success=request.success,
+        )
+        call = (request.tool_name, request.tool_call_id, request.session_id, request.success)
+        accepted = Accepted(encode_sanitized(sanitized), call, tuple(persisted.resources))
+        streamed = sum(isinstance(medium.source, DraftMedia) for medium in normalized.media)
+        return Reading(scan, accepted, streamed, len(parsed) - 1)
+
+    def files(self) -> set[str]:
+        """Return the paths of all files in the store."""
+        return {
+            str(path.relative_to(self.folder)) for path in self.folder.rglob("*") if path.is_file()
+        }
+
+    @asynccontextmanager
+    async def _scanned(
+        self, body: bytes, piecing: Piecing | None
+    ) -> AsyncIterator[tuple[JsonStream, Scan]]:
+        drafts: list[BlobDraft] = []
+
+        def new_draft() -> BlobDraft:
+            drafts.append(self.blobs.draft(PROJECT, limit_bytes=LIMITS.medium_bytes))
+            return drafts[-1]
+
+        stream = JsonStream(new_draft, long_chars=piecing.long_chars if piecing else LONG_CHARS)
+        try:
+            _feed(stream, body, piecing)
+            strings = stream.long_strings
+            restored = stream.body(string.raw() for string in strings)
+            yield stream, Scan(restored, stream.digest(), len(drafts), len(strings))
+        finally:
+            for draft in drafts:
+                await draft.discard()
+
+
+def _feed(stream: JsonStream, body: bytes, piecing: Piecing | None) -> None:
+    if piecing is None:
+        stream.keep(body)
+    else:
+        for start in range(0, len(body), piecing.piece_bytes):
+            stream.feed(body[start : start + piecing.piece_bytes])
+    stream.finish()

@@ -1,0 +1,81 @@
+"""Bodies in all spellings become the same streamed as in memory, and no two have one digest."""
+
+from collections import Counter
+from pathlib import Path
+
+import anyio
+import pytest
+
+from tests.faults.lengths import TIMEOUT_SECONDS, tell, times
+from tests.security.both_ways import Accepted, Reader, Reading
+from tests.security.spelled_bodies import SpelledBody, spelled_body
+
+PARTS = 4
+"""Each is a test of its own, so that several processes share the work."""
+BODIES = times(375, 25_000)
+
+LEAST_PERCENT = {
+    "taken for base64": 60,
+    "base64 to the end": 25,
+    "base64 at first and text in the end": 25,
+    "with media that never were in memory": 3,
+    "parsed again": 1,
+    "accepted": 50,
+    "InvalidJsonError": 15,
+    "InvalidPayloadError": 2,
+}
+"""How many bodies must come to each of these at least: others would try something else."""
+
+
+@pytest.mark.timeout(TIMEOUT_SECONDS)
+@pytest.mark.parametrize("part", range(PARTS))
+def test_streamed_bodies_become_what_they_become_in_memory(part: int, tmp_path: Path) -> None:
+    seeds = range(part * BODIES, (part + 1) * BODIES)
+    counted = anyio.run(_compared, seeds, tmp_path)
+    rare = {
+        name: counted[name]
+        for name, percent in LEAST_PERCENT.items()
+        if counted[name] * 100 < len(seeds) * percent
+    }
+    assert rare == {}
+    shown = ", ".join(f"{counted[name]} {name}" for name in LEAST_PERCENT)
+    tell(
+        f"Bodies streamed and in memory, part {part + 1} of {PARTS}",
+        f"{len(seeds)} bodies ({shown}): 0 differences",
+    )
+
+
+async def _compared(seeds: range, folder: Path) -> Counter[str]:
+    """Read each body in both ways, and count what became of them."""
+    streaming, memory = Reader(folder / "streaming"), Reader(folder / "memory")
+    counted: Counter[str] = Counter()
+    bodies: dict[str, bytes] = {}
+    for seed in seeds:
+        spelled = spelled_body(seed)
+        streamed = await streaming.read(spelled.body, spelled.piecing)
+        whole = await memory.read(spelled.body, None)
+        assert streamed.outcome == whole.outcome, _shown(seed, spelled)
+        other = await streaming.scan(spelled.sibling, spelled.piecing)
+        for body, scan in ((spelled.body, streamed.scan), (spelled.sibling, other)):
+            assert scan.restored == body, _shown(seed, spelled)
+            assert bodies.setdefault(scan.digest, body) == body, _shown(seed, spelled)
+        counted.update(_came_to(streamed))
+    assert streaming.files() == memory.files()
+    return counted
+
+
+def _came_to(reading: Reading) -> list[str]:
+    scan, outcome = reading.scan, reading.outcome
+    facts = {
+        "taken for base64": scan.drafts > 0,
+        "base64 to the end": scan.long_strings > 0,
+        "base64 at first and text in the end": scan.drafts > scan.long_strings,
+        "with media that never were in memory": reading.streamed_media > 0,
+        "parsed again": reading.rereadings > 0,
+        "accepted" if isinstance(outcome, Accepted) else outcome.name: True,
+    }
+    return [name for name, is_so in facts.items() if is_so]
+
+
+def _shown(seed: int, spelled: SpelledBody) -> str:
+    return f"seed {seed}, {spelled.piecing}, {spelled.body!r}, or its sibling {spelled.sibling!r}"
