@@ -168,11 +168,16 @@ _ODD_BREAKS = (b"\\n", b"\\u000a", b"\\r", b"\\n ", b"\n", b"\\\\n")
 
 _BACKSLASH = re.compile(rb"\\\\")
 _CALL = b'{"toolName":"t","toolCallId":"c","result":%b}'
-_RESULTS = (
+_MEDIA = (
     b'{"content":[{"type":"image","data":"%b","mimeType":"image/png"}]}',
     b'{"content":[{"type":"video","data":"%b","mimeType":"video/mp4"},{"type":"text","text":"a"}]}',
     b'{"content":[{"type":"resource","resource":{"uri":"f:///a","blob":"%b"}}]}',
     b'[{"type":"image_url","image_url":{"url":"%b"}}]',
+)
+_RESULTS = (
+    *_MEDIA,
+    *_MEDIA,
+    *_MEDIA,
     b'{"type":"text","text":"%b"}',
     b'"%b"',
     b'["%b"]',
@@ -229,7 +234,7 @@ def spelled_body(seed: int) -> SpelledBody:
 
 
 def _piecing(random: Random) -> Piecing:
-    if random.random() < 0.6:
+    if random.random() < 0.55:
         return Piecing(SHORT_STRINGS, random.choice((1, 7, 31, 60, 61, 100, 149, 251, 300)))
     return Piecing(LONG_STRINGS, random.choice((997, 1_024, 2_500, 4_096)))
 

@@ -14,12 +14,17 @@ from itertools import islice
 from app.services.normalization.data_uris import base64_head_end
 from app.services.streaming.base64_lines import NotStrictBase64Error
 
-_OPTIONAL_ESCAPES = {
-    b"/": (b"\\/", b"\\u002f", b"\\u002F"),
-    b"+": (b"\\u002b", b"\\u002B"),
-    b"=": (b"\\u003d", b"\\u003D"),
-}
-_BREAK_ESCAPES = {b"\n": b"\\n", b"\r": b"\\r"}
+_OPTIONAL_ESCAPES = (
+    (b"/", b"\\/"),
+    (b"+", b"\\u002B"),
+    (b"+", b"\\u002b"),
+    (b"=", b"\\u003d"),
+    (b"=", b"\\u003D"),
+    (b"/", b"\\u002f"),
+    (b"/", b"\\u002F"),
+)
+_OPTIONALLY_ESCAPED = (b"/", b"+", b"=")
+_BREAK_ESCAPES = ((b"\r\n", b"\\r\\n"), (b"\n", b"\\n"), (b"\r", b"\\r"))
 _LONGEST_ESCAPE = 6
 _HIGH = rb"\\u[dD][89abAB][0-9a-fA-F]{2}"
 _LOW = rb"\\u[dD][c-fC-F][0-9a-fA-F]{2}"
@@ -54,8 +59,8 @@ class JsonEscapes:
         if b"\n" in raw or b"\r" in raw:
             # JSON has them as escapes only.
             raise NotStrictBase64Error
-        text = _without_escapes(raw) if b"\\" in raw else raw
-        learnt = self._with_spellings_of(raw)
+        text, learnt = self._unescaped(raw) if b"\\" in raw else (raw, self)
+        learnt = learnt.after_plain(text, 0)
         if (text is not raw or learnt.escaped) and learnt.written(text) != raw:
             raise NotStrictBase64Error
         return text, learnt
@@ -63,30 +68,32 @@ class JsonEscapes:
     def after_plain(self, data: bytes, start: int) -> "JsonEscapes":
         """Return the escapes after the characters of `data` from `start` on, none of them escaped.
 
-        All of them belong to the standard alphabet. The caller has checked `escaped` before.
+        The caller checks that none has another spelling already.
         """
-        new = [char for char in (b"+", b"/") if char not in self.spellings]
+        new = [char for char in _OPTIONALLY_ESCAPED if char not in self.spellings]
         occurring = {char: char for char in new if data.find(char, start) >= 0}
         return JsonEscapes({**self.spellings, **occurring}) if occurring else self
 
     def written(self, text: bytes) -> bytes:
         """Return the raw JSON of a text, all of whose characters were read here."""
         # No spelling has a character in it that a later step replaces.
-        for char, spelling in (*self.spellings.items(), *_BREAK_ESCAPES.items()):
-            if spelling != char and char in text:
-                text = text.replace(char, spelling)
+        for chars, spelling in (*self.spellings.items(), *_BREAK_ESCAPES):
+            if spelling != chars:
+                text = text.replace(chars, spelling)
         return text
 
-    def _with_spellings_of(self, raw: bytes) -> "JsonEscapes":
-        new = {
-            char: spelling
-            for char, escapes in _OPTIONAL_ESCAPES.items()
-            if char not in self.spellings
-            # An escape of "/" has a "/" in it, so it is looked for last and then holds.
-            for spelling in (char, *escapes)
-            if spelling in raw
-        }
-        return JsonEscapes({**self.spellings, **new}) if new else self
+    def _unescaped(self, raw: bytes) -> tuple[bytes, "JsonEscapes"]:
+        text, spellings = raw, dict(self.spellings)
+        known = [(char, each) for char, each in spellings.items() if each != char]
+        for chars, escape in (*known, *_BREAK_ESCAPES, *_OPTIONAL_ESCAPES):
+            replaced = text.replace(escape, chars)
+            if len(replaced) < len(text) and chars in _OPTIONALLY_ESCAPED:
+                spellings.setdefault(chars, escape)
+            text = replaced
+            if b"\\" not in text:
+                return text, JsonEscapes(spellings)
+        # Another escape, or an escaped backslash before what looks like one of these.
+        raise NotStrictBase64Error
 
 
 def without_open_escape(raw: bytes) -> tuple[bytes, bytes]:
@@ -115,16 +122,3 @@ def raw_head_end(raw: bytes) -> int:
     except ValueError as exc:
         raise NotStrictBase64Error from exc
     return last
-
-
-def _without_escapes(raw: bytes) -> bytes:
-    text = raw
-    for char, escapes in _OPTIONAL_ESCAPES.items():
-        for escape in escapes:
-            text = text.replace(escape, char)
-    for char, escape in _BREAK_ESCAPES.items():
-        text = text.replace(escape, char)
-    if b"\\" in text:
-        # Another escape, or an escaped backslash before what looks like one of these.
-        raise NotStrictBase64Error
-    return text
