@@ -142,6 +142,15 @@ class LimitSettings(SettingsGroup):
     large_bodies_waiting: Annotated[
         int, Field(ge=0, description="How many of them may wait for that; more get a 503.")
     ] = 16
+    memory_bytes: Annotated[
+        int,
+        Field(
+            ge=64 * MIB,
+            description="What bodies, answers, image work and queued events may hold in the memory "
+            "of a process, all together. A request that does not fit waits a second, then gets a "
+            "503.",
+        ),
+    ] = 256 * MIB
     connections_at_once: Annotated[
         int, Field(ge=1, description="Connections a process has at once; more get a 503.")
     ] = 5_000

@@ -23,6 +23,7 @@ class Limits:
     bundle_bytes: int
     large_bodies: int
     large_bodies_waiting: int
+    memory_bytes: int
     connections_at_once: int
     requests_at_once: int
     header_bytes: int

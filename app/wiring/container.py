@@ -21,6 +21,7 @@ from app.services.fetching import Fetcher
 from app.services.history import History
 from app.services.interactions import Interactions
 from app.services.large_work import LargeWork
+from app.services.memory_budget import MemoryBudget
 from app.services.pages.accesses import AccessCounts
 from app.services.pages.changes import PageChanges
 from app.services.pages.downloads import PageDownloads
@@ -97,6 +98,7 @@ class Container:
     records: Records
     blobs: BlobStore
     metrics: Metrics
+    memory: MemoryBudget
     limits: Limits
     base_url: str
     content_base_url: str
@@ -134,6 +136,7 @@ async def open_container(settings: Settings) -> AsyncIterator[Container]:
         await stack.enter_async_context(accesses.kept())
         raw_results = RawResults(is_enabled=settings.debug_tool_result_raw)
         metrics = Metrics()
+        memory = MemoryBudget(settings.limits.memory_bytes)
         event_streams = EventStreams(
             records,
             access,
@@ -163,6 +166,7 @@ async def open_container(settings: Settings) -> AsyncIterator[Container]:
             event_streams=event_streams,
             raw_results=raw_results,
             metrics=metrics,
+            memory=memory,
         )
         yield _wired(settings, opened)
 
@@ -182,6 +186,7 @@ class _Opened:
     event_streams: EventStreams
     raw_results: RawResults
     metrics: Metrics
+    memory: MemoryBudget
 
 
 def _wired(settings: Settings, opened: _Opened) -> Container:
@@ -236,6 +241,7 @@ def _wired(settings: Settings, opened: _Opened) -> Container:
         records=records,
         blobs=blobs,
         metrics=metrics,
+        memory=opened.memory,
         limits=limits,
         base_url=base_url,
         content_base_url=content_base_url,
