@@ -8,6 +8,7 @@ class Limits:
     """See `app.setting_groups.LimitSettings`, which documents and bounds each of them."""
 
     body_bytes: int
+    text_bytes: int
     medium_bytes: int
     media_per_result: int
     json_depth: int

@@ -44,6 +44,7 @@ from app.services.sessions import Sessions
 from app.services.store_check import StoreCheck
 from app.services.stored_bytes import StoredBytes
 from app.services.streaming.bodies import StreamedBodies
+from app.services.streaming.requests import StreamedRequests
 from app.services.sweep import Sweep
 from app.services.tool_results import ToolResults
 from app.services.uploads import Uploads
@@ -137,6 +138,7 @@ async def open_container(settings: Settings) -> AsyncIterator[Container]:
         raw_results = RawResults(is_enabled=settings.debug_tool_result_raw)
         metrics = Metrics()
         memory = MemoryBudget(settings.limits.memory_bytes)
+        metrics.watch_memory(lambda: memory.held_bytes)
         event_streams = EventStreams(
             records,
             access,
@@ -199,14 +201,16 @@ def _wired(settings: Settings, opened: _Opened) -> Container:
     metrics = opened.metrics
     resources = Resources(records, blobs, limit_bytes=limits.medium_bytes)
     work = LargeWork(limits)
-    bodies = RequestBodies(work)
+    streamed = _streamed_bodies(opened, work, limits)
+    requests = StreamedRequests(streamed, work)
+    bodies = RequestBodies(work, opened.memory, text_limit_bytes=limits.text_bytes)
     preparer = PagePreparer(records, blobs, limits)
     reading = PageReading(records, preparer, accesses=accesses, limits=limits)
     return Container(
         access=opened.access,
         quotas=_quotas(settings),
         links=links,
-        tool_results=_tool_results(opened, work, limits),
+        tool_results=_tool_results(opened, streamed, work, limits),
         resources=resources,
         deliveries=opened.deliveries,
         resource_texts=ResourceTexts(resources, blobs, work=work, limits=limits),
@@ -221,15 +225,20 @@ def _wired(settings: Settings, opened: _Opened) -> Container:
         ),
         uploads=Uploads(records, blobs, limits=limits, stored_bytes=opened.stored_bytes),
         sessions=Sessions(records, accesses),
-        session_messages=SessionMessages(records, blobs, bodies=bodies, limits=limits),
+        session_messages=SessionMessages(records, blobs, bodies=requests, limits=limits),
         interactions=Interactions(records, bodies=bodies, limits=limits),
         history=History(records, blobs, limits),
         renders=_renders(settings, records, blobs=blobs, reading=reading, links=links),
         bundle_exports=BundleExports(records, blobs, accesses),
         bundle_imports=BundleImports(records, blobs, limits, opened.stored_bytes),
-        pages=Pages(records, preparer, bodies=bodies, accesses=accesses, limits=limits),
+        pages=Pages(records, preparer, bodies=requests, accesses=accesses, limits=limits),
         page_changes=PageChanges(
-            records, preparer, bodies=bodies, accesses=accesses, limits=limits
+            records,
+            preparer,
+            bodies=bodies,
+            requests=requests,
+            accesses=accesses,
+            limits=limits,
         ),
         page_reading=reading,
         page_faults=PageFaults(records, preparer, reading, limits=limits),
@@ -251,15 +260,27 @@ def _wired(settings: Settings, opened: _Opened) -> Container:
     )
 
 
-def _tool_results(opened: _Opened, work: LargeWork, limits: Limits) -> ToolResults:
+def _tool_results(
+    opened: _Opened, bodies: StreamedBodies, work: LargeWork, limits: Limits
+) -> ToolResults:
     return ToolResults(
         opened.records,
         opened.blobs,
-        bodies=StreamedBodies(opened.blobs, work, limit_bytes=limits.medium_bytes),
+        bodies=bodies,
         work=work,
         limits=limits,
         clock=opened.metrics,
         raw_results=opened.raw_results,
+    )
+
+
+def _streamed_bodies(opened: _Opened, work: LargeWork, limits: Limits) -> StreamedBodies:
+    return StreamedBodies(
+        opened.blobs,
+        work,
+        opened.memory,
+        limit_bytes=limits.medium_bytes,
+        text_limit_bytes=limits.text_bytes,
     )
 
 

@@ -78,6 +78,11 @@ class LongString:
         return self._draft
 
     @property
+    def text_bytes(self) -> int:
+        """How long the text is, without its head and its line breaks."""
+        return -(-self._draft.size_bytes // 3) * 4
+
+    @property
     def must_be_text(self) -> bool:
         """Whether the string has to be seen whole.
 
@@ -85,6 +90,15 @@ class LongString:
         it cannot be said how long it would be.
         """
         return self._is_readable or self._lines.line_lengths == (0, 0)
+
+    @property
+    def plain_spelling(self) -> tuple[bool, bool] | None:
+        """Whether it has the URL-safe alphabet, and whether it is padded; after its end only.
+
+        `None` if the head and the bytes do not give its text back.
+        """
+        start = self._draft.size_bytes - self._last_bytes
+        return self._lines.plain_spelling(self._draft.read(start, self._last_bytes))
 
     def take(self, text: bytes) -> None:
         """Decode and keep what follows, characters without the escapes of JSON.

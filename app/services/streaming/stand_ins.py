@@ -18,16 +18,19 @@ from app.stores.blobs import DraftMedia
 
 
 def normalize_streamed(
-    json: JsonStream, read: Callable[[bytes], ToolResultRequest]
+    json: JsonStream,
+    read: Callable[[bytes], ToolResultRequest],
+    hold_text: Callable[[int], None],
 ) -> tuple[ToolResultRequest, NormalizedToolResult]:
     """The request in a body, and its result normalized; blocks.
 
     Args:
         json: The body.
         read: Parses and checks it. The strings of the request it gives may be stand-ins.
+        hold_text: Is told of every string that is needed as text, before it is in memory.
 
     Raises:
-        InvalidJsonError, InvalidPayloadError, PayloadTooLargeError: As `read`.
+        InvalidJsonError, InvalidPayloadError, PayloadTooLargeError: As `read` and `hold_text`.
         StoreUnavailableError: What a draft holds cannot be read.
     """
     marks = Marks()
@@ -37,17 +40,21 @@ def normalize_streamed(
         for number, string in enumerate(strings)
         if not string.must_be_text and (stand_in := string.stand_in(marks.mark(number)))
     }
+    read_as_text = set(range(len(strings))) - stand_ins.keys()
     while True:
-        request = read(json.body(_texts(strings, stand_ins)))
+        hold_text(sum(strings[number].text_bytes for number in read_as_text))
+        request = read(json.body(texts_of(strings, stand_ins)))
         normalized = normalize_tool_result(request.result)
         settled, numbers = _settled(normalized, strings, stand_ins)
         misread = (stand_ins.keys() - numbers) | _numbers_in(settled, marks)
         if not misread:
             return request, settled
         stand_ins = {number: each for number, each in stand_ins.items() if number not in misread}
+        read_as_text = misread
 
 
-def _texts(strings: list[LongString], stand_ins: dict[int, StandIn]) -> Iterator[bytes]:
+def texts_of(strings: list[LongString], stand_ins: dict[int, StandIn]) -> Iterator[bytes]:
+    """The stand-ins, and the texts of the strings that have none, in the order of the strings."""
     for number, string in enumerate(strings):
         yield stand_ins[number].text if number in stand_ins else string.text()
 
