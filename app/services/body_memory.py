@@ -58,17 +58,28 @@ class TextWeight:
             self._width = 2
 
 
-class BodyMemory:
-    """What one body holds of the budget. Release it, whatever has come of the request.
+class BodyBudget:
+    """What all bodies of the process may take: half of the budget while they arrive.
+
+    The other half is left for work on those that have arrived, and for answers.
 
     Args:
-        budget: What it takes from.
-        text_limit_bytes: How many bytes of text it may keep in memory.
+        memory: The budget.
+        text_limit_bytes: How many bytes of text one body may keep in memory.
     """
 
-    def __init__(self, budget: MemoryBudget, *, text_limit_bytes: int) -> None:
+    def __init__(self, memory: MemoryBudget, *, text_limit_bytes: int) -> None:
+        self.memory = memory
+        self.arriving = MemoryBudget(memory.limit_bytes // 2)
+        self.text_limit_bytes = text_limit_bytes
+
+
+class BodyMemory:
+    """What one body holds of the budget. Release it, whatever has come of the request."""
+
+    def __init__(self, budget: BodyBudget) -> None:
         self._budget = budget
-        self._limit_bytes = text_limit_bytes
+        self._arriving: HeldMemory | None = None
         self._held: HeldMemory | None = None
         self._text_bytes = 0
         self._weight = TextWeight()
@@ -83,12 +94,13 @@ class BodyMemory:
         Raises:
             OverloadedError: They do not fit now.
         """
-        size_bytes = self._bounded(-(-size_bytes // _STEP_BYTES) * _STEP_BYTES)
+        self.size_bytes = -(-size_bytes // _STEP_BYTES) * _STEP_BYTES
+        if self._arriving is None:
+            self._arriving = await self._budget.arriving.hold(self.size_bytes)
         if self._held is None:
-            self._held = await self._budget.hold(size_bytes)
-        elif size_bytes > self._held.size_bytes:
-            self._held.resize(size_bytes)
-        self.size_bytes = size_bytes
+            self._held = await self._budget.memory.hold(self.size_bytes)
+        _grow(self._arriving, self._budget.arriving, self.size_bytes)
+        _grow(self._held, self._budget.memory, self.size_bytes)
 
     def check_text(self, text_bytes: int) -> None:
         """Refuse a body that keeps so many bytes of text, if they are too many.
@@ -96,10 +108,11 @@ class BodyMemory:
         Raises:
             PayloadTooLargeError: They are.
         """
-        if text_bytes > self._limit_bytes:
+        limit_bytes = self._budget.text_limit_bytes
+        if text_bytes > limit_bytes:
             raise PayloadTooLargeError(
-                f"The text of a request body may have {self._limit_bytes} bytes of JSON, beside "
-                "media in base64. Store what is longer with `POST /api/resources`, which takes "
+                f"The text of a request body may have {limit_bytes} bytes of JSON, beside media "
+                "in base64. Store what is longer with `POST /api/resources`, which takes "
                 "it as a stream, and refer to it. Nothing was stored.",
                 code="text-too-large",
             )
@@ -120,18 +133,18 @@ class BodyMemory:
         self._text_bytes += text_bytes
         self.check_text(self._text_bytes)
         if self._held is not None:
-            anyio.from_thread.run_sync(self._resize, self._weight.work_bytes(self._text_bytes))
+            work_bytes = self._weight.work_bytes(self._text_bytes)
+            anyio.from_thread.run_sync(_grow, self._held, self._budget.memory, work_bytes)
 
     def release(self) -> None:
         """Give everything back."""
-        if self._held is not None:
-            self._held.release()
+        for held in (self._arriving, self._held):
+            if held is not None:
+                held.release()
 
-    def _resize(self, size_bytes: int) -> None:
-        size_bytes = self._bounded(size_bytes)
-        if self._held is not None and size_bytes > self._held.size_bytes:
-            self._held.resize(size_bytes)
 
-    def _bounded(self, size_bytes: int) -> int:
-        """No more than there is at all: a request that takes more has the whole budget alone."""
-        return min(size_bytes, self._budget.limit_bytes)
+def _grow(held: HeldMemory, budget: MemoryBudget, size_bytes: int) -> None:
+    """Hold so many bytes in all; one that takes more than there are has all of them alone."""
+    size_bytes = min(size_bytes, budget.limit_bytes)
+    if size_bytes > held.size_bytes:
+        held.resize(size_bytes)

@@ -4,9 +4,8 @@ from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from typing import TypeVar
 
-from app.services.body_memory import FREE_BYTES, BodyMemory
+from app.services.body_memory import FREE_BYTES, BodyBudget, BodyMemory
 from app.services.large_work import LargeWork
-from app.services.memory_budget import MemoryBudget
 
 _T = TypeVar("_T")
 
@@ -16,14 +15,12 @@ class RequestBodies:
 
     Args:
         work: Keeps what is done at once in bounds.
-        memory: What bodies take their bytes from.
-        text_limit_bytes: The longest body taken.
+        budget: What bodies take their memory from.
     """
 
-    def __init__(self, work: LargeWork, memory: MemoryBudget, *, text_limit_bytes: int) -> None:
+    def __init__(self, work: LargeWork, budget: BodyBudget) -> None:
         self._work = work
-        self._memory = memory
-        self._text_limit_bytes = text_limit_bytes
+        self._budget = budget
 
     @asynccontextmanager
     async def read(
@@ -37,7 +34,7 @@ class RequestBodies:
             PayloadTooLargeError: The body is too long; known before the rest of it is there.
             OverloadedError: The memory that it takes is not free now.
         """
-        memory = BodyMemory(self._memory, text_limit_bytes=self._text_limit_bytes)
+        memory = BodyMemory(self._budget)
         try:
             pieces = await _received(chunks, memory)
             size_bytes = sum(map(len, pieces))

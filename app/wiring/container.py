@@ -10,6 +10,7 @@ import anyio.to_thread
 from app.models.fetch_policy import FetchPolicy
 from app.models.limits import Limits
 from app.services.access import Access, LinkSigner
+from app.services.body_memory import BodyBudget
 from app.services.bundles.exporting import BundleExports
 from app.services.bundles.importing import BundleImports
 from app.services.deliveries import Deliveries
@@ -201,9 +202,10 @@ def _wired(settings: Settings, opened: _Opened) -> Container:
     metrics = opened.metrics
     resources = Resources(records, blobs, limit_bytes=limits.medium_bytes)
     work = LargeWork(limits)
-    streamed = _streamed_bodies(opened, work, limits)
+    budget = BodyBudget(opened.memory, text_limit_bytes=limits.text_bytes)
+    streamed = StreamedBodies(blobs, work, budget, limit_bytes=limits.medium_bytes)
     requests = StreamedRequests(streamed, work)
-    bodies = RequestBodies(work, opened.memory, text_limit_bytes=limits.text_bytes)
+    bodies = RequestBodies(work, budget)
     preparer = PagePreparer(records, blobs, limits)
     reading = PageReading(records, preparer, accesses=accesses, limits=limits)
     return Container(
@@ -271,16 +273,6 @@ def _tool_results(
         limits=limits,
         clock=opened.metrics,
         raw_results=opened.raw_results,
-    )
-
-
-def _streamed_bodies(opened: _Opened, work: LargeWork, limits: Limits) -> StreamedBodies:
-    return StreamedBodies(
-        opened.blobs,
-        work,
-        opened.memory,
-        limit_bytes=limits.medium_bytes,
-        text_limit_bytes=limits.text_bytes,
     )
 
 

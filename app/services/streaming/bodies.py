@@ -10,9 +10,8 @@ from contextlib import asynccontextmanager
 
 import anyio
 
-from app.services.body_memory import FREE_BYTES, BodyMemory
+from app.services.body_memory import FREE_BYTES, BodyBudget, BodyMemory
 from app.services.large_work import LARGE_BYTES, LargeWork
-from app.services.memory_budget import MemoryBudget
 from app.services.streaming.json_stream import LONG_CHARS, JsonStream
 from app.stores.blobs import BlobDraft, BlobStore
 
@@ -80,9 +79,8 @@ class StreamedBodies:
     Args:
         blobs: Where drafts are.
         work: Keeps what is done at once in bounds.
-        memory: What bodies take their bytes from.
+        budget: What bodies take their memory from.
         limit_bytes: The largest medium taken.
-        text_limit_bytes: How much of a body may stay in memory.
         piece_bytes: How much of a body is worked on at once; one of no more is left as it is.
         long_chars: From where on strings become drafts.
     """
@@ -91,18 +89,16 @@ class StreamedBodies:
         self,
         blobs: BlobStore,
         work: LargeWork,
-        memory: MemoryBudget,
+        budget: BodyBudget,
         *,
         limit_bytes: int,
-        text_limit_bytes: int,
         piece_bytes: int = LARGE_BYTES,
         long_chars: int = LONG_CHARS,
     ) -> None:
         self._blobs = blobs
         self._work = work
-        self._memory = memory
+        self._budget = budget
         self._limit_bytes = limit_bytes
-        self._text_limit_bytes = text_limit_bytes
         self._piece_bytes = piece_bytes
         self._long_chars = long_chars
 
@@ -120,7 +116,7 @@ class StreamedBodies:
                 text; known before the rest of the body is there.
             StoreUnavailableError: It cannot be kept.
         """
-        memory = BodyMemory(self._memory, text_limit_bytes=self._text_limit_bytes)
+        memory = BodyMemory(self._budget)
         drafts: list[BlobDraft] = []
 
         def new_draft() -> BlobDraft:

@@ -12,6 +12,7 @@ import anyio.to_thread
 from app.errors import ServiceError
 from app.models.limits import Limits
 from app.models.resource import Resource
+from app.services.body_memory import BodyBudget
 from app.services.large_work import LargeWork
 from app.services.memory_budget import MemoryBudget
 from app.services.packaging import build_sanitized_tool_result, encode_sanitized
@@ -57,9 +58,8 @@ async def _outcome(
     bodies = StreamedBodies(
         blobs,
         LargeWork(limits),
-        MemoryBudget(limits.memory_bytes),
+        BodyBudget(MemoryBudget(limits.memory_bytes), text_limit_bytes=limits.text_bytes),
         limit_bytes=limits.medium_bytes,
-        text_limit_bytes=limits.text_bytes,
         piece_bytes=piece_bytes,
         long_chars=long_chars,
     )
