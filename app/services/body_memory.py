@@ -99,8 +99,8 @@ class BodyMemory:
             self._arriving = await self._budget.arriving.hold(self.size_bytes)
         if self._held is None:
             self._held = await self._budget.memory.hold(self.size_bytes)
-        _grow(self._arriving, self._budget.arriving, self.size_bytes)
-        _grow(self._held, self._budget.memory, self.size_bytes)
+        grow_within(self._arriving, self._budget.arriving, self.size_bytes)
+        grow_within(self._held, self._budget.memory, self.size_bytes)
 
     def check_text(self, text_bytes: int) -> None:
         """Refuse a body that keeps so many bytes of text, if they are too many.
@@ -134,7 +134,7 @@ class BodyMemory:
         self.check_text(self._text_bytes)
         if self._held is not None:
             work_bytes = self._weight.work_bytes(self._text_bytes)
-            anyio.from_thread.run_sync(_grow, self._held, self._budget.memory, work_bytes)
+            anyio.from_thread.run_sync(grow_within, self._held, self._budget.memory, work_bytes)
 
     def release(self) -> None:
         """Give everything back."""
@@ -143,7 +143,7 @@ class BodyMemory:
                 held.release()
 
 
-def _grow(held: HeldMemory, budget: MemoryBudget, size_bytes: int) -> None:
+def grow_within(held: HeldMemory, budget: MemoryBudget, size_bytes: int) -> None:
     """Hold so many bytes in all; one that takes more than there are has all of them alone."""
     size_bytes = min(size_bytes, budget.limit_bytes)
     if size_bytes > held.size_bytes:

@@ -20,6 +20,7 @@ from app.services.events.raw_results import RawResults
 from app.services.events.streams import EventStreams, StreamLimits
 from app.services.fetching import Fetcher
 from app.services.history import History
+from app.services.image_work import ImageWork
 from app.services.interactions import Interactions
 from app.services.large_work import LargeWork
 from app.services.memory_budget import MemoryBudget
@@ -206,7 +207,8 @@ def _wired(settings: Settings, opened: _Opened) -> Container:
     streamed = StreamedBodies(blobs, work, budget, limit_bytes=limits.medium_bytes)
     requests = StreamedRequests(streamed, work)
     bodies = RequestBodies(work, budget)
-    preparer = PagePreparer(records, blobs, limits)
+    images = ImageWork(opened.memory, limits)
+    preparer = PagePreparer(records, blobs, images=images, limits=limits)
     reading = PageReading(records, preparer, accesses=accesses, limits=limits)
     return Container(
         access=opened.access,
@@ -215,7 +217,9 @@ def _wired(settings: Settings, opened: _Opened) -> Container:
         tool_results=_tool_results(opened, streamed, work, limits),
         resources=resources,
         deliveries=opened.deliveries,
-        resource_texts=ResourceTexts(resources, blobs, work=work, limits=limits),
+        resource_texts=ResourceTexts(
+            resources, blobs, work=work, memory=opened.memory, limits=limits
+        ),
         references=References(
             records,
             blobs,
@@ -230,7 +234,9 @@ def _wired(settings: Settings, opened: _Opened) -> Container:
         session_messages=SessionMessages(records, blobs, bodies=requests, limits=limits),
         interactions=Interactions(records, bodies=bodies, limits=limits),
         history=History(records, blobs, limits),
-        renders=_renders(settings, records, blobs=blobs, reading=reading, links=links),
+        renders=_renders(
+            settings, records, blobs=blobs, reading=reading, links=links, images=images
+        ),
         bundle_exports=BundleExports(records, blobs, accesses),
         bundle_imports=BundleImports(records, blobs, limits, opened.stored_bytes),
         pages=Pages(records, preparer, bodies=requests, accesses=accesses, limits=limits),
@@ -283,13 +289,14 @@ def _renders(
     blobs: BlobStore,
     reading: PageReading,
     links: LinkSigner,
+    images: ImageWork,
 ) -> Renders:
     limits = _limits(settings)
     return Renders(
         records,
         blobs,
         reading=reading,
-        gathering=Gathering(blobs, DerivedImages(records, blobs, limits)),
+        gathering=Gathering(blobs, DerivedImages(records, blobs, images=images, limits=limits)),
         links=links,
         content_base_url=settings.content_url or settings.public_url,
         limits=limits,

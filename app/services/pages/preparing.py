@@ -4,7 +4,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime
 
-import anyio
 import anyio.to_thread
 
 from app.errors import InvalidPayloadError
@@ -14,6 +13,7 @@ from app.models.page import Body, Level, Page, PageFields, Representation
 from app.models.resource import Resource
 from app.models.search import SearchWords, search_words
 from app.rendering.pages import derive_levels
+from app.services.image_work import ImageWork
 from app.services.inline_media.data_uris import split_data_uri
 from app.services.pages.contents import PageContents, SettledContent, page_media
 from app.services.pages.fitting import check_words
@@ -22,8 +22,6 @@ from app.services.pages.versions import searchable_text
 from app.services.streaming.requests import StreamedMedia
 from app.stores.blobs import BlobStore
 from app.stores.records import Records
-
-_IMAGES_AT_ONCE = 2
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,11 +44,13 @@ class PreparedPage:
 class PagePreparer:
     """Prepares pages; the long part of a write, outside of any transaction."""
 
-    def __init__(self, records: Records, blobs: BlobStore, limits: Limits) -> None:
+    def __init__(
+        self, records: Records, blobs: BlobStore, *, images: ImageWork, limits: Limits
+    ) -> None:
         self._records = records
         self._blobs = blobs
+        self._images = images
         self._limits = limits
-        self._images = anyio.CapacityLimiter(_IMAGES_AT_ONCE)
 
     def contents(
         self, project_id: str, now: datetime, streamed: StreamedMedia | None = None
@@ -113,7 +113,7 @@ class PagePreparer:
         if source is None and body.kind == "data":
             uri = split_data_uri(str(body.value))
             source = InMemoryMedia(uri.data) if uri and uri.data else None
-        async with self._images:
+        async with self._images.turn(media.size_bytes, media.width, media.height):
             if source is None:
                 data = await contents.media.read(
                     str(body.value), limit_bytes=self._limits.image_bytes
