@@ -98,6 +98,14 @@ class LimitSettings(SettingsGroup):
     """Beyond these the answer is 413 or 422 and nothing is stored."""
 
     body_bytes: Annotated[int, Field(gt=0, description="One request body.")] = 2 * GIB
+    text_bytes: Annotated[
+        int,
+        Field(
+            gt=0,
+            description="The JSON of one request body as it is sent, without the media that are "
+            "streamed out of it: what is kept in memory. A longer text goes to `/api/resources`.",
+        ),
+    ] = 17 * MIB
     medium_bytes: Annotated[int, Field(gt=0, description="One decoded medium.")] = 1 * GIB
     media_per_result: Annotated[int, Field(gt=0, description="Media in one tool result.")] = 2_000
     json_depth: Annotated[int, Field(ge=1_000, le=4_000, description="Nesting of JSON.")] = 1_024
@@ -142,6 +150,15 @@ class LimitSettings(SettingsGroup):
     large_bodies_waiting: Annotated[
         int, Field(ge=0, description="How many of them may wait for that; more get a 503.")
     ] = 16
+    memory_bytes: Annotated[
+        int,
+        Field(
+            ge=64 * MIB,
+            description="What bodies, answers, image work and queued events may hold in the memory "
+            "of a process, all together. A request that does not fit waits a second, then gets a "
+            "503.",
+        ),
+    ] = 256 * MIB
     connections_at_once: Annotated[
         int, Field(ge=1, description="Connections a process has at once; more get a 503.")
     ] = 5_000

@@ -10,7 +10,7 @@ import os
 import sys
 import time
 from collections import Counter as Counts
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, nullcontext
 from datetime import UTC, datetime
 from json.encoder import encode_basestring_ascii
@@ -197,6 +197,13 @@ class Metrics:
         self._scrub_faults = self._counter(
             "scrub_faults", "Stored files the scrub found wrong, by what is wrong.", "kind"
         )
+        self._memory_held = Gauge(
+            "pagefault_memory_held_bytes",
+            "Memory that bodies, answers, images and queued events hold of the budget.",
+            multiprocess_mode="livesum",
+            registry=self._registry,
+        )
+        self._held_bytes: Callable[[], int] = int
         # Requests that are answered and not counted yet.
         self._uncounted: list[tuple[str, str, int, float | None]] = []
         self._is_shared = "PROMETHEUS_MULTIPROC_DIR" in os.environ
@@ -269,9 +276,14 @@ class Metrics:
             for seconds in latencies:
                 histogram.observe(seconds)
 
+    def watch_memory(self, held_bytes: Callable[[], int]) -> None:
+        """Ask this for the bytes that are held, whenever the metrics are read."""
+        self._held_bytes = held_bytes
+
     def exposition(self) -> bytes:
         """All metrics in Prometheus' text format, of all worker processes together."""
         self._count()
+        self._memory_held.set(self._held_bytes())
         if not self._is_shared:
             return generate_latest(self._registry)
         everyone = CollectorRegistry()

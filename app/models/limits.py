@@ -8,6 +8,7 @@ class Limits:
     """See `app.setting_groups.LimitSettings`, which documents and bounds each of them."""
 
     body_bytes: int
+    text_bytes: int
     medium_bytes: int
     media_per_result: int
     json_depth: int
@@ -23,6 +24,7 @@ class Limits:
     bundle_bytes: int
     large_bodies: int
     large_bodies_waiting: int
+    memory_bytes: int
     connections_at_once: int
     requests_at_once: int
     header_bytes: int

@@ -33,6 +33,7 @@ NARROWER_CODES: Mapping[str, Mapping[str, str]] = {
     "payload-too-large": {
         "json-too-deep": "JSON that is nested deeper than `PAGEFAULT_LIMITS__JSON_DEPTH`.",
         "json-too-large": "JSON with more values than are taken, or too long to be taken apart.",
+        "text-too-large": "A body with more text than `PAGEFAULT_LIMITS__TEXT_BYTES`.",
         "too-many-media": "More media than `PAGEFAULT_LIMITS__MEDIA_PER_RESULT` in one result.",
         "too-many-references": "More references than are replaced in one request.",
         "medium-too-large": "More bytes of media than are put into one answer.",

@@ -9,7 +9,6 @@ import hashlib
 from dataclasses import dataclass, replace
 from functools import partial
 
-import anyio
 import anyio.to_thread
 import structlog
 
@@ -19,16 +18,16 @@ from app.models.derived_image import DerivedImage, ImageRecipe
 from app.models.identity import utc_now
 from app.models.limits import Limits
 from app.models.media import InMemoryMedia
-from app.models.resource import Resource, derive_resource_id, resource_kind
+from app.models.resource import MediaHints, Resource, derive_resource_id, resource_kind
 from app.services.image_fitting import FittedImage, fit_image
+from app.services.image_work import ImageWork
 from app.services.persistence.keeping import MediaKeeper
-from app.services.persistence.probing import probe_media
+from app.services.persistence.probing import probe_media, probe_stored_media
 from app.services.pixels import CODEC_VERSION
-from app.stores.blobs import BlobStore, read_whole
+from app.stores.blobs import BlobStore, StoredBlob, read_whole
 from app.stores.records import Records
 from app.stores.records.derived_images import NotedImage
 
-_IMAGES_AT_ONCE = 2
 # What is made of bytes in a record is held in memory, many at a time: a kilobyte can be a picture
 # that takes megabytes in every other type.
 _LEAST_ROOM_BYTES = 128 * 1024
@@ -57,11 +56,13 @@ class _Made:
 class DerivedImages:
     """Makes smaller images, for any project."""
 
-    def __init__(self, records: Records, blobs: BlobStore, limits: Limits) -> None:
+    def __init__(
+        self, records: Records, blobs: BlobStore, *, images: ImageWork, limits: Limits
+    ) -> None:
         self._records = records
         self._blobs = blobs
+        self._images = images
         self._limits = limits
-        self._images = anyio.CapacityLimiter(_IMAGES_AT_ONCE)
 
     async def get(
         self,
@@ -87,6 +88,7 @@ class DerivedImages:
             be made.
 
         Raises:
+            OverloadedError: The memory for its pixels was not free for a second.
             StoreUnavailableError: A store did not answer, or has lost the bytes.
         """
         if isinstance(source, InlineBytes):
@@ -97,7 +99,8 @@ class DerivedImages:
         noted = await self._noted(wanted)
         if noted is None and size_bytes <= self._limits.image_bytes:
             # Whoever waited here may find what it waited for.
-            async with self._images:
+            hints = await self._hints(wanted, size_bytes)
+            async with self._images.turn(size_bytes, hints.width, hints.height):
                 noted = await self._noted(wanted) or await self._make(wanted)
         return noted.image if noted else None
 
@@ -108,12 +111,17 @@ class DerivedImages:
             return None
         room = max(_LEAST_ROOM_BYTES, _MOST_GROWTH * len(data))
         most_bytes = room if recipe.most_bytes is None else min(room, recipe.most_bytes)
-        async with self._images:
+        hints = probe_media(data, InMemoryMedia(data), mime_type)
+        async with self._images.turn(len(data), hints.width, hints.height):
             made = await self._fitted(data, mime_type, replace(recipe, most_bytes=most_bytes))
         if made is None or made.image is None:
             return None
         resource = await anyio.to_thread.run_sync(_described, project_id, made.image)
         return DerivedImage(resource, made.image.is_first_picture, made.image.data)
+
+    async def _hints(self, wanted: _Wanted, size_bytes: int) -> MediaHints:
+        blob = StoredBlob(wanted.digest, size_bytes)
+        return await probe_stored_media(self._blobs, wanted.project_id, blob, wanted.mime_type)
 
     async def _noted(self, wanted: _Wanted) -> NotedImage | None:
         async with self._records.read(wanted.project_id) as unit:

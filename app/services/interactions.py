@@ -78,9 +78,17 @@ class Interactions:
             StoreUnavailableError: The database did not answer; nothing is visible, send it again.
         Source: spec 001, "Session Interaction".
         """
-        read = await self._bodies.read(
-            body, partial(read_interaction, session_id=session_id, limits=self._limits)
-        )
+        work = partial(read_interaction, session_id=session_id, limits=self._limits)
+        async with self._bodies.read(body, work) as read:
+            return await self._create_once(project_id, session_id, read, idempotency_key)
+
+    async def _create_once(
+        self,
+        project_id: str,
+        session_id: str,
+        read: ReadInteraction,
+        idempotency_key: str | None,
+    ) -> ShownInteraction:
         if idempotency_key is None:
             return await self._create(project_id, session_id, read, None)
         call = IdempotentCall(project_id, CREATE_ROUTE, idempotency_key, read.digest)
@@ -152,7 +160,20 @@ class Interactions:
             PreconditionFailedError: The condition does not hold; nothing stored.
             StoreUnavailableError: The database did not answer; nothing is visible, send it again.
         """
-        output = await self._bodies.read(body, partial(read_output, limits=self._limits))
+        async with self._bodies.read(body, partial(read_output, limits=self._limits)) as output:
+            return await self._set_output(
+                project_id, session_id, interaction_id, output, condition=condition
+            )
+
+    async def _set_output(
+        self,
+        project_id: str,
+        session_id: str,
+        interaction_id: str,
+        output: ChatMessage,
+        *,
+        condition: WriteCondition,
+    ) -> ShownInteraction:
         async with self._records.read(project_id) as unit:
             await _found(unit, session_id, interaction_id)
         now = utc_now()

@@ -104,7 +104,11 @@ class References:
                 large for one answer; the faults point to them, the largest first.
             StoreUnavailableError: A store did not answer.
         """
-        read = await self._bodies.read(body, partial(read_references, limits=self._limits))
+        work = partial(read_references, limits=self._limits)
+        async with self._bodies.read(body, work) as read:
+            return await self._resolve(project_id, read)
+
+    async def _resolve(self, project_id: str, read: ReferenceRequest) -> RenderedBody:
         request = read.request
         wanted = {each.resource_id for each in read.mentions if each.resource_id}
         async with self._records.read(project_id) as unit:

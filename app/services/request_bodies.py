@@ -1,23 +1,67 @@
 """Reads request bodies whole and works on them off the event loop, few large ones at a time."""
 
 from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
 from typing import TypeVar
 
+from app.services.body_memory import FREE_BYTES, BodyBudget, BodyMemory
 from app.services.large_work import LargeWork
 
 _T = TypeVar("_T")
 
 
 class RequestBodies:
-    """What stands between a body's chunks and the value made of them."""
+    """What stands between a body's chunks and the value made of them.
 
-    def __init__(self, work: LargeWork) -> None:
+    Args:
+        work: Keeps what is done at once in bounds.
+        budget: What bodies take their memory from.
+    """
+
+    def __init__(self, work: LargeWork, budget: BodyBudget) -> None:
         self._work = work
+        self._budget = budget
 
-    async def read(self, chunks: AsyncIterator[bytes], work: Callable[[bytes], _T]) -> _T:
+    @asynccontextmanager
+    async def read(
+        self, chunks: AsyncIterator[bytes], work: Callable[[bytes], _T]
+    ) -> AsyncIterator[_T]:
         """What `work` makes of the whole body, in a worker thread.
 
-        How many bytes may come is for whoever gives the chunks to limit.
+        The memory that it takes is held until the block ends.
+
+        Raises:
+            PayloadTooLargeError: The body is too long; known before the rest of it is there.
+            OverloadedError: The memory that it takes is not free now.
         """
-        body = b"".join([chunk async for chunk in chunks])
-        return await self._work.run(len(body), work, body)
+        memory = BodyMemory(self._budget)
+        try:
+            pieces = await _received(chunks, memory)
+            size_bytes = sum(map(len, pieces))
+            yield await self._work.run(size_bytes, _worked, pieces, memory, work)
+        finally:
+            memory.release()
+
+
+async def _received(chunks: AsyncIterator[bytes], memory: BodyMemory) -> list[bytes]:
+    pieces: list[bytes] = []
+    size_bytes = 0
+    async for chunk in chunks:
+        size_bytes += len(chunk)
+        if size_bytes > memory.size_bytes:
+            memory.check_text(size_bytes)
+            await memory.keep(size_bytes)
+        pieces.append(chunk)
+    memory.check_text(size_bytes)
+    return pieces
+
+
+def _worked(pieces: list[bytes], memory: BodyMemory, work: Callable[[bytes], _T]) -> _T:
+    size_bytes = sum(map(len, pieces))
+    if size_bytes > FREE_BYTES:
+        for piece in pieces:
+            memory.weigh(piece)
+        memory.hold_work(size_bytes)
+    body = b"".join(pieces)
+    pieces.clear()
+    return work(body)

@@ -11,6 +11,8 @@ from contextlib import aclosing
 from dataclasses import astuple, dataclass, field
 from functools import partial
 
+import anyio.from_thread
+
 from app.errors import (
     InvalidJsonError,
     InvalidPayloadError,
@@ -36,7 +38,9 @@ from app.rendering.texts import (
     Matches,
     json_excerpt,
 )
+from app.services.body_memory import FREE_BYTES, TextWeight, grow_within
 from app.services.large_work import LARGE_BYTES, LargeWork
+from app.services.memory_budget import HeldMemory, MemoryBudget
 from app.services.project_turns import ProjectTurns
 from app.services.resources import Resources
 from app.stores.blobs import BlobStore, read_whole
@@ -88,13 +92,21 @@ class ResourceTexts:
         resources: Where they are described.
         blobs: Where they are.
         work: Does what takes long.
+        memory: What JSON that is read whole takes its bytes from.
         limits: How much JSON is read whole.
     """
 
     def __init__(
-        self, resources: Resources, blobs: BlobStore, *, work: LargeWork, limits: Limits
+        self,
+        resources: Resources,
+        blobs: BlobStore,
+        *,
+        work: LargeWork,
+        memory: MemoryBudget,
+        limits: Limits,
     ) -> None:
         self._resources = resources
+        self._memory = memory
         self._blobs = blobs
         self._work = work
         self._limits = limits
@@ -109,7 +121,8 @@ class ResourceTexts:
             UnsupportedMediaError: The resource is no text.
             InvalidPayloadError: On reading: a value is asked for, and the text is not JSON.
             PayloadTooLargeError: On reading: the JSON is too large to be read whole.
-            OverloadedError: On reading: too many wait to read large texts of this project.
+            OverloadedError: On reading: too many wait to read large texts of this project,
+                or the memory to parse the JSON is not free.
             StoreUnavailableError: A store did not answer.
         """
         resource = await self._resources.get(project_id, uri)
@@ -189,8 +202,17 @@ class ResourceTexts:
                 "`grep`.",
                 code="json-too-large",
             )
-        data = await read_whole(self._blobs, project_id, resource.digest)
-        return await self._work.run(len(data), _value_in, data, pointer, self._limits.json_depth)
+        async with self._memory.holding(resource.size_bytes) as held:
+            data = await read_whole(self._blobs, project_id, resource.digest)
+            return await self._work.run(len(data), self._value_in, held, data, pointer)
+
+    def _value_in(self, held: HeldMemory, data: bytes, pointer: str) -> JsonExcerpt:
+        if len(data) > FREE_BYTES:
+            weight = TextWeight()
+            weight.add(data)
+            needed = weight.work_bytes(len(data))
+            anyio.from_thread.run_sync(grow_within, held, self._memory, needed)
+        return _value_in(data, pointer, self._limits.json_depth)
 
 
 class _Scan:

@@ -4,7 +4,6 @@ A message is kept as it is, block for block. Media too long to be read are moved
 can be read back in their place, byte for byte.
 """
 
-import hashlib
 from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
@@ -28,12 +27,12 @@ from app.models.limits import Limits
 from app.models.message import StoredHistoryMessage
 from app.models.resource import Resource
 from app.services.idempotency import Idempotency, IdempotentCall
-from app.services.inline_media.data_uris import Movable, dump_forms
+from app.services.inline_media.data_uris import DataUriText, Movable, dump_forms
 from app.services.inline_media.message_media import media_in_message, references_in
 from app.services.inline_media.moving import MediaMover
 from app.services.persistence.keeping import MediaKeeper
-from app.services.request_bodies import RequestBodies
 from app.services.request_models import read_object, validated
+from app.services.streaming.requests import StreamedRequest, StreamedRequests
 from app.stores.blobs import BlobStore
 from app.stores.records import Records, UnitOfWork
 from app.stores.records.sessions import MESSAGE
@@ -100,7 +99,6 @@ class _Read:
     value: dict[str, JsonValue]
     movable: Sequence[Movable]
     references: set[str]
-    digest: str
 
     @property
     def tool_call_id(self) -> str | None:
@@ -112,7 +110,7 @@ class SessionMessages:
     """Appends messages to the histories of a project's sessions."""
 
     def __init__(
-        self, records: Records, blobs: BlobStore, *, bodies: RequestBodies, limits: Limits
+        self, records: Records, blobs: BlobStore, *, bodies: StreamedRequests, limits: Limits
     ) -> None:
         self._records = records
         self._blobs = blobs
@@ -137,15 +135,28 @@ class SessionMessages:
             ConflictError: The tool call was answered with something else.
             StoreUnavailableError: A store did not answer; nothing is visible, send it again.
         """
-        read = await self._bodies.read(
-            body, partial(_read_message, session_id=session_id, limits=self._limits)
-        )
+        async with self._bodies.read(
+            project_id,
+            body,
+            partial(_read_message, limits=self._limits),
+            media_of=_whole_media,
+            digest_prefix=session_id.encode() + b"\0",
+        ) as request:
+            return await self._append_once(project_id, session_id, request, idempotency_key)
+
+    async def _append_once(
+        self,
+        project_id: str,
+        session_id: str,
+        request: StreamedRequest[_Read],
+        idempotency_key: str | None,
+    ) -> AppendedMessage:
         if idempotency_key is None:
-            return await self._append(project_id, session_id, read, None)
-        call = IdempotentCall(project_id, APPEND_ROUTE, idempotency_key, read.digest)
+            return await self._append(project_id, session_id, request, None)
+        call = IdempotentCall(project_id, APPEND_ROUTE, idempotency_key, request.digest)
         async with self._idempotency.claimed(call, utc_now()) as answer_id:
             if answer_id is None:
-                appended = await self._append(project_id, session_id, read, call)
+                appended = await self._append(project_id, session_id, request, call)
                 if not appended.is_new:
                     # The call had been answered before, so there was no commit to note it in.
                     async with self._records.write(project_id) as unit:
@@ -158,17 +169,22 @@ class SessionMessages:
         return AppendedMessage(stored, is_new=False)
 
     async def _append(
-        self, project_id: str, session_id: str, read: _Read, call: IdempotentCall | None
+        self,
+        project_id: str,
+        session_id: str,
+        request: StreamedRequest[_Read],
+        call: IdempotentCall | None,
     ) -> AppendedMessage:
+        read = request.value
         async with self._records.read(project_id) as unit:
-            answered = await _answered(unit, session_id, read)
+            answered = await _answered(unit, session_id, read, request.digest)
         if answered is not None:
             return answered
         now = utc_now()
         keeper = MediaKeeper(
             self._blobs, project_id, limit_bytes=self._limits.medium_bytes, now=now
         )
-        mover = MediaMover(keeper, most_media=self._limits.media_per_result)
+        mover = MediaMover(keeper, most_media=self._limits.media_per_result, streamed=request.media)
         moved = await mover.move_all(read.value, read.movable)
         text = (await anyio.to_thread.run_sync(json_text, moved.value)).encode()
         if len(text) > self._limits.message_bytes:
@@ -181,7 +197,7 @@ class SessionMessages:
             message_id=new_id(),
             created_at=now,
             tool_call_id=read.tool_call_id,
-            request_digest=read.digest,
+            request_digest=request.digest,
             message=text,
             inline_form=dump_forms(moved.forms),
         )
@@ -203,7 +219,7 @@ class SessionMessages:
         async with self._records.write_together(project_id) as unit:
             await unit.sessions.enter(session_id, message.created_at)
             # Nobody else writes to the session now, so a twin that was faster is seen here.
-            answered = await _answered(unit, session_id, read)
+            answered = await _answered(unit, session_id, read, message.request_digest)
             if answered is not None:
                 return answered
             seq = await unit.sessions.append(
@@ -236,7 +252,7 @@ def _event(session_id: str, message: StoredHistoryMessage, role: str) -> NewEven
     )
 
 
-def _read_message(body: bytes, *, session_id: str, limits: Limits) -> _Read:
+def _read_message(body: bytes, *, limits: Limits) -> _Read:
     value = read_object(body, limits, spelled=True)
     ours = [Fault(f"/{name}", "is the service's own word") for name in value if name in OURS]
     if ours:
@@ -244,11 +260,16 @@ def _read_message(body: bytes, *, session_id: str, limits: Limits) -> _Read:
             f"A message has no members named {', '.join(sorted(OURS))}.", faults=ours
         )
     validated(HistoryMessageDraft, value, "The body is not a message; `errors` says where.")
-    digest = hashlib.sha256(session_id.encode() + b"\0" + body).hexdigest()
-    return _Read(value, media_in_message(value), references_in(value), digest)
+    return _Read(value, media_in_message(value), references_in(value))
 
 
-async def _answered(unit: UnitOfWork, session_id: str, read: _Read) -> AppendedMessage | None:
+def _whole_media(read: _Read) -> list[DataUriText]:
+    return [each.uri for each in read.movable if each.uri is not None]
+
+
+async def _answered(
+    unit: UnitOfWork, session_id: str, read: _Read, digest: str
+) -> AppendedMessage | None:
     """The message that answers the same tool call, if it is this one.
 
     Raises:
@@ -257,7 +278,7 @@ async def _answered(unit: UnitOfWork, session_id: str, read: _Read) -> AppendedM
     if read.tool_call_id is None:
         return None
     earlier = await unit.messages.find_call(session_id, read.tool_call_id)
-    if earlier is not None and earlier.request_digest == read.digest:
+    if earlier is not None and earlier.request_digest == digest:
         return AppendedMessage(earlier, is_new=False)
     if earlier is not None or await unit.tool_results.find_call(session_id, read.tool_call_id):
         raise ConflictError(

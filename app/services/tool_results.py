@@ -161,7 +161,7 @@ class ToolResults:
     def _prepared(self, body: ReceivedBody) -> _Prepared:
         json = body.finish()
         with self._clock.stage("normalization"):
-            request, normalized = normalize_streamed(json, self._read)
+            request, normalized = normalize_streamed(json, self._read, body.hold_text)
         return _Prepared(request, normalized, json.digest(), body.size_bytes)
 
     def _read(self, body: bytes) -> ToolResultRequest:

@@ -10,6 +10,7 @@ import anyio.to_thread
 from app.models.fetch_policy import FetchPolicy
 from app.models.limits import Limits
 from app.services.access import Access, LinkSigner
+from app.services.body_memory import BodyBudget
 from app.services.bundles.exporting import BundleExports
 from app.services.bundles.importing import BundleImports
 from app.services.deliveries import Deliveries
@@ -19,8 +20,10 @@ from app.services.events.raw_results import RawResults
 from app.services.events.streams import EventStreams, StreamLimits
 from app.services.fetching import Fetcher
 from app.services.history import History
+from app.services.image_work import ImageWork
 from app.services.interactions import Interactions
 from app.services.large_work import LargeWork
+from app.services.memory_budget import MemoryBudget
 from app.services.pages.accesses import AccessCounts
 from app.services.pages.changes import PageChanges
 from app.services.pages.downloads import PageDownloads
@@ -43,6 +46,7 @@ from app.services.sessions import Sessions
 from app.services.store_check import StoreCheck
 from app.services.stored_bytes import StoredBytes
 from app.services.streaming.bodies import StreamedBodies
+from app.services.streaming.requests import StreamedRequests
 from app.services.sweep import Sweep
 from app.services.tool_results import ToolResults
 from app.services.uploads import Uploads
@@ -97,6 +101,7 @@ class Container:
     records: Records
     blobs: BlobStore
     metrics: Metrics
+    memory: MemoryBudget
     limits: Limits
     base_url: str
     content_base_url: str
@@ -134,6 +139,8 @@ async def open_container(settings: Settings) -> AsyncIterator[Container]:
         await stack.enter_async_context(accesses.kept())
         raw_results = RawResults(is_enabled=settings.debug_tool_result_raw)
         metrics = Metrics()
+        memory = MemoryBudget(settings.limits.memory_bytes)
+        metrics.watch_memory(lambda: memory.held_bytes)
         event_streams = EventStreams(
             records,
             access,
@@ -163,6 +170,7 @@ async def open_container(settings: Settings) -> AsyncIterator[Container]:
             event_streams=event_streams,
             raw_results=raw_results,
             metrics=metrics,
+            memory=memory,
         )
         yield _wired(settings, opened)
 
@@ -182,6 +190,7 @@ class _Opened:
     event_streams: EventStreams
     raw_results: RawResults
     metrics: Metrics
+    memory: MemoryBudget
 
 
 def _wired(settings: Settings, opened: _Opened) -> Container:
@@ -194,17 +203,23 @@ def _wired(settings: Settings, opened: _Opened) -> Container:
     metrics = opened.metrics
     resources = Resources(records, blobs, limit_bytes=limits.medium_bytes)
     work = LargeWork(limits)
-    bodies = RequestBodies(work)
-    preparer = PagePreparer(records, blobs, limits)
+    budget = BodyBudget(opened.memory, text_limit_bytes=limits.text_bytes)
+    streamed = StreamedBodies(blobs, work, budget, limit_bytes=limits.medium_bytes)
+    requests = StreamedRequests(streamed, work)
+    bodies = RequestBodies(work, budget)
+    images = ImageWork(opened.memory, limits)
+    preparer = PagePreparer(records, blobs, images=images, limits=limits)
     reading = PageReading(records, preparer, accesses=accesses, limits=limits)
     return Container(
         access=opened.access,
         quotas=_quotas(settings),
         links=links,
-        tool_results=_tool_results(opened, work, limits),
+        tool_results=_tool_results(opened, streamed, work, limits),
         resources=resources,
         deliveries=opened.deliveries,
-        resource_texts=ResourceTexts(resources, blobs, work=work, limits=limits),
+        resource_texts=ResourceTexts(
+            resources, blobs, work=work, memory=opened.memory, limits=limits
+        ),
         references=References(
             records,
             blobs,
@@ -216,15 +231,22 @@ def _wired(settings: Settings, opened: _Opened) -> Container:
         ),
         uploads=Uploads(records, blobs, limits=limits, stored_bytes=opened.stored_bytes),
         sessions=Sessions(records, accesses),
-        session_messages=SessionMessages(records, blobs, bodies=bodies, limits=limits),
+        session_messages=SessionMessages(records, blobs, bodies=requests, limits=limits),
         interactions=Interactions(records, bodies=bodies, limits=limits),
         history=History(records, blobs, limits),
-        renders=_renders(settings, records, blobs=blobs, reading=reading, links=links),
+        renders=_renders(
+            settings, records, blobs=blobs, reading=reading, links=links, images=images
+        ),
         bundle_exports=BundleExports(records, blobs, accesses),
         bundle_imports=BundleImports(records, blobs, limits, opened.stored_bytes),
-        pages=Pages(records, preparer, bodies=bodies, accesses=accesses, limits=limits),
+        pages=Pages(records, preparer, bodies=requests, accesses=accesses, limits=limits),
         page_changes=PageChanges(
-            records, preparer, bodies=bodies, accesses=accesses, limits=limits
+            records,
+            preparer,
+            bodies=bodies,
+            requests=requests,
+            accesses=accesses,
+            limits=limits,
         ),
         page_reading=reading,
         page_faults=PageFaults(records, preparer, reading, limits=limits),
@@ -236,6 +258,7 @@ def _wired(settings: Settings, opened: _Opened) -> Container:
         records=records,
         blobs=blobs,
         metrics=metrics,
+        memory=opened.memory,
         limits=limits,
         base_url=base_url,
         content_base_url=content_base_url,
@@ -245,11 +268,13 @@ def _wired(settings: Settings, opened: _Opened) -> Container:
     )
 
 
-def _tool_results(opened: _Opened, work: LargeWork, limits: Limits) -> ToolResults:
+def _tool_results(
+    opened: _Opened, bodies: StreamedBodies, work: LargeWork, limits: Limits
+) -> ToolResults:
     return ToolResults(
         opened.records,
         opened.blobs,
-        bodies=StreamedBodies(opened.blobs, work, limit_bytes=limits.medium_bytes),
+        bodies=bodies,
         work=work,
         limits=limits,
         clock=opened.metrics,
@@ -264,13 +289,14 @@ def _renders(
     blobs: BlobStore,
     reading: PageReading,
     links: LinkSigner,
+    images: ImageWork,
 ) -> Renders:
     limits = _limits(settings)
     return Renders(
         records,
         blobs,
         reading=reading,
-        gathering=Gathering(blobs, DerivedImages(records, blobs, limits)),
+        gathering=Gathering(blobs, DerivedImages(records, blobs, images=images, limits=limits)),
         links=links,
         content_base_url=settings.content_url or settings.public_url,
         limits=limits,

@@ -21,6 +21,8 @@ from app.models.media import InMemoryMedia
 from app.models.message import ReleasedResource, Session
 from app.models.resource import Resource
 from app.services.derived_images import DerivedImages
+from app.services.image_work import ImageWork
+from app.services.memory_budget import MemoryBudget
 from app.services.persistence.keeping import MediaKeeper
 from app.services.resources import Resources
 from app.settings import Settings
@@ -124,6 +126,11 @@ class Bench:
             return int(counted.scalar_one())
 
 
+def images_of(records: Records, blobs: BlobStore, limits: Limits) -> DerivedImages:
+    work = ImageWork(MemoryBudget(limits.memory_bytes), limits)
+    return DerivedImages(records, blobs, images=work, limits=limits)
+
+
 def limits_of(settings: Settings) -> Limits:
     return Limits(**settings.limits.model_dump())
 
@@ -131,7 +138,7 @@ def limits_of(settings: Settings) -> Limits:
 @pytest.fixture
 async def bench(settings: Settings) -> AsyncIterator[Bench]:
     async with opened_stores(settings) as stores:
-        images = DerivedImages(stores.records, stores.blobs, limits_of(settings))
+        images = images_of(stores.records, stores.blobs, limits_of(settings))
         yield Bench(stores, images)
 
 
@@ -202,7 +209,7 @@ async def test_what_was_beyond_a_bound_is_tried_again_within_another(
 ) -> None:
     source = await bench.store(PICTURE)
     tight = replace(limits_of(settings), image_pixels=1_000)
-    images = DerivedImages(bench.stores.records, bench.stores.blobs, tight)
+    images = images_of(bench.stores.records, bench.stores.blobs, tight)
     assert await bench.get(source, images=images) is None
     assert await bench.get(source) is not None
 
@@ -210,7 +217,7 @@ async def test_what_was_beyond_a_bound_is_tried_again_within_another(
 async def test_file_above_the_limit_is_not_read(bench: Bench, settings: Settings) -> None:
     source = await bench.store(PICTURE)
     tight = replace(limits_of(settings), image_bytes=len(PICTURE) - 1)
-    images = DerivedImages(bench.stores.records, bench.stores.blobs, tight)
+    images = images_of(bench.stores.records, bench.stores.blobs, tight)
     assert await bench.get(replace(source, size_bytes=1), images=images) is None
     await bench.stores.blobs.delete(PROJECT, source.digest)
     assert await bench.get(source, images=images) is None
@@ -219,7 +226,7 @@ async def test_file_above_the_limit_is_not_read(bench: Bench, settings: Settings
 
 async def test_same_image_at_once_is_one(bench: Bench, settings: Settings) -> None:
     source = await bench.store(PICTURE)
-    other = DerivedImages(bench.stores.records, bench.stores.blobs, limits_of(settings))
+    other = images_of(bench.stores.records, bench.stores.blobs, limits_of(settings))
     made: list[DerivedImage | None] = []
 
     async def get(images: DerivedImages) -> None:
@@ -406,7 +413,7 @@ async def test_image_in_a_record_that_cannot_be_made_is_not(
     bench: Bench, settings: Settings
 ) -> None:
     tight = replace(limits_of(settings), image_bytes=len(PICTURE) - 1)
-    images = DerivedImages(bench.stores.records, bench.stores.blobs, tight)
+    images = images_of(bench.stores.records, bench.stores.blobs, tight)
     assert await inline(replace(bench, images=images), PICTURE) is None
     assert await inline(bench, BROKEN) is None
 
@@ -435,7 +442,7 @@ async def test_bytes_that_are_swept_before_they_are_noted_are_stored_again(
         return await bench.stores.blobs.size(project_id, digest)
 
     records = Records(bench.stores.engines, blob_size=size_of)
-    images = DerivedImages(records, bench.stores.blobs, limits_of(settings))
+    images = images_of(records, bench.stores.blobs, limits_of(settings))
     image = await bench.get(source, images=images)
     assert image is not None
     assert (image.resource.digest, asked) == (digest, [digest, digest])

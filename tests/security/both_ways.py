@@ -105,7 +105,7 @@ class Reader:
 
         async with self._scanned(body, piecing) as (stream, scan):
             try:
-                request, normalized = normalize_streamed(stream, read)
+                request, normalized = normalize_streamed(stream, read, lambda _: None)
             except ServiceError as exc:
                 refusal = Refusal(type(exc).__name__, exc.problem_code, exc.detail, exc.faults)
                 return Reading(scan, refusal, 0, len(parsed) - 1)
@@ -140,7 +140,9 @@ class Reader:
             drafts.append(self.blobs.draft(PROJECT, limit_bytes=LIMITS.medium_bytes))
             return drafts[-1]
 
-        stream = JsonStream(new_draft, long_chars=piecing.long_chars if piecing else LONG_CHARS)
+        stream = JsonStream(
+            new_draft, lambda _: None, long_chars=piecing.long_chars if piecing else LONG_CHARS
+        )
         try:
             _feed(stream, body, piecing)
             strings = stream.long_strings

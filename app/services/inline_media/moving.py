@@ -7,7 +7,7 @@ import anyio.to_thread
 
 from app.errors import PayloadTooLargeError
 from app.models.json_value import JsonValue
-from app.models.media import InMemoryMedia
+from app.models.media import InMemoryMedia, MediaSource
 from app.models.resource import Resource
 from app.rendering.file_names import safe_file_name
 from app.services.inline_media.data_uris import (
@@ -19,6 +19,8 @@ from app.services.inline_media.data_uris import (
 )
 from app.services.normalization.data_uris import DataUriSpan
 from app.services.persistence.keeping import HEAD_BYTES, MediaKeeper, settle_type
+from app.services.streaming.requests import StreamedMedia
+from app.stores.blobs import DraftMedia
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,11 +42,15 @@ class MediaMover:
     Args:
         keeper: Stores them.
         most_media: How many one value may hold.
+        streamed: The media that are in drafts already.
     """
 
-    def __init__(self, keeper: MediaKeeper, *, most_media: int) -> None:
+    def __init__(
+        self, keeper: MediaKeeper, *, most_media: int, streamed: StreamedMedia | None = None
+    ) -> None:
         self._keeper = keeper
         self._most_media = most_media
+        self._streamed = streamed or {}
 
     async def move_all(self, value: JsonValue, movable: Sequence[Movable]) -> MovedValue:
         """The value, which is nobody else's, with references in the place of what is movable.
@@ -71,17 +77,35 @@ class MediaMover:
 
         The first of the resources is the medium.
         """
-        data = uri.data or b""
         filename = safe_file_name(uri.filename)
-        mime_type = settle_type(data[:HEAD_BYTES], uri.mime_type, filename)
-        source = InMemoryMedia(data, uri.mime_type)
+        source = self.source(uri)
+        mime_type = settle_type(source.head(HEAD_BYTES), uri.mime_type, filename)
         resource = await self._keeper.store(source, mime_type, filename)
-        form = await anyio.to_thread.run_sync(inline_form, uri, resource.resource_id)
+        form = await anyio.to_thread.run_sync(self._form, uri, resource.resource_id)
         if form is not None:
             return MovedValue(resource.reference, {pointer: form}, (resource,))
         form, kept = await self.keep_text(uri.text, [resource])
         form = form.model_copy(update={"head": uri.head})
         return MovedValue(resource.reference, {pointer: form}, (resource, kept))
+
+    def source(self, uri: DataUriText) -> MediaSource:
+        """The medium of a data URI: in a draft, if it was streamed there, or in memory."""
+        data = uri.data or b""
+        if self._streamed and (string := self._streamed.get(data)) is not None:
+            return DraftMedia(string.draft, uri.mime_type)
+        return InMemoryMedia(data, uri.mime_type)
+
+    def _form(self, uri: DataUriText, resource_id: str) -> InlineForm | None:
+        string = self._streamed.get(uri.data or b"") if self._streamed else None
+        if string is None or string.plain_spelling is None:
+            return inline_form(uri, resource_id)
+        is_url_safe, is_padded = string.plain_spelling
+        return InlineForm(
+            resource_id=resource_id,
+            head=uri.head,
+            alphabet="urlsafe" if is_url_safe else "standard",
+            padded=is_padded,
+        )
 
     async def lift(self, text: str, spans: Sequence[DataUriSpan], pointer: str) -> MovedValue:
         """A text, at a pointer, with references in the place of the data URIs among its words."""

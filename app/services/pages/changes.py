@@ -23,7 +23,13 @@ from app.services.pages.accesses import AccessCounts
 from app.services.pages.contents import PageContents, SettledContent
 from app.services.pages.fitting import check_words
 from app.services.pages.preparing import PagePreparer, with_levels, words_of
-from app.services.pages.requests import patched, read_patch, read_representation_draft
+from app.services.pages.requests import (
+    RepresentationDraft,
+    patched,
+    read_patch,
+    read_representation_draft,
+)
+from app.services.pages.streamed import media_of_representation
 from app.services.pages.writing import (
     PageChange,
     WrittenPage,
@@ -35,6 +41,7 @@ from app.services.pages.writing import (
     supplied_levels,
 )
 from app.services.request_bodies import RequestBodies
+from app.services.streaming.requests import StreamedRequest, StreamedRequests
 from app.services.write_conditions import WriteCondition
 from app.stores.records import Records
 
@@ -59,12 +66,14 @@ class PageChanges:
         preparer: PagePreparer,
         *,
         bodies: RequestBodies,
+        requests: StreamedRequests,
         accesses: AccessCounts,
         limits: Limits,
     ) -> None:
         self._records = records
         self._preparer = preparer
         self._bodies = bodies
+        self._requests = requests
         self._accesses = accesses
         self._limits = limits
 
@@ -83,7 +92,16 @@ class PageChanges:
             InvalidJsonError, InvalidPayloadError: The patch, or the page it would make.
             PreconditionFailedError: The condition does not hold.
         """
-        patch = await self._bodies.read(body, partial(read_patch, limits=self._limits))
+        async with self._bodies.read(body, partial(read_patch, limits=self._limits)) as patch:
+            return await self._patch(project_id, page_id, patch, condition)
+
+    async def _patch(
+        self,
+        project_id: str,
+        page_id: str,
+        patch: dict[str, JsonValue],
+        condition: WriteCondition,
+    ) -> WrittenPage:
         for _ in range(_ATTEMPTS):
             async with self._records.read(project_id) as unit:
                 stored, page = await found(unit, page_id)
@@ -118,14 +136,27 @@ class PageChanges:
             raise InvalidPayloadError(
                 "FULL is the page's content. PUT the page to change it.", code="level-is-content"
             )
-        draft = await self._bodies.read(
-            body, partial(read_representation_draft, limits=self._limits)
-        )
+        read = partial(read_representation_draft, limits=self._limits)
+        async with self._requests.read(
+            project_id, body, read, media_of=media_of_representation
+        ) as request:
+            return await self._supply(project_id, page_id, level, request, condition=condition)
+
+    async def _supply(
+        self,
+        project_id: str,
+        page_id: str,
+        level: Level,
+        request: StreamedRequest[RepresentationDraft],
+        *,
+        condition: WriteCondition,
+    ) -> WrittenLevel:
         for _ in range(_ATTEMPTS):
             async with self._records.read(project_id) as unit:
                 stored, page = await found(unit, page_id)
             condition(_digest(page, level))
-            settled = await self._settled(project_id, page, level, draft.content)
+            contents = self._preparer.contents(project_id, utc_now(), request.media)
+            settled = await _settled(contents, page, request.value.content)
             await anyio.to_thread.run_sync(check_supplied, page, level, settled.body)
             previous = supplied_levels(page)
             supplied = {**previous, level: settled.body}
@@ -164,16 +195,6 @@ class PageChanges:
             if await self._write(project_id, stored, change) is not None:
                 return
         raise contended()
-
-    async def _settled(
-        self, project_id: str, page: Page, level: Level, content: JsonValue
-    ) -> SettledContent:
-        """What a supplied level holds: words or data, and a medium only where one may be."""
-        contents = self._preparer.contents(project_id, utc_now())
-        modality = page.fields.modality
-        if modality == "structured" or (modality == "image" and isinstance(content, str)):
-            return await contents.settle(modality, content)
-        return await contents.settle("text", content)
 
     async def _change(
         self,
@@ -231,6 +252,14 @@ class PageChanges:
         if level is not None and level.origin == "derived" and level.body.is_media:
             return level.body, None
         return await self._preparer.reduced(contents, page.fields, page.full, None)
+
+
+async def _settled(contents: PageContents, page: Page, content: JsonValue) -> SettledContent:
+    """What a supplied level holds: words or data, and a medium only where one may be."""
+    modality = page.fields.modality
+    if modality == "structured" or (modality == "image" and isinstance(content, str)):
+        return await contents.settle(modality, content)
+    return await contents.settle("text", content)
 
 
 def _digest(page: Page, level: Level) -> str | None:

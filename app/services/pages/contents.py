@@ -17,7 +17,7 @@ from app.errors import (
 )
 from app.models.json_value import JsonValue, json_text, parse_json
 from app.models.limits import Limits
-from app.models.media import InMemoryMedia
+from app.models.media import InMemoryMedia, MediaSource
 from app.models.media_types import is_textual
 from app.models.page import Body, Modality, PageMedia
 from app.models.resource import Resource
@@ -40,6 +40,7 @@ from app.services.persistence.keeping import (
     settle_type,
 )
 from app.services.persistence.probing import probe_media
+from app.services.streaming.requests import StreamedMedia
 from app.stores.blobs import BlobStore
 from app.stores.records import Records
 
@@ -53,15 +54,15 @@ class SettledContent:
     """A page's content, ready to be stored.
 
     `value` is what the page shows as its content. `forms` says, by JSON pointer into `value`, how
-    moved data URIs were written. `resources` are all that the page now refers to, and `data` the
-    bytes of the one medium that the content is, where they have come with it.
+    moved data URIs were written. `resources` are all that the page now refers to, and `source` is
+    the one medium that the content is, where it has come with it.
     """
 
     body: Body
     value: JsonValue
     forms: dict[str, InlineForm] = field(default_factory=dict)
     resources: tuple[Resource, ...] = ()
-    data: bytes | None = field(default=None, repr=False)
+    source: MediaSource | None = field(default=None, repr=False)
 
 
 class PageContents:
@@ -75,11 +76,12 @@ class PageContents:
         project_id: str,
         limits: Limits,
         now: datetime,
+        streamed: StreamedMedia | None = None,
     ) -> None:
         self._limits = limits
         self.media = StoredMedia(records, blobs, project_id)
         self.keeper = MediaKeeper(blobs, project_id, limit_bytes=limits.medium_bytes, now=now)
-        self._mover = MediaMover(self.keeper, most_media=limits.media_per_result)
+        self._mover = MediaMover(self.keeper, most_media=limits.media_per_result, streamed=streamed)
 
     async def settle(self, modality: Modality, content: JsonValue) -> SettledContent:
         """What a content is, its media stored.
@@ -113,16 +115,17 @@ class PageContents:
         return SettledContent(Body("url", content), content)
 
     async def referred_text(
-        self, modality: Modality, body: Body, data: bytes | None = None
+        self, modality: Modality, body: Body, source: MediaSource | None = None
     ) -> str | None:
         """The text that the content of a text or structured page refers to, if it does.
 
         Args:
             modality: The page's.
             body: The page's content.
-            data: The bytes it refers to, where they are at hand.
+            source: What it refers to, where that is at hand.
 
         Raises:
+            PayloadTooLargeError: It is longer than a page's text may be.
             StoreUnavailableError: The store did not answer.
         """
         media = body.media
@@ -130,8 +133,12 @@ class PageContents:
             return None
         if not is_textual(media.mime_type):
             return None
-        if data is None:
+        if source is None:
             data = await self.media.read(str(body.value), limit_bytes=self._limits.page_text_bytes)
+        elif source.size_bytes > self._limits.page_text_bytes:
+            raise self._too_long()
+        else:
+            data = await anyio.to_thread.run_sync(source.head, source.size_bytes)
         return data.decode("utf-8", "replace")
 
     async def _data_uri(self, modality: Modality, uri: DataUriText) -> SettledContent:
@@ -143,18 +150,23 @@ class PageContents:
             )
         if uri.data is None:
             return SettledContent(Body("data", uri.text), uri.text)
-        mime_type = settle_type(uri.data[:HEAD_BYTES], uri.mime_type, uri.filename)
+        head = self._mover.source(uri).head(HEAD_BYTES)
+        mime_type = settle_type(head, uri.mime_type, uri.filename)
         check_family(modality, mime_type)
         if is_to_be_moved(uri) or not uri.head:
             return await self._moved(uri)
         media = await anyio.to_thread.run_sync(_inline_media, uri, mime_type)
-        return SettledContent(Body("data", uri.text, media), uri.text, data=uri.data)
+        return SettledContent(
+            Body("data", uri.text, media), uri.text, source=InMemoryMedia(uri.data)
+        )
 
     async def _moved(self, uri: DataUriText) -> SettledContent:
         moved = await self._mover.move(uri, "")
         resource = moved.resources[0]
         body = Body("blob", resource.reference, page_media(resource))
-        return SettledContent(body, resource.reference, moved.forms, moved.resources, uri.data)
+        return SettledContent(
+            body, resource.reference, moved.forms, moved.resources, self._mover.source(uri)
+        )
 
     async def _text(self, content: str) -> SettledContent:
         """A text: a reference to one, a data URI of one, or the text with its media moved out."""

@@ -5,7 +5,6 @@ the session's row and the page's are held, the caller's condition is judged, and
 belongs to the page is written together.
 """
 
-import hashlib
 from collections.abc import AsyncIterator
 from functools import partial
 
@@ -25,6 +24,7 @@ from app.services.pages.accesses import AccessCounts
 from app.services.pages.events import note_written
 from app.services.pages.preparing import PagePreparer, PreparedPage
 from app.services.pages.requests import PageDraft, read_page_batch, read_page_draft
+from app.services.pages.streamed import media_of_page, media_of_pages
 from app.services.pages.versions import read_page
 from app.services.pages.writing import (
     PAGE,
@@ -36,7 +36,7 @@ from app.services.pages.writing import (
     replace_page,
     write_beside,
 )
-from app.services.request_bodies import RequestBodies
+from app.services.streaming.requests import StreamedMedia, StreamedRequest, StreamedRequests
 from app.services.write_conditions import WriteCondition
 from app.stores.records import Records, UnitOfWork
 
@@ -52,7 +52,7 @@ class Pages:
         records: Records,
         preparer: PagePreparer,
         *,
-        bodies: RequestBodies,
+        bodies: StreamedRequests,
         accesses: AccessCounts,
         limits: Limits,
     ) -> None:
@@ -78,10 +78,18 @@ class Pages:
             PreconditionFailedError: The condition does not hold; nothing stored.
             StoreUnavailableError: A store did not answer; nothing is visible, send it again.
         """
-        draft = await self._bodies.read(
-            body, partial(read_page_draft, limits=self._limits, page_id=page_id)
-        )
-        prepared = await self._prepared(project_id, page_id, draft)
+        read = partial(read_page_draft, limits=self._limits, page_id=page_id)
+        async with self._bodies.read(project_id, body, read, media_of=media_of_page) as request:
+            contents = self._preparer.contents(project_id, utc_now(), request.media)
+            draft = request.value
+            prepared = await self._preparer.prepare(
+                contents, page_id, draft.fields(), draft.content
+            )
+            return await self._put(project_id, page_id, prepared, condition)
+
+    async def _put(
+        self, project_id: str, page_id: str, prepared: PreparedPage, condition: WriteCondition
+    ) -> WrittenPage:
         version = await first_version(prepared, self._limits)
         async with self._records.write(project_id) as unit:
             await _enter(unit, prepared)
@@ -108,13 +116,20 @@ class Pages:
             InvalidJsonError, InvalidPayloadError, PayloadTooLargeError: The body; nothing stored.
             StoreUnavailableError: A store did not answer; nothing is visible, send it again.
         """
-        digest, draft = await self._bodies.read(body, self._read_identified)
+        read = partial(read_page_draft, limits=self._limits, page_id=None)
+        async with self._bodies.read(project_id, body, read, media_of=media_of_page) as request:
+            return await self._create(project_id, request, idempotency_key)
+
+    async def _create(
+        self, project_id: str, request: StreamedRequest[PageDraft], idempotency_key: str | None
+    ) -> WrittenPage:
+        drafts = [request.value]
         if idempotency_key is None:
-            return (await self._create_all(project_id, [draft], None))[0]
-        call = IdempotentCall(project_id, CREATE_ROUTE, idempotency_key, digest)
+            return (await self._create_all(project_id, drafts, request.media, None))[0]
+        call = IdempotentCall(project_id, CREATE_ROUTE, idempotency_key, request.digest)
         async with self._idempotency.claimed(call, utc_now()) as answer_id:
             if answer_id is None:
-                return (await self._create_all(project_id, [draft], call))[0]
+                return (await self._create_all(project_id, drafts, request.media, call))[0]
             async with self._records.read(project_id) as unit:
                 stored = await unit.pages.find(answer_id, with_content=True)
         if stored is None:
@@ -131,8 +146,9 @@ class Pages:
             InvalidJsonError, InvalidPayloadError, PayloadTooLargeError: The body; nothing stored.
             StoreUnavailableError: A store did not answer; nothing is visible, send it again.
         """
-        drafts = await self._bodies.read(body, partial(read_page_batch, limits=self._limits))
-        return await self._create_all(project_id, drafts, None)
+        read = partial(read_page_batch, limits=self._limits)
+        async with self._bodies.read(project_id, body, read, media_of=media_of_pages) as request:
+            return await self._create_all(project_id, request.value, request.media, None)
 
     async def delete(self, project_id: str, page_id: str, *, condition: WriteCondition) -> None:
         """Remove a page with its levels; what history says of it stays.
@@ -169,17 +185,14 @@ class Pages:
             await note_written(unit, "page:deleted", [page], version=current.version, now=utc_now())
         return True
 
-    def _read_identified(self, body: bytes) -> tuple[str, PageDraft]:
-        return hashlib.sha256(body).hexdigest(), read_page_draft(body, self._limits, None)
-
-    async def _prepared(self, project_id: str, page_id: str, draft: PageDraft) -> PreparedPage:
-        contents = self._preparer.contents(project_id, utc_now())
-        return await self._preparer.prepare(contents, page_id, draft.fields(), draft.content)
-
     async def _create_all(
-        self, project_id: str, drafts: list[PageDraft], call: IdempotentCall | None
+        self,
+        project_id: str,
+        drafts: list[PageDraft],
+        streamed: StreamedMedia,
+        call: IdempotentCall | None,
     ) -> tuple[WrittenPage, ...]:
-        prepared = await self._prepare_all(project_id, drafts)
+        prepared = await self._prepare_all(project_id, drafts, streamed)
         versions = [await first_version(each, self._limits) for each in prepared]
         async with self._records.write(project_id) as unit:
             for session_id in sorted({each.page.fields.session_id or "" for each in prepared}):
@@ -195,8 +208,10 @@ class Pages:
             stored = await unit.pages.numbered(numbers.values(), with_content=len(numbers) == 1)
         return tuple(WrittenPage(stored[numbers[each.page_id]], is_new=True) for each in versions)
 
-    async def _prepare_all(self, project_id: str, drafts: list[PageDraft]) -> list[PreparedPage]:
-        contents = self._preparer.contents(project_id, utc_now())
+    async def _prepare_all(
+        self, project_id: str, drafts: list[PageDraft], streamed: StreamedMedia
+    ) -> list[PreparedPage]:
+        contents = self._preparer.contents(project_id, utc_now(), streamed)
         prepared = []
         for index, draft in enumerate(drafts):
             try:

@@ -4,25 +4,24 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime
 
-import anyio
 import anyio.to_thread
 
 from app.errors import InvalidPayloadError
 from app.models.limits import Limits
-from app.models.media import InMemoryMedia
+from app.models.media import InMemoryMedia, MediaSource
 from app.models.page import Body, Level, Page, PageFields, Representation
 from app.models.resource import Resource
 from app.models.search import SearchWords, search_words
 from app.rendering.pages import derive_levels
+from app.services.image_work import ImageWork
 from app.services.inline_media.data_uris import split_data_uri
 from app.services.pages.contents import PageContents, SettledContent, page_media
 from app.services.pages.fitting import check_words
 from app.services.pages.thumbnails import reduce_image
 from app.services.pages.versions import searchable_text
+from app.services.streaming.requests import StreamedMedia
 from app.stores.blobs import BlobStore
 from app.stores.records import Records
-
-_IMAGES_AT_ONCE = 2
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,16 +44,25 @@ class PreparedPage:
 class PagePreparer:
     """Prepares pages; the long part of a write, outside of any transaction."""
 
-    def __init__(self, records: Records, blobs: BlobStore, limits: Limits) -> None:
+    def __init__(
+        self, records: Records, blobs: BlobStore, *, images: ImageWork, limits: Limits
+    ) -> None:
         self._records = records
         self._blobs = blobs
+        self._images = images
         self._limits = limits
-        self._images = anyio.CapacityLimiter(_IMAGES_AT_ONCE)
 
-    def contents(self, project_id: str, now: datetime) -> PageContents:
-        """Settles contents of one request."""
+    def contents(
+        self, project_id: str, now: datetime, streamed: StreamedMedia | None = None
+    ) -> PageContents:
+        """Settles contents of one request, of which some media may be in drafts already."""
         return PageContents(
-            self._records, self._blobs, project_id=project_id, limits=self._limits, now=now
+            self._records,
+            self._blobs,
+            project_id=project_id,
+            limits=self._limits,
+            now=now,
+            streamed=streamed,
         )
 
     async def prepare(
@@ -69,8 +77,8 @@ class PagePreparer:
         await anyio.to_thread.run_sync(check_words, fields)
         settled = await contents.settle(fields.modality, content)
         resources = {resource.resource_id: resource for resource in settled.resources}
-        text = await contents.referred_text(fields.modality, settled.body, settled.data)
-        reduced, smaller = await self.reduced(contents, fields, settled.body, settled.data)
+        text = await contents.referred_text(fields.modality, settled.body, settled.source)
+        reduced, smaller = await self.reduced(contents, fields, settled.body, settled.source)
         if smaller is not None:
             resources[smaller.resource_id] = smaller
         page = await with_levels(
@@ -87,7 +95,7 @@ class PagePreparer:
         )
 
     async def reduced(
-        self, contents: PageContents, fields: PageFields, body: Body, data: bytes | None
+        self, contents: PageContents, fields: PageFields, body: Body, source: MediaSource | None
     ) -> tuple[Body | None, Resource | None]:
         """The smaller form of an image, and the resource it was stored as, if it is a new one.
 
@@ -95,21 +103,23 @@ class PagePreparer:
             contents: Where media are.
             fields: The page's.
             body: The page's content.
-            data: The bytes of its medium, where they are at hand.
+            source: Its medium, where that is at hand.
         """
         media = body.media
         if fields.modality != "image" or media is None or media.width is None:
             return None, None
         if media.size_bytes > self._limits.image_bytes:
             return None, None
-        if data is None and body.kind == "data":
+        if source is None and body.kind == "data":
             uri = split_data_uri(str(body.value))
-            data = uri.data if uri else None
-        async with self._images:
-            if data is None:
+            source = InMemoryMedia(uri.data) if uri and uri.data else None
+        async with self._images.turn(media.size_bytes, media.width, media.height):
+            if source is None:
                 data = await contents.media.read(
                     str(body.value), limit_bytes=self._limits.image_bytes
                 )
+            else:
+                data = await anyio.to_thread.run_sync(source.head, source.size_bytes)
             made = await anyio.to_thread.run_sync(self._reduce, data, media.mime_type)
         if made is None:
             return None, None

@@ -175,6 +175,23 @@ class Base64Lines:
         """All about the text that its bytes do not say."""
         return f"{self._is_url_safe} {self._quad!r} {self._tail!r} {self._breaks}"
 
+    def plain_spelling(self, last: bytes) -> tuple[bool, bool] | None:
+        """Whether the alphabet is the URL-safe one, and whether it is padded; after its end only.
+
+        Args:
+            last: The bytes that `finish` gave.
+
+        Returns:
+            `None` if that is not all about the text: it has breaks, or its end is unusual.
+        """
+        padding = -len(self._quad) % 4
+        is_plain = (
+            not self._breaks.separator
+            and self._tail in (b"", b"=" * padding)
+            and pybase64.b64encode(last).rstrip(b"=") == self._quad
+        )
+        return (bool(self._is_url_safe), bool(self._tail) or not padding) if is_plain else None
+
     def written(self, compact: bytes) -> bytes:
         """Standard base64 without padding as this text would have it: alphabet, breaks and end."""
         text = compact.translate(_TO_URL_SAFE) if self._is_url_safe else compact

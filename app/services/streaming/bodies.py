@@ -1,6 +1,7 @@
 """Bodies taken in while they arrive: small ones whole, long base64 strings of large ones in drafts.
 
-One piece of a body is worked on while the next one is on its way, and no more of it is in memory.
+One piece of a body is worked on while the next one is on its way, and no more of it is in memory
+but what is no base64. What that takes comes out of the budget of the process.
 """
 
 import asyncio
@@ -9,9 +10,12 @@ from contextlib import asynccontextmanager
 
 import anyio
 
+from app.services.body_memory import FREE_BYTES, BodyBudget, BodyMemory
 from app.services.large_work import LARGE_BYTES, LargeWork
 from app.services.streaming.json_stream import LONG_CHARS, JsonStream
 from app.stores.blobs import BlobDraft, BlobStore
+
+_COPIES = 2
 
 
 class ReceivedBody:
@@ -21,11 +25,15 @@ class ReceivedBody:
         json: What was worked on.
         last_piece: What was not.
         size_bytes: The size of the whole.
+        memory: What it holds.
     """
 
-    def __init__(self, json: JsonStream, last_piece: list[bytes], size_bytes: int) -> None:
+    def __init__(
+        self, json: JsonStream, last_piece: list[bytes], size_bytes: int, memory: BodyMemory
+    ) -> None:
         self._json = json
         self._last_piece = last_piece
+        self._memory = memory
         self.size_bytes = size_bytes
 
     @property
@@ -36,18 +44,33 @@ class ReceivedBody:
     def finish(self) -> JsonStream:
         """Its JSON, in which long strings may be drafts. Blocks; once.
 
+        What working on its text takes is held from now on.
+
         Raises:
-            PayloadTooLargeError: A string is larger than a medium may be.
+            OverloadedError: The memory that it takes is not free now.
+            PayloadTooLargeError: A string is larger than a medium may be, or it is too much text.
             StoreUnavailableError: It cannot be kept.
         """
         data = b"".join(self._last_piece)
         self._last_piece.clear()
+        if self.size_bytes > FREE_BYTES:
+            self._memory.weigh(data)
         if self._json.is_begun:
             self._json.feed(data)
         else:
             self._json.keep(data)
         self._json.finish()
+        self._memory.hold_work(self._json.kept_bytes)
         return self._json
+
+    def hold_text(self, text_bytes: int) -> None:
+        """Hold what a long string takes that is worked on as text after all. Blocks.
+
+        Raises:
+            OverloadedError: That is not free now.
+            PayloadTooLargeError: It is too much text.
+        """
+        self._memory.hold_work(text_bytes)
 
 
 class StreamedBodies:
@@ -56,6 +79,7 @@ class StreamedBodies:
     Args:
         blobs: Where drafts are.
         work: Keeps what is done at once in bounds.
+        budget: What bodies take their memory from.
         limit_bytes: The largest medium taken.
         piece_bytes: How much of a body is worked on at once; one of no more is left as it is.
         long_chars: From where on strings become drafts.
@@ -65,6 +89,7 @@ class StreamedBodies:
         self,
         blobs: BlobStore,
         work: LargeWork,
+        budget: BodyBudget,
         *,
         limit_bytes: int,
         piece_bytes: int = LARGE_BYTES,
@@ -72,6 +97,7 @@ class StreamedBodies:
     ) -> None:
         self._blobs = blobs
         self._work = work
+        self._budget = budget
         self._limit_bytes = limit_bytes
         self._piece_bytes = piece_bytes
         self._long_chars = long_chars
@@ -85,24 +111,30 @@ class StreamedBodies:
         How many bytes may come is for whoever gives the chunks to limit.
 
         Raises:
-            PayloadTooLargeError: A string is larger than a medium may be.
+            OverloadedError: The memory that it takes is not free now.
+            PayloadTooLargeError: A string is larger than a medium may be, or there is too much
+                text; known before the rest of the body is there.
             StoreUnavailableError: It cannot be kept.
         """
+        memory = BodyMemory(self._budget)
         drafts: list[BlobDraft] = []
 
         def new_draft() -> BlobDraft:
             drafts.append(self._blobs.draft(project_id, limit_bytes=self._limit_bytes))
             return drafts[-1]
 
-        json = JsonStream(new_draft, long_chars=self._long_chars)
-        receiving = _Receiving(json, self._work, self._piece_bytes)
+        json = JsonStream(new_draft, memory.check_text, long_chars=self._long_chars)
+        receiving = _Receiving(json, self._work, memory, self._piece_bytes)
         try:
             yield await receiving.body(chunks)
         finally:
             with anyio.CancelScope(shield=True):
                 await receiving.rest()
-                for draft in drafts:
-                    await draft.discard()
+                try:
+                    for draft in drafts:
+                        await draft.discard()
+                finally:
+                    memory.release()
 
 
 class _Receiving:
@@ -111,10 +143,14 @@ class _Receiving:
     Pieces have one size, so that what comes of a body does not depend on how it was sent.
     """
 
-    def __init__(self, json: JsonStream, work: LargeWork, piece_bytes: int) -> None:
+    def __init__(
+        self, json: JsonStream, work: LargeWork, memory: BodyMemory, piece_bytes: int
+    ) -> None:
         self._json = json
         self._work = work
+        self._memory = memory
         self._piece_bytes = piece_bytes
+        self._kept_bytes = 0
         self._step: asyncio.Future[None] | None = None
 
     async def body(self, chunks: AsyncIterator[bytes]) -> ReceivedBody:
@@ -124,6 +160,8 @@ class _Receiving:
             piece.append(chunk)
             size_bytes += len(chunk)
             waiting += len(chunk)
+            if self._kept_bytes + waiting > self._memory.size_bytes:
+                await self._memory.keep(self._kept_bytes + waiting)
             while waiting > self._piece_bytes:
                 waiting -= self._piece_bytes
                 rest = piece[-1][len(piece[-1]) - waiting :] if waiting else b""
@@ -131,7 +169,7 @@ class _Receiving:
                 await self._begin(piece)
                 piece = [rest]
         await self._ended()
-        return ReceivedBody(self._json, piece, size_bytes)
+        return ReceivedBody(self._json, piece, size_bytes, self._memory)
 
     async def rest(self) -> None:
         """Wait for the step that is under way, whatever comes of it."""
@@ -140,6 +178,8 @@ class _Receiving:
 
     async def _begin(self, piece: list[bytes]) -> None:
         await self._ended()
+        # Both the pieces that arrived and the one that they are joined to.
+        self._kept_bytes += _COPIES * self._piece_bytes
         self._step = asyncio.ensure_future(self._work.run(self._piece_bytes, self._feed, piece))
 
     async def _ended(self) -> None:
@@ -147,6 +187,11 @@ class _Receiving:
             # A cancelled caller goes on at once; `rest` waits.
             await asyncio.shield(self._step)
             self._step = None
+            self._kept_bytes = self._json.kept_bytes
+            self._memory.check_text(self._kept_bytes)
 
     def _feed(self, piece: list[bytes]) -> None:
-        self._json.feed(b"".join(piece))
+        data = b"".join(piece)
+        piece.clear()
+        self._memory.weigh(data)
+        self._json.feed(data)

@@ -28,11 +28,19 @@ class JsonStream:
 
     Args:
         new_draft: Begins a draft for a long string; whoever gives it discards it.
+        check_text: Raises where so many bytes of text are too many to be in memory.
         long_chars: What is long.
     """
 
-    def __init__(self, new_draft: Callable[[], BlobDraft], *, long_chars: int = LONG_CHARS) -> None:
+    def __init__(
+        self,
+        new_draft: Callable[[], BlobDraft],
+        check_text: Callable[[int], None],
+        *,
+        long_chars: int = LONG_CHARS,
+    ) -> None:
         self._new_draft = new_draft
+        self._check_text = check_text
         self._long_chars = long_chars
         self._short_strings = _short_strings(long_chars)
         self._pieces: list[bytes | LongString] = []
@@ -79,12 +87,14 @@ class JsonStream:
         """The long strings, in order."""
         return [piece for piece in self._pieces if isinstance(piece, LongString)]
 
-    def digest(self) -> str:
+    def digest(self, prefix: bytes = b"") -> str:
         """64 hex digits that stand for the body: the SHA-256 of it, or of what is left of it.
+
+        It is that of what the prefix and the body are together.
 
         In the place of a long string there is what it is known by, so that no byte is hashed twice.
         """
-        sha256 = hashlib.sha256()
+        sha256 = hashlib.sha256(prefix)
         for piece in self._pieces:
             sha256.update(piece if isinstance(piece, bytes) else piece.identity())
         return sha256.hexdigest()
@@ -167,6 +177,7 @@ class JsonStream:
             self._pieces.append(long)
             self._scan = self._in_text
         except NotStrictBase64Error:
+            self._check_text(long.raw_bytes)
             self._pieces.append(long.abandoned())
             held, self._raw = self._raw, b""
             self._go_on_as_text(raw + held)

@@ -94,6 +94,15 @@ class LongString:
         """
         return self._is_readable or self._lines.line_lengths == (0, 0)
 
+    @property
+    def plain_spelling(self) -> tuple[bool, bool] | None:
+        """Whether it has the URL-safe alphabet, and whether it is padded; after its end only.
+
+        `None` if the head and the bytes do not give its text back.
+        """
+        start = self._draft.size_bytes - self._last_bytes
+        return self._lines.plain_spelling(self._draft.read(start, self._last_bytes))
+
     def take(self, raw: bytes) -> None:
         """Decode and keep what follows, raw JSON with whole escapes.
 

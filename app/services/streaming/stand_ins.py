@@ -24,16 +24,19 @@ _PLACE = re.compile(r"\b((?:column|byte) )(\d+)")
 
 
 def normalize_streamed(
-    json: JsonStream, read: Callable[[bytes], ToolResultRequest]
+    json: JsonStream,
+    read: Callable[[bytes], ToolResultRequest],
+    hold_text: Callable[[int], None],
 ) -> tuple[ToolResultRequest, NormalizedToolResult]:
     """The request in a body, and its result normalized; blocks.
 
     Args:
         json: The body.
         read: Parses and checks it. The strings of the request it gives may be stand-ins.
+        hold_text: Is told of every string that is needed as text, before it is in memory.
 
     Raises:
-        InvalidJsonError, InvalidPayloadError, PayloadTooLargeError: As `read`.
+        InvalidJsonError, InvalidPayloadError, PayloadTooLargeError: As `read` and `hold_text`.
         StoreUnavailableError: What a draft holds cannot be read.
     """
     marks = Marks()
@@ -43,31 +46,35 @@ def normalize_streamed(
         for number, string in enumerate(strings)
         if not string.must_be_text and (stand_in := string.stand_in(marks.mark(number)))
     }
+    read_as_text = set(range(len(strings))) - stand_ins.keys()
     while True:
+        hold_text(sum(strings[number].raw_bytes for number in read_as_text))
         try:
-            request = read(json.body(_raw_strings(strings, stand_ins)))
+            request = read(json.body(raw_strings(strings, stand_ins)))
         except InvalidJsonError as exc:
-            raise _as_of_whole_body(exc, strings, stand_ins) from exc
+            raise as_of_whole_body(exc, strings, stand_ins) from exc
         except InvalidPayloadError as exc:
             # A fault points at its key, which may be a long string as well.
-            misread = _numbers_in(exc.faults, marks)
+            misread = numbers_in(exc.faults, marks)
             if not misread:
                 raise
         else:
             normalized = normalize_tool_result(request.result)
             settled, numbers = _settled(normalized, strings, stand_ins)
-            misread = (stand_ins.keys() - numbers) | _numbers_in(settled, marks)
+            misread = (stand_ins.keys() - numbers) | numbers_in(settled, marks)
             if not misread:
                 return request, settled
         stand_ins = {number: each for number, each in stand_ins.items() if number not in misread}
+        read_as_text = misread
 
 
-def _raw_strings(strings: list[LongString], stand_ins: dict[int, StandIn]) -> Iterator[bytes]:
+def raw_strings(strings: list[LongString], stand_ins: dict[int, StandIn]) -> Iterator[bytes]:
+    """Return the raw JSON of the strings in their order: stand-ins, where there are any."""
     for number, string in enumerate(strings):
         yield stand_ins[number].raw if number in stand_ins else string.raw()
 
 
-def _as_of_whole_body(
+def as_of_whole_body(
     error: InvalidJsonError, strings: list[LongString], stand_ins: dict[int, StandIn]
 ) -> InvalidJsonError:
     """Return the error with the place it names as it is in the body that came."""
@@ -112,7 +119,7 @@ def _bytes_of(source: MediaSource) -> bytes:
     return source.head(source.size_bytes) if isinstance(source, InMemoryMedia) else b""
 
 
-def _numbers_in(value: object, marks: Marks) -> set[int]:
+def numbers_in(value: object, marks: Marks) -> set[int]:
     """The stand-ins that show in any text of a value, or in any medium in memory."""
     numbers: set[int] = set()
     stack = [value]

@@ -12,7 +12,9 @@ import anyio.to_thread
 from app.errors import ServiceError
 from app.models.limits import Limits
 from app.models.resource import Resource
+from app.services.body_memory import BodyBudget
 from app.services.large_work import LargeWork
+from app.services.memory_budget import MemoryBudget
 from app.services.packaging import build_sanitized_tool_result, encode_sanitized
 from app.services.persistence import persist_tool_media
 from app.services.persistence.keeping import MediaKeeper
@@ -56,6 +58,7 @@ async def _outcome(
     bodies = StreamedBodies(
         blobs,
         LargeWork(limits),
+        BodyBudget(MemoryBudget(limits.memory_bytes), text_limit_bytes=limits.text_bytes),
         limit_bytes=limits.medium_bytes,
         piece_bytes=piece_bytes,
         long_chars=long_chars,
@@ -79,7 +82,9 @@ async def _kept(
         )
 
     json = await anyio.to_thread.run_sync(received.finish)
-    request, normalized = await anyio.to_thread.run_sync(normalize_streamed, json, read)
+    request, normalized = await anyio.to_thread.run_sync(
+        normalize_streamed, json, read, received.hold_text
+    )
     keeper = MediaKeeper(blobs, PROJECT, limit_bytes=limits.medium_bytes, now=NOW)
     persisted = await persist_tool_media(normalized, keeper, session_resources={}, limits=limits)
     sanitized = build_sanitized_tool_result(

@@ -1,0 +1,140 @@
+"""One budget in bytes for what requests hold in memory: bodies, answers, images, queued events.
+
+Limits on a single body or answer do not bound a process that works on many of them. So everything
+that holds more than a few kilobytes for a request takes its bytes from this budget first. A request
+waits for room only before it holds any: two requests that each hold some and wait for more would
+wait for each other. One that holds some and needs more gets it at once or is refused.
+
+The budget counts what its users say they hold; it measures nothing.
+"""
+
+import asyncio
+from collections import deque
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+from app.errors import OverloadedError
+
+WAIT_SECONDS = 1.0
+"""How long a request that holds nothing waits for room."""
+
+
+class HeldMemory:
+    """The bytes that one request has taken from the budget; released once, all together."""
+
+    def __init__(self, budget: "MemoryBudget", size_bytes: int) -> None:
+        self._budget = budget
+        self._is_released = False
+        self.size_bytes = size_bytes
+
+    def grow(self, size_bytes: int) -> None:
+        """Take so many more bytes, at once.
+
+        Raises:
+            OverloadedError: They do not fit now. What was held before is still held.
+        """
+        self._budget.take_more(size_bytes)
+        self.size_bytes += size_bytes
+
+    def resize(self, size_bytes: int) -> None:
+        """Hold so many bytes instead; fewer of them always fit.
+
+        Raises:
+            OverloadedError: More of them are wanted than fit now; nothing has changed.
+        """
+        if size_bytes > self.size_bytes:
+            self.grow(size_bytes - self.size_bytes)
+        else:
+            self._budget.give_back(self.size_bytes - size_bytes)
+            self.size_bytes = size_bytes
+
+    def release(self) -> None:
+        """Give everything back; a second call does nothing."""
+        if not self._is_released:
+            self._is_released = True
+            self._budget.give_back(self.size_bytes)
+            self.size_bytes = 0
+
+
+class MemoryBudget:
+    """The bytes that all requests of a process may hold together. For one event loop.
+
+    Requests that wait are served in the order in which they came, and nobody overtakes them.
+
+    Args:
+        limit_bytes: How many there are. A single request may hold all of them.
+    """
+
+    def __init__(self, limit_bytes: int) -> None:
+        self.limit_bytes = limit_bytes
+        self.held_bytes = 0
+        self._waiting: deque[tuple[int, asyncio.Future[None]]] = deque()
+
+    @asynccontextmanager
+    async def holding(self, size_bytes: int) -> AsyncIterator[HeldMemory]:
+        """Hold so many bytes for the length of the block; see `hold`."""
+        held = await self.hold(size_bytes)
+        try:
+            yield held
+        finally:
+            held.release()
+
+    async def hold(self, size_bytes: int) -> HeldMemory:
+        """Take so many bytes, after a moment's wait if they do not fit at once.
+
+        The caller holds nothing yet, and releases what it gets. More than the whole budget is
+        counted as the whole budget: such a request has it alone.
+
+        Raises:
+            OverloadedError: They did not fit for `WAIT_SECONDS`. Nothing is held.
+        """
+        size_bytes = min(size_bytes, self.limit_bytes)
+        if self._waiting or not self._fits(size_bytes):
+            await self._wait(size_bytes)
+        else:
+            self.held_bytes += size_bytes
+        return HeldMemory(self, size_bytes)
+
+    def take_more(self, size_bytes: int) -> None:
+        """Take bytes for a request that holds some; see `HeldMemory.grow`."""
+        if not self._fits(size_bytes):
+            raise OverloadedError
+        self.held_bytes += size_bytes
+
+    def give_back(self, size_bytes: int) -> None:
+        """Give bytes back, and let those who wait have them."""
+        self.held_bytes -= size_bytes
+        self._serve()
+
+    def _fits(self, size_bytes: int) -> bool:
+        return self.held_bytes + size_bytes <= self.limit_bytes
+
+    async def _wait(self, size_bytes: int) -> None:
+        served = asyncio.get_running_loop().create_future()
+        self._waiting.append((size_bytes, served))
+        try:
+            async with asyncio.timeout(WAIT_SECONDS):
+                await served
+        except BaseException as exc:
+            self._give_up(size_bytes, served)
+            if isinstance(exc, TimeoutError):
+                raise OverloadedError from exc
+            raise
+
+    def _give_up(self, size_bytes: int, served: "asyncio.Future[None]") -> None:
+        """Leave the queue; bytes that were given at the last moment go back."""
+        if served.done() and not served.cancelled():
+            self.held_bytes -= size_bytes
+        self._waiting = deque(each for each in self._waiting if each[1] is not served)
+        # Those behind may fit where this one did not.
+        self._serve()
+
+    def _serve(self) -> None:
+        while self._waiting:
+            size_bytes, served = self._waiting[0]
+            if not served.done():
+                if not self._fits(size_bytes):
+                    return
+                self.held_bytes += size_bytes
+                served.set_result(None)
+            self._waiting.popleft()
