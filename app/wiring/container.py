@@ -201,7 +201,7 @@ def _wired(settings: Settings, opened: _Opened) -> Container:
     work = LargeWork(limits)
     bodies = RequestBodies(work)
     preparer = PagePreparer(records, blobs, limits)
-    reading = PageReading(records, preparer, accesses=accesses, limits=limits)
+    reading = PageReading(records, blobs, preparer, accesses=accesses, limits=limits)
     return Container(
         access=opened.access,
         quotas=_quotas(settings),
@@ -232,7 +232,7 @@ def _wired(settings: Settings, opened: _Opened) -> Container:
             records, preparer, bodies=bodies, accesses=accesses, limits=limits
         ),
         page_reading=reading,
-        page_faults=PageFaults(records, preparer, reading, limits=limits),
+        page_faults=PageFaults(records, blobs, preparer, reading, limits=limits),
         page_lists=PageLists(records, accesses),
         page_downloads=PageDownloads(records, blobs, reading, _fetcher(settings), limits=limits),
         event_streams=opened.event_streams,
