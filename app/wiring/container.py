@@ -15,6 +15,7 @@ from app.services.bundles.importing import BundleImports
 from app.services.deliveries import Deliveries
 from app.services.derived_images import DerivedImages
 from app.services.events.feeds import Feeds
+from app.services.events.queue_room import QueueRoom
 from app.services.events.raw_results import RawResults
 from app.services.events.streams import EventStreams, StreamLimits
 from app.services.fetching import Fetcher
@@ -140,9 +141,10 @@ async def open_container(settings: Settings) -> AsyncIterator[Container]:
         event_streams = EventStreams(
             records,
             access,
-            Feeds(records, raw_results),
+            Feeds(records, raw_results, QueueRoom(memory)),
             limits=_stream_limits(settings),
             counts=metrics,
+            memory=memory,
         )
         await stack.enter_async_context(event_streams.running(broker))
         sweep = _sweep(settings, records, blobs, stored_bytes)
@@ -334,6 +336,7 @@ def _fetcher(settings: Settings) -> Fetcher:
 def _stream_limits(settings: Settings) -> StreamLimits:
     return StreamLimits(
         streams=settings.events.streams,
+        streams_per_key=settings.events.streams_per_key,
         queued_events=settings.events.queued_events,
         queued_bytes=settings.events.queued_bytes,
     )
