@@ -27,6 +27,7 @@
      ├─ UpstreamError              a URL's server gave something that is not a file
      │   └─ UpstreamTimeoutError   a URL's server took too long
      ├─ QuotaExceededError         a key has used up what it may in a minute or a day
+     ├─ StreamLimitError           a key has as many streams of events as it may
      ├─ OverloadedError            more requests at once than the service works on
      └─ StoreUnavailableError      a store did not answer; nothing was kept, try again
          ├─ StoreFullError         there is no room left; nothing was kept
@@ -305,6 +306,22 @@ class QuotaExceededError(ServiceError):
         )
         self.retry_after_seconds = retry_after_seconds
         self.members = {"violated-policies": [quota]}
+
+
+class StreamLimitError(ServiceError):
+    """The key listens with as many streams as it may. End one, or come again when one has ended.
+
+    Args:
+        streams: How many it may have.
+    """
+
+    code = "too-many-streams"
+
+    def __init__(self, streams: int) -> None:
+        super().__init__(
+            f"This key listens with {streams} streams of events, which is as many as it may. End "
+            "one of them, or listen to several sessions with one stream at `/api/events`."
+        )
 
 
 class OverloadedError(ServiceError):

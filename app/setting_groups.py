@@ -284,6 +284,13 @@ class EventSettings(SettingsGroup):
     streams: Annotated[
         int, Field(ge=1, description="Listeners a process has at once; more get a 503.")
     ] = 2_000
+    streams_per_key: Annotated[
+        int,
+        Field(
+            ge=1,
+            description="Listeners of one key; more get a 429. Without keys all callers are one.",
+        ),
+    ] = 1_000
     queued_events: Annotated[
         int, Field(ge=1, description="Events that wait for one listener before it is cut off.")
     ] = 1_000

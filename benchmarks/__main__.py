@@ -36,6 +36,7 @@ MODULES = {
     "overload": "overload",
     "search": "page_search",
     "rendering": "session_render",
+    "memory out": "memory_out",
 }
 """By group, in the order in which they are run and written down, the module that measures it."""
 

@@ -1,7 +1,9 @@
 """What a rendering is asked for, and what it says that it left out."""
 
+import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import groupby
 from typing import Annotated, Literal, TypeAlias
 
 from pydantic import Field
@@ -83,24 +85,47 @@ class LossEntry(WireModel):
 
 @dataclass(frozen=True, slots=True)
 class MediaPiece:
-    """The base64 of a stored file, in the middle of a JSON text."""
+    """The base64 of a stored file, in the middle of a JSON text.
+
+    Standard base64 with padding, unless `is_urlsafe` or not `is_padded`.
+    """
 
     digest: str
     size_bytes: int
+    is_urlsafe: bool = False
+    is_padded: bool = True
 
     @property
     def sent_bytes(self) -> int:
         """How long the base64 is."""
-        return base64_length(self.size_bytes)
+        if self.is_padded:
+            return base64_length(self.size_bytes)
+        return (self.size_bytes * 4 + 2) // 3
+
+    @property
+    def stands_for(self) -> bytes:
+        """What tells it from any other piece with other characters."""
+        spelling = ("-url" if self.is_urlsafe else "") + ("" if self.is_padded else "-bare")
+        return (self.digest + spelling).encode()
 
 
 @dataclass(frozen=True, slots=True)
 class TextPiece:
-    """The characters of a stored text inside a JSON string; escaped, they take `sent_bytes`."""
+    """The characters of a stored text inside a JSON string; escaped, they take `sent_bytes`.
+
+    With `is_verbatim` the text is UTF-8 whatever it begins with, and a mark at its beginning is
+    one of its characters.
+    """
 
     digest: str
     size_bytes: int
     sent_bytes: int
+    is_verbatim: bool = False
+
+    @property
+    def stands_for(self) -> bytes:
+        """What tells it from any other piece with other characters."""
+        return f"{self.digest}-text".encode()
 
 
 JsonPiece: TypeAlias = bytes | MediaPiece | TextPiece
@@ -122,6 +147,27 @@ class Rendering:
         return sum(
             len(piece) if isinstance(piece, bytes) else piece.sent_bytes for piece in self.pieces
         )
+
+
+def joined_pieces(pieces: Sequence[JsonPiece]) -> list[JsonPiece]:
+    """The same in as few pieces as there can be."""
+    joined: list[JsonPiece] = []
+    for is_text, group in groupby(pieces, lambda piece: isinstance(piece, bytes)):
+        if is_text:
+            joined.append(b"".join(piece for piece in group if isinstance(piece, bytes)))
+        else:
+            joined += group
+    return joined
+
+
+def rendering_of(pieces: Sequence[JsonPiece]) -> Rendering:
+    """Pieces with the digest that stands for them, for which no medium is read."""
+    stands_for = hashlib.sha256()
+    for piece in pieces:
+        text = piece if isinstance(piece, bytes) else piece.stands_for
+        stands_for.update(b"%d:" % len(text))
+        stands_for.update(text)
+    return Rendering(pieces, stands_for.hexdigest())
 
 
 def base64_length(size_bytes: int) -> int:

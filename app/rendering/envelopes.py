@@ -4,7 +4,7 @@ What is read all the time is written member by member, a string as `json.dumps` 
 a history has hundreds of them.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from json.encoder import encode_basestring as _string
 
 from app.models.identity import rfc3339
@@ -12,6 +12,7 @@ from app.models.interaction import StoredAnswer, StoredInteraction
 from app.models.json_value import json_text
 from app.models.message import HistoryEntry, StoredHistoryMessage, StoredMessage
 from app.models.page import StoredPage
+from app.models.rendering import JsonPiece, joined_pieces
 from app.models.resource import Resource, shown_media_kind
 from app.models.tool_result import StoredToolResult
 
@@ -76,6 +77,16 @@ def list_page(items: Iterable[bytes], next_cursor: str | None) -> bytes:
     return b'{"items":[' + b",".join(items) + b'],"nextCursor":' + tail.encode() + b"}"
 
 
+def list_page_pieces(
+    items: Iterable[Sequence[JsonPiece]], next_cursor: str | None
+) -> Sequence[JsonPiece]:
+    """The same of items that are made of pieces."""
+    pieces: list[JsonPiece] = [b'{"items":[']
+    for index, item in enumerate(items):
+        pieces += [b",", *item] if index else item
+    return joined_pieces([*pieces, b'],"nextCursor":%s}' % json_text(next_cursor).encode()])
+
+
 def _with_sanitized(head: str, sanitized: bytes) -> bytes:
     return b'%s,"sanitized":%s}' % (head.encode(), sanitized)
 
@@ -91,6 +102,12 @@ def page_record(stored: StoredPage) -> bytes:
     return b'%s,"content":%s,%s}' % (stored.descriptor[:-1], content, _counters(stored))
 
 
+def page_record_pieces(stored: StoredPage, content: Sequence[JsonPiece]) -> Sequence[JsonPiece]:
+    """A page with another content, which is made of pieces."""
+    head, tail = b'%s,"content":' % stored.descriptor[:-1], b",%s}" % _counters(stored)
+    return joined_pieces([head, *content, tail])
+
+
 def search_hit(stored: StoredPage, snippet: str | None) -> bytes:
     """A page that was found, and the passage it was found by."""
     return b'%s,"snippet":%s}' % (page_summary(stored)[:-1], json_text(snippet).encode())
@@ -98,9 +115,21 @@ def search_hit(stored: StoredPage, snippet: str | None) -> bytes:
 
 def history_message(message: StoredHistoryMessage) -> bytes:
     """The history's `{seq, id, created_at, role, content, …}`: the message as it was written."""
+    return _message_head(message) + message.message[1:]
+
+
+def history_message_pieces(
+    message: StoredHistoryMessage, pieces: Sequence[JsonPiece]
+) -> Sequence[JsonPiece]:
+    """The same of a message that is made of pieces, the first of which is text."""
+    first = pieces[0] if isinstance(pieces[0], bytes) else b""
+    return [_message_head(message) + first[1:], *pieces[1:]]
+
+
+def _message_head(message: StoredHistoryMessage) -> bytes:
     created_at = rfc3339(message.created_at)
     head = f'{{"seq":{message.seq},"id":"{message.message_id}","created_at":"{created_at}",'
-    return head.encode() + message.message[1:]
+    return head.encode()
 
 
 def interaction_entry(entry: StoredInteraction) -> bytes:

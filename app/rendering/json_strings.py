@@ -3,7 +3,6 @@
 No more is encoded at once than a quarter of a MiB, since whoever reads slowly holds it for long.
 """
 
-import codecs
 from collections.abc import Iterator
 from typing import Protocol
 
@@ -31,10 +30,17 @@ class StringWriter(Protocol):
 
 
 class Base64Writer:
-    """Writes base64; see `StringWriter`."""
+    """Writes base64; see `StringWriter`.
 
-    def __init__(self) -> None:
+    Args:
+        is_urlsafe: Write `-` and `_` rather than `+` and `/`.
+        is_padded: Fill the last group with `=`.
+    """
+
+    def __init__(self, *, is_urlsafe: bool = False, is_padded: bool = True) -> None:
         self._rest = b""
+        self._encode = pybase64.urlsafe_b64encode if is_urlsafe else pybase64.b64encode
+        self._is_padded = is_padded
 
     def feed(self, chunk: bytes) -> Iterator[bytes]:
         """See `StringWriter.feed`."""
@@ -45,18 +51,23 @@ class Base64Writer:
             # Only three bytes at a time can be written without padding in the middle.
             whole = len(data) - len(data) % _IN_BASE64
             self._rest = bytes(data[whole:])
-            yield pybase64.b64encode(data[:whole])
+            yield self._encode(data[:whole])
 
     def finish(self) -> bytes:
         """See `StringWriter.finish`."""
-        return pybase64.b64encode(self._rest)
+        written = self._encode(self._rest)
+        return written if self._is_padded else written.rstrip(b"=")
 
 
 class TextWriter:
-    """Writes the characters of a text, escaped; see `StringWriter`."""
+    """Writes the characters of a text, escaped; see `StringWriter`.
 
-    def __init__(self) -> None:
-        self._decoder: codecs.IncrementalDecoder | None = None
+    Args:
+        encoding: What the bytes are; by default, what they say at their beginning.
+    """
+
+    def __init__(self, encoding: str | None = None) -> None:
+        self._decoder = None if encoding is None else text_decoder(encoding)
 
     def feed(self, chunk: bytes) -> Iterator[bytes]:
         """See `StringWriter.feed`; the first bytes are at least four, if there are so many."""

@@ -101,13 +101,17 @@ def answer_listed(
     request: Request, body: bytes, next_cursor: str | None, *, etag: str | None = None
 ) -> Response:
     """The same of a page that is JSON already."""
-    headers = {}
-    if next_cursor is not None:
-        # The cursor stands for the place that `after` has named.
-        asked = {name: value for name, value in request.query_params.items() if name != "after"}
-        parameters = urlencode({**asked, "cursor": next_cursor})
-        headers["Link"] = f'<{request.url.path}?{parameters}>; rel="next"'
-    return _answered(request, body, etag, headers)
+    return _answered(request, body, etag, next_link(request, next_cursor))
+
+
+def next_link(request: Request, next_cursor: str | None) -> dict[str, str]:
+    """The header that leads to the next page of a list, if there is one."""
+    if next_cursor is None:
+        return {}
+    # The cursor stands for the place that `after` has named.
+    asked = {name: value for name, value in request.query_params.items() if name != "after"}
+    parameters = urlencode({**asked, "cursor": next_cursor})
+    return {"Link": f'<{request.url.path}?{parameters}>; rel="next"'}
 
 
 class _WholeRecord(Response):

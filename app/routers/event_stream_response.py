@@ -5,7 +5,7 @@ several tasks there for every listener, which cost several times what the events
 """
 
 import asyncio
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Iterable
 from contextlib import aclosing
 from time import monotonic
 
@@ -20,13 +20,15 @@ class EventStreamResponse(EventSourceResponse):
     """Server-sent events, and a comment whenever nothing was sent for 15 seconds.
 
     Args:
-        pieces: The body, in pieces of one or more whole events; closed in the end.
+        batches: The body in batches of one or more whole events, each in pieces; closed in the end.
     """
 
-    def __init__(self, pieces: AsyncGenerator[bytes, None]) -> None:
-        # The second header tells proxies not to hold events back.
-        super().__init__(pieces, headers={"Cache-Control": "no-cache", "X-Accel-Buffering": "no"})
-        self._pieces = pieces
+    def __init__(self, batches: AsyncGenerator[Iterable[bytes], None]) -> None:
+        # The base class wants an iterator; `stream_response` reads the batches instead. The second
+        # header tells proxies not to hold events back.
+        super().__init__((), headers={"Cache-Control": "no-cache", "X-Accel-Buffering": "no"})
+        self._batches = batches
+        self._is_sending = False
         self._sent_at = 0.0
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -47,9 +49,12 @@ class EventStreamResponse(EventSourceResponse):
         await send(
             {"type": "http.response.start", "status": self.status_code, "headers": self.raw_headers}
         )
-        async with aclosing(self._pieces) as pieces:
-            async for piece in pieces:
-                await send(_body(piece, more=True))
+        async with aclosing(self._batches) as batches:
+            async for batch in batches:
+                self._is_sending = True
+                for piece in batch:
+                    await send(_body(piece, more=True))
+                self._is_sending = False
                 self._sent_at = monotonic()
         await send(_body(b"", more=False))
 
@@ -58,7 +63,9 @@ class EventStreamResponse(EventSourceResponse):
         while True:
             idle_seconds = monotonic() - self._sent_at
             if idle_seconds >= _BEAT_SECONDS:
-                await send(_body(KEEPALIVE_COMMENT, more=True))
+                # In the middle of an event it would be a part of it.
+                if not self._is_sending:
+                    await send(_body(KEEPALIVE_COMMENT, more=True))
                 self._sent_at = monotonic()
                 continue
             with anyio.move_on_after(_BEAT_SECONDS - idle_seconds):

@@ -1,6 +1,6 @@
 """Events as they happen: server-sent ones of a session or of the whole project, and tickets."""
 
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Iterable, Iterator, Sequence
 from contextlib import aclosing
 from datetime import timedelta
 from functools import lru_cache
@@ -10,7 +10,7 @@ from fastapi import APIRouter, Request, Response
 from fastapi.sse import format_sse_event
 
 from app.deps import BearerDep, LinksDep, caller_by_key
-from app.errors import InvalidPayloadError, OverloadedError
+from app.errors import InvalidPayloadError, OverloadedError, StreamLimitError
 from app.models.identity import utc_now
 from app.routers.event_queries import ProjectStreamDep, SessionStreamDep
 from app.routers.event_stream_response import EventStreamResponse
@@ -33,7 +33,7 @@ _STREAM: dict[int | str, dict[str, Any]] = {
         "content": {"text/event-stream": {"schema": {"type": "string"}}},
         "description": "Events; the schemas named `…Event` say what their `data` holds.",
     },
-    **problem_responses(InvalidPayloadError, OverloadedError),
+    **problem_responses(InvalidPayloadError, OverloadedError, StreamLimitError),
 }
 
 
@@ -82,19 +82,48 @@ async def create_event_ticket(request: Request, links: LinksDep, _: BearerDep) -
     )
 
 
-async def _sent(stream: EventStream) -> AsyncGenerator[bytes, None]:
+async def _sent(stream: EventStream) -> AsyncGenerator[Iterable[bytes], None]:
     # Without data it is no event, and yet whoever has seen nothing can come back to this place; not
     # to that of a reset, before it is told.
     place = None if stream.start.is_reset else str(stream.start.position)
-    yield format_sse_event(id=place, retry=_RETRY_MILLISECONDS)
+    yield [format_sse_event(id=place, retry=_RETRY_MILLISECONDS)]
     async with aclosing(stream.batches()) as batches:
         async for batch in batches:
-            yield b"".join(map(_block, batch))
+            yield _pieces(batch)
 
 
-def _block(delivery: Delivery) -> bytes:
-    write = _block_for_many if len(delivery.data) <= _BYTES_FOR_MANY else _written
-    return write(delivery.type, delivery.data, delivery.position)
+def _pieces(batch: Sequence[Delivery]) -> Iterator[bytes]:
+    """Events as they are sent: small ones together, large ones in slices.
+
+    A connection takes whole slices, and holds one more than it has room for. The data itself is
+    the same bytes for everybody who listens.
+    """
+    small: list[bytes] = []
+    for delivery in batch:
+        if len(delivery.data) <= _BYTES_FOR_MANY:
+            small.append(_block_for_many(delivery.type, delivery.data, delivery.position))
+            continue
+        if small:
+            yield b"".join(small)
+            small = []
+        yield from _sliced(delivery)
+    if small:
+        yield b"".join(small)
+
+
+def _sliced(delivery: Delivery) -> Iterator[bytes]:
+    head, tail = _around(delivery.type, delivery.position)
+    yield head
+    # JSON text has no line ends, which would each begin a line of their own.
+    for start in range(0, len(delivery.data), _BYTES_FOR_MANY):
+        yield delivery.data[start : start + _BYTES_FOR_MANY]
+    yield tail
+
+
+@lru_cache(maxsize=_BLOCKS_KEPT)
+def _around(kind: str, position: int) -> tuple[bytes, bytes]:
+    head, _, tail = format_sse_event(event=kind, data_str="\0", id=str(position)).partition(b"\0")
+    return head, tail
 
 
 def _written(kind: str, data: bytes, position: int) -> bytes:

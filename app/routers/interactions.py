@@ -20,6 +20,7 @@ from app.routers.bodies import limited_body, require_json
 from app.routers.conditions import write_condition
 from app.routers.openapi import json_body
 from app.routers.pages import WRITE_FAULTS, IfMatchHeader
+from app.routers.plain_route import PlainRoute
 from app.routers.problem_kinds import problem_responses
 from app.routers.session_queries import IdempotencyKeyHeader, SessionIdPath
 from app.schemas.sessions import InteractionPage, InteractionRecord
@@ -27,7 +28,9 @@ from app.services.attachments import recorded_attachments
 from app.services.interaction_requests import InteractionDraft
 from app.services.interactions import ShownInteraction
 
-router = APIRouter(prefix="/api/sessions/{session_id}/interactions", tags=["interactions"])
+router = APIRouter(
+    prefix="/api/sessions/{session_id}/interactions", tags=["interactions"], route_class=PlainRoute
+)
 
 
 @router.post(

@@ -19,13 +19,20 @@ from app.errors import (
     PayloadTooLargeError,
 )
 from app.rendering.envelopes import history_entry
-from app.routers.answers import answer_listed, answer_record, answer_written, read_responses
+from app.routers.answers import (
+    answer_listed,
+    answer_record,
+    answer_written,
+    next_link,
+    read_responses,
+)
 from app.routers.bodies import limited_body, require_json
 from app.routers.conditions import strong_etag
 from app.routers.openapi import json_body
 from app.routers.pages import WRITE_FAULTS
 from app.routers.plain_route import PlainRoute
 from app.routers.problem_kinds import problem_responses
+from app.routers.rendered_response import rendered_response
 from app.routers.session_queries import (
     LARGEST_SEQ,
     HistoryMediaQuery,
@@ -62,13 +69,13 @@ async def list_messages(
     Tool results, page faults, messages, interactions and their answers share one numbering with
     the writes of the session's pages, which are told in its events only.
     """
+    if media == "inline":
+        inline = await history.inline_page(
+            project_id, session_id, cursor=place.cursor, after_seq=place.after_seq, limit=limit
+        )
+        return rendered_response(request, inline.body, next_link(request, inline.next_cursor))
     page = await history.page(
-        project_id,
-        session_id,
-        inline=media == "inline",
-        cursor=place.cursor,
-        after_seq=place.after_seq,
-        limit=limit,
+        project_id, session_id, cursor=place.cursor, after_seq=place.after_seq, limit=limit
     )
     return answer_listed(request, page.body, page.next_cursor, etag=strong_etag(page.digest))
 
@@ -126,5 +133,7 @@ async def get_message(
     media: HistoryMediaQuery = "reference",
 ) -> Response:
     """Read one entry of a session's history by its number, whatever its kind."""
-    entry = await history.entry(project_id, session_id, seq, inline=media == "inline")
+    if media == "inline":
+        return rendered_response(request, await history.inline_entry(project_id, session_id, seq))
+    entry = await history.entry(project_id, session_id, seq)
     return answer_record(request, history_entry(entry))

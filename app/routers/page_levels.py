@@ -28,7 +28,7 @@ from app.models.page_content import PageContent
 from app.rendering.page_envelopes import level_record
 from app.routers.answers import answer_record, answer_written, read_responses
 from app.routers.bodies import limited_body, read_model, require_json
-from app.routers.conditions import strong_etag, write_condition
+from app.routers.conditions import write_condition
 from app.routers.content_headers import REVALIDATE
 from app.routers.content_response import ContentToSend, content_response
 from app.routers.openapi import BINARY, json_body
@@ -40,11 +40,13 @@ from app.routers.page_queries import (
     PageIdPath,
 )
 from app.routers.pages import WRITE_FAULTS, IfMatchHeader
+from app.routers.plain_route import PlainRoute
 from app.routers.problem_kinds import problem_responses
+from app.routers.rendered_response import rendered_response, sent_json
 from app.schemas.pages import PageBlocksRecord, PageLevelRecord, PageToolMessage
 from app.services.pages.requests import FaultRequest, RepresentationDraft
 
-router = APIRouter(prefix="/api/pages", tags=["pages"])
+router = APIRouter(prefix="/api/pages", tags=["pages"], route_class=PlainRoute)
 
 _READ_FAULTS = read_responses(NotFoundError, PayloadTooLargeError, InvalidPayloadError)
 
@@ -75,7 +77,7 @@ async def get_page_content(
     and `0.0` is a duration.
     """
     content = await reading.content(project_id, page_id, level, media)
-    return answer_record(request, content.body, etag=strong_etag(content.digest))
+    return rendered_response(request, content)
 
 
 @router.get("/{page_id}/blocks", response_model=PageBlocksRecord, responses=_READ_FAULTS)
@@ -98,7 +100,7 @@ async def get_page_blocks(
     """
     render = reading.json_form if form == "json" else reading.blocks
     blocks = await render(project_id, page_id, level, options)
-    return answer_record(request, blocks.body, etag=strong_etag(blocks.digest))
+    return rendered_response(request, blocks)
 
 
 @router.post(
@@ -121,8 +123,7 @@ async def fault_page(
     to give to the model instead.
     """
     wish = await read_model(request, container.limits, FaultRequest)
-    message = await faults.fault(project_id, page_id, wish)
-    return Response(message, media_type="application/json")
+    return sent_json(request, await faults.fault(project_id, page_id, wish), {})
 
 
 # HEAD is a route of its own: on one route with GET, both would carry one operation id.

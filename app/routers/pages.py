@@ -40,6 +40,7 @@ from app.routers.openapi import json_body
 from app.routers.page_queries import PageFiltersDep, PageIdPath, SearchFiltersDep
 from app.routers.plain_route import PlainRoute
 from app.routers.problem_kinds import problem_responses
+from app.routers.rendered_response import rendered_response
 from app.schemas.pages import CreatedPages, PageList, PageRecord, SearchHits
 from app.services.pages.requests import PageBatch, PageDraft, PagePatch
 from app.services.pages.writing import WrittenPage
@@ -193,9 +194,9 @@ async def get_page(
     if wants_text(request):
         return answer_text(request, await reading.detail(project_id, page_id))
     if media == "inline":
-        stored = await reading.get_as_sent(project_id, page_id)
-    else:
-        stored = await reading.get(project_id, page_id)
+        as_sent = await reading.get_as_sent(project_id, page_id)
+        return rendered_response(request, as_sent, _BY_ACCEPT)
+    stored = await reading.get(project_id, page_id)
     return answer_record(
         request, page_record(stored), etag=strong_etag(stored.digest), headers=_BY_ACCEPT
     )

@@ -7,7 +7,7 @@ is left to FastAPI, which answers it as ever.
 """
 
 import inspect
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from types import NoneType, UnionType
@@ -20,6 +20,7 @@ from pydantic.fields import FieldInfo
 from starlette.types import Receive, Scope, Send
 
 from app.deps import KeyScheme
+from app.routers.held_answers import counted
 
 _SINGLE = (str, int, float, bool, NoneType)
 
@@ -111,9 +112,19 @@ class PlainRoute(APIRoute):
             request = Request(scope, receive, send)
             answer = await _answer(self._steps, request)
             if answer is not None:
-                await answer(scope, receive, send)
+                await counted(answer)(scope, receive, send)
                 return
         await super().handle(scope, receive, send)
+
+    def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
+        """FastAPI's handler, whose long answers are counted as those of plain routes."""
+        handler = super().get_route_handler()
+
+        async def handle(request: Request) -> Response:
+            # Whoever takes it calls it, and nothing else.
+            return cast(Response, counted(await handler(request)))
+
+        return handle
 
 
 async def _answer(steps: list[_Step], request: Request) -> Response | None:

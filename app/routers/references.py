@@ -15,12 +15,13 @@ from app.errors import (
 )
 from app.routers.bodies import limited_body, require_json
 from app.routers.openapi import json_body
+from app.routers.plain_route import PlainRoute
 from app.routers.problem_kinds import problem_responses
 from app.routers.rendered_response import rendered_response
 from app.schemas.references import ResolvedArguments
 from app.services.reference_requests import ResolveRequest
 
-router = APIRouter(prefix="/api", tags=["references"])
+router = APIRouter(prefix="/api", tags=["references"], route_class=PlainRoute)
 
 
 @router.post(
@@ -48,4 +49,4 @@ async def resolve_references(
     limits = container.limits
     small = replace(limits, body_bytes=min(limits.body_bytes, limits.message_bytes))
     body = await references.resolve(project_id, limited_body(request, small))
-    return rendered_response(request.headers, request.method, body)
+    return rendered_response(request, body)

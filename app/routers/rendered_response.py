@@ -1,54 +1,85 @@
 """Answers of JSON text with media in it, which are read from the store while it is sent."""
 
 from collections.abc import Mapping
-from contextlib import aclosing
+from contextlib import AsyncExitStack, aclosing
 
+from fastapi import Request
 from starlette.responses import Response, StreamingResponse
-from starlette.types import Send
+from starlette.types import Receive, Scope, Send
 
 from app.routers.conditions import strong_etag
 from app.routers.content_headers import REVALIDATE
 from app.routers.content_response import unchanged_response
+from app.routers.held_answers import FREE_BYTES, budget_of, holding
 from app.services.renders.sending import RenderedBody
+
+STREAM_BYTES = 1536 * 1024
+"""What one answer with media holds while it is sent: a piece of a file, and what is made of it."""
 
 
 def rendered_response(
-    request_headers: Mapping[str, str], method: str, body: RenderedBody
+    request: Request, body: RenderedBody, headers: Mapping[str, str] | None = None
 ) -> Response:
     """The answer to a request for a rendering: 200 with a strong ETag, or 304.
 
     One without a digest has no ETag, and is not to be kept.
 
     Args:
-        request_headers: Case-insensitive; repeated fields are joined here.
-        method: `GET`, whose conditions are judged, or `POST`.
+        request: A `GET` or `HEAD`, whose conditions are judged, or a `POST`.
         body: The rendering.
+        headers: Further headers.
 
     Raises:
         PreconditionFailedError: If-Match does not hold.
     """
     rendering = body.rendering
     if rendering.digest is None:
-        return _sent(body, {"Cache-Control": "no-store"})
-    headers = {"ETag": strong_etag(rendering.digest), "Cache-Control": REVALIDATE}
-    return unchanged_response(request_headers, method, headers) or _sent(body, headers)
+        return sent_json(request, body, {**(headers or {}), "Cache-Control": "no-store"})
+    all_headers = {
+        **(headers or {}),
+        "ETag": strong_etag(rendering.digest),
+        "Cache-Control": REVALIDATE,
+    }
+    unchanged = unchanged_response(request.headers, request.method, all_headers)
+    return unchanged or sent_json(request, body, all_headers)
 
 
-def _sent(body: RenderedBody, headers: Mapping[str, str]) -> Response:
+def sent_json(request: Request, body: RenderedBody, headers: Mapping[str, str]) -> Response:
+    """The answer with these headers, whatever the request's conditions."""
     pieces = body.rendering.pieces
+    length = str(body.rendering.size_bytes)
+    if request.method == "HEAD":
+        all_headers = {**headers, "Content-Length": length}
+        return Response(headers=all_headers, media_type="application/json")
     if len(pieces) == 1 and isinstance(pieces[0], bytes):
         return Response(pieces[0], headers=headers, media_type="application/json")
-    length = str(body.rendering.size_bytes)
     return _RenderedStream(body, {**headers, "Content-Length": length})
 
 
 class _RenderedStream(StreamingResponse):
-    """Sends a rendering as it is read; holds one chunk at a time."""
+    """Sends a rendering as it is read; holds its text and one chunk at a time."""
 
     def __init__(self, body: RenderedBody, headers: Mapping[str, str]) -> None:
         # The base class wants an iterator; `stream_response` reads the body instead.
         super().__init__((), headers=headers, media_type="application/json")
         self._body = body
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Send the answer, its memory counted.
+
+        Raises:
+            OverloadedError: There is no room for it; nothing was sent.
+        """
+        text_bytes = sum(
+            len(piece) for piece in self._body.rendering.pieces if isinstance(piece, bytes)
+        )
+        async with AsyncExitStack() as stack:
+            if text_bytes <= FREE_BYTES:
+                await stack.enter_async_context(budget_of(scope).holding(STREAM_BYTES))
+            else:
+                # Who holds a long text already does not wait for more.
+                stack.enter_context(holding(scope, text_bytes + STREAM_BYTES))
+            await super().__call__(scope, receive, send)
 
     async def stream_response(self, send: Send) -> None:
         """Send the headers once the first medium is open, then everything."""

@@ -17,6 +17,7 @@ from app.routers.answers import read_responses
 from app.routers.bodies import read_model
 from app.routers.openapi import json_body
 from app.routers.page_queries import LevelQuery, PageIdPath
+from app.routers.plain_route import PlainRoute
 from app.routers.problem_kinds import problem_responses
 from app.routers.render_queries import PageRenderWishDep, RenderWishDep
 from app.routers.rendered_response import rendered_response
@@ -24,7 +25,7 @@ from app.routers.session_queries import SessionIdPath
 from app.schemas.renders import RenderedRecord, RenderRequest
 from app.services.renders.renders import RenderWish
 
-router = APIRouter(prefix="/api", tags=["renderings"])
+router = APIRouter(prefix="/api", tags=["renderings"], route_class=PlainRoute)
 
 _READ_FAULTS = read_responses(NotFoundError, PayloadTooLargeError, InvalidPayloadError)
 
@@ -60,7 +61,7 @@ async def render_tool_result(
     The same call gives the same bytes.
     """
     body = await renders.tool_result(project_id, tool_result_id, wish)
-    return rendered_response(request.headers, request.method, body)
+    return rendered_response(request, body)
 
 
 @router.get("/pages/{page_id}/render", response_model=RenderedRecord, responses=_READ_FAULTS)
@@ -75,7 +76,7 @@ async def render_page(
 ) -> Response:
     """Render a page at a level for a model, as the answer to the call that faults it in."""
     body = await renders.page(project_id, page_id, level, wish, tool_call_id=tool_call_id)
-    return rendered_response(request.headers, request.method, body)
+    return rendered_response(request, body)
 
 
 @router.get("/sessions/{session_id}/render", response_model=RenderedRecord, responses=_READ_FAULTS)
@@ -93,7 +94,7 @@ async def render_session(
     older medium step down, which `loss` then says.
     """
     body = await renders.session(project_id, session_id, wish, since=since)
-    return rendered_response(request.headers, request.method, body)
+    return rendered_response(request, body)
 
 
 @router.post(
@@ -119,4 +120,4 @@ async def render_record(
     asked = await read_model(request, container.limits, RenderRequest)
     wish = RenderWish(asked.target, asked.options())
     body = await renders.record(project_id, asked.named(), wish)
-    return rendered_response(request.headers, request.method, body)
+    return rendered_response(request, body)

@@ -2,23 +2,38 @@
 
 import hashlib
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass
 
 from app.errors import Fault, InvalidPayloadError, NotFoundError
 from app.models.cursor import decode_cursor, encode_cursor
 from app.models.limits import Limits
 from app.models.message import HistoryEntry, StoredHistoryMessage
-from app.rendering.envelopes import history_entry, list_page
+from app.models.rendering import JsonPiece, Rendering, rendering_of
+from app.rendering.envelopes import (
+    history_entry,
+    history_message_pieces,
+    list_page,
+    list_page_pieces,
+)
 from app.services.history_pages import KnownPages, ListedPage, Place
 from app.services.inline_media.data_uris import load_forms
 from app.services.inline_media.restoring import StoredMedia
 from app.services.pages.fault_messages import with_images
+from app.services.renders.sending import RenderedBody
 from app.stores.blobs import BlobStore
 from app.stores.records import Records, UnitOfWork
 from app.stores.records.history import Standing
 
 _INLINE_PAGE_BYTES = 64 * 1024 * 1024
 """With media in their places, a page of a history ends with the entry that passes this."""
+
+
+@dataclass(frozen=True, slots=True)
+class InlinePage:
+    """A page of a history with media in it, and the cursor of the next page if there is one."""
+
+    body: RenderedBody
+    next_cursor: str | None
 
 
 class History:
@@ -35,7 +50,6 @@ class History:
         project_id: str,
         session_id: str,
         *,
-        inline: bool,
         cursor: str | None,
         after_seq: int | None,
         limit: int,
@@ -47,8 +61,42 @@ class History:
         Args:
             project_id: The caller's project.
             session_id: Whose history.
-            inline: Put the media of messages back where they were, byte for byte. A page ends
-                then with the entry that passes 64 MiB with its media.
+            cursor: Where the page before ended.
+            after_seq: Instead, the number behind which it begins.
+            limit: The most entries of a page.
+
+        Raises:
+            NotFoundError: Nothing was ever written to the session.
+            InvalidCursorError: The cursor is not this list's.
+            InvalidPayloadError: A cursor and a number are given.
+        """
+        place = Place(project_id, session_id, _start(cursor, after_seq), limit)
+        async with self._records.read(project_id) as unit:
+            standing = await _standing(unit, session_id)
+            if known := self._known.find(place, standing):
+                return known
+            entries, more = await _read(unit, place, standing)
+        page = _listed(entries, more=more)
+        self._known.keep(place, standing, page)
+        return page
+
+    async def inline_page(
+        self,
+        project_id: str,
+        session_id: str,
+        *,
+        cursor: str | None,
+        after_seq: int | None,
+        limit: int,
+    ) -> InlinePage:
+        """The same with the media of messages where they were, byte for byte.
+
+        The media are read when the page is sent. It ends with the entry that passes 64 MiB with
+        its media.
+
+        Args:
+            project_id: The caller's project.
+            session_id: Whose history.
             cursor: Where the page before ended.
             after_seq: Instead, the number behind which it begins.
             limit: The most entries of a page.
@@ -58,63 +106,87 @@ class History:
             InvalidCursorError: The cursor is not this list's.
             InvalidPayloadError: A cursor and a number are given.
             PayloadTooLargeError: A medium is too large to stand in an answer.
+            StoreUnavailableError: A store did not answer, or has lost a medium.
         """
         place = Place(project_id, session_id, _start(cursor, after_seq), limit)
         async with self._records.read(project_id) as unit:
-            standing = await unit.sessions.standing(session_id)
-            if standing is None:
-                raise NotFoundError("session")
-            if not inline and (known := self._known.find(place, standing)):
-                return known
-            entries = await unit.sessions.entries(
-                session_id, after_seq=place.after_seq, limit=limit
-            )
-            more = await _are_more(unit, session_id, standing=standing, page=entries)
-        if inline:
-            shown = await self._with_media(project_id, entries)
-            return _listed(shown, more=more or len(shown) < len(entries))
-        page = _listed(entries, more=more)
-        self._known.keep(place, standing, page)
-        return page
+            entries, more = await _read(unit, place, await _standing(unit, session_id))
+        shown = await self._with_media(project_id, entries)
+        more = more or len(shown) < len(entries)
+        next_cursor = encode_cursor("messages", entries[len(shown) - 1].seq) if more else None
+        pieces = list_page_pieces(shown, next_cursor)
+        return InlinePage(await self._checked(project_id, pieces), next_cursor)
 
-    async def entry(
-        self, project_id: str, session_id: str, seq: int, *, inline: bool
-    ) -> HistoryEntry:
+    async def entry(self, project_id: str, session_id: str, seq: int) -> HistoryEntry:
         """The entry with this number.
 
         Raises:
             NotFoundError: The session has none.
-            PayloadTooLargeError: A medium is too large to stand in an answer.
         """
         async with self._records.read(project_id) as unit:
             found = await unit.sessions.entries(session_id, after_seq=seq - 1, limit=1)
         if not found or found[0].seq != seq:
             raise NotFoundError("entry")
-        return (await self._with_media(project_id, found))[0] if inline else found[0]
+        return found[0]
+
+    async def inline_entry(self, project_id: str, session_id: str, seq: int) -> RenderedBody:
+        """The same with its media where they were, byte for byte; they are read when it is sent.
+
+        Raises:
+            NotFoundError: The session has none.
+            PayloadTooLargeError: A medium is too large to stand in an answer.
+            StoreUnavailableError: A store did not answer, or has lost a medium.
+        """
+        entry = await self.entry(project_id, session_id, seq)
+        media = StoredMedia(self._records, self._blobs, project_id)
+        return await self._checked(project_id, await self._shown(media, entry))
+
+    async def _checked(self, project_id: str, pieces: Sequence[JsonPiece]) -> RenderedBody:
+        body = RenderedBody(self._blobs, project_id, rendering_of(pieces))
+        await body.check()
+        return body
 
     async def _with_media(
         self, project_id: str, entries: Sequence[HistoryEntry]
-    ) -> Sequence[HistoryEntry]:
+    ) -> Sequence[Sequence[JsonPiece]]:
         media = StoredMedia(self._records, self._blobs, project_id)
-        shown: list[HistoryEntry] = []
+        shown: list[Sequence[JsonPiece]] = []
         size_bytes = 0
         for entry in entries:
+            shown.append(await self._shown(media, entry))
             if isinstance(entry, StoredHistoryMessage):
-                text = await self._as_sent(media, entry)
-                size_bytes += len(text)
-                shown.append(replace(entry, message=text))
-            else:
-                shown.append(entry)
+                size_bytes += Rendering(shown[-1]).size_bytes
             if size_bytes >= _INLINE_PAGE_BYTES:
                 break
         return shown
 
-    async def _as_sent(self, media: StoredMedia, entry: StoredHistoryMessage) -> bytes:
+    async def _shown(self, media: StoredMedia, entry: HistoryEntry) -> Sequence[JsonPiece]:
+        if not isinstance(entry, StoredHistoryMessage):
+            return [history_entry(entry)]
+        limit_bytes = self._limits.inline_bytes
         if entry.is_page_fault:
-            return await with_images(media, entry.message, limit_bytes=self._limits.inline_bytes)
-        return await media.as_sent(
-            entry.message, load_forms(entry.inline_form), limit_bytes=self._limits.inline_bytes
-        )
+            pieces = await with_images(media, entry.message, limit_bytes=limit_bytes)
+        else:
+            forms = load_forms(entry.inline_form)
+            pieces = await media.as_sent(entry.message, forms, limit_bytes=limit_bytes)
+        return history_message_pieces(entry, pieces)
+
+
+async def _standing(unit: UnitOfWork, session_id: str) -> Standing:
+    standing = await unit.sessions.standing(session_id)
+    if standing is None:
+        raise NotFoundError("session")
+    return standing
+
+
+async def _read(
+    unit: UnitOfWork, place: Place, standing: Standing
+) -> tuple[Sequence[HistoryEntry], bool]:
+    """The entries of a page, and whether the history goes on behind them."""
+    entries = await unit.sessions.entries(
+        place.session_id, after_seq=place.after_seq, limit=place.limit
+    )
+    return entries, await _are_more(unit, place.session_id, standing=standing, page=entries)
 
 
 def _listed(entries: Sequence[HistoryEntry], *, more: bool) -> ListedPage:

@@ -10,7 +10,6 @@ from contextlib import aclosing
 from dataclasses import dataclass
 from datetime import datetime
 from functools import partial
-from itertools import groupby
 
 from app.errors import Fault, NotFoundError, PayloadTooLargeError
 from app.models.identity import utc_now
@@ -18,7 +17,7 @@ from app.models.json_value import json_template, json_text
 from app.models.limits import Limits
 from app.models.media_types import is_textual
 from app.models.normalized import MediaSlot, TextTemplate
-from app.models.rendering import JsonPiece, MediaPiece, Rendering, TextPiece
+from app.models.rendering import JsonPiece, MediaPiece, Rendering, TextPiece, joined_pieces
 from app.models.resource import Resource
 from app.rendering.json_strings import TextWriter
 from app.services.access import LinkGrant, LinkSigner, link_expiry
@@ -219,7 +218,7 @@ def _write_answer(
         for mention, reason in settled.unresolved
     ]
     tail = json_text({"resolved": resolved, "unresolved": unresolved})
-    return _joined([*pieces, b",", tail[1:].encode()])
+    return joined_pieces([*pieces, b",", tail[1:].encode()])
 
 
 def _opened(text: str, mentions: Sequence[Mention], ids: Mapping[str, int]) -> TextTemplate:
@@ -230,14 +229,3 @@ def _opened(text: str, mentions: Sequence[Mention], ids: Mapping[str, int]) -> T
         pieces += [text[end : mention.start], MediaSlot(ids[mention.resource_id or ""])]
         end = mention.start + len(mention.reference)
     return (*pieces, text[end:])
-
-
-def _joined(pieces: Sequence[JsonPiece]) -> list[JsonPiece]:
-    """The same in as few pieces as there can be."""
-    joined: list[JsonPiece] = []
-    for is_text, group in groupby(pieces, lambda piece: isinstance(piece, bytes)):
-        if is_text:
-            joined.append(b"".join(piece for piece in group if isinstance(piece, bytes)))
-        else:
-            joined += group
-    return joined

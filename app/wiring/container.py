@@ -16,6 +16,7 @@ from app.services.bundles.importing import BundleImports
 from app.services.deliveries import Deliveries
 from app.services.derived_images import DerivedImages
 from app.services.events.feeds import Feeds
+from app.services.events.queue_room import QueueRoom
 from app.services.events.raw_results import RawResults
 from app.services.events.streams import EventStreams, StreamLimits
 from app.services.fetching import Fetcher
@@ -144,9 +145,10 @@ async def open_container(settings: Settings) -> AsyncIterator[Container]:
         event_streams = EventStreams(
             records,
             access,
-            Feeds(records, raw_results),
+            Feeds(records, raw_results, QueueRoom(memory)),
             limits=_stream_limits(settings),
             counts=metrics,
+            memory=memory,
         )
         await stack.enter_async_context(event_streams.running(broker))
         sweep = _sweep(settings, records, blobs, stored_bytes)
@@ -209,7 +211,7 @@ def _wired(settings: Settings, opened: _Opened) -> Container:
     bodies = RequestBodies(work, budget)
     images = ImageWork(opened.memory, limits)
     preparer = PagePreparer(records, blobs, images=images, limits=limits)
-    reading = PageReading(records, preparer, accesses=accesses, limits=limits)
+    reading = PageReading(records, blobs, preparer, accesses=accesses, limits=limits)
     return Container(
         access=opened.access,
         quotas=_quotas(settings),
@@ -249,7 +251,7 @@ def _wired(settings: Settings, opened: _Opened) -> Container:
             limits=limits,
         ),
         page_reading=reading,
-        page_faults=PageFaults(records, preparer, reading, limits=limits),
+        page_faults=PageFaults(records, blobs, preparer, reading, limits=limits),
         page_lists=PageLists(records, accesses),
         page_downloads=PageDownloads(records, blobs, reading, _fetcher(settings), limits=limits),
         event_streams=opened.event_streams,
@@ -354,6 +356,7 @@ def _fetcher(settings: Settings) -> Fetcher:
 def _stream_limits(settings: Settings) -> StreamLimits:
     return StreamLimits(
         streams=settings.events.streams,
+        streams_per_key=settings.events.streams_per_key,
         queued_events=settings.events.queued_events,
         queued_bytes=settings.events.queued_bytes,
     )

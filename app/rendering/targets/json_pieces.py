@@ -1,16 +1,15 @@
 """The JSON text of a rendering, in pieces: text, and places for the base64 of stored media."""
 
-import hashlib
 import json
 import re
-import secrets
 from collections.abc import Iterator
 
 import pybase64
 
 from app.models.conversation import InlineBytes, StoredBytes
 from app.models.json_value import json_text
-from app.models.rendering import MediaPiece, Rendering
+from app.models.rendering import MediaPiece, Rendering, rendering_of
+from app.rendering.media_places import MediaPlaces
 from app.rendering.targets.leaves import Base64Leaf, JsonLeaf, Node
 
 # Halves of surrogate pairs, which become U+FFFD: no UTF-8 has them.
@@ -25,44 +24,26 @@ def json_pieces(document: Node) -> Rendering:
             records, which may be nested deep, are in leaves.
     """
     media = _Media()
-    pieces = tuple(media.pieces(_text(document, media)))
-    stands_for = hashlib.sha256()
-    for piece in pieces:
-        # Between two texts stands the digest of what will be there.
-        text = piece.digest.encode() if isinstance(piece, MediaPiece) else piece
-        stands_for.update(b"%d:" % len(text))
-        stands_for.update(text)
-    return Rendering(pieces, stands_for.hexdigest())
+    text = _text(document, media)
+    return rendering_of(media.places.pieces(_utf8(text)))
 
 
 class _Media:
-    """The stored media of a document, and the marks that stand for them in its text."""
+    """The stored media of a document."""
 
     def __init__(self) -> None:
-        self._leaves: list[Base64Leaf] = []
-        # Nobody can guess it, so no text has it; it is not in what is sent.
-        self._mark = secrets.token_hex(16)
+        self.places = MediaPlaces()
 
     def place(self, leaf: Base64Leaf) -> str:
         """What stands in the text for a leaf."""
         source = leaf.attachment.source
         if isinstance(source, InlineBytes):
             return leaf.head + pybase64.b64encode(source.data).decode()
-        self._leaves.append(leaf)
-        return f"{leaf.head}{self._mark}:{len(self._leaves) - 1};"
+        return leaf.head + self.places.mark(_media_piece(leaf))
 
     def forget(self) -> None:
         """Begin anew."""
-        self._leaves.clear()
-
-    def pieces(self, text: str) -> Iterator[bytes | MediaPiece]:
-        """The text in pieces, with the media in their places."""
-        for index, piece in enumerate(re.split(f"{self._mark}:(\\d+);", text)):
-            # Every second one is what was found: the number of a medium.
-            if index % 2:
-                yield _media_piece(self._leaves[int(piece)])
-            else:
-                yield _utf8(piece)
+        self.places = MediaPlaces()
 
 
 def _text(document: Node, media: _Media) -> str:

@@ -19,12 +19,14 @@ from app.errors import ServiceError
 from app.models.event import Event
 from app.rendering.event_envelopes import event_of, with_raw_result
 from app.services.events.delivery import Handout, handout_of
+from app.services.events.queue_room import QueueRoom
 from app.services.events.raw_results import RawResults
 from app.services.events.subscriptions import Subscription
 from app.stores.records import Records
 
 _log = structlog.get_logger(__name__)
 _AT_ONCE = 200
+_AT_ONCE_BYTES = 1024 * 1024
 _RETRY_SECONDS = 1.0
 _LONGEST_BREATH_SECONDS = 0.25
 
@@ -35,8 +37,11 @@ class ProjectFeed:
     `position` is the number of the last event that was handed out.
     """
 
-    def __init__(self, records: Records, project_id: str, raw_results: RawResults) -> None:
+    def __init__(
+        self, records: Records, project_id: str, raw_results: RawResults, room: QueueRoom
+    ) -> None:
         self._records = records
+        self._room = room
         self._project_id = project_id
         self._raw_results = raw_results
         self._subscriptions: set[Subscription] = set()
@@ -58,10 +63,12 @@ class ProjectFeed:
     def attach(self, subscription: Subscription) -> None:
         """Hand everything behind `position` to a subscription from now on."""
         self._subscriptions.add(subscription)
+        self._room.enter(subscription)
 
     def detach(self, subscription: Subscription) -> None:
         """Stop doing so."""
         self._subscriptions.discard(subscription)
+        self._room.leave(subscription)
 
     def end(self) -> None:
         """Have `run` return."""
@@ -104,7 +111,9 @@ class ProjectFeed:
     async def _read(self) -> bool:
         """Hand out what is new; says whether there was anything."""
         async with self._records.read(self._project_id) as unit:
-            logged = await unit.events.after(self.position, limit=_AT_ONCE)
+            logged = await unit.events.after(
+                self.position, limit=_AT_ONCE, most_bytes=_AT_ONCE_BYTES
+            )
             if logged and logged[0].number > self.position + 1:
                 self._cut_overtaken((await unit.events.bounds()).removed)
         if logged:
@@ -127,18 +136,21 @@ class ProjectFeed:
     def _hand_out(self, events: Sequence[Event]) -> None:
         # Made once for all who listen to the same, of whom there may be a thousand.
         handouts: dict[str | None, Handout] = {}
+        self._room.make_room(sum(len(event.data) for event in events))
         for subscription in self._subscriptions:
             session_id = subscription.session_id
             if session_id not in handouts:
                 handouts[session_id] = handout_of(events, session_id)
             subscription.offer(handouts[session_id])
+        self._room.settle()
 
 
 class Feeds:
     """The feeds of a process: there is one where somebody listens."""
 
-    def __init__(self, records: Records, raw_results: RawResults) -> None:
+    def __init__(self, records: Records, raw_results: RawResults, room: QueueRoom) -> None:
         self._records = records
+        self.room = room
         self._raw_results = raw_results
         self._feeds: dict[str, ProjectFeed] = {}
         self._tasks: dict[str, asyncio.Task[None]] = {}
@@ -167,7 +179,7 @@ class Feeds:
         feed = self._feeds.get(project_id)
         if feed is None:
             feed = self._feeds[project_id] = ProjectFeed(
-                self._records, project_id, self._raw_results
+                self._records, project_id, self._raw_results, self.room
             )
         feed.users += 1
         if project_id in self._tasks:

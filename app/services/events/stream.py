@@ -27,6 +27,7 @@ _AT_ONCE = 100
 # For each listener that comes back; the feeds of all of them together read more at once.
 _AT_ONCE_BYTES = 1024 * 1024
 _STALLED_SECONDS = 30.0
+_STUCK_SECONDS = 2.0
 
 
 class EventStream:
@@ -89,6 +90,13 @@ class EventStream:
     def cut(self, reason: EndReason) -> None:
         """End the stream behind what it has delivered."""
         self._subscription.cut(reason)
+
+    def stuck_since(self, now: float) -> float | None:
+        """Since when the listener has not taken what it was handed, if that is for a while."""
+        handed_at = self._handed_at
+        if handed_at is None or now - handed_at < _STUCK_SECONDS:
+            return None
+        return handed_at
 
     def is_stalled(self, now: float) -> bool:
         """Whether the listener has not taken what it was handed for too long."""

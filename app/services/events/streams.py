@@ -7,22 +7,26 @@ and when the server stops; it comes again and names the last position it has see
 """
 
 import asyncio
+from collections import Counter
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass
+from functools import partial
 from time import monotonic
 
 import anyio
 import structlog
 
-from app.errors import OverloadedError, ServiceError
+from app.errors import OverloadedError, ServiceError, StreamLimitError
 from app.events.broker import EventBroker
 from app.services.access import Access, Caller
 from app.services.events.feeds import Feeds
+from app.services.events.queue_room import WriteBuffers
 from app.services.events.starts import start_of
 from app.services.events.stream import EventStream
 from app.services.events.stream_counts import StreamCounts
 from app.services.events.subscriptions import Subscription
+from app.services.memory_budget import MemoryBudget
 from app.stores.records import Records
 
 _log = structlog.get_logger(__name__)
@@ -35,6 +39,7 @@ class StreamLimits:
     """How many streams a process has open, and what waits for each at the most."""
 
     streams: int
+    streams_per_key: int
     queued_events: int
     queued_bytes: int
 
@@ -50,12 +55,15 @@ class EventStreams:
         *,
         limits: StreamLimits,
         counts: StreamCounts,
+        memory: MemoryBudget,
     ) -> None:
         self._counts = counts
         self._records = records
         self._access = access
         self._feeds = feeds
         self._limits = limits
+        self._write_buffers = WriteBuffers(memory)
+        self._places_of: Counter[Caller] = Counter()
         self._open: set[EventStream] = set()
         self._places_taken = 0
         # Those who come back all at once wait for each other, and leave the database to the others.
@@ -90,23 +98,30 @@ class EventStreams:
                 project's log. `None` for now.
 
         Raises:
+            StreamLimitError: The caller has as many streams as a key may have.
             OverloadedError: There are as many streams as there may be, or the server stops.
             StoreUnavailableError: The log cannot be read.
         """
-        with self._place():
+        with self._place(caller):
             async with self._begun(caller, session_id, after) as stream:
                 yield stream
 
     @contextmanager
-    def _place(self) -> Iterator[None]:
+    def _place(self, caller: Caller) -> Iterator[None]:
         if self._is_ending or self._places_taken >= self._limits.streams:
             raise OverloadedError
+        if self._places_of[caller] >= self._limits.streams_per_key:
+            raise StreamLimitError(self._limits.streams_per_key)
         # Before anything is waited for: those who come at the same moment are counted, too.
         self._places_taken += 1
+        self._places_of[caller] += 1
         try:
             yield
         finally:
             self._places_taken -= 1
+            self._places_of[caller] -= 1
+            if not self._places_of[caller]:
+                del self._places_of[caller]
 
     @asynccontextmanager
     async def _begun(
@@ -116,6 +131,7 @@ class EventStreams:
             session_id,
             most_events=self._limits.queued_events,
             most_bytes=self._limits.queued_bytes,
+            room=self._feeds.room,
         )
         async with self._readers:
             feed = await self._feeds.enter(caller.project_id)
@@ -143,6 +159,7 @@ class EventStreams:
                 self._counts.count_stream_ended(stream.ended_by or "left")
         finally:
             feed.detach(subscription)
+            subscription.close()
             self._feeds.leave(feed, caller.project_id)
 
     def end(self) -> None:
@@ -159,9 +176,8 @@ class EventStreams:
             await anyio.sleep(_WATCH_SECONDS)
             now = monotonic()
             for stream in [each for each in self._open if each.is_stalled(now)]:
-                stream.cut("stalled")
-                if stream.abort is not None:
-                    stream.abort()
+                _end_stalled(stream)
+            self._count_write_buffers(now)
             try:
                 await self._cut_shut_out()
             except ServiceError as exc:
@@ -169,9 +185,22 @@ class EventStreams:
             except Exception:  # noqa: BLE001 - it is told, and looked after again in a moment
                 _log.exception("keys of event streams not checked")
 
+    def _count_write_buffers(self, now: float) -> None:
+        """Count what stuck connections hold; without room, the longest stuck do not wait longer."""
+        stuck = [(since, each) for each in self._open if (since := each.stuck_since(now))]
+        stuck.sort(key=lambda pair: pair[0])
+        self._write_buffers.count([partial(_end_stalled, stream) for _, stream in stuck])
+
     async def _cut_shut_out(self) -> None:
         if callers := {stream.caller for stream in self._open}:
             out = await self._access.shut_out(callers)
             for stream in self._open:
                 if stream.caller in out:
                     stream.cut("access-lost")
+
+
+def _end_stalled(stream: EventStream) -> None:
+    """Cut a stream whose listener takes nothing, and its connection with it."""
+    stream.cut("stalled")
+    if stream.abort is not None:
+        stream.abort()

@@ -17,6 +17,7 @@ from app.models.json_value import json_text
 from app.models.limits import Limits
 from app.models.media_types import OCTET_STREAM, is_textual
 from app.models.page import Body, Level, Page, StoredPage
+from app.models.rendering import Rendering
 from app.models.resource import Resource, derive_resource_id, resource_kind
 from app.rendering.download_names import download_name
 from app.rendering.file_names import safe_file_name
@@ -28,6 +29,7 @@ from app.services.pages.versions import updated_at
 from app.services.pages.writing import PAGE, held
 from app.services.persistence.keeping import HEAD_BYTES, settle_type
 from app.services.persistence.probing import probe_stored_media
+from app.services.renders.sending import RenderedBody
 from app.stores.blobs import BlobStore
 from app.stores.records import Records
 
@@ -98,7 +100,9 @@ class PageDownloads:
         if level is not Level.FULL or view.stored.content is None or body.media is not None:
             return _written(view, body, None)
         # Outside of the service a reference leads nowhere: the file has what the client sent.
-        content = await view.media.content_as_sent(view.stored.content)
+        pieces = await view.media.content_as_sent(view.stored.content)
+        as_sent = RenderedBody(self._blobs, project_id, Rendering(pieces))
+        content = b"".join([chunk async for chunk in as_sent.chunks()])
         if body.kind == "text" or isinstance(body.value, str):
             body = replace(body, value=json.loads(content))
         return _written(view, body, content)

@@ -1,14 +1,15 @@
 """The messages of page faults: history keeps references to images, a model gets the images."""
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import anyio.to_thread
-import pybase64
 
 from app.models.json_value import JsonValue, json_text
+from app.models.rendering import JsonPiece, MediaPiece
 from app.models.resource import parse_resource_id
-from app.services.inline_media.restoring import StoredMedia
+from app.rendering.media_places import MediaPlaces
+from app.services.inline_media.restoring import StoredMedia, check_fits
 
 _REFERENCE_MARK = "@blob:"
 
@@ -22,26 +23,30 @@ def image_ids(message: bytes) -> set[str]:
     }
 
 
-async def with_images(media: StoredMedia, message: bytes, *, limit_bytes: int) -> bytes:
+async def with_images(
+    media: StoredMedia, message: bytes, *, limit_bytes: int
+) -> Sequence[JsonPiece]:
     """The message with a data URI in the place of every reference to an image.
 
     Raises:
+        NotFoundError: One of the images is gone.
         PayloadTooLargeError: The images have more than `limit_bytes` in all.
         StoreUnavailableError: The store did not answer.
     """
     value = json.loads(message)
     references = _references(value)
     if not references:
-        return message
+        return [message]
+    places = MediaPlaces()
     for block in value["content"]:
         if block["type"] == "image_url" and block["image_url"]["url"] in references:
-            reference = block["image_url"]["url"]
-            resource = await media.resource(reference)
-            data = await media.read(reference, limit_bytes=limit_bytes)
-            limit_bytes -= len(data)
-            encoded = await anyio.to_thread.run_sync(pybase64.b64encode, data)
-            block["image_url"]["url"] = f"data:{resource.mime_type};base64,{encoded.decode()}"
-    return await anyio.to_thread.run_sync(lambda: json_text(value).encode())
+            resource = await media.resource(block["image_url"]["url"])
+            check_fits(resource, limit_bytes)
+            limit_bytes -= resource.size_bytes
+            mark = places.mark(MediaPiece(resource.digest, resource.size_bytes))
+            block["image_url"]["url"] = f"data:{resource.mime_type};base64,{mark}"
+    text = await anyio.to_thread.run_sync(lambda: json_text(value).encode())
+    return places.pieces(text)
 
 
 def _references(message: Mapping[str, JsonValue]) -> list[str]:

@@ -13,11 +13,14 @@ from app.models.identity import new_id, utc_now
 from app.models.json_value import JsonValue, json_text
 from app.models.limits import Limits
 from app.models.message import StoredHistoryMessage
+from app.models.rendering import Rendering
 from app.rendering.pages import failure_json
 from app.services.pages.fault_messages import image_ids, with_images
 from app.services.pages.preparing import PagePreparer
 from app.services.pages.reading import BlocksOptions, PageReading
 from app.services.pages.requests import FaultRequest
+from app.services.renders.sending import RenderedBody
+from app.stores.blobs import BlobStore
 from app.stores.records import Records, UnitOfWork
 from app.stores.records.sessions import PAGE_FAULT
 
@@ -42,14 +45,21 @@ class PageFaults:
     """Answers what models fault in."""
 
     def __init__(
-        self, records: Records, preparer: PagePreparer, reading: PageReading, *, limits: Limits
+        self,
+        records: Records,
+        blobs: BlobStore,
+        preparer: PagePreparer,
+        reading: PageReading,
+        *,
+        limits: Limits,
     ) -> None:
         self._records = records
+        self._blobs = blobs
         self._preparer = preparer
         self._reading = reading
         self._limits = limits
 
-    async def fault(self, project_id: str, page_id: str, request: FaultRequest) -> bytes:
+    async def fault(self, project_id: str, page_id: str, request: FaultRequest) -> RenderedBody:
         """The tool message `{role, tool_call_id, content}` with the page at the level asked for.
 
         With a session, the message is appended to its history and the read is counted, in one
@@ -134,9 +144,12 @@ class PageFaults:
             unit.events.note(replace(event, session_id=call.session_id, seq=seq))
         return None
 
-    async def _with_media(self, project_id: str, message: bytes) -> bytes:
+    async def _with_media(self, project_id: str, message: bytes) -> RenderedBody:
         media = self._preparer.contents(project_id, utc_now()).media
-        return await with_images(media, message, limit_bytes=self._limits.image_bytes)
+        pieces = await with_images(media, message, limit_bytes=self._limits.image_bytes)
+        answer = RenderedBody(self._blobs, project_id, Rendering(pieces))
+        await answer.check()
+        return answer
 
 
 def _event(

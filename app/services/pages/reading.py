@@ -3,21 +3,21 @@
 Reading never changes a page. What is read is counted, in memory.
 """
 
-import hashlib
 import json
 from collections.abc import Callable
-from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from typing import Literal
 
-import anyio
 import anyio.to_thread
 
 from app.errors import NotFoundError
 from app.models.identity import utc_now
 from app.models.limits import Limits
 from app.models.page import Body, Level, Page, Representation, StoredPage
+from app.models.rendering import Rendering, rendering_of
 from app.models.resource import Resource
+from app.rendering.envelopes import page_record_pieces
+from app.rendering.media_places import MediaPlaces
 from app.rendering.page_envelopes import blocks_record, content_record
 from app.rendering.pages import (
     PageBlocks,
@@ -30,13 +30,12 @@ from app.services.pages.accesses import AccessCounts
 from app.services.pages.media import PageMediaReader
 from app.services.pages.preparing import PagePreparer
 from app.services.pages.versions import read_descriptor, read_page, updated_at
+from app.services.renders.sending import RenderedBody
+from app.stores.blobs import BlobStore
 from app.stores.records import Records
 
 MediaForm = Literal["inline", "reference"]
 ImageDetail = Literal["low", "high", "auto"]
-
-# Each holds a medium, its base64 and the answer at the same time.
-_MEDIA_AT_ONCE = 4
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,14 +50,6 @@ class BlocksOptions:
     detail: ImageDetail = "low"
     max_chars: int | None = None
     offset: int = 0
-
-
-@dataclass(frozen=True, slots=True)
-class Rendered:
-    """A JSON text that was made for one reader, and its SHA-256, 64 hex digits."""
-
-    body: bytes
-    digest: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,13 +74,19 @@ class PageReading:
     """Gives memory pages out."""
 
     def __init__(
-        self, records: Records, preparer: PagePreparer, *, accesses: AccessCounts, limits: Limits
+        self,
+        records: Records,
+        blobs: BlobStore,
+        preparer: PagePreparer,
+        *,
+        accesses: AccessCounts,
+        limits: Limits,
     ) -> None:
         self._records = records
+        self._blobs = blobs
         self._preparer = preparer
         self._accesses = accesses
         self._limits = limits
-        self._with_media = anyio.CapacityLimiter(_MEDIA_AT_ONCE)
 
     async def get(self, project_id: str, page_id: str) -> StoredPage:
         """The page as it is stored, with its counters.
@@ -103,16 +100,21 @@ class PageReading:
             raise NotFoundError("page")
         return self._accesses.counted(project_id, stored)
 
-    async def get_as_sent(self, project_id: str, page_id: str) -> StoredPage:
+    async def get_as_sent(self, project_id: str, page_id: str) -> RenderedBody:
         """The page with its content as the client sent it, data URIs byte for byte.
+
+        Its digest is that of the page as it is stored.
 
         Raises:
             NotFoundError: The project has none.
+            PayloadTooLargeError: Its media are too large to stand in an answer.
+            StoreUnavailableError: The store did not answer.
         """
         stored = await self.get(project_id, page_id)
         media = self._media(project_id, stored)
-        async with self._with_media:
-            return replace(stored, content=await media.content_as_sent(stored.content or b"null"))
+        content = await media.content_as_sent(stored.content or b"null")
+        pieces = page_record_pieces(stored, content)
+        return await self._checked(project_id, Rendering(pieces, stored.digest))
 
     async def view(self, project_id: str, page_id: str, level: Level | None) -> PageView:
         """A page at a level, by default at the one the page names itself.
@@ -142,7 +144,7 @@ class PageReading:
 
     async def content(
         self, project_id: str, page_id: str, level: Level | None, media: MediaForm
-    ) -> Rendered:
+    ) -> RenderedBody:
         """What a page holds at a level, by modality: a `PageContent`.
 
         Raises:
@@ -154,15 +156,14 @@ class PageReading:
         self.note(project_id, page_id)
         body = view.shown.body if view.shown else None
         has_image = body is not None and body.is_media and view.page.fields.modality == "image"
-        if body is None or not has_image or (media == "reference" and body.kind == "blob"):
-            return await _rendered(lambda: _content(view, None))
-        async with self._with_media:
-            base64 = await view.media.base64(body)
-            return await _rendered(lambda: _content(view, base64))
+        places, base64 = MediaPlaces(), None
+        if body is not None and has_image and (media == "inline" or body.kind != "blob"):
+            base64 = await view.media.base64(places, body)
+        return await self._rendered(project_id, places, lambda: _content(view, base64))
 
     async def blocks(
         self, project_id: str, page_id: str, level: Level | None, options: BlocksOptions
-    ) -> Rendered:
+    ) -> RenderedBody:
         """A page as the content of a tool message: `{content, truncated, …}`.
 
         Raises:
@@ -172,13 +173,24 @@ class PageReading:
         """
         view = await self.view(project_id, page_id, level)
         self.note(project_id, page_id)
-        async with self._with_media if options.media == "inline" else nullcontext():
-            blocks = await self.blocks_of(view, options)
-            return await _rendered(lambda: blocks_record(blocks, content=blocks.content))
+        places = MediaPlaces()
+        inline = places if options.media == "inline" else None
+        blocks = await self.blocks_of(view, options, inline)
+        return await self._rendered(
+            project_id, places, lambda: blocks_record(blocks, content=blocks.content)
+        )
 
-    async def blocks_of(self, view: PageView, options: BlocksOptions) -> PageBlocks:
-        """The blocks of a page that is read already; see `blocks`."""
-        address = await view.media.address(view.page, view.level, inline=options.media == "inline")
+    async def blocks_of(
+        self, view: PageView, options: BlocksOptions, places: MediaPlaces | None = None
+    ) -> PageBlocks:
+        """The blocks of a page that is read already; see `blocks`.
+
+        Args:
+            view: The page.
+            options: How the blocks are wanted.
+            places: Where the bytes of a stored image are to stand; `None` for its reference.
+        """
+        address = await view.media.address(view.page, view.level, places=places)
         return await anyio.to_thread.run_sync(
             lambda: page_blocks(
                 view.page,
@@ -192,7 +204,7 @@ class PageReading:
 
     async def json_form(
         self, project_id: str, page_id: str, level: Level | None, options: BlocksOptions
-    ) -> Rendered:
+    ) -> RenderedBody:
         """The same, its `content` one JSON string `{success, page_id, content, modality, …}`.
 
         Raises:
@@ -201,7 +213,9 @@ class PageReading:
         view = await self.view(project_id, page_id, level)
         self.note(project_id, page_id)
         blocks = await self.blocks_of(view, replace(options, media="reference"))
-        return await _rendered(lambda: _json_blocks(view, options, blocks))
+        return await self._rendered(
+            project_id, MediaPlaces(), lambda: _json_blocks(view, options, blocks)
+        )
 
     async def detail(self, project_id: str, page_id: str) -> str:
         """A page for a terminal, field by field.
@@ -241,19 +255,21 @@ class PageReading:
         contents = self._preparer.contents(project_id, stored.created_at)
         return PageMediaReader(contents, stored, self._limits)
 
+    async def _rendered(
+        self, project_id: str, places: MediaPlaces, render: Callable[[], bytes]
+    ) -> RenderedBody:
+        """What is rendered, in a worker thread, with its media in their places."""
+        rendering = await anyio.to_thread.run_sync(lambda: rendering_of(places.pieces(render())))
+        return await self._checked(project_id, rendering)
+
+    async def _checked(self, project_id: str, rendering: Rendering) -> RenderedBody:
+        body = RenderedBody(self._blobs, project_id, rendering)
+        await body.check()
+        return body
+
     def note(self, project_id: str, page_id: str) -> None:
         """Count a read of a page."""
         self._accesses.note(project_id, page_id, utc_now())
-
-
-async def _rendered(render: Callable[[], bytes]) -> Rendered:
-    """What is rendered, in a worker thread."""
-
-    def work() -> Rendered:
-        body = render()
-        return Rendered(body, hashlib.sha256(body).hexdigest())
-
-    return await anyio.to_thread.run_sync(work)
 
 
 def _content(view: PageView, base64: str | None) -> bytes:

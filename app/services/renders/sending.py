@@ -60,7 +60,7 @@ class RenderedBody:
                     yield chunk
 
     async def _written(self, piece: MediaPiece | TextPiece) -> AsyncGenerator[bytes, None]:
-        writer: StringWriter = Base64Writer() if isinstance(piece, MediaPiece) else TextWriter()
+        writer = _writer(piece)
         opened: BlobReader = await self._blobs.open(self._project_id, piece.digest)
         left = piece.size_bytes
         async with aclosing(opened) as reader:
@@ -73,3 +73,9 @@ class RenderedBody:
             raise StoreUnavailableError(_STORE)
         if rest := writer.finish():
             yield rest
+
+
+def _writer(piece: MediaPiece | TextPiece) -> StringWriter:
+    if isinstance(piece, MediaPiece):
+        return Base64Writer(is_urlsafe=piece.is_urlsafe, is_padded=piece.is_padded)
+    return TextWriter("utf-8" if piece.is_verbatim else None)

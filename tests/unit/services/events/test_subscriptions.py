@@ -5,8 +5,10 @@ import pytest
 
 from app.models.event import Event
 from app.services.events.delivery import Delivery, Handout, delivery_of, handout_of
+from app.services.events.queue_room import QueueRoom
 from app.services.events.stream_counts import EndReason
 from app.services.events.subscriptions import Subscription
+from app.services.memory_budget import MemoryBudget
 
 pytestmark = pytest.mark.anyio
 KIB = 1024
@@ -25,7 +27,8 @@ def delivery(number: int) -> Delivery:
 
 
 def subscription(*, most_events: int = 100, most_bytes: int = 10**7) -> Subscription:
-    return Subscription(None, most_events=most_events, most_bytes=most_bytes)
+    room = QueueRoom(MemoryBudget(2**30))
+    return Subscription(None, most_events=most_events, most_bytes=most_bytes, room=room)
 
 
 async def test_what_waits_is_taken_together_and_in_order() -> None:
@@ -73,7 +76,7 @@ async def test_nothing_handed_out_wakes_nobody() -> None:
 
 async def test_much_is_taken_piece_by_piece_and_the_largest_by_itself() -> None:
     listener = subscription()
-    sizes = [200 * KIB, 55 * KIB, KIB, 1, 900 * KIB, 1]
+    sizes = [50 * KIB, 13 * KIB, KIB, 1, 900 * KIB, 1]
     for number, size in enumerate(sizes):
         listener.offer(handout(number, size=size))
     taken = [await listener.take() for _ in range(3)]

@@ -1,0 +1,97 @@
+"""Whoever reads nothing of an answer or of a stream keeps little in the service's memory."""
+
+import asyncio
+import shutil
+import socket
+from collections.abc import Iterator
+from contextlib import ExitStack, closing
+from pathlib import Path
+
+import httpx
+import pybase64
+import pytest
+
+from tests.e2e.test_resumable_upload import Process
+from tests.event_crowds import listen
+from tests.media import noise_bytes
+from tests.process import WAIT_SECONDS
+
+pytestmark = [pytest.mark.xdist_group("heavy"), pytest.mark.timeout(600)]
+
+MIB = 1024 * 1024
+READERS = 8
+IMAGE = b"\x89PNG\r\n\x1a\n" + noise_bytes(8 * MIB)
+LISTENERS = 40
+EVENTS = 40
+EVENT_CHARS = 62_000
+
+
+@pytest.fixture
+def server(tmp_path: Path) -> Iterator[Process]:
+    """The service on SQLite and a directory, without keys."""
+    folder = tmp_path / "data"
+    started = Process(folder, env={"PAGEFAULT_AUTH": "none"})
+    with started:
+        yield started
+    shutil.rmtree(folder)
+
+
+def append(client: httpx.Client, content: object) -> None:
+    message = {"role": "user", "content": content}
+    client.post("/api/sessions/s/messages", json=message).raise_for_status()
+
+
+def deaf(server: Process, path: str) -> socket.socket:
+    """A connection that asks, and reads nothing but the beginning of the answer."""
+    connection = socket.socket()
+    connection.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4_096)
+    connection.settimeout(WAIT_SECONDS)
+    connection.connect(("127.0.0.1", server.port))
+    connection.sendall(f"GET {path} HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n".encode())
+    return connection
+
+
+def test_readers_of_a_history_with_its_media_that_read_nothing_hold_little_of_it(
+    server: Process,
+) -> None:
+    url = "data:image/png;base64," + pybase64.b64encode(IMAGE).decode()
+    with server.client("") as client:
+        append(client, [{"type": "image_url", "image_url": {"url": url}}])
+    # Started anew, so that what storing took is not counted.
+    server.kill()
+    server.start()
+    path = "/api/sessions/s/messages?media=inline"
+    with server.client("") as client, ExitStack() as stack:
+        assert client.get("/api/sessions/s/messages").status_code == 200
+        before = server.peak_bytes()
+        readers = [stack.enter_context(closing(deaf(server, path))) for _ in range(READERS)]
+        assert {reader.recv(12) for reader in readers} == {b"HTTP/1.1 200"}
+        whole = client.get(path)
+        grown = server.peak_bytes() - before
+    assert whole.json()["items"][0]["content"][0]["image_url"]["url"] == url
+    print(f"grew by {grown // MIB} MiB")  # noqa: T201 - the measure
+    assert grown < 32 * MIB
+
+
+def test_listeners_that_read_nothing_share_what_waits_for_them(server: Process) -> None:
+    with server.client("") as client:
+        append(client, "Hi.")
+
+        async def crowd() -> int:
+            streams = [await listen(server.port, "", receive_bytes=4_096) for _ in range(LISTENERS)]
+            for stream in streams:
+                await stream.until_open()
+                stream.pause()
+            before = server.peak_bytes()
+            for _ in range(EVENTS):
+                await asyncio.to_thread(append, client, "x" * EVENT_CHARS)
+            quick = await listen(server.port, "", last_event_id=1)
+            assert await quick.until_position(EVENTS + 1)
+            grown = server.peak_bytes() - before
+            for stream in [*streams, quick]:
+                stream.close()
+            return grown
+
+        grown = asyncio.run(crowd())
+    print(f"grew by {grown // MIB} MiB")  # noqa: T201 - the measure
+    assert grown < 24 * MIB

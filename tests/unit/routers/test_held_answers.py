@@ -1,0 +1,78 @@
+"""Long answers are counted in the budget of memory from before their first byte to their last."""
+
+import anyio
+import pytest
+from starlette.responses import Response
+from starlette.types import Message, Scope
+
+from app.errors import OverloadedError
+from app.routers.held_answers import FREE_BYTES, counted
+from app.services.memory_budget import HeldMemory, MemoryBudget
+
+pytestmark = pytest.mark.anyio
+
+
+class Served:
+    """A request whose reader takes what it is told to."""
+
+    def __init__(self, limit_bytes: int) -> None:
+        self.memory = MemoryBudget(limit_bytes)
+        self.is_read = anyio.Event()
+        self.held: list[int] = []
+        self.body = b""
+
+    @property
+    def scope(self) -> Scope:
+        class Container:
+            memory = self.memory
+
+        return {"type": "http", "method": "GET", "state": {"container": Container()}}
+
+    async def receive(self) -> Message:
+        return {"type": "http.disconnect"}
+
+    async def send(self, message: Message) -> None:
+        """As a server: what follows a long piece waits until that is read."""
+        self.held.append(self.memory.held_bytes)
+        if len(self.body) > FREE_BYTES:
+            await self.is_read.wait()
+        self.body += message.get("body", b"")
+
+    async def answer(self, body: bytes) -> None:
+        await counted(Response(body))(self.scope, self.receive, self.send)
+
+
+async def test_long_answer_is_counted_until_it_is_read() -> None:
+    body = b"x" * (FREE_BYTES + 1)
+    served = Served(10 * FREE_BYTES)
+    async with anyio.create_task_group() as group:
+        group.start_soon(served.answer, body)
+        await anyio.wait_all_tasks_blocked()
+        assert served.memory.held_bytes == len(body)
+        served.is_read.set()
+    assert (served.body, served.memory.held_bytes) == (body, 0)
+    assert served.held == [len(body)] * 3
+
+
+async def test_reader_that_goes_away_gives_back_what_its_answer_held() -> None:
+    served = Served(10 * FREE_BYTES)
+    async with anyio.create_task_group() as group:
+        group.start_soon(served.answer, b"x" * (FREE_BYTES + 1))
+        await anyio.wait_all_tasks_blocked()
+        group.cancel_scope.cancel()
+    assert served.memory.held_bytes == 0
+
+
+async def test_answer_without_room_is_refused_before_anything_is_sent() -> None:
+    served = Served(4 * FREE_BYTES)
+    others = HeldMemory(served.memory, 0)
+    others.grow(3 * FREE_BYTES)
+    with pytest.raises(OverloadedError):
+        await served.answer(b"x" * (2 * FREE_BYTES))
+    assert (served.held, served.memory.held_bytes) == ([], 3 * FREE_BYTES)
+
+
+async def test_short_answer_goes_out_as_it_is() -> None:
+    served = Served(1)
+    await served.answer(b"x" * FREE_BYTES)
+    assert (len(served.body), served.held) == (FREE_BYTES, [0, 0])
