@@ -32,6 +32,13 @@ def refusal(status: int, code: str, rest: str = "") -> Answer:
     return Answer(status, document, {"Content-Type": "application/xml"})
 
 
+class _Server(ThreadingHTTPServer):
+    daemon_threads = True
+
+    def handle_error(self, *_: object) -> None:
+        """Tell nobody of callers who did not wait for their answer."""
+
+
 class ScriptedObjectStore:
     """Answers on a free loopback port from threads; used as a context."""
 
@@ -40,8 +47,7 @@ class ScriptedObjectStore:
         self.requests: list[str] = []
         """Each request that came, as `METHOD /target`."""
         self._released = threading.Event()
-        self._server = ThreadingHTTPServer(("127.0.0.1", 0), self._handler())
-        self._server.daemon_threads = True
+        self._server = _Server(("127.0.0.1", 0), self._handler())
         self._thread = threading.Thread(target=self._server.serve_forever, args=(0.05,))
 
     def __enter__(self) -> "ScriptedObjectStore":

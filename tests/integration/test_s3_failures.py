@@ -143,6 +143,37 @@ async def test_delete_that_is_denied_for_its_one_object_is_told(tmp_path: Path) 
     assert "s3:DeleteObject" in (caught.value.cause or "")
 
 
+def upload_in_parts(parts: Answer, abort: Answer) -> Rule:
+    """Have an upload begin, and its parts and its end answered so."""
+
+    def rule(method: str, target: str) -> Answer | None:
+        if method == "POST" and "uploads" in target:
+            begun = "<InitiateMultipartUploadResult><UploadId>u</UploadId>"
+            place = "<Bucket>b</Bucket><Key>k</Key></InitiateMultipartUploadResult>"
+            return Answer(200, begun + place)
+        return {"PUT": parts, "DELETE": abort}.get(method)
+
+    return rule
+
+
+@pytest.mark.parametrize("call", [write, write_draft])
+async def test_upload_whose_parts_have_no_room_is_aborted(
+    tmp_path: Path, call: Callable[[S3BlobStore, bytes], Awaitable[None]]
+) -> None:
+    rule = upload_in_parts(refusal(403, "QuotaExceeded"), Answer(204))
+    with ScriptedObjectStore(rule) as server:
+        with pytest.raises(StoreFullError):
+            await call(s3_store(server.endpoint_url, "b", tmp_path), bytes(9 * MIB))
+        assert any(each.startswith("DELETE") and "uploadId=u" in each for each in server.requests)
+
+
+async def test_upload_that_may_not_be_aborted_names_the_permission(tmp_path: Path) -> None:
+    rule = upload_in_parts(refusal(403, "AccessDenied"), refusal(403, "AccessDenied"))
+    with ScriptedObjectStore(rule) as server, pytest.raises(StoreMisconfiguredError) as caught:
+        await write(s3_store(server.endpoint_url, "b", tmp_path), bytes(9 * MIB))
+    assert "s3:AbortMultipartUpload" in (caught.value.cause or "")
+
+
 FULL = [
     refusal(403, "QuotaExceeded", "<BucketName>b</BucketName><HostId>ceph</HostId>"),
     refusal(400, "XMinioAdminBucketQuotaExceeded"),

@@ -151,7 +151,8 @@ _FULL = Cause(
 _UNRESOLVED = Cause(
     "unresolved-name",
     "unavailable",
-    f"cannot be found, since the name in {_ENDPOINT} does not resolve: correct it, or look at DNS",
+    f"cannot be found, since its host's name does not resolve: look at DNS, or correct {_ENDPOINT} "
+    "(without it, Amazon's store is asked)",
 )
 _REFUSED = Cause(
     "connection-refused",
@@ -241,6 +242,7 @@ _PERMISSIONS: Mapping[str, str] = MappingProxyType(
         "PUT": "s3:PutObject",
         "POST": "s3:PutObject",
         "DELETE": "s3:DeleteObject",
+        "ABORT": "s3:AbortMultipartUpload",
     }
 )
 
@@ -327,13 +329,15 @@ def _by_connection(text: str) -> Cause:
 
 
 def _operation(answer: str) -> str:
-    """The method of the request, and `LIST` or `DELETE` for the two that hide behind another."""
+    """The method of the request, and for some that hide behind another what they do instead."""
     if "list request" in answer:
         return "LIST"
     if "?delete " in answer or "DeleteObjects" in answer:
         return "DELETE"
-    method = _REQUEST.search(answer)
-    return method[1] if method else "-"
+    request = _REQUEST.search(answer)
+    if request is None:
+        return "-"
+    return "ABORT" if request[1] == "DELETE" else request[1]
 
 
 def _code(answer: str) -> str | None:
