@@ -15,7 +15,7 @@ import uvicorn
 from rich.table import Table
 from uvicorn.supervisors import Multiprocess
 
-from app.errors import ServiceError
+from app.errors import ServiceError, StoreUnavailableError
 from app.ingesting import IngestError, ingest_file, printable
 from app.models.project import ApiKey
 from app.page_commands import DownloadError, page
@@ -75,7 +75,8 @@ def main() -> None:
     try:
         cli()
     except _EXPECTED as exc:
-        complain(str(exc))
+        cause = exc.cause if isinstance(exc, StoreUnavailableError) else None
+        complain(cause or str(exc))
         _end(1)
     except SystemExit as exc:
         if isinstance(exc.code, str):
@@ -116,11 +117,13 @@ def serve(
     port = listening.getsockname()[1]
     settings = settings.model_copy(update={"port": port})
     _hand_to_workers(settings)
+    configure_logging(settings.log_format, settings.log_level)
     # Once here, so that a mistake in the settings is one sentence and not a worker's traceback,
     # and so that workers find the database migrated.
     anyio.run(_open_once, settings)
     say(f"Pagefault is at http://{_shown_host(settings.host)}:{port}  (docs: /docs)", to=ERR)
     config = server_config(settings)
+    # Uvicorn's own has been set up meanwhile.
     configure_logging(settings.log_format, settings.log_level)
     allow_open_files(settings)
     if settings.workers == 1:

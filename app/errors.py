@@ -30,6 +30,7 @@
      ├─ StreamLimitError           a key has as many streams of events as it may
      ├─ OverloadedError            more requests at once than the service works on
      └─ StoreUnavailableError      a store did not answer; nothing was kept, try again
+         ├─ StoreMisconfiguredError  a store refuses the service until the operator acts
          ├─ StoreFullError         there is no room left; nothing was kept
          └─ BlobSweptError         the bytes were removed before their record was written
 
@@ -337,14 +338,41 @@ class OverloadedError(ServiceError):
 
 
 class StoreUnavailableError(ServiceError):
-    """A store did not answer. Nothing was kept; the same request may be sent again."""
+    """A store did not answer. Nothing was kept; the same request may be sent again.
+
+    Args:
+        store: Which one.
+        cause: Why, and what to do about it, for the operator: shown where the service is started
+            and by its commands, and never sent to a caller.
+    """
 
     code = "store-unavailable"
 
-    def __init__(self, store: str) -> None:
+    cause: str | None = None
+
+    def __init__(self, store: str, *, cause: str | None = None) -> None:
         super().__init__(
             f"The {store} did not answer, so nothing was stored. Send the same request again."
         )
+        self.cause = cause
+
+
+class StoreMisconfiguredError(StoreUnavailableError):
+    """A store refuses the service, for a wrong key or a missing bucket, until the operator acts.
+
+    Nothing was kept. The log of the service names the cause.
+    """
+
+    code = "store-misconfigured"
+
+    def __init__(self, store: str, *, cause: str) -> None:
+        ServiceError.__init__(
+            self,
+            f"The {store} refuses this service, so nothing was stored. It goes on refusing until "
+            "the operator mends the setup; the log of the service names the cause. Send the same "
+            "request again then.",
+        )
+        self.cause = cause
 
 
 class StoreFullError(StoreUnavailableError):
@@ -352,10 +380,11 @@ class StoreFullError(StoreUnavailableError):
 
     code = "store-full"
 
-    def __init__(self) -> None:
+    def __init__(self, *, cause: str | None = None) -> None:
         ServiceError.__init__(
             self, "There is no room left to store this. Nothing was stored; reading still works."
         )
+        self.cause = cause
 
 
 class StoredBytesQuotaError(StoreFullError):

@@ -73,7 +73,9 @@ def check_stores(
     try:
         report = anyio.run(_check, existing_stores(data_dir=data_dir), repair)
     except StoreUnavailableError as exc:
-        complain("a store does not answer, so the check is not complete. Run it again.")
+        complain(
+            f"{exc.cause or 'a store does not answer'}. The check is not complete: run it again."
+        )
         raise SystemExit(CANNOT) from exc
     checked = f"Checked {_count(report.blobs, 'file')} ({decimal(report.bytes_read)})"
     say(f"{checked}: {_count(report.faults, 'fault') if report.faults else 'all are sound'}.")

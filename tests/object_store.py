@@ -98,6 +98,15 @@ class ObjectStoreServer:
         httpx.put(f"{self.endpoint_url}/{name}", verify=TRUSTS_NOBODY).raise_for_status()
         return name
 
+    def keep_versions(self, bucket: str) -> None:
+        """Have the bucket keep versions from now on."""
+        httpx.put(
+            f"{self.endpoint_url}/{bucket}",
+            params={"versioning": ""},
+            content="<VersioningConfiguration><Status>Enabled</Status></VersioningConfiguration>",
+            verify=TRUSTS_NOBODY,
+        ).raise_for_status()
+
     def unfinished_uploads(self, bucket: str) -> int:
         """How many multipart uploads were begun in the bucket and neither completed nor aborted."""
         listing = httpx.get(

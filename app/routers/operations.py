@@ -3,7 +3,7 @@
 from fastapi import APIRouter, Response
 
 from app.deps import ContainerDep
-from app.errors import StoreFullError, StoreUnavailableError
+from app.errors import StoreFullError, StoreMisconfiguredError, StoreUnavailableError
 from app.routers.problem_kinds import problem_responses
 from app.schemas.health import Health, Readiness
 
@@ -16,9 +16,15 @@ async def get_health() -> Health:
     return Health(status="ok")
 
 
-@router.get("/readyz", responses=problem_responses(StoreUnavailableError, StoreFullError))
+@router.get(
+    "/readyz",
+    responses=problem_responses(StoreUnavailableError, StoreMisconfiguredError, StoreFullError),
+)
 async def get_readiness(container: ContainerDep) -> Readiness:
-    """Say that both stores answer; 503 if one does not, 507 if there is no room for a file."""
+    """Say that both stores answer; 503 if one does not, 507 if there is no room for a file.
+
+    It costs a query and a small file, or a read in a bucket: see `BlobStore.check`.
+    """
     await container.records.check()
     await container.blobs.check()
     return Readiness(status="ready", database="ok", blobs="ok")

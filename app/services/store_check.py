@@ -9,14 +9,14 @@ again, heals the row. It never changes a row.
 import asyncio
 import hashlib
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Sequence
-from contextlib import aclosing
+from contextlib import aclosing, suppress
 from dataclasses import dataclass
 from itertools import groupby
 from typing import Literal, TypeAlias
 
 import anyio.to_thread
 
-from app.errors import StoreUnavailableError
+from app.errors import StoreFullError, StoreUnavailableError
 from app.services.claim_time import ClaimTime
 from app.stores.blobs import BlobMissingError, BlobStore, ListedBlob
 from app.stores.records import Records
@@ -188,7 +188,9 @@ class BlobCheck:
             wrong = [row for row in rows if row.size_bytes != size_bytes]
             return ("wrong-size", wrong) if wrong else (None, ())
         # One file that cannot be had is a finding; a store that does not answer is none.
-        await self._blobs.check()
+        # Neither is one that is full: it is read from.
+        with suppress(StoreFullError):
+            await self._blobs.check()
         return kind, rows
 
     async def _hashed(self, digest: str, advance: Callable[[int], None] | None) -> tuple[str, int]:

@@ -64,6 +64,7 @@ from app.wiring.stores import (
     open_blob_store,
     open_broker,
     open_database,
+    prove_blob_store,
 )
 
 # Longer than any upload that keeps the pace the limits ask for is likely to take.
@@ -121,7 +122,7 @@ async def open_container(settings: Settings) -> AsyncIterator[Container]:
         OutdatedDatabaseError: A server's database has to be migrated first.
         MissingSigningKeysError: A server's database, and no keys to sign links with.
         SettingError: A setting makes no sense.
-        StoreUnavailableError: A store does not answer.
+        StoreUnavailableError: A store does not answer, or refuses the service.
     """
     rules = delivery_rules(settings)
     await anyio.to_thread.run_sync(make_data_dir, settings.data_dir)
@@ -132,6 +133,7 @@ async def open_container(settings: Settings) -> AsyncIterator[Container]:
         blobs = open_blob_store(settings.blobs, settings.data_dir)
         broker = await stack.enter_async_context(open_broker(settings, engines))
         records = Records(engines, blob_size=blobs.size, announce=broker.announce)
+        await prove_blob_store(blobs)
         await blobs.sweep_temporary(_ABANDONED_UPLOAD_SECONDS)
         keys = await anyio.to_thread.run_sync(signing_keys, settings)
         access = await _open_access(settings, records)

@@ -2,12 +2,12 @@
 
 import os
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from pathlib import Path
-from urllib.parse import urlsplit
 
 import anyio.to_thread
 
+from app.errors import StoreFullError
 from app.events.broker import EventBroker
 from app.events.postgres import PostgresBroker
 from app.events.sqlite import SqliteBroker
@@ -21,7 +21,8 @@ from app.stores.records.change_counter import open_change_counter
 from app.stores.records.engine import Engines, database_url, listen_address, open_engines
 from app.stores.records.events import CHANNEL
 from app.stores.records.migration import current_revision, migrate, newest_revision
-from app.wiring.faults import DataDirectoryError, OutdatedDatabaseError, SettingError
+from app.wiring.bucket_urls import check_endpoint, parse_bucket_url
+from app.wiring.faults import DataDirectoryError, OutdatedDatabaseError
 
 
 @asynccontextmanager
@@ -70,23 +71,35 @@ def open_blob_store(settings: BlobSettings, data_dir: Path) -> BlobStore:
     """The configured blob store; nothing is connected yet.
 
     Raises:
-        SettingError: The URL names a store that is not supported.
+        SettingError: The URL or the endpoint is none, or not all of it would be used.
+        StoreMisconfiguredError: One half of a key is missing.
     """
     if settings.url is None:
         return FilesystemBlobStore(data_dir)
-    url = urlsplit(settings.url)
-    if url.scheme != "s3" or not url.netloc:
-        raise SettingError("PAGEFAULT_BLOBS__URL must look like s3://bucket or s3://bucket/prefix")
+    place = parse_bucket_url(settings.url)
     key_id, secret = settings.s3_access_key_id, settings.s3_secret_access_key
     return S3BlobStore(
-        bucket=url.netloc,
+        bucket=place.bucket,
         spool=data_dir / "tmp",
-        prefix=url.path.strip("/"),
-        endpoint=settings.s3_endpoint,
+        prefix=place.prefix,
+        endpoint=check_endpoint(settings.s3_endpoint),
         region=settings.s3_region,
         access_key_id=key_id.get_secret_value() if key_id else None,
         secret_access_key=secret.get_secret_value() if secret else None,
     )
+
+
+async def prove_blob_store(blobs: BlobStore) -> None:
+    """Read and write in the blob store once, so that a wrong key or bucket is told at start.
+
+    A full store is opened: what it holds is served, and what is deleted makes room.
+
+    Raises:
+        StoreMisconfiguredError: It refuses the service; `cause` says why.
+        StoreUnavailableError: It does not answer.
+    """
+    with suppress(StoreFullError):
+        await blobs.check()
 
 
 async def check_schema(settings: Settings, engines: Engines) -> None:

@@ -99,8 +99,8 @@ def fault(backends: Backends, settings: Settings) -> Fault:
     return Fault(backends, settings)
 
 
-def assert_unready(answer: httpx.Response) -> None:
-    assert (answer.status_code, answer.json()["code"]) == (503, "store-unavailable")
+def assert_unready(answer: httpx.Response, code: str = "store-unavailable") -> None:
+    assert (answer.status_code, answer.json()["code"]) == (503, code)
     assert answer.headers["retry-after"].isdigit()
 
 
@@ -108,10 +108,11 @@ def test_readiness_ends_with_the_blob_store_and_health_does_not(fault: Fault) ->
     with serving(fault.settings) as service, anyone(service) as client:
         assert client.get("/readyz").status_code == 200
         fault.lose_blobs()
-        assert_unready(client.get("/readyz"))
+        code = "store-misconfigured" if fault.settings.blobs.url else "store-unavailable"
+        assert_unready(client.get("/readyz"), code)
         assert client.get("/healthz").status_code == 200
         with service.client() as caller:
-            assert_unready(caller.post("/api/resources", content=png(noise=True)))
+            assert_unready(caller.post("/api/resources", content=png(noise=True)), code)
             assert caller.get("/api/resources").json()["items"] == []
 
 

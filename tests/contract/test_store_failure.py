@@ -56,7 +56,7 @@ def test_bucket_that_went_away_leaves_nothing_of_the_result(
         before = visible(client)
         backends.object_store.remove_bucket(bucket)
         refused = post(client, "second", ENCODED)
-        assert (refused.status_code, refused.json()["code"]) == (503, "store-unavailable")
+        assert (refused.status_code, refused.json()["code"]) == (503, "store-misconfigured")
         assert visible(client) == before
         httpx.put(place).raise_for_status()
         assert post(client, "second", ENCODED).json()["seq"] == 2

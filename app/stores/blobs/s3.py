@@ -38,17 +38,19 @@ from app.errors import DigestMismatchError, StoreUnavailableError
 from app.models.media import CHUNK_BYTES, MediaSource
 from app.stores.blobs.drafts import FileDraft
 from app.stores.blobs.gathering import GatheringWriter
+from app.stores.blobs.s3_failures import STORE
 from app.stores.blobs.s3_links import link_with
 from app.stores.blobs.s3_objects import (
-    STORE,
     ObjectReader,
     connect,
     failures_translated,
     found_object,
     listed_objects,
+    missing_ignored,
     object_size,
     object_sizes,
 )
+from app.stores.blobs.s3_probe import StoreProbe
 from app.stores.blobs.store import (
     BlobReader,
     ListedBlob,
@@ -112,6 +114,7 @@ class S3BlobStore:
             config["secret_access_key"] = secret_access_key
         self._objects = connect(config, prefix)
         self._copier = connect(config, prefix, _COPY_TIMEOUT)
+        self._probe = StoreProbe(self._objects, bucket)
         self._secret_access_key = secret_access_key
         self._spool = spool
         self._directories = DurableDirectories(spool)
@@ -123,14 +126,22 @@ class S3BlobStore:
         writer = _S3Writer(
             self._objects,
             self._copier,
-            project_id,
+            self._probe,
+            project_id=project_id,
             limit_bytes=min(limit_bytes, _LARGEST_COPY_BYTES),
         )
+        is_answering = True
         try:
             yield writer
+        except StoreUnavailableError:
+            is_answering = False
+            raise
         finally:
-            with anyio.CancelScope(shield=True):
-                await asyncio.shield(self._begin_cleanup(writer))
+            cleanup = self._begin_cleanup(writer)
+            # A store that hangs does so again: the caller has waited for it once.
+            if is_answering:
+                with anyio.CancelScope(shield=True):
+                    await asyncio.shield(cleanup)
 
     def _begin_cleanup(self, writer: "_S3Writer") -> asyncio.Task[None]:
         # The loop itself does not hold on to a task whose waiter was cancelled.
@@ -151,7 +162,7 @@ class S3BlobStore:
         digest = await anyio.to_thread.run_sync(temporary.digest)
         path = blob_path(project_id, digest)
         size_bytes = temporary.size_bytes
-        with failures_translated():
+        with self._probe.writing():
             await obstore.put_async(
                 self._copier if size_bytes > _QUICK_BYTES else self._objects,
                 path,
@@ -223,21 +234,19 @@ class S3BlobStore:
 
     async def delete(self, project_id: str, digest: str) -> None:
         """See `BlobStore.delete`."""
-        with failures_translated(), suppress(FileNotFoundError):
+        with failures_translated(), missing_ignored():
             await obstore.delete_async(self._objects, blob_path(project_id, digest))
 
     async def quarantine(self, project_id: str, digest: str) -> None:
         """See `BlobStore.quarantine`."""
         path = blob_path(project_id, digest)
-        with failures_translated(), suppress(FileNotFoundError):
+        with failures_translated(), missing_ignored():
             await obstore.copy_async(self._copier, path, quarantine_path(project_id, digest))
             await obstore.delete_async(self._objects, path)
 
     async def check(self) -> None:
-        """See `BlobStore.check`."""
-        with failures_translated():
-            # One name for all processes: nothing piles up, and a sweep removes it with the rest.
-            await obstore.put_async(self._objects, "tmp/readiness", b"ready?")
+        """See `BlobStore.check`; it writes when that was not done for an hour, or has failed."""
+        await self._probe.check()
 
     async def sweep_temporary(self, older_than_seconds: float, *, dry_run: bool = False) -> int:
         """See `BlobStore.sweep_temporary`; the age is counted from the start of an upload."""
@@ -263,11 +272,18 @@ class _S3Writer(GatheringWriter):
     """
 
     def __init__(
-        self, objects: S3Store, copier: S3Store, project_id: str, *, limit_bytes: int
+        self,
+        objects: S3Store,
+        copier: S3Store,
+        probe: StoreProbe,
+        *,
+        project_id: str,
+        limit_bytes: int,
     ) -> None:
         super().__init__(limit_bytes=limit_bytes, buffer_bytes=_BUFFER_BYTES)
         self._objects = objects
         self._copier = copier
+        self._probe = probe
         self._project_id = project_id
         self._hash = hashlib.sha256()
         self._temporary_path = f"tmp/{uuid.uuid4().hex}"
@@ -277,7 +293,8 @@ class _S3Writer(GatheringWriter):
 
     async def _append(self, data: bytes | bytearray) -> None:
         await anyio.to_thread.run_sync(self._hash.update, data)
-        with failures_translated():
+        # A part may be taken here and be on its way still.
+        with self._probe.writing(is_proof=False):
             if self._upload is None:
                 self._upload = obstore.open_writer_async(
                     # Putting gigabytes together takes the server as long as copying them.
@@ -297,9 +314,10 @@ class _S3Writer(GatheringWriter):
         if expected_digest is not None and blob.digest != expected_digest:
             raise DigestMismatchError
         path = blob_path(self._project_id, blob.digest)
-        with failures_translated():
+        with self._probe.writing():
             if self._upload is None:
-                await obstore.put_async(self._objects, path, rest, use_multipart=False)
+                put = await obstore.put_async(self._objects, path, rest, use_multipart=False)
+                self._probe.note_version(put)
                 reached(CrashPoint.OBJECT_PUT)
             else:
                 await self._publish(self._upload, path, blob.size_bytes)

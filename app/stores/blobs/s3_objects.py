@@ -1,7 +1,8 @@
 """Objects in an S3-compatible bucket as this service talks to them: deadlines, errors, windows.
 
-Nothing of obstore's exceptions leaves this edge. A store that is gone is a
-`StoreUnavailableError` after seconds: connecting, answering and trying again are all bounded.
+Nothing of obstore's exceptions leaves this edge, `s3_failures` names what they tell of. A store
+that is gone is a `StoreUnavailableError` after seconds: connecting, answering and trying again are
+all bounded. A request that timed out is not sent again, and neither is one that was refused.
 """
 
 from collections.abc import AsyncGenerator, Iterator, Mapping
@@ -16,13 +17,18 @@ from obstore.store import S3Store
 
 from app.errors import StoreUnavailableError
 from app.models.media import CHUNK_BYTES
+from app.stores.blobs.s3_failures import (
+    STORE,
+    is_missing_object,
+    is_unsatisfiable_range,
+    store_error,
+)
 from app.stores.blobs.store import BlobMissingError, ListedBlob, is_blob_name
 
 if TYPE_CHECKING:
     from obstore import ObjectMeta
     from obstore.store import ClientConfig, RetryConfig, S3Config
 
-STORE = "blob store"
 _REQUEST_TIMEOUT = timedelta(seconds=10)
 _CONNECT_TIMEOUT = timedelta(seconds=2)
 _WINDOW_BYTES = 4 * CHUNK_BYTES
@@ -74,9 +80,7 @@ class ObjectReader:
     async def _first_window(self, end: int) -> int | None:
         try:
             return await self._fetch(end)
-        except BlobMissingError:
-            raise
-        except StoreUnavailableError:
+        except _UnsatisfiableRangeError:
             # S3 refuses ranges that hold no byte, and any range of an empty object is one.
             size_bytes = await object_size(self._objects, self._path)
             if size_bytes is not None and self._position < size_bytes:
@@ -92,7 +96,13 @@ class ObjectReader:
                 )
                 window = memoryview(await answer.bytes_async())
             except FileNotFoundError as exc:
-                raise BlobMissingError from exc
+                if is_missing_object(exc):
+                    raise BlobMissingError from None
+                raise
+            except BaseError as exc:
+                if is_unsatisfiable_range(exc):
+                    raise _UnsatisfiableRangeError(STORE) from None
+                raise
         size_bytes = answer.meta["size"]
         if len(window) != min(end, size_bytes) - self._position:
             raise StoreUnavailableError(STORE)
@@ -101,10 +111,18 @@ class ObjectReader:
         return size_bytes
 
 
+class _UnsatisfiableRangeError(StoreUnavailableError):
+    """The object is there and has no byte of the range."""
+
+
 def connect(
     config: "S3Config", prefix: str | None, request_timeout: timedelta = _REQUEST_TIMEOUT
 ) -> S3Store:
-    """A client for a bucket, or a prefix in it; making it sends nothing."""
+    """A client for a bucket, or a prefix in it; making it sends nothing.
+
+    Raises:
+        StoreMisconfiguredError: One half of a key is missing.
+    """
     client_options: ClientConfig = {
         "allow_http": config.get("endpoint", "").lower().startswith("http://"),
         "connect_timeout": _CONNECT_TIMEOUT,
@@ -119,12 +137,13 @@ def connect(
             "base": 2,
         },
     }
-    return S3Store(
-        prefix=prefix or None,
-        config=config,
-        client_options=client_options,
-        retry_config=retry_config,
-    )
+    with failures_translated():
+        return S3Store(
+            prefix=prefix or None,
+            config=config,
+            client_options=client_options,
+            retry_config=retry_config,
+        )
 
 
 async def object_size(objects: S3Store, path: str) -> int | None:
@@ -202,11 +221,25 @@ def _described(found: "ObjectMeta") -> ListedBlob:
 
 @contextmanager
 def failures_translated() -> Iterator[None]:
-    """Turn what obstore raises into `StoreUnavailableError`.
+    """Log what obstore raises, and raise it as the error a caller is answered with.
 
-    It reports a missing object or bucket as the built-in `FileNotFoundError`.
+    Raises:
+        StoreFullError: There is no room left.
+        StoreMisconfiguredError: The store refuses the service.
+        StoreUnavailableError: Anything else.
     """
     try:
         yield
     except (BaseError, OSError) as exc:
-        raise StoreUnavailableError(STORE) from exc
+        # Not `from exc`: a traceback would show the store's answer, with the key's id in it.
+        raise store_error(exc) from None
+
+
+@contextmanager
+def missing_ignored() -> Iterator[None]:
+    """Go on where there is no such object; a missing bucket is a failure all the same."""
+    try:
+        yield
+    except FileNotFoundError as exc:
+        if not is_missing_object(exc):
+            raise

@@ -240,11 +240,13 @@ class BlobStore(Protocol):
         ...
 
     async def check(self) -> None:
-        """Make one cheap round trip that proves the store answers.
+        """Prove cheaply that the store can be read and written.
 
-        A full store passes, since it still serves what it holds.
+        A bucket is only read, as long as the last write went well and is no hour old.
 
         Raises:
+            StoreFullError: It can be read, and there is no room for another file.
+            StoreMisconfiguredError: It refuses the service.
             StoreUnavailableError: It does not answer.
         """
         ...

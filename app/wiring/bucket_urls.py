@@ -1,0 +1,105 @@
+"""Reads the settings that say where a bucket is, and refuses what would lead somewhere else.
+
+A `#` or `?` would silently cut the prefix off, and `//` or `..` in it would be written otherwise
+than it was meant: each of them is an error, told at start.
+"""
+
+import re
+from dataclasses import dataclass
+from urllib.parse import urlsplit
+
+from app.wiring.faults import SettingError
+
+_URL = "PAGEFAULT_BLOBS__URL"
+_ENDPOINT = "PAGEFAULT_BLOBS__S3_ENDPOINT"
+_LOOKS = f"{_URL} must look like s3://bucket or s3://bucket/prefix"
+# More than Amazon takes today, which is 3 to 63 of these without capitals and underscores: older
+# buckets and other stores have them, and each store refuses what it does not take.
+_BUCKET = re.compile(r"[A-Za-z0-9]([A-Za-z0-9._-]{0,253}[A-Za-z0-9])?")
+# What S3 takes in a key and neither a URL nor the client of the store spells otherwise.
+_SEGMENT = re.compile(r"[A-Za-z0-9!$&'()+,;=@_.:-]+")
+_UNPRINTABLE = re.compile(r"[\x00-\x20\x7f-\xa0\u2028\u2029]")
+
+
+@dataclass(frozen=True, slots=True)
+class BucketUrl:
+    """A bucket, and what all keys in it begin with; an empty prefix for none."""
+
+    bucket: str
+    prefix: str
+
+
+def parse_bucket_url(text: str) -> BucketUrl:
+    """Take `s3://bucket/prefix` apart; one slash at the end is taken away.
+
+    Raises:
+        SettingError: It is something else, or a part of it would be lost or changed.
+    """
+    scheme, separator, rest = text.partition("://")
+    if scheme != "s3" or not separator:
+        raise SettingError(_LOOKS)
+    if _UNPRINTABLE.search(text):
+        raise SettingError(f"{_LOOKS}: it has a space or a control character in it")
+    for mark in "#?":
+        if mark in rest:
+            raise SettingError(f"{_LOOKS}: no {mark} is allowed in it, use letters, digits, - _ .")
+    bucket, slash, prefix = rest.partition("/")
+    _check_bucket(bucket)
+    prefix = prefix.removesuffix("/")
+    if slash and prefix:
+        _check_prefix(prefix)
+    elif rest.endswith("//"):
+        raise SettingError(f"{_LOOKS}: it has // behind the bucket")
+    return BucketUrl(bucket, prefix)
+
+
+def check_endpoint(text: str | None) -> str | None:
+    """The endpoint without a slash at its end, as it was given otherwise.
+
+    Raises:
+        SettingError: It is no URL that begins with http:// or https:// and a host.
+    """
+    if text is None:
+        return None
+    looks = f"{_ENDPOINT} must look like https://s3.example.com or http://127.0.0.1:9000"
+    try:
+        url = urlsplit(text)
+        port = url.port
+    except ValueError as exc:
+        raise SettingError(f"{looks}: its host or port is none") from exc
+    if _UNPRINTABLE.search(text) or url.scheme not in ("http", "https") or not url.hostname:
+        raise SettingError(looks)
+    if port == 0 or "@" in url.netloc or "?" in text or "#" in text:
+        raise SettingError(f"{looks}: it has no user, no port 0, no ? and no #")
+    return text.rstrip("/")
+
+
+def _check_bucket(bucket: str) -> None:
+    if not bucket:
+        raise SettingError(f"{_LOOKS}: the bucket is missing")
+    if "@" in bucket or ":" in bucket:
+        raise SettingError(
+            f"{_LOOKS}: no user, password or port stands before the bucket; the key is set by "
+            "PAGEFAULT_BLOBS__S3_ACCESS_KEY_ID and PAGEFAULT_BLOBS__S3_SECRET_ACCESS_KEY, the host "
+            f"by {_ENDPOINT}"
+        )
+    if not _BUCKET.fullmatch(bucket) or ".." in bucket:
+        raise SettingError(
+            f"{_LOOKS}: a bucket's name has letters, digits, - _ and . and begins and ends with a "
+            "letter or digit"
+        )
+
+
+def _check_prefix(prefix: str) -> None:
+    for segment in prefix.split("/"):
+        if not segment:
+            raise SettingError(f"{_LOOKS}: it has // in its prefix")
+        if segment in (".", ".."):
+            raise SettingError(
+                f"{_LOOKS}: it has {segment} in its prefix, which S3 does not follow"
+            )
+        if not _SEGMENT.fullmatch(segment):
+            raise SettingError(
+                f"{_LOOKS}: a prefix has letters, digits and ! $ & ' ( ) + , ; = @ _ . : - between "
+                "its slashes"
+            )
