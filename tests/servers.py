@@ -253,6 +253,17 @@ class LiveService:
         assert self._server.settled.wait(30)
         assert self._server.started
 
+    @property
+    def answered(self) -> int:
+        """How many requests it has answered."""
+        return self._server.server_state.total_requests
+
+    @property
+    def unsent_bytes(self) -> list[int]:
+        """What each connection has yet to take of its answers."""
+        connections = list(self._server.server_state.connections)
+        return [each.transport.get_write_buffer_size() for each in connections]
+
     def stop(self) -> None:
         """Stop serving, gracefully."""
         self._server.end()

@@ -2,9 +2,10 @@
 
 import contextlib
 import socket
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from time import monotonic
 
 import httpx
 import pytest
@@ -150,3 +151,30 @@ def test_reader_that_takes_nothing_is_cut_off_and_one_that_does_gets_it_all(
             with contextlib.suppress(ConnectionResetError):
                 assert len(rest(connection)) < len(content)
         assert client.get(path).content == content
+
+
+def wait_until(is_so: Callable[[], bool]) -> None:
+    """Return once something is so."""
+    until = monotonic() + WAIT_SECONDS
+    while not is_so():
+        assert monotonic() < until
+
+
+def send_answered(service: LiveService, connection: socket.socket, request: bytes) -> None:
+    """Send a request; returns once the service has answered, without reading the answer."""
+    before = service.answered
+    connection.sendall(request)
+    wait_until(lambda: service.answered > before)
+
+
+def test_last_answer_that_nobody_takes_is_cut_off(hurried: LiveService) -> None:
+    key = hurried.new_key()
+    with hurried.client(key) as client:
+        # Less than the service has in its own hands before it waits for a reader.
+        uri = client.post("/api/resources", content=bytes(60_000)).json()["uri"]
+    asked = f"GET /api/resources/{uri}/content HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer {key}"
+    with connected(hurried.port) as connection:
+        while not any(hurried.unsent_bytes):
+            send_answered(hurried, connection, f"{asked}\r\n\r\n".encode())
+        connection.sendall(b"GET /healthz HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n")
+        wait_until(lambda: hurried.unsent_bytes == [])

@@ -9,6 +9,7 @@ import httpx
 import pytest
 
 from app.setting_groups import LimitSettings, QuotaSettings
+from tests.nginx import Nginx, balancing
 from tests.raw_http import answer_of, connected, is_last, problem, rest
 from tests.servers import Backends, LiveService, serving
 
@@ -159,6 +160,32 @@ def test_client_that_sends_before_it_reads_gets_the_answer(
         answer = client.post("/api/resources", content=pieces if is_chunked else content)
         assert (answer.status_code, answer.json()["code"]) == (413, "payload-too-large")
         assert client.get("/api/resources").json()["items"] == []
+
+
+@pytest.mark.parametrize("is_chunked", [False, True])
+@pytest.mark.parametrize(
+    ("has_key", "told"), [(False, (401, "unauthorized")), (True, (413, "payload-too-large"))]
+)
+def test_refusal_of_a_large_body_passes_through_nginx(
+    service: LiveService,
+    tmp_path: Path,
+    *,
+    has_key: bool,
+    is_chunked: bool,
+    told: tuple[int, str],
+) -> None:
+    here = f"127.0.0.1:{service.port}"
+    content = bytes(16 * MIB)
+    with (
+        service.client(service.new_key() if has_key else "none") as client,
+        Nginx(tmp_path, balancing(here, here)) as nginx,
+    ):
+        client.base_url = httpx.URL(nginx.base_url)
+        for _ in range(3):
+            pieces = (content[start : start + MIB] for start in range(0, len(content), MIB))
+            sent = pieces if is_chunked else content
+            answer = client.post("/api/resources", content=sent)
+            assert (answer.status_code, answer.json()["code"]) == told
 
 
 def test_connection_that_ends_makes_room_for_one_that_begins(
