@@ -170,7 +170,14 @@ class LimitSettings(SettingsGroup):
             "then get a 503.",
         ),
     ] = 2_000
-    header_bytes: Annotated[int, Field(gt=0, description="All headers of a request.")] = 65_536
+    header_bytes: Annotated[
+        int,
+        Field(
+            gt=0,
+            description="All headers of a request, each with 32 bytes more; also its trailers and "
+            "what else surrounds the chunks of its body.",
+        ),
+    ] = 65_536
     header_seconds: Annotated[
         float, Field(gt=0, description="How long the headers of a request may take.")
     ] = 30.0

@@ -4,8 +4,9 @@
 
 Images that are small as files and large as pixels, JSON that is deep, wide or long, a form of many
 parts and a request for many ranges are sent one after the other on one connection. On another one
-`/healthz` is asked all the time, and two hundred more have stopped in the middle of a body. One
-process of the service on SQLite and a directory; it and its clients share all cores.
+`/healthz` is asked all the time, and two hundred more have stopped in the middle of a body. At last
+as many clients as may be connected are refused large bodies and go on sending them. One process of
+the service on SQLite and a directory; it and its clients share all cores.
 """
 
 import asyncio
@@ -33,6 +34,7 @@ _MOST_PARSING_MS = 2_000
 _MOST_HEALTH_MS = 250
 _PATIENCE_SECONDS = 60.0
 _STOPPED = 200
+_REFUSED = 5_000
 _calls = count(1)
 
 
@@ -62,7 +64,7 @@ class Met:
 
 
 async def measure(scale: Scale) -> Sequence[Figure]:
-    """Every attack, several times."""
+    """Every attack, several times, and bodies that are refused."""
     with tempfile.TemporaryDirectory() as name, serving(Path(name), cores=ALL) as service:
         memory = Memory(service.pid)
         await _meet(service, _warm(), rounds=1)
@@ -76,6 +78,7 @@ async def measure(scale: Scale) -> Sequence[Figure]:
                 health += met.health
                 figures.append(_figure(attack, met))
         grown = (memory.peak - before) / MIB
+    figures += await _refused_bodies(scale)
     return [
         *figures,
         Figure(
@@ -120,6 +123,49 @@ async def _stopped_senders(service: Service, senders: int) -> AsyncIterator[None
     yield
     for writer in writers:
         writer.transport.abort()
+
+
+async def _refused_bodies(scale: Scale) -> Sequence[Figure]:
+    """Clients without a key that announce 1 GB each, are answered, and send a byte now and then.
+
+    They are as many as may be connected; whoever comes then is to be answered all the same.
+    """
+    many = scale.pick(_REFUSED, 20)
+    env = {"PAGEFAULT_LIMITS__CONNECTIONS_AT_ONCE": str(many)}
+    head = request("POST", "/api/resources", headers={"Content-Length": "1000000000"})
+    with tempfile.TemporaryDirectory() as name, serving(Path(name), env=env, cores=ALL) as service:
+        before = Memory(service.pid).peak
+        clients = []
+        for _ in range(many):
+            reader, writer = await asyncio.open_connection("127.0.0.1", service.port)
+            clients.append((reader, writer))
+            writer.write(head)
+            if await _status(reader) != 401:
+                raise WrongAnswerError("a body without a key is not answered 401")
+            writer.write(b"x")
+        answers: list[int] = []
+        async with asyncio.timeout(_PATIENCE_SECONDS):
+            for _ in range(10):
+                for reader, writer in clients:
+                    if not reader.at_eof():
+                        writer.write(b"x")
+                reader, writer = await asyncio.open_connection("127.0.0.1", service.port)
+                writer.write(request("GET", "/healthz"))
+                answers.append(await _status(reader))
+                writer.close()
+        grown = (Memory(service.pid).peak - before) / MIB
+        for _, writer in clients:
+            writer.transport.abort()
+    return [
+        Figure(
+            group=GROUP,
+            name="`/healthz` refused beside 5,000 refused bodies of 1 GB",
+            value=sum(answer != 200 for answer in answers),
+            unit=f"of {len(answers)}",
+            aim=value_at_most(0),
+            detail=f"{many:,} connections, all that may be open; {grown:.0f} MiB more in memory",
+        )
+    ]
 
 
 async def _meet(service: Service, attack: Attack, *, rounds: int) -> Met:

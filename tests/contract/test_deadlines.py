@@ -1,19 +1,18 @@
 """Slow, endless and too many requests: each ends, with an answer where somebody waits for one."""
 
 import contextlib
-import json
 import socket
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from time import monotonic
 
 import httpx
 import pytest
 
 from app.setting_groups import LimitSettings
+from tests.raw_http import WAIT_SECONDS, connected, problem, rest
 from tests.servers import Backends, LiveService, serving
-
-WAIT_SECONDS = 20
 
 
 @pytest.fixture
@@ -34,35 +33,15 @@ def patient(backends: Backends, tmp_path: Path) -> Iterator[LiveService]:
         yield service
 
 
-@contextmanager
-def connected(service: LiveService) -> Iterator[socket.socket]:
-    with socket.create_connection(("127.0.0.1", service.port), timeout=WAIT_SECONDS) as connection:
-        yield connection
-
-
-def rest(connection: socket.socket) -> bytes:
-    """Everything until the service closes the connection."""
-    received = b""
-    while piece := connection.recv(65_536):
-        received += piece
-    return received
-
-
-def problem(answer: bytes) -> tuple[int, str]:
-    head, _, body = answer.partition(b"\r\n\r\n")
-    assert b"content-type: application/problem+json" in head.lower()
-    return int(head.split()[1]), json.loads(body)["code"]
-
-
 @pytest.mark.parametrize("sent", [b"", b"GET / HTTP/1.1\r\nHos", b"GET / HTTP/1.1\r\nHost: x\r\n"])
 def test_headers_that_take_too_long_end_the_connection(impatient: LiveService, sent: bytes) -> None:
-    with connected(impatient) as connection:
+    with connected(impatient.port) as connection:
         connection.sendall(sent)
         assert rest(connection) == b""
 
 
 def test_later_request_of_a_connection_has_the_deadline_too(impatient: LiveService) -> None:
-    with connected(impatient) as connection:
+    with connected(impatient.port) as connection:
         connection.sendall(b"GET /healthz HTTP/1.1\r\nHost: x\r\n\r\nGET / HTTP/1.1\r\nHos")
         assert rest(connection).count(b"HTTP/1.1 ") == 1
 
@@ -71,7 +50,7 @@ def test_later_request_of_a_connection_has_the_deadline_too(impatient: LiveServi
     "headers", [b"X: " + b"a" * 10_000_000, b"X: a\r\n" * 1_000_000], ids=["long", "many"]
 )
 def test_endless_headers_are_refused(impatient: LiveService, headers: bytes) -> None:
-    with connected(impatient) as connection:
+    with connected(impatient.port) as connection:
         try:
             connection.sendall(b"GET / HTTP/1.1\r\nHost: x\r\n" + headers)
             answer = rest(connection)
@@ -82,14 +61,14 @@ def test_endless_headers_are_refused(impatient: LiveService, headers: bytes) -> 
 
 
 def test_what_is_no_http_is_refused_with_a_problem(impatient: LiveService) -> None:
-    with connected(impatient) as connection:
+    with connected(impatient.port) as connection:
         connection.sendall(b"\x16\x03\x01\x02\x00 hello\r\n\r\n")
         assert problem(rest(connection)) == (400, "malformed-request")
 
 
 def test_body_that_pauses_is_given_up_and_leaves_nothing(impatient: LiveService) -> None:
     key = impatient.new_key()
-    with connected(impatient) as connection:
+    with connected(impatient.port) as connection:
         connection.sendall(
             b"POST /api/resources HTTP/1.1\r\nHost: x\r\nConnection: close\r\n"
             b"Authorization: Bearer " + key.encode() + b"\r\nContent-Length: 100\r\n\r\npart"
@@ -103,7 +82,7 @@ def test_body_that_pauses_is_given_up_and_leaves_nothing(impatient: LiveService)
 def at_work(service: LiveService) -> Iterator[socket.socket]:
     """The one place is taken, by a request whose body of four bytes has yet to come."""
     key = service.new_key().encode()
-    with connected(service) as connection:
+    with connected(service.port) as connection:
         connection.sendall(
             b"POST /api/resources HTTP/1.1\r\nHost: x\r\nConnection: close\r\nExpect: 100-continue"
             b"\r\nAuthorization: Bearer " + key + b"\r\nContent-Length: 4\r\n\r\n"
@@ -130,7 +109,7 @@ def test_request_that_waits_gets_the_place_that_is_left(
 ) -> None:
     monkeypatch.setattr("app.routers.places.WAIT_SECONDS", float(WAIT_SECONDS))
     key = patient.new_key()
-    with at_work(patient) as connection, connected(patient) as waiting:
+    with at_work(patient) as connection, connected(patient.port) as waiting:
         waiting.sendall(
             b"GET /api/resources HTTP/1.1\r\nHost: x\r\nConnection: close\r\n"
             b"Authorization: Bearer " + key.encode() + b"\r\n\r\n"
@@ -162,7 +141,7 @@ def test_reader_that_takes_nothing_is_cut_off_and_one_that_does_gets_it_all(
         uri = client.post("/api/resources", content=content).json()["uri"]
         path = f"/api/resources/{uri.removeprefix('blob:')}/content"
         asked = f"GET {path} HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer {key}\r\n\r\n"
-        with connected(hurried) as connection:
+        with connected(hurried.port) as connection:
             connection.sendall(asked.encode())
             assert connection.recv(12) == b"HTTP/1.1 200"
             # While it is sent nobody else has a place; it is given up, and the place is free.
@@ -172,3 +151,30 @@ def test_reader_that_takes_nothing_is_cut_off_and_one_that_does_gets_it_all(
             with contextlib.suppress(ConnectionResetError):
                 assert len(rest(connection)) < len(content)
         assert client.get(path).content == content
+
+
+def wait_until(is_so: Callable[[], bool]) -> None:
+    """Return once something is so."""
+    until = monotonic() + WAIT_SECONDS
+    while not is_so():
+        assert monotonic() < until
+
+
+def send_answered(service: LiveService, connection: socket.socket, request: bytes) -> None:
+    """Send a request; returns once the service has answered, without reading the answer."""
+    before = service.answered
+    connection.sendall(request)
+    wait_until(lambda: service.answered > before)
+
+
+def test_last_answer_that_nobody_takes_is_cut_off(hurried: LiveService) -> None:
+    key = hurried.new_key()
+    with hurried.client(key) as client:
+        # Less than the service has in its own hands before it waits for a reader.
+        uri = client.post("/api/resources", content=bytes(60_000)).json()["uri"]
+    asked = f"GET /api/resources/{uri}/content HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer {key}"
+    with connected(hurried.port) as connection:
+        while not any(hurried.unsent_bytes):
+            send_answered(hurried, connection, f"{asked}\r\n\r\n".encode())
+        connection.sendall(b"GET /healthz HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n")
+        wait_until(lambda: hurried.unsent_bytes == [])
