@@ -121,7 +121,10 @@ class Settings(BaseSettings):
     ] = None
     log_format: Annotated[
         Literal["json", "console"] | None,
-        Field(description="Default: `console` on a terminal, else one JSON object a line."),
+        Field(
+            description="Default: `console` on a terminal, else one JSON object a line. If it is "
+            "set to `json`, everything a process writes is, failed starts included."
+        ),
     ] = None
     log_level: Annotated[
         Literal["debug", "info", "warning", "error"],
