@@ -23,7 +23,7 @@ from app.services.access import Access
 from app.settings import Settings
 from app.store_commands import check_stores, sweep_stores
 from app.tail_command import tail_events
-from app.telemetry import configure_logging
+from app.telemetry import configure_logging, configure_process_logging, tell_address
 from app.terminal import (
     ERR,
     OUT,
@@ -72,6 +72,7 @@ _EXPECTED = (
 
 def main() -> None:
     """Run the command line; what is expected to go wrong ends in one sentence and status 1."""
+    configure_process_logging(with_output=False)
     try:
         cli()
     except _EXPECTED as exc:
@@ -112,6 +113,7 @@ def serve(
     # The web framework is a quarter of what there is to load, and no other command needs it.
     from app.server import allow_open_files, server_config  # noqa: PLC0415
 
+    configure_process_logging(with_output=True)
     settings = read_settings(host=host, port=port, data_dir=data_dir, workers=workers)
     listening = _listen(settings.host, settings.port)
     port = listening.getsockname()[1]
@@ -121,10 +123,10 @@ def serve(
     # Once here, so that a mistake in the settings is one sentence and not a worker's traceback,
     # and so that workers find the database migrated.
     anyio.run(_open_once, settings)
-    say(f"Pagefault is at http://{_shown_host(settings.host)}:{port}  (docs: /docs)", to=ERR)
+    sentence = f"Pagefault is at http://{_shown_host(settings.host)}:{port}  (docs: /docs)"
+    if not tell_address(sentence):
+        say(sentence, to=ERR)
     config = server_config(settings)
-    # Uvicorn's own has been set up meanwhile.
-    configure_logging(settings.log_format, settings.log_level)
     allow_open_files(settings)
     if settings.workers == 1:
         uvicorn.Server(config).run(sockets=[listening])

@@ -5,14 +5,13 @@
 
 import json
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 
-from pydantic import BaseModel
 from pydantic.fields import FieldInfo
 
 from app.main import create_app
 from app.routers.problem_kinds import problems_markdown
+from app.setting_names import variables_of
 from app.settings import Settings
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -33,7 +32,7 @@ def settings_markdown() -> str:
     """The page of all settings: variable, default, meaning."""
     rows = "\n".join(
         f"| `{variable}` | {_default(field)} | {field.description} |"
-        for variable, field in _variables(Settings, "PAGEFAULT_")
+        for variable, field in variables_of(Settings)
     )
     return f"""# Settings
 
@@ -45,15 +44,6 @@ what lies beyond a limit is refused with 413, 422 or 408 and not stored.
 |---|---|---|
 {rows}
 """
-
-
-def _variables(group: type[BaseModel], prefix: str) -> Iterator[tuple[str, FieldInfo]]:
-    for name, field in group.model_fields.items():
-        if isinstance(field.annotation, type) and issubclass(field.annotation, BaseModel):
-            yield from _variables(field.annotation, f"{prefix}{name.upper()}__")
-        else:
-            alias = field.validation_alias
-            yield alias if isinstance(alias, str) else f"{prefix}{name.upper()}", field
 
 
 def _default(field: FieldInfo) -> str:

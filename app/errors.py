@@ -7,7 +7,8 @@
      │   └─ DigestMismatchError    the bytes are not the ones the caller announced
      ├─ UnauthorizedError          no key, or a key that is unknown or revoked
      ├─ ForbiddenLinkError         a signed link that is expired or was altered
-     ├─ ForbiddenOriginError       a page of an origin that may not listen
+     ├─ ForbiddenOriginError       a page of an origin that may neither write nor listen
+     ├─ MisdirectedRequestError    a host name the service does not answer to
      ├─ NotFoundError              absent, or somebody else's: the two are never told apart
      │   └─ PageNotFoundError      the same, told to a model as well
      ├─ GoneError                  it was here, and its time is over
@@ -133,14 +134,27 @@ class ForbiddenLinkError(ServiceError):
 
 
 class ForbiddenOriginError(ServiceError):
-    """A page of an origin that may not listen; `PAGEFAULT_CORS_ORIGINS` names those that may."""
+    """A page of an origin that may not write; `PAGEFAULT_CORS_ORIGINS` names those that may."""
 
     code = "forbidden-origin"
 
     def __init__(self) -> None:
         super().__init__(
-            "Pages of this origin may not listen. The operator can allow it by "
-            "PAGEFAULT_CORS_ORIGINS."
+            "A page of another origin sent this, and its origin may neither write nor open a "
+            "WebSocket. The operator can allow the origin by PAGEFAULT_CORS_ORIGINS. Behind a "
+            "proxy, the service knows its own origin by PAGEFAULT_PUBLIC_URL."
+        )
+
+
+class MisdirectedRequestError(ServiceError):
+    """The `Host` of the request is not a name that the service answers to."""
+
+    code = "misdirected-request"
+
+    def __init__(self) -> None:
+        super().__init__(
+            "The service does not answer to this `Host`. Ask it by localhost, 127.0.0.1 or [::1], "
+            "or by PAGEFAULT_PUBLIC_URL. The operator can add names by PAGEFAULT_ALLOWED_HOSTS."
         )
 
 

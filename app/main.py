@@ -30,12 +30,14 @@ from app.routers import (
     viewer,
 )
 from app.routers.api_page import install_api_page
+from app.routers.browser_guard import BrowserGuard
 from app.routers.content_host import ContentHost
 from app.routers.openapi import install_openapi, operation_id
 from app.routers.problems import install_problem_handlers
 from app.routers.request_context import RequestContextMiddleware
 from app.routers.route_index import RouteIndex
-from app.settings import Settings, host_names, origin_of
+from app.setting_values import host_names
+from app.settings import Settings
 from app.telemetry import configure_logging, flush_logs
 from app.wiring import Container, open_container
 
@@ -143,6 +145,14 @@ def _add_middleware(app: FastAPI, settings: Settings) -> None:
             expose_headers=EXPOSED_HEADERS,
             max_age=3600,
         )
+    # Around the CORS middleware: a preflight by a foreign host name is not answered either.
+    app.add_middleware(
+        BrowserGuard,
+        is_open=settings.auth == "none",
+        hosts=settings.answered_hosts,
+        own_origins=() if settings.origin is None else (settings.origin,),
+        named_origins=settings.cors_origins,
+    )
     limits = settings.limits
     app.add_middleware(
         RequestContextMiddleware,
@@ -166,6 +176,6 @@ def _give_content_its_host(app: FastAPI, settings: Settings) -> None:
 
 def _calling_origins(settings: Settings) -> tuple[str, ...]:
     """The origins whose pages may call; to the content URL, the service's own is another one."""
-    if settings.content_url is None or settings.public_url is None:
+    if settings.content_url is None or settings.origin is None:
         return settings.cors_origins
-    return (*settings.cors_origins, origin_of(settings.public_url))
+    return (*settings.cors_origins, settings.origin)

@@ -6,13 +6,17 @@ import resource
 import structlog
 import uvicorn
 from fastapi import FastAPI
+from uvicorn.config import STARTUP_FAILURE
 
 from app.main import create_app
 from app.protocols.http import DeadlineProtocol
 from app.protocols.websocket import PartingProtocol
 from app.settings import Settings
+from app.telemetry import configure_process_logging
 
 _GRACEFUL_SHUTDOWN_SECONDS = 30
+# A worker that is still loading cannot answer its supervisor, which would end it and start another.
+_LOADING_SECONDS = 60
 # For connections that end (`MOST_ENDING`), the databases, the log and what else there is.
 _OTHER_FILES = 256
 
@@ -21,13 +25,14 @@ _log = structlog.get_logger(__name__)
 
 def server_config(settings: Settings) -> uvicorn.Config:
     """How the application is served; workers build it from their environment."""
-    return uvicorn.Config(
+    return ServiceConfig(
         "app.server:served_app",
         factory=True,
         workers=settings.workers,
         http=DeadlineProtocol,
         ws=PartingProtocol,
         log_config=None,
+        log_level=settings.log_level,
         access_log=False,
         server_header=False,
         # Forwarded headers are not believed: nothing here depends on the caller's address.
@@ -36,7 +41,18 @@ def server_config(settings: Settings) -> uvicorn.Config:
         ws_max_size=4_096,
         ws_ping_interval=15.0,
         timeout_graceful_shutdown=_GRACEFUL_SHUTDOWN_SECONDS,
+        timeout_worker_healthcheck=_LOADING_SECONDS,
     )
+
+
+class ServiceConfig(uvicorn.Config):
+    """How the application is served, and how each worker logs before it has loaded it."""
+
+    def configure_logging(self) -> None:
+        """Set up the log of this process; uvicorn calls it in each."""
+        super().configure_logging()
+        level = self.log_level if isinstance(self.log_level, str) else "info"
+        configure_process_logging(with_output=True, level=level)
 
 
 def served_app() -> FastAPI:
@@ -44,8 +60,15 @@ def served_app() -> FastAPI:
 
     What is loaded by now is there to stay. Python would go through all of it again and again to
     look for garbage, and everybody would wait for a tenth of a second each time.
+
+    Raises:
+        SystemExit: It cannot be loaded; the log says why.
     """
-    app = create_app()
+    try:
+        app = create_app()
+    except Exception as exc:
+        _log.critical("the application cannot be loaded", exc_info=exc)
+        raise SystemExit(STARTUP_FAILURE) from exc
     gc.freeze()
     return app
 

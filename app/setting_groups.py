@@ -8,15 +8,10 @@ from typing import Annotated
 from pydantic import BaseModel, ConfigDict, Field, SecretStr, field_validator
 from pydantic_settings import NoDecode
 
+from app.setting_values import fetched_host, split_commas
+
 MIB = 1024 * 1024
 GIB = 1024 * MIB
-
-
-def split_commas(value: object) -> object:
-    """A list as the environment spells it, `a,b`, as a tuple; anything else as it is."""
-    if isinstance(value, str):
-        return tuple(item.strip() for item in value.split(",") if item.strip())
-    return value
 
 
 class SettingsGroup(BaseModel):
@@ -249,6 +244,11 @@ class FetchSettings(SettingsGroup):
     @classmethod
     def _split_commas(cls, value: object) -> object:
         return split_commas(value)
+
+    @field_validator("allow")
+    @classmethod
+    def _check_hosts(cls, value: tuple[str, ...]) -> tuple[str, ...]:
+        return tuple(map(fetched_host, value))
 
 
 class SweepSettings(SettingsGroup):

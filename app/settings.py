@@ -4,6 +4,7 @@ A nested setting is spelled with two underscores: `PAGEFAULT_LIMITS__BODY_BYTES`
 """
 
 import ipaddress
+import os
 import re
 from pathlib import Path
 from typing import Annotated, Literal
@@ -22,18 +23,22 @@ from app.setting_groups import (
     QuotaSettings,
     ScrubSettings,
     SweepSettings,
+)
+from app.setting_names import misspelt
+from app.setting_values import (
+    answered_host,
+    host_names,
+    is_host_of_browsers,
+    origin_of,
+    page_origin,
     split_commas,
 )
 
 ResourcePolicy = Literal["same-origin", "same-site", "cross-origin"]
 
 _SHORTEST_SIGNING_SECRET = 32
-_DEFAULT_PORTS = {"http": 80, "https": 443}
 # Nothing that could end a directive of a policy. IPv6 is left out, since it is no source in one.
 _ORIGIN = re.compile(r"https?://(?P<host>[a-z0-9.-]+)(?::[1-9][0-9]{0,4})?")
-_LABEL = "[a-z0-9](?:[a-z0-9-]*[a-z0-9])?"
-# Browsers take what ends in a number for an address, in one of many spellings.
-_NAME = re.compile(rf"(?:{_LABEL}\.)*(?![0-9]){_LABEL}")
 
 
 class Settings(BaseSettings):
@@ -45,6 +50,8 @@ class Settings(BaseSettings):
         frozen=True,
         extra="forbid",
         populate_by_name=True,
+        # Some are secrets, and an error is logged.
+        hide_input_in_errors=True,
     )
 
     host: Annotated[str, Field(description="Address to listen on.")] = "127.0.0.1"
@@ -79,7 +86,19 @@ class Settings(BaseSettings):
     cors_origins: Annotated[
         tuple[str, ...],
         NoDecode,
-        Field(description="Origins whose pages may call the API, exact, separated by commas."),
+        Field(
+            description="Origins whose pages may call the API, such as `https://app.example.com`, "
+            "exact, separated by commas."
+        ),
+    ] = ()
+    allowed_hosts: Annotated[
+        tuple[str, ...],
+        NoDecode,
+        Field(
+            description="Host names that are answered beside those of loopback and of the two "
+            "URLs, with or without a port, separated by commas: any other is a 421. Without keys "
+            "that is so even if none is set; with keys, only if one is."
+        ),
     ] = ()
     signing_keys: Annotated[
         tuple[SecretStr, ...],
@@ -102,7 +121,10 @@ class Settings(BaseSettings):
     ] = None
     log_format: Annotated[
         Literal["json", "console"] | None,
-        Field(description="Default: `console` on a terminal, else one JSON object a line."),
+        Field(
+            description="Default: `console` on a terminal, else one JSON object a line. If it is "
+            "set to `json`, everything a process writes is, failed starts included."
+        ),
     ] = None
     log_level: Annotated[
         Literal["debug", "info", "warning", "error"],
@@ -126,10 +148,43 @@ class Settings(BaseSettings):
         ),
     ] = False
 
-    @field_validator("cors_origins", "signing_keys", mode="before")
+    @model_validator(mode="before")
+    @classmethod
+    def _check_names(cls, given: object) -> object:
+        if wrong := misspelt(os.environ, cls):
+            raise ValueError("; ".join(wrong))
+        return given
+
+    @field_validator("cors_origins", "allowed_hosts", mode="before")
     @classmethod
     def _split_commas(cls, value: object) -> object:
         return split_commas(value)
+
+    @field_validator("signing_keys", mode="before")
+    @classmethod
+    def _split_secrets(cls, value: object) -> object:
+        return split_commas(value, is_secret=True)
+
+    @field_validator("cors_origins")
+    @classmethod
+    def _check_origins(cls, value: tuple[str, ...]) -> tuple[str, ...]:
+        return tuple(map(page_origin, value))
+
+    @field_validator("allowed_hosts")
+    @classmethod
+    def _check_hosts(cls, value: tuple[str, ...]) -> tuple[str, ...]:
+        return tuple(map(answered_host, value))
+
+    @field_validator("port", mode="before")
+    @classmethod
+    def _check_port(cls, value: object) -> object:
+        if isinstance(value, str) and value.startswith("tcp://"):
+            msg = (
+                "Kubernetes has set this for a service called `pagefault`: say "
+                "`enableServiceLinks: false` in the pod, or set the port there"
+            )
+            raise ValueError(msg)
+        return value
 
     @field_validator("debug_tool_result_raw", mode="before")
     @classmethod
@@ -156,6 +211,8 @@ class Settings(BaseSettings):
         if parts.scheme not in ("http", "https") or not parts.hostname:
             msg = "must be an http(s) URL such as https://media.example.com"
             raise ValueError(msg)
+        # To read a port that is none, or beyond 65,535, raises what is said.
+        _ = parts.port
         return value.rstrip("/")
 
     @field_validator("content_url")
@@ -165,12 +222,10 @@ class Settings(BaseSettings):
             return None
         origin = value.lower().removesuffix("/")
         found = _ORIGIN.fullmatch(origin)
-        if not found or not _is_host_of_browsers(found["host"]):
+        if not found or not is_host_of_browsers(found["host"]):
             msg = "must be an origin such as https://files.example.com, without a path"
             raise ValueError(msg)
-        parts = urlsplit(origin)
-        # As browsers spell it: they leave the port of the scheme out.
-        return origin.removesuffix(f":{_DEFAULT_PORTS[parts.scheme]}") if parts.port else origin
+        return origin_of(origin)
 
     @model_validator(mode="after")
     def _keep_content_on_a_host_of_its_own(self) -> "Settings":
@@ -183,7 +238,7 @@ class Settings(BaseSettings):
             )
             raise ValueError(msg)
         host = urlsplit(self.public_url).hostname or ""
-        if ":" not in host and not _is_host_of_browsers(host.removesuffix(".")):
+        if ":" not in host and not is_host_of_browsers(host.removesuffix(".")):
             msg = (
                 "PAGEFAULT_PUBLIC_URL has a host that browsers spell in another way. With "
                 "PAGEFAULT_CONTENT_URL it has to be as they do: in ASCII (`xn--…`), an address in "
@@ -210,6 +265,22 @@ class Settings(BaseSettings):
         return self
 
     @property
+    def origin(self) -> str | None:
+        """The origin of the public URL; `None` if there is none."""
+        return None if self.public_url is None else origin_of(self.public_url)
+
+    @property
+    def answered_hosts(self) -> frozenset[str] | None:
+        """What `Host` may say beside the names of loopback; `None` if it may say anything.
+
+        Without keys, a page whose name was made to lead to loopback could do all that users can.
+        """
+        if self.auth != "none" and not self.allowed_hosts:
+            return None
+        urls = (url for url in (self.public_url, self.content_url) if url is not None)
+        return frozenset(self.allowed_hosts).union(*map(host_names, urls))
+
+    @property
     def is_embedded_database(self) -> bool:
         """Whether records are in SQLite under the data directory."""
         return self.db.url is None
@@ -234,36 +305,3 @@ def is_loopback(host: str) -> bool:
         return ipaddress.ip_address(host).is_loopback
     except ValueError:
         return False
-
-
-def _is_host_of_browsers(host: str) -> bool:
-    """Whether a name or an IPv4 address is spelled as in the `Host` that browsers send."""
-    try:
-        return bool(_NAME.fullmatch(host) or ipaddress.IPv4Address(host))
-    except ValueError:
-        return False
-
-
-def origin_of(url: str) -> str:
-    """The origin of an http(s) URL as browsers say it: in lower case, without a default port."""
-    parts = urlsplit(url)
-    host = parts.hostname or ""
-    name = f"[{host}]" if ":" in host else host
-    port = "" if parts.port in (None, _DEFAULT_PORTS[parts.scheme]) else f":{parts.port}"
-    return f"{parts.scheme}://{name}{port}"
-
-
-def host_names(url: str) -> frozenset[str]:
-    """What a `Host` header says, in lower case, on a request to an http(s) URL.
-
-    The port of the scheme may be left out, and a name may end in the dot of the root.
-
-    Source: RFC 9110 §4.2.3 and §7.2, RFC 3986 §3.2.
-    """
-    parts = urlsplit(url)
-    host = parts.hostname or ""
-    name = f"[{host}]" if ":" in host else host.removesuffix(".")
-    default = _DEFAULT_PORTS[parts.scheme]
-    port = parts.port or default
-    ends = {f":{port}", "", ":"} if port == default else {f":{port}"}
-    return frozenset(each + end for each in (name, f"{name}.") for end in ends)

@@ -27,11 +27,13 @@ from prometheus_client import (
 )
 from structlog.typing import Processor
 
+from app.json_output import is_json_only, log_stream, redirect_streams
 from app.services.events.stream_counts import EndReason
 from app.services.store_check import FaultKind
 
 _REQUESTS = "pagefault.requests"
 _requests = logging.getLogger(_REQUESTS)
+_ADDRESSES = logging.getLogger("pagefault.address")
 _Answered: TypeAlias = tuple[str, str, str, int, float, float]
 # Lines of requests are written so much later, together, or once there are so many of them.
 _PUT_OFF_SECONDS = 0.05
@@ -53,7 +55,8 @@ def configure_logging(log_format: Literal["json", "console"] | None, level: str)
         if chosen == "json"
         else [structlog.dev.ConsoleRenderer(exception_formatter=structlog.dev.plain_traceback)]
     )
-    handler = _JsonLines(sys.stderr) if chosen == "json" else logging.StreamHandler(sys.stderr)
+    stream = log_stream()
+    handler = _JsonLines(stream) if chosen == "json" else logging.StreamHandler(stream)
     handler.setFormatter(
         structlog.stdlib.ProcessorFormatter(
             foreign_pre_chain=shared,
@@ -71,6 +74,28 @@ def configure_logging(log_format: Literal["json", "console"] | None, level: str)
         logger_factory=structlog.stdlib.LoggerFactory(),
         wrapper_class=structlog.stdlib.BoundLogger,
     )
+
+
+def configure_process_logging(*, with_output: bool, level: str = "info") -> None:
+    """Write nothing but JSON from now on, if that is what was chosen; otherwise do nothing.
+
+    For processes that are the service's own, before anything can go wrong in them.
+
+    Args:
+        with_output: Whether standard output is one of the streams; a command prints results there.
+        level: See `configure_logging`.
+    """
+    if is_json_only():
+        configure_logging("json", level)
+        redirect_streams(with_output=with_output)
+
+
+def tell_address(sentence: str) -> bool:
+    """Log where the service is, at any level; says whether it did, since only JSON is logged."""
+    if is_json_only():
+        _ADDRESSES.setLevel(logging.INFO)
+        _ADDRESSES.info(sentence)
+    return is_json_only()
 
 
 def flush_logs() -> None:

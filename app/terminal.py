@@ -5,6 +5,7 @@ from typing import Annotated, Any
 
 import typer
 from pydantic import ValidationError
+from pydantic_settings import SettingsError
 from rich.console import Console
 
 from app.models.project import PROJECT_NAME
@@ -42,6 +43,10 @@ def read_settings(**given: object) -> Settings:
             where = f"PAGEFAULT_{name}: " if name else ""
             message = str(error["msg"]).removeprefix("Value error, ")
             complain(where + message)
+        raise SystemExit(2) from exc
+    except SettingsError as exc:
+        # A whole group may be given as JSON; this is none.
+        complain(f"{exc}: set its members one by one, as docs/settings.md lists them")
         raise SystemExit(2) from exc
 
 

@@ -9,6 +9,12 @@ export default defineConfig(({ mode }) => ({
     modulePreload: { polyfill: false },
   },
   server: {
-    proxy: { "/api": loadEnv(mode, ".", "PAGEFAULT_")["PAGEFAULT_URL"] ?? "http://127.0.0.1:8000" },
+    proxy: {
+      "/api": {
+        target: loadEnv(mode, ".", "PAGEFAULT_")["PAGEFAULT_URL"] ?? "http://127.0.0.1:8000",
+        // The service compares the page's origin with the host that was asked.
+        changeOrigin: false,
+      },
+    },
   },
 }));

@@ -7,7 +7,6 @@ for a second, or says `{}`, begins with what happens from the handshake on. The 
 
 import asyncio
 from typing import Annotated, Any
-from urllib.parse import urlsplit
 
 import anyio
 import msgspec
@@ -15,7 +14,7 @@ from fastapi import APIRouter, Path, WebSocket, WebSocketDisconnect
 from msgspec import Meta, Struct
 
 from app.deps import ContainerDep
-from app.errors import ForbiddenOriginError, NotFoundError
+from app.errors import NotFoundError
 from app.models.identity import CLIENT_ID
 from app.models.json_value import json_text
 from app.routers.event_queries import (
@@ -73,17 +72,7 @@ async def _admitted(
 ) -> Caller:
     if not CLIENT_ID.match(session_id):
         raise NotFoundError("session")
-    _check_origin(websocket, container)
     return await authorised_caller(websocket, container, ticket)
-
-
-def _check_origin(websocket: WebSocket, container: Container) -> None:
-    """Refuse pages of foreign origins: for WebSockets, no browser does it."""
-    origin = websocket.headers.get("origin")
-    if origin is None or origin in container.origins:
-        return
-    if urlsplit(origin).netloc != websocket.headers.get("host"):
-        raise ForbiddenOriginError
 
 
 async def _receive(

@@ -7,6 +7,8 @@ from fastapi.openapi.utils import get_openapi
 from pydantic import BaseModel
 
 from app.errors import (
+    ForbiddenOriginError,
+    MisdirectedRequestError,
     QuotaExceededError,
     StoredBytesQuotaError,
     StoreFullError,
@@ -51,6 +53,7 @@ BINARY = {"application/octet-stream": {"schema": {"type": "string", "format": "b
 """The documentation of an answer that is a file."""
 
 _METHODS = ("get", "head", "post", "put", "patch", "delete", "options")
+_WRITING = ("post", "put", "patch", "delete")
 
 TAGS = (
     {"name": "tool results", "description": "Raw results in, canonical records out."},
@@ -156,7 +159,12 @@ def _document_streams(document: dict[str, Any]) -> None:
 
 
 def _document_common_faults(document: dict[str, Any]) -> None:
-    """Add what any API operation may answer: no key, a quota, a store that does not answer."""
+    """Add what any operation may answer to a browser, and any of the API to anybody.
+
+    That is no key, a quota, a store that does not answer.
+    """
+    anywhere = problem_responses(MisdirectedRequestError)
+    written = problem_responses(ForbiddenOriginError)
     common = problem_responses(
         UnauthorizedError,
         QuotaExceededError,
@@ -165,11 +173,15 @@ def _document_common_faults(document: dict[str, Any]) -> None:
         StoredBytesQuotaError,
     )
     for path, item in document["paths"].items():
-        if not path.startswith("/api/"):
-            continue
         for method in _METHODS:
-            if method in item:
-                _set_faults(item[method]["responses"], common)
+            if method not in item:
+                continue
+            responses = item[method]["responses"]
+            responses.update({str(status): fault for status, fault in anywhere.items()})
+            if method in _WRITING:
+                _set_faults(responses, written)
+            if path.startswith("/api/"):
+                _set_faults(responses, common)
 
 
 def _set_faults(responses: dict[str, Any], common: dict[int | str, dict[str, Any]]) -> None:

@@ -51,7 +51,7 @@ from app.services.streaming.requests import StreamedRequests
 from app.services.sweep import Sweep
 from app.services.tool_results import ToolResults
 from app.services.uploads import Uploads
-from app.settings import ResourcePolicy, Settings, origin_of
+from app.settings import ResourcePolicy, Settings
 from app.stores.blobs import BlobStore
 from app.stores.records import Records
 from app.telemetry import Metrics
@@ -108,7 +108,6 @@ class Container:
     base_url: str
     content_base_url: str
     """What signed links begin with."""
-    origins: frozenset[str]
     cross_origin_resource_policy: ResourcePolicy
     link_resource_policy: ResourcePolicy
 
@@ -266,7 +265,6 @@ def _wired(settings: Settings, opened: _Opened) -> Container:
         limits=limits,
         base_url=base_url,
         content_base_url=content_base_url,
-        origins=_origins(settings),
         cross_origin_resource_policy=settings.cross_origin_resource_policy,
         link_resource_policy=settings.link_resource_policy,
     )
@@ -366,12 +364,6 @@ def _stream_limits(settings: Settings) -> StreamLimits:
 
 def _base_url(settings: Settings) -> str:
     return settings.public_url or f"http://{_bracketed(settings.host)}:{settings.port}"
-
-
-def _origins(settings: Settings) -> frozenset[str]:
-    """The origins whose pages may listen, beside the one the service itself is at."""
-    own = () if settings.public_url is None else (origin_of(settings.public_url),)
-    return frozenset((*settings.cors_origins, *own))
 
 
 def _limits(settings: Settings) -> Limits:

@@ -28,6 +28,8 @@ _ARGUMENTS = (
     "--disable-background-networking",
     "--disable-component-update",
     "--disable-sync",
+    # Names that nobody has, for pages that claim to come from elsewhere.
+    "--host-resolver-rules=MAP *.example 127.0.0.1",
 )
 _WAIT_MS = 20_000
 

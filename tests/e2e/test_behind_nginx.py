@@ -107,7 +107,8 @@ class Pair:
 @pytest.fixture(scope="module")
 def pair(backends: Backends, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Pair]:
     folder = tmp_path_factory.mktemp("pair")
-    env = ServerState(backends).env
+    # Without keys, as nobody should run it behind a proxy, the name of the upstream is listed.
+    env = {**ServerState(backends).env, "PAGEFAULT_ALLOWED_HOSTS": "pagefault"}
     with (
         PagefaultProcess(folder / "one", env=env) as one,
         PagefaultProcess(folder / "two", env=env) as two,

@@ -73,7 +73,8 @@ def text_of(block: Block) -> str:
 @pytest.fixture(scope="module")
 def pair(backends: Backends, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Pair]:
     folder = tmp_path_factory.mktemp("pair")
-    env = ServerState(backends).env
+    # Without keys, as nobody should run it behind a proxy, the name of the upstream is listed.
+    env = {**ServerState(backends).env, "PAGEFAULT_ALLOWED_HOSTS": "pagefault"}
     # Everybody is one project's where there is no authentication; the key is shown and not asked.
     headers = {"Connection": "close", "Authorization": "Bearer none"}
     with (

@@ -1,0 +1,165 @@
+"""Values of settings that have a spelling of their own: lists, origins and host names.
+
+An origin is kept as browsers spell it in `Origin`, a host name as they spell it in `Host`, since
+both are compared byte by byte. Every function that refuses a value raises `ValueError` with what
+to write instead.
+"""
+
+import ipaddress
+import json
+import re
+from urllib.parse import urlsplit
+
+DEFAULT_PORTS = {"http": 80, "https": 443}
+_LABEL = "[a-z0-9](?:[a-z0-9-]*[a-z0-9])?"
+# Browsers take what ends in a number for an address, in one of many spellings.
+_NAME = re.compile(rf"(?:{_LABEL}\.)*(?![0-9]){_LABEL}")
+# Programs also use names with underscores, as containers have.
+_HOST_NAME = re.compile(r"(?:[a-z0-9_-]+\.)*(?![0-9])[a-z0-9_-]+")
+# Of pages that an application or an extension of a browser brings along.
+_OTHER_SCHEMES = (
+    "app|capacitor|chrome-extension|ionic|moz-extension|safari-web-extension|tauri|vscode-webview"
+)
+_OTHER_ORIGIN = re.compile(rf"(?:{_OTHER_SCHEMES})://[a-z0-9._-]+")
+_ORIGIN = re.compile(r"(?P<scheme>https?)://(?P<host>[^/?#@:\[\]]+|\[[^]]*\])(?::[1-9][0-9]{0,4})?")
+_PORT = re.compile(r"[1-9][0-9]{0,4}")
+_LARGEST_PORT = 65_535
+_QUOTES = "\"'"
+
+
+def split_commas(value: object, *, is_secret: bool = False) -> object:
+    """Return a list as the environment spells it, `a,b`, as a tuple; anything else as it is.
+
+    Args:
+        value: What was set.
+        is_secret: Whether an error must not repeat it.
+    """
+    if not isinstance(value, str):
+        return value
+    items = tuple(item.strip() for item in value.split(",") if item.strip())
+    meant = _json_items(value)
+    if meant is None and not any(item[0] in _QUOTES for item in items):
+        return items
+    msg = "is a list separated by commas, without brackets and quotes"
+    if not is_secret:
+        plain = meant if meant is not None else [item.strip(_QUOTES) for item in items]
+        spelled = "".join(each for each in ",".join(plain) if each.isprintable())
+        msg += f": write {spelled}" if spelled else ": leave the variable out for an empty one"
+    raise ValueError(msg)
+
+
+def _json_items(value: str) -> list[str] | None:
+    """Return the items of a list as JSON or Python spell it; `None` if it is no such list."""
+    text = value.strip()
+    if not (text.startswith("[") and text.endswith("]")):
+        return None
+    try:
+        found = json.loads(text)
+    except ValueError:
+        # `['a','b']` is no JSON, and `[::1]` is an address.
+        inner = [item.strip() for item in text[1:-1].split(",")]
+        is_quoted = all(item[:1] in _QUOTES and item for item in inner)
+        return [item.strip(_QUOTES) for item in inner] if is_quoted else None
+    return [str(item) for item in found]
+
+
+def page_origin(value: str) -> str:
+    """Return the origin of pages that may call, as browsers spell it in `Origin`."""
+    if value == "*":
+        msg = (
+            "every origin (`*`) cannot be allowed: any page that somebody opens could then write. "
+            "Name each origin, such as https://app.example.com"
+        )
+        raise ValueError(msg)
+    origin = value.lower().removesuffix("/")
+    if _OTHER_ORIGIN.fullmatch(origin):
+        return origin
+    found = _ORIGIN.fullmatch(origin)
+    if not found or not (is_host_of_browsers(found["host"]) or _is_ipv6(found["host"])):
+        msg = (
+            f"{_shown(value)} is not an origin such as https://app.example.com or "
+            "http://localhost:3000, with its scheme and without a path"
+        )
+        raise ValueError(msg)
+    return origin_of(origin)
+
+
+def answered_host(value: str) -> str:
+    """Return a host name with or without a port, as it stands in `Host`."""
+    host = value.lower()
+    if "*" in host:
+        msg = "there are no wildcards: list each name, such as media.internal,media.internal:9000"
+        raise ValueError(msg)
+    if "/" in host:
+        name = urlsplit(host).netloc or host.partition("/")[0]
+        msg = f"{_shown(value)} is not a host name: write {_shown(name)}, without scheme and path"
+        raise ValueError(msg)
+    if _is_ipv6(f"[{host}]"):
+        msg = f"an IPv6 address stands in brackets: write [{host}]"
+        raise ValueError(msg)
+    name, port = re.fullmatch(r"(\[[^]]*\]|[^:]*)(?::(.*))?", host, re.DOTALL).groups()  # type: ignore[union-attr]
+    name = name.removesuffix(".")
+    is_name = bool(_HOST_NAME.fullmatch(name)) or is_host_of_browsers(name) or _is_ipv6(name)
+    is_port = port is None or (_PORT.fullmatch(port) and int(port) <= _LARGEST_PORT)
+    if not is_name or not is_port:
+        msg = f"{_shown(value)} is not a host name such as media.internal or media.internal:9000"
+        raise ValueError(msg)
+    return name if port is None else f"{name}:{port}"
+
+
+def fetched_host(value: str) -> str:
+    """Return a host that may be fetched; what else is wrong with it is found when it is used."""
+    if "*" in value:
+        msg = "there are no wildcards: list each host, such as files.internal,media.internal:9000"
+        raise ValueError(msg)
+    if "://" in value:
+        msg = f"{_shown(value)} is not a host: write {_shown(urlsplit(value).netloc)}"
+        raise ValueError(msg)
+    return value
+
+
+def is_host_of_browsers(host: str) -> bool:
+    """Return whether a name or an IPv4 address is spelled as in the `Host` that browsers send."""
+    try:
+        return bool(_NAME.fullmatch(host) or ipaddress.IPv4Address(host))
+    except ValueError:
+        return False
+
+
+def _is_ipv6(host: str) -> bool:
+    """Return whether this is an IPv6 address in brackets, spelled as browsers do."""
+    if not (host.startswith("[") and host.endswith("]")) or "%" in host:
+        return False
+    try:
+        return str(ipaddress.IPv6Address(host[1:-1])) == host[1:-1]
+    except ValueError:
+        return False
+
+
+def _shown(value: str) -> str:
+    return "".join(each for each in value if each.isprintable())
+
+
+def origin_of(url: str) -> str:
+    """The origin of an http(s) URL as browsers say it: in lower case, without a default port."""
+    parts = urlsplit(url)
+    host = parts.hostname or ""
+    name = f"[{host}]" if ":" in host else host
+    port = "" if parts.port in (None, DEFAULT_PORTS[parts.scheme]) else f":{parts.port}"
+    return f"{parts.scheme}://{name}{port}"
+
+
+def host_names(url: str) -> frozenset[str]:
+    """What a `Host` header says, in lower case, on a request to an http(s) URL.
+
+    The port of the scheme may be left out, and a name may end in the dot of the root.
+
+    Source: RFC 9110 §4.2.3 and §7.2, RFC 3986 §3.2.
+    """
+    parts = urlsplit(url)
+    host = parts.hostname or ""
+    name = f"[{host}]" if ":" in host else host.removesuffix(".")
+    default = DEFAULT_PORTS[parts.scheme]
+    port = parts.port or default
+    ends = {f":{port}", "", ":"} if port == default else {f":{port}"}
+    return frozenset(each + end for each in (name, f"{name}.") for end in ends)

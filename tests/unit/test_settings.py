@@ -1,0 +1,177 @@
+"""Settings that are spelled in another way than they are read are refused, with the right one."""
+
+import pytest
+from pydantic import ValidationError
+
+from app.setting_names import misspelt
+from app.settings import Settings
+
+
+def refusal(patch: pytest.MonkeyPatch, name: str, value: str) -> str:
+    """What is said of a variable, in a sentence."""
+    patch.setenv(name, value)
+    with pytest.raises(ValidationError) as refused:
+        Settings()
+    [error] = refused.value.errors()
+    where = "PAGEFAULT_" + "__".join(map(str, error["loc"])).upper() + ": " if error["loc"] else ""
+    return where + error["msg"].removeprefix("Value error, ")
+
+
+@pytest.mark.parametrize(
+    ("given", "meant"),
+    [
+        ("PAGEFAULT_LIMITS_BODY_BYTES", "PAGEFAULT_LIMITS__BODY_BYTES"),
+        ("PAGEFAULT_LIMITS__BODYBYTES", "PAGEFAULT_LIMITS__BODY_BYTES"),
+        ("PAGEFAULT__LIMITS__BODY_BYTES", "PAGEFAULT_LIMITS__BODY_BYTES"),
+        ("PAGEFAULT_LIMIT__BODY_BYTES", "PAGEFAULT_LIMITS__BODY_BYTES"),
+        ("PAGEFAULT_BODY_BYTES", "PAGEFAULT_LIMITS__BODY_BYTES"),
+        ("PAGEFAULT_DATADIR", "PAGEFAULT_DATA_DIR"),
+        ("PAGEFAULT_DATA__DIR", "PAGEFAULT_DATA_DIR"),
+        ("pagefault_datadir", "PAGEFAULT_DATA_DIR"),
+        ("PAGEFAULT_CORS_ORIGIN", "PAGEFAULT_CORS_ORIGINS"),
+        ("PAGEFAULT_ALLOWED_HOST", "PAGEFAULT_ALLOWED_HOSTS"),
+        ("PAGEFAULT_FETCH_ALLOW", "PAGEFAULT_FETCH__ALLOW"),
+        ("PAGEFAULT_DB_URL", "PAGEFAULT_DB__URL"),
+        ("PAGEFAULT_BLOBS_S3_ENDPOINT", "PAGEFAULT_BLOBS__S3_ENDPOINT"),
+        ("PAGEFAULT_AUTHENTICATION", None),
+        ("PAGEFAULT_", None),
+        ("PAGEFAULT_COLOUR", None),
+    ],
+)
+def test_misspelt_variable_is_refused_with_the_nearest_name(
+    monkeypatch: pytest.MonkeyPatch, given: str, meant: str | None
+) -> None:
+    said = "docs/settings.md lists all of them" if meant is None else f"Did you mean {meant}?"
+    assert refusal(monkeypatch, given, "1") == f"{given} is not a setting. {said}"
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "PAGEFAULT_DATA_DIR",
+        "pagefault_data_dir",
+        "PAGEFAULT_LIMITS__BODY_BYTES",
+        "PAGEFAULT_LIMITS",
+        "PAGEFAULT_URL",
+        "PAGEFAULT_CRASH_AT",
+        "PAGEFAULT_SERVICE_HOST",
+        "PAGEFAULT_SERVICE_PORT",
+        "PAGEFAULT_SERVICE_PORT_HTTP",
+        "PAGEFAULT_PORT_8000_TCP",
+        "PAGEFAULT_PORT_8000_TCP_ADDR",
+        "MY_PAGEFAULT_DATADIR",
+        "DECTO_DEBUG_TOOL_RESULT_RAW",
+    ],
+)
+def test_name_that_somebody_reads_is_left_alone(name: str) -> None:
+    assert misspelt([name], Settings) == []
+
+
+def test_every_misspelt_variable_is_named() -> None:
+    said = misspelt(["PAGEFAULT_PROT", "PAGEFAULT_HOTS", "PAGEFAULT_PORT"], Settings)
+    assert said == [
+        "PAGEFAULT_HOTS is not a setting. Did you mean PAGEFAULT_HOST?",
+        "PAGEFAULT_PROT is not a setting. Did you mean PAGEFAULT_PORT?",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "said"),
+    [
+        ("PAGEFAULT_CORS_ORIGINS", '["http://a.test"]', "write http://a.test"),
+        ("PAGEFAULT_CORS_ORIGINS", "['http://a.test', 'http://b.test']", "http://a.test,http://b"),
+        ("PAGEFAULT_CORS_ORIGINS", '"http://a.test"', "write http://a.test"),
+        ("PAGEFAULT_CORS_ORIGINS", "[]", "leave the variable out"),
+        ("PAGEFAULT_CORS_ORIGINS", "*", "every origin (`*`) cannot be allowed"),
+        ("PAGEFAULT_CORS_ORIGINS", "https://*.a.test", "is not an origin such as"),
+        ("PAGEFAULT_CORS_ORIGINS", "null", "is not an origin such as"),
+        ("PAGEFAULT_CORS_ORIGINS", "a.test", "with its scheme and without a path"),
+        ("PAGEFAULT_CORS_ORIGINS", "localhost:3000", "with its scheme and without a path"),
+        ("PAGEFAULT_CORS_ORIGINS", "https://a.test/path", "without a path"),
+        ("PAGEFAULT_CORS_ORIGINS", "https://a.test//", "without a path"),
+        ("PAGEFAULT_CORS_ORIGINS", "https://a.test?x", "without a path"),
+        ("PAGEFAULT_CORS_ORIGINS", "https://u@a.test", "without a path"),
+        ("PAGEFAULT_CORS_ORIGINS", "https://a.test:0", "without a path"),
+        ("PAGEFAULT_CORS_ORIGINS", "https://a.test:99999", "Port out of range"),
+        ("PAGEFAULT_CORS_ORIGINS", "https://0x7f.1", "without a path"),
+        ("PAGEFAULT_CORS_ORIGINS", "https://m\u00fcnchen.test", "without a path"),
+        ("PAGEFAULT_CORS_ORIGINS", "ws://a.test", "is not an origin"),
+        ("PAGEFAULT_CORS_ORIGINS", "http://a.test http://b.test", "is not an origin"),
+        ("PAGEFAULT_ALLOWED_HOSTS", '["box"]', "write box"),
+        ("PAGEFAULT_ALLOWED_HOSTS", "http://box:8000/", "write box:8000, without scheme and path"),
+        ("PAGEFAULT_ALLOWED_HOSTS", "box/path", "write box, without scheme and path"),
+        ("PAGEFAULT_ALLOWED_HOSTS", "*.a.test", "there are no wildcards"),
+        ("PAGEFAULT_ALLOWED_HOSTS", "fe80::1", "write [fe80::1]"),
+        ("PAGEFAULT_ALLOWED_HOSTS", "box:x", "is not a host name"),
+        ("PAGEFAULT_ALLOWED_HOSTS", "box:99999", "is not a host name"),
+        ("PAGEFAULT_ALLOWED_HOSTS", "b ox", "is not a host name"),
+        ("PAGEFAULT_ALLOWED_HOSTS", "u@box", "is not a host name"),
+        ("PAGEFAULT_ALLOWED_HOSTS", "2130706433", "is not a host name"),
+        ("PAGEFAULT_FETCH__ALLOW", '["files.internal"]', "write files.internal"),
+        ("PAGEFAULT_FETCH__ALLOW", "http://files.internal:9000/a", "write files.internal:9000"),
+        ("PAGEFAULT_FETCH__ALLOW", "*.internal", "there are no wildcards"),
+        ("PAGEFAULT_PORT", "tcp://10.0.0.1:8000", "enableServiceLinks: false"),
+    ],
+)
+def test_value_of_another_spelling_is_refused_with_the_right_one(
+    monkeypatch: pytest.MonkeyPatch, name: str, value: str, said: str
+) -> None:
+    sentence = refusal(monkeypatch, name, value)
+    assert sentence.startswith(f"{name}: ")
+    assert said in sentence
+
+
+def test_secret_is_not_repeated(monkeypatch: pytest.MonkeyPatch) -> None:
+    secret = "0123456789abcdef" * 4
+    for value in (f'["k1:{secret}"]', secret):
+        monkeypatch.setenv("PAGEFAULT_SIGNING_KEYS", value)
+        with pytest.raises(ValidationError) as refused:
+            Settings()
+        assert secret not in str(refused.value)
+
+
+@pytest.mark.parametrize(
+    ("value", "taken"),
+    [
+        ("https://a.test", ("https://a.test",)),
+        (" https://A.test/ , http://b.test:80", ("https://a.test", "http://b.test")),
+        ("https://a.test:443,https://a.test:80", ("https://a.test", "https://a.test:80")),
+        ("http://localhost:3000", ("http://localhost:3000",)),
+        ("http://127.0.0.1:3000", ("http://127.0.0.1:3000",)),
+        ("http://[::1]:3000", ("http://[::1]:3000",)),
+        ("chrome-extension://abcdefghijklmnop", ("chrome-extension://abcdefghijklmnop",)),
+        ("", ()),
+        (",", ()),
+    ],
+)
+def test_origins_are_kept_as_browsers_spell_them(
+    monkeypatch: pytest.MonkeyPatch, value: str, taken: tuple[str, ...]
+) -> None:
+    monkeypatch.setenv("PAGEFAULT_CORS_ORIGINS", value)
+    assert Settings().cors_origins == taken
+
+
+def test_hosts_are_kept_as_browsers_spell_them(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(
+        "PAGEFAULT_ALLOWED_HOSTS", "Box, my_box.internal:9000,a.test.,[::2]:1,10.0.0.1"
+    )
+    monkeypatch.setenv("PAGEFAULT_FETCH__ALLOW", "[::1]:9000,::1,files.internal")
+    settings = Settings()
+    assert settings.allowed_hosts == (
+        "box",
+        "my_box.internal:9000",
+        "a.test",
+        "[::2]:1",
+        "10.0.0.1",
+    )
+    assert settings.fetch.allow == ("[::1]:9000", "::1", "files.internal")
+
+
+def test_hosts_are_judged_without_keys_and_where_they_are_listed() -> None:
+    public = Settings(public_url="https://media.example.com")
+    names = {"media.example.com", "media.example.com:443", "media.example.com:"}
+    spelled = frozenset(names | {name.replace(".com", ".com.") for name in names})
+    keyed = public.model_copy(update={"auth": "api-key"})
+    listed = keyed.model_copy(update={"allowed_hosts": ("box",)})
+    assert (Settings().answered_hosts, public.answered_hosts) == (frozenset(), spelled)
+    assert (keyed.answered_hosts, listed.answered_hosts) == (None, spelled | {"box"})
