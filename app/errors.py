@@ -28,6 +28,7 @@
      │   └─ UpstreamTimeoutError   a URL's server took too long
      ├─ QuotaExceededError         a key has used up what it may in a minute or a day
      ├─ OverloadedError            more requests at once than the service works on
+     │   └─ FetchesBusyError       more fetches at once than a project may have
      └─ StoreUnavailableError      a store did not answer; nothing was kept, try again
          ├─ StoreFullError         there is no room left; nothing was kept
          └─ BlobSweptError         the bytes were removed before their record was written
@@ -316,6 +317,19 @@ class OverloadedError(ServiceError):
         super().__init__(
             "The service is working on as many requests as it can. Nothing was done: send the "
             "same request again in a moment."
+        )
+
+
+class FetchesBusyError(OverloadedError):
+    """The project fetches as many URLs at once as it may. Nothing was kept; try again later."""
+
+    code = "fetches-busy"
+
+    def __init__(self) -> None:
+        ServiceError.__init__(
+            self,
+            "As many URLs as may be fetched at once, or as many host names as may be looked up at "
+            "once, have not been answered yet. Nothing was kept: ask again in a few seconds.",
         )
 
 
