@@ -18,7 +18,7 @@ from structlog.testing import capture_logs
 from app.errors import BlobSweptError, StoreUnavailableError
 from app.models.identity import utc_now
 from app.models.upload import ResumableUpload, Segment
-from app.services import claim_time, sweep
+from app.services import blob_removal, claim_time, sweep
 from app.services.sweep import Sweep, SweepReport
 from app.settings import Settings
 from app.stores.blobs.store import project_path
@@ -276,7 +276,7 @@ async def test_sweep_of_a_busy_project_is_put_off_on_a_server(
     backends: Backends, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("app.stores.records.swept_blobs._WAIT_SECONDS", 0.01)
-    monkeypatch.setattr(sweep, "_BETWEEN_ATTEMPTS_SECONDS", 0.0)
+    monkeypatch.setattr(blob_removal, "_BETWEEN_ATTEMPTS_SECONDS", 0.0)
     async with opened_stores(backends.settings("server", tmp_path)) as stores:
         sweeping = stores.sweep()
         await stores.store(A)
