@@ -214,6 +214,9 @@ idempotency_keys = Table(
     Column("request_digest", String, nullable=False),
     Column("claimed_at", UtcTime, nullable=False),
     Column("answer_id", String),
+    # Another one for each request that claims the key: one that takes so long that its claim is
+    # taken over finds another id. Null where an older version has claimed it.
+    Column("claim_id", String),
 )
 
 # SQLite keeps a table in the order of its INTEGER PRIMARY KEY, and only of one spelled so.
