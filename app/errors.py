@@ -29,7 +29,7 @@
      ├─ QuotaExceededError         a key has used up what it may in a minute or a day
      ├─ OverloadedError            more requests at once than the service works on
      │   └─ FetchesBusyError       more fetches at once than a project may have
-     └─ StoreUnavailableError      a store did not answer; nothing was kept, try again
+     └─ StoreUnavailableError      a store did not answer; the detail says what was kept
          ├─ StoreFullError         there is no room left; nothing was kept
          └─ BlobSweptError         the bytes were removed before their record was written
 
@@ -334,13 +334,19 @@ class FetchesBusyError(OverloadedError):
 
 
 class StoreUnavailableError(ServiceError):
-    """A store did not answer. Nothing was kept; the same request may be sent again."""
+    """A store did not answer. Unless the detail says otherwise, nothing was kept; send it again.
+
+    Args:
+        store: Which one.
+        detail: What to say where it is not so that nothing was stored.
+    """
 
     code = "store-unavailable"
 
-    def __init__(self, store: str) -> None:
+    def __init__(self, store: str, *, detail: str | None = None) -> None:
         super().__init__(
-            f"The {store} did not answer, so nothing was stored. Send the same request again."
+            detail
+            or f"The {store} did not answer, so nothing was stored. Send the same request again."
         )
 
 

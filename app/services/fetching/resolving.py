@@ -74,6 +74,8 @@ class HostResolver:
             return
         if isinstance(outcome, Exception):
             answer.set_exception(outcome)
+            # Taken as seen: whoever has asked may be cancelled in this moment.
+            answer.exception()
         else:
             answer.set_result(outcome)
 
