@@ -30,7 +30,8 @@
      ├─ QuotaExceededError         a key has used up what it may in a minute or a day
      ├─ StreamLimitError           a key has as many streams of events as it may
      ├─ OverloadedError            more requests at once than the service works on
-     └─ StoreUnavailableError      a store did not answer; nothing was kept, try again
+     │   └─ FetchesBusyError       more fetches at once than a project may have
+     └─ StoreUnavailableError      a store did not answer; the detail says what was kept
          ├─ StoreMisconfiguredError  a store refuses the service until the operator acts
          ├─ StoreFullError         there is no room left; nothing was kept
          └─ BlobSweptError         the bytes were removed before their record was written
@@ -351,11 +352,25 @@ class OverloadedError(ServiceError):
         )
 
 
+class FetchesBusyError(OverloadedError):
+    """The project fetches as many URLs at once as it may. Nothing was kept; try again later."""
+
+    code = "fetches-busy"
+
+    def __init__(self) -> None:
+        ServiceError.__init__(
+            self,
+            "As many URLs as may be fetched at once, or as many host names as may be looked up at "
+            "once, have not been answered yet. Nothing was kept: ask again in a few seconds.",
+        )
+
+
 class StoreUnavailableError(ServiceError):
-    """A store did not answer. Nothing was kept; the same request may be sent again.
+    """A store did not answer. Unless the detail says otherwise, nothing was kept; send it again.
 
     Args:
         store: Which one.
+        detail: What to say where it is not so that nothing was stored.
         cause: Why, and what to do about it, for the operator: shown where the service is started
             and by its commands, and never sent to a caller.
     """
@@ -364,9 +379,10 @@ class StoreUnavailableError(ServiceError):
 
     cause: str | None = None
 
-    def __init__(self, store: str, *, cause: str | None = None) -> None:
+    def __init__(self, store: str, *, detail: str | None = None, cause: str | None = None) -> None:
         super().__init__(
-            f"The {store} did not answer, so nothing was stored. Send the same request again."
+            detail
+            or f"The {store} did not answer, so nothing was stored. Send the same request again."
         )
         self.cause = cause
 

@@ -7,6 +7,7 @@ import secrets
 import shutil
 import signal
 import socket
+import sqlite3
 import subprocess
 import tempfile
 import threading
@@ -93,6 +94,19 @@ class Postgres:
     def start_again(self) -> None:
         """Start it after a crash; returns when it answers."""
         self._server.ensure_postgres_running()
+
+    @contextlib.contextmanager
+    def away(self, database: str) -> Iterator[None]:
+        """End every connection to one of its databases, and let nobody in during the block."""
+        self._execute(f"ALTER DATABASE {database} ALLOW_CONNECTIONS false")
+        try:
+            self._execute(
+                "SELECT pg_terminate_backend(pid, 10000) FROM pg_stat_activity "  # noqa: S608
+                f"WHERE datname = '{database}'"
+            )
+            yield
+        finally:
+            self._execute(f"ALTER DATABASE {database} ALLOW_CONNECTIONS true")
 
     def settings(self, database: str) -> DatabaseSettings:
         """Settings that lead to one of its databases."""
@@ -184,6 +198,20 @@ class Backends:
                 "signing_keys": (SIGNING_KEY,),
             }
         )
+
+    @contextlib.contextmanager
+    def database_away(self, settings: Settings) -> Iterator[None]:
+        """Keep everybody from writing to the database of some settings during the block."""
+        if settings.db.url is not None:
+            name = settings.db.url.get_secret_value().partition("?")[0].rpartition("/")[2]
+            with self.postgres.away(name):
+                yield
+            return
+        with contextlib.closing(
+            sqlite3.connect(settings.data_dir / "pagefault.db", isolation_level=None)
+        ) as connection:
+            connection.execute("BEGIN IMMEDIATE")
+            yield
 
 
 class _AnnouncingServer(uvicorn.Server):

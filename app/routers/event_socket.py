@@ -158,7 +158,8 @@ class _Conversation:
             stream.cut("left")
             if (await asyncio.wait([sending], timeout=_CLOSING_SECONDS))[1]:
                 sending.cancel()
-                await asyncio.wait([sending])
+            # A client that goes while it is sent something is no fault; `receiving` tells of it.
+            await asyncio.gather(sending, return_exceptions=True)
 
     async def _send_all(self, stream: EventStream) -> None:
         async for delivery in stream.deliveries():

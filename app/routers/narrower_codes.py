@@ -17,6 +17,7 @@ NARROWER_CODES: Mapping[str, Mapping[str, str]] = {
     },
     "conflict": {
         "request-in-flight": "The same request is being worked on; send it again in a moment.",
+        "request-superseded": "Another request with the same key took over; send it again.",
         "interaction-answered": "The interaction has another answer already, which is set once.",
         "tool-call-answered": "The tool call has another result already, and has only one.",
         "page-exists": "A page with this id is there already; PUT replaces it.",

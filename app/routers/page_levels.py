@@ -15,6 +15,7 @@ from app.deps import (
 from app.errors import (
     ConflictError,
     FetchBlockedError,
+    FetchesBusyError,
     InvalidPayloadError,
     NotFoundError,
     PayloadTooLargeError,
@@ -57,6 +58,7 @@ _DOWNLOAD_FAULTS = read_responses(
     RangeNotSatisfiableError,
     InvalidPayloadError,
     FetchBlockedError,
+    FetchesBusyError,
     UpstreamError,
     UpstreamTimeoutError,
 )

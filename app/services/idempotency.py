@@ -2,16 +2,21 @@
 
 A key is taken in a transaction of its own before the work starts, so that a second request finds
 it in flight, and is answered in the transaction of the work, so that both are there or neither.
+
+A request that has not answered after 15 minutes is taken for dead, and the next one with its key
+takes the claim over. Should the first one come to its commit after all, the claim has another id
+than its own: its transaction is rolled back, and nothing is stored twice.
 """
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 
 import anyio
 
 from app.errors import ConflictError, InvalidPayloadError, ServiceError
+from app.models.identity import new_id
 from app.stores.records import Records, UnitOfWork
 from app.stores.records.idempotency import Claim
 
@@ -22,12 +27,16 @@ ABANDONED_AFTER = timedelta(minutes=15)
 
 @dataclass(frozen=True, slots=True)
 class IdempotentCall:
-    """One use of a key: where, with which key, and the SHA-256 of the request."""
+    """One use of a key: where, with which key, and the SHA-256 of the request.
+
+    `claim_id` tells this request from another one with the same key.
+    """
 
     project_id: str
     route: str
     key: str
     request_digest: str
+    claim_id: str = field(default_factory=new_id)
 
 
 class Idempotency:
@@ -43,7 +52,7 @@ class Idempotency:
         Yields:
             The id of the answer if the request was answered before, else `None`: then the work
             is to be done, and `note_answer` called in its transaction. If the block raises before
-            that is committed, the key is free again.
+            that is committed, the key is free again, unless another request has it by then.
 
         Raises:
             InvalidPayloadError: The key was used for another request.
@@ -61,39 +70,67 @@ class Idempotency:
             raise
 
     async def note_answer(self, unit: UnitOfWork, call: IdempotentCall, answer_id: str) -> None:
-        """Note the answer, in the transaction that makes it."""
-        await unit.idempotency.answer(call.route, call.key, answer_id)
+        """Note the answer, in the transaction that makes it, and is rolled back if this raises.
+
+        Raises:
+            ConflictError: Another request has taken the key over, and answers it.
+        """
+        if not await unit.idempotency.answer(
+            call.route, call.key, answer_id, claim_id=call.claim_id
+        ):
+            raise ConflictError(
+                "This request took so long that another one with the same Idempotency-Key has "
+                "taken its place. Nothing of this one was stored: send it again, with the same "
+                "key, for the answer of the other one.",
+                code="request-superseded",
+            )
+
+    async def note_known_answer(self, call: IdempotentCall, answer_id: str) -> None:
+        """Note an answer that was there before, so that this request stores nothing.
+
+        Whoever has taken the key over meanwhile comes to the same answer.
+        """
+        async with self._records.write(call.project_id) as unit:
+            await unit.idempotency.answer(call.route, call.key, answer_id, claim_id=call.claim_id)
 
     async def _claim(self, call: IdempotentCall, now: datetime) -> str | None:
+        route, key, digest, claim_id = call.route, call.key, call.request_digest, call.claim_id
         async with self._records.write_together(call.project_id) as unit:
-            claim = await unit.idempotency.claim(call.route, call.key, call.request_digest, now)
-            if claim is not None and _is_over(claim, now):
-                await unit.idempotency.release(call.route, call.key)
-                claim = await unit.idempotency.claim(call.route, call.key, call.request_digest, now)
-        if claim is None:
-            return None
-        if claim.request_digest != call.request_digest:
-            raise InvalidPayloadError(
-                "This Idempotency-Key was used for another request. Take a new key for a new "
-                "request.",
-                code="idempotency-key-reused",
-            )
-        if claim.answer_id is None:
-            raise ConflictError(
-                "The same request with this Idempotency-Key is still being worked on. Send it "
-                "again in a moment.",
-                code="request-in-flight",
-            )
-        return claim.answer_id
+            held = await unit.idempotency.claim(route, key, digest, now, claim_id=claim_id)
+            if held is not None and _is_over(held, now):
+                held = await unit.idempotency.take_over(
+                    route, key, held, request_digest=digest, now=now, claim_id=claim_id
+                )
+        return None if held is None else _answer_of(held, digest)
 
     async def _abandon(self, call: IdempotentCall) -> None:
         try:
             async with self._records.write(call.project_id) as unit:
                 # The block may have been cancelled just after its commit: then there is an answer.
-                await unit.idempotency.abandon(call.route, call.key)
+                await unit.idempotency.abandon(call.route, call.key, claim_id=call.claim_id)
         except ServiceError:
             # The database is what failed; the claim is over by itself after a while.
             return
+
+
+def _answer_of(claim: Claim, request_digest: str) -> str:
+    """Return the id of the answer to the request that holds a key.
+
+    Raises:
+        InvalidPayloadError, ConflictError: See `Idempotency.claimed`.
+    """
+    if claim.request_digest != request_digest:
+        raise InvalidPayloadError(
+            "This Idempotency-Key was used for another request. Take a new key for a new request.",
+            code="idempotency-key-reused",
+        )
+    if claim.answer_id is None:
+        raise ConflictError(
+            "The same request with this Idempotency-Key is still being worked on. Send it again in "
+            "a moment.",
+            code="request-in-flight",
+        )
+    return claim.answer_id
 
 
 def _is_over(claim: Claim, now: datetime) -> bool:

@@ -159,8 +159,7 @@ class SessionMessages:
                 appended = await self._append(project_id, session_id, request, call)
                 if not appended.is_new:
                     # The call had been answered before, so there was no commit to note it in.
-                    async with self._records.write(project_id) as unit:
-                        await self._idempotency.note_answer(unit, call, appended.message.message_id)
+                    await self._idempotency.note_known_answer(call, appended.message.message_id)
                 return appended
             async with self._records.read(project_id) as unit:
                 stored = await unit.messages.find(answer_id)

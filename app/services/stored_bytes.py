@@ -7,6 +7,7 @@ way.
 """
 
 from collections.abc import Mapping
+from contextlib import AbstractAsyncContextManager
 from datetime import timedelta
 
 import anyio
@@ -14,6 +15,7 @@ import structlog
 
 from app.errors import ServiceError, StoredBytesQuotaError
 from app.models.identity import new_id, utc_now
+from app.services.left_reservations import LeftReservations
 from app.stores.blobs import BlobStore, StoredBlob
 from app.stores.records import Records
 from app.stores.records.stored_blobs import StoredTotal
@@ -41,10 +43,17 @@ class StoredBytes:
         self._records = records
         self._blobs = blobs
         self._quota_bytes = quota_bytes
+        self._left = LeftReservations(records)
+
+    def running(self) -> AbstractAsyncContextManager[None]:
+        """Give back, for the length of the block, what an outage kept from being given back."""
+        return self._left.running()
 
     def reservation(self, project_id: str) -> "ByteReservation":
         """Room for one blob on its way; none is taken yet."""
-        return ByteReservation(self._records, project_id, self._quota_bytes)
+        return ByteReservation(
+            self._records, project_id, quota_bytes=self._quota_bytes, left=self._left
+        )
 
     async def keeps(self, project_id: str, digest: str) -> bool:
         """Whether a blob is counted already, so that the same bytes again cost nothing."""
@@ -121,9 +130,13 @@ class ByteReservation:
         records: Where it is counted.
         project_id: Whose blob it is.
         quota_bytes: How many bytes the project may keep.
+        left: Takes the reservation where it cannot be given back now.
     """
 
-    def __init__(self, records: Records, project_id: str, quota_bytes: int) -> None:
+    def __init__(
+        self, records: Records, project_id: str, *, quota_bytes: int, left: LeftReservations
+    ) -> None:
+        self._left = left
         self._records = records
         self._project_id = project_id
         self._quota_bytes = quota_bytes
@@ -177,7 +190,7 @@ class ByteReservation:
         self._is_open = False
 
     async def release(self) -> None:
-        """Give back what was reserved; never fails, what is left over expires."""
+        """Give back what was reserved; never fails: what an outage keeps from it is tried again."""
         if not self._is_open:
             return
         with anyio.CancelScope(shield=True):
@@ -185,7 +198,8 @@ class ByteReservation:
                 async with self._records.write_together(self._project_id) as unit:
                     await unit.stored_blobs.release(self._id)
             except ServiceError as exc:
-                _log.warning("reserved bytes left to expire", code=exc.problem_code)
+                _log.warning("reserved bytes given back later", code=exc.problem_code)
+                self._left.add(self._project_id, self._id)
         self._is_open = False
 
     async def _grow(self, more_bytes: int) -> None:

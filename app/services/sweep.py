@@ -7,7 +7,7 @@ projects of this database are swept: another one may share the blob store.
 """
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import aclosing, asynccontextmanager, suppress
 from dataclasses import astuple, dataclass
 from datetime import datetime, timedelta
@@ -17,15 +17,14 @@ from typing import TypeAlias
 import anyio
 import structlog
 
-from app.crash_points import CrashPoint, reached
 from app.errors import ServiceError
 from app.models.identity import utc_now
-from app.services.claim_time import ClaimTime
+from app.services.blob_removal import BlobRemoval
 from app.services.idempotency import KEPT as KEYS_KEPT
 from app.services.stored_bytes import StoredBytes
 from app.stores.blobs import BlobStore, ListedBlob
 from app.stores.records import Records
-from app.stores.records.swept_blobs import DIGESTS_AT_ONCE, BlobClaim
+from app.stores.records.swept_blobs import DIGESTS_AT_ONCE
 
 _log = structlog.get_logger(__name__)
 
@@ -34,10 +33,7 @@ _TEMPORARY_SECONDS = 24 * 3600.0
 _CLAIMS_KEPT = timedelta(hours=48)
 # What a time can be before now, and longer than anybody waits.
 _LONGEST_GRACE_SECONDS = 100 * 365 * 24 * 3600.0
-_REMOVED_AT_ONCE = 8
 _EVENTS_AT_ONCE = 5_000
-_CLAIM_ATTEMPTS = 3
-_BETWEEN_ATTEMPTS_SECONDS = 1.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -205,6 +201,7 @@ class _Run:
     ) -> None:
         self._records = records
         self._blobs = blobs
+        self._removal = BlobRemoval(records, blobs)
         self._older_than = older_than
         self._dry_run = dry_run
         self._progress = progress
@@ -269,73 +266,10 @@ class _Run:
         self._count(SweepReport(looked_at=len(batch), kept_young=len(garbage) - len(old)))
         if self._dry_run:
             self._count_removed(list(old.values()))
-        else:
-            await self._remove(project_id, old)
-
-    async def _remove(self, project_id: str, old: Mapping[str, ListedBlob]) -> None:
-        left = dict(old)
-        while left:
-            time = ClaimTime()
-            claim = await self._claim(project_id, left)
-            if claim is None:
-                _log.warning("blobs left for the next sweep: a long write is under way")
-                return
-            if not claim.digests:
-                return
-            reached(CrashPoint.BLOBS_CLAIMED)
-            claimed = [left[digest] for digest in claim.digests]
-            removed = await self._remove_claimed(project_id, claim, claimed, time)
-            self._count_removed(removed)
-            if not removed:
-                return
-            # What the time of the claim was too short for is claimed anew.
-            left = {blob.digest: blob for blob in claimed[len(removed) :]}
-
-    async def _claim(self, project_id: str, left: Mapping[str, ListedBlob]) -> BlobClaim | None:
-        for attempt in range(_CLAIM_ATTEMPTS):
-            if attempt:
-                await anyio.sleep(_BETWEEN_ATTEMPTS_SECONDS)
-            async with self._records.write(project_id) as unit:
-                claim = await unit.swept_blobs.claim(left)
-            if claim is not None:
-                return claim
-        return None
-
-    async def _remove_claimed(
-        self,
-        project_id: str,
-        claim: BlobClaim,
-        claimed: Sequence[ListedBlob],
-        time: ClaimTime,
-    ) -> list[ListedBlob]:
-        """Remove what the time of the claim allows, in order; returns what is gone."""
-        removed: list[ListedBlob] = []
-        uncertain: set[str] = set()
-        try:
-            for start in range(0, len(claimed), _REMOVED_AT_ONCE):
-                if time.is_over():
-                    break
-                chunk = claimed[start : start + _REMOVED_AT_ONCE]
-                # A removal that failed, or was given up, may still come to pass: such a claim is
-                # left to run out.
-                uncertain = {blob.digest for blob in chunk}
-                await self._delete(project_id, chunk)
-                reached(CrashPoint.BLOBS_DELETED)
-                uncertain = set()
-                removed += chunk
-        finally:
-            over = [digest for digest in claim.digests if digest not in uncertain]
-            with anyio.CancelScope(shield=True):
-                async with self._records.write(project_id) as unit:
-                    await unit.swept_blobs.note_over(claim, over)
-                reached(CrashPoint.CLAIM_DROPPED)
-        return removed
-
-    async def _delete(self, project_id: str, chunk: Sequence[ListedBlob]) -> None:
-        deletions = (self._blobs.delete(project_id, blob.digest) for blob in chunk)
-        for outcome in await asyncio.gather(*deletions, return_exceptions=True):
-            if outcome is not None:
-                raise outcome
+            return
+        async with aclosing(self._removal.removed(project_id, list(old))) as removed:
+            async for digests in removed:
+                self._count_removed([old[digest] for digest in digests])
 
     def _count_removed(self, removed: Sequence[ListedBlob]) -> None:
         size_bytes = sum(blob.size_bytes for blob in removed)

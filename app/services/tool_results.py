@@ -123,8 +123,7 @@ class ToolResults:
             ingested = await self._ingest_once(project_id, prepared, call)
             if not ingested.is_new:
                 # The session had answered this call before, so there was no commit to note it in.
-                async with self._records.write(project_id) as unit:
-                    await self._idempotency.note_answer(unit, call, ingested.result.tool_result_id)
+                await self._idempotency.note_known_answer(call, ingested.result.tool_result_id)
             return ingested
 
     async def get(self, project_id: str, tool_result_id: str) -> StoredToolResult:

@@ -54,13 +54,18 @@ class UploadBody:
         taken, self._held = self._held[:most_bytes], self._held[most_bytes:]
         return taken
 
-    def verify(self) -> None:
-        """Compare the bytes that were handed out with their checksum.
+    def verify_at_end(self) -> None:
+        """Compare the bytes that were handed out with their checksum, once the body is over.
 
         Raises:
             ChecksumMismatchError: They have another one.
         """
-        if self._checksum and self._hash and self._hash.digest() != self._checksum.digest:
+        if (
+            self.is_over
+            and self._checksum
+            and self._hash
+            and self._hash.digest() != self._checksum.digest
+        ):
             raise ChecksumMismatchError
 
     async def _next_chunk(self) -> bytes:

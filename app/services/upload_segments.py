@@ -8,14 +8,20 @@ at; a body that ends early in any other way leaves a shorter one.
 from collections.abc import Sequence
 from datetime import timedelta
 
-from app.errors import ConflictError, NotFoundError
+import anyio
+import structlog
+
+from app.errors import ConflictError, NotFoundError, ServiceError
 from app.models.identity import utc_now
 from app.models.upload import ResumableUpload, Segment
+from app.services.blob_removal import BlobRemoval
 from app.services.upload_bodies import UploadBody, unbroken
 from app.stores.blobs import BlobStore, BlobWriter
 from app.stores.records import Records
+from app.stores.records.swept_blobs import DIGESTS_AT_ONCE
 
 SEGMENT_BYTES = 64 * 1024 * 1024
+_log = structlog.get_logger(__name__)
 
 
 class SegmentIntake:
@@ -38,6 +44,7 @@ class SegmentIntake:
     ) -> None:
         self._records = records
         self._blobs = blobs
+        self._removal = BlobRemoval(records, blobs)
         self._kept_for = timedelta(seconds=keep_seconds)
         self._segment_bytes = segment_bytes
 
@@ -70,17 +77,42 @@ class SegmentIntake:
             ConflictError, NotFoundError: See `receive`.
         """
         segments: list[Segment] = []
+        try:
+            await self._store(project_id, upload, body, segments)
+            if segments:
+                await unbroken(self._count(project_id, upload.upload_id, segments))
+        except BaseException:
+            await self._remove(project_id, segments)
+            raise
+
+    async def _store(
+        self,
+        project_id: str,
+        upload: ResumableUpload,
+        body: UploadBody,
+        segments: list[Segment],
+    ) -> None:
+        """Store a body in segments; the last only if the checksum of all of it holds."""
         offset = upload.received_bytes
         while not body.is_over:
             async with self._blobs.writer(project_id, limit_bytes=self._segment_bytes) as writer:
                 stretch = _Stretch(writer, start=offset)
                 await stretch.fill(body, self._segment_bytes)
+                body.verify_at_end()
                 if stretch.can_be_kept:
-                    segments.append(await stretch.commit())
+                    await unbroken(_commit(stretch, segments))
             offset += stretch.size_bytes
-        body.verify()
-        if segments:
-            await unbroken(self._count(project_id, upload.upload_id, segments))
+
+    async def _remove(self, project_id: str, segments: Sequence[Segment]) -> None:
+        """Remove segments that no upload has, so that they take no room until the next sweep."""
+        digests = sorted({segment.digest for segment in segments})
+        with anyio.CancelScope(shield=True):
+            try:
+                for start in range(0, len(digests), DIGESTS_AT_ONCE):
+                    batch = digests[start : start + DIGESTS_AT_ONCE]
+                    await self._removal.remove(project_id, batch)
+            except ServiceError as exc:
+                _log.warning("pieces left for the next sweep", code=exc.problem_code)
 
     async def _keep(self, project_id: str, upload_id: str, stretch: "_Stretch") -> None:
         await self._count(project_id, upload_id, [await stretch.commit()])
@@ -94,6 +126,11 @@ class SegmentIntake:
         if upload is None:
             raise NotFoundError("upload")
         raise wrong_offset(upload)
+
+
+async def _commit(stretch: "_Stretch", segments: list[Segment]) -> None:
+    """Note a segment as soon as it is stored, so that it is removed if the caller has gone."""
+    segments.append(await stretch.commit())
 
 
 class _Stretch:

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from datetime import timedelta
 
 from app.crash_points import CrashPoint, reached
-from app.errors import GoneError, NotFoundError, PayloadTooLargeError
+from app.errors import GoneError, NotFoundError, PayloadTooLargeError, StoreUnavailableError
 from app.models.identity import is_id, new_id, utc_now
 from app.models.limits import Limits
 from app.models.resource import Resource
@@ -17,6 +17,12 @@ from app.services.upload_segments import SEGMENT_BYTES, SegmentIntake, wrong_off
 from app.services.upload_turns import UploadTurns
 from app.stores.blobs import BlobStore
 from app.stores.records import Records
+
+_KEPT_YET_FAILED = (
+    "The bytes of this piece were kept, and what was to follow has failed: a store did not answer, "
+    "or there is no room for the whole file. Nothing is lost: ask for the offset with HEAD, later, "
+    "and go on from there."
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,7 +153,8 @@ class Uploads:
                 is; or somebody went on with the upload meanwhile.
             PayloadTooLargeError: It goes beyond the end; what goes beyond is not kept.
             ChecksumMismatchError: Its checksum does not hold; nothing of it is kept.
-            StoreUnavailableError: A store did not answer; what the next `get` says is kept.
+            StoreUnavailableError: A store did not answer, or has no room for the whole file; what
+                the next `get` says is kept.
         """
         upload = await self._find(project_id, upload_id)
         if piece.offset != upload.received_bytes:
@@ -159,7 +166,12 @@ class Uploads:
         with self._turns.sending(project_id, upload_id, body):
             await take(project_id, upload, body=body)
         reached(CrashPoint.SEGMENT_KEPT)
-        return await self.get(project_id, upload_id)
+        try:
+            return await self.get(project_id, upload_id)
+        except StoreUnavailableError as exc:
+            # Its own words are those of a request that has stored nothing.
+            exc.detail = _KEPT_YET_FAILED
+            raise
 
     async def remove(self, project_id: str, upload_id: str) -> None:
         """Forget an upload; a resource that came of it stays.

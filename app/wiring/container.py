@@ -137,6 +137,8 @@ async def open_container(settings: Settings) -> AsyncIterator[Container]:
         keys = await anyio.to_thread.run_sync(signing_keys, settings)
         access = await _open_access(settings, records)
         stored_bytes = await _counted(settings, records, blobs)
+        if stored_bytes is not None:
+            await stack.enter_async_context(stored_bytes.running())
         accesses = AccessCounts(records)
         await stack.enter_async_context(accesses.kept())
         raw_results = RawResults(is_enabled=settings.debug_tool_result_raw)

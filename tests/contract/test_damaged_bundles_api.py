@@ -413,6 +413,71 @@ def test_fault_says_in_which_file_and_line(importer: httpx.Client, bundle: bytes
     ]
 
 
+LARGEST = 2**53 - 2**32
+
+
+@pytest.mark.parametrize(
+    ("place", "change"),
+    [
+        ("/manifest.json", in_session(last_seq=LARGEST + 1)),
+        ("/history.jsonl/5", in_line("history", ANSWER, put("seq", value=LARGEST + 1))),
+        ("/pages.jsonl/1", in_line("pages", 0, put("access_count", value=LARGEST + 1))),
+        ("/pages.jsonl/1", in_line("pages", 0, put("version", value=LARGEST + 1))),
+    ],
+)
+def test_number_that_leaves_too_few_above_it_is_refused(
+    importer: httpx.Client, bundle: bytes, place: str, change: Callable[[Members], Members]
+) -> None:
+    """Above 2^53 a reader of JSON that has doubles only takes two numbers for the same."""
+    assert refused(importer, bundled(change(members_of(bundle))))["errors"] == [
+        {
+            "pointer": place,
+            "detail": f"has a number above {LARGEST} (2^53 - 2^32), which leaves too few for what "
+            "follows",
+        }
+    ]
+
+
+def test_session_with_the_largest_numbers_of_all_goes_on_and_out_again(
+    service: LiveService, bundle: bytes
+) -> None:
+    """Its moments are the last there are as well: nothing that is worked out of them overflows."""
+    last = "9999-12-31T23:59:59.999999Z"
+    largest = in_session(last_seq=LARGEST, created_at=last, updated_at=last)
+    for number in (RESULT, MESSAGE, FAULT):
+        largest = then(largest, in_line("history", number, put("created_at", value=last)))
+    for change in (
+        in_line("interactions", 0, put("created_at", value=last)),
+        in_line("interactions", 0, put("answered_at", value=last)),
+        in_line("pages", 0, put("last_accessed", value=last)),
+        in_line("resources", 0, put("created_at", value=last)),
+    ):
+        largest = then(largest, change)
+    changed = bundled(largest(members_of(bundle)))
+    with service.client() as client:
+        taken = take_in(client, changed)
+        assert (taken.status_code, taken.json()["lastSeq"]) == (201, LARGEST)
+        assert export(client) == changed
+        for path in ("", "/messages", "/interactions", "/render?target=anthropic"):
+            assert client.get(f"/api/sessions/{SESSION}{path}").status_code == 200
+        for path in ("/api/sessions", "/api/pages", "/api/resources", "/api/tool-results"):
+            first = client.get(path, params={"limit": 1})
+            assert first.status_code == 200
+            assert "next" not in first.links or client.get(first.links["next"]["url"]).is_success
+        for resource in listed(client, "/api/resources"):
+            assert client.get(f"/api/resources/{resource['uri']}/content").status_code == 200
+        appended = client.post(
+            f"/api/sessions/{SESSION}/messages", json={"role": "user", "content": "more"}
+        )
+        assert (appended.status_code, appended.json()["seq"]) == (201, LARGEST + 1)
+
+
+def then(
+    first: Callable[[Members], Members], second: Callable[[Members], Members]
+) -> Callable[[Members], Members]:
+    return lambda members: second(first(members))
+
+
 def test_any_damage_to_the_bytes_is_found(importer: httpx.Client, bundle: bytes) -> None:
     @hypothesis.settings(max_examples=60)
     @hypothesis.given(data=st.data())

@@ -2,15 +2,18 @@
 
 import hashlib
 import json
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from datetime import timedelta
 
 import anyio
+import anyio.to_thread
 import httpx
 import pytest
 
-from app.models.identity import utc_now
+from app.errors import ConflictError
+from app.models.identity import new_id, utc_now
+from app.services.idempotency import Idempotency, IdempotentCall
 from app.services.tool_results import IDEMPOTENT_ROUTE
 from app.stores.records import Records
 from app.wiring import open_database
@@ -76,7 +79,9 @@ def claim_key(service: LiveService, project: str, body: bytes, age: timedelta) -
     async def claim() -> None:
         digest = hashlib.sha256(body).hexdigest()
         async with opened_records(service) as records, records.write(project) as unit:
-            await unit.idempotency.claim(IDEMPOTENT_ROUTE, "k", digest, utc_now() - age)
+            await unit.idempotency.claim(
+                IDEMPOTENT_ROUTE, "k", digest, utc_now() - age, claim_id="c"
+            )
 
     anyio.run(claim)
 
@@ -95,6 +100,39 @@ def test_key_in_flight_is_refused_until_its_request_is_surely_dead(
         status,
         "request-in-flight" if status == 409 else None,
     )
+
+
+async def answer_slowly(
+    service: LiveService, call: IdempotentCall, meanwhile: Callable[[], object]
+) -> None:
+    """Do as a request that has held its key for 16 minutes when it comes to its commit."""
+    async with opened_records(service) as records:
+        idempotency = Idempotency(records)
+        async with idempotency.claimed(call, utc_now() - timedelta(minutes=16)):
+            await anyio.to_thread.run_sync(meanwhile)
+            async with records.write(call.project_id) as unit:
+                await unit.sessions.enter("of-the-slow-one", utc_now())
+                await idempotency.note_answer(unit, call, new_id())
+
+
+def test_slow_request_whose_key_was_taken_over_stores_nothing(service: LiveService) -> None:
+    body = json.dumps(call()).encode()
+    slow = IdempotentCall("taken-over", IDEMPOTENT_ROUTE, "k", hashlib.sha256(body).hexdigest())
+    with service.client(service.new_key(slow.project_id)) as client:
+        answers: list[httpx.Response] = []
+
+        def send() -> None:
+            headers = {**JSON, "Idempotency-Key": slow.key}
+            answers.append(client.post(ROUTE, content=body, headers=headers))
+
+        with pytest.raises(ConflictError) as refused:
+            anyio.run(answer_slowly, service, slow, send)
+        assert refused.value.problem_code == "request-superseded"
+        assert client.get("/api/sessions").json()["items"] == []
+        # Nor has the slow one freed the key when it failed.
+        send()
+        assert [answer.status_code for answer in answers] == [201, 200]
+        assert answers[0].content == answers[1].content
 
 
 def test_failed_request_frees_its_idempotency_key(client: httpx.Client) -> None:

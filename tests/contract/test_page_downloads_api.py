@@ -2,6 +2,9 @@
 
 import base64
 import hashlib
+import socket
+import threading
+from collections import Counter
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
@@ -9,6 +12,7 @@ from typing import Any
 import httpx
 import pytest
 
+from app.services.fetching.resolving import LOOKUP
 from app.setting_groups import FetchSettings
 from tests.contract.page_requests import (
     ROUTE,
@@ -155,8 +159,9 @@ def fetching_service(
 ) -> Iterator[LiveService]:
     """A service that may fetch from the origin, from nowhere else, and is impatient."""
     fetch = FetchSettings(
-        allow=(f"127.0.0.1:{origin.port}",),
+        allow=(f"127.0.0.1:{origin.port}", f"files.test:{origin.port}"),
         max_bytes=CAP_BYTES,
+        connect_seconds=0.3,
         read_seconds=0.3,
         total_seconds=0.6,
     )
@@ -300,6 +305,53 @@ def test_what_is_not_a_whole_file_is_refused_and_nothing_is_kept(
     assert outcome(download(refused)) == expected
     assert resources(refused) == []
     assert refused.get(f"{ROUTE}/p").json()["content"] == page["content"]
+
+
+@pytest.fixture
+def answered(monkeypatch: pytest.MonkeyPatch) -> Iterator[threading.Event]:
+    """The system's resolver: it answers for `hang.test` once the event is set."""
+    event = threading.Event()
+
+    def getaddrinfo(host: str, port: int, *_: object, **__: object) -> list[Any]:
+        if host == "hang.test":
+            event.wait()
+        return [(socket.AF_INET, socket.SOCK_STREAM, 6, "", ("127.0.0.1", port))]
+
+    monkeypatch.setattr(socket, "getaddrinfo", getaddrinfo)
+    yield event
+    event.set()
+
+
+def test_names_that_never_resolve_hold_no_download_of_another_project(
+    fetching_service: LiveService, origin: HostileOrigin, answered: threading.Event
+) -> None:
+    """A lookup that hangs cannot be ended, so those that nobody waits for still count."""
+    with fetching_service.client() as hostile, fetching_service.client() as other:
+        put(hostile, **IMAGE, content="http://hang.test/ok.png")
+        put(other, **IMAGE, content=f"http://files.test:{origin.port}/ok.png")
+        with ThreadPoolExecutor(24) as pool:
+            held = list(pool.map(lambda _: outcome(download(hostile)), range(24)))
+        assert set(held) == {(504, "upstream-timeout"), (503, "fetches-busy")}
+        assert download(other).content == PNG
+        lookups = sum(thread.name == LOOKUP for thread in threading.enumerate())
+        assert (lookups, outcome(download(hostile))) == (4, (503, "fetches-busy"))
+        answered.set()
+        # The names lead to loopback, which is refused: they are looked up again.
+        assert outcome(download(hostile)) == (422, "fetch-blocked")
+
+
+def test_slow_servers_of_one_project_hold_no_download_of_another(
+    fetching_service: LiveService, origin: HostileOrigin
+) -> None:
+    with fetching_service.client() as slow, fetching_service.client() as other:
+        put(slow, **IMAGE, content=url(origin, "/dripping-body"))
+        put(other, **IMAGE, content=url(origin, "/ok.png"))
+        with ThreadPoolExecutor(24) as pool:
+            held = [pool.submit(lambda: outcome(download(slow))) for _ in range(24)]
+            assert download(other).content == PNG
+            found = Counter(each.result() for each in held)
+    assert set(found) == {(504, "upstream-timeout"), (503, "fetches-busy")}
+    assert found[503, "fetches-busy"] >= 24 - 2 * 8
 
 
 @pytest.mark.parametrize(

@@ -11,6 +11,8 @@ import httpx
 import pytest
 
 from app.setting_groups import LimitSettings
+from tests.contract.page_requests import data_uri
+from tests.contract.upload_requests import begin, send, told
 from tests.media import jpeg, mp4, pdf, png, wav
 from tests.servers import Backends, Engine, LiveService, serving
 
@@ -19,6 +21,8 @@ LIMIT_BYTES = 20_000
 LARGE = random.Random(7).randbytes(64 * 1024 * 1024)  # noqa: S311 - only to tell slices apart
 SVG = b'<svg xmlns="http://www.w3.org/2000/svg"><script>alert(1)</script></svg>'
 HTML = b"<!doctype html><script>alert(1)</script>"
+ELF = b"\x7fELF\x02\x01\x01" + bytes(2_000)
+LONG_HTML = HTML + b" " * 2_000
 HOSTILE_NAMES = (
     "../../etc/passwd",
     "..\\..\\boot.ini",
@@ -388,3 +392,37 @@ def test_hostile_name_is_made_harmless_or_refused(client: httpx.Client, name: st
         assert "set-cookie" not in answer.headers
     names = [answer.json().get("filename", "x") for answer in created if answer.is_success]
     assert [n for n in names if "/" in n or not n.isprintable() or len(n.encode()) > 255] == []
+
+
+@pytest.mark.parametrize("data", [LONG_HTML, ELF], ids=["HTML", "ELF"])
+def test_program_or_web_page_is_a_file_by_every_way_in_though_announced_as_an_image(
+    client: httpx.Client, data: bytes
+) -> None:
+    uri = data_uri(data, "image/png")
+    upload(client, data, headers={"Content-Type": "image/png"})
+    upload(client, data, params={"filename": "a.png"})
+    client.post(ROUTE, files={"file": ("b.png", data, "image/png")})
+    metadata = f"{told('filename', b'c.png')},{told('filetype', b'image/png')}"
+    send(client, begin(client, len(data), metadata), 0, data)
+    blocks = [
+        {"type": "image", "data": base64.b64encode(data).decode(), "mimeType": "image/png"},
+        {"type": "image_url", "image_url": {"url": uri}},
+    ]
+    call = {"toolName": "t", "toolCallId": "c", "result": {"content": blocks}}
+    record = client.post("/api/tool-results", json=call).raise_for_status().json()["sanitized"]
+    message = {"role": "user", "content": blocks[1:]}
+    client.post("/api/sessions/s/messages", json=message).raise_for_status()
+    client.put("/api/pages/p", json={"modality": "image", "content": uri}).raise_for_status()
+    kinds = {
+        (each.get("filename"), each["kind"], each["mimeType"])
+        for each in client.get(ROUTE).json()["items"]
+    }
+    (mime_type,) = {each[2] for each in kinds}
+    assert mime_type in ("application/octet-stream", "application/x-executable")
+    assert kinds == {(name, "binary", mime_type) for name in (None, "a.png", "b.png", "c.png")}
+    assert [part["type"] for part in record["parts"]] == ["file", "file"]
+    assert record["meta"]["declaredMimeType"] == {
+        "/parts/0": "image/png",
+        "/parts/1": "image/png",
+    }
+    assert client.get("/api/pages/p").json()["media"]["mime_type"] == mime_type

@@ -268,6 +268,33 @@ def test_room_of_a_killed_process_is_given_back_when_it_has_expired(
     assert total_of(settings, "default") == NOTHING
 
 
+def test_room_that_an_outage_kept_from_being_given_back_is_given_back_after_it(
+    backends: Backends,
+    engine: Engine,
+    tmp_path_factory: pytest.TempPathFactory,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("app.services.left_reservations._RETRY_SECONDS", 0.05)
+    settings = with_quota(backends.settings(engine, tmp_path_factory.mktemp("outage")))
+    impatient = settings.db.model_copy(update={"timeout_seconds": 0.2})
+    with (
+        serving(settings.model_copy(update={"db": impatient})) as service,
+        project_of(service) as project,
+        contextlib.ExitStack() as outage,
+    ):
+
+        def body() -> Iterator[bytes]:
+            yield noise_bytes(2_000_000)
+            project.until(lambda total: total.reserved_bytes > 1_000_000)
+            outage.enter_context(backends.database_away(settings))
+            yield noise_bytes(1_900_000)
+
+        refused = project.client.post(RESOURCES, content=body())
+        assert outcome(refused) == (503, "store-unavailable")
+        outage.close()
+        assert project.until(lambda total: not total.reserved_bytes) == NOTHING
+
+
 async def let_reservations_expire(settings: Settings) -> None:
     """Make all reservations as old as if hours had passed."""
     engines = open_database(settings)
@@ -337,8 +364,12 @@ def test_upload_in_pieces_is_counted_as_it_comes(full: Project) -> None:
     assert full.total() == StoredTotal(QUOTA - 700, 0)
     damaged = {"Upload-Checksum": checksum("sha256", b"other")}
     assert send(full.client, path, 300, pieces[1][:100], damaged).status_code == 460
+    assert full.total() == StoredTotal(QUOTA - 700, 0)
     # The pieces stay until they are swept, so the whole file has to find room beside them.
-    assert outcome(send(full.client, path, 300, pieces[1])) == FULL
+    last = send(full.client, path, 300, pieces[1])
+    assert outcome(last) == FULL
+    # The piece itself has been kept, so nobody is told that nothing was stored.
+    assert last.json()["detail"].startswith("The bytes of this piece were kept")
     assert full.client.head(path, headers=TUS).status_code == 507
     assert full.total().reserved_bytes == 0
     first = full.client.get(RESOURCES).json()["items"][0]["uri"]

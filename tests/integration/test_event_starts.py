@@ -15,7 +15,7 @@ from app.stores.records import Records
 from tests.contract.session_requests import append
 from tests.event_streams import heard, listening
 from tests.integration.sweep_stores import PROJECT, Stores, opened_stores
-from tests.servers import Backends, serving
+from tests.servers import Backends, Engine, serving
 
 pytestmark = pytest.mark.anyio
 NOW = datetime(2026, 1, 2, 3, 4, 5, 678_901, tzinfo=UTC)
@@ -186,6 +186,30 @@ async def test_position_that_two_sessions_of_a_name_have_had_is_no_place(records
     assert await told(records, 0) == [("page:created", number) for number in (1, 2, 3)]
 
 
+async def test_position_of_a_session_that_ended_is_no_place_though_its_deletion_is_forgotten(
+    stores: Stores,
+) -> None:
+    """The log holds the new session's events alone; a position above the old one's is its own."""
+    records = stores.records
+    await write(records, *("s" for _ in range(5)))
+    await delete(records, "s")
+    await write(records, "s", "s")
+    await delete(records, "s")
+    await write(records, *("s" for _ in range(8)), "t")
+    assert await sweep(stores, most=9) == 2
+    assert await starts(records, [None, 0, 1, 5, 6]) == [
+        Start(18, 8),
+        Start(9, 0),
+        *[Start(18, 8, RESET)] * 3,
+    ]
+    assert await starts(records, [7, 8]) == [Start(16, 7), Start(17, 8)]
+    assert await sweep(stores, most=0) == 9
+    assert [each.is_reset for each in await starts(records, [1, 6, 7, 8])] == [
+        *(RESET, RESET, RESET, False)
+    ]
+    assert await start(records, 1, "t") == Start(18, 1)
+
+
 async def test_place_whose_event_is_removed_is_reset_to_now(stores: Stores) -> None:
     records = stores.records
     await write(records, "s", "s", "t", "s", "s")
@@ -235,6 +259,31 @@ async def test_sweep_that_only_counts_removes_no_event(stores: Stores) -> None:
     run = Sweep(stores.records, stores.blobs, events_kept=AGES, most_events=0)
     assert await run.run(DAY_SECONDS, dry_run=True) == SweepReport(expired_events=2)
     assert await start(stores.records, 0, None) == Start(0, 0)
+
+
+def test_listener_of_a_session_that_ended_long_ago_is_reset_by_the_next_of_its_name(
+    backends: Backends, engine: Engine, tmp_path: Path
+) -> None:
+    settings = backends.settings(engine, tmp_path / "data")
+
+    async def forget_all_events() -> None:
+        async with opened_stores(settings) as stores:
+            await Sweep(stores.records, stores.blobs, events_kept=timedelta(0), most_events=0).run(
+                DAY_SECONDS
+            )
+
+    with serving(settings) as service, service.client() as client:
+        for _ in range(3):
+            append(client, "s", content="old")
+        assert client.delete("/api/sessions/s").status_code == 200
+        for _ in range(2):
+            append(client, "s", content="new")
+        anyio.run(forget_all_events)
+        with listening(client, "/api/sessions/s/events", last_event_id=2) as stream:
+            told = stream.next()
+            assert (stream.opening.id, told.event, told.position) == (None, "reset", 2)
+            append(client, "s", content="newer")
+            assert stream.next().position == 3
 
 
 def test_listener_whose_place_is_swept_is_reset_and_hears_what_is_new(

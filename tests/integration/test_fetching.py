@@ -62,7 +62,7 @@ class Fetched:
     content: bytes
 
 
-async def on_loopback(host: str, port: int) -> Sequence[IPAddress]:
+async def on_loopback(project_id: str, host: str, port: int) -> Sequence[IPAddress]:
     return [ip_address("127.0.0.1")]
 
 
@@ -80,7 +80,7 @@ def url_of(origin: HostileOrigin, path: str, scheme: str = "http") -> str:
 async def fetched(fetcher: Fetcher, url: str, received: list[bytes] | None = None) -> Fetched:
     """The file; what came of one that fails is in `received`."""
     pieces = [] if received is None else received
-    async with fetcher.fetch(url) as response:
+    async with fetcher.fetch("p", url) as response:
         async for chunk in response.chunks:
             pieces.append(chunk)
         return Fetched(response.mime_type, response.filename, response.size_bytes, b"".join(pieces))
@@ -270,7 +270,7 @@ async def test_closed_port_is_an_upstream_error() -> None:
 async def test_name_that_does_not_resolve_is_an_upstream_fault(
     fault: OSError, expected: type[ServiceError]
 ) -> None:
-    async def failing(host: str, port: int) -> Sequence[IPAddress]:
+    async def failing(project_id: str, host: str, port: int) -> Sequence[IPAddress]:
         raise fault
 
     with pytest.raises(ServiceError) as failed:
@@ -280,7 +280,7 @@ async def test_name_that_does_not_resolve_is_an_upstream_fault(
 
 @pytest.mark.anyio
 async def test_slow_resolver_is_given_up() -> None:
-    async def silent(host: str, port: int) -> Sequence[IPAddress]:
+    async def silent(project_id: str, host: str, port: int) -> Sequence[IPAddress]:
         await anyio.Event().wait()
         return []
 
@@ -291,7 +291,7 @@ async def test_slow_resolver_is_given_up() -> None:
 @pytest.mark.anyio
 async def test_leaving_early_closes_the_connection() -> None:
     with HostileOrigin() as origin:
-        async with fetcher_for(origin, PATIENT).fetch(url_of(origin, "/endless")) as response:
+        async with fetcher_for(origin, PATIENT).fetch("p", url_of(origin, "/endless")) as response:
             assert await anext(response.chunks)
         assert origin.paths == ["/endless"]
     # The server floods until its client has gone, and its own end waits for that.
@@ -299,7 +299,9 @@ async def test_leaving_early_closes_the_connection() -> None:
 
 @pytest.mark.anyio
 async def test_file_arrives_piece_by_piece(origin: HostileOrigin) -> None:
-    async with fetcher_for(origin, PATIENT).fetch(url_of(origin, "/dripping-chunks")) as response:
+    async with fetcher_for(origin, PATIENT).fetch(
+        "p", url_of(origin, "/dripping-chunks")
+    ) as response:
         pieces = [await anext(response.chunks) for _ in range(3)]
     assert b"".join(pieces).strip(b"a") == b""
 

@@ -272,20 +272,32 @@ async def test_key_is_claimed_once_for_each_route_and_project(records: Records) 
     claims = []
     for project, route in ((PROJECT, "a"), (PROJECT, "a"), (PROJECT, "b"), ("other", "a")):
         async with records.write(project) as unit:
-            claims.append(await unit.idempotency.claim(route, "k\x00", "digest", NOW))
+            claims.append(await unit.idempotency.claim(route, "k\x00", "digest", NOW, claim_id="c"))
     assert [claim is None for claim in claims] == [True, False, True, True]
 
 
-async def test_claim_says_what_holds_the_key_and_may_be_released(records: Records) -> None:
+async def test_claim_says_what_holds_the_key_and_may_be_taken_over(records: Records) -> None:
+    later = NOW + timedelta(minutes=16)
     async with records.write(PROJECT) as unit:
-        await unit.idempotency.claim("r", "k", "digest", NOW)
-        await unit.idempotency.answer("r", "k", "answer")
-        claim = await unit.idempotency.claim("r", "k", "other", NOW)
-        await unit.idempotency.release("r", "k")
-        free = await unit.idempotency.claim("r", "k", "other", NOW)
-    assert claim is not None
-    assert (claim.request_digest, claim.claimed_at, claim.answer_id) == ("digest", NOW, "answer")
-    assert free is None
+        keys = unit.idempotency
+        await keys.claim("r", "k", "digest", NOW, claim_id="first")
+        held = await keys.claim("r", "k", "other", later, claim_id="second")
+        assert held == Claim("digest", NOW, None, "first")
+        taken = [
+            await keys.take_over(
+                "r", "k", held, request_digest="other", now=later, claim_id=claim_id
+            )
+            for claim_id in ("second", "third")
+        ]
+        assert taken == [None, Claim("other", later, None, "second")]
+        answered = [
+            await keys.answer("r", "k", f"answer of {claim_id}", claim_id=claim_id)
+            for claim_id in ("first", "second", "third")
+        ]
+        assert answered == [False, True, False]
+        await keys.abandon("r", "k", claim_id="first")
+        held = await keys.claim("r", "k", "other", later, claim_id="fourth")
+    assert held == Claim("other", later, "answer of second", "second")
 
 
 async def test_nothing_of_another_project_is_seen_or_changed(records: Records) -> None:
@@ -416,10 +428,12 @@ def test_repositories_make_no_statement_without_a_project() -> None:
 
 async def test_key_with_an_answer_is_not_given_up(records: Records) -> None:
     async with records.write(PROJECT) as unit:
-        await unit.idempotency.claim("r", "answered", "d", NOW)
-        await unit.idempotency.answer("r", "answered", "a")
-        await unit.idempotency.claim("r", "open", "d", NOW)
-        await unit.idempotency.abandon("r", "answered")
-        await unit.idempotency.abandon("r", "open")
-        assert await unit.idempotency.claim("r", "answered", "d", NOW) == Claim("d", NOW, "a")
-        assert await unit.idempotency.claim("r", "open", "d", NOW) is None
+        await unit.idempotency.claim("r", "answered", "d", NOW, claim_id="c")
+        await unit.idempotency.answer("r", "answered", "a", claim_id="c")
+        await unit.idempotency.claim("r", "open", "d", NOW, claim_id="c")
+        await unit.idempotency.abandon("r", "answered", claim_id="c")
+        await unit.idempotency.abandon("r", "open", claim_id="c")
+        assert await unit.idempotency.claim("r", "answered", "d", NOW, claim_id="c") == Claim(
+            "d", NOW, "a", "c"
+        )
+        assert await unit.idempotency.claim("r", "open", "d", NOW, claim_id="c") is None

@@ -18,7 +18,7 @@ from structlog.testing import capture_logs
 from app.errors import BlobSweptError, StoreUnavailableError
 from app.models.identity import utc_now
 from app.models.upload import ResumableUpload, Segment
-from app.services import claim_time, sweep
+from app.services import blob_removal, claim_time, sweep
 from app.services.sweep import Sweep, SweepReport
 from app.settings import Settings
 from app.stores.blobs.store import project_path
@@ -144,8 +144,8 @@ async def test_uploads_and_keys_whose_time_is_over_are_removed(
             await unit.uploads.add(ResumableUpload(name, 100, 0, None, None, None, now, later))
             segment = Segment(0, len(body), digest_of(body))
             assert await unit.uploads.advance(name, [segment], expires_at=expires_at)
-        await unit.idempotency.claim("r", "over", "d", now - timedelta(hours=25))
-        await unit.idempotency.claim("r", "open", "d", now - timedelta(hours=23))
+        await unit.idempotency.claim("r", "over", "d", now - timedelta(hours=25), claim_id="c")
+        await unit.idempotency.claim("r", "open", "d", now - timedelta(hours=23), claim_id="c")
     report = await sweeping.run(0)
     assert report == SweepReport(
         looked_at=2, removed=1, bytes_removed=len(A), expired_uploads=1, expired_keys=1
@@ -186,7 +186,7 @@ async def test_dry_run_says_what_a_run_would_remove_and_removes_nothing(
     long_ago = NOW - timedelta(days=2)
     async with stores.records.write(PROJECT) as unit:
         await unit.uploads.add(ResumableUpload("u", 1, 0, None, None, None, NOW, NOW))
-        await unit.idempotency.claim("r", "k", "d", long_ago)
+        await unit.idempotency.claim("r", "k", "d", long_ago, claim_id="c")
     said = await sweeping.run(0, dry_run=True)
     assert await stores.blob_ids() == ids(A, B, C)
     assert await stores.claims() == 0
@@ -276,7 +276,7 @@ async def test_sweep_of_a_busy_project_is_put_off_on_a_server(
     backends: Backends, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("app.stores.records.swept_blobs._WAIT_SECONDS", 0.01)
-    monkeypatch.setattr(sweep, "_BETWEEN_ATTEMPTS_SECONDS", 0.0)
+    monkeypatch.setattr(blob_removal, "_BETWEEN_ATTEMPTS_SECONDS", 0.0)
     async with opened_stores(backends.settings("server", tmp_path)) as stores:
         sweeping = stores.sweep()
         await stores.store(A)

@@ -10,7 +10,7 @@ from datetime import timedelta
 import anyio
 import pytest
 
-from app.errors import ConflictError, NotFoundError
+from app.errors import ChecksumMismatchError, ConflictError, NotFoundError
 from app.models.identity import utc_now
 from app.models.media import InMemoryMedia
 from app.models.upload import Checksum, ResumableUpload, Segment
@@ -131,6 +131,26 @@ async def test_of_a_broken_body_with_a_checksum_nothing_counts(
         )
     assert await uploads.get(PROJECT, upload.upload_id) == upload
     assert await segments_of(container, upload) == []
+
+
+@pytest.mark.parametrize("end", [broken, lambda: None], ids=["broken", "damaged"])
+@pytest.mark.parametrize("came", [7, SEGMENT, 3 * SEGMENT + 7, len(DATA)])
+async def test_of_a_piece_with_another_checksum_no_bytes_are_left(
+    container: Container, uploads: Uploads, came: int, end: Callable[[], object]
+) -> None:
+    """But for those of a segment that something else needs as well."""
+    kept = await uploads.create(PROJECT, DRAFT)
+    await uploads.receive(PROJECT, kept.upload_id, piece=piece(0), chunks=body(DATA[:SEGMENT]))
+    upload = await uploads.create(PROJECT, DRAFT)
+    with pytest.raises((BrokenConnectionError, ChecksumMismatchError)):
+        await uploads.receive(
+            PROJECT,
+            upload.upload_id,
+            piece=piece(0, Checksum("sha256", hashlib.sha256(b"other").digest())),
+            chunks=body(DATA[:came], end),
+        )
+    (segment,) = await segments_of(container, kept)
+    assert [blob.digest async for blob in container.blobs.listed(PROJECT)] == [segment.digest]
 
 
 async def test_body_with_a_checksum_counts_all_at_once(

@@ -37,6 +37,7 @@ from app.services.bundles.rows import (
     MessageLine,
     PageFaultLine,
     ToolResultLine,
+    check_number,
     moment,
     read_line,
 )
@@ -116,6 +117,7 @@ class BundleCheck:
         described = self._file.manifest.session
         with wrong_at(MANIFEST):
             # The writes of pages take numbers as well, which no entry of the history has.
+            check_number(described.last_seq)
             require(described.last_seq >= last_seq, "names a last number below that of an entry")
             session = Session(
                 session_id=described.id,
@@ -166,6 +168,7 @@ class BundleCheck:
             with wrong_at(place):
                 line = read_line(HISTORY_LINES, text)
                 require(line.seq > seq, "does not have a number above that of the line before")
+                check_number(line.seq)
                 seq = line.seq
                 kind = KIND_OF[type(line)]
                 self._counts[kind] += 1
@@ -198,6 +201,8 @@ class BundleCheck:
         for place, text in self._lines(PAGES):
             with wrong_at(place):
                 line = read_line(PAGE_LINES, text)
+                check_number(line.version)
+                check_number(line.access_count)
                 require(line.page_id not in seen, "has an id that another line has")
                 seen.add(line.page_id)
                 referred = check_page(line, self._session_id, self._resources, self._limits)

@@ -16,7 +16,9 @@ from app.services.bundles.faults import require
 FORMAT: Literal["pagefault-session"] = "pagefault-session"
 VERSION: Literal[1] = 1
 
-_MOST = 2**53
+# Up to 2**53 a number means the same to every reader of JSON. What an import brings leaves room for
+# 2**32 more below that.
+LARGEST_NUMBER = 2**53 - 2**32
 # Four digits, and no clock was ever set to less.
 _FIRST_YEAR = 1_000
 
@@ -25,8 +27,8 @@ ClientId = Annotated[str, Meta(pattern=CLIENT_ID_PATTERN.replace("$", r"\Z"))]
 ResourceId = Annotated[str, Meta(pattern=r"\A[0-9a-f]{32}\Z")]
 Digest = Annotated[str, Meta(pattern=r"\A[0-9a-f]{64}\Z")]
 Name = Annotated[str, Meta(min_length=1, max_length=512)]
-Count = Annotated[int, Meta(ge=0, le=_MOST)]
-Number = Annotated[int, Meta(ge=1, le=_MOST)]
+Count = Annotated[int, Meta(ge=0, le=2**63 - 1)]
+Number = Annotated[int, Meta(ge=1, le=2**63 - 1)]
 Pixels = Annotated[int, Meta(ge=0, le=2**31 - 1)]
 Moment = Annotated[str, Meta(max_length=32)]
 
@@ -204,6 +206,18 @@ def read_line(decoder: msgspec.json.Decoder[_Decoded], text: bytes) -> _Decoded:
     decoded = decoder.decode(text)
     require(msgspec.json.encode(decoded) == text, "is not written as this service writes it")
     return decoded
+
+
+def check_number(number: int) -> None:
+    """Raise unless there is room above a number for whatever is counted on from there.
+
+    Raises:
+        WrongError: There is none.
+    """
+    require(
+        number <= LARGEST_NUMBER,
+        f"has a number above {LARGEST_NUMBER} (2^53 - 2^32), which leaves too few for what follows",
+    )
 
 
 def moment(text: str) -> datetime:

@@ -45,7 +45,7 @@ async def _start_in_session(unit: UnitOfWork, session_id: str, after: int | None
     """Where the stream of a session begins; its positions are the session's `seq`.
 
     A session may have been deleted since its listener was here, and begun anew: it is told of the
-    deletion, or gets a reset where its position could be one of either.
+    deletion, or gets a reset where its position could be one of either, however long ago that was.
     """
     bounds = await unit.events.bounds()
     session = await unit.sessions.find(session_id)
@@ -53,7 +53,7 @@ async def _start_in_session(unit: UnitOfWork, session_id: str, after: int | None
     if after is None:
         return Start(bounds.last, last_seq)
     number = await _number_behind(unit, session_id, after)
-    if number is not None and await _is_ambiguous(unit, session_id, after, number):
+    if session is not None and await _is_ambiguous(unit, session_id, after, number):
         return Start(bounds.last, last_seq, is_reset=True)
     if number is None and after == last_seq:
         # All there is has been seen, whether the log still knows it or not.
@@ -76,11 +76,23 @@ async def _number_behind(unit: UnitOfWork, session_id: str, after: int) -> int |
     return None if number is None else number - 1
 
 
-async def _is_ambiguous(unit: UnitOfWork, session_id: str, after: int, number: int) -> bool:
-    """Whether `after` may be a `seq` of an earlier session of this name, that ended meanwhile."""
-    ended = await unit.events.first_deletion_from(session_id, after) if after else None
+async def _is_ambiguous(unit: UnitOfWork, session_id: str, after: int, number: int | None) -> bool:
+    """Whether `after` may be a `seq` of an earlier session of this name, that ended meanwhile.
+
+    Args:
+        unit: What the log holds.
+        session_id: A session that is there.
+        after: The position.
+        number: Where the session itself has it, `None` if it does not.
+    """
+    if not after:
+        return False
+    ended = await unit.events.first_deletion_from(session_id, after)
+    if ended is None:
+        # The log may have forgotten the deletion; what the session has not reached is not kept.
+        return after <= await unit.sessions.last_ended(session_id)
     # The deletion itself, where its own `seq` is asked for, is seen.
-    return ended is not None and ended < number
+    return number is not None and ended < number
 
 
 async def _before_deletion(unit: UnitOfWork, session_id: str, after: int) -> int | None:

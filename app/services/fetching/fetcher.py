@@ -33,8 +33,9 @@ from app.services.fetching.answers import (
     declared_mime_type,
     too_large,
 )
-from app.services.fetching.resolving import Resolve, resolve_host
+from app.services.fetching.resolving import HostResolver, Resolve
 from app.services.fetching.rules import FetchRules
+from app.services.fetching.slots import FetchSlots
 from app.services.fetching.targets import Target, parse_target, redirect_target
 
 OpenTransport: TypeAlias = Callable[[], httpx.AsyncBaseTransport]
@@ -44,6 +45,10 @@ _REDIRECTS = frozenset({301, 302, 303, 307, 308})
 
 # A host with a dead address first is common (IPv6 without a route); one with many is not worth it.
 _ADDRESSES_TRIED = 3
+
+# A project whose servers are slow holds no more of the requests that are worked on at once.
+_PER_PROJECT = 8
+_IN_ALL = 64
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +70,8 @@ class Fetcher:
 
     Args:
         policy: What is allowed, how much, how long.
-        resolve: Gives the addresses of a host name; asked once for every request.
+        resolve: Gives the addresses of a host name; asked once for every request. The system's
+            resolver by default.
         open_transport: Makes the connector of a request.
 
     Raises:
@@ -76,38 +82,45 @@ class Fetcher:
         self,
         policy: FetchPolicy,
         *,
-        resolve: Resolve = resolve_host,
+        resolve: Resolve | None = None,
         open_transport: OpenTransport | None = None,
     ) -> None:
         self._policy = policy
         self._rules = FetchRules(policy.allow)
-        self._resolve = resolve
+        self._resolve = resolve or HostResolver(wait_seconds=policy.connect_seconds)
         self._open_transport = open_transport or direct_transport
+        self._slots = FetchSlots(
+            per_project=_PER_PROJECT, in_all=_IN_ALL, wait_seconds=policy.connect_seconds
+        )
 
     @asynccontextmanager
-    async def fetch(self, url: str) -> AsyncIterator[FetchedResponse]:
+    async def fetch(self, project_id: str, url: str) -> AsyncIterator[FetchedResponse]:
         """Open the file at a URL; leaving the context closes its connection.
 
         Raises:
+            FetchesBusyError: The project, or all of them, fetch as many files as they may.
             FetchBlockedError: The service does not fetch this URL or one it redirects to; with
                 code `fetch-too-large`, the file is larger than the policy takes.
             UpstreamTimeoutError: A time of the policy is over.
             UpstreamError: No address, no connection, no valid certificate, another status than
                 200, too many redirects, a compressed answer, or one that broke off.
         """
-        deadline = anyio.current_time() + self._policy.total_seconds
         target = parse_target(url)
-        for _ in range(self._policy.redirects + 1):
-            async with self._answer(target, deadline) as response:
-                if response.status_code not in _REDIRECTS:
-                    yield self._fetched(target, response, deadline)
-                    return
-                target = redirect_target(target, _location(response))
-        raise UpstreamError("The URL redirects too often.")
+        async with self._slots.slot(project_id):
+            deadline = anyio.current_time() + self._policy.total_seconds
+            for _ in range(self._policy.redirects + 1):
+                async with self._answer(project_id, target, deadline) as response:
+                    if response.status_code not in _REDIRECTS:
+                        yield self._fetched(target, response, deadline)
+                        return
+                    target = redirect_target(target, _location(response))
+            raise UpstreamError("The URL redirects too often.")
 
     @asynccontextmanager
-    async def _answer(self, target: Target, deadline: float) -> AsyncIterator[httpx.Response]:
-        addresses = await self._judged_addresses(target, deadline)
+    async def _answer(
+        self, project_id: str, target: Target, deadline: float
+    ) -> AsyncIterator[httpx.Response]:
+        addresses = await self._judged_addresses(project_id, target, deadline)
         # Connections are never shared: one that TLS verified for a name must not serve another
         # name at the same address.
         async with self._open_transport() as transport:
@@ -118,20 +131,22 @@ class Fetcher:
             finally:
                 await response.aclose()
 
-    async def _judged_addresses(self, target: Target, deadline: float) -> Sequence[IPAddress]:
+    async def _judged_addresses(
+        self, project_id: str, target: Target, deadline: float
+    ) -> Sequence[IPAddress]:
         self._rules.check_port(target)
         addresses: Sequence[IPAddress]
         if target.literal is not None:
             addresses = (target.literal,)
         else:
             with _upstream_errors(), _until(deadline):
-                addresses = await self._resolved(target)
+                addresses = await self._resolved(project_id, target)
         self._rules.check_addresses(target, addresses)
         return addresses
 
-    async def _resolved(self, target: Target) -> Sequence[IPAddress]:
+    async def _resolved(self, project_id: str, target: Target) -> Sequence[IPAddress]:
         try:
-            return await self._resolve(target.host, target.port)
+            return await self._resolve(project_id, target.host, target.port)
         except TimeoutError:
             raise
         except OSError as exc:

@@ -77,6 +77,7 @@ class PageDownloads:
             NotFoundError: The project has no such page, or the page nothing at this level.
             InvalidPayloadError: Its data URI is broken.
             FetchBlockedError, UpstreamError, UpstreamTimeoutError: Its address; nothing was kept.
+            FetchesBusyError: The project fetches as many files as it may.
             ConflictError: The page was changed meanwhile.
             StoreUnavailableError: A store did not answer.
         Source: spec 000, "`/memory page <id> --download`".
@@ -131,7 +132,7 @@ class PageDownloads:
         known = view.stored.fetched_resource_id
         if is_content and known is not None:
             return await self._reading.resource(project_id, known)
-        async with self._fetcher.fetch(url) as response:
+        async with self._fetcher.fetch(project_id, url) as response:
             resource = await self._keep(project_id, response, view.page)
         async with self._records.write(project_id) as unit:
             current = await held(unit, view.page.page_id)

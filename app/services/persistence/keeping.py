@@ -6,6 +6,7 @@ from datetime import datetime
 
 import anyio.to_thread
 
+from app.models.file_evidence import contradicts
 from app.models.media import MediaSource
 from app.models.media_types import OCTET_STREAM, mime_type_for_filename, settle_mime_type
 from app.models.normalized import NormalizedMedia
@@ -105,11 +106,18 @@ class MediaKeeper:
 
 
 def settle_type(head: bytes, declared: str | None, filename: str | None) -> str:
-    """The MIME type of bytes: by our own table and the claim, a second opinion, then the name."""
+    """The MIME type of bytes: by our own table and the claim, a second opinion, then the name.
+
+    Neither a claim nor a name makes an image, a sound or a video of a program or a web page.
+    """
     mime_type = settle_mime_type(head, declared)
+    if contradicts(head, mime_type):
+        mime_type = OCTET_STREAM
     if mime_type != OCTET_STREAM:
         return mime_type
     by_name = mime_type_for_filename(filename) if filename else None
+    if by_name is not None and contradicts(head, by_name):
+        by_name = None
     return second_opinion(head) or by_name or OCTET_STREAM
 
 

@@ -3,17 +3,23 @@
 from dataclasses import dataclass
 from datetime import datetime
 
+from sqlalchemy import ColumnElement
+
 from app.stores.records.scope import ProjectScope
 from app.stores.records.tables import idempotency_keys
 
 
 @dataclass(frozen=True, slots=True)
 class Claim:
-    """A key in use: the SHA-256 of its request, when, and the id of the answer if there is one."""
+    """A key in use: the SHA-256 of its request, when, and the id of the answer if there is one.
+
+    `claim_id` is that of the request which holds it, `None` if an older version has claimed it.
+    """
 
     request_digest: str
     claimed_at: datetime
     answer_id: str | None
+    claim_id: str | None
 
 
 class IdempotencyRecords:
@@ -22,38 +28,72 @@ class IdempotencyRecords:
     def __init__(self, scope: ProjectScope) -> None:
         self._scope = scope
 
-    async def claim(self, route: str, key: str, request_digest: str, now: datetime) -> Claim | None:
-        """Take a key for a request; `None` if it was free, else the claim that holds it."""
+    async def claim(
+        self, route: str, key: str, request_digest: str, now: datetime, *, claim_id: str
+    ) -> Claim | None:
+        """Take a key for a request; `None` if it was free, else the claim that holds it.
+
+        `claim_id` is the request's own: it tells the claim from one that takes it over.
+        """
         taken = await self._scope.insert_if_absent(
             idempotency_keys,
             route=route,
             idempotency_key=key,
             request_digest=request_digest,
             claimed_at=now,
+            claim_id=claim_id,
+        )
+        return None if taken else await self._find(route, key)
+
+    async def take_over(
+        self,
+        route: str,
+        key: str,
+        over: Claim,
+        *,
+        request_digest: str,
+        now: datetime,
+        claim_id: str,
+    ) -> Claim | None:
+        """Take a key whose claim is over; `None` if it was still that claim, else the one there is.
+
+        One statement does both, so that of two who take over at once, one does.
+        """
+        taken = await self._scope.run(
+            self._scope.update(idempotency_keys)
+            .where(
+                *_is(route, key),
+                idempotency_keys.c.claimed_at == over.claimed_at,
+                idempotency_keys.c.claim_id.is_not_distinct_from(over.claim_id),
+                idempotency_keys.c.answer_id.is_not_distinct_from(over.answer_id),
+            )
+            .values(
+                request_digest=request_digest, claimed_at=now, claim_id=claim_id, answer_id=None
+            )
         )
         if taken:
             return None
-        row = await self._scope.first(
-            self._scope.select(idempotency_keys).where(
-                idempotency_keys.c.route == route, idempotency_keys.c.idempotency_key == key
-            )
-        )
-        return Claim(row.request_digest, row.claimed_at, row.answer_id) if row else None
+        # Where it has been freed meanwhile, the key is claimed as any that is free.
+        return await self.claim(route, key, request_digest, now, claim_id=claim_id)
 
-    async def answer(self, route: str, key: str, answer_id: str) -> None:
-        """Note the answer of the request that holds the key."""
-        await self._scope.run(
+    async def answer(self, route: str, key: str, answer_id: str, *, claim_id: str) -> bool:
+        """Note the answer of the request that holds the key; says whether it still does.
+
+        The row is held until the transaction ends, so that nobody takes the claim over before.
+        """
+        noted = await self._scope.run(
             self._scope.update(idempotency_keys)
-            .where(idempotency_keys.c.route == route, idempotency_keys.c.idempotency_key == key)
+            .where(*_is(route, key), idempotency_keys.c.claim_id == claim_id)
             .values(answer_id=answer_id)
         )
+        return noted > 0
 
-    async def abandon(self, route: str, key: str) -> None:
-        """Free a key that has no answer; one that has keeps it."""
+    async def abandon(self, route: str, key: str, *, claim_id: str) -> None:
+        """Free a key that has no answer; one that has, or that another request has, is kept."""
         await self._scope.run(
             self._scope.delete(idempotency_keys).where(
-                idempotency_keys.c.route == route,
-                idempotency_keys.c.idempotency_key == key,
+                *_is(route, key),
+                idempotency_keys.c.claim_id == claim_id,
                 idempotency_keys.c.answer_id.is_(None),
             )
         )
@@ -66,10 +106,12 @@ class IdempotencyRecords:
             )
         )
 
-    async def release(self, route: str, key: str) -> None:
-        """Free a key, whether answered or not."""
-        await self._scope.run(
-            self._scope.delete(idempotency_keys).where(
-                idempotency_keys.c.route == route, idempotency_keys.c.idempotency_key == key
-            )
-        )
+    async def _find(self, route: str, key: str) -> Claim | None:
+        row = await self._scope.first(self._scope.select(idempotency_keys).where(*_is(route, key)))
+        if row is None:
+            return None
+        return Claim(row.request_digest, row.claimed_at, row.answer_id, row.claim_id)
+
+
+def _is(route: str, key: str) -> tuple[ColumnElement[bool], ...]:
+    return idempotency_keys.c.route == route, idempotency_keys.c.idempotency_key == key

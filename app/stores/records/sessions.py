@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import Row, and_, bindparam, or_
+from sqlalchemy import ColumnElement, Row, and_, bindparam, case, or_
 
 from app.models.identity import new_id
 from app.models.message import EntryCounts, EntryKind, HistoryEntry, Session
@@ -19,9 +19,11 @@ from app.stores.records.history import (
     read_entries,
     read_standing,
 )
+from app.stores.records.inserts import Offered
 from app.stores.records.lookups import Lookup
 from app.stores.records.scope import ProjectScope, scoped_select, scoped_update
 from app.stores.records.tables import (
+    ended_sessions,
     history_entries,
     interactions,
     messages,
@@ -179,13 +181,31 @@ class SessionRecords:
         """
         return await read_entries(self._scope, session_id, after_seq=after_seq, limit=limit)
 
+    async def last_ended(self, session_id: str) -> int:
+        """The highest `seq` that a deleted session of this name has taken, 0 if there was none."""
+        row = await self._scope.first(
+            self._scope.select(ended_sessions).where(ended_sessions.c.session_id == session_id)
+        )
+        return row.last_seq if row else 0
+
     async def remove(self, session_id: str) -> None:
         """Remove a session the caller holds, with its history and everything the history shows.
 
-        Its pages and its links to resources are for the caller to remove before.
+        Its pages and its links to resources are for the caller to remove before. The numbers it
+        has taken are remembered, with that of its deletion: see `last_ended`.
         """
+        session = await self.find(session_id)
+        if session is not None:
+            await self._scope.insert_or_merge(
+                ended_sessions, _highest, session_id=session_id, last_seq=session.last_seq + 1
+            )
         for table in (history_entries, tool_results, messages, interactions, sessions):
             await self._scope.run(self._scope.delete(table).where(table.c.session_id == session_id))
+
+
+def _highest(offered: Offered) -> dict[str, ColumnElement[Any]]:
+    known = ended_sessions.c.last_seq
+    return {"last_seq": case((known > offered.last_seq, known), else_=offered.last_seq)}
 
 
 def _not_entered() -> RuntimeError:

@@ -17,6 +17,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
 import anyio
+import structlog
 from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
 
 from app.crash_points import CrashPoint, reached
@@ -26,6 +27,7 @@ from app.stores.records.sqlite_driver import IS_SHORT
 # So that nobody waits for long, and who wants a transaction alone comes to it.
 _MOST_TOGETHER = 32
 _SHORT = {IS_SHORT: True}
+_log = structlog.get_logger(__name__)
 
 
 class _Shared:
@@ -146,7 +148,17 @@ class SharedCommits:
             shared.error = exc
         finally:
             shared.is_over.set()
-            await shared.connection.close()
+            await _close(shared)
+
+
+async def _close(shared: _Shared) -> None:
+    """Give the connection back; a fault of this is told to nobody who has been committed."""
+    try:
+        await shared.connection.close()
+    except Exception:
+        if shared.error is not None:
+            raise
+        _log.exception("connection not given back")
 
 
 @asynccontextmanager

@@ -97,6 +97,16 @@ sessions = Table(
     Index(None, "project_id", "updated_at", "session_id"),
 )
 
+# What is left of sessions that were deleted: the highest number that one of this name has taken,
+# which a listener from before may still name when a session of the same name has begun since.
+ended_sessions = Table(
+    "ended_sessions",
+    metadata,
+    _project(),
+    Column("session_id", String, primary_key=True),
+    Column("last_seq", BigInteger, nullable=False),
+)
+
 history_entries = Table(
     "history_entries",
     metadata,
@@ -214,6 +224,9 @@ idempotency_keys = Table(
     Column("request_digest", String, nullable=False),
     Column("claimed_at", UtcTime, nullable=False),
     Column("answer_id", String),
+    # Another one for each request that claims the key: one that takes so long that its claim is
+    # taken over finds another id. Null where an older version has claimed it.
+    Column("claim_id", String),
 )
 
 # SQLite keeps a table in the order of its INTEGER PRIMARY KEY, and only of one spelled so.

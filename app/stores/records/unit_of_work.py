@@ -11,6 +11,7 @@ from functools import cached_property
 from types import TracebackType
 from typing import Generic, TypeAlias, TypeVar
 
+import structlog
 from sqlalchemy import exc as sql
 from sqlalchemy import text
 from sqlalchemy.ext.asyncio import AsyncConnection
@@ -42,6 +43,7 @@ from app.stores.records.swept_blobs import BlobSize, SweptBlobRecords
 from app.stores.records.tool_results import ToolResultRecords
 from app.stores.records.uploads import UploadRecords
 
+_log = structlog.get_logger(__name__)
 _Repositories = TypeVar("_Repositories")
 Announce: TypeAlias = Callable[[str, int], None]
 """Takes a project and the number of the newest event in it; neither waits nor raises."""
@@ -159,8 +161,9 @@ class UnitOfWork:
 class Records:
     """Opens units of work over the database.
 
-    Every method may raise StoreUnavailableError (the database did not answer; nothing was kept)
-    or StoreFullError.
+    Every method may raise StoreUnavailableError (the database did not answer; nothing was kept, or
+    it is not known because the answer to the commit is what was lost, and the detail says so) or
+    StoreFullError.
 
     Args:
         engines: The database.
@@ -221,15 +224,30 @@ class Records:
     async def _write(
         self, project_id: str, transaction: AbstractAsyncContextManager[AsyncConnection]
     ) -> AsyncIterator[UnitOfWork]:
-        with translated_errors():
-            async with transaction as connection:
-                unit = UnitOfWork(connection, project_id, self._blob_size)
-                yield unit
-                # Last, for the number of an event holds up everybody else's until the commit.
-                last_event = await unit.events.flush()
-                reached(CrashPoint.ROWS_WRITTEN)
-        if last_event is not None and self._announce is not None:
-            self._announce(project_id, last_event)
+        is_written = False
+        try:
+            with translated_errors():
+                async with transaction as connection:
+                    unit = UnitOfWork(connection, project_id, self._blob_size)
+                    yield unit
+                    # Last, for the number of an event holds up everybody else's until the commit.
+                    last_event = await unit.events.flush()
+                    reached(CrashPoint.ROWS_WRITTEN)
+                    is_written = True
+        except StoreUnavailableError as exc:
+            if is_written and isinstance(exc.__cause__, sql.SQLAlchemyError):
+                raise _unconfirmed(exc) from exc.__cause__
+            raise
+        if last_event is not None:
+            self._tell(project_id, last_event)
+
+    def _tell(self, project_id: str, last_event: int) -> None:
+        """Announce an event; a fault of this is none of the write's, which is committed."""
+        try:
+            if self._announce is not None:
+                self._announce(project_id, last_event)
+        except Exception:  # noqa: BLE001 - those who listen find the event by the next look
+            _log.exception("event not announced")
 
     @asynccontextmanager
     async def projects(self) -> AsyncIterator[ProjectRecords]:
@@ -277,6 +295,18 @@ class _Reading(Generic[_Repositories]):
                 await self._connection.__aexit__(kind, exc, trace)
             if isinstance(exc, sql.SQLAlchemyError):
                 raise exc
+
+
+def _unconfirmed(error: StoreUnavailableError) -> StoreUnavailableError:
+    """Return the error for a commit whose outcome is not known, or the one there is if it is."""
+    if isinstance(error, StoreFullError):
+        return error
+    return StoreUnavailableError(
+        "database",
+        detail="The database did not confirm the commit, so this may have been stored, or not. "
+        "Send the same request again: with the same Idempotency-Key, tool call or id it is "
+        "stored once.",
+    )
 
 
 @contextmanager

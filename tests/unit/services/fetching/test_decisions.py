@@ -12,7 +12,7 @@ from app.errors import FetchBlockedError, UpstreamError
 from app.models.fetch_policy import FetchPolicy
 from app.services.fetching import Fetcher
 from app.services.fetching.addresses import IPAddress
-from app.services.fetching.resolving import resolve_host
+from app.services.fetching.resolving import HostResolver
 from app.services.fetching.rules import FetchRules
 from tests.hostile_origin import PNG
 
@@ -32,7 +32,7 @@ class Resolver:
     answers: Mapping[str, Sequence[str]]
     asked: Counter[str] = field(default_factory=Counter)
 
-    async def __call__(self, host: str, port: int) -> Sequence[IPAddress]:
+    async def __call__(self, project_id: str, host: str, port: int) -> Sequence[IPAddress]:
         turns = self.answers[host]
         answer = turns[min(self.asked[host], len(turns) - 1)]
         self.asked[host] += 1
@@ -66,7 +66,7 @@ async def fetched(
     url: str, resolver: Resolver, dialler: Dialler, allow: tuple[str, ...] = ()
 ) -> bytes:
     fetcher = Fetcher(FetchPolicy(allow=allow), resolve=resolver, open_transport=dialler)
-    async with fetcher.fetch(url) as response:
+    async with fetcher.fetch("p", url) as response:
         return b"".join([chunk async for chunk in response.chunks])
 
 
@@ -164,9 +164,9 @@ async def test_name_with_any_address_that_is_not_public_is_never_dialled(answer:
 @pytest.mark.anyio
 async def test_every_spelling_of_an_inner_address_is_refused_by_what_it_means(host: str) -> None:
     dialler = Dialler()
-    fetcher = Fetcher(FetchPolicy(), resolve=resolve_host, open_transport=dialler)
+    fetcher = Fetcher(FetchPolicy(), resolve=HostResolver(wait_seconds=30), open_transport=dialler)
     with pytest.raises(FetchBlockedError):
-        async with fetcher.fetch(f"http://{host}/"):
+        async with fetcher.fetch("p", f"http://{host}/"):
             pass
     assert dialler.dialled == []
 

@@ -1,0 +1,64 @@
+"""A WebSocket whose client goes while it is sent an event."""
+
+import asyncio
+import gc
+from datetime import UTC, datetime
+
+import anyio
+import anyio.lowlevel
+import pytest
+from fastapi import WebSocket
+from starlette.types import Message
+
+from app.models.event import NewEvent
+from app.routers.event_socket import _Conversation, _receive
+from app.services.access import Caller
+from app.settings import Settings
+from app.wiring import Container, open_container
+
+pytestmark = pytest.mark.anyio
+PROJECT = "p"
+NOW = datetime(2026, 1, 2, 3, 4, 5, 678_901, tzinfo=UTC)
+
+
+async def write(container: Container) -> None:
+    async with container.records.write(PROJECT) as unit:
+        await unit.sessions.enter("s", NOW)
+        seq = await unit.sessions.number("s")
+        unit.events.note(NewEvent("page:created", "p", NOW, session_id="s", seq=seq))
+
+
+async def test_client_that_goes_while_it_is_sent_an_event_leaves_no_exception_behind(
+    settings: Settings,
+) -> None:
+    reported: list[object] = []
+    asyncio.get_running_loop().set_exception_handler(lambda _, said: reported.append(said))
+    has_gone = anyio.Event()
+
+    async def send(message: Message) -> None:
+        if message["type"] == "websocket.send":
+            has_gone.set()
+            raise OSError("the client has gone")
+
+    said = iter([{"type": "websocket.connect"}])
+
+    async def receive() -> Message:
+        for message in said:
+            return message
+        await has_gone.wait()
+        return {"type": "websocket.disconnect", "code": 1006}
+
+    async with open_container(settings) as container:
+        await container.access.ensure_project(PROJECT)
+        await write(container)
+        socket = WebSocket({"type": "websocket", "headers": []}, receive, send)
+        conversation = _Conversation(socket, container.event_streams, Caller(PROJECT, None), "s")
+        wishes: asyncio.Queue[int | None] = asyncio.Queue(1)
+        receiving = asyncio.create_task(_receive(socket, wishes, conversation.is_open))
+        with anyio.fail_after(30):
+            await conversation.run(receiving, wishes, 0)
+            await asyncio.gather(receiving, return_exceptions=True)
+    del conversation, receiving
+    gc.collect()
+    await anyio.lowlevel.checkpoint()
+    assert reported == []
