@@ -91,13 +91,14 @@ def test_string_with_escaped_quotation_marks_stays_one_string(client: httpx.Clie
 
 
 def test_other_spelling_of_a_large_result_is_another_request(client: httpx.Client) -> None:
-    plain = b'{"type":"image","data":"%b","mimeType":"image/png"}' % ENCODED
-    first = sent(client, plain, PIECE_BYTES, "s")
-    again = sent(client, plain, PIECE_BYTES, "s")
+    result = b'{"type":"image","data":"%b","mimeType":"image/png"}'
+    first = sent(client, result % ENCODED, PIECE_BYTES, "s")
+    again = sent(client, result % ENCODED, PIECE_BYTES, "s")
     assert (first.status_code, again.status_code) == (201, 200)
     assert again.content == first.content
     for spelling in (b"\\/", b"\\u002f"):
-        other = sent(client, plain.replace(b"/", spelling), PIECE_BYTES, "s")
+        respelled = result % ENCODED.replace(b"/", spelling)
+        other = sent(client, respelled, PIECE_BYTES, "s")
         assert (other.status_code, other.json()["code"]) == (409, "tool-call-answered")
 
 

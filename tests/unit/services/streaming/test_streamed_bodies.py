@@ -12,7 +12,7 @@ from tests.unit.services.streaming.received import Outcome, outcome_of
 
 
 @given(data=st.data(), body=bodies(), piece_bytes=st.sampled_from([199, 997, 4_096, 65_536]))
-@settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=30, deadline=None, suppress_health_check=list(HealthCheck))
 def test_streamed_and_whole_bodies_become_the_same(
     data: st.DataObject, body: bytes, piece_bytes: int
 ) -> None:
