@@ -149,7 +149,7 @@ async def _met(load: Load, folder: Path, scale: Scale) -> Sequence[Figure]:
                 raise WrongAnswerError(f"{load.name}: something is still held")
     if scale is Scale.FULL and any(each >= 500 and each != 503 for each in statuses):
         raise WrongAnswerError(f"{load.name}: {statuses}")
-    answers = ", ".join(f"{count} × {each or 'none'}" for each, count in Counter(statuses).items())
+    answers = ", ".join(f"{count} of {each or 'none'}" for each, count in Counter(statuses).items())
     return (
         Figure(
             group=GROUP,
