@@ -13,7 +13,6 @@ from tests.contract.page_requests import ROUTE, data_uri, outcome, put, read, st
 from tests.contract.render_requests import ON_ONE_ENGINE
 from tests.contract.session_requests import MESSAGES
 from tests.media import noise_bytes, png
-from tests.plain_http import TRUSTS_NOBODY
 from tests.servers import Backends, serving
 
 # A body is worked on while it arrives from a megabyte on.
@@ -121,7 +120,7 @@ def test_text_beyond_the_limit_is_refused_and_says_where_it_goes(
     text = "a word or two " * 10_000
     with (
         serving(backends.settings("embedded", tmp_path / "data", limits=limits)) as service,
-        httpx.Client(base_url=service.base_url, verify=TRUSTS_NOBODY) as client,
+        service.client() as client,
     ):
         for method, path, body in (
             ("PUT", f"{ROUTE}/p", {"modality": "text", "content": text}),
