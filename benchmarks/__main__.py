@@ -34,6 +34,7 @@ MODULES = {
     "fetching": "fetching",
     "restarts": "restarts",
     "overload": "overload",
+    "memory-in": "memory_in",
     "search": "page_search",
     "rendering": "session_render",
     "memory out": "memory_out",

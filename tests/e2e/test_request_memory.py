@@ -1,0 +1,117 @@
+"""What requests hold in memory is bounded for all of them together, and is given back."""
+
+import json
+import re
+import shutil
+import socket
+from collections.abc import Iterator, Mapping
+from contextlib import ExitStack
+from pathlib import Path
+
+import httpx
+import pybase64
+import pytest
+
+from tests.e2e.test_resumable_upload import Process
+from tests.media import noise_bytes
+from tests.process import WAIT_SECONDS
+
+pytestmark = [pytest.mark.xdist_group("heavy"), pytest.mark.timeout(120)]
+
+MIB = 1024 * 1024
+BUDGET_BYTES = 64 * MIB
+SENDERS = 12
+# Beside what is held: what the loop has read of each, and the pieces that are being joined.
+MOST_GROWTH_BYTES = BUDGET_BYTES // 2 + 16 * MIB
+MOST_MEDIUM_GROWTH_BYTES = 16 * MIB
+IMAGE = b"\x89PNG\r\n\x1a\n" + noise_bytes(MIB) * 24
+
+
+@pytest.fixture
+def server(tmp_path: Path) -> Iterator[Process]:
+    """The service with a budget of 64 MiB, warmed up."""
+    folder = tmp_path / "data"
+    started = Process(folder, env={"PAGEFAULT_LIMITS__MEMORY_BYTES": str(BUDGET_BYTES)})
+    with started:
+        with started.client("") as client:
+            for number in range(2):
+                call = {"toolName": "t", "toolCallId": str(number), "result": "a word " * 150_000}
+                client.post("/api/tool-results", json=call).raise_for_status()
+            page = {"modality": "image", "content": data_uri(IMAGE[:100_000])}
+            client.put("/api/pages/w", json=page).raise_for_status()
+        yield started
+    shutil.rmtree(folder)
+
+
+def data_uri(data: bytes) -> str:
+    return f"data:image/png;base64,{pybase64.b64encode(data).decode()}"
+
+
+def held_bytes(client: httpx.Client) -> float:
+    found = re.search(r"^pagefault_memory_held_bytes (\S+)$", client.get("/metrics").text, re.M)
+    assert found
+    return float(found[1])
+
+
+def begin(server: Process) -> socket.socket:
+    """Send 6 MiB of a text of 64 MiB, and no more, or less if it is refused before."""
+    connection = socket.create_connection(("127.0.0.1", server.port), timeout=WAIT_SECONDS)
+    head = (
+        "POST /api/tool-results HTTP/1.1",
+        "Host: localhost",
+        "Content-Type: application/json",
+        f"Content-Length: {64 * MIB}",
+    )
+    try:
+        connection.sendall("\r\n".join([*head, "", '{"result":"']).encode())
+        for _ in range(6):
+            connection.sendall(b"a word or two, " * (MIB // 15))
+    except OSError:
+        # It was refused, and told so.
+        pass
+    return connection
+
+
+def test_unfinished_bodies_hold_half_of_the_budget_and_give_it_back(server: Process) -> None:
+    before = server.peak_bytes()
+    with ExitStack() as stack, server.client("") as client:
+        for _ in range(SENDERS):
+            stack.enter_context(begin(server))
+        assert 0 < held_bytes(client) <= BUDGET_BYTES // 2
+        grown = server.peak_bytes() - before
+    print(f"grew by {grown // MIB} MiB")  # noqa: T201 - the measure
+    assert grown < MOST_GROWTH_BYTES
+    with server.client("") as client:
+        for _ in range(1_000):
+            if held_bytes(client) == 0:
+                break
+        assert held_bytes(client) == 0
+
+
+@pytest.mark.parametrize(
+    ("path", "members"),
+    [
+        ("/api/pages", {"modality": "image"}),
+        ("/api/sessions/s/messages", {"role": "user"}),
+    ],
+)
+def test_large_medium_of_a_page_or_a_message_is_not_held_in_memory(
+    server: Process, path: str, members: Mapping[str, str]
+) -> None:
+    uri = data_uri(IMAGE)
+    content = uri if "modality" in members else [{"type": "image", "url": uri}]
+    body = json.dumps({**members, "content": content})
+    before = server.peak_bytes()
+    with server.client("") as client:
+        created = client.post(path, content=body, headers={"Content-Type": "application/json"})
+        grown = server.peak_bytes() - before
+        assert created.status_code == 201, created.text[:500]
+        (resource,) = (
+            each
+            for each in client.get("/api/resources").json()["items"]
+            if each["size"] == len(IMAGE)
+        )
+        assert client.get(f"/api/resources/{resource['uri']}/content").content == IMAGE
+        assert held_bytes(client) == 0
+    print(f"{path}: grew by {grown // MIB} MiB")  # noqa: T201 - the measure
+    assert grown < MOST_MEDIUM_GROWTH_BYTES
