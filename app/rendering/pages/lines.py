@@ -13,8 +13,8 @@ LEFT_OUT = "[…]"
 
 # Controls, line and paragraph separators, bidi and other invisible format characters, surrogates;
 # but not the joiners that emoji, Persian and Indic scripts are spelled with.
-_UNSAFE = regex.compile(r"(?V1)[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cs}--[\u200c\u200d]]")
-_UNSAFE_QUOTED = regex.compile(r"""(?V1)[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cs}"\\--[\u200c\u200d]]""")
+_UNSAFE = regex.compile(r"(?V1)[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cs}--[\u200c\u200d]]+")
+_UNSAFE_QUOTED = regex.compile(r"""(?V1)[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cs}"\\--[\u200c\u200d]]+""")
 _SHORT_ESCAPES = {"\n": "\\n", "\r": "\\r", "\t": "\\t", '"': '\\"', "\\": "\\\\"}
 
 # Base64 as it is wrapped: lines of 48 characters or more, line breaks as such or as JSON escapes.
@@ -121,10 +121,17 @@ def moment(value: object) -> float | None:
     return value if 0 <= value < LONGEST_SECONDS else None
 
 
-def _escape(match: regex.Match[str]) -> str:
-    character = match.group()
-    short = _SHORT_ESCAPES.get(character)
-    if short is not None:
-        return short
-    units = character.encode("utf-16-be", "surrogatepass")
-    return "".join(f"\\u{units[at : at + 2].hex()}" for at in range(0, len(units), 2))
+class _Escapes(dict[int, str]):
+    """The escapes of characters that are not shown as they are; each is made once."""
+
+    def __missing__(self, code: int) -> str:
+        units = chr(code).encode("utf-16-be", "surrogatepass")
+        escape = "".join(f"\\u{units[at : at + 2].hex()}" for at in range(0, len(units), 2))
+        return self.setdefault(code, escape)
+
+
+_ESCAPES = _Escapes({ord(character): escape for character, escape in _SHORT_ESCAPES.items()})
+
+
+def _escape(run: regex.Match[str]) -> str:
+    return run.group().translate(_ESCAPES)

@@ -35,7 +35,7 @@ from app.services.normalization.data_uris import find_data_uris, is_data_uri, pa
 MAX_EMBEDDED_LEVELS = 8
 # The parser recurses, and each of our levels adds to the same stack.
 _MAX_EMBEDDED_DEPTH = 400
-_MAX_EMBEDDED_NODES = 1_000_000
+_MAX_EMBEDDED_NODES = 250_000
 _SHORTEST_MEDIA_TEXT = 16
 _HEAD_BYTES = 512
 
