@@ -26,6 +26,7 @@ from benchmarks.figures import Figure, Scale, WrongAnswerError, value_at_most
 from benchmarks.live_server import Memory, Service, serving
 from benchmarks.machine import ALL
 from tests.bombs import BOMBS
+from tests.hostile_texts import SHAPES
 
 GROUP = "hostile"
 MIB = 1 << 20
@@ -35,6 +36,13 @@ _MOST_HEALTH_MS = 250
 _PATIENCE_SECONDS = 60.0
 _STOPPED = 200
 _REFUSED = 5_000
+_SHAPES = (
+    "escaped quotes with a head, never closed",
+    "heads",
+    "heads of base64",
+    "runs of forty",
+    "starts of images in equal groups",
+)
 _calls = count(1)
 
 
@@ -230,7 +238,11 @@ def _attacks(scale: Scale) -> list[Attack]:
         "a text of quotation marks, 2 MB": b'"' + b'\\"' * many + b'"',
         "lines of a table, 4 MB": json.dumps("|" * many + "\n" * many * 3).encode(),
     }
+    for name in _SHAPES:
+        results[f"{name}, 1 MB"] = json.dumps(SHAPES[name](many)).encode()
     calls = [_call(name, raw, _MOST_PARSING_MS) for name, raw in results.items()]
+    unclosed = SHAPES["escaped quotes in a key, never closed"](4 * many).encode()
+    calls.append(_call("a string that is never closed, 4 MB", unclosed, _MOST_PARSING_MS))
     return [*images, *calls, _form(parts=deep)]
 
 

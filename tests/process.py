@@ -152,6 +152,12 @@ class PagefaultProcess:
         return httpx.URL(self.base_url).port or 0
 
     @property
+    def pid(self) -> int:
+        """The number of the process that serves."""
+        assert self._process is not None
+        return self._process.pid
+
+    @property
     def logs(self) -> str:
         """What it has written to standard error since its last start."""
         with self._news:

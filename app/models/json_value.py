@@ -16,13 +16,16 @@ from typing import Any, TypeAlias
 
 from app.errors import InvalidJsonError, PayloadTooLargeError
 from app.models.normalized import MediaSlot, TextTemplate
+from app.models.windows import WINDOW_CHARS
 
 JsonValue: TypeAlias = Any
 """Any JSON value as `parse_json` returns it; raw input is the one place where types end."""
 
-# A whole string token; unrolled so that a megabyte of base64 costs one pass without backtracking.
-_STRING = re.compile(r'"[^"\\]*(?:\\.[^"\\]*)*"', re.DOTALL)
-_SOME_STRINGS = re.compile(rf"(?:[^\"]*+{_STRING.pattern}){{1,1000}}", re.DOTALL)
+# Every quantifier is possessive: a string that is never closed fails at its end at once, instead of
+# being tried again from each of its escapes.
+_TO_STRING_END = re.compile(r'[^"\\]*+(?:\\.[^"\\]*+)*+', re.DOTALL)
+_STRING = re.compile(rf'"{_TO_STRING_END.pattern}"', re.DOTALL)
+_WHOLE_STRINGS = re.compile(rf'(?:[^"]*+{_STRING.pattern})*+', re.DOTALL)
 _SURROGATE_ESCAPE = re.compile(rb"\\u[dD][89a-fA-F]")
 _BRACKET = re.compile(r"[\[\]{}]")
 _LARGEST_INT_DIGITS = 4_000
@@ -144,19 +147,43 @@ def _check_shape(text: str, max_depth: int, max_nodes: int) -> None:
             depth += 1 if bracket in "[{" else -1
             if depth > max_depth:
                 raise _too_deep(max_depth)
+            if depth < 0:
+                # No JSON: whoever decodes it gets no further than this.
+                return
 
 
 def _outside_strings(text: str) -> Iterator[str]:
-    """A JSON text without its strings, piece by piece.
+    """A JSON text without its strings, piece by piece; one that is not closed ends with the text.
 
-    One expression over all of it would keep every other thread waiting until it is through.
+    No character is looked at more than a few times, whatever the text is.
     """
     start = 0
     while start < len(text):
-        passed = _SOME_STRINGS.match(text, start)
-        end = passed.end() if passed else len(text)
-        yield _STRING.sub("", text[start:end])
+        limit = start + WINDOW_CHARS
+        end = _end_of(_WHOLE_STRINGS, text, start, limit)
+        if end > start:
+            yield _STRING.sub("", text[start:end])
+        quote = text.find('"', end, limit)
+        yield text[end : limit if quote < 0 else quote]
+        start = limit if quote < 0 else _string_end(text, quote + 1)
+
+
+def _string_end(text: str, start: int) -> int:
+    """Where the string ends that has its first character at `start`, behind its quotation mark."""
+    while start < len(text):
+        end = _end_of(_TO_STRING_END, text, start, start + WINDOW_CHARS)
+        if text.startswith('"', end):
+            return end + 1
+        # Nothing is left but a backslash at the end of the text.
+        if end == start:
+            break
         start = end
+    return len(text)
+
+
+def _end_of(pattern: re.Pattern[str], text: str, start: int, limit: int) -> int:
+    found = pattern.match(text, start, limit)
+    return found.end() if found else start
 
 
 def _too_deep(max_depth: int) -> PayloadTooLargeError:

@@ -50,6 +50,10 @@ _UNHEARD = re.compile(
 # Sorting the marks on one letter takes the square of their number; no text needs more of them.
 _HIGHEST_TOWER = 30
 _TOWER = regex.compile(rf"\p{{M}}{{{_HIGHEST_TOWER + 1},}}")
+_PIECE_CHARS = 64 * 1024
+# The last place at which neither side folds otherwise; sought in so many characters.
+_BREAK_CHARS = 1_024
+_LAST_BREAK = regex.compile(r"(?r)[\s\p{P}\p{Han}\p{Hiragana}\p{Katakana}]")
 _QUERY_TOKEN = re.compile(r'"([^"]*)"?|([^\s"]+)')
 
 
@@ -87,10 +91,26 @@ def fold(text: str) -> str:
 
 def split_words(text: str) -> Iterator[str]:
     """The words of a text in order, each cut to 128 characters."""
-    folded = fold(text)
-    pattern = _ASCII_WORD if folded.isascii() else _WORD
-    for match in pattern.finditer(folded):
-        yield match.group()[:LONGEST_WORD_CHARS]
+    for piece in _pieces(text):
+        folded = fold(piece)
+        pattern = _ASCII_WORD if folded.isascii() else _WORD
+        for match in pattern.finditer(folded):
+            yield match.group()[:LONGEST_WORD_CHARS]
+
+
+def _pieces(text: str) -> Iterator[str]:
+    """A text in pieces that fold as they do in the whole; one word of a whole piece is cut.
+
+    Whoever has words enough does not fold the rest, and no piece keeps other threads waiting.
+    """
+    start = 0
+    while len(text) - start > _PIECE_CHARS:
+        limit = start + _PIECE_CHARS
+        cut = _LAST_BREAK.search(text, limit - _BREAK_CHARS, limit)
+        end = cut.start() if cut else limit
+        yield text[start:end]
+        start = end
+    yield text[start:]
 
 
 def search_words(searchable: SearchableText) -> SearchWords:

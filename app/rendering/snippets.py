@@ -73,9 +73,8 @@ def _word_pattern(word: str, *, is_prefix: bool) -> str:
 
 def _find(text: str, pattern: regex.Pattern[str]) -> int | None:
     """Where the first match in a text begins."""
-    folded = fold(text)
     if text.isascii():
-        match = pattern.search(folded)
+        match = pattern.search(fold(text))
         return match.start() if match else None
     pieces: list[str] = _PIECE.findall(text)
     folds = [fold(piece) for piece in pieces]

@@ -1,22 +1,25 @@
 """Values as one line of text: nothing in them can start a line or hide what it is."""
 
 import re
+from collections.abc import Callable
 
 import regex
 
 from app.models.page import LONGEST_SECONDS
+from app.models.windows import search_windows
 from app.rendering.pages.cuts import ELLIPSIS
 
 LEFT_OUT = "[…]"
 
 # Controls, line and paragraph separators, bidi and other invisible format characters, surrogates;
 # but not the joiners that emoji, Persian and Indic scripts are spelled with.
-_UNSAFE = regex.compile(r"(?V1)[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cs}--[\u200c\u200d]]")
-_UNSAFE_QUOTED = regex.compile(r"""(?V1)[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cs}"\\--[\u200c\u200d]]""")
+_UNSAFE = regex.compile(r"(?V1)[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cs}--[\u200c\u200d]]+")
+_UNSAFE_QUOTED = regex.compile(r"""(?V1)[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cs}"\\--[\u200c\u200d]]+""")
 _SHORT_ESCAPES = {"\n": "\\n", "\r": "\\r", "\t": "\\t", '"': '\\"', "\\": "\\\\"}
 
 # Base64 as it is wrapped: lines of 48 characters or more, line breaks as such or as JSON escapes.
-_RUN = r"[A-Za-z0-9+/_-]{48,}+=*+"
+_SHORTEST_RUN = 48
+_RUN = rf"[A-Za-z0-9+/_-]{{{_SHORTEST_RUN},}}+=*+"
 _BREAK = r"[ \t]*+(?:\r?\n|(?:\\r)?\\n)[ \t]*+"
 # A shorter line of whole groups behind it is the end of the same data, and no word if it is long.
 _GROUP = r"[A-Za-z0-9+/_-]{4}"
@@ -25,7 +28,9 @@ _LAST_LINE = (
     rf"(?:{_BREAK}(?:(?:{_GROUP}){{0,11}}{_PADDED}|(?:{_GROUP}){{2,11}})"
     r"(?=[ \t]*+(?:[\r\n\"']|\\[nr]|$)))?"
 )
+_RUN_START = re.compile(rf"(?<![A-Za-z0-9+/_-])[A-Za-z0-9+/_-]{{{_SHORTEST_RUN}}}")
 _BASE64 = re.compile(rf"{_RUN}(?:{_BREAK}{_RUN})*+{_LAST_LINE}")
+_DATA_SCHEME = re.compile("data:", re.IGNORECASE)
 _DATA_URI = re.compile(
     rf"data:[^,\s]{{0,256}},\S*+(?:(?:{_BREAK}{_RUN})++{_LAST_LINE})?", re.IGNORECASE
 )
@@ -68,12 +73,30 @@ def without_base64(text: str) -> str:
     Lines of such runs, one behind another, are one. A single one of up to 64 characters stays if it
     is a digest, or a name or a rule without the letters that base64 has.
     """
-    return _BASE64.sub(_left_out, _DATA_URI.sub(LEFT_OUT, text))
+    without_uris = _replaced(text, _DATA_SCHEME, _DATA_URI, lambda _: LEFT_OUT)
+    return _replaced(without_uris, _RUN_START, _BASE64, _left_out)
 
 
-def _left_out(match: re.Match[str]) -> str:
-    run = match.group()
+def _left_out(run: str) -> str:
     return run if len(run) <= _LONGEST_NAME_CHARS and _NAME.fullmatch(run) else LEFT_OUT
+
+
+def _replaced(
+    text: str, start: re.Pattern[str], whole: re.Pattern[str], write: Callable[[str], str]
+) -> str:
+    """The text with `write` of every match of `whole`, each of which begins with a `start`.
+
+    What begins is found in windows, and looked at by a step of its own.
+    """
+    pieces: list[str] = []
+    position = kept = 0
+    while begun := search_windows(start, text, position, len(text), reach=_SHORTEST_RUN):
+        found = whole.match(text, begun.start())
+        position = found.end() if found else begun.end()
+        if found:
+            pieces += (text[kept : found.start()], write(found.group()))
+            kept = position
+    return "".join((*pieces, text[kept:]))
 
 
 def clock(seconds: float) -> str:
@@ -98,10 +121,17 @@ def moment(value: object) -> float | None:
     return value if 0 <= value < LONGEST_SECONDS else None
 
 
-def _escape(match: regex.Match[str]) -> str:
-    character = match.group()
-    short = _SHORT_ESCAPES.get(character)
-    if short is not None:
-        return short
-    units = character.encode("utf-16-be", "surrogatepass")
-    return "".join(f"\\u{units[at : at + 2].hex()}" for at in range(0, len(units), 2))
+class _Escapes(dict[int, str]):
+    """The escapes of characters that are not shown as they are; each is made once."""
+
+    def __missing__(self, code: int) -> str:
+        units = chr(code).encode("utf-16-be", "surrogatepass")
+        escape = "".join(f"\\u{units[at : at + 2].hex()}" for at in range(0, len(units), 2))
+        return self.setdefault(code, escape)
+
+
+_ESCAPES = _Escapes({ord(character): escape for character, escape in _SHORT_ESCAPES.items()})
+
+
+def _escape(run: regex.Match[str]) -> str:
+    return run.group().translate(_ESCAPES)

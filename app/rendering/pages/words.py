@@ -10,7 +10,7 @@ from app.rendering.pages.lines import clock, moment, one_line
 
 # As many as a request body may have; deeper or wider text stays the string it is.
 _DEEPEST = 4_000
-_MOST_NODES = 1_000_000
+_MOST_NODES = 250_000
 _LONGEST_ODD_SCENE = 200
 
 _SUMMARY_NAMES = ("summary", "caption", "description", "text")

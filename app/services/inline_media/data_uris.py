@@ -9,7 +9,6 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Literal, NamedTuple
-from urllib.parse import unquote_to_bytes
 
 import pybase64
 from pydantic import TypeAdapter
@@ -18,7 +17,12 @@ from app.models.base import FrozenModel
 from app.models.json_value import JsonValue
 from app.models.media_types import canonical_mime_type, is_strong_signature, sniff
 from app.models.resource import ResourceKind, resource_kind
-from app.services.normalization.base64_text import decode_base64, decode_percent_encoded_base64
+from app.models.windows import percent_decoded
+from app.services.normalization.base64_text import (
+    decode_base64,
+    decode_percent_encoded_base64,
+    without_blanks,
+)
 from app.services.normalization.data_uris import DataUriSpan, find_data_uris
 from app.services.persistence.keeping import INLINE_LIMIT_BYTES
 
@@ -105,7 +109,7 @@ def split_data_uri(text: str) -> DataUriText | None:
         return None
     described, payload = match.group(1), text[match.end() :]
     is_base64 = _BASE64_MARK.search(described) is not None
-    data = _decoded(payload) if is_base64 else unquote_to_bytes(payload.encode("utf-8", "replace"))
+    data = _decoded(payload) if is_base64 else percent_decoded(payload.encode("utf-8", "replace"))
     name = _NAME.search(described)
     return DataUriText(
         head=match.group(),
@@ -130,7 +134,7 @@ def bare_base64(text: str) -> DataUriText | None:
 
 def _decoded(payload: str) -> bytes | None:
     data = decode_percent_encoded_base64(payload)
-    if data is None or "%" in payload or len("".join(payload.split())) % 4 == 0:
+    if data is None or "%" in payload or len(without_blanks(payload)) % 4 == 0:
         return data
     # Nearly every word is base64 without its padding, so then the bytes have to be of a known kind.
     return data if sniff(data[:512]) else None

@@ -51,14 +51,14 @@ def media_in_message(value: JsonValue) -> list[Movable]:
     for place, text, holder in held_strings(value):
         if len(text) < MIN_UNDECLARED_CHARS or text.lstrip()[:5].lower() == "data:":
             continue
-        pointer = pointer_to(place)
-        if pointer in found:
-            continue
         uri = _in_block(holder, place, text)
-        if uri is not None:
-            found[pointer] = Movable(pointer, text, uri)
-        elif spans := _among_words(text):
-            found[pointer] = Movable(pointer, text, None, spans)
+        spans = () if uri else _among_words(text)
+        if uri is None and not spans:
+            continue
+        # Only for what is found: under a long key, the pointers are longer than the message.
+        pointer = pointer_to(place)
+        if pointer not in found:
+            found[pointer] = Movable(pointer, text, uri, spans)
     return list(found.values())
 
 

@@ -9,10 +9,12 @@ import re
 from collections.abc import Callable
 from functools import lru_cache
 
-from app.services.normalization.base64_text import without_escapes
+from app.models.windows import WINDOW_CHARS
+from app.services.normalization.base64_text import without_blanks, without_escapes
 
 # A slash as many JSON writers put it, and what is percent-encoded in URLs and data URIs.
 ESCAPED = r"\\/|%2[BbFf]"
+_LONGEST_ESCAPE = 3
 
 _MIN_COLUMNS = 40
 # A longer line is hardly ever the first of two: it stands for itself, whatever comes below.
@@ -85,10 +87,14 @@ class _Run:
         columns = second if is_even else max(first, first + label_chars)
         if columns < _MIN_COLUMNS or second == 0 or (first == 0 and separator == _BLANK):
             return end, end
-        body = end
-        if is_even and (found := _equal_lines(self._alphabet, separator, columns).match(text, end)):
-            body = found.end()
+        body = self._equal_lines_end(end, separator, columns) if is_even else end
         return self._closed(body, separator, columns, is_single=body == end)
+
+    def _equal_lines_end(self, end: int, separator: str, columns: int) -> int:
+        pattern = _equal_lines(self._alphabet, separator, columns)
+        while (found := pattern.match(self._text, end)) and found.end() > end:
+            end = found.end()
+        return end
 
     def _closed(
         self, body: int, separator: str, columns: int, *, is_single: bool
@@ -143,11 +149,18 @@ class _Run:
         return self._width(found.end(), self._line_end(found.end()))
 
     def _line_end(self, start: int) -> int:
-        found = self._line.match(self._text, start)
-        return found.end() if found else start
+        # An escape that the window cuts begins the next one.
+        limit = end = start
+        while end > limit - _LONGEST_ESCAPE and end < len(self._text):
+            limit = end + WINDOW_CHARS
+            found = self._line.match(self._text, end, limit)
+            if found is None or found.end() == end:
+                break
+            end = found.end()
+        return end
 
     def _width(self, start: int, end: int) -> int:
-        return len("".join(without_escapes(self._text[start:end]).split()))
+        return len(without_blanks(without_escapes(self._text[start:end])))
 
 
 @lru_cache(maxsize=64)
@@ -155,4 +168,4 @@ def _equal_lines(alphabet: str, separator: str, columns: int) -> re.Pattern[str]
     character = rf"(?:[{alphabet}]|{ESCAPED})"
     # A line without escapes is one step; only the others are read character by character.
     line = rf"(?:[{alphabet}]{{{columns}}}|{character}{{{columns}}})(?!{character})"
-    return re.compile(rf"(?:{separator}{line})*+")
+    return re.compile(rf"(?:{separator}{line}){{0,{max(1, WINDOW_CHARS // columns)}}}+")

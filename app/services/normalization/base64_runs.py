@@ -8,10 +8,12 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from app.models.media_types import STRONG_SIGNATURE_STARTS, is_strong_signature
+from app.models.windows import search_windows
 from app.services.normalization.base64_lines import ESCAPED, run_end
 from app.services.normalization.base64_text import (
     decode_base64,
     decode_compact,
+    without_blanks,
     without_escapes,
 )
 
@@ -19,6 +21,8 @@ MIN_UNDECLARED_CHARS = 64
 
 _HEAD_CHARS = 64
 _RUN_START_CHARS = 40
+# Every one of them may be an escape of three characters.
+_REACH = 3 * _RUN_START_CHARS
 # How far a signature is looked for behind a path or a name that is glued to the base64.
 _PREFIX_CHARS = 256
 
@@ -73,7 +77,8 @@ def decode_undeclared(text: str) -> bytes | None:
 
 def has_long_run(text: str) -> bool:
     """Whether there is anything in the text that could be base64 of a file."""
-    return (_ESCAPED_RUN_START if "\\/" in text else _RUN_START).search(text) is not None
+    pattern = _ESCAPED_RUN_START if "\\/" in text else _RUN_START
+    return search_windows(pattern, text, 0, len(text), reach=_REACH) is not None
 
 
 def find_runs(text: str, start: int, end: int) -> Iterator[Run]:
@@ -82,7 +87,7 @@ def find_runs(text: str, start: int, end: int) -> Iterator[Run]:
     # Escapes cost twice the time and are rare.
     pattern = _ESCAPED_RUN_START if escaped else _RUN_START
     position = start
-    while found := pattern.search(text, position, end):
+    while found := search_windows(pattern, text, position, end, reach=_REACH):
         run = _run_at(text, found.start())
         if run and run.end <= end:
             yield run
@@ -114,7 +119,7 @@ def _run_at(text: str, start: int) -> Run | None:
     end = _measured(text, signed)
     if end is None:
         return None
-    compact = "".join(without_escapes(text[signed:end]).split())
+    compact = without_blanks(without_escapes(text[signed:end]))
     if len(compact.rstrip("=")) % 4 == 1:
         # Cut off in the middle: the last character says nothing and stays in the text.
         last = _LAST_CHARACTER.search(text, max(signed, end - 3), end)

@@ -6,14 +6,16 @@ character by character.
 
 import binascii
 import re
-from urllib.parse import unquote_to_bytes
 
 import pybase64
 
 from app.models.media_types import sniff
+from app.models.windows import percent_decoded
 
-_INDENTED_BREAK = re.compile(rb"[ \t]*[\r\n]+[ \t]*")
+# Blanks that stand neither before nor behind a line break. Each run of them is looked at once.
+_INNER_BLANK = re.compile(rb"(?<![ \t\r\n])[ \t]++(?![\r\n])")
 _FROM_URL_SAFE = bytes.maketrans(b"-_", b"+/")
+_NO_BLANKS = str.maketrans("", "", " \t\r\n\f\v")
 
 
 def decode_base64(text: str) -> bytes | None:
@@ -27,12 +29,9 @@ def decode_base64(text: str) -> bytes | None:
         data = text.encode("ascii")
     except UnicodeEncodeError:
         return None
-    if b"\n" in data or b"\r" in data:
-        data = _INDENTED_BREAK.sub(b"", data)
     data = data.strip()
-    spaced = b" " in data or b"\t" in data
-    if spaced:
-        data = data.translate(None, b" \t")
+    spaced = (b" " in data or b"\t" in data) and _INNER_BLANK.search(data) is not None
+    data = data.translate(None, b" \t\r\n")
     decoded = decode_compact(data)
     if decoded is None or (spaced and sniff(decoded[:512]) is None):
         return None
@@ -43,12 +42,15 @@ def decode_percent_encoded_base64(text: str) -> bytes | None:
     """As `decode_base64`, for text in which `+`, `/` and `=` may be percent-encoded."""
     if "%" not in text:
         return decode_base64(text)
-    return decode_base64(unquote_to_bytes(text).decode("latin-1"))
+    if not text.isascii():
+        # What is no ASCII is in no base64.
+        return None
+    return decode_base64(percent_decoded(text.encode()).decode("latin-1"))
 
 
 def decode_run(raw: str) -> bytes | None:
     """The bytes of a run that was found in a text, with the escapes it may hold."""
-    return decode_base64("".join(without_escapes(raw).split()))
+    return decode_base64(without_blanks(without_escapes(raw)))
 
 
 def decode_compact(data: bytes) -> bytes | None:
@@ -68,9 +70,14 @@ def decode_compact(data: bytes) -> bytes | None:
         return None
 
 
+def without_blanks(text: str) -> str:
+    """Return an ASCII text without its white space, in one pass and without a list of its words."""
+    return text.translate(_NO_BLANKS)
+
+
 def without_escapes(raw: str) -> str:
     """The base64 that is written with the escapes of JSON and of URLs."""
     if "\\" in raw:
         raw = raw.replace("\\/", "/").replace("\\r", "").replace("\\n", "")
         raw = raw.replace("\\u003d", "=").replace("\\u003D", "=")
-    return unquote_to_bytes(raw).decode("latin-1") if "%" in raw else raw
+    return percent_decoded(raw.encode()).decode("latin-1") if "%" in raw else raw

@@ -13,6 +13,7 @@ from app.models.normalized import (
     NormalizedMedia,
     Warning,
 )
+from app.models.windows import replace_in_windows, search_windows
 
 _SURROGATE = re.compile("[\ud800-\udfff]")
 _REPLACEMENT = "\ufffd"
@@ -165,6 +166,6 @@ def as_source(medium: MediaSource | bytes, mime_type: str | None) -> MediaSource
 
 def without_lone_surrogates(text: str) -> str:
     """The text with U+FFFD for every lone surrogate; the same object if there is none."""
-    if text.isascii() or not _SURROGATE.search(text):
+    if text.isascii() or not search_windows(_SURROGATE, text, 0, len(text), reach=0):
         return text
-    return _SURROGATE.sub(_REPLACEMENT, text)
+    return replace_in_windows(_SURROGATE, _REPLACEMENT, text)

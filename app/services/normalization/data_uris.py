@@ -3,9 +3,10 @@
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
-from urllib.parse import unquote, unquote_to_bytes
+from urllib.parse import unquote
 
 from app.models.media_types import canonical_mime_type, is_textual, sniff
+from app.models.windows import percent_decoded, search_windows
 from app.services.normalization.base64_runs import labelled_run_end
 from app.services.normalization.base64_text import decode_percent_encoded_base64, decode_run
 
@@ -21,6 +22,8 @@ _HEAD = re.compile(
     rf"(?P<parameters>(?:{_SEMICOLON}{_PARAMETER_CHARACTER}{{0,128}}+){{0,8}}?)"
     rf"(?:(?P<base64>{_SEMICOLON}\s{{0,4}}[bB][aA][sS][eE]64)(?:,|%2[cC])|(?(encoded)(?!)|,))"
 )
+_SCHEME = re.compile(r"[dD][aA][tT][aA](?::|%3[aA])")
+_SCHEME_CHARS = 7
 _START = re.compile(r"\s*+(?=[dD][aA][tT][aA](?::|%3[aA]))")
 _PARAMETER = re.compile(r";\s*(?!(?:file)?name=|base64\Z)([\w.+-]+=[^;]+)", re.IGNORECASE)
 _NAME = re.compile(r";\s*(?:file)?name=\"?([^;\"]+)", re.IGNORECASE)
@@ -87,7 +90,7 @@ def parse_data_uri(text: str) -> DataUri | None:
     if mime_type is None or is_textual(mime_type):
         return None
     # Markup is often left as it is (";utf8,<svg"), so only what is percent-encoded is decoded.
-    data = unquote_to_bytes(text[head.end() :].strip().encode("utf-8", "replace"))
+    data = percent_decoded(text[head.end() :].strip().encode("utf-8", "replace"))
     return DataUri(mime_type, data or None, _filename(head))
 
 
@@ -100,11 +103,17 @@ def base64_head_end(text: str) -> int:
 def find_data_uris(text: str) -> Iterator[DataUriSpan]:
     """The data URIs inside a text, in order; those that hold nothing usable are passed over."""
     position = 0
-    while head := _HEAD.search(text, position):
-        span = _base64_span(text, head) if head["base64"] else _percent_encoded_span(text, head)
+    # Each head is a search of its own: a text full of them is not one long step.
+    while scheme := search_windows(_SCHEME, text, position, len(text), reach=_SCHEME_CHARS):
+        head = _HEAD.match(text, scheme.start())
+        span = _span(text, head) if head else None
         if span:
             yield span
-        position = span.end if span else head.end()
+        position = span.end if span else head.end() if head else scheme.end()
+
+
+def _span(text: str, head: re.Match[str]) -> DataUriSpan | None:
+    return _base64_span(text, head) if head["base64"] else _percent_encoded_span(text, head)
 
 
 def _base64_span(text: str, head: re.Match[str]) -> DataUriSpan | None:
@@ -142,7 +151,7 @@ def _end_of_unquoted(text: str, start: int, end: int) -> int:
 
 def _unquoted(text: str, start: int, end: int) -> bytes:
     body = text[start : _end_of_unquoted(text, start, end)]
-    return unquote_to_bytes(body.encode("utf-8", "replace"))
+    return percent_decoded(body.encode("utf-8", "replace"))
 
 
 def _mime_type(head: re.Match[str]) -> str | None:

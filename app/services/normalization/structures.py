@@ -14,6 +14,7 @@ from app.models.json_value import join_template, json_template, parse_embedded_j
 from app.models.media import MediaSource
 from app.models.media_types import is_strong_signature, is_textual, sniff
 from app.models.normalized import ClaimedKind, MediaSlot, TextTemplate
+from app.models.windows import search_windows
 from app.services.normalization.base64_runs import (
     MIN_UNDECLARED_CHARS,
     decode_undeclared,
@@ -34,12 +35,13 @@ from app.services.normalization.data_uris import find_data_uris, is_data_uri, pa
 MAX_EMBEDDED_LEVELS = 8
 # The parser recurses, and each of our levels adds to the same stack.
 _MAX_EMBEDDED_DEPTH = 400
-_MAX_EMBEDDED_NODES = 1_000_000
+_MAX_EMBEDDED_NODES = 250_000
 _SHORTEST_MEDIA_TEXT = 16
 _HEAD_BYTES = 512
 
 _JSON_START = re.compile(r"\s*+[\[{]")
 _DATA_SCHEME = re.compile(r"[dD][aA][tT][aA](?::|%3[aA])")
+_SCHEME_CHARS = 7
 _CONTROL = re.compile(r"[\x00-\x08\x0e-\x1f]")
 
 
@@ -126,7 +128,7 @@ def readable_text(data: bytes) -> str | None:
         text = data.decode()
     except UnicodeDecodeError:
         return None
-    return None if _CONTROL.search(text) else text
+    return None if search_windows(_CONTROL, text, 0, len(text), reach=0) else text
 
 
 def _rewrite_member(
@@ -264,7 +266,8 @@ def _rewrite_embedded_json(
 def _may_be_json_with_media(text: str) -> bool:
     if not _JSON_START.match(text) or not text[-256:].rstrip().endswith(("}", "]")):
         return False
-    return _DATA_SCHEME.search(text) is not None or has_long_run(text)
+    scheme = search_windows(_DATA_SCHEME, text, 0, len(text), reach=_SCHEME_CHARS)
+    return scheme is not None or has_long_run(text)
 
 
 def _rewrite_sentence(text: str, rewriting: Rewriting) -> str | TextTemplate:

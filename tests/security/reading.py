@@ -1,0 +1,300 @@
+"""Everything that reads text of a caller's, as functions of a text; what they make of it is left.
+
+Each runs in one thread. How long one takes, and how long it keeps the others waiting, is measured
+in processor time: what else a machine does meanwhile does not count.
+"""
+
+import json
+import threading
+import time
+from collections.abc import Callable
+from datetime import UTC, datetime
+
+from app.errors import ServiceError
+from app.models.json_pointer import parse_json_pointer
+from app.models.json_value import json_text, parse_embedded_json, parse_json, parse_repaired_json
+from app.models.line_range import parse_line_range
+from app.models.media_types import canonical_mime_type, is_textual, mime_type_for_filename
+from app.models.page import Body, Modality, Page, PageFields, SearchableText
+from app.models.search import parse_search, search_words
+from app.rendering.disposition import disposition_filename
+from app.rendering.file_names import safe_file_name
+from app.rendering.json_strings import TextWriter
+from app.rendering.pages import derive_levels, page_blocks, page_json, page_texts, page_tokens
+from app.rendering.pages.cuts import excerpt, head_and_tail, sentences
+from app.rendering.pages.lines import one_line, quoted, quoted_short, without_base64
+from app.rendering.previews import needs_preview, preview
+from app.rendering.snippets import snippet
+from app.rendering.targets.json_pieces import json_pieces
+from app.rendering.texts import LineBlocks, LineCollector, LineIndexer, MatchCollector
+from app.routers.conditions import evaluate_conditions
+from app.routers.content_headers import (
+    content_disposition,
+    content_type_header,
+    may_be_inline,
+    parse_repr_digest,
+    wants_repr_digest,
+)
+from app.routers.ranges import parse_range
+from app.routers.tus import parse_checksum, parse_metadata
+from app.services.inline_media.data_uris import bare_base64, movable_media, split_data_uri
+from app.services.inline_media.message_media import media_in_message
+from app.services.normalization import normalize_tool_result
+from app.services.normalization.base64_text import decode_base64, decode_percent_encoded_base64
+from app.services.renders.message_calls import as_call
+from app.services.renders.message_content import ContentReading
+
+Reader = Callable[[str], object]
+
+_DEEPEST = 1_024
+_MOST_VALUES = 250_000
+_CHUNK = 256 * 1024
+_BEAT_SECONDS = 0.001
+
+
+def _bytes(text: str) -> bytes:
+    return text.encode("utf-8", "surrogatepass")
+
+
+def _parse(text: str) -> None:
+    parse_json(_bytes(text), max_depth=_DEEPEST, max_nodes=_MOST_VALUES)
+
+
+def _parse_spelled(text: str) -> None:
+    value = parse_repaired_json(
+        _bytes(text), max_depth=_DEEPEST, max_nodes=_MOST_VALUES, spelled=True
+    )
+    json_text(value)
+
+
+def _parse_embedded(text: str) -> None:
+    json_text(parse_embedded_json(text, max_depth=400, max_nodes=_MOST_VALUES))
+
+
+def _normalize_blocks(text: str) -> None:
+    image = {"type": "image", "data": text, "mimeType": "image/png"}
+    resource = {"type": "resource", "resource": {"uri": text, "text": text, "mimeType": text}}
+    normalize_tool_result({"content": [{"type": "text", "text": text}, image, resource]})
+
+
+def _normalize_record(text: str) -> None:
+    normalize_tool_result({"b": {text: [text]}, "data": text, "filename": text, "mimeType": text})
+
+
+def _normalize_embedded(text: str) -> None:
+    normalize_tool_result({"x": json.dumps([text, "data:image/png;base64,AAAA"])})
+
+
+def _decode(text: str) -> None:
+    decode_base64(text)
+    decode_base64("AAAA\n" + text)
+    decode_percent_encoded_base64(text)
+
+
+def _read_message(text: str) -> None:
+    content = [{"type": "text", "text": text}, {"data": text, "media_type": "image/png"}]
+    media_in_message({"role": "user", "content": content})
+
+
+def _move_media(text: str) -> None:
+    movable_media([text, f"data:{text}", f"data:image/png;base64,{text}"])
+    split_data_uri(text)
+    bare_base64(text)
+
+
+def _read_call(text: str) -> None:
+    as_call({"type": "tool_call", "arguments": text, "name": text, "id": text}, 1, 0)
+
+
+def _show_content(text: str) -> None:
+    reading = ContentReading({}, "assistant", frozenset({"0" * 32}))
+    list(reading.items([{"type": "text", "text": text}, {"x": text}], ""))
+    list(reading.raw(text, ""))
+
+
+def _write_target(text: str) -> None:
+    json_pieces([{"role": "user", "content": text}, {text: [text]}])
+
+
+def _page(modality: Modality, body: Body, **said: object) -> None:
+    fields = PageFields.model_validate({"modality": modality, "metadata": {}, **said})
+    levels = derive_levels("p", fields, body, reduced_image=None, supplied={}, text=None)
+    page = Page("p", fields, body, levels)
+    page_tokens(page)
+    page_texts(fields, body.kind, body.value)
+    for level in page.existing_levels:
+        page_blocks(page, level, image_url=None)
+        page_json(page, level, source_tier=None, max_chars=1_000, offset=500)
+
+
+def _text_page(text: str) -> None:
+    _page("text", Body("text", text), hint=text)
+
+
+def _structured_page(text: str) -> None:
+    _page("structured", Body("json", text))
+    _page("structured", Body("json", [text, {text: text}]))
+
+
+def _video_page(text: str) -> None:
+    _page("video", Body("text", text), scenes=[{"summary": text}])
+
+
+def _lines(text: str) -> None:
+    quoted(text)
+    one_line(text)
+    quoted_short(text, 200)
+    without_base64(text)
+
+
+def _cut(text: str) -> None:
+    excerpt(text, max_chars=500, offset=len(text) // 2)
+    sentences(text, 800)
+    head_and_tail(text, 4_000)
+    if needs_preview(text):
+        preview(text, "blob:x")
+
+
+def _search(text: str) -> None:
+    search_words(SearchableText((text,), (text,)))
+
+
+def _show_passage(text: str) -> None:
+    snippet([text], parse_search(f'"{text[:100]}" nothing wor*'))
+
+
+def _blocks(text: str, collector: LineCollector | MatchCollector) -> None:
+    blocks = LineBlocks()
+    for start in range(0, len(text), _CHUNK):
+        for block in blocks.feed(text[start : start + _CHUNK]):
+            collector.feed(block)
+    for block in blocks.finish():
+        collector.feed(block)
+
+
+def _read_lines(text: str) -> None:
+    _blocks(text, LineCollector(1, 1 << 60))
+    indexer = LineIndexer()
+    indexer.feed(_bytes(text))
+    indexer.finish()
+
+
+def _grep(text: str) -> None:
+    for words, ignore_case in ((text[:200] or "x", False), (text[:100] + "q", True), ("a", True)):
+        _blocks(
+            text,
+            MatchCollector(words, ignore_case=ignore_case, context=20, first=1, last=1 << 60),
+        )
+
+
+def _write_text(text: str) -> None:
+    writer = TextWriter()
+    list(writer.feed(_bytes(text)))
+    writer.finish()
+
+
+def _read_range(text: str) -> None:
+    parse_range(text, 1_000)
+
+
+def _read_conditions(text: str) -> None:
+    for name in ("if-match", "if-none-match", "if-modified-since"):
+        evaluate_conditions({name: text}, method="GET", etag='"x"', last_modified=datetime.now(UTC))
+
+
+def _read_digests(text: str) -> None:
+    wants_repr_digest(text)
+    parse_repr_digest(text)
+
+
+def _read_names(text: str) -> None:
+    safe_file_name(text)
+    disposition_filename(text)
+    content_disposition("inline", text)
+
+
+def _read_types(text: str) -> None:
+    content_type_header(text)
+    may_be_inline(text)
+    canonical_mime_type(text)
+    is_textual(text)
+    mime_type_for_filename(text)
+
+
+def _read_places(text: str) -> None:
+    parse_json_pointer(text)
+    parse_line_range(text)
+
+
+READERS: dict[str, Reader] = {
+    "a body": _parse,
+    "a body to be written again": _parse_spelled,
+    "JSON in a text": _parse_embedded,
+    "a result": normalize_tool_result,
+    "blocks of a result": _normalize_blocks,
+    "a record": _normalize_record,
+    "a record with JSON in it": _normalize_embedded,
+    "base64": _decode,
+    "media of a message": _read_message,
+    "media of a page": _move_media,
+    "arguments of a call": _read_call,
+    "content of a message": _show_content,
+    "the JSON of a target": _write_target,
+    "a page of text": _text_page,
+    "a structured page": _structured_page,
+    "a video's page": _video_page,
+    "lines for a model": _lines,
+    "cuts": _cut,
+    "words of a search": _search,
+    "words of a query": parse_search,
+    "a passage": _show_passage,
+    "lines of a text": _read_lines,
+    "grep": _grep,
+    "a text in JSON": _write_text,
+    "Range": _read_range,
+    "conditions": _read_conditions,
+    "digests": _read_digests,
+    "names of files": _read_names,
+    "MIME types": _read_types,
+    "pointers": _read_places,
+    "metadata of an upload": parse_metadata,
+    "a checksum": parse_checksum,
+}
+
+
+def processor_ms(reader: Reader, text: str) -> float:
+    """How long the reader works on a text; what it refuses is read as well."""
+    began = time.thread_time()
+    _read(reader, text)
+    return (time.thread_time() - began) * 1e3
+
+
+def held_ms(reader: Reader, text: str) -> float:
+    """The longest that the reader worked while another thread that wanted to did not get to."""
+    ended = threading.Event()
+    whole: list[float] = []
+
+    def work() -> None:
+        _read(reader, text)
+        whole.append(time.thread_time())
+        ended.set()
+
+    thread = threading.Thread(target=work)
+    thread.start()
+    before = longest = 0.0
+    while not ended.is_set():
+        time.sleep(_BEAT_SECONDS)
+        try:
+            now = time.clock_gettime(time.pthread_getcpuclockid(thread.ident or 0))
+        except OSError:
+            break
+        longest, before = max(longest, now - before), now
+    thread.join()
+    return max(longest, whole[0] - before) * 1e3
+
+
+def _read(reader: Reader, text: str) -> None:
+    try:
+        reader(text)
+    except (ServiceError, ValueError, RecursionError):
+        return

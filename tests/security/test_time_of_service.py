@@ -1,0 +1,108 @@
+"""While a megabyte of hostile text is read, `/healthz` is answered.
+
+What is judged is how much processor time the service took between a question and its answer, and
+not how long that was: other processes of a machine have their turns as well.
+"""
+
+import json
+import os
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+
+import httpx
+import pytest
+
+from tests.faults.lengths import LONG, TIMEOUT_SECONDS
+from tests.hostile_texts import SHAPES
+from tests.process import PagefaultProcess
+
+pytestmark = pytest.mark.timeout(TIMEOUT_SECONDS)
+
+CHARS = 1_000_000
+MOST_MS = 250.0
+TRIES = 3
+SHORT = (
+    "escaped quotes in a key, never closed",
+    "escaped quotes with a head, never closed",
+    "heads of base64",
+    "encoded heads without an end",
+)
+JSON = {"Content-Type": "application/json"}
+
+
+@pytest.fixture(scope="module")
+def process(tmp_path_factory: pytest.TempPathFactory) -> Iterator[PagefaultProcess]:
+    with PagefaultProcess(tmp_path_factory.mktemp("time")) as serving:
+        yield serving
+
+
+@pytest.mark.parametrize("shape", SHAPES if LONG else SHORT)
+def test_health_is_answered_while_hostile_text_is_read(
+    process: PagefaultProcess, shape: str
+) -> None:
+    text = SHAPES[shape](CHARS)
+    longest = 0.0
+    for _ in range(TRIES):
+        longest = _longest_ms(process, text, f"s{list(SHAPES).index(shape)}")
+        if longest <= MOST_MS:
+            break
+    assert longest <= MOST_MS
+
+
+def _longest_ms(process: PagefaultProcess, text: str, place: str) -> float:
+    """The most processor time between a question after health and its answer, meanwhile."""
+    failed: list[int] = []
+    ended = threading.Event()
+
+    def ask() -> None:
+        try:
+            with process.client() as client:
+                failed.extend(_statuses(client, text, place))
+        finally:
+            ended.set()
+
+    asking = threading.Thread(target=ask)
+    longest = 0.0
+    with process.client() as client:
+        client.get("/healthz")
+        asking.start()
+        while not ended.wait(0.005):
+            before = _processor_ms(process.pid)
+            assert client.get("/healthz").status_code == 200
+            longest = max(longest, _processor_ms(process.pid) - before)
+    asking.join()
+    assert [status for status in failed if status >= 500] == []
+    return longest
+
+
+def _statuses(client: httpx.Client, text: str, place: str) -> Iterator[int]:
+    """What is answered where the text is read: as a body, in results, pages, messages, files."""
+    raw = text.encode("utf-8", "surrogatepass")
+    call = {"toolName": "t", "toolCallId": "c", "sessionId": place, "result": [text, {"a": text}]}
+    arguments = {"id": "c2", "type": "function", "function": {"name": "f", "arguments": text}}
+    message = {"role": "assistant", "content": None, "tool_calls": [arguments]}
+    page = {"content": text, "session_id": place}
+    bodies: list[tuple[str, str, object]] = [
+        ("POST", "/api/tool-results", call),
+        ("POST", f"/api/sessions/{place}/messages", message),
+        ("PUT", f"/api/pages/{place}", page),
+        ("PUT", f"/api/pages/{place}-data", {**page, "modality": "structured"}),
+    ]
+    for method, path, body in bodies:
+        sent = json.dumps(body).encode()
+        yield client.request(method, path, content=sent, headers=JSON).status_code
+    yield client.post("/api/tool-results", content=raw, headers=JSON).status_code
+    for path in (f"/api/sessions/{place}/render?target=anthropic", f"/api/pages/{place}/blocks"):
+        yield client.get(path).status_code
+    kept = client.post("/api/resources", content=raw, headers={"Content-Type": "text/plain"})
+    yield kept.status_code
+    for query in ({"pointer": "/0"}, {"grep": "nothing"}, {"lines": "1-"}):
+        yield client.get(f"{kept.headers['location']}/text", params=query).status_code
+    yield client.get("/api/pages/search", params={"q": text[:1_000]}).status_code
+
+
+def _processor_ms(pid: int) -> float:
+    """How long all threads of a process have worked."""
+    fields = Path(f"/proc/{pid}/stat").read_text(encoding="ascii").rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) * 1e3 / os.sysconf("SC_CLK_TCK")
