@@ -1,9 +1,12 @@
 """`/api/sessions/{id}/bundle` and `/api/sessions/import`: whole sessions out and in."""
 
+from collections.abc import Mapping
 from dataclasses import replace
 
+import anyio
 from fastapi import APIRouter, Request, Response
 from fastapi.responses import StreamingResponse
+from starlette.types import Receive, Scope, Send
 
 from app.deps import BundleExportsDep, BundleImportsDep, ContainerDep, ProjectDep
 from app.errors import (
@@ -23,11 +26,31 @@ from app.routers.content_headers import content_disposition, safe_headers
 from app.routers.problem_kinds import problem_responses
 from app.routers.session_queries import SessionIdPath
 from app.schemas.sessions import SessionRecord
+from app.services.bundles.exporting import EXPORT_BYTES, Bundle
+from app.services.memory_budget import HeldMemory
 
 router = APIRouter(prefix="/api/sessions", tags=["sessions"])
 
 _FILE = {"schema": {"type": "string", "format": "binary"}}
 _TAKEN_TYPES = frozenset({"application/zip", "application/octet-stream"})
+
+
+class _BundleAnswer(StreamingResponse):
+    """Sends a bundle, and gives back the memory that was taken for it."""
+
+    def __init__(self, bundle: Bundle, held: HeldMemory, headers: Mapping[str, str]) -> None:
+        super().__init__(bundle.chunks(), headers=headers, media_type="application/zip")
+        self._bundle = bundle
+        self._held = held
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Send it; the memory is given back when the last byte is taken, or the reader is gone."""
+        try:
+            await super().__call__(scope, receive, send)
+        finally:
+            self._held.release()
+            with anyio.CancelScope(shield=True):
+                await self._bundle.aclose()
 
 
 @router.get(
@@ -39,17 +62,26 @@ _TAKEN_TYPES = frozenset({"application/zip", "application/octet-stream"})
     },
 )
 async def export_session(
-    session_id: SessionIdPath, project_id: ProjectDep, exports: BundleExportsDep
+    session_id: SessionIdPath,
+    container: ContainerDep,
+    project_id: ProjectDep,
+    exports: BundleExportsDep,
 ) -> Response:
     """Download a whole session as a zip: history, pages, interactions, and every blob once.
 
     The same session gives the same bytes.
     """
-    bundle = await exports.export(project_id, session_id)
-    return StreamingResponse(
-        bundle.chunks(),
-        media_type="application/zip",
-        headers={
+    held = await container.memory.hold(EXPORT_BYTES)
+    try:
+        bundle = await exports.export(project_id, session_id)
+        held.resize(min(bundle.held_bytes, held.size_bytes))
+    except BaseException:
+        held.release()
+        raise
+    return _BundleAnswer(
+        bundle,
+        held,
+        {
             "Content-Disposition": content_disposition("attachment", f"{session_id}.zip"),
             "Cache-Control": "no-store",
             **safe_headers(),

@@ -20,6 +20,7 @@ pytestmark = [pytest.mark.xdist_group("heavy"), pytest.mark.timeout(600)]
 
 MIB = 1024 * 1024
 READERS = 8
+CONTENT_READERS = 200
 IMAGE = b"\x89PNG\r\n\x1a\n" + noise_bytes(8 * MIB)
 LISTENERS = 40
 EVENTS = 40
@@ -71,6 +72,24 @@ def test_readers_of_a_history_with_its_media_that_read_nothing_hold_little_of_it
     assert whole.json()["items"][0]["content"][0]["image_url"]["url"] == url
     print(f"grew by {grown // MIB} MiB")  # noqa: T201 - the measure
     assert grown < 32 * MIB
+
+
+def test_readers_of_content_that_read_nothing_hold_a_small_piece_each(server: Process) -> None:
+    size_bytes = 64 * MIB
+    with server.client("") as client:
+        stored = client.post("/api/resources", content=bytes(size_bytes)).raise_for_status()
+    server.kill()
+    server.start()
+    path = f"/api/resources/{stored.json()['uri']}/content"
+    with server.client("") as client, ExitStack() as stack:
+        assert client.get(path, headers={"Range": "bytes=0-9"}).status_code == 206
+        before = server.peak_bytes()
+        readers = [stack.enter_context(closing(deaf(server, path))) for _ in range(CONTENT_READERS)]
+        assert {reader.recv(12) for reader in readers} == {b"HTTP/1.1 200"}
+        assert len(client.get(path).content) == size_bytes
+        grown = server.peak_bytes() - before
+    print(f"grew by {grown // MIB} MiB")  # noqa: T201 - the measure
+    assert grown < 112 * MIB
 
 
 def test_listeners_that_read_nothing_share_what_waits_for_them(server: Process) -> None:
