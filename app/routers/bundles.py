@@ -1,12 +1,9 @@
 """`/api/sessions/{id}/bundle` and `/api/sessions/import`: whole sessions out and in."""
 
-from collections.abc import Mapping
 from dataclasses import replace
 
-import anyio
 from fastapi import APIRouter, Request, Response
 from fastapi.responses import StreamingResponse
-from starlette.types import Receive, Scope, Send
 
 from app.deps import BundleExportsDep, BundleImportsDep, ContainerDep, ProjectDep
 from app.errors import (
@@ -23,34 +20,16 @@ from app.rendering.session_envelopes import session_record
 from app.routers.answers import answer_written
 from app.routers.bodies import limited_body
 from app.routers.content_headers import content_disposition, safe_headers
+from app.routers.held_answers import HoldingAnswer
 from app.routers.problem_kinds import problem_responses
 from app.routers.session_queries import SessionIdPath
 from app.schemas.sessions import SessionRecord
-from app.services.bundles.exporting import EXPORT_BYTES, Bundle
-from app.services.memory_budget import HeldMemory
+from app.services.bundles.exporting import EXPORT_BYTES
 
 router = APIRouter(prefix="/api/sessions", tags=["sessions"])
 
 _FILE = {"schema": {"type": "string", "format": "binary"}}
 _TAKEN_TYPES = frozenset({"application/zip", "application/octet-stream"})
-
-
-class _BundleAnswer(StreamingResponse):
-    """Sends a bundle, and gives back the memory that was taken for it."""
-
-    def __init__(self, bundle: Bundle, held: HeldMemory, headers: Mapping[str, str]) -> None:
-        super().__init__(bundle.chunks(), headers=headers, media_type="application/zip")
-        self._bundle = bundle
-        self._held = held
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Send it; the memory is given back when the last byte is taken, or the reader is gone."""
-        try:
-            await super().__call__(scope, receive, send)
-        finally:
-            self._held.release()
-            with anyio.CancelScope(shield=True):
-                await self._bundle.aclose()
 
 
 @router.get(
@@ -78,15 +57,16 @@ async def export_session(
     except BaseException:
         held.release()
         raise
-    return _BundleAnswer(
-        bundle,
-        held,
-        {
+    answer = StreamingResponse(
+        bundle.chunks(),
+        media_type="application/zip",
+        headers={
             "Content-Disposition": content_disposition("attachment", f"{session_id}.zip"),
             "Cache-Control": "no-store",
             **safe_headers(),
         },
     )
+    return HoldingAnswer(answer, held)
 
 
 @router.post(
