@@ -43,6 +43,7 @@ async def measure(scale: Scale) -> Sequence[Figure]:
     return [
         await asyncio.to_thread(_inline, scale),
         await asyncio.to_thread(_bundles, scale),
+        await asyncio.to_thread(_content, scale),
         await asyncio.to_thread(_pages, scale),
         *await _events(scale),
     ]
@@ -89,6 +90,29 @@ def _bundles(scale: Scale) -> Figure:
         unit="MiB",
         aim=value_at_most(64),
         detail="the most that is held while the rows are put down is one of them",
+    )
+
+
+def _content(scale: Scale) -> Figure:
+    """Readers of a file."""
+    readers = scale.pick(500, 2)
+    size = scale.pick(64 * MIB, MIB)
+    content = _noise(0, size)
+    uris: list[str] = []
+
+    def fill(client: httpx.Client) -> None:
+        stored = client.post("/api/resources", content=content).raise_for_status()
+        uris.append(stored.json()["uri"])
+        _append(client, {"role": "user", "content": "@" + uris[0]})
+
+    grown = _grown(fill, lambda: f"/api/resources/{uris[0]}/content", readers)
+    return Figure(
+        group=GROUP,
+        name=f"{readers} readers of content that read nothing",
+        value=grown,
+        unit="MiB",
+        aim=value_at_most(200),
+        detail=f"{size // MIB} MiB of content",
     )
 
 
@@ -169,7 +193,9 @@ def _client(service: Service) -> httpx.AsyncClient:
     return httpx.AsyncClient(base_url=url, headers=service.headers, timeout=120)
 
 
-def _grown(fill: Callable[[httpx.Client], None], path: str, readers: int) -> float:
+def _grown(
+    fill: Callable[[httpx.Client], None], path: str | Callable[[], str], readers: int
+) -> float:
     """By how many MiB the service grows for readers that read nothing of an answer."""
     with tempfile.TemporaryDirectory() as name:
         with serving(Path(name), cores=ALL) as service, service.client() as client:
@@ -181,7 +207,7 @@ def _grown(fill: Callable[[httpx.Client], None], path: str, readers: int) -> flo
             memory = Memory(service.pid)
             before = memory.now
             memory.reset_peak()
-            with _deaf(service, path, readers):
+            with _deaf(service, path if isinstance(path, str) else path(), readers):
                 _wait_until_still(memory)
                 return (memory.peak - before) / MIB
 

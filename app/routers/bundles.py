@@ -20,9 +20,11 @@ from app.rendering.session_envelopes import session_record
 from app.routers.answers import answer_written
 from app.routers.bodies import limited_body
 from app.routers.content_headers import content_disposition, safe_headers
+from app.routers.held_answers import HoldingAnswer
 from app.routers.problem_kinds import problem_responses
 from app.routers.session_queries import SessionIdPath
 from app.schemas.sessions import SessionRecord
+from app.services.bundles.exporting import EXPORT_BYTES
 
 router = APIRouter(prefix="/api/sessions", tags=["sessions"])
 
@@ -39,14 +41,23 @@ _TAKEN_TYPES = frozenset({"application/zip", "application/octet-stream"})
     },
 )
 async def export_session(
-    session_id: SessionIdPath, project_id: ProjectDep, exports: BundleExportsDep
+    session_id: SessionIdPath,
+    container: ContainerDep,
+    project_id: ProjectDep,
+    exports: BundleExportsDep,
 ) -> Response:
     """Download a whole session as a zip: history, pages, interactions, and every blob once.
 
     The same session gives the same bytes.
     """
-    bundle = await exports.export(project_id, session_id)
-    return StreamingResponse(
+    held = await container.memory.hold(EXPORT_BYTES)
+    try:
+        bundle = await exports.export(project_id, session_id)
+        held.resize(min(bundle.held_bytes, held.size_bytes))
+    except BaseException:
+        held.release()
+        raise
+    answer = StreamingResponse(
         bundle.chunks(),
         media_type="application/zip",
         headers={
@@ -55,6 +66,7 @@ async def export_session(
             **safe_headers(),
         },
     )
+    return HoldingAnswer(answer, held)
 
 
 @router.post(

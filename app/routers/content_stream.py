@@ -4,8 +4,8 @@ Nothing is opened until the answer is sent. The first bytes are then there befor
 out, so that missing ones become a problem and not a torn body.
 """
 
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
-from contextlib import asynccontextmanager
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Mapping, Sequence
+from contextlib import aclosing, asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol, TypeAlias, runtime_checkable
@@ -15,6 +15,7 @@ from starlette.responses import Response, StreamingResponse
 from starlette.types import Receive, Scope, Send
 
 from app.errors import StoreUnavailableError
+from app.routers.content_room import SMALL_BYTES, ContentRoom, content_room
 from app.routers.ranges import ByteRange
 
 OpenRange = Callable[[int, int], Awaitable[AsyncIterator[bytes]]]
@@ -27,8 +28,6 @@ RawHeaders: TypeAlias = Sequence[tuple[bytes, bytes]]
 FindFile = Callable[[], Awaitable[Path | None]]
 """The file that all of the bytes are, `None` if there is none. It raises if it is not there."""
 
-# What a connection holds before it asks the sender to wait.
-_TAKEN_AT_ONCE_BYTES = 64 * 1024
 _PATHSEND = "http.response.pathsend"
 
 
@@ -66,31 +65,50 @@ class ContentPiece(Response):
         self.raw_headers = list(headers)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Read it, and send it; what is short goes out in one message."""
-        body = await self._read()
-        if len(body) != self._span.size_bytes:
-            # The file was cut by somebody else: there is still time to say so.
-            raise StoreUnavailableError("blob store")
-        await _send_headers(self, send)
-        is_awaited = len(body) > _TAKEN_AT_ONCE_BYTES
-        await send({"type": "http.response.body", "body": body, "more_body": is_awaited})
-        if is_awaited:
-            # The server waits here until the client has taken most of it: a request counts as one
-            # that is worked on for as long as its bytes are held.
+        """Read it, and send it in one message; piece by piece if memory is short.
+
+        Raises:
+            OverloadedError: There is no memory for it; nothing was sent.
+        """
+        if self._span.size_bytes <= SMALL_BYTES:
+            body = await self._read()
+            await _send_headers(self, send)
+            await send({"type": "http.response.body", "body": body, "more_body": False})
+            return
+        async with content_room(scope, self._span.size_bytes) as room:
+            if room.widen():
+                body = await self._read()
+                await _send_headers(self, send)
+                await _send_chunk(send, body)
+            else:
+                await self._send_pieces(room, send)
+            # The server waits here until the client has taken most of it.
             await send({"type": "http.response.body", "body": b"", "more_body": False})
+
+    async def _send_pieces(self, room: ContentRoom, send: Send) -> None:
+        async with aclosing(_pieces(self._open_range, self._span, room)) as pieces:
+            piece = await anext(pieces)
+            await _send_headers(self, send)
+            await _send_and_wait(send, piece)
+            async for piece in pieces:
+                await _send_and_wait(send, piece)
 
     async def _read(self) -> bytes:
         chunks = await self._open_range(self._span.start, self._span.end)
         try:
-            return b"".join([chunk async for chunk in chunks])
+            body = b"".join([chunk async for chunk in chunks])
         except BaseException:
             # One that was read to its end has nothing left to let go of.
             await _close(chunks)
             raise
+        if len(body) != self._span.size_bytes:
+            # The file was cut by somebody else: there is still time to say so.
+            raise StoreUnavailableError("blob store")
+        return body
 
 
 class ContentStream(StreamingResponse):
-    """Sends parts one after the other, holding one chunk and one open range at a time.
+    """Sends parts one after the other, one open range and one piece at a time.
 
     Args:
         parts: What to send, in order.
@@ -125,20 +143,29 @@ class ContentStream(StreamingResponse):
         )
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Send the answer, and listen for a client that goes away meanwhile."""
-        if not await self._leave_to_server(scope, send):
+        """Send the answer, and listen for a client that goes away meanwhile.
+
+        Raises:
+            OverloadedError: There is no memory for it; nothing was sent.
+        """
+        if await self._leave_to_server(scope, send):
+            return
+        longest = max(part.span.size_bytes for part in self._parts)
+        async with content_room(scope, longest) as self._room:
             await super().__call__(scope, receive, send)
 
     async def stream_response(self, send: Send) -> None:
-        """Send the headers once the first range is open, then every part, then the closing."""
+        """Send the headers once the first piece is read, then every part, then the closing."""
         for index, part in enumerate(self._parts):
-            async with _opened(self._open_range, part.span) as chunks:
+            async with aclosing(_pieces(self._open_range, part.span, self._room)) as pieces:
+                piece = await anext(pieces, b"")
                 if index == 0:
                     await _send_headers(self, send)
                 if part.introduction:
                     await _send_chunk(send, part.introduction)
-                async for chunk in chunks:
-                    await _send_chunk(send, chunk)
+                await _send_and_wait(send, piece)
+                async for piece in pieces:
+                    await _send_and_wait(send, piece)
         await send({"type": "http.response.body", "body": self._closing, "more_body": False})
 
     async def _leave_to_server(self, scope: Scope, send: Send) -> bool:
@@ -165,6 +192,36 @@ async def _send_headers(response: Response, send: Send) -> None:
 
 async def _send_chunk(send: Send, chunk: bytes) -> None:
     await send({"type": "http.response.body", "body": chunk, "more_body": True})
+
+
+async def _send_and_wait(send: Send, chunk: bytes) -> None:
+    """Send a chunk, and return when the client has taken most of it.
+
+    The next one is read only then: it would be held beside this one.
+    """
+    await _send_chunk(send, chunk)
+    # The server waits at the next message, whatever is in it.
+    await _send_chunk(send, b"")
+
+
+async def _pieces(
+    open_range: OpenRange, span: ByteRange, room: ContentRoom
+) -> AsyncGenerator[bytes, None]:
+    """The bytes of a range, in pieces as large as there is room for."""
+    position = span.start
+    while position < span.end:
+        is_wide = room.widen()
+        end = span.end if is_wide else min(position + SMALL_BYTES, span.end)
+        before = position
+        async with _opened(open_range, ByteRange(position, end)) as chunks:
+            async for chunk in chunks:
+                position += len(chunk)
+                yield chunk
+                if is_wide and position < end and room.narrow_if_short():
+                    break
+        if position == before:
+            # The length was announced: a body of another one must not pass for whole.
+            raise StoreUnavailableError("blob store")
 
 
 @asynccontextmanager

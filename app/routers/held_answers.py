@@ -46,6 +46,28 @@ class HeldAnswer:
             await self._response(scope, receive, send_and_wait)
 
 
+class HoldingAnswer(Response):
+    """Sends another response, and gives back the memory that was taken for it, whatever happens.
+
+    Args:
+        response: The response.
+        held: What was taken.
+    """
+
+    def __init__(self, response: Response, held: HeldMemory) -> None:
+        super().__init__(status_code=response.status_code)
+        self.raw_headers = response.raw_headers
+        self._response = response
+        self._held = held
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Send the response."""
+        try:
+            await self._response(scope, receive, send)
+        finally:
+            self._held.release()
+
+
 def counted(response: Response) -> Response | HeldAnswer:
     """Return a response to be called in the place of one, which counts its body if it is long."""
     body = getattr(response, "body", b"")

@@ -32,6 +32,7 @@ from app.routers.bodies import limited_body, read_model, require_json
 from app.routers.conditions import write_condition
 from app.routers.content_headers import REVALIDATE
 from app.routers.content_response import ContentToSend, content_response
+from app.routers.held_answers import HoldingAnswer
 from app.routers.openapi import BINARY, json_body
 from app.routers.page_queries import (
     BlocksOptionsDep,
@@ -168,13 +169,18 @@ async def download_page(
         created_at=file.modified_at,
         cache_control=REVALIDATE,
     )
-    return content_response(
-        request.headers,
-        request.method,
-        content,
-        open_range=file.open,
-        resource_policy=container.cross_origin_resource_policy,
-    )
+    try:
+        answer = content_response(
+            request.headers,
+            request.method,
+            content,
+            open_range=file.open,
+            resource_policy=container.cross_origin_resource_policy,
+        )
+    except BaseException:
+        file.release()
+        raise
+    return answer if file.held is None else HoldingAnswer(answer, file.held)
 
 
 @router.get(

@@ -256,7 +256,9 @@ def _wired(settings: Settings, opened: _Opened) -> Container:
         page_reading=reading,
         page_faults=PageFaults(records, blobs, preparer, reading, limits=limits),
         page_lists=PageLists(records, accesses),
-        page_downloads=PageDownloads(records, blobs, reading, _fetcher(settings), limits=limits),
+        page_downloads=PageDownloads(
+            records, blobs, reading, _fetcher(settings), limits=limits, memory=opened.memory
+        ),
         event_streams=opened.event_streams,
         sweep=opened.sweep,
         store_check=StoreCheck(records, blobs),

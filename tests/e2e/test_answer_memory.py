@@ -20,6 +20,8 @@ pytestmark = [pytest.mark.xdist_group("heavy"), pytest.mark.timeout(600)]
 
 MIB = 1024 * 1024
 READERS = 8
+CONTENT_READERS = 200
+BUDGET_BYTES = 64 * MIB
 IMAGE = b"\x89PNG\r\n\x1a\n" + noise_bytes(8 * MIB)
 LISTENERS = 40
 EVENTS = 40
@@ -71,6 +73,49 @@ def test_readers_of_a_history_with_its_media_that_read_nothing_hold_little_of_it
     assert whole.json()["items"][0]["content"][0]["image_url"]["url"] == url
     print(f"grew by {grown // MIB} MiB")  # noqa: T201 - the measure
     assert grown < 32 * MIB
+
+
+def test_readers_of_content_that_read_nothing_hold_a_small_piece_each(server: Process) -> None:
+    size_bytes = 64 * MIB
+    with server.client("") as client:
+        stored = client.post("/api/resources", content=bytes(size_bytes)).raise_for_status()
+    server.kill()
+    server.start()
+    path = f"/api/resources/{stored.json()['uri']}/content"
+    with server.client("") as client, ExitStack() as stack:
+        assert client.get(path, headers={"Range": "bytes=0-9"}).status_code == 206
+        before = server.peak_bytes()
+        readers = [stack.enter_context(closing(deaf(server, path))) for _ in range(CONTENT_READERS)]
+        assert {reader.recv(12) for reader in readers} == {b"HTTP/1.1 200"}
+        assert len(client.get(path).content) == size_bytes
+        grown = server.peak_bytes() - before
+    print(f"grew by {grown // MIB} MiB")  # noqa: T201 - the measure
+    assert grown < 112 * MIB
+
+
+def test_bundle_and_page_there_is_no_memory_for_are_503_until_a_reader_goes_away(
+    tmp_path: Path,
+) -> None:
+    env = {"PAGEFAULT_AUTH": "none", "PAGEFAULT_LIMITS__MEMORY_BYTES": str(BUDGET_BYTES)}
+    bundle, page = "/api/sessions/s/bundle", "/api/pages/p/download"
+    medium = "data:image/png;base64," + pybase64.b64encode(IMAGE).decode()
+    server = Process(tmp_path / "data", env=env)
+    with server, server.client("") as client:
+        block = {"type": "image_url", "image_url": {"url": medium}}
+        append(client, [block])
+        written = {"modality": "structured", "content": {"image": medium}}
+        client.put("/api/pages/p", json=written).raise_for_status()
+        with ExitStack() as stack:
+            # Nine hold 6 MiB each, so there is no room for one that is to hold 10 at first.
+            for _ in range(9):
+                reader = stack.enter_context(closing(deaf(server, bundle)))
+                assert reader.recv(12) == b"HTTP/1.1 200"
+            refused = [client.get(path) for path in (bundle, page)]
+        assert [answer.status_code for answer in refused] == [503, 503]
+        assert all("retry-after" in answer.headers for answer in refused)
+        # They wait a second for what the reader held.
+        assert client.get(page).json() == written["content"]
+        assert client.get(bundle).status_code == 200
 
 
 def test_listeners_that_read_nothing_share_what_waits_for_them(server: Process) -> None:

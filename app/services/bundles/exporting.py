@@ -33,6 +33,11 @@ from app.stores.records import Records, UnitOfWork
 _IN_MEMORY_BYTES = 1024 * 1024
 _LINES_BYTES = 256 * 1024
 _SENT_BYTES = 64 * 1024
+# A piece of a file or a blob, what is read ahead of it, and what a connection has of the last ones.
+_SENDING_BYTES = 6 * CHUNK_BYTES
+
+EXPORT_BYTES = len(LINE_FILES) * _IN_MEMORY_BYTES + _SENDING_BYTES
+"""What a bundle holds in memory at most while it is put down and sent."""
 
 
 class _Lines:
@@ -98,6 +103,12 @@ class Bundle:
         self._project_id = project_id
         self._spooled = spooled
         self._blobs = blobs
+
+    @property
+    def held_bytes(self) -> int:
+        """What it holds in memory while it is sent."""
+        sizes = [lines.size_bytes for lines in self._spooled.files]
+        return _SENDING_BYTES + sum(size for size in sizes if size <= _IN_MEMORY_BYTES)
 
     async def chunks(self) -> AsyncIterator[bytes]:
         """The bytes of the zip.

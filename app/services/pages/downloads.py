@@ -15,6 +15,7 @@ from app.errors import ConflictError, Fault, InvalidPayloadError, NotFoundError,
 from app.models.identity import utc_now
 from app.models.json_value import json_text
 from app.models.limits import Limits
+from app.models.media import CHUNK_BYTES
 from app.models.media_types import OCTET_STREAM, is_textual
 from app.models.page import Body, Level, Page, StoredPage
 from app.models.rendering import Rendering
@@ -23,6 +24,7 @@ from app.rendering.download_names import download_name
 from app.rendering.file_names import safe_file_name
 from app.services.fetching import FetchedResponse, Fetcher
 from app.services.inline_media.data_uris import split_data_uri
+from app.services.memory_budget import HeldMemory, MemoryBudget
 from app.services.pages.fitting import fits
 from app.services.pages.reading import PageReading, PageView
 from app.services.pages.versions import updated_at
@@ -33,6 +35,10 @@ from app.services.renders.sending import RenderedBody
 from app.stores.blobs import BlobStore
 from app.stores.records import Records
 
+# What a connection takes at once.
+_FREE_BYTES = 64 * 1024
+# The content as it was sent, the text in it, and the bytes of that.
+_COPIES = 3
 _TEXT_EXTENSION = ".txt"
 _JSON_EXTENSION = ".json"
 
@@ -41,7 +47,8 @@ _JSON_EXTENSION = ".json"
 class PageFile:
     """A level of a page as a file; `open` gives the bytes from one offset up to another.
 
-    `modified_at` is when these bytes may have taken the place of others.
+    `modified_at` is when these bytes may have taken the place of others. `held` is what was
+    taken of the budget of memory for it; it is to be released when the file is sent.
     """
 
     digest: str
@@ -50,6 +57,12 @@ class PageFile:
     filename: str
     modified_at: datetime
     open: Callable[[int, int], Awaitable[AsyncIterator[bytes]]]
+    held: HeldMemory | None = None
+
+    def release(self) -> None:
+        """Give back the memory that it takes, if it takes any."""
+        if self.held is not None:
+            self.held.release()
 
 
 class PageDownloads:
@@ -63,12 +76,14 @@ class PageDownloads:
         fetcher: Fetcher,
         *,
         limits: Limits,
+        memory: MemoryBudget,
     ) -> None:
         self._records = records
         self._blobs = blobs
         self._reading = reading
         self._fetcher = fetcher
         self._limits = limits
+        self._memory = memory
 
     async def file(self, project_id: str, page_id: str, level: Level) -> PageFile:
         """A level of a page as a file; an address is fetched first, unless it was before.
@@ -79,6 +94,7 @@ class PageDownloads:
             FetchBlockedError, UpstreamError, UpstreamTimeoutError: Its address; nothing was kept.
             FetchesBusyError: The project fetches as many files as it may.
             ConflictError: The page was changed meanwhile.
+            OverloadedError: There is no memory for it.
             StoreUnavailableError: A store did not answer.
         Source: spec 000, "`/memory page <id> --download`".
         """
@@ -97,16 +113,40 @@ class PageDownloads:
             resource = await self._reading.resource(project_id, str(body.value))
             return self._stored(project_id, view, resource)
         if body.kind == "data":
-            return _decoded(view, body)
+            return self._counted(_decoded(view, body))
         if level is not Level.FULL or view.stored.content is None or body.media is not None:
-            return _written(view, body, None)
-        # Outside of the service a reference leads nowhere: the file has what the client sent.
-        pieces = await view.media.content_as_sent(view.stored.content)
-        as_sent = RenderedBody(self._blobs, project_id, Rendering(pieces))
-        content = b"".join([chunk async for chunk in as_sent.chunks()])
-        if body.kind == "text" or isinstance(body.value, str):
-            body = replace(body, value=json.loads(content))
-        return _written(view, body, content)
+            return self._counted(_written(view, body, None))
+        return await self._as_sent(project_id, view, body, view.stored.content)
+
+    async def _as_sent(
+        self, project_id: str, view: PageView, body: Body, stored: bytes
+    ) -> PageFile:
+        """The content with its media: outside of the service a reference leads nowhere."""
+        rendering = Rendering(await view.media.content_as_sent(stored))
+        held = None
+        if rendering.size_bytes > _FREE_BYTES:
+            held = await self._memory.hold(_COPIES * rendering.size_bytes)
+        try:
+            as_sent = RenderedBody(self._blobs, project_id, rendering)
+            content = b"".join([chunk async for chunk in as_sent.chunks()])
+            if body.kind == "text" or isinstance(body.value, str):
+                body = replace(body, value=json.loads(content))
+            file = replace(_written(view, body, content), held=held)
+            if held is not None:
+                held.resize(min(file.size_bytes, held.size_bytes))
+        except BaseException:
+            if held is not None:
+                held.release()
+            raise
+        return file
+
+    def _counted(self, file: PageFile) -> PageFile:
+        """A file that is in memory already, counted if it is long."""
+        if file.size_bytes <= _FREE_BYTES:
+            return file
+        held = HeldMemory(self._memory, 0)
+        held.grow(min(file.size_bytes, self._memory.limit_bytes))
+        return replace(file, held=held)
 
     def _stored(self, project_id: str, view: PageView, resource: Resource) -> PageFile:
         claimed = view.page.fields.mime_type if view.level is Level.FULL else None
@@ -229,8 +269,8 @@ def _json_of(text: str) -> str:
 def _in_memory(data: bytes, mime_type: str, filename: str, stored: StoredPage) -> PageFile:
     async def chunks(start: int, end: int) -> AsyncIterator[bytes]:
         async def whole() -> AsyncIterator[bytes]:
-            if start < end:
-                yield data[start:end]
+            for position in range(start, end, CHUNK_BYTES):
+                yield data[position : min(position + CHUNK_BYTES, end)]
 
         return whole()
 

@@ -2,6 +2,7 @@ import hashlib
 from collections.abc import AsyncIterator, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
+from types import SimpleNamespace
 
 import anyio
 import anyio.lowlevel
@@ -16,6 +17,7 @@ from starlette.types import ASGIApp, Message
 from app.errors import PreconditionFailedError, RangeNotSatisfiableError, StoreUnavailableError
 from app.routers.content_response import ContentToSend, content_response, record_response
 from app.routers.problems import install_problem_handlers
+from app.services.memory_budget import MemoryBudget
 
 DATA = bytes(range(100))
 DIGEST = hashlib.sha256(DATA).hexdigest()
@@ -68,6 +70,13 @@ class MemoryBlob:
             self.closed += 1
 
 
+class Container:
+    """What sending looks at: a budget of memory, and where the bytes are."""
+
+    memory = MemoryBudget(64 << 20)
+    deliveries = SimpleNamespace(files=object())
+
+
 @dataclass(frozen=True)
 class Answer:
     status: int
@@ -95,7 +104,8 @@ async def send_whole(app: ASGIApp, **request: object) -> Answer:
 
 def http_scope() -> dict[str, object]:
     # The version of the specification that uvicorn announces.
-    return {"type": "http", "asgi": {"version": "3.0", "spec_version": "2.3"}}
+    asgi = {"version": "3.0", "spec_version": "2.3"}
+    return {"type": "http", "asgi": asgi, "state": {"container": Container()}}
 
 
 async def get(

@@ -3,14 +3,17 @@ from collections.abc import AsyncIterator
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
+from types import SimpleNamespace
 
 import anyio
 import pytest
 from starlette.types import Message
 
-from app.errors import StoreUnavailableError
+from app.errors import OverloadedError, StoreUnavailableError
 from app.routers.content_response import ContentToSend, content_response
+from app.routers.content_room import SMALL_BYTES
 from app.services.deliveries import StoreLink
+from app.services.memory_budget import MemoryBudget
 
 LIMIT = 1 << 20
 PATHSEND = "http.response.pathsend"
@@ -26,6 +29,7 @@ class Kept:
     file: Path | None = PLACE
     is_lost: bool = False
     opened: list[tuple[int, int]] = field(default_factory=list)
+    memory: MemoryBudget = field(default_factory=lambda: MemoryBudget(64 * LIMIT))
 
     async def open(self, start: int, end: int) -> AsyncIterator[bytes]:
         self.opened.append((start, end))
@@ -72,7 +76,9 @@ async def messages_of(
         messages.append(message)
 
     response = content_response(headers, "GET", content, open_range=kept.open, ways=kept)
-    base = {"type": "http", "asgi": {"version": "3.0", "spec_version": "2.3"}}
+    container = SimpleNamespace(memory=kept.memory, deliveries=SimpleNamespace(files=object()))
+    asgi = {"version": "3.0", "spec_version": "2.3"}
+    base = {"type": "http", "asgi": asgi, "state": {"container": container}}
     await response({**base, **scope}, receive, send)
     return messages
 
@@ -140,3 +146,48 @@ async def test_otherwise_the_service_reads(
 async def test_a_file_that_is_lost_is_found_out_before_any_header() -> None:
     with pytest.raises(StoreUnavailableError):
         await messages_of(Kept(LIMIT + 1, is_lost=True), content_of(LIMIT + 1), OFFERED)
+
+
+@pytest.mark.anyio
+@pytest.mark.parametrize("size_bytes", [LIMIT, 3 * LIMIT + 1])
+@pytest.mark.parametrize(
+    ("limit_bytes", "longest"), [(64 * LIMIT, LIMIT), (2 * LIMIT, SMALL_BYTES)]
+)
+async def test_pieces_are_large_where_there_is_room_and_small_where_not(
+    size_bytes: int, limit_bytes: int, longest: int
+) -> None:
+    memory = MemoryBudget(limit_bytes)
+    kept = Kept(size_bytes, memory=memory)
+    _, *sent = await messages_of(kept, content_of(size_bytes), {})
+    lengths = [len(message["body"]) for message in sent]
+    assert (max(lengths), sum(lengths), memory.held_bytes) == (longest, size_bytes, 0)
+
+
+class Shrinking(Kept):
+    """Bytes of a service that has got busy by the time they are read."""
+
+    async def open(self, start: int, end: int) -> AsyncIterator[bytes]:
+        if start == 0:
+            self.memory.take_more(40 * LIMIT)
+        return await super().open(start, end)
+
+
+@pytest.mark.anyio
+async def test_large_pieces_become_small_where_memory_gets_short() -> None:
+    kept = Shrinking(4 * LIMIT)
+    _, *sent = await messages_of(kept, content_of(kept.size_bytes), {})
+    lengths = [len(message["body"]) for message in sent if message["body"]]
+    assert lengths == [LIMIT] + [SMALL_BYTES] * 48
+    assert kept.memory.held_bytes == 40 * LIMIT
+
+
+@pytest.mark.anyio
+async def test_nothing_is_read_for_a_reader_there_is_no_room_for() -> None:
+    memory = MemoryBudget(2 * LIMIT)
+    kept = Kept(3 * LIMIT, memory=memory)
+    async with memory.holding(2 * LIMIT):
+        with pytest.raises(OverloadedError):
+            await messages_of(kept, content_of(kept.size_bytes), {})
+        small = Kept(SMALL_BYTES, memory=memory)
+        _, body = await messages_of(small, content_of(SMALL_BYTES), {})
+    assert (kept.opened, len(body["body"]), memory.held_bytes) == ([], SMALL_BYTES, 0)
