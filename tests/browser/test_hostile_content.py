@@ -51,7 +51,15 @@ FILES = {
     "claimed.mp4": (DRAWING, "video/mp4"),
     "notes.txt": (DOCUMENT, "text/plain"),
 }
-SAVED = ("drawing.svg", "document.html", "document.xhtml", "list.xml", "report.pdf")
+SAVED = (
+    "drawing.svg",
+    "document.html",
+    "document.xhtml",
+    "list.xml",
+    "report.pdf",
+    # A web page is no image, whatever its name says.
+    "claimed.png",
+)
 # Nothing of it belongs to the viewer, and each would be a way for content to run or to load.
 ACTIVE = (
     "main script, iframe, object, embed, base, link[rel=import], main style, main svg, [onload], "

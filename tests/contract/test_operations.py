@@ -37,6 +37,7 @@ METRICS = {
     "pagefault_scrubbed_blobs_total",
     "pagefault_scrubbed_bytes_total",
     "pagefault_scrub_faults_total",
+    "pagefault_memory_held_bytes",
 }
 _SAMPLE = re.compile(r"^(\w+)(\{[^}]*\})? ([0-9.e+-]+)$", re.MULTILINE)
 

@@ -127,7 +127,7 @@ def test_serve_says_where_it_is_and_finishes_what_is_in_flight_before_it_ends(
 ) -> None:
     body = media.noise_bytes(300_000)
     head = (
-        "POST /api/resources HTTP/1.1\r\nHost: pagefault\r\nExpect: 100-continue\r\n"
+        "POST /api/resources HTTP/1.1\r\nHost: localhost\r\nExpect: 100-continue\r\n"
         f"Content-Length: {len(body)}\r\n\r\n"
     )
     process = PagefaultProcess(data_dir, is_installed=True)

@@ -26,6 +26,7 @@ from tests.faults.lossy_disk import (
 )
 
 _NEEDED = "SELECT digest FROM resources UNION SELECT digest FROM upload_segments"
+_TABLES = "SELECT count(*) FROM sqlite_master WHERE name IN ('resources', 'upload_segments')"
 _FULL = 2
 
 
@@ -112,6 +113,7 @@ class Recorder:
     def _commit(self, connection: Connection) -> None:
         run = connection.exec_driver_sql
         assert run("PRAGMA synchronous").scalar_one() == _FULL
-        digests = frozenset(run(_NEEDED).scalars())
+        has_tables = run(_TABLES).scalar_one() == 2
+        digests = frozenset(run(_NEEDED).scalars()) if has_tables else frozenset()
         with self._lock:
             self.operations.append(Committed(digests))

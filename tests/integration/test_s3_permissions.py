@@ -198,10 +198,10 @@ def test_service_does_not_start_and_says_why_in_a_sentence(
     settings, told = mistake
     env = {**settings, "PAGEFAULT_LOG_FORMAT": "json"}
     done = pagefault.run("serve", "--port", "0", "--data-dir", str(tmp_path / "data"), env=env)
-    logged, sentence = done.stderr.splitlines()
+    logged, said = map(json.loads, done.stderr.splitlines())
     assert (done.returncode, done.stdout) == (1, "")
-    assert sentence.startswith(f"pagefault: {told}")
-    assert json.loads(logged)["event"] == "blob store failed"
+    assert said["event"].startswith(f"pagefault: {told}")
+    assert logged["event"] == "blob store failed"
     for secret in ("PAGEFAULT_BLOBS__S3_ACCESS_KEY_ID", "PAGEFAULT_BLOBS__S3_SECRET_ACCESS_KEY"):
         assert settings[secret] not in done.stderr
 
