@@ -6,7 +6,7 @@ not there. So every `PAGEFAULT_…` has to be a setting or one of the few names 
 
 import difflib
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator, Mapping
 
 from pydantic import BaseModel
 from pydantic.fields import FieldInfo
@@ -15,10 +15,12 @@ PREFIX = "PAGEFAULT_"
 # Not settings of the service: where the viewer's development server finds it, and where a test has
 # it killed.
 _READ_ELSEWHERE = frozenset({"PAGEFAULT_URL", "PAGEFAULT_CRASH_AT"})
-# Kubernetes tells every container of a service called `pagefault` in these.
+# Kubernetes tells every container in these of the services called `pagefault`, `pagefault-minio` …
 _OF_A_CLUSTER = re.compile(
-    r"PAGEFAULT_(?:SERVICE_(?:HOST|PORT(?:_\w+)?)|PORT_\d+_(?:TCP|UDP|SCTP)(?:_(?:PROTO|PORT|ADDR))?)"
+    r"PAGEFAULT_(?:\w+_)?"
+    r"(?:SERVICE_(?:HOST|PORT(?:_\w+)?)|PORT_\d+_(?:TCP|UDP|SCTP)(?:_(?:PROTO|PORT|ADDR))?)"
 )
+_ADDRESS_OF_A_CLUSTER = re.compile(r"(?:tcp|udp|sctp)://", re.IGNORECASE)
 
 
 def variables_of(group: type[BaseModel], prefix: str = PREFIX) -> Iterator[tuple[str, FieldInfo]]:
@@ -31,24 +33,31 @@ def variables_of(group: type[BaseModel], prefix: str = PREFIX) -> Iterator[tuple
             yield alias if isinstance(alias, str) else f"{prefix}{name.upper()}", field
 
 
-def misspelt(given: Iterable[str], settings: type[BaseModel]) -> list[str]:
+def misspelt(given: Mapping[str, str], settings: type[BaseModel]) -> list[str]:
     """Return a sentence on each variable that starts like a setting and is none.
 
     Args:
-        given: The names of all variables of the environment; their case does not matter.
+        given: All variables of the environment; the case of their names does not matter.
         settings: The class of all settings.
     """
     known = [name for name, _ in variables_of(settings)]
     groups = {name.rpartition("__")[0] for name in known}
     return [
         _sentence(variable, name, known)
-        for variable in sorted(given)
+        for variable, value in sorted(given.items())
         if (name := variable.upper()).startswith(PREFIX)
         and name not in known
         and name not in groups
         and name not in _READ_ELSEWHERE
-        and not _OF_A_CLUSTER.fullmatch(name)
+        and not _is_of_a_cluster(name, value)
     ]
+
+
+def _is_of_a_cluster(name: str, value: str) -> bool:
+    """Return whether Kubernetes has set a variable, for a service that was there before."""
+    if _OF_A_CLUSTER.fullmatch(name):
+        return True
+    return name.endswith("_PORT") and _ADDRESS_OF_A_CLUSTER.match(value) is not None
 
 
 def _sentence(variable: str, name: str, known: list[str]) -> str:

@@ -59,16 +59,28 @@ def test_misspelt_variable_is_refused_with_the_nearest_name(
         "PAGEFAULT_SERVICE_PORT_HTTP",
         "PAGEFAULT_PORT_8000_TCP",
         "PAGEFAULT_PORT_8000_TCP_ADDR",
+        "PAGEFAULT_POSTGRESQL_SERVICE_HOST",
+        "PAGEFAULT_POSTGRESQL_PORT_5432_TCP_ADDR",
+        "PAGEFAULT_MINIO_SERVICE_PORT",
         "MY_PAGEFAULT_DATADIR",
         "DECTO_DEBUG_TOOL_RESULT_RAW",
     ],
 )
 def test_name_that_somebody_reads_is_left_alone(name: str) -> None:
-    assert misspelt([name], Settings) == []
+    assert misspelt({name: "1"}, Settings) == []
+
+
+def test_address_of_another_service_of_a_cluster_is_left_alone() -> None:
+    name = "PAGEFAULT_POSTGRESQL_PORT"
+    assert misspelt({name: "tcp://10.0.0.1:5432"}, Settings) == []
+    assert misspelt({name: "5432"}, Settings) == [
+        f"{name} is not a setting. docs/settings.md lists all of them"
+    ]
 
 
 def test_every_misspelt_variable_is_named() -> None:
-    said = misspelt(["PAGEFAULT_PROT", "PAGEFAULT_HOTS", "PAGEFAULT_PORT"], Settings)
+    given = {"PAGEFAULT_PROT": "1", "PAGEFAULT_HOTS": "a", "PAGEFAULT_PORT": "1"}
+    said = misspelt(given, Settings)
     assert said == [
         "PAGEFAULT_HOTS is not a setting. Did you mean PAGEFAULT_HOST?",
         "PAGEFAULT_PROT is not a setting. Did you mean PAGEFAULT_PORT?",
