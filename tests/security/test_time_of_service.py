@@ -25,7 +25,6 @@ TRIES = 3
 SHORT = (
     "escaped quotes in a key, never closed",
     "escaped quotes with a head, never closed",
-    "heads of base64",
     "encoded heads without an end",
 )
 JSON = {"Content-Type": "application/json"}
