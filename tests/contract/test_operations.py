@@ -37,6 +37,8 @@ METRICS = {
     "pagefault_scrubbed_blobs_total",
     "pagefault_scrubbed_bytes_total",
     "pagefault_scrub_faults_total",
+    "pagefault_memory_held_bytes",
+    "pagefault_memory_refusals_total",
 }
 _SAMPLE = re.compile(r"^(\w+)(\{[^}]*\})? ([0-9.e+-]+)$", re.MULTILINE)
 
