@@ -364,8 +364,10 @@ class OverloadedError(ServiceError):
 
 
 class MemoryExhaustedError(OverloadedError):
-    """The memory that the request needs is held by other requests. Send it again in a moment.
+    """The memory that the request, or its answer, needs is in use. Send it again in a moment.
 
+    A write may have been stored if only its answer, above 64 KiB, found no room: with the same
+    `Idempotency-Key`, tool call or id it is not stored twice.
     `PAGEFAULT_LIMITS__MEMORY_BYTES` says how much there is, and `docs/operations.md` (Memory) how
     much it should be.
     """
@@ -375,8 +377,9 @@ class MemoryExhaustedError(OverloadedError):
     def __init__(self) -> None:
         ServiceError.__init__(
             self,
-            "The memory that this request needs is not free now. Nothing was done: send the same "
-            "request again in a moment.",
+            "The memory that this request or its answer needs is not free now. Send the same "
+            "request again in a moment: with the same Idempotency-Key, tool call or id it is not "
+            "stored twice.",
         )
 
 
