@@ -30,10 +30,12 @@
      ├─ QuotaExceededError         a key has used up what it may in a minute or a day
      ├─ StreamLimitError           a key has as many streams of events as it may
      ├─ OverloadedError            more requests at once than the service works on
+     │   ├─ MemoryExhaustedError   more memory than is free now
      │   └─ FetchesBusyError       more fetches at once than a project may have
-     └─ StoreUnavailableError      a store did not answer; the detail says what was kept
+     └─ StoreUnavailableError      a store did not answer, or did not confirm a commit
          ├─ StoreMisconfiguredError  a store refuses the service until the operator acts
          ├─ StoreFullError         there is no room left; nothing was kept
+         │   └─ StoredBytesQuotaError  the project keeps as many bytes as it may
          └─ BlobSweptError         the bytes were removed before their record was written
 
 Each class carries a stable `code` and a sentence for the caller; `routers/problems.py` gives it a
@@ -135,27 +137,36 @@ class ForbiddenLinkError(ServiceError):
 
 
 class ForbiddenOriginError(ServiceError):
-    """A page of an origin that may not write; `PAGEFAULT_CORS_ORIGINS` names those that may."""
+    """A web page of another origin sent a write or a WebSocket handshake.
+
+    Allow its origin with `PAGEFAULT_CORS_ORIGINS`. If the viewer gets this behind a proxy, set
+    `PAGEFAULT_PUBLIC_URL` to the address in the browser and let the proxy pass `Host` on.
+    """
 
     code = "forbidden-origin"
 
     def __init__(self) -> None:
         super().__init__(
-            "A page of another origin sent this, and its origin may neither write nor open a "
-            "WebSocket. The operator can allow the origin by PAGEFAULT_CORS_ORIGINS. Behind a "
-            "proxy, the service knows its own origin by PAGEFAULT_PUBLIC_URL."
+            "A web page of another origin sent a write or a WebSocket handshake. Allow its origin "
+            "with PAGEFAULT_CORS_ORIGINS. If it is the viewer, behind a proxy, set "
+            "PAGEFAULT_PUBLIC_URL to the address in the browser."
         )
 
 
 class MisdirectedRequestError(ServiceError):
-    """The `Host` of the request is not a name that the service answers to."""
+    """The `Host` of the request is not a name that the service answers to.
+
+    Add the name to `PAGEFAULT_ALLOWED_HOSTS`; without a port it matches any port. In the log, the
+    line `request` of the refusal has `"status": 421`. See `docs/deployment.md` (One machine).
+    """
 
     code = "misdirected-request"
 
     def __init__(self) -> None:
         super().__init__(
             "The service does not answer to this `Host`. Ask it by localhost, 127.0.0.1 or [::1], "
-            "or by PAGEFAULT_PUBLIC_URL. The operator can add names by PAGEFAULT_ALLOWED_HOSTS."
+            "or by the host of PAGEFAULT_PUBLIC_URL or PAGEFAULT_CONTENT_URL. The operator can add "
+            "names with PAGEFAULT_ALLOWED_HOSTS."
         )
 
 
@@ -352,25 +363,48 @@ class OverloadedError(ServiceError):
         )
 
 
+class MemoryExhaustedError(OverloadedError):
+    """The memory that the request, or its answer, needs is in use. Send it again in a moment.
+
+    A write may have been stored if only its answer, above 64 KiB, found no room: with the same
+    `Idempotency-Key`, tool call or id it is not stored twice.
+    `PAGEFAULT_LIMITS__MEMORY_BYTES` says how much there is, and `docs/operations.md` (Memory) how
+    much it should be.
+    """
+
+    code = "memory-exhausted"
+
+    def __init__(self) -> None:
+        ServiceError.__init__(
+            self,
+            "The memory that this request or its answer needs is not free now. Send the same "
+            "request again in a moment: with the same Idempotency-Key, tool call or id it is not "
+            "stored twice.",
+        )
+
+
 class FetchesBusyError(OverloadedError):
-    """The project fetches as many URLs at once as it may. Nothing was kept; try again later."""
+    """No slot to fetch a URL, or to look its host up, was free in time. Nothing was kept."""
 
     code = "fetches-busy"
 
     def __init__(self) -> None:
         ServiceError.__init__(
             self,
-            "As many URLs as may be fetched at once, or as many host names as may be looked up at "
-            "once, have not been answered yet. Nothing was kept: ask again in a few seconds.",
+            "As many URLs are being fetched, or host names looked up, as may be at once. Nothing "
+            "was kept: ask again in a few seconds.",
         )
 
 
 class StoreUnavailableError(ServiceError):
-    """A store did not answer. Unless the detail says otherwise, nothing was kept; send it again.
+    """A store did not answer. After a write, it is unknown whether it happened: send it again.
+
+    With the same `Idempotency-Key`, tool call or id it is not stored twice. Where the detail says
+    that nothing was stored, nothing was.
 
     Args:
         store: Which one.
-        detail: What to say where it is not so that nothing was stored.
+        detail: What to tell the caller if something was stored, or may have been.
         cause: Why, and what to do about it, for the operator: shown where the service is started
             and by its commands, and never sent to a caller.
     """
@@ -390,7 +424,8 @@ class StoreUnavailableError(ServiceError):
 class StoreMisconfiguredError(StoreUnavailableError):
     """A store refuses the service, for a wrong key or a missing bucket, until the operator acts.
 
-    Nothing was kept. The log of the service names the cause.
+    Nothing was kept. In the log of the service, `blob store failed` names the `cause`, and
+    `docs/deployment.md` (The bucket) says what to do about each.
     """
 
     code = "store-misconfigured"

@@ -150,8 +150,9 @@ class LimitSettings(SettingsGroup):
         Field(
             ge=64 * MIB,
             description="What bodies, answers, image work and queued events may hold in the memory "
-            "of a process, all together. A request that does not fit waits a second, then gets a "
-            "503.",
+            "of a process, all together. A request that does not fit gets a 503 "
+            "`memory-exhausted`, after a second if it holds nothing yet, else at once. "
+            "`docs/operations.md` (Memory) says how large it should be.",
         ),
     ] = 256 * MIB
     connections_at_once: Annotated[
@@ -169,8 +170,9 @@ class LimitSettings(SettingsGroup):
         int,
         Field(
             gt=0,
-            description="All headers of a request, each with 32 bytes more; also its trailers and "
-            "what else surrounds the chunks of its body.",
+            description="Total size of the request headers; each counts its characters plus 32 "
+            "bytes, as in HTTP/2. The same limit applies to trailers and chunk framing of a body; "
+            "framing may exceed it by eight bytes for each body byte received.",
         ),
     ] = 65_536
     header_seconds: Annotated[
@@ -295,12 +297,20 @@ class EventSettings(SettingsGroup):
         int,
         Field(
             ge=1,
-            description="Listeners of one key; more get a 429. Without keys all callers are one.",
+            description="Event streams per key and process; more get a 429. With "
+            "`PAGEFAULT_AUTH=none` all callers share one limit.",
         ),
     ] = 1_000
     queued_events: Annotated[
         int, Field(ge=1, description="Events that wait for one listener before it is cut off.")
     ] = 1_000
     queued_bytes: Annotated[
-        int, Field(ge=1, description="Bytes of events that wait for one listener.")
+        int,
+        Field(
+            ge=1,
+            description="Bytes of events that wait for one listener before it is cut off. All "
+            "queues of a process together hold at most a quarter of "
+            "`PAGEFAULT_LIMITS__MEMORY_BYTES`; with the defaults that is the same number, so the "
+            "quarter is met first as soon as several listeners wait.",
+        ),
     ] = 64 * MIB

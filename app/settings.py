@@ -95,9 +95,11 @@ class Settings(BaseSettings):
         tuple[str, ...],
         NoDecode,
         Field(
-            description="Host names that are answered beside those of loopback and of the two "
-            "URLs, with or without a port, separated by commas: any other is a 421. Without keys "
-            "that is so even if none is set; with keys, only if one is."
+            description="Accepted values of the `Host` header, separated by commas, in addition to "
+            "loopback names and the hosts of `PAGEFAULT_PUBLIC_URL` and `PAGEFAULT_CONTENT_URL`. "
+            "A name without a port matches any port. Other values get a 421. With "
+            "`PAGEFAULT_AUTH=none` `Host` is always checked; with `api-key` only if this list is "
+            "set. It grants no access."
         ),
     ] = ()
     signing_keys: Annotated[

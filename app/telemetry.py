@@ -228,6 +228,9 @@ class Metrics:
             multiprocess_mode="livesum",
             registry=self._registry,
         )
+        self._memory_refusals = self._counter(
+            "memory_refusals", "Requests refused because the memory they needed was not free."
+        )
         self._held_bytes: Callable[[], int] = int
         # Requests that are answered and not counted yet.
         self._uncounted: list[tuple[str, str, int, float | None]] = []
@@ -258,6 +261,10 @@ class Metrics:
         """See `app.services.stage_clock.StageClock`."""
         self._bytes_in.inc(bytes_in)
         self._bytes_saved.inc(max(0, bytes_in - bytes_kept))
+
+    def count_memory_refusal(self) -> None:
+        """Count a request that was refused for want of memory."""
+        self._memory_refusals.inc()
 
     def count_stream_opened(self) -> None:
         """See `app.services.events.stream_counts.StreamCounts`."""

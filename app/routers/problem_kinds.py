@@ -26,6 +26,7 @@ from app.errors import (
     InvalidJsonError,
     InvalidPayloadError,
     MalformedRequestError,
+    MemoryExhaustedError,
     MisdirectedRequestError,
     MissingAttachmentError,
     NotFoundError,
@@ -57,7 +58,7 @@ PROBLEMS_PATH = "/docs/errors"
 class ProblemKind:
     """A row of the table: what all problems of one kind have in common.
 
-    `meaning` is a sentence for the documentation; a kind without one is explained nowhere.
+    `meaning` is what the documentation says of it; a kind without one is explained nowhere.
     """
 
     status: int
@@ -83,7 +84,8 @@ def _row(
     title: str,
     headers: Mapping[str, str] = MappingProxyType({}),
 ) -> tuple[type[ServiceError], ProblemKind]:
-    meaning = " ".join((inspect.getdoc(error_class) or "").partition("\n\n")[0].split())
+    described = (inspect.getdoc(error_class) or "").partition("\n\nArgs:")[0]
+    meaning = " ".join(described.split())
     return error_class, ProblemKind(status, error_class.code, title, meaning, headers)
 
 
@@ -116,6 +118,7 @@ KINDS: dict[type[ServiceError], ProblemKind] = dict(
         _row(502, UpstreamError, "The URL's server did not answer with a file"),
         _row(429, StreamLimitError, "Too many streams of events", {"Retry-After": "2"}),
         _row(503, OverloadedError, "Too many requests at once", {"Retry-After": "1"}),
+        _row(503, MemoryExhaustedError, "The memory is in use", {"Retry-After": "1"}),
         _row(503, FetchesBusyError, "Too many fetches at once", {"Retry-After": "5"}),
         _row(503, StoreUnavailableError, "A store did not answer", {"Retry-After": "1"}),
         _row(503, StoreMisconfiguredError, "A store refuses the service", {"Retry-After": "60"}),

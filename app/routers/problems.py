@@ -26,6 +26,7 @@ from starlette.websockets import WebSocket, WebSocketState
 from app.errors import (
     InvalidPayloadError,
     MalformedRequestError,
+    MemoryExhaustedError,
     QuotaExceededError,
     RangeNotSatisfiableError,
     ServiceError,
@@ -123,6 +124,8 @@ def _problem(request: HTTPConnection, exc: Exception) -> Response:
     instance: str = request.scope["path"]
     request_id = str(getattr(request.state, "request_id", "-"))
     if error is not None:
+        if isinstance(error, MemoryExhaustedError):
+            request.state.container.metrics.count_memory_refusal()
         return problem_response(error, instance=instance, request_id=request_id)
     if isinstance(exc, HTTPException) and exc.status_code != INTERNAL.status:
         kind = FRAMEWORK_KINDS.get(exc.status_code) or _undocumented_kind(exc.status_code)

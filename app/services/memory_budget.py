@@ -13,7 +13,7 @@ from collections import deque
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
-from app.errors import OverloadedError
+from app.errors import MemoryExhaustedError
 
 WAIT_SECONDS = 1.0
 """How long a request that holds nothing waits for room."""
@@ -31,7 +31,7 @@ class HeldMemory:
         """Take so many more bytes, at once.
 
         Raises:
-            OverloadedError: They do not fit now. What was held before is still held.
+            MemoryExhaustedError: They do not fit now. What was held before is still held.
         """
         self._budget.take_more(size_bytes)
         self.size_bytes += size_bytes
@@ -40,7 +40,7 @@ class HeldMemory:
         """Hold so many bytes instead; fewer of them always fit.
 
         Raises:
-            OverloadedError: More of them are wanted than fit now; nothing has changed.
+            MemoryExhaustedError: More of them are wanted than fit now; nothing has changed.
         """
         if size_bytes > self.size_bytes:
             self.grow(size_bytes - self.size_bytes)
@@ -86,7 +86,7 @@ class MemoryBudget:
         counted as the whole budget: such a request has it alone.
 
         Raises:
-            OverloadedError: They did not fit for `WAIT_SECONDS`. Nothing is held.
+            MemoryExhaustedError: They did not fit for `WAIT_SECONDS`. Nothing is held.
         """
         size_bytes = min(size_bytes, self.limit_bytes)
         if self._waiting or not self._fits(size_bytes):
@@ -98,7 +98,7 @@ class MemoryBudget:
     def take_more(self, size_bytes: int) -> None:
         """Take bytes for a request that holds some; see `HeldMemory.grow`."""
         if not self._fits(size_bytes):
-            raise OverloadedError
+            raise MemoryExhaustedError
         self.held_bytes += size_bytes
 
     def give_back(self, size_bytes: int) -> None:
@@ -118,7 +118,7 @@ class MemoryBudget:
         except BaseException as exc:
             self._give_up(size_bytes, served)
             if isinstance(exc, TimeoutError):
-                raise OverloadedError from exc
+                raise MemoryExhaustedError from exc
             raise
 
     def _give_up(self, size_bytes: int, served: "asyncio.Future[None]") -> None:

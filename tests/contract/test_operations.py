@@ -38,6 +38,7 @@ METRICS = {
     "pagefault_scrubbed_bytes_total",
     "pagefault_scrub_faults_total",
     "pagefault_memory_held_bytes",
+    "pagefault_memory_refusals_total",
 }
 _SAMPLE = re.compile(r"^(\w+)(\{[^}]*\})? ([0-9.e+-]+)$", re.MULTILINE)
 

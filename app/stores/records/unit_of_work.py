@@ -242,7 +242,7 @@ class Records:
             self._tell(project_id, last_event)
 
     def _tell(self, project_id: str, last_event: int) -> None:
-        """Announce an event; a fault of this is none of the write's, which is committed."""
+        """Announce an event; if that fails, the write, which is committed, still succeeds."""
         try:
             if self._announce is not None:
                 self._announce(project_id, last_event)

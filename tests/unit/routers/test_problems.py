@@ -1,6 +1,7 @@
 import ast
 import json
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Annotated, Literal
 from uuid import UUID
 
@@ -10,6 +11,7 @@ from fastapi import FastAPI, Query, Request
 from pydantic import BaseModel, ConfigDict, Field
 from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect
+from starlette.types import ASGIApp, Receive, Scope, Send
 from structlog.testing import capture_logs
 
 import app
@@ -20,6 +22,7 @@ from app.errors import (
     InvalidCursorError,
     InvalidPayloadError,
     MalformedRequestError,
+    MemoryExhaustedError,
     NotFoundError,
     PayloadTooLargeError,
     RangeNotSatisfiableError,
@@ -38,6 +41,7 @@ from app.routers.problem_kinds import (
 )
 from app.routers.problems import install_problem_handlers, problem_response
 from app.schemas.problem import PROBLEM_REFERENCE, problem_components
+from app.telemetry import Metrics
 
 APP = Path(app.__file__).parent
 BUNDLED = ("session", "page", "tool-result", "message", "interaction")
@@ -77,6 +81,7 @@ RAISED: dict[str, Exception] = {
     "conflict": ConflictError("It differs.", code="still-referenced"),
     "unauthorized": UnauthorizedError(),
     "range": RangeNotSatisfiableError(100),
+    "memory": MemoryExhaustedError(),
     "unavailable": StoreUnavailableError("database"),
     "full": StoreFullError(),
     "blob": BlobLostError("blob store"),
@@ -108,6 +113,17 @@ def make_app() -> FastAPI:
     ) -> None: ...
 
     return app
+
+
+def with_metrics(served: FastAPI, metrics: Metrics) -> ASGIApp:
+    """The application as it is served: with a container, of which problems use the metrics."""
+    container = SimpleNamespace(metrics=metrics)
+
+    async def serve(scope: Scope, receive: Receive, send: Send) -> None:
+        scope["state"] = {"container": container}
+        await served(scope, receive, send)
+
+    return serve
 
 
 async def ask(method: str, path: str, content: bytes | None = None) -> httpx.Response:
@@ -392,6 +408,19 @@ def test_every_kind_of_problem_is_explained_once() -> None:
     assert [kind for kind in kinds if not kind.meaning] == []
     headings = [line[3:] for line in problems_markdown().splitlines() if line.startswith("## ")]
     assert headings == codes
+
+
+@pytest.mark.anyio
+async def test_refusal_for_want_of_memory_says_so_and_is_counted() -> None:
+    metrics = Metrics()
+    transport = httpx.ASGITransport(with_metrics(make_app(), metrics))
+    async with httpx.AsyncClient(transport=transport, base_url="http://test") as client:
+        refused = await client.get("/raise/memory")
+    assert (refused.status_code, refused.headers["retry-after"]) == (503, "1")
+    told = refused.json()
+    assert (told["type"], told["code"]) == ("/docs/errors#memory-exhausted", "memory-exhausted")
+    assert "memory" in told["detail"]
+    assert b"\npagefault_memory_refusals_total 1.0\n" in metrics.exposition()
 
 
 def test_every_narrower_code_is_explained_below_its_kind() -> None:

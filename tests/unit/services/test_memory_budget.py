@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.errors import OverloadedError
+from app.errors import MemoryExhaustedError
 from app.services.memory_budget import HeldMemory, MemoryBudget
 
 pytestmark = pytest.mark.anyio
@@ -45,7 +45,7 @@ async def test_request_waits_until_others_have_given_back_what_it_needs() -> Non
 async def test_request_that_holds_some_is_refused_at_once_and_keeps_what_it_has() -> None:
     budget = MemoryBudget(100)
     first, second = await budget.hold(60), await budget.hold(40)
-    with pytest.raises(OverloadedError):
+    with pytest.raises(MemoryExhaustedError):
         second.grow(1)
     assert (second.size_bytes, budget.held_bytes) == (40, 100)
     first.resize(50)
@@ -59,7 +59,7 @@ async def test_request_that_has_waited_long_enough_is_refused_and_holds_nothing(
     monkeypatch.setattr("app.services.memory_budget.WAIT_SECONDS", 0.01)
     budget = MemoryBudget(100)
     held = await budget.hold(60)
-    with pytest.raises(OverloadedError):
+    with pytest.raises(MemoryExhaustedError):
         await budget.hold(41)
     assert budget.held_bytes == 60
     held.release()
@@ -115,7 +115,7 @@ def test_budget_is_the_sum_of_what_is_held_and_never_exceeded(
                 try:
                     each = held[number % len(held)]
                     each.grow(number) if step == "g" else each.resize(number)
-                except OverloadedError:
+                except MemoryExhaustedError:
                     pass
             elif held and step == "x":
                 held.pop(number % len(held)).release()
