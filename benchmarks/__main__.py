@@ -37,7 +37,7 @@ MODULES = {
     "memory-in": "memory_in",
     "search": "page_search",
     "rendering": "session_render",
-    "memory out": "memory_out",
+    "memory-out": "memory_out",
 }
 """By group, in the order in which they are run and written down, the module that measures it."""
 

@@ -1,6 +1,6 @@
 """What a process holds for answers and events that nobody reads.
 
-    python -m benchmarks --only "memory out"
+    python -m benchmarks --only memory-out
 
 Readers ask for a history with its media, or for large pages of it without any, and read nothing.
 Then a thousand listeners read nothing while large messages are written, and `/healthz` is asked
@@ -25,7 +25,7 @@ from benchmarks.figures import Figure, Scale, WrongAnswerError, value_at_most
 from benchmarks.live_server import Memory, Service, serving
 from benchmarks.machine import ALL
 
-GROUP = "memory out"
+GROUP = "memory-out"
 MIB = 1 << 20
 _READERS = 12
 _MEDIA = 4
