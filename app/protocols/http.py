@@ -42,6 +42,8 @@ _HEADER_OVERHEAD_BYTES = 32
 # has five.
 _FRAMING_PER_BYTE = 8
 _MOST_PIPELINED = 16
+# What the requests that wait for the answers before theirs may have together, heads and bodies.
+_MOST_PIPELINED_BYTES = 32_768
 
 
 class _RefusedError(Exception):
@@ -82,6 +84,8 @@ class DeadlineProtocol(LingeringProtocol):
     # Of what was received since a request began, or its headers ended: what is no body.
     _framing_bytes = 0
     _has_begun_a_part = False
+    # Of the requests that wait for the answers before theirs:
+    _waiting_bytes = 0
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         """Start the deadline of the first request."""
@@ -95,9 +99,13 @@ class DeadlineProtocol(LingeringProtocol):
             self._expect_headers()
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """Drop the deadlines with the connection."""
+        """Drop the deadlines with the connection, and tell the request that is being answered."""
         self._forget_headers()
         self._forget_rest()
+        self.pipeline.clear()
+        if self._answering is not None and not self._answering.response_complete:
+            # uvicorn tells the request that came last, which may be one that waits.
+            _disconnect(self._answering)
         super().connection_lost(exc)
 
     def data_received(self, data: bytes) -> None:
@@ -116,7 +124,7 @@ class DeadlineProtocol(LingeringProtocol):
     def on_message_begin(self) -> None:
         """Start the deadline of a request."""
         if len(self.pipeline) >= _MOST_PIPELINED:
-            self._fail(MalformedRequestError("Wait for answers before you send more requests."))
+            self._fail_sent_ahead()
         super().on_message_begin()
         self._has_begun_a_part = True
         self._is_in_headers = True
@@ -142,12 +150,18 @@ class DeadlineProtocol(LingeringProtocol):
         self._settle_head()
         super().on_headers_complete()
         self._is_in_body = True
+        if self.parser.should_upgrade():
+            # The parser drops what it has got of what follows, for it may be another protocol. So
+            # what comes after that is the middle of something, and never to be read as a request.
+            self._is_deaf = True
         # For answers without an end: a transport that is closed waits until all is taken.
         self.scope.setdefault("state", {})["abort"] = self.transport.abort
 
     def on_body(self, body: bytes) -> None:
         """Take a piece of the body."""
         self._body_bytes += len(body)
+        if self.cycle is not self._answering:
+            self._count_waiting(len(body))
         super().on_body(body)
 
     def on_message_complete(self) -> None:
@@ -168,6 +182,8 @@ class DeadlineProtocol(LingeringProtocol):
         """Go on to the next request, if there is to be one."""
         answered = self._answering
         super().on_response_complete()
+        if not self.pipeline:
+            self._waiting_bytes = 0
         if answered is None or self.transport.is_closing():
             return
         self.flow.resume_reading()
@@ -193,30 +209,31 @@ class DeadlineProtocol(LingeringProtocol):
         async def answer(
             scope: "Scope", receive: "ASGIReceiveCallable", send: "ASGISendCallable"
         ) -> None:
-            # Most requests are here as a whole by now.
-            is_whole = not self._has_more(cycle)
-            await app(scope, receive, send if is_whole else self._sender(cycle, send))
+            await app(scope, receive, self._sender(cycle, send))
 
         self._answering = cycle
         super()._start_asgi_task(cycle, answer)
 
     def _sender(self, cycle: RequestResponseCycle, send: "ASGISendCallable") -> "ASGISendCallable":
-        """Return a `send` that says when the connection ends because of an unread body."""
+        """Return a `send` that says of the last answer of the connection that it is the last."""
 
-        async def send_early(message: "ASGISendEvent") -> None:
-            if message["type"] != "http.response.start" or not self._has_more(cycle):
+        async def send_and_say(message: "ASGISendEvent") -> None:
+            if message["type"] != "http.response.start" or not self._ends_with(cycle):
                 await send(message)
                 return
-            is_last = not cycle.keep_alive or not self._is_rest_small(cycle)
-            if is_last:
-                headers = [*message.get("headers", ()), (b"connection", b"close")]
-                message = {**message, "headers": headers}
-            await send(message)
+            headers = [*message.get("headers", ()), (b"connection", b"close")]
+            await send({**message, "headers": headers})
             # uvicorn would close at once, and what comes then would be answered with a reset.
             cycle.keep_alive = True
-            self._is_deaf = self._is_deaf or is_last
+            self._is_deaf = True
 
-        return send_early
+        return send_and_say
+
+    def _ends_with(self, cycle: RequestResponseCycle) -> bool:
+        """Tell whether nothing behind this request can be read, or is to be."""
+        if self._has_more(cycle):
+            return not cycle.keep_alive or not self._is_rest_small(cycle)
+        return self._is_deaf and not self.pipeline
 
     def _has_more(self, cycle: RequestResponseCycle) -> bool:
         return self._is_in_body and cycle is self.cycle
@@ -229,6 +246,15 @@ class DeadlineProtocol(LingeringProtocol):
     def _is_answering(self) -> bool:
         cycle = self._answering
         return cycle is not None and not (cycle.response_complete or cycle.disconnected)
+
+    def _can_be_read_whole(self) -> bool:
+        """Tell whether the client may have all of the answer, though it is not over here."""
+        cycle = self._answering
+        if cycle is None or not cycle.response_started or self.transport.get_write_buffer_size():
+            return False
+        if cycle.scope["method"] == "HEAD":
+            return True
+        return not cycle.chunked_encoding and cycle.expected_content_length == 0
 
     def _is_idle(self) -> bool:
         is_arriving = self._is_in_headers or self._is_in_body
@@ -253,6 +279,23 @@ class DeadlineProtocol(LingeringProtocol):
         self._header_bytes += size
         if self._header_bytes > self._limits.header_bytes:
             self._fail(self._headers_too_large())
+        if self._is_answering():
+            self._count_waiting(size)
+
+    def _count_waiting(self, size: int) -> None:
+        """Count what has come of requests that wait, unless the client may send them by now.
+
+        Reading is paused once one waits. What was read together with it is kept until its turn
+        comes, and answers without an end may be before it.
+        """
+        if self._can_be_read_whole():
+            return
+        self._waiting_bytes += size
+        if self._waiting_bytes > _MOST_PIPELINED_BYTES:
+            self._fail_sent_ahead()
+
+    def _fail_sent_ahead(self) -> NoReturn:
+        self._fail(MalformedRequestError("Wait for answers before you send more requests."))
 
     def _count_framing(self, received: int, body: int) -> None:
         if self._has_begun_a_part:
@@ -288,9 +331,7 @@ class DeadlineProtocol(LingeringProtocol):
         self._forget_headers()
         if self._is_in_body and not self.cycle.response_complete:
             self._refuse_body(error)
-        elif self._is_answering():
-            self._finish_answers()
-        else:
+        elif not self._is_answering():
             self._write_refusal(error)
             self._end()
 
@@ -301,19 +342,12 @@ class DeadlineProtocol(LingeringProtocol):
         if cycle is not self._answering:
             # It waits for its turn, and this was not the last of its bytes.
             self.pipeline.popleft()
-            self._finish_answers()
+            cycle.body = bytearray()
             return
-        cycle.disconnected = True
-        cycle.message_event.set()
+        _disconnect(cycle)
         if not cycle.response_started:
             self._write_refusal(error)
         self._end()
-
-    def _finish_answers(self) -> None:
-        """Make the last of the answers that are due the last one of the connection."""
-        last = self.pipeline[0][0] if self.pipeline else self._answering
-        if last is not None:
-            last.keep_alive = False
 
     def _expect_headers(self) -> None:
         self._forget_headers()
@@ -337,6 +371,12 @@ class DeadlineProtocol(LingeringProtocol):
             return
         # Nobody has asked for anything yet, so nobody waits for an answer.
         self._close()
+
+
+def _disconnect(cycle: RequestResponseCycle) -> None:
+    """Tell the application that its client has gone."""
+    cycle.disconnected = True
+    cycle.message_event.set()
 
 
 def _pieces(data: bytes) -> Iterator[bytes]:

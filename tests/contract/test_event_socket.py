@@ -2,7 +2,10 @@
 
 import json
 from collections.abc import Iterator
+from contextlib import suppress
+from logging import ERROR
 from pathlib import Path
+from socket import SHUT_WR
 from typing import Any
 
 import httpx
@@ -11,12 +14,21 @@ import pytest
 from tests.contract.session_requests import append
 from tests.event_streams import Block, heard, ticket_of
 from tests.listening_sockets import closed, refusal, socket_of, told
+from tests.raw_http import connected, rest
 from tests.servers import Backends, LiveService, serving
 
 EVENTS = "/api/sessions/s/events"
 ORIGIN = "https://app.example.com"
 NOT_UNDERSTOOD = 1007
 SERVICE_RESTART = 1012
+HANDSHAKE = (
+    b"GET /api/sessions/s/ws HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer %b\r\n"
+    b"Connection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\n"
+    b"Sec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==\r\n\r\n"
+)
+HEALTH = b"GET /healthz HTTP/1.1\r\nHost: a\r\n\r\n"
+# Not all of them come before the answer, and behind the handshake.
+EARLY_ONES = 20
 
 
 @pytest.fixture(scope="module")
@@ -209,6 +221,24 @@ def test_foreign_session_is_as_silent_as_an_absent_one(
                 first.append(told(socket))
     assert [block.told["message"]["content"] for block in first] == ["own", "own"]
     assert [block.position for block in first] == [1, 1]
+
+
+@pytest.mark.parametrize(
+    "early",
+    [b"\x81\x80", b"\x00\x00\xff\xff", HEALTH, b"\x88\x80abcd", b"\x89\x80abcd", b"\x81\x82abcd{}"],
+    ids=["no mask", "no message", "request", "close", "ping", "word"],
+)
+def test_frames_before_the_answer_to_the_handshake_leave_nothing_in_the_log(
+    service: LiveService, caplog: pytest.LogCaptureFixture, early: bytes
+) -> None:
+    handshake = HANDSHAKE % service.new_key().encode()
+    for _ in range(EARLY_ONES):
+        with connected(service.port) as connection, suppress(ConnectionError):
+            connection.sendall(handshake)
+            connection.sendall(early * 4)
+            connection.shutdown(SHUT_WR)
+            rest(connection)
+    assert [record.getMessage() for record in caplog.records if record.levelno >= ERROR] == []
 
 
 def test_socket_of_a_service_that_stops_is_told_to_come_back(
