@@ -101,6 +101,14 @@ def test_commas_and_brackets_within_strings_weigh_as_text_wherever_they_are_cut(
     }
 
 
+async def test_body_that_has_just_become_large_holds_little_more_than_arrived() -> None:
+    budget = budget_of()
+    memory = BodyMemory(budget)
+    await memory.keep(FREE_BYTES + 1)
+    assert budget.arriving.held_bytes == budget.memory.held_bytes == 2 * FREE_BYTES
+    memory.release()
+
+
 async def test_slow_bodies_are_ended_for_one_that_comes() -> None:
     budget = budget_of()
     outcomes: list[type[Exception]] = []
