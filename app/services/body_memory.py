@@ -6,25 +6,39 @@ byte, two or four for each character of a string, as its widest character needs,
 takes more than its brackets.
 """
 
+import asyncio
 import re
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 
 import anyio.from_thread
 
-from app.errors import PayloadTooLargeError
+from app.errors import OverloadedError, PayloadTooLargeError
 from app.services.memory_budget import HeldMemory, MemoryBudget
 
 FREE_BYTES = 16 * 1024
 """A body of no more takes nothing of the budget: most requests are small, and many at once."""
 
+WORK_WAIT_SECONDS = 10.0
+"""How long a body that has arrived waits for the memory that work on it takes."""
+
+_FIRST_STEP_BYTES = 32 * 1024
 _STEP_BYTES = 256 * 1024
+_PACE_BYTES_PER_SECOND = 64 * 1024
+_MOST_CREDIT_SECONDS = 4.0
+# Measured with texts of 8 MiB: 4.0 times the text where all of it is Latin-1, 6.8 and 10 times
+# where strings are two and four bytes wide.
 _BYTE_COPIES = 3
-_TEXT_COPIES = 3
-_CONTAINER_BYTES = 240
-_MEMBER_BYTES = 64
+_TEXT_COPIES = 2
+_CONTAINER_BYTES = 320
+_MEMBER_BYTES = 96
 _LONGEST_ESCAPE = 6
 # U+0100 and above are two bytes or four in a string, and begin with these in UTF-8.
 _WIDE = re.compile(rb"[\xc4-\xef]|\\u")
 _WIDEST = re.compile(rb"[\xf0-\xf4]|\\u[dD][89a-fA-F]")
+_TO_STRING_END = re.compile(rb"(?:[^\"\\]++|\\.)*+", re.DOTALL)
+_STRING = re.compile(rb'"%b"' % _TO_STRING_END.pattern, re.DOTALL)
+_WHOLE_STRINGS = re.compile(rb'(?:[^"]*+%b)*+' % _STRING.pattern, re.DOTALL)
 
 
 class TextWeight:
@@ -34,11 +48,16 @@ class TextWeight:
         self._width = 1
         self._value_bytes = 0
         self._end = b""
+        self._is_in_string = False
+        self._is_escaped = False
 
     def add(self, data: bytes) -> None:
         """Look at the next bytes."""
-        containers = data.count(b"[") + data.count(b"{")
-        self._value_bytes += containers * _CONTAINER_BYTES + data.count(b",") * _MEMBER_BYTES
+        if not data:
+            return
+        bare = self._outside_strings(data)
+        containers = bare.count(b"[") + bare.count(b"{")
+        self._value_bytes += containers * _CONTAINER_BYTES + bare.count(b",") * _MEMBER_BYTES
         if self._width < 4:
             self._widen(data)
             # An escape may be cut in two.
@@ -48,6 +67,28 @@ class TextWeight:
     def work_bytes(self, text_bytes: int) -> int:
         """How much memory work on so many bytes of this text takes at most, roughly."""
         return text_bytes * (_BYTE_COPIES + _TEXT_COPIES * self._width) + self._value_bytes
+
+    def _outside_strings(self, data: bytes) -> bytes:
+        start = self._rest_of_string(data) if self._is_in_string else 0
+        if self._is_in_string:
+            return b""
+        passed = _WHOLE_STRINGS.match(data, start)
+        end = passed.end() if passed else start
+        bare = _STRING.sub(b"", data[start:end])
+        quote = data.find(b'"', end)
+        if quote < 0:
+            return bare + data[end:]
+        self._is_in_string = True
+        self._rest_of_string(data, quote + 1)
+        return bare + data[end:quote]
+
+    def _rest_of_string(self, data: bytes, start: int = 0) -> int:
+        """Pass the string that is open, and return where what follows it begins."""
+        found = _TO_STRING_END.match(data, start + self._is_escaped)
+        end = found.end() if found else len(data)
+        self._is_escaped = data[end : end + 1] == b"\\"
+        self._is_in_string = self._is_escaped or end >= len(data)
+        return end + 1
 
     def _widen(self, data: bytes) -> None:
         if data.isascii() and b"\\u" not in data:
@@ -61,7 +102,8 @@ class TextWeight:
 class BodyBudget:
     """What all bodies of the process may take: half of the budget while they arrive.
 
-    The other half is left for work on those that have arrived, and for answers.
+    The other half is left for work on those that have arrived, and for answers. Where they need
+    more than their half, those that come slowly are ended, the slowest first.
 
     Args:
         memory: The budget.
@@ -72,6 +114,20 @@ class BodyBudget:
         self.memory = memory
         self.arriving = MemoryBudget(memory.limit_bytes // 2)
         self.text_limit_bytes = text_limit_bytes
+        self.bodies: set[BodyMemory] = set()
+        """Those on their way that hold some of it."""
+
+    def make_room(self, size_bytes: int, newcomer: "BodyMemory") -> None:
+        """End bodies that come too slowly until so many more bytes fit, or no such body is left."""
+        if self.arriving.held_bytes + size_bytes <= self.arriving.limit_bytes:
+            return
+        now = asyncio.get_running_loop().time()
+        others = self.bodies - {newcomer}
+        slow = [each for each in others if each.credit_seconds(now) < 0]
+        for body in sorted(slow, key=lambda each: each.credit_seconds(now)):
+            if self.arriving.held_bytes + size_bytes <= self.arriving.limit_bytes:
+                return
+            body.end()
 
 
 class BodyMemory:
@@ -83,8 +139,59 @@ class BodyMemory:
         self._held: HeldMemory | None = None
         self._text_bytes = 0
         self._weight = TextWeight()
+        self._patience: asyncio.Timeout | None = None
+        self._is_ended = False
+        self._credit_seconds = _MOST_CREDIT_SECONDS
+        self._waiting_since: float | None = None
         self.size_bytes = FREE_BYTES
         """How much may be kept before more has to be asked for."""
+
+    @asynccontextmanager
+    async def arrival(self) -> AsyncIterator[None]:
+        """Let the body be ended while it arrives, for the length of the block.
+
+        Raises:
+            OverloadedError: It came too slowly, and its room was needed.
+        """
+        try:
+            async with asyncio.timeout(None) as self._patience:
+                yield
+        except TimeoutError as exc:
+            if not self._is_ended:
+                raise
+            raise OverloadedError from exc
+        else:
+            if self._is_ended:
+                raise OverloadedError
+        finally:
+            self._patience = None
+            self._budget.bodies.discard(self)
+
+    async def paced(self, chunks: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
+        """The chunks, with an account of how long they were waited for."""
+        clock = asyncio.get_running_loop().time
+        while True:
+            self._waiting_since = clock()
+            chunk = await anext(chunks, None)
+            if chunk is None:
+                return
+            credit = self.credit_seconds(clock()) + len(chunk) / _PACE_BYTES_PER_SECOND
+            self._credit_seconds = min(credit, _MOST_CREDIT_SECONDS)
+            self._waiting_since = None
+            yield chunk
+
+    def credit_seconds(self, now: float) -> float:
+        """How long the sender may still pause; below zero the body may be ended for another."""
+        waited = 0.0 if self._waiting_since is None else now - self._waiting_since
+        return self._credit_seconds - waited
+
+    def end(self) -> None:
+        """Give back what is held, and let the block of `arrival` raise."""
+        self._is_ended = True
+        self._budget.bodies.discard(self)
+        if self._patience is not None:
+            self._patience.reschedule(asyncio.get_running_loop().time())
+        self.release()
 
     async def keep(self, size_bytes: int) -> None:
         """Hold so many bytes in all, and some for those to come.
@@ -94,13 +201,64 @@ class BodyMemory:
         Raises:
             OverloadedError: They do not fit now.
         """
-        self.size_bytes = -(-size_bytes // _STEP_BYTES) * _STEP_BYTES
-        if self._arriving is None:
-            self._arriving = await self._budget.arriving.hold(self.size_bytes)
+        size_bytes = _stepped(size_bytes)
+        if self._held is None and not self._is_ended:
+            self._budget.make_room(size_bytes, self)
+            if self._arriving is None:
+                self._arriving = await self._budget.arriving.hold(size_bytes)
+            self._held = await self._budget.memory.hold(size_bytes)
+            self._budget.bodies.add(self)
+        self._grow(size_bytes)
+
+    def keep_text(self, text_bytes: int, others_bytes: int) -> None:
+        """Hold so many bytes of text in all, and others beside them; for worker threads.
+
+        Raises:
+            OverloadedError: They do not fit now.
+            PayloadTooLargeError: It is too much text.
+        """
+        self.check_text(text_bytes)
+        if self._arriving is not None:
+            anyio.from_thread.run_sync(self._grow, _stepped(text_bytes + others_bytes))
+        elif self._held is not None:
+            work_bytes = self._most(self._weight.work_bytes(text_bytes))
+            anyio.from_thread.run_sync(grow_within, self._held, self._budget.memory, work_bytes)
+
+    def _grow(self, size_bytes: int) -> None:
+        if self._is_ended:
+            raise OverloadedError
+        if self._arriving is not None and self._held is not None:
+            self._budget.make_room(size_bytes - self._arriving.size_bytes, self)
+            grow_within(self._arriving, self._budget.arriving, size_bytes)
+            grow_within(self._held, self._budget.memory, size_bytes)
+        self.size_bytes = max(self.size_bytes, size_bytes)
+
+    async def begin_work(self, text_bytes: int) -> None:
+        """Hold what work on so many bytes of text takes, when all of the body is there.
+
+        What does not fit at once is waited for, and nothing of the whole budget is held meanwhile:
+        the bytes of the body stay counted among those that arrive.
+
+        Raises:
+            OverloadedError: It did not fit for `WORK_WAIT_SECONDS`.
+        """
         if self._held is None:
-            self._held = await self._budget.memory.hold(self.size_bytes)
-        grow_within(self._arriving, self._budget.arriving, self.size_bytes)
-        grow_within(self._held, self._budget.memory, self.size_bytes)
+            return
+        work_bytes = self._most(self._weight.work_bytes(text_bytes))
+        try:
+            grow_within(self._held, self._budget.memory, work_bytes)
+        except OverloadedError:
+            self._held.release()
+            self._held = None
+            memory = self._budget.memory
+            self._held = await memory.hold_later(work_bytes, wait_seconds=WORK_WAIT_SECONDS)
+        if self._arriving is not None:
+            self._arriving.release()
+            self._arriving = None
+
+    def _most(self, work_bytes: int) -> int:
+        """Three quarters of the budget at most: bodies on their way must not keep it waiting."""
+        return min(work_bytes, self._budget.memory.limit_bytes // 4 * 3)
 
     def check_text(self, text_bytes: int) -> None:
         """Refuse a body that keeps so many bytes of text, if they are too many.
@@ -133,14 +291,21 @@ class BodyMemory:
         self._text_bytes += text_bytes
         self.check_text(self._text_bytes)
         if self._held is not None:
-            work_bytes = self._weight.work_bytes(self._text_bytes)
+            work_bytes = self._most(self._weight.work_bytes(self._text_bytes))
             anyio.from_thread.run_sync(grow_within, self._held, self._budget.memory, work_bytes)
 
     def release(self) -> None:
         """Give everything back."""
+        self._budget.bodies.discard(self)
         for held in (self._arriving, self._held):
             if held is not None:
                 held.release()
+
+
+def _stepped(size_bytes: int) -> int:
+    """How much is held for so many bytes: more the more there are."""
+    step_bytes = _FIRST_STEP_BYTES if size_bytes <= _STEP_BYTES else _STEP_BYTES
+    return -(-size_bytes // step_bytes) * step_bytes
 
 
 def grow_within(held: HeldMemory, budget: MemoryBudget, size_bytes: int) -> None:

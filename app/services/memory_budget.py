@@ -12,11 +12,15 @@ import asyncio
 from collections import deque
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from typing import TypeAlias
 
 from app.errors import MemoryExhaustedError
 
 WAIT_SECONDS = 1.0
 """How long a request that holds nothing waits for room."""
+
+
+_Queue: TypeAlias = "deque[tuple[int, asyncio.Future[None]]]"
 
 
 class HeldMemory:
@@ -68,7 +72,8 @@ class MemoryBudget:
     def __init__(self, limit_bytes: int) -> None:
         self.limit_bytes = limit_bytes
         self.held_bytes = 0
-        self._waiting: deque[tuple[int, asyncio.Future[None]]] = deque()
+        self._waiting: _Queue = deque()
+        self._later: _Queue = deque()
 
     @asynccontextmanager
     async def holding(self, size_bytes: int) -> AsyncIterator[HeldMemory]:
@@ -90,7 +95,20 @@ class MemoryBudget:
         """
         size_bytes = min(size_bytes, self.limit_bytes)
         if self._waiting or not self._fits(size_bytes):
-            await self._wait(size_bytes)
+            await self._wait(self._waiting, size_bytes, WAIT_SECONDS)
+        else:
+            self.held_bytes += size_bytes
+        return HeldMemory(self, size_bytes)
+
+    async def hold_later(self, size_bytes: int, *, wait_seconds: float) -> HeldMemory:
+        """Do as `hold` for what takes much and can wait: in a queue behind all that wait there.
+
+        Raises:
+            OverloadedError: They did not fit for `wait_seconds`. Nothing is held.
+        """
+        size_bytes = min(size_bytes, self.limit_bytes)
+        if self._waiting or self._later or not self._fits(size_bytes):
+            await self._wait(self._later, size_bytes, wait_seconds)
         else:
             self.held_bytes += size_bytes
         return HeldMemory(self, size_bytes)
@@ -109,32 +127,38 @@ class MemoryBudget:
     def _fits(self, size_bytes: int) -> bool:
         return self.held_bytes + size_bytes <= self.limit_bytes
 
-    async def _wait(self, size_bytes: int) -> None:
+    async def _wait(self, queue: _Queue, size_bytes: int, wait_seconds: float) -> None:
         served = asyncio.get_running_loop().create_future()
-        self._waiting.append((size_bytes, served))
+        queue.append((size_bytes, served))
         try:
-            async with asyncio.timeout(WAIT_SECONDS):
+            async with asyncio.timeout(wait_seconds):
                 await served
         except BaseException as exc:
-            self._give_up(size_bytes, served)
+            self._give_up(queue, size_bytes, served)
             if isinstance(exc, TimeoutError):
                 raise MemoryExhaustedError from exc
             raise
 
-    def _give_up(self, size_bytes: int, served: "asyncio.Future[None]") -> None:
+    def _give_up(self, queue: _Queue, size_bytes: int, served: "asyncio.Future[None]") -> None:
         """Leave the queue; bytes that were given at the last moment go back."""
         if served.done() and not served.cancelled():
             self.held_bytes -= size_bytes
-        self._waiting = deque(each for each in self._waiting if each[1] is not served)
+        if (size_bytes, served) in queue:
+            queue.remove((size_bytes, served))
         # Those behind may fit where this one did not.
         self._serve()
 
     def _serve(self) -> None:
-        while self._waiting:
-            size_bytes, served = self._waiting[0]
+        self._serve_all(self._waiting)
+        if not self._waiting:
+            self._serve_all(self._later)
+
+    def _serve_all(self, queue: _Queue) -> None:
+        while queue:
+            size_bytes, served = queue[0]
             if not served.done():
                 if not self._fits(size_bytes):
                     return
                 self.held_bytes += size_bytes
                 served.set_result(None)
-            self._waiting.popleft()
+            queue.popleft()

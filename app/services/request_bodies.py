@@ -36,8 +36,12 @@ class RequestBodies:
         """
         memory = BodyMemory(self._budget)
         try:
-            pieces = await _received(chunks, memory)
+            async with memory.arrival():
+                pieces = await _received(memory.paced(chunks), memory)
             size_bytes = sum(map(len, pieces))
+            if size_bytes > FREE_BYTES:
+                await self._work.run(size_bytes, _weigh, pieces, memory)
+                await memory.begin_work(size_bytes)
             yield await self._work.run(size_bytes, _worked, pieces, memory, work)
         finally:
             memory.release()
@@ -56,11 +60,14 @@ async def _received(chunks: AsyncIterator[bytes], memory: BodyMemory) -> list[by
     return pieces
 
 
+def _weigh(pieces: list[bytes], memory: BodyMemory) -> None:
+    for piece in pieces:
+        memory.weigh(piece)
+
+
 def _worked(pieces: list[bytes], memory: BodyMemory, work: Callable[[bytes], _T]) -> _T:
     size_bytes = sum(map(len, pieces))
     if size_bytes > FREE_BYTES:
-        for piece in pieces:
-            memory.weigh(piece)
         memory.hold_work(size_bytes)
     body = b"".join(pieces)
     pieces.clear()

@@ -194,8 +194,11 @@ class Base64Lines:
 
     def written(self, compact: bytes) -> bytes:
         """Standard base64 without padding as this text would have it: alphabet, breaks and end."""
-        text = compact.translate(_TO_URL_SAFE) if self._is_url_safe else compact
-        return self._breaks.put_into(text) + self._held + self._tail
+        return self._breaks.put_into(self.in_alphabet(compact)) + self._held + self._tail
+
+    def in_alphabet(self, compact: bytes) -> bytes:
+        """Standard base64 in the alphabet of this text."""
+        return compact.translate(_TO_URL_SAFE) if self._is_url_safe else compact
 
     def _take(self, text: bytes) -> bytes:
         text, self._held = self._held + text if self._held else text, b""

@@ -39,7 +39,17 @@ class ReceivedBody:
     @property
     def bytes_in_memory(self) -> int:
         """How much there is to parse, without what is in drafts."""
-        return self._json.kept_bytes + sum(map(len, self._last_piece))
+        return self._json.kept_bytes + self.bytes_in_last_piece
+
+    @property
+    def bytes_in_last_piece(self) -> int:
+        """How much is still to be worked on."""
+        return sum(map(len, self._last_piece))
+
+    def weigh(self) -> None:
+        """Look at the last piece. Blocks; once, before `finish`."""
+        for data in self._last_piece:
+            self._memory.weigh(data)
 
     def finish(self) -> JsonStream:
         """Its JSON, in which long strings may be drafts. Blocks; once.
@@ -53,8 +63,6 @@ class ReceivedBody:
         """
         data = b"".join(self._last_piece)
         self._last_piece.clear()
-        if self.size_bytes > FREE_BYTES:
-            self._memory.weigh(data)
         if self._json.is_begun:
             self._json.feed(data)
         else:
@@ -123,10 +131,18 @@ class StreamedBodies:
             drafts.append(self._blobs.draft(project_id, limit_bytes=self._limit_bytes))
             return drafts[-1]
 
-        json = JsonStream(new_draft, memory.check_text, long_chars=self._long_chars)
+        def keep_text(text_bytes: int) -> None:
+            memory.keep_text(text_bytes, _COPIES * self._piece_bytes)
+
+        json = JsonStream(new_draft, keep_text, long_chars=self._long_chars)
         receiving = _Receiving(json, self._work, memory, self._piece_bytes)
         try:
-            yield await receiving.body(chunks)
+            async with memory.arrival():
+                body = await receiving.body(memory.paced(chunks))
+            if body.size_bytes > FREE_BYTES:
+                await self._work.run(body.bytes_in_last_piece, body.weigh)
+                await memory.begin_work(body.bytes_in_memory)
+            yield body
         finally:
             with anyio.CancelScope(shield=True):
                 await receiving.rest()
@@ -160,21 +176,26 @@ class _Receiving:
             piece.append(chunk)
             size_bytes += len(chunk)
             waiting += len(chunk)
-            if self._kept_bytes + waiting > self._memory.size_bytes:
-                await self._memory.keep(self._kept_bytes + waiting)
+            await self._hold(waiting)
             while waiting > self._piece_bytes:
                 waiting -= self._piece_bytes
                 rest = piece[-1][len(piece[-1]) - waiting :] if waiting else b""
                 piece[-1] = piece[-1][: len(piece[-1]) - waiting]
                 await self._begin(piece)
                 piece = [rest]
+                await self._hold(waiting)
         await self._ended()
+        await self._hold(waiting)
         return ReceivedBody(self._json, piece, size_bytes, self._memory)
 
     async def rest(self) -> None:
         """Wait for the step that is under way, whatever comes of it."""
         if self._step is not None:
-            await asyncio.wait([self._step])
+            await asyncio.gather(self._step, return_exceptions=True)
+
+    async def _hold(self, waiting: int) -> None:
+        if self._kept_bytes + waiting > self._memory.size_bytes:
+            await self._memory.keep(self._kept_bytes + waiting)
 
     async def _begin(self, piece: list[bytes]) -> None:
         await self._ended()

@@ -28,19 +28,20 @@ class JsonStream:
 
     Args:
         new_draft: Begins a draft for a long string; whoever gives it discards it.
-        check_text: Raises where so many bytes of text are too many to be in memory.
+        keep_text: Is told how many bytes of text will be in memory where a string is put back
+            into it; raises where they are too many.
         long_chars: What is long.
     """
 
     def __init__(
         self,
         new_draft: Callable[[], BlobDraft],
-        check_text: Callable[[int], None],
+        keep_text: Callable[[int], None],
         *,
         long_chars: int = LONG_CHARS,
     ) -> None:
         self._new_draft = new_draft
-        self._check_text = check_text
+        self._keep_text = keep_text
         self._long_chars = long_chars
         self._short_strings = _short_strings(long_chars)
         self._pieces: list[bytes | LongString] = []
@@ -177,8 +178,8 @@ class JsonStream:
             self._pieces.append(long)
             self._scan = self._in_text
         except NotStrictBase64Error:
-            self._check_text(long.raw_bytes)
-            self._pieces.append(long.abandoned())
+            self._keep_text(self.kept_bytes + long.raw_bytes)
+            self._pieces += long.abandoned()
             held, self._raw = self._raw, b""
             self._go_on_as_text(raw + held)
 

@@ -9,6 +9,7 @@ and lines, and in the middle something that occurs nowhere else.
 import codecs
 import re
 import secrets
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import pybase64
@@ -19,6 +20,8 @@ from app.stores.blobs import BlobDraft
 
 # Whole quads, and more than anybody looks at before taking a string for what it is.
 _KEPT_CHARS = 4_096
+# Whole quads.
+_PIECE_BYTES = 3 * 256 * 1024
 _TOKEN_BYTES = 18
 _NUMBER_DIGITS = 6
 _NUMBER_CHARS = _NUMBER_DIGITS // 3 * 4
@@ -154,10 +157,21 @@ class LongString:
         whole = self._draft.read(0, self._draft.size_bytes - self._last_bytes)
         return self._written(pybase64.b64encode(whole))
 
-    def abandoned(self) -> bytes:
-        """Close the draft and return the raw JSON taken so far; nothing more can be taken."""
+    def abandoned(self) -> Iterator[bytes]:
+        """Close the draft and give the raw JSON taken so far in pieces; nothing can be taken then.
+
+        One piece only where there are line breaks: where they are depends on what is before them.
+        """
         self._draft.rest()
-        return self.raw()
+        if self._lines.line_lengths is not None:
+            yield self.raw()
+            return
+        yield self._head
+        size_bytes = self._draft.size_bytes - self._last_bytes
+        for start in range(0, size_bytes, _PIECE_BYTES):
+            data = self._draft.read(start, min(_PIECE_BYTES, size_bytes - start))
+            yield self._escapes.written(self._lines.in_alphabet(pybase64.b64encode(data)))
+        yield self._escapes.written(self._lines.written(self._lines.quad))
 
     def identity(self) -> bytes:
         """Return what no string of other raw JSON has: its head, its digest, how it is spelled.

@@ -2,11 +2,12 @@
 
 import asyncio
 import json
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from pathlib import Path
 
 import anyio
 import anyio.to_thread
+import pybase64
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -42,6 +43,13 @@ async def endless(sent: list[int], piece: bytes = b"x" * 65_536) -> AsyncIterato
         await asyncio.sleep(0)
 
 
+async def until(is_met: Callable[[], bool]) -> None:
+    while True:
+        if is_met():
+            return
+        await asyncio.sleep(0)
+
+
 def weighed(*pieces: bytes) -> int:
     weight = TextWeight()
     for piece in pieces:
@@ -62,13 +70,13 @@ async def test_body_holds_what_work_on_it_takes_until_the_request_ends() -> None
     budget = budget_of()
     bodies = RequestBodies(LargeWork(LIMITS), budget)
     async with bodies.read(pieces_of(b"x" * MIB), len):
-        assert budget.memory.held_bytes == 6 * MIB
+        assert budget.memory.held_bytes == 5 * MIB
     assert budget.memory.held_bytes == budget.arriving.held_bytes == 0
 
 
 @pytest.mark.parametrize(
     ("text", "copies"),
-    [("a" * 1_000, 6), ("é" * 500, 6), ("\u4e2d" * 300, 9), ("\U0001f600" * 250, 15)],
+    [("a" * 1_000, 5), ("é" * 500, 5), ("\u4e2d" * 300, 7), ("\U0001f600" * 250, 11)],
 )
 def test_text_weighs_by_its_widest_character(text: str, copies: int) -> None:
     assert weighed(text.encode()) == copies * len(text.encode())
@@ -77,11 +85,84 @@ def test_text_weighs_by_its_widest_character(text: str, copies: int) -> None:
 def test_escaped_character_weighs_as_much_wherever_it_is_cut() -> None:
     data = b"aaaa" + json.dumps("\U0001f600").encode() + b"aaaa"
     weights = {weighed(data[:cut], data[cut:]) for cut in range(len(data))}
-    assert weights == {15 * len(data)}
+    assert weights == {11 * len(data)}
 
 
 def test_containers_weigh_more_than_their_brackets() -> None:
-    assert weighed(b"[" * 1_000) == 1_000 * (6 + 240)
+    assert weighed(b"[" * 1_000) == 1_000 * (5 + 320)
+
+
+def test_commas_and_brackets_within_strings_weigh_as_text_wherever_they_are_cut() -> None:
+    data = b'["a,[{,\\\\",{"b,\\"[,":"{,"}]'
+    expected = 5 * len(data) + 2 * 320 + 96
+    cuts = [(first, second) for first in range(len(data)) for second in range(first, len(data))]
+    assert {weighed(data[:first], data[first:second], data[second:]) for first, second in cuts} == {
+        expected
+    }
+
+
+async def test_body_that_has_just_become_large_holds_little_more_than_arrived() -> None:
+    budget = budget_of()
+    memory = BodyMemory(budget)
+    await memory.keep(FREE_BYTES + 1)
+    assert budget.arriving.held_bytes == budget.memory.held_bytes == 2 * FREE_BYTES
+    memory.release()
+
+
+async def test_slow_bodies_are_ended_for_one_that_comes() -> None:
+    budget = budget_of()
+    outcomes: list[type[Exception]] = []
+    all_wait = anyio.Event()
+
+    async def one_that_stops() -> AsyncIterator[bytes]:
+        yield b"x" * 4 * MIB
+        if len(budget.bodies) == 8:
+            all_wait.set()
+        await anyio.sleep_forever()
+
+    bodies = RequestBodies(LargeWork(LIMITS), budget)
+
+    async def send() -> None:
+        try:
+            await take_whole(bodies, one_that_stops())
+        except OverloadedError as exc:
+            outcomes.append(type(exc))
+
+    async with anyio.create_task_group() as tasks:
+        for _ in range(8):
+            tasks.start_soon(send)
+        await all_wait.wait()
+        with pytest.raises(OverloadedError):
+            await take_whole(bodies, pieces_of(b"x" * 20_000))
+        for body in budget.bodies:
+            # As if all of them had paused since.
+            body._credit_seconds -= 60
+        await take_whole(bodies, pieces_of(b"x" * 20_000))
+        assert outcomes == [OverloadedError]
+        assert len(budget.bodies) == 7
+        tasks.cancel_scope.cancel()
+    assert budget.memory.held_bytes == budget.arriving.held_bytes == 0
+
+
+async def test_work_on_a_body_that_arrived_waits_for_its_memory() -> None:
+    budget = budget_of()
+    bodies = RequestBodies(LargeWork(LIMITS), budget)
+    async with (
+        bodies.read(pieces_of(b"x" * 4 * MIB), len),
+        bodies.read(pieces_of(b"x" * 4 * MIB), len),
+        bodies.read(pieces_of(b"x" * 2 * MIB), len) as length,
+        anyio.create_task_group() as tasks,
+    ):
+        assert length == 2 * MIB
+        tasks.start_soon(take_whole, bodies, pieces_of(b"x" * 4 * MIB))
+        await until(lambda: bool(budget.memory._later))
+        # Only among those that arrive, and nobody with a small body waits behind it.
+        assert budget.memory.held_bytes == 50 * MIB
+        await take_whole(bodies, pieces_of(b"x" * MIB))
+        budget.memory.give_back(10 * MIB)
+        await until(lambda: not budget.memory._later)
+        budget.memory.held_bytes += 10 * MIB
+    assert budget.memory.held_bytes == budget.arriving.held_bytes == 0
 
 
 async def take_whole(bodies: RequestBodies | StreamedBodies, chunks: AsyncIterator[bytes]) -> None:
@@ -109,6 +190,40 @@ async def test_text_beyond_the_limit_is_refused_while_it_arrives(
     with pytest.raises(PayloadTooLargeError, match="POST /api/resources"):
         await take_whole(bodies, endless(sent))
     assert sum(sent) < 8 * MIB
+    assert budget.memory.held_bytes == budget.arriving.held_bytes == 0
+
+
+async def test_string_put_back_late_is_counted_before_it_is_there(tmp_path: Path) -> None:
+    budget = budget_of(64 * MIB, text_bytes=16 * MIB)
+    bodies = StreamedBodies(
+        FilesystemBlobStore(tmp_path), LargeWork(LIMITS), budget, limit_bytes=64 * MIB
+    )
+    encoded = pybase64.b64encode(bytes(range(256)) * 12_288 * 3)
+    head = b'{"toolName":"x","toolCallId":"a","result":"' + encoded + b"!" + b"A" * 2 * MIB
+    all_sent = anyio.Event()
+
+    async def unfinished() -> AsyncIterator[bytes]:
+        for start in range(0, len(head), 65_536):
+            yield head[start : start + 65_536]
+        all_sent.set()
+        await anyio.sleep_forever()
+
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(take_whole, bodies, unfinished())
+        await all_sent.wait()
+        assert len(head) < budget.arriving.held_bytes == budget.memory.held_bytes < 20 * MIB
+        tasks.cancel_scope.cancel()
+    assert budget.memory.held_bytes == budget.arriving.held_bytes == 0
+
+
+async def test_strings_put_back_count_together(tmp_path: Path) -> None:
+    budget = budget_of(256 * MIB, text_bytes=4 * MIB)
+    bodies = StreamedBodies(
+        FilesystemBlobStore(tmp_path), LargeWork(LIMITS), budget, limit_bytes=64 * MIB
+    )
+    string = b'"' + pybase64.b64encode(bytes(range(256)) * 12 * 512) + b'!",'
+    with pytest.raises(PayloadTooLargeError, match="POST /api/resources"):
+        await take_whole(bodies, pieces_of(b"[", string * 3))
     assert budget.memory.held_bytes == budget.arriving.held_bytes == 0
 
 
