@@ -7,6 +7,7 @@ from starlette.types import Message, Scope
 
 from app.errors import OverloadedError
 from app.routers.held_answers import FREE_BYTES, counted
+from app.services.answer_room import AnswerRoom
 from app.services.memory_budget import HeldMemory, MemoryBudget
 
 pytestmark = pytest.mark.anyio
@@ -17,6 +18,7 @@ class Served:
 
     def __init__(self, limit_bytes: int) -> None:
         self.memory = MemoryBudget(limit_bytes)
+        self.answers = AnswerRoom(self.memory)
         self.is_read = anyio.Event()
         self.held: list[int] = []
         self.body = b""
@@ -25,6 +27,7 @@ class Served:
     def scope(self) -> Scope:
         class Container:
             memory = self.memory
+            answers = self.answers
 
         return {"type": "http", "method": "GET", "state": {"container": Container()}}
 
