@@ -80,10 +80,16 @@ class Reader:
 
     def __init__(self, held: Held, cut: Callable[[], object]) -> None:
         self.held = held
-        self.cut = cut
+        self.is_cut = False
+        self._abort = cut
         self._taken_bytes = 0
         self._waited_seconds = 0.0
         self._waits_since: float | None = None
+
+    def cut(self) -> None:
+        """End the connection; what is held is given back in a moment."""
+        self.is_cut = True
+        self._abort()
 
     @contextmanager
     def taking(self, size_bytes: int) -> Iterator[None]:
@@ -129,6 +135,8 @@ class AnswerRoom:
         Raises:
             OverloadedError: They did not fit for a second. Nothing is held.
         """
+        size_bytes = min(size_bytes, self._share.limit_bytes)
+        self.cut_slow(monotonic(), wanted_bytes=size_bytes)
         share = await self._share.hold(size_bytes)
         try:
             whole = await self._memory.hold(share.size_bytes)
@@ -148,7 +156,11 @@ class AnswerRoom:
             HeldMemory(self._memory, 0),
             limit_bytes=self._share.limit_bytes,
         )
-        held.resize(size_bytes)
+        try:
+            held.resize(size_bytes)
+        except OverloadedError:
+            self.cut_slow(monotonic(), wanted_bytes=min(size_bytes, self._share.limit_bytes))
+            raise
         return held
 
     def take_if_free(self, size_bytes: int) -> AnswerMemory | None:
@@ -174,19 +186,27 @@ class AnswerRoom:
         finally:
             self._readers.discard(reader)
 
-    def cut_slow(self, now: float) -> None:
-        """Cut off who reads too slowly, the slowest first, as far as there is little room."""
-        excess_bytes = max(map(_excess_bytes, (self._share, self._memory)))
+    def cut_slow(self, now: float, *, wanted_bytes: int = 0) -> None:
+        """Cut off who reads too slowly, the slowest first, as far as there is little room.
+
+        Args:
+            now: What the clock shows.
+            wanted_bytes: What somebody needs.
+        """
+        budgets = (self._share, self._memory)
+        excess_bytes = max(_excess_bytes(budget, wanted_bytes) for budget in budgets)
+        excess_bytes -= sum(reader.held.size_bytes for reader in self._readers if reader.is_cut)
         if excess_bytes <= 0:
             return
         paces = [
-            (pace, reader) for reader in self._readers if (pace := reader.pace(now)) is not None
+            (pace, reader)
+            for reader in self._readers
+            if not reader.is_cut and (pace := reader.pace(now)) is not None
         ]
         for pace, reader in sorted(paces, key=_first):
             if pace >= PACE_BYTES or excess_bytes <= 0:
                 return
             excess_bytes -= reader.held.size_bytes
-            self._readers.discard(reader)
             _log.warning(
                 "slow reader cut off",
                 held_bytes=reader.held.size_bytes,
@@ -205,9 +225,10 @@ class AnswerRoom:
             self._look_soon()
 
 
-def _excess_bytes(budget: MemoryBudget) -> int:
-    """By how much more than three quarters of a budget are taken."""
-    return budget.held_bytes - budget.limit_bytes * 3 // 4
+def _excess_bytes(budget: MemoryBudget, wanted_bytes: int) -> int:
+    """How much is taken above three quarters of a budget, or in the place of what is wanted."""
+    free_bytes = max(budget.limit_bytes // 4, wanted_bytes)
+    return budget.held_bytes + free_bytes - budget.limit_bytes
 
 
 def _first(pair: tuple[float, Any]) -> float:

@@ -1,13 +1,15 @@
 """Long answers are counted in the budget of memory from before their first byte to their last."""
 
+from time import monotonic
+
 import anyio
 import pytest
 from starlette.responses import Response
 from starlette.types import Message, Scope
 
 from app.errors import OverloadedError
-from app.routers.held_answers import FREE_BYTES, counted
-from app.services.answer_room import AnswerRoom
+from app.routers.held_answers import FREE_BYTES, PIECE_BYTES, counted
+from app.services.answer_room import GRACE_SECONDS, AnswerRoom
 from app.services.memory_budget import HeldMemory, MemoryBudget
 
 pytestmark = pytest.mark.anyio
@@ -20,6 +22,7 @@ class Served:
         self.memory = MemoryBudget(limit_bytes)
         self.answers = AnswerRoom(self.memory)
         self.is_read = anyio.Event()
+        self.is_cut = False
         self.held: list[int] = []
         self.body = b""
 
@@ -29,7 +32,14 @@ class Served:
             memory = self.memory
             answers = self.answers
 
-        return {"type": "http", "method": "GET", "state": {"container": Container()}}
+        return {
+            "type": "http",
+            "method": "GET",
+            "state": {"container": Container(), "abort": self.abort},
+        }
+
+    def abort(self) -> None:
+        self.is_cut = True
 
     async def receive(self) -> Message:
         return {"type": "http.disconnect"}
@@ -55,6 +65,31 @@ async def test_long_answer_is_counted_until_it_is_read() -> None:
         served.is_read.set()
     assert (served.body, served.memory.held_bytes) == (body, 0)
     assert served.held == [len(body)] * 3
+
+
+async def test_what_a_reader_has_taken_is_given_back_before_the_rest_is() -> None:
+    body = bytes(range(256)) * (4 * PIECE_BYTES // 256)
+    served = Served(10 * len(body))
+    served.is_read.set()
+    await served.answer(body)
+    left = [4, 4, 4, 3, 2, 1]
+    assert (served.body, served.held) == (body, [pieces * PIECE_BYTES for pieces in left])
+    assert served.memory.held_bytes == 0
+
+
+async def test_slow_reader_is_cut_off_through_its_connection() -> None:
+    served = Served(4 * FREE_BYTES)
+    async with anyio.create_task_group() as group:
+        group.start_soon(served.answer, b"x" * (2 * FREE_BYTES))
+        await anyio.wait_all_tasks_blocked()
+        now = monotonic()
+        cuts = []
+        for seconds in (0, GRACE_SECONDS):
+            served.answers.cut_slow(now + seconds)
+            cuts.append(served.is_cut)
+        assert cuts == [False, True]
+        group.cancel_scope.cancel()
+    assert served.memory.held_bytes == 0
 
 
 async def test_reader_that_goes_away_gives_back_what_its_answer_held() -> None:
