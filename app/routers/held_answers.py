@@ -42,8 +42,12 @@ class HeldAnswer(Response):
         Raises:
             OverloadedError: There is no room for its body; nothing was sent.
         """
-        held = self._held or answers_of(scope).take(len(self._response.body))
+        body_bytes = len(getattr(self._response, "body", b""))
+        held = self._held or answers_of(scope).take(body_bytes)
         try:
+            if body_bytes:
+                # What it was made of is not in memory any more.
+                held.resize(min(held.size_bytes, body_bytes))
             with reading(scope, held) as reader:
                 await self._response(scope, receive, self._in_pieces(held, sending(reader, send)))
         finally:

@@ -141,6 +141,7 @@ async def get_message(
 ) -> Response:
     """Read one entry of a session's history by its number, whatever its kind."""
     if media == "inline":
-        return rendered_response(request, await history.inline_entry(project_id, session_id, seq))
-    entry = await history.entry(project_id, session_id, seq)
-    return answer_record(request, history_entry(entry))
+        body = await history.inline_entry(project_id, session_id, seq)
+        return held_answer(lambda: rendered_response(request, body), body.held)
+    found = await history.entry(project_id, session_id, seq)
+    return held_answer(lambda: answer_record(request, history_entry(found.entry)), found.held)

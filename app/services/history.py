@@ -43,6 +43,14 @@ class InlinePage:
 
 
 @dataclass(frozen=True, slots=True)
+class HeldEntry:
+    """An entry, and what was taken for it, if it is long; to be released when it is sent."""
+
+    entry: HistoryEntry
+    held: AnswerMemory | None
+
+
+@dataclass(frozen=True, slots=True)
 class _Entries:
     """Entries that were read, whether others follow, and what is held for them."""
 
@@ -143,17 +151,25 @@ class History:
             body = await self._checked(project_id, pieces, held=read.held)
         return InlinePage(body, next_cursor)
 
-    async def entry(self, project_id: str, session_id: str, seq: int) -> HistoryEntry:
-        """The entry with this number.
+    async def entry(self, project_id: str, session_id: str, seq: int) -> HeldEntry:
+        """The entry with this number. The caller releases what is held for it.
 
         Raises:
             NotFoundError: The session has none.
+            OverloadedError: There is no memory for it; nothing was read.
         """
+        place = Place(project_id, session_id, seq - 1, 1)
         async with self._records.read(project_id) as unit:
-            found = await unit.sessions.entries(session_id, after_seq=seq - 1, limit=1)
-        if not found or found[0].seq != seq:
-            raise NotFoundError("entry")
-        return found[0]
+            stretch = await _stretch(unit, place)
+            if stretch.size_bytes <= _FREE_BYTES:
+                return await _entry(stretch, seq, None)
+            held = self._room.take_if_free(_COPIES * stretch.size_bytes)
+            if held is not None:
+                return await _entry(stretch, seq, held)
+        held = await self._room.hold(_COPIES * stretch.size_bytes)
+        with _released_if_it_fails(held):
+            async with self._records.read(project_id) as unit:
+                return await _entry(await _stretch(unit, place), seq, held)
 
     async def inline_entry(self, project_id: str, session_id: str, seq: int) -> RenderedBody:
         """The same with its media where they were, byte for byte; they are read when it is sent.
@@ -163,9 +179,11 @@ class History:
             PayloadTooLargeError: A medium is too large to stand in an answer.
             StoreUnavailableError: A store did not answer, or has lost a medium.
         """
-        entry = await self.entry(project_id, session_id, seq)
+        found = await self.entry(project_id, session_id, seq)
         media = StoredMedia(self._records, self._blobs, project_id)
-        return await self._checked(project_id, await self._shown(media, entry))
+        with _released_if_it_fails(found.held):
+            pieces = await self._shown(media, found.entry)
+            return await self._checked(project_id, pieces, held=found.held)
 
     async def _checked(
         self,
@@ -261,6 +279,14 @@ async def _entries(
         entries = await stretch.entries()
         more = await _are_more(unit, stretch.session_id, standing=standing, page=entries)
     return _Entries(standing, entries, more, held)
+
+
+async def _entry(stretch: Stretch, seq: int, held: AnswerMemory | None) -> HeldEntry:
+    with _released_if_it_fails(held):
+        found = await stretch.entries()
+        if not found or found[0].seq != seq:
+            raise NotFoundError("entry")
+    return HeldEntry(found[0], held)
 
 
 @contextmanager

@@ -7,8 +7,8 @@ import pytest
 from starlette.responses import Response
 from starlette.types import Message, Scope
 
-from app.errors import OverloadedError
-from app.routers.held_answers import FREE_BYTES, PIECE_BYTES, counted
+from app.errors import OverloadedError, PreconditionFailedError
+from app.routers.held_answers import FREE_BYTES, PIECE_BYTES, counted, held_answer
 from app.services.answer_room import GRACE_SECONDS, AnswerRoom
 from app.services.memory_budget import HeldMemory, MemoryBudget
 
@@ -74,6 +74,30 @@ async def test_what_a_reader_has_taken_is_given_back_before_the_rest_is() -> Non
     await served.answer(body)
     left = [4, 4, 4, 3, 2, 1]
     assert (served.body, served.held) == (body, [pieces * PIECE_BYTES for pieces in left])
+    assert served.memory.held_bytes == 0
+
+
+async def test_what_an_answer_was_made_of_is_given_back_before_it_is_sent() -> None:
+    body = b"x" * (2 * FREE_BYTES)
+    served = Served(20 * FREE_BYTES)
+    held = await served.answers.hold(3 * len(body))
+    answer = held_answer(lambda: Response(body), held)
+    assert served.memory.held_bytes == 3 * len(body)
+    served.is_read.set()
+    await answer(served.scope, served.receive, served.send)
+    assert (served.body, served.held) == (body, [len(body)] * 3)
+    assert served.memory.held_bytes == 0
+
+
+async def test_memory_of_an_answer_that_is_not_made_is_given_back() -> None:
+    served = Served(20 * FREE_BYTES)
+    held = await served.answers.hold(FREE_BYTES)
+
+    def fail() -> Response:
+        raise PreconditionFailedError
+
+    with pytest.raises(PreconditionFailedError):
+        held_answer(fail, held)
     assert served.memory.held_bytes == 0
 
 
