@@ -2,31 +2,39 @@
 
 A connection takes 64 KiB before its sender has to wait. An answer up to that length leaves the
 application at once, and is bounded by the number of connections. A longer one stays in memory until
-its reader has taken it, so it takes its bytes from the budget before its first byte is sent, and
-is a 503 if they do not fit.
+its reader has taken it, so its bytes are taken from the budget before its first byte is sent, and
+it is a 503 if they do not fit. It is sent in pieces, and what its reader has taken is given back.
 """
 
-from collections.abc import Iterator
+from collections import deque
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 from starlette.responses import Response
 from starlette.types import Message, Receive, Scope, Send
 
-from app.services.memory_budget import HeldMemory, MemoryBudget
+from app.services.answer_room import AnswerMemory, AnswerRoom, Held, Reader
+from app.services.memory_budget import HeldMemory
 
 FREE_BYTES = 64 * 1024
 """What a connection takes before its sender has to wait; answers up to this are not counted."""
+PIECE_BYTES = 256 * 1024
+"""How much of a long answer is handed to the connection at once."""
 
 
-class HeldAnswer:
+class HeldAnswer(Response):
     """A response whose body is counted until it is taken; called as the response would be.
 
     Args:
         response: The response, with all of its body.
+        held: What was taken for it already; without it, the body is counted when it is sent.
     """
 
-    def __init__(self, response: Response) -> None:
+    def __init__(self, response: Response, held: AnswerMemory | None = None) -> None:
+        super().__init__(status_code=response.status_code)
+        self.raw_headers = response.raw_headers
         self._response = response
+        self._held = held
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Send the response.
@@ -34,16 +42,35 @@ class HeldAnswer:
         Raises:
             OverloadedError: There is no room for its body; nothing was sent.
         """
+        body_bytes = len(getattr(self._response, "body", b""))
+        held = self._held or answers_of(scope).take(body_bytes)
+        try:
+            if body_bytes:
+                # What it was made of is not in memory any more.
+                held.resize(min(held.size_bytes, body_bytes))
+            with reading(scope, held) as reader:
+                await self._response(scope, receive, self._in_pieces(held, sending(reader, send)))
+        finally:
+            held.release()
 
-        async def send_and_wait(message: Message) -> None:
-            if message["type"] == "http.response.body" and not message.get("more_body", False):
-                # The server waits at the second message until most of the first is taken.
-                await send({**message, "more_body": True})
-                message = {"type": "http.response.body", "body": b"", "more_body": False}
-            await send(message)
+    def _in_pieces(self, held: AnswerMemory, send: Send) -> Send:
+        async def send_in_pieces(message: Message) -> None:
+            if message["type"] != "http.response.body" or message.get("more_body", False):
+                await send(message)
+                return
+            pieces = _pieces(message.pop("body", b""))
+            # Nothing else keeps it: a piece is gone when it is taken.
+            self._response.body = b""
+            left_bytes = sum(map(len, pieces))
+            while pieces:
+                piece = pieces.popleft()
+                left_bytes -= len(piece)
+                await send({"type": "http.response.body", "body": piece, "more_body": True})
+                held.resize(min(held.size_bytes, left_bytes + PIECE_BYTES))
+            # The server waits here until most of the last one is taken.
+            await send({"type": "http.response.body", "body": b"", "more_body": False})
 
-        with holding(scope, len(self._response.body)):
-            await self._response(scope, receive, send_and_wait)
+        return send_in_pieces
 
 
 class HoldingAnswer(Response):
@@ -63,35 +90,77 @@ class HoldingAnswer(Response):
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Send the response."""
         try:
-            await self._response(scope, receive, send)
+            with reading(scope, self._held) as reader:
+                await self._response(scope, receive, sending(reader, send))
         finally:
             self._held.release()
 
 
-def counted(response: Response) -> Response | HeldAnswer:
+def counted(response: Response) -> Response:
     """Return a response to be called in the place of one, which counts its body if it is long."""
     body = getattr(response, "body", b"")
     return HeldAnswer(response) if len(body) > FREE_BYTES else response
 
 
+def held_answer(make: Callable[[], Response], held: AnswerMemory | None) -> Response:
+    """Make an answer of what was read, for which memory was taken, or give that back.
+
+    Args:
+        make: Makes it.
+        held: What was taken, if anything.
+    """
+    if held is None:
+        return make()
+    try:
+        return HeldAnswer(make(), held)
+    except BaseException:
+        held.release()
+        raise
+
+
 @contextmanager
-def holding(scope: Scope, size_bytes: int) -> Iterator[None]:
+def holding(scope: Scope, size_bytes: int) -> Iterator[AnswerMemory]:
     """Count bytes that are in memory already for the length of the block.
 
     Raises:
         OverloadedError: They do not fit.
     """
-    budget = budget_of(scope)
-    held = HeldMemory(budget, 0)
-    # An answer larger than the whole budget is sent when it has all of it.
-    held.grow(min(size_bytes, budget.limit_bytes))
+    held = answers_of(scope).take(size_bytes)
     try:
-        yield
+        yield held
     finally:
         held.release()
 
 
-def budget_of(scope: Scope) -> MemoryBudget:
-    """The budget of the process."""
-    budget: MemoryBudget = scope["state"]["container"].memory
-    return budget
+@contextmanager
+def reading(scope: Scope, held: Held) -> Iterator[Reader]:
+    """Count the client of a request among those who make room if they read slowly."""
+    abort = scope["state"].get("abort") or _do_nothing
+    with answers_of(scope).reading(held, abort) as reader:
+        yield reader
+
+
+def sending(reader: Reader, send: Send) -> Send:
+    """Send as before, and count what the client takes and how long it lets pieces wait."""
+
+    async def send_counted(message: Message) -> None:
+        with reader.taking(len(message.get("body", b""))):
+            await send(message)
+
+    return send_counted
+
+
+def answers_of(scope: Scope) -> AnswerRoom:
+    """What answers may hold in this process."""
+    room: AnswerRoom = scope["state"]["container"].answers
+    return room
+
+
+def _pieces(body: bytes) -> deque[bytes]:
+    if len(body) <= PIECE_BYTES:
+        return deque([body])
+    return deque(body[start : start + PIECE_BYTES] for start in range(0, len(body), PIECE_BYTES))
+
+
+def _do_nothing() -> None:
+    """Where the server cannot end a connection, its own deadlines do."""

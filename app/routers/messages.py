@@ -28,6 +28,7 @@ from app.routers.answers import (
 )
 from app.routers.bodies import limited_body, require_json
 from app.routers.conditions import strong_etag
+from app.routers.held_answers import held_answer
 from app.routers.openapi import json_body
 from app.routers.pages import WRITE_FAULTS
 from app.routers.plain_route import PlainRoute
@@ -73,11 +74,17 @@ async def list_messages(
         inline = await history.inline_page(
             project_id, session_id, cursor=place.cursor, after_seq=place.after_seq, limit=limit
         )
-        return rendered_response(request, inline.body, next_link(request, inline.next_cursor))
+        return held_answer(
+            lambda: rendered_response(request, inline.body, next_link(request, inline.next_cursor)),
+            inline.body.held,
+        )
     page = await history.page(
         project_id, session_id, cursor=place.cursor, after_seq=place.after_seq, limit=limit
     )
-    return answer_listed(request, page.body, page.next_cursor, etag=strong_etag(page.digest))
+    return held_answer(
+        lambda: answer_listed(request, page.body, page.next_cursor, etag=strong_etag(page.digest)),
+        page.held,
+    )
 
 
 @router.post(
@@ -134,6 +141,7 @@ async def get_message(
 ) -> Response:
     """Read one entry of a session's history by its number, whatever its kind."""
     if media == "inline":
-        return rendered_response(request, await history.inline_entry(project_id, session_id, seq))
-    entry = await history.entry(project_id, session_id, seq)
-    return answer_record(request, history_entry(entry))
+        body = await history.inline_entry(project_id, session_id, seq)
+        return held_answer(lambda: rendered_response(request, body), body.held)
+    found = await history.entry(project_id, session_id, seq)
+    return held_answer(lambda: answer_record(request, history_entry(found.entry)), found.held)

@@ -121,8 +121,7 @@ class PlainRoute(APIRoute):
         handler = super().get_route_handler()
 
         async def handle(request: Request) -> Response:
-            # Whoever takes it calls it, and nothing else.
-            return cast(Response, counted(await handler(request)))
+            return counted(await handler(request))
 
         return handle
 

@@ -1,7 +1,7 @@
 """Answers of JSON text with media in it, which are read from the store while it is sent."""
 
 from collections.abc import Mapping
-from contextlib import AsyncExitStack, aclosing
+from contextlib import ExitStack, aclosing
 
 from fastapi import Request
 from starlette.responses import Response, StreamingResponse
@@ -10,7 +10,7 @@ from starlette.types import Receive, Scope, Send
 from app.routers.conditions import strong_etag
 from app.routers.content_headers import REVALIDATE
 from app.routers.content_response import unchanged_response
-from app.routers.held_answers import FREE_BYTES, budget_of, holding
+from app.routers.held_answers import FREE_BYTES, answers_of, holding, reading, sending
 from app.services.renders.sending import RenderedBody
 
 STREAM_BYTES = 1536 * 1024
@@ -73,13 +73,20 @@ class _RenderedStream(StreamingResponse):
         text_bytes = sum(
             len(piece) for piece in self._body.rendering.pieces if isinstance(piece, bytes)
         )
-        async with AsyncExitStack() as stack:
+        if self._body.held is not None:
+            # Whoever has taken it has also given away what else was held, and releases it.
+            self._body.held.resize(text_bytes + STREAM_BYTES)
+            await super().__call__(scope, receive, send)
+            return
+        with ExitStack() as stack:
             if text_bytes <= FREE_BYTES:
-                await stack.enter_async_context(budget_of(scope).holding(STREAM_BYTES))
+                held = await answers_of(scope).hold(STREAM_BYTES)
+                stack.callback(held.release)
             else:
                 # Who holds a long text already does not wait for more.
-                stack.enter_context(holding(scope, text_bytes + STREAM_BYTES))
-            await super().__call__(scope, receive, send)
+                held = stack.enter_context(holding(scope, text_bytes + STREAM_BYTES))
+            reader = stack.enter_context(reading(scope, held))
+            await super().__call__(scope, receive, sending(reader, send))
 
     async def stream_response(self, send: Send) -> None:
         """Send the headers once the first medium is open, then everything."""

@@ -1,8 +1,9 @@
 """The history of a session: every entry exactly as it was written, in the order of `seq`."""
 
 import hashlib
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
 
 from app.errors import Fault, InvalidPayloadError, NotFoundError
 from app.models.cursor import decode_cursor, encode_cursor
@@ -15,6 +16,7 @@ from app.rendering.envelopes import (
     list_page,
     list_page_pieces,
 )
+from app.services.answer_room import AnswerMemory, AnswerRoom
 from app.services.history_pages import KnownPages, ListedPage, Place
 from app.services.inline_media.data_uris import load_forms
 from app.services.inline_media.restoring import StoredMedia
@@ -22,10 +24,14 @@ from app.services.pages.fault_messages import with_images
 from app.services.renders.sending import RenderedBody
 from app.stores.blobs import BlobStore
 from app.stores.records import Records, UnitOfWork
-from app.stores.records.history import Standing
+from app.stores.records.history import Standing, Stretch
 
 _INLINE_PAGE_BYTES = 64 * 1024 * 1024
 """With media in their places, a page of a history ends with the entry that passes this."""
+_FREE_BYTES = 64 * 1024
+"""Entries of no more than this are read without being counted."""
+_COPIES = 3
+"""How often entries are in memory while a page is made: the rows, each as JSON, the page."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,12 +42,33 @@ class InlinePage:
     next_cursor: str | None
 
 
+@dataclass(frozen=True, slots=True)
+class HeldEntry:
+    """An entry, and what was taken for it, if it is long; to be released when it is sent."""
+
+    entry: HistoryEntry
+    held: AnswerMemory | None
+
+
+@dataclass(frozen=True, slots=True)
+class _Entries:
+    """Entries that were read, whether others follow, and what is held for them."""
+
+    standing: Standing
+    entries: Sequence[HistoryEntry]
+    more: bool
+    held: AnswerMemory | None
+
+
 class History:
     """Replays the sessions of a project."""
 
-    def __init__(self, records: Records, blobs: BlobStore, limits: Limits) -> None:
+    def __init__(
+        self, records: Records, blobs: BlobStore, room: AnswerRoom, *, limits: Limits
+    ) -> None:
         self._records = records
         self._blobs = blobs
+        self._room = room
         self._limits = limits
         self._known = KnownPages()
 
@@ -56,7 +83,8 @@ class History:
     ) -> ListedPage:
         """Up to `limit` entries in the order of `seq`, as JSON, and the cursor of the next page.
 
-        A page ends earlier with the entry that passes 16 MiB.
+        A page ends earlier with the entry that passes 16 MiB. The caller releases what is held
+        for it.
 
         Args:
             project_id: The caller's project.
@@ -69,16 +97,19 @@ class History:
             NotFoundError: Nothing was ever written to the session.
             InvalidCursorError: The cursor is not this list's.
             InvalidPayloadError: A cursor and a number are given.
+            OverloadedError: There is no memory for it; nothing was read.
         """
         place = Place(project_id, session_id, _start(cursor, after_seq), limit)
-        async with self._records.read(project_id) as unit:
-            standing = await _standing(unit, session_id)
-            if known := self._known.find(place, standing):
-                return known
-            entries, more = await _read(unit, place, standing)
-        page = _listed(entries, more=more)
-        self._known.keep(place, standing, page)
-        return page
+        read = await self._known_or_read(place)
+        if isinstance(read, ListedPage):
+            return read
+        with _released_if_it_fails(read.held):
+            page = _listed(read.entries, more=read.more)
+            self._known.keep(place, read.standing, page)
+            if read.held is None:
+                return page
+            read.held.resize(len(page.body))
+            return replace(page, held=read.held)
 
     async def inline_page(
         self,
@@ -107,27 +138,38 @@ class History:
             InvalidPayloadError: A cursor and a number are given.
             PayloadTooLargeError: A medium is too large to stand in an answer.
             StoreUnavailableError: A store did not answer, or has lost a medium.
+            OverloadedError: There is no memory for its text; nothing was read.
         """
         place = Place(project_id, session_id, _start(cursor, after_seq), limit)
-        async with self._records.read(project_id) as unit:
-            entries, more = await _read(unit, place, await _standing(unit, session_id))
-        shown = await self._with_media(project_id, entries)
-        more = more or len(shown) < len(entries)
-        next_cursor = encode_cursor("messages", entries[len(shown) - 1].seq) if more else None
-        pieces = list_page_pieces(shown, next_cursor)
-        return InlinePage(await self._checked(project_id, pieces), next_cursor)
+        read = await self._read(place)
+        with _released_if_it_fails(read.held):
+            shown = await self._with_media(project_id, read.entries)
+            more = read.more or len(shown) < len(read.entries)
+            last_seq = read.entries[len(shown) - 1].seq if more else 0
+            next_cursor = encode_cursor("messages", last_seq) if more else None
+            pieces = list_page_pieces(shown, next_cursor)
+            body = await self._checked(project_id, pieces, held=read.held)
+        return InlinePage(body, next_cursor)
 
-    async def entry(self, project_id: str, session_id: str, seq: int) -> HistoryEntry:
-        """The entry with this number.
+    async def entry(self, project_id: str, session_id: str, seq: int) -> HeldEntry:
+        """The entry with this number. The caller releases what is held for it.
 
         Raises:
             NotFoundError: The session has none.
+            OverloadedError: There is no memory for it; nothing was read.
         """
+        place = Place(project_id, session_id, seq - 1, 1)
         async with self._records.read(project_id) as unit:
-            found = await unit.sessions.entries(session_id, after_seq=seq - 1, limit=1)
-        if not found or found[0].seq != seq:
-            raise NotFoundError("entry")
-        return found[0]
+            stretch = await _stretch(unit, place)
+            if stretch.size_bytes <= _FREE_BYTES:
+                return await _entry(stretch, seq, None)
+            held = self._room.take_if_free(_COPIES * stretch.size_bytes)
+            if held is not None:
+                return await _entry(stretch, seq, held)
+        held = await self._room.hold(_COPIES * stretch.size_bytes)
+        with _released_if_it_fails(held):
+            async with self._records.read(project_id) as unit:
+                return await _entry(await _stretch(unit, place), seq, held)
 
     async def inline_entry(self, project_id: str, session_id: str, seq: int) -> RenderedBody:
         """The same with its media where they were, byte for byte; they are read when it is sent.
@@ -137,14 +179,58 @@ class History:
             PayloadTooLargeError: A medium is too large to stand in an answer.
             StoreUnavailableError: A store did not answer, or has lost a medium.
         """
-        entry = await self.entry(project_id, session_id, seq)
+        found = await self.entry(project_id, session_id, seq)
         media = StoredMedia(self._records, self._blobs, project_id)
-        return await self._checked(project_id, await self._shown(media, entry))
+        with _released_if_it_fails(found.held):
+            pieces = await self._shown(media, found.entry)
+            return await self._checked(project_id, pieces, held=found.held)
 
-    async def _checked(self, project_id: str, pieces: Sequence[JsonPiece]) -> RenderedBody:
-        body = RenderedBody(self._blobs, project_id, rendering_of(pieces))
+    async def _checked(
+        self,
+        project_id: str,
+        pieces: Sequence[JsonPiece],
+        *,
+        held: AnswerMemory | None = None,
+    ) -> RenderedBody:
+        body = RenderedBody(self._blobs, project_id, rendering_of(pieces), held=held)
         await body.check()
         return body
+
+    async def _known_or_read(self, place: Place) -> ListedPage | _Entries:
+        """The page, if it is known, else its entries, once there is memory for them."""
+        async with self._records.read(place.project_id) as unit:
+            standing = await _standing(unit, place.session_id)
+            if known := self._known.find(place, standing):
+                return known
+            found = await self._read_now(unit, place, standing)
+        return found if isinstance(found, _Entries) else await self._read_later(place, found)
+
+    async def _read(self, place: Place) -> _Entries:
+        """The entries of a page, once there is memory for them."""
+        async with self._records.read(place.project_id) as unit:
+            standing = await _standing(unit, place.session_id)
+            found = await self._read_now(unit, place, standing)
+        return found if isinstance(found, _Entries) else await self._read_later(place, found)
+
+    async def _read_now(
+        self, unit: UnitOfWork, place: Place, standing: Standing
+    ) -> _Entries | Stretch:
+        """Read entries if there is memory for them at once; else where they are."""
+        stretch = await _stretch(unit, place)
+        if stretch.size_bytes <= _FREE_BYTES:
+            return await _entries(unit, stretch, standing, None)
+        held = self._room.take_if_free(_COPIES * stretch.size_bytes)
+        return stretch if held is None else await _entries(unit, stretch, standing, held)
+
+    async def _read_later(self, place: Place, found: Stretch) -> _Entries:
+        """Read entries once there is memory for them, waiting without a connection to a store."""
+        held = await self._room.hold(_COPIES * found.size_bytes)
+        with _released_if_it_fails(held):
+            async with self._records.read(place.project_id) as unit:
+                standing = await _standing(unit, place.session_id)
+                stretch = await _stretch(unit, place)
+                held.resize(_COPIES * stretch.size_bytes)
+                return await _entries(unit, stretch, standing, held)
 
     async def _with_media(
         self, project_id: str, entries: Sequence[HistoryEntry]
@@ -179,14 +265,38 @@ async def _standing(unit: UnitOfWork, session_id: str) -> Standing:
     return standing
 
 
-async def _read(
-    unit: UnitOfWork, place: Place, standing: Standing
-) -> tuple[Sequence[HistoryEntry], bool]:
-    """The entries of a page, and whether the history goes on behind them."""
-    entries = await unit.sessions.entries(
+async def _stretch(unit: UnitOfWork, place: Place) -> Stretch:
+    return await unit.sessions.stretch(
         place.session_id, after_seq=place.after_seq, limit=place.limit
     )
-    return entries, await _are_more(unit, place.session_id, standing=standing, page=entries)
+
+
+async def _entries(
+    unit: UnitOfWork, stretch: Stretch, standing: Standing, held: AnswerMemory | None
+) -> _Entries:
+    """The entries of a page, and whether the history goes on behind them."""
+    with _released_if_it_fails(held):
+        entries = await stretch.entries()
+        more = await _are_more(unit, stretch.session_id, standing=standing, page=entries)
+    return _Entries(standing, entries, more, held)
+
+
+async def _entry(stretch: Stretch, seq: int, held: AnswerMemory | None) -> HeldEntry:
+    with _released_if_it_fails(held):
+        found = await stretch.entries()
+        if not found or found[0].seq != seq:
+            raise NotFoundError("entry")
+    return HeldEntry(found[0], held)
+
+
+@contextmanager
+def _released_if_it_fails(held: AnswerMemory | None) -> Iterator[None]:
+    try:
+        yield
+    except BaseException:
+        if held is not None:
+            held.release()
+        raise
 
 
 def _listed(entries: Sequence[HistoryEntry], *, more: bool) -> ListedPage:

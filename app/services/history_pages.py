@@ -8,6 +8,7 @@ come, is asked each time: another process may have written to it, deleted it, or
 from collections import OrderedDict
 from dataclasses import dataclass
 
+from app.services.answer_room import AnswerMemory
 from app.stores.records.history import Standing
 
 _MOST_BYTES = 16 * 1024 * 1024
@@ -21,6 +22,8 @@ class ListedPage:
     body: bytes
     digest: str
     next_cursor: str | None
+    held: AnswerMemory | None = None
+    """What was taken for it, if it is long; to be released when it is sent."""
 
 
 @dataclass(frozen=True, slots=True)

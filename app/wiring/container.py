@@ -10,6 +10,7 @@ import anyio.to_thread
 from app.models.fetch_policy import FetchPolicy
 from app.models.limits import Limits
 from app.services.access import Access, LinkSigner
+from app.services.answer_room import AnswerRoom
 from app.services.body_memory import BodyBudget
 from app.services.bundles.exporting import BundleExports
 from app.services.bundles.importing import BundleImports
@@ -104,6 +105,7 @@ class Container:
     blobs: BlobStore
     metrics: Metrics
     memory: MemoryBudget
+    answers: AnswerRoom
     limits: Limits
     base_url: str
     content_base_url: str
@@ -213,6 +215,7 @@ def _wired(settings: Settings, opened: _Opened) -> Container:
     requests = StreamedRequests(streamed, work)
     bodies = RequestBodies(work, budget)
     images = ImageWork(opened.memory, limits)
+    answers = AnswerRoom(opened.memory)
     preparer = PagePreparer(records, blobs, images=images, limits=limits)
     reading = PageReading(records, blobs, preparer, accesses=accesses, limits=limits)
     return Container(
@@ -238,7 +241,7 @@ def _wired(settings: Settings, opened: _Opened) -> Container:
         sessions=Sessions(records, accesses),
         session_messages=SessionMessages(records, blobs, bodies=requests, limits=limits),
         interactions=Interactions(records, bodies=bodies, limits=limits),
-        history=History(records, blobs, limits),
+        history=History(records, blobs, answers, limits=limits),
         renders=_renders(
             settings, records, blobs=blobs, reading=reading, links=links, images=images
         ),
@@ -266,6 +269,7 @@ def _wired(settings: Settings, opened: _Opened) -> Container:
         blobs=blobs,
         metrics=metrics,
         memory=opened.memory,
+        answers=answers,
         limits=limits,
         base_url=base_url,
         content_base_url=content_base_url,

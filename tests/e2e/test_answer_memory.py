@@ -22,6 +22,7 @@ MIB = 1024 * 1024
 READERS = 8
 CONTENT_READERS = 200
 BUDGET_BYTES = 64 * MIB
+TEXT_BYTES = 6 * MIB
 IMAGE = b"\x89PNG\r\n\x1a\n" + noise_bytes(8 * MIB)
 LISTENERS = 40
 EVENTS = 40
@@ -73,6 +74,35 @@ def test_readers_of_a_history_with_its_media_that_read_nothing_hold_little_of_it
     assert whole.json()["items"][0]["content"][0]["image_url"]["url"] == url
     print(f"grew by {grown // MIB} MiB")  # noqa: T201 - the measure
     assert grown < 32 * MIB
+
+
+def test_pages_of_text_are_counted_before_they_are_read(tmp_path: Path) -> None:
+    env = {"PAGEFAULT_AUTH": "none", "PAGEFAULT_LIMITS__MEMORY_BYTES": str(BUDGET_BYTES)}
+    server = Process(tmp_path / "data", env=env)
+    with server:
+        with server.client("") as client:
+            append(client, "word " * (TEXT_BYTES // 5))
+        server.kill()
+        server.start()
+        path = "/api/sessions/s/messages"
+        with server.client("") as client, ExitStack() as stack:
+            assert client.get("/healthz").status_code == 200
+            before = server.peak_bytes()
+            # Each is another page, so that none is known already.
+            readers = [
+                stack.enter_context(closing(deaf(server, f"{path}?limit={limit}")))
+                for limit in range(1, 25)
+            ]
+            statuses = [reader.recv(12) for reader in readers]
+            alone = [f"{path}/1", f"{path}/1?media=inline", f"{path}?media=inline"]
+            refused = [client.get(each).status_code for each in alone]
+            grown = server.peak_bytes() - before
+            stack.close()
+            answered = [client.get(each).status_code for each in alone]
+    print(f"grew by {grown // MIB} MiB")  # noqa: T201 - the measure
+    assert {*statuses} == {b"HTTP/1.1 200", b"HTTP/1.1 503"}
+    assert (refused, answered) == ([503, 503, 503], [200, 200, 200])
+    assert grown < BUDGET_BYTES * 3 // 4
 
 
 def test_readers_of_content_that_read_nothing_hold_a_small_piece_each(server: Process) -> None:

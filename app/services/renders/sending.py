@@ -6,6 +6,7 @@ from contextlib import aclosing
 from app.errors import StoreUnavailableError
 from app.models.rendering import MediaPiece, Rendering, TextPiece
 from app.rendering.json_strings import Base64Writer, StringWriter, TextWriter
+from app.services.answer_room import AnswerMemory
 from app.stores.blobs import BlobMissingError, BlobReader, BlobStore
 
 _STORE = "blob store"
@@ -18,12 +19,21 @@ class RenderedBody:
         blobs: Where the files are.
         project_id: Whose they are.
         rendering: What is to be sent.
+        held: What was taken for its text, if anything; to be released when it is sent.
     """
 
-    def __init__(self, blobs: BlobStore, project_id: str, rendering: Rendering) -> None:
+    def __init__(
+        self,
+        blobs: BlobStore,
+        project_id: str,
+        rendering: Rendering,
+        *,
+        held: AnswerMemory | None = None,
+    ) -> None:
         self._blobs = blobs
         self._project_id = project_id
         self.rendering = rendering
+        self.held = held
 
     async def check(self) -> None:
         """Make sure that all files are there before anything is sent.

@@ -122,31 +122,44 @@ async def read_entries(
     scope: ProjectScope, session_id: str, *, after_seq: int, limit: int
 ) -> Sequence[HistoryEntry]:
     """See `SessionRecords.entries`."""
+    stretch = await find_stretch(scope, session_id, after_seq=after_seq, limit=limit)
+    return await stretch.entries()
+
+
+async def find_stretch(
+    scope: ProjectScope, session_id: str, *, after_seq: int, limit: int
+) -> "Stretch":
+    """See `SessionRecords.stretch`."""
     rows = as_many_as_fit(
         await scope.look_up(_ENTRIES, session_id=session_id, after_seq=after_seq, limit=limit)
     )
-    stretch = _Stretch(scope, session_id, after_seq, rows)
-    found = {**await _tool_results(stretch), **await _messages(stretch)}
-    asked = await _interactions(stretch)
-    entries: list[HistoryEntry] = []
-    for row in rows:
-        if row.kind == INTERACTION and row.entry_id in asked:
-            entries.append(asked[row.entry_id])
-        elif row.kind == ANSWER and row.entry_id in asked:
-            entries.append(_answer(row.seq, asked[row.entry_id]))
-        elif row.entry_id in found:
-            entries.append(found[row.entry_id])
-    return entries
+    return Stretch(scope, session_id, after_seq, rows, sum(row.size_bytes for row in rows))
 
 
 @dataclass(frozen=True, slots=True)
-class _Stretch:
-    """Some entries of a history, one behind the other."""
+class Stretch:
+    """Some entries of a history, one behind the other, which are found and not yet read."""
 
     scope: ProjectScope
     session_id: str
     after_seq: int
     rows: Sequence[Row[Any]]
+    size_bytes: int
+    """That of what the entries show, all together."""
+
+    async def entries(self) -> Sequence[HistoryEntry]:
+        """Read what the entries show."""
+        found = {**await _tool_results(self), **await _messages(self)}
+        asked = await _interactions(self)
+        entries: list[HistoryEntry] = []
+        for row in self.rows:
+            if row.kind == INTERACTION and row.entry_id in asked:
+                entries.append(asked[row.entry_id])
+            elif row.kind == ANSWER and row.entry_id in asked:
+                entries.append(_answer(row.seq, asked[row.entry_id]))
+            elif row.entry_id in found:
+                entries.append(found[row.entry_id])
+        return entries
 
     async def shown(self, kind: EntryKind, *alike: EntryKind) -> Sequence[Row[Any]]:
         """The rows that the entries of a kind, and of those like it, stand for."""
@@ -154,18 +167,18 @@ class _Stretch:
             return []
         return await self.scope.look_up(
             _SHOWN[kind],
-            is_short=sum(row.size_bytes for row in self.rows) <= _SHORT_BYTES,
+            is_short=self.size_bytes <= _SHORT_BYTES,
             session_id=self.session_id,
             after_seq=self.after_seq,
             last_seq=self.rows[-1].seq,
         )
 
 
-async def _tool_results(stretch: _Stretch) -> dict[str, HistoryEntry]:
+async def _tool_results(stretch: Stretch) -> dict[str, HistoryEntry]:
     return {row.tool_result_id: _message(row) for row in await stretch.shown(TOOL_RESULT)}
 
 
-async def _messages(stretch: _Stretch) -> dict[str, HistoryEntry]:
+async def _messages(stretch: Stretch) -> dict[str, HistoryEntry]:
     rows = await stretch.shown(MESSAGE, PAGE_FAULT)
     faults = {row.entry_id for row in stretch.rows if row.kind == PAGE_FAULT}
     return {
@@ -173,7 +186,7 @@ async def _messages(stretch: _Stretch) -> dict[str, HistoryEntry]:
     }
 
 
-async def _interactions(stretch: _Stretch) -> dict[str, StoredInteraction]:
+async def _interactions(stretch: Stretch) -> dict[str, StoredInteraction]:
     rows = await stretch.shown(INTERACTION, ANSWER)
     return {row.interaction_id: stored_interaction(row) for row in rows}
 

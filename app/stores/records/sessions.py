@@ -15,7 +15,9 @@ from app.stores.records.history import (
     PAGE_FAULT,
     TOOL_RESULT,
     Standing,
+    Stretch,
     are_entries,
+    find_stretch,
     read_entries,
     read_standing,
 )
@@ -180,6 +182,10 @@ class SessionRecords:
         They end with the one that passes 16 MiB: entries may be that large each.
         """
         return await read_entries(self._scope, session_id, after_seq=after_seq, limit=limit)
+
+    async def stretch(self, session_id: str, *, after_seq: int, limit: int) -> Stretch:
+        """The same entries, found but not read: how large they are is known before they are."""
+        return await find_stretch(self._scope, session_id, after_seq=after_seq, limit=limit)
 
     async def last_ended(self, session_id: str) -> int:
         """The highest `seq` that a deleted session of this name has taken, 0 if there was none."""

@@ -1,12 +1,15 @@
 """Long answers are counted in the budget of memory from before their first byte to their last."""
 
+from time import monotonic
+
 import anyio
 import pytest
 from starlette.responses import Response
 from starlette.types import Message, Scope
 
-from app.errors import OverloadedError
-from app.routers.held_answers import FREE_BYTES, counted
+from app.errors import OverloadedError, PreconditionFailedError
+from app.routers.held_answers import FREE_BYTES, PIECE_BYTES, counted, held_answer
+from app.services.answer_room import GRACE_SECONDS, AnswerRoom
 from app.services.memory_budget import HeldMemory, MemoryBudget
 
 pytestmark = pytest.mark.anyio
@@ -17,7 +20,9 @@ class Served:
 
     def __init__(self, limit_bytes: int) -> None:
         self.memory = MemoryBudget(limit_bytes)
+        self.answers = AnswerRoom(self.memory)
         self.is_read = anyio.Event()
+        self.is_cut = False
         self.held: list[int] = []
         self.body = b""
 
@@ -25,8 +30,16 @@ class Served:
     def scope(self) -> Scope:
         class Container:
             memory = self.memory
+            answers = self.answers
 
-        return {"type": "http", "method": "GET", "state": {"container": Container()}}
+        return {
+            "type": "http",
+            "method": "GET",
+            "state": {"container": Container(), "abort": self.abort},
+        }
+
+    def abort(self) -> None:
+        self.is_cut = True
 
     async def receive(self) -> Message:
         return {"type": "http.disconnect"}
@@ -52,6 +65,55 @@ async def test_long_answer_is_counted_until_it_is_read() -> None:
         served.is_read.set()
     assert (served.body, served.memory.held_bytes) == (body, 0)
     assert served.held == [len(body)] * 3
+
+
+async def test_what_a_reader_has_taken_is_given_back_before_the_rest_is() -> None:
+    body = bytes(range(256)) * (4 * PIECE_BYTES // 256)
+    served = Served(10 * len(body))
+    served.is_read.set()
+    await served.answer(body)
+    left = [4, 4, 4, 3, 2, 1]
+    assert (served.body, served.held) == (body, [pieces * PIECE_BYTES for pieces in left])
+    assert served.memory.held_bytes == 0
+
+
+async def test_what_an_answer_was_made_of_is_given_back_before_it_is_sent() -> None:
+    body = b"x" * (2 * FREE_BYTES)
+    served = Served(20 * FREE_BYTES)
+    held = await served.answers.hold(3 * len(body))
+    answer = held_answer(lambda: Response(body), held)
+    assert served.memory.held_bytes == 3 * len(body)
+    served.is_read.set()
+    await answer(served.scope, served.receive, served.send)
+    assert (served.body, served.held) == (body, [len(body)] * 3)
+    assert served.memory.held_bytes == 0
+
+
+async def test_memory_of_an_answer_that_is_not_made_is_given_back() -> None:
+    served = Served(20 * FREE_BYTES)
+    held = await served.answers.hold(FREE_BYTES)
+
+    def fail() -> Response:
+        raise PreconditionFailedError
+
+    with pytest.raises(PreconditionFailedError):
+        held_answer(fail, held)
+    assert served.memory.held_bytes == 0
+
+
+async def test_slow_reader_is_cut_off_through_its_connection() -> None:
+    served = Served(4 * FREE_BYTES)
+    async with anyio.create_task_group() as group:
+        group.start_soon(served.answer, b"x" * (2 * FREE_BYTES))
+        await anyio.wait_all_tasks_blocked()
+        now = monotonic()
+        cuts = []
+        for seconds in (0, GRACE_SECONDS):
+            served.answers.cut_slow(now + seconds)
+            cuts.append(served.is_cut)
+        assert cuts == [False, True]
+        group.cancel_scope.cancel()
+    assert served.memory.held_bytes == 0
 
 
 async def test_reader_that_goes_away_gives_back_what_its_answer_held() -> None:

@@ -1,0 +1,126 @@
+"""Answers hold half of the memory budget, and who reads slowly makes room for others."""
+
+from collections.abc import Iterator
+from contextlib import ExitStack
+from typing import Any
+
+import pytest
+
+from app.errors import OverloadedError
+from app.services import answer_room
+from app.services.answer_room import GRACE_SECONDS, PACE_BYTES, AnswerRoom
+from app.services.memory_budget import MemoryBudget
+
+pytestmark = pytest.mark.anyio
+
+LIMIT_BYTES = 80_000
+
+
+class Clock:
+    """A clock that is set by hand."""
+
+    def __init__(self) -> None:
+        self.now = 100.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+@pytest.fixture
+def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
+    clock = Clock()
+    monkeypatch.setattr(answer_room, "monotonic", clock)
+    return clock
+
+
+class Crowd:
+    """Readers of answers, each with its name; those who were cut off."""
+
+    def __init__(self, stack: ExitStack, clock: Clock) -> None:
+        self.memory = MemoryBudget(LIMIT_BYTES)
+        self.room = AnswerRoom(self.memory)
+        self.cut: list[str] = []
+        self._stack = stack
+        self._clock = clock
+
+    def reads(self, name: str, *, size_bytes: int, bytes_per_second: float) -> None:
+        """Have somebody read for as long as the grace is, and let the last piece wait."""
+        held = self.room.take(size_bytes)
+        self._stack.callback(held.release)
+        cut = self.cut.append
+        reader = self._stack.enter_context(self.room.reading(held, lambda: cut(name)))
+        began = self._clock.now
+        with reader.taking(round(bytes_per_second * GRACE_SECONDS)):
+            self._clock.now += GRACE_SECONDS
+        self._clock.now = began
+
+    def look(self) -> list[str]:
+        self.room.cut_slow(self._clock.now)
+        return self.cut
+
+
+@pytest.fixture
+def crowd(clock: Clock) -> Iterator[Crowd]:
+    with ExitStack() as stack:
+        yield Crowd(stack, clock)
+
+
+async def test_slowest_readers_are_cut_off_until_a_quarter_is_free(crowd: Crowd) -> None:
+    crowd.reads("slow", size_bytes=10_000, bytes_per_second=PACE_BYTES / 2)
+    crowd.reads("slowest", size_bytes=10_000, bytes_per_second=PACE_BYTES / 4)
+    crowd.reads("quick", size_bytes=10_000, bytes_per_second=PACE_BYTES)
+    assert crowd.look() == []
+    crowd.reads("late", size_bytes=5_000, bytes_per_second=PACE_BYTES / 3)
+    assert crowd.look() == ["slowest"]
+
+
+async def test_slow_reader_makes_room_for_an_answer_that_finds_none(crowd: Crowd) -> None:
+    crowd.reads("slow", size_bytes=10_000, bytes_per_second=1)
+    assert crowd.look() == []
+    assert (crowd.room.take_if_free(LIMIT_BYTES // 2), crowd.cut) == (None, ["slow"])
+
+
+async def test_readers_that_keep_the_pace_are_not_cut_off(crowd: Crowd) -> None:
+    crowd.reads("quick", size_bytes=40_000, bytes_per_second=PACE_BYTES)
+    assert crowd.look() == []
+
+
+async def test_slow_readers_are_cut_off_where_others_take_the_budget(crowd: Crowd) -> None:
+    crowd.reads("slow", size_bytes=1_000, bytes_per_second=1)
+    crowd.memory.take_more(LIMIT_BYTES - 2_000)
+    assert crowd.look() == ["slow"]
+
+
+async def test_reader_has_a_grace(crowd: Crowd, clock: Clock) -> None:
+    held = crowd.room.take(40_000)
+    with crowd.room.reading(held, lambda: crowd.cut.append("new")) as reader, reader.taking(1):
+        clock.now += GRACE_SECONDS - 1
+        assert crowd.look() == []
+        clock.now += 1
+        assert crowd.look() == ["new"]
+    held.release()
+
+
+async def test_answers_hold_half_of_the_budget_and_give_it_back() -> None:
+    memory = MemoryBudget(LIMIT_BYTES)
+    room = AnswerRoom(memory)
+    larger_than_all = await room.hold(LIMIT_BYTES)
+    assert (memory.held_bytes, larger_than_all.size_bytes) == (LIMIT_BYTES // 2, LIMIT_BYTES // 2)
+    assert room.take_if_free(1) is None
+    with pytest.raises(OverloadedError):
+        await room.hold(1)
+    larger_than_all.resize(10)
+    assert memory.held_bytes == 10
+    larger_than_all.release()
+    assert (memory.held_bytes, room.take(LIMIT_BYTES // 2).size_bytes) == (0, LIMIT_BYTES // 2)
+
+
+async def test_answer_without_room_in_the_whole_budget_leaves_its_half_alone() -> None:
+    memory = MemoryBudget(LIMIT_BYTES)
+    room = AnswerRoom(memory)
+    memory.take_more(LIMIT_BYTES)
+    outcomes: list[Any] = [room.take_if_free(10)]
+    with pytest.raises(OverloadedError):
+        await room.hold(10)
+    memory.give_back(LIMIT_BYTES)
+    assert [*outcomes, room.take(LIMIT_BYTES // 2).size_bytes] == [None, LIMIT_BYTES // 2]
