@@ -366,8 +366,7 @@ class OverloadedError(ServiceError):
 class MemoryExhaustedError(OverloadedError):
     """The memory that the request, or its answer, needs is in use. Send it again in a moment.
 
-    A write may have been stored if only its answer, above 64 KiB, found no room: with the same
-    `Idempotency-Key`, tool call or id it is not stored twice.
+    Nothing was stored: the answer to a write is sent whether or not there is room for it.
     `PAGEFAULT_LIMITS__MEMORY_BYTES` says how much there is, and `docs/operations.md` (Memory) how
     much it should be.
     """
@@ -377,9 +376,8 @@ class MemoryExhaustedError(OverloadedError):
     def __init__(self) -> None:
         ServiceError.__init__(
             self,
-            "The memory that this request or its answer needs is not free now. Send the same "
-            "request again in a moment: with the same Idempotency-Key, tool call or id it is not "
-            "stored twice.",
+            "The memory that this request or its answer needs is not free now. Nothing was stored: "
+            "send the same request again in a moment.",
         )
 
 

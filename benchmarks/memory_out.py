@@ -62,7 +62,7 @@ def _inline(scale: Scale) -> Figure:
             block = {"type": "image_url", "image_url": {"url": url}}
             _append(client, {"role": "user", "content": [block]})
 
-    grown = _grown(fill, "/api/sessions/s/messages?media=inline", readers)
+    grown = _grown(scale, fill, "/api/sessions/s/messages?media=inline", readers)
     return Figure(
         group=GROUP,
         name=f"{readers} readers of `messages?media=inline` that read nothing",
@@ -84,7 +84,7 @@ def _bundles(scale: Scale) -> Figure:
             blob = client.post("/api/resources", content=_noise(number, size)).raise_for_status()
             _append(client, {"role": "user", "content": "@" + blob.json()["uri"]})
 
-    grown = _grown(fill, "/api/sessions/s/bundle", readers)
+    grown = _grown(scale, fill, "/api/sessions/s/bundle", readers)
     return Figure(
         group=GROUP,
         name=f"{readers} readers of a bundle that read nothing",
@@ -107,7 +107,7 @@ def _content(scale: Scale) -> Figure:
         uris.append(stored.json()["uri"])
         _append(client, {"role": "user", "content": "@" + uris[0]})
 
-    grown = _grown(fill, lambda: f"/api/resources/{uris[0]}/content", readers)
+    grown = _grown(scale, fill, lambda: f"/api/resources/{uris[0]}/content", readers)
     return Figure(
         group=GROUP,
         name=f"{readers} readers of content that read nothing",
@@ -126,7 +126,7 @@ def _pages(scale: Scale) -> Figure:
     def fill(client: httpx.Client) -> None:
         _append(client, {"role": "user", "content": "x" * chars})
 
-    grown = _grown(fill, "/api/sessions/s/messages", readers)
+    grown = _grown(scale, fill, "/api/sessions/s/messages", readers)
     return Figure(
         group=GROUP,
         name=f"{readers} readers of {chars // MIB} MiB of JSON that read nothing",
@@ -214,7 +214,10 @@ def _client(service: Service) -> httpx.AsyncClient:
 
 
 def _grown(
-    fill: Callable[[httpx.Client], None], path: str | Callable[[], str], readers: int
+    scale: Scale,
+    fill: Callable[[httpx.Client], None],
+    path: str | Callable[[], str],
+    readers: int,
 ) -> float:
     """By how many MiB the service grows for readers that read nothing of an answer."""
     with tempfile.TemporaryDirectory() as name:
@@ -228,15 +231,15 @@ def _grown(
             before = memory.now
             memory.reset_peak()
             with _deaf(service, path if isinstance(path, str) else path(), readers):
-                _wait_until_still(memory)
+                _wait_until_still(memory, scale.pick(_SETTLED_SECONDS, 0.1))
                 return (memory.peak - before) / MIB
 
 
-def _wait_until_still(memory: Memory) -> None:
+def _wait_until_still(memory: Memory, seconds: float) -> None:
     last = 0
     while memory.peak != last:
         last = memory.peak
-        time.sleep(_SETTLED_SECONDS)
+        time.sleep(seconds)
 
 
 @contextmanager

@@ -13,11 +13,13 @@ from contextlib import contextmanager
 from starlette.responses import Response
 from starlette.types import Message, Receive, Scope, Send
 
+from app.errors import OverloadedError
 from app.services.answer_room import AnswerMemory, AnswerRoom, Held, Reader
 from app.services.memory_budget import HeldMemory
 
 FREE_BYTES = 64 * 1024
 """What a connection takes before its sender has to wait; answers up to this are not counted."""
+_READING = ("GET", "HEAD")
 PIECE_BYTES = 256 * 1024
 """How much of a long answer is handed to the connection at once."""
 
@@ -40,10 +42,11 @@ class HeldAnswer(Response):
         """Send the response.
 
         Raises:
-            OverloadedError: There is no room for its body; nothing was sent.
+            OverloadedError: There is no room for its body; nothing was sent. The answer to a write
+                is sent all the same: what was asked for is done.
         """
         body_bytes = len(getattr(self._response, "body", b""))
-        held = self._held or answers_of(scope).take(body_bytes)
+        held = self._held or _taken(scope, body_bytes)
         try:
             if body_bytes:
                 # What it was made of is not in memory any more.
@@ -154,6 +157,17 @@ def answers_of(scope: Scope) -> AnswerRoom:
     """What answers may hold in this process."""
     room: AnswerRoom = scope["state"]["container"].answers
     return room
+
+
+def _taken(scope: Scope, body_bytes: int) -> AnswerMemory:
+    """Take what an answer holds, or nothing for the answer to a write that there is no room for."""
+    room = answers_of(scope)
+    try:
+        return room.take(body_bytes)
+    except OverloadedError:
+        if scope["method"] in _READING:
+            raise
+        return room.take(0)
 
 
 def _pieces(body: bytes) -> deque[bytes]:

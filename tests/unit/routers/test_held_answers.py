@@ -23,6 +23,7 @@ class Served:
         self.answers = AnswerRoom(self.memory)
         self.is_read = anyio.Event()
         self.is_cut = False
+        self.method = "GET"
         self.held: list[int] = []
         self.body = b""
 
@@ -34,7 +35,7 @@ class Served:
 
         return {
             "type": "http",
-            "method": "GET",
+            "method": self.method,
             "state": {"container": Container(), "abort": self.abort},
         }
 
@@ -132,6 +133,16 @@ async def test_answer_without_room_is_refused_before_anything_is_sent() -> None:
     with pytest.raises(OverloadedError):
         await served.answer(b"x" * (2 * FREE_BYTES))
     assert (served.held, served.memory.held_bytes) == ([], 3 * FREE_BYTES)
+
+
+async def test_answer_to_a_write_is_sent_though_there_is_no_room_for_it() -> None:
+    served = Served(4 * FREE_BYTES)
+    served.method = "POST"
+    served.is_read.set()
+    others = HeldMemory(served.memory, 0)
+    others.grow(3 * FREE_BYTES)
+    await served.answer(b"x" * (2 * FREE_BYTES))
+    assert (len(served.body), served.memory.held_bytes) == (2 * FREE_BYTES, 3 * FREE_BYTES)
 
 
 async def test_short_answer_goes_out_as_it_is() -> None:
