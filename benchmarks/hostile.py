@@ -197,8 +197,9 @@ async def _meet(service: Service, attack: Attack, *, rounds: int) -> Met:
 
 
 async def _send(service: Service, attack: Attack, rounds: int, met: Met) -> None:
-    reader, writer = await asyncio.open_connection("127.0.0.1", service.port)
     for _ in range(rounds):
+        # An answer that does not wait for all of the body ends its connection.
+        reader, writer = await asyncio.open_connection("127.0.0.1", service.port)
         body = attack.body.replace(b"CALL", b"c%d" % next(_calls))
         headers = {**service.headers, **attack.headers, "Content-Type": attack.content_type}
         began = time.perf_counter()
@@ -208,7 +209,7 @@ async def _send(service: Service, attack: Attack, rounds: int, met: Met) -> None
         met.statuses.add(status)
         if status >= 500:
             raise WrongAnswerError(f"{attack.name} was answered with {status}")
-    writer.close()
+        writer.close()
 
 
 async def _status(reader: asyncio.StreamReader) -> int:
