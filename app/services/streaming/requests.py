@@ -10,12 +10,11 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from typing import Generic, TypeAlias, TypeVar
 
-from app.errors import InvalidJsonError, InvalidPayloadError
 from app.services.inline_media.data_uris import DataUriText
 from app.services.large_work import LargeWork
 from app.services.streaming.bodies import ReceivedBody, StreamedBodies
 from app.services.streaming.long_strings import LongString, Marks, StandIn
-from app.services.streaming.stand_ins import as_of_whole_body, numbers_in, raw_strings
+from app.services.streaming.stand_ins import read_with_stand_ins
 
 _T = TypeVar("_T")
 
@@ -91,21 +90,13 @@ def _read_streamed(
         and string.plain_spelling is not None
         and (stand_in := string.stand_in(marks.mark(number)))
     }
-    as_text = set(range(len(strings))) - stand_ins.keys()
-    while True:
-        body.hold_text(sum(strings[number].raw_bytes for number in as_text))
-        try:
-            value = read(json.body(raw_strings(strings, stand_ins)))
-        except InvalidJsonError as exc:
-            raise as_of_whole_body(exc, strings, stand_ins) from exc
-        except InvalidPayloadError as exc:
-            as_text = numbers_in(exc.faults, marks)
-            if not as_text:
-                raise
-        else:
-            found = {uri.data for uri in media_of(value)} if stand_ins else set()
-            as_text = {number for number, each in stand_ins.items() if each.data not in found}
-            if not as_text:
-                media = {each.data: strings[number] for number, each in stand_ins.items()}
-                return StreamedRequest(value, digest, media)
-        stand_ins = {number: each for number, each in stand_ins.items() if number not in as_text}
+
+    def settle(value: _T, stand_ins: dict[int, StandIn]) -> tuple[StreamedRequest[_T], set[int]]:
+        found = {uri.data for uri in media_of(value)} if stand_ins else set()
+        media = {each.data: strings[number] for number, each in stand_ins.items()}
+        as_text = {number for number, each in stand_ins.items() if each.data not in found}
+        return StreamedRequest(value, digest, media), as_text
+
+    return read_with_stand_ins(
+        json, stand_ins, marks, read=read, settle=settle, hold_text=body.hold_text
+    )

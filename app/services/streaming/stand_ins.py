@@ -10,6 +10,7 @@ import re
 from collections.abc import Callable, Iterator
 from dataclasses import fields, is_dataclass, replace
 from json import JSONDecodeError
+from typing import TypeVar
 
 from app.errors import InvalidJsonError, InvalidPayloadError
 from app.models.media import InMemoryMedia, MediaSource
@@ -20,6 +21,8 @@ from app.services.streaming.long_strings import LongString, Marks, StandIn
 from app.services.tool_result_requests import ToolResultRequest
 from app.stores.blobs import DraftMedia
 
+_Read = TypeVar("_Read")
+_Settled = TypeVar("_Settled")
 _PLACE = re.compile(r"\b((?:column|byte) )(\d+)")
 
 
@@ -46,35 +49,71 @@ def normalize_streamed(
         for number, string in enumerate(strings)
         if not string.must_be_text and (stand_in := string.stand_in(marks.mark(number)))
     }
-    read_as_text = set(range(len(strings))) - stand_ins.keys()
+
+    def settle(
+        request: ToolResultRequest, stand_ins: dict[int, StandIn]
+    ) -> tuple[tuple[ToolResultRequest, NormalizedToolResult], set[int]]:
+        normalized = normalize_tool_result(request.result)
+        settled, numbers = _settled(normalized, strings, stand_ins)
+        return (request, settled), (stand_ins.keys() - numbers) | _numbers_in(settled, marks)
+
+    return read_with_stand_ins(
+        json, stand_ins, marks, read=read, settle=settle, hold_text=hold_text
+    )
+
+
+def read_with_stand_ins(
+    json: JsonStream,
+    stand_ins: dict[int, StandIn],
+    marks: Marks,
+    *,
+    read: Callable[[bytes], _Read],
+    settle: Callable[[_Read, dict[int, StandIn]], tuple[_Settled, set[int]]],
+    hold_text: Callable[[int], None],
+) -> _Settled:
+    """Read a body with short texts for its long strings, until each of these is a medium.
+
+    Args:
+        json: The body.
+        stand_ins: What stands in for which of its long strings; the others are read as they are.
+        marks: What the stand-ins have in them.
+        read: Parses and checks a body.
+        settle: Returns what came of a body, and the numbers of the stand-ins that are no media
+            there; those strings are read as they are the next time.
+        hold_text: Is told how long the strings are that are read as they are, before they are in
+            memory.
+
+    Raises:
+        InvalidJsonError, InvalidPayloadError, PayloadTooLargeError: As `read` and `hold_text`.
+        StoreUnavailableError: What a draft holds cannot be read.
+    """
+    strings = json.long_strings
+    as_text = set(range(len(strings))) - stand_ins.keys()
     while True:
-        hold_text(sum(strings[number].raw_bytes for number in read_as_text))
+        hold_text(sum(strings[number].raw_bytes for number in as_text))
         try:
-            request = read(json.body(raw_strings(strings, stand_ins)))
+            value = read(json.body(_raw_strings(strings, stand_ins)))
         except InvalidJsonError as exc:
-            raise as_of_whole_body(exc, strings, stand_ins) from exc
+            raise _as_of_whole_body(exc, strings, stand_ins) from exc
         except InvalidPayloadError as exc:
             # A fault points at its key, which may be a long string as well.
-            misread = numbers_in(exc.faults, marks)
-            if not misread:
+            as_text = _numbers_in(exc.faults, marks)
+            if not as_text:
                 raise
         else:
-            normalized = normalize_tool_result(request.result)
-            settled, numbers = _settled(normalized, strings, stand_ins)
-            misread = (stand_ins.keys() - numbers) | numbers_in(settled, marks)
-            if not misread:
-                return request, settled
-        stand_ins = {number: each for number, each in stand_ins.items() if number not in misread}
-        read_as_text = misread
+            settled, as_text = settle(value, stand_ins)
+            if not as_text:
+                return settled
+        stand_ins = {number: each for number, each in stand_ins.items() if number not in as_text}
 
 
-def raw_strings(strings: list[LongString], stand_ins: dict[int, StandIn]) -> Iterator[bytes]:
+def _raw_strings(strings: list[LongString], stand_ins: dict[int, StandIn]) -> Iterator[bytes]:
     """Return the raw JSON of the strings in their order: stand-ins, where there are any."""
     for number, string in enumerate(strings):
         yield stand_ins[number].raw if number in stand_ins else string.raw()
 
 
-def as_of_whole_body(
+def _as_of_whole_body(
     error: InvalidJsonError, strings: list[LongString], stand_ins: dict[int, StandIn]
 ) -> InvalidJsonError:
     """Return the error with the place it names as it is in the body that came."""
@@ -119,7 +158,7 @@ def _bytes_of(source: MediaSource) -> bytes:
     return source.head(source.size_bytes) if isinstance(source, InMemoryMedia) else b""
 
 
-def numbers_in(value: object, marks: Marks) -> set[int]:
+def _numbers_in(value: object, marks: Marks) -> set[int]:
     """The stand-ins that show in any text of a value, or in any medium in memory."""
     numbers: set[int] = set()
     stack = [value]
