@@ -46,7 +46,7 @@ def server_config(settings: Settings) -> uvicorn.Config:
 
 
 class ServiceConfig(uvicorn.Config):
-    """How the application is served, and how each worker logs before it has loaded it."""
+    """uvicorn's configuration, which also sets up the log of each worker as it starts."""
 
     def configure_logging(self) -> None:
         """Set up the log of this process; uvicorn calls it in each."""

@@ -104,7 +104,7 @@ class MediaPiece:
 
     @property
     def stands_for(self) -> bytes:
-        """What tells it from any other piece with other characters."""
+        """Return bytes that no piece with other characters has."""
         spelling = ("-url" if self.is_urlsafe else "") + ("" if self.is_padded else "-bare")
         return (self.digest + spelling).encode()
 
@@ -124,7 +124,7 @@ class TextPiece:
 
     @property
     def stands_for(self) -> bytes:
-        """What tells it from any other piece with other characters."""
+        """Return bytes that no piece with other characters has."""
         return f"{self.digest}-text".encode()
 
 
@@ -150,7 +150,7 @@ class Rendering:
 
 
 def joined_pieces(pieces: Sequence[JsonPiece]) -> list[JsonPiece]:
-    """The same in as few pieces as there can be."""
+    """Return the same text with neighbouring pieces of bytes joined."""
     joined: list[JsonPiece] = []
     for is_text, group in groupby(pieces, lambda piece: isinstance(piece, bytes)):
         if is_text:

@@ -80,7 +80,7 @@ def list_page(items: Iterable[bytes], next_cursor: str | None) -> bytes:
 def list_page_pieces(
     items: Iterable[Sequence[JsonPiece]], next_cursor: str | None
 ) -> Sequence[JsonPiece]:
-    """The same of items that are made of pieces."""
+    """Return what `list_page` returns, for items that are made of pieces."""
     pieces: list[JsonPiece] = [b'{"items":[']
     for index, item in enumerate(items):
         pieces += [b",", *item] if index else item
@@ -121,7 +121,7 @@ def history_message(message: StoredHistoryMessage) -> bytes:
 def history_message_pieces(
     message: StoredHistoryMessage, pieces: Sequence[JsonPiece]
 ) -> Sequence[JsonPiece]:
-    """The same of a message that is made of pieces, the first of which is text."""
+    """Return the entry of a message that is made of pieces, the first of which is text."""
     first = pieces[0] if isinstance(pieces[0], bytes) else b""
     return [_message_head(message) + first[1:], *pieces[1:]]
 

@@ -25,7 +25,7 @@ _WINDOW_BYTES = 4 * CHUNK_BYTES
 
 
 class ContentRoom:
-    """What one answer holds while it is sent.
+    """The memory that one answer holds while it is sent.
 
     Args:
         budget: Of the process.

@@ -154,7 +154,7 @@ def sending(reader: Reader, send: Send) -> Send:
 
 
 def answers_of(scope: Scope) -> AnswerRoom:
-    """What answers may hold in this process."""
+    """Return the share of the memory budget that answers have in this process."""
     room: AnswerRoom = scope["state"]["container"].answers
     return room
 

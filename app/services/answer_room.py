@@ -28,7 +28,7 @@ _LOOK_SECONDS = 1.0
 
 
 class Held(Protocol):
-    """What is held for an answer."""
+    """Memory that is held for an answer."""
 
     @property
     def size_bytes(self) -> int:

@@ -42,7 +42,7 @@ _WHOLE_STRINGS = re.compile(rb'(?:[^"]*+%b)*+' % _STRING.pattern, re.DOTALL)
 
 
 class TextWeight:
-    """What working on a JSON text takes, judged by its bytes; any thread, one at a time."""
+    """The memory that work on a JSON text takes, judged by its bytes; any thread, one at a time."""
 
     def __init__(self) -> None:
         self._width = 1
@@ -65,7 +65,7 @@ class TextWeight:
             self._end = data[-_LONGEST_ESCAPE:]
 
     def work_bytes(self, text_bytes: int) -> int:
-        """How much memory work on so many bytes of this text takes at most, roughly."""
+        """Return roughly how much memory work on so many bytes of this text takes at most."""
         return text_bytes * (_BYTE_COPIES + _TEXT_COPIES * self._width) + self._value_bytes
 
     def _outside_strings(self, data: bytes) -> bytes:
@@ -100,7 +100,7 @@ class TextWeight:
 
 
 class BodyBudget:
-    """What all bodies of the process may take: half of the budget while they arrive.
+    """The share of all bodies of the process: half of the budget while they arrive.
 
     The other half is left for work on those that have arrived, and for answers. Where they need
     more than their half, those that come slowly are ended, the slowest first.
@@ -131,7 +131,7 @@ class BodyBudget:
 
 
 class BodyMemory:
-    """What one body holds of the budget. Release it, whatever has come of the request."""
+    """The part of the budget that one body holds. Release it, whatever has come of the request."""
 
     def __init__(self, budget: BodyBudget) -> None:
         self._budget = budget
@@ -303,7 +303,7 @@ class BodyMemory:
 
 
 def _stepped(size_bytes: int) -> int:
-    """How much is held for so many bytes: more the more there are."""
+    """Return how much is held for so many bytes: they are rounded up to a step."""
     step_bytes = _FIRST_STEP_BYTES if size_bytes <= _STEP_BYTES else _STEP_BYTES
     return -(-size_bytes // step_bytes) * step_bytes
 

@@ -120,7 +120,7 @@ class History:
         after_seq: int | None,
         limit: int,
     ) -> InlinePage:
-        """The same with the media of messages where they were, byte for byte.
+        """Return the page that `page` returns, with the media of messages in it, byte for byte.
 
         The media are read when the page is sent. It ends with the entry that passes 64 MiB with
         its media.
