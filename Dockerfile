@@ -3,13 +3,9 @@ WORKDIR /opt/pagefault
 RUN python -m venv .venv
 COPY requirements/runtime.lock requirements/runtime.lock
 RUN .venv/bin/pip install --no-cache-dir --require-hashes -r requirements/runtime.lock
-COPY pyproject.toml README.md LICENSE alembic.ini ./
-COPY app app
-COPY migrations migrations
-RUN .venv/bin/pip install --no-cache-dir --no-deps --no-build-isolation --editable .
 
 # Node.js comes from the same locks as everywhere, and none of it goes into the image.
-FROM build AS viewer
+FROM build AS wheel
 COPY requirements/web.lock requirements/web.lock
 RUN .venv/bin/pip install --no-cache-dir --require-hashes -r requirements/web.lock
 ENV PATH=/opt/pagefault/.venv/bin:$PATH
@@ -18,12 +14,19 @@ RUN npm --prefix web ci --ignore-scripts --no-audit --no-fund
 COPY openapi/openapi.json openapi/openapi.json
 COPY web web
 RUN npm --prefix web run build
+COPY pyproject.toml package_build.py README.md LICENSE ./
+COPY app app
+COPY migrations migrations
+RUN .venv/bin/pip wheel --no-cache-dir --no-deps --no-build-isolation --wheel-dir /wheels .
+
+FROM build AS installed
+COPY --from=wheel /wheels /wheels
+RUN .venv/bin/pip install --no-cache-dir --no-deps --no-index /wheels/*.whl
 
 FROM python:3.13-slim
 RUN useradd --system --uid 10001 --home-dir /opt/pagefault pagefault \
  && install -d -o pagefault -g pagefault -m 0700 /var/lib/pagefault
-COPY --from=build /opt/pagefault /opt/pagefault
-COPY --from=viewer /opt/pagefault/web/dist /opt/pagefault/web/dist
+COPY --from=installed /opt/pagefault/.venv /opt/pagefault/.venv
 USER pagefault
 WORKDIR /opt/pagefault
 # A container is reached from outside, so it listens on all addresses, and only with API keys.

@@ -5,13 +5,15 @@ VENV := .venv
 BIN := $(VENV)/bin
 # What npm runs asks for `node` by name, so that of the environment comes first.
 NPM := PATH="$(CURDIR)/$(BIN):$$PATH" npm --prefix web
+# The data directory is named, so that a file of settings in it is read; see docs/settings.md.
+SERVE_OPTIONS = --data-dir "$${PAGEFAULT_DATA_DIR:-data}" $(if $(findstring command,$(origin PORT)),--port $(PORT))
 # Whoever starts the service without a network does not wait for npm's patience to end.
 HASTY := npm_config_fetch_retries=1 npm_config_fetch_retry_mintimeout=1000 npm_config_fetch_timeout=20000
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-input
 APT_INSTALL := DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends
 WEB_SOURCES := $(shell find web -name node_modules -prune -o -name dist -prune -o -name generated -prune -o -type f -print 2>/dev/null)
 
-.PHONY: help install run web web-check chromium nginx test test-all fmt lint types imports openapi pictures targets openapi-check migrate bench bench-smoke torture check lock clean
+.PHONY: help install run web web-check chromium nginx test test-all fmt lint types imports openapi pictures targets openapi-check migrate bench bench-smoke torture peers-check check lock clean
 
 help: ## List the commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -47,11 +49,11 @@ web/dist/index.html: web/node_modules/.stamp $(WEB_SOURCES) openapi/openapi.json
 	@$(NPM) run --silent build
 	@touch $@
 
-run: install ## Serve on 127.0.0.1:8000 with SQLite and a local directory
+run: install ## Serve on 127.0.0.1:8000 with SQLite and a local directory; PORT=8001 for another port
 	@$(MAKE) --no-print-directory -q web 2>/dev/null || echo "Building the viewer, which takes a minute the first time …"
 	@$(HASTY) $(MAKE) --no-print-directory web >$(VENV)/web.log 2>&1 \
 	  || echo "The viewer could not be built, $(VENV)/web.log says why; the API is served all the same." >&2
-	@$(BIN)/pagefault serve
+	@PAGEFAULT_STARTED_BY="make run" $(BIN)/pagefault serve $(SERVE_OPTIONS)
 
 web: web/dist/index.html ## Build the viewer into web/dist
 
@@ -89,7 +91,7 @@ lint: $(VENV)/dev.stamp ## Check style
 	$(BIN)/ruff check .
 
 types: $(VENV)/dev.stamp ## Check types
-	$(BIN)/mypy app tests benchmarks
+	$(BIN)/mypy app tests benchmarks peers
 
 imports: $(VENV)/dev.stamp ## Check that imports go one way
 	$(BIN)/lint-imports
@@ -120,14 +122,28 @@ torture: $(VENV)/dev.stamp nginx ## Run the long forms of what tries to break it
 	  status=$$?; echo; echo "$$(date -u +%F), commit $$(git rev-parse --short HEAD)"; echo; \
 	  cat $(VENV)/torture.md; exit $$status
 
-check: lint types imports openapi-check web-check bench-smoke test ## What CI runs
+# Servers are called from environments of their own: that of the newest SDK, and that of its first version.
+$(VENV)/peers-%.stamp: peers/requirements-%.lock | $(VENV)/runtime.stamp
+	@echo "Installing MCP servers with the $* SDK …"
+	@$(PYTHON) -m venv --clear $(VENV)/peers-$*
+	@$(VENV)/peers-$*/bin/python -m pip install --quiet --disable-pip-version-check --no-input --require-hashes -r $<
+	@touch $@
 
-PIN := uv pip compile pyproject.toml --universal --python-version 3.11 --generate-hashes --no-header --no-annotate --quiet
+peers-check: $(VENV)/dev.stamp $(VENV)/peers-new.stamp $(VENV)/peers-old.stamp ## Call real MCP servers, and check what is made of their results
+	$(BIN)/python -m pytest -n 2 --dist loadgroup peers
+
+check: lint types imports openapi-check web-check bench-smoke peers-check test ## What CI runs
+
+PIN_FLAGS := --universal --python-version 3.11 --generate-hashes --no-header --no-annotate --quiet
+PIN := uv pip compile pyproject.toml $(PIN_FLAGS)
+PIN_PEERS := uv pip compile $(PIN_FLAGS) --no-strip-extras
 
 lock: ## Pin every dependency anew (needs uv)
 	$(PIN) --extra dev --output-file requirements/dev.lock
-	$(PIN) --constraint requirements/dev.lock --output-file requirements/runtime.lock
+	$(PIN) --extra build --constraint requirements/dev.lock --output-file requirements/runtime.lock
 	$(PIN) --extra web --constraint requirements/dev.lock --output-file requirements/web.lock
+	$(PIN_PEERS) peers/requirements-new.in --output-file peers/requirements-new.lock
+	$(PIN_PEERS) peers/requirements-old.in --output-file peers/requirements-old.lock
 
 clean: ## Remove what was installed and built
 	rm -rf $(VENV) build dist *.egg-info .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis

@@ -1,50 +1,19 @@
-"""The `pagefault` command: serve, migrate, keys, ingest, page, tail, gc, fsck."""
+"""The `pagefault` command: its parts, their options and their help.
+
+What a command does is in a module of its own, which is loaded when the command runs: to load the
+whole service takes longer than most commands do, and `--help` needs none of it.
+"""
 
 import os
-import socket
 import sys
-import tempfile
-from collections.abc import Awaitable, Callable
 from contextlib import suppress
-from pathlib import Path
-from typing import Annotated, NoReturn, TypeVar
+from typing import Annotated, NoReturn
 
-import anyio
 import typer
-import uvicorn
-from rich.table import Table
-from uvicorn.supervisors import Multiprocess
 
-from app.errors import ServiceError, StoreUnavailableError
-from app.ingesting import IngestError, ingest_file, printable
-from app.models.project import ApiKey
-from app.page_commands import DownloadError, page
-from app.services.access import Access
-from app.settings import Settings
-from app.store_commands import check_stores, sweep_stores
-from app.tail_command import tail_events
-from app.telemetry import configure_logging, configure_process_logging, tell_address
-from app.terminal import (
-    ERR,
-    OUT,
-    DataDirOption,
-    ProjectOption,
-    check_project,
-    complain,
-    read_settings,
-    say,
-)
-from app.wiring import (
-    DataDirectoryError,
-    MissingSigningKeysError,
-    OutdatedDatabaseError,
-    SettingError,
-    migrate_database,
-    open_access,
-    open_container,
-)
-
-_T = TypeVar("_T")
+from app.command_options import DataDirOption, EnvFileOption, ProjectOption
+from app.json_output import is_json_only
+from app.version import VERSION
 
 cli = typer.Typer(
     name="pagefault",
@@ -53,36 +22,42 @@ cli = typer.Typer(
     pretty_exceptions_enable=False,
 )
 keys = typer.Typer(help="Make, list and revoke API keys.", no_args_is_help=True)
+page = typer.Typer(help="Show and download memory pages.", no_args_is_help=True)
 cli.add_typer(keys, name="keys")
 cli.add_typer(page, name="page")
-cli.command("gc")(sweep_stores)
-cli.command("fsck")(check_stores)
-cli.command("tail")(tail_events)
 
-_EXPECTED = (
-    ServiceError,
-    DataDirectoryError,
-    OutdatedDatabaseError,
-    MissingSigningKeysError,
-    SettingError,
-    IngestError,
-    DownloadError,
-)
+PageArgument = Annotated[str, typer.Argument(metavar="ID", help="The page's id.")]
+LevelOption = Annotated[
+    str | None,
+    typer.Option(help="0 (FULL), 1 (REDUCED), 2 (ABSTRACT), 3 (REFERENCE), by number or by name."),
+]
+OutputOption = Annotated[
+    str | None,
+    typer.Option(metavar="DIR", help="Where the file goes.", show_default="~/.pagefault/downloads"),
+]
 
 
 def main() -> None:
     """Run the command line; what is expected to go wrong ends in one sentence and status 1."""
-    configure_process_logging(with_output=False)
+    if is_json_only():
+        from app.telemetry import configure_process_logging
+
+        configure_process_logging(with_output=False)
     try:
         cli()
-    except _EXPECTED as exc:
-        cause = exc.cause if isinstance(exc, StoreUnavailableError) else None
-        complain(cause or str(exc))
-        _end(1)
     except SystemExit as exc:
         if isinstance(exc.code, str):
             raise
         _end(exc.code or 0)
+    except Exception as exc:
+        from app.command_faults import expected_sentence
+        from app.terminal import complain
+
+        sentence = expected_sentence(exc)
+        if sentence is None:
+            raise
+        complain(sentence)
+        _end(1)
     _end(0)
 
 
@@ -98,6 +73,24 @@ def _end(status: int) -> NoReturn:
     os._exit(status)
 
 
+def _tell_version(is_asked: bool) -> None:
+    if is_asked:
+        typer.echo(f"pagefault {VERSION}")
+        raise typer.Exit
+
+
+@cli.callback()
+def pagefault(
+    version: Annotated[
+        bool,
+        typer.Option(
+            "--version", is_eager=True, callback=_tell_version, help="Show the version and end."
+        ),
+    ] = False,
+) -> None:
+    """Take the options that belong to no command."""
+
+
 @cli.command()
 def serve(
     host: Annotated[
@@ -107,44 +100,21 @@ def serve(
         int | None, typer.Option(help="Port; 0 takes a free one.", show_default="8000")
     ] = None,
     data_dir: DataDirOption = None,
+    env_file: EnvFileOption = None,
     workers: Annotated[int | None, typer.Option(help="Server processes.", show_default="1")] = None,
 ) -> None:
     """Serve the API. The embedded database is brought up to date first."""
-    # The web framework is a quarter of what there is to load, and no other command needs it.
-    from app.server import allow_open_files, server_config  # noqa: PLC0415
+    from app.serve_command import serve_api
 
-    configure_process_logging(with_output=True)
-    settings = read_settings(host=host, port=port, data_dir=data_dir, workers=workers)
-    listening = _listen(settings.host, settings.port)
-    port = listening.getsockname()[1]
-    settings = settings.model_copy(update={"port": port})
-    _hand_to_workers(settings)
-    configure_logging(settings.log_format, settings.log_level)
-    # Once here, so that a mistake in the settings is one sentence and not a worker's traceback,
-    # and so that workers find the database migrated.
-    anyio.run(_open_once, settings)
-    sentence = f"Pagefault is at http://{_shown_host(settings.host)}:{port}  (docs: /docs)"
-    if not tell_address(sentence):
-        say(sentence, to=ERR)
-    config = server_config(settings)
-    allow_open_files(settings)
-    if settings.workers == 1:
-        uvicorn.Server(config).run(sockets=[listening])
-    else:
-        with tempfile.TemporaryDirectory(prefix="pagefault-metrics-") as shared:
-            # Where the workers put their metrics, so that each can show those of all.
-            os.environ["PROMETHEUS_MULTIPROC_DIR"] = shared
-            Multiprocess(config, sockets=[listening]).run()
+    serve_api(data_dir, env_file, host=host, port=port, workers=workers)
 
 
 @cli.command()
-def migrate(data_dir: DataDirOption = None) -> None:
+def migrate(data_dir: DataDirOption = None, env_file: EnvFileOption = None) -> None:
     """Bring the database to the schema this version needs."""
-    before, after = anyio.run(migrate_database, read_settings(data_dir=data_dir))
-    if before == after:
-        say(f"The database is up to date (revision {after}).")
-    else:
-        say(f"Migrated the database from {before or 'nothing'} to revision {after}.")
+    from app.migrate_command import migrate_stores
+
+    migrate_stores(data_dir, env_file)
 
 
 @keys.command("create")
@@ -152,48 +122,32 @@ def create_key(
     project: Annotated[str, typer.Option(help="The key's project; made if there is none.")],
     label: Annotated[str, typer.Option(help="A note on who uses the key.")] = "",
     data_dir: DataDirOption = None,
+    env_file: EnvFileOption = None,
 ) -> None:
     """Make a key and print it, once; it is not kept and cannot be shown again."""
-    check_project(project)
+    from app import key_commands
 
-    async def create(access: Access) -> str:
-        return await access.create_key(project, label)
-
-    typer.echo(_with_access(data_dir, create))
+    key_commands.create_key(data_dir, env_file, project=project, label=label)
 
 
 @keys.command("list")
-def list_keys(data_dir: DataDirOption = None) -> None:
+def list_keys(data_dir: DataDirOption = None, env_file: EnvFileOption = None) -> None:
     """List all keys, without their secrets."""
+    from app import key_commands
 
-    async def all_keys(access: Access) -> list[ApiKey]:
-        return await access.list_keys()
-
-    table = Table("id", "project", "label", "created", "revoked")
-    for key in _with_access(data_dir, all_keys):
-        revoked = f"{key.revoked_at:%Y-%m-%d %H:%M}" if key.revoked_at else ""
-        created = f"{key.created_at:%Y-%m-%d %H:%M}"
-        table.add_row(key.key_id, key.project_id, printable(key.label), created, revoked)
-    if table.row_count:
-        OUT.print(table)
-    else:
-        say("There are no keys. `pagefault keys create --project NAME` makes one.", to=ERR)
+    key_commands.list_keys(data_dir, env_file)
 
 
 @keys.command("revoke")
 def revoke_key(
     key_id: Annotated[str, typer.Argument(metavar="ID", help="As `keys list` shows it.")],
     data_dir: DataDirOption = None,
+    env_file: EnvFileOption = None,
 ) -> None:
     """Revoke a key; the next request with it is refused."""
+    from app import key_commands
 
-    async def revoke(access: Access) -> bool:
-        return await access.revoke_key(key_id)
-
-    if not _with_access(data_dir, revoke):
-        complain(f"there is no valid key {printable(key_id)}")
-        raise SystemExit(1)
-    say(f"Revoked {key_id}.")
+    key_commands.revoke_key(data_dir, env_file, key_id=key_id)
 
 
 @cli.command()
@@ -209,63 +163,140 @@ def ingest(
     ] = None,
     project: ProjectOption = None,
     data_dir: DataDirOption = None,
+    env_file: EnvFileOption = None,
 ) -> None:
     """Store a tool result straight from a file and show what became of it.
 
     FILE holds what a tool returned, or a whole request (toolName, toolCallId, result).
     """
-    settings = read_settings(data_dir=data_dir)
-    configure_logging(settings.log_format, "warning")
-    check_project(project or settings.default_project)
+    from app.ingesting import ingest_file
+    from app.terminal import OUT, project_settings
+
+    settings, project_id = project_settings(data_dir, env_file, project)
     ingest_file(
         settings,
         file,
         session_id=session,
         tool_name=tool_name,
         tool_call_id=tool_call_id,
-        project_id=project or settings.default_project,
+        project_id=project_id,
         console=OUT,
     )
 
 
-def _with_access(data_dir: Path | None, action: Callable[[Access], Awaitable[_T]]) -> _T:
-    settings = read_settings(data_dir=data_dir)
-    configure_logging(settings.log_format, "warning")
+@page.command()
+def show(
+    page_id: PageArgument,
+    download: Annotated[
+        bool, typer.Option("--download", help="Save it as a file instead of showing it.")
+    ] = False,
+    level: LevelOption = None,
+    output: OutputOption = None,
+    project: ProjectOption = None,
+    data_dir: DataDirOption = None,
+    env_file: EnvFileOption = None,
+) -> None:
+    """Show what is known of a page, field by field; never its media."""
+    from app.terminal import project_settings
 
-    async def run() -> _T:
-        async with open_access(settings) as access:
-            return await action(access)
+    settings, project_id = project_settings(data_dir, env_file, project)
+    if download:
+        from app.page_commands import download_page
 
-    return anyio.run(run)
+        download_page(settings, project_id, page_id, level=level, output=output)
+    else:
+        from app.page_commands import show_page
 
-
-async def _open_once(settings: Settings) -> None:
-    async with open_container(settings):
-        return
-
-
-def _listen(host: str, port: int) -> socket.socket:
-    family = socket.AF_INET6 if ":" in host else socket.AF_INET
-    try:
-        listening = socket.create_server((host, port), family=family, backlog=2048)
-    except OSError as exc:
-        reason = os.strerror(exc.errno) if exc.errno else str(exc)
-        complain(f"cannot listen on {host}:{port}: {reason}. `--port 0` takes a free port.")
-        raise SystemExit(1) from exc
-    listening.set_inheritable(True)
-    return listening
+        show_page(settings, project_id, page_id)
 
 
-def _hand_to_workers(settings: Settings) -> None:
-    """Put what the command line said where worker processes read their settings."""
-    os.environ["PAGEFAULT_HOST"] = settings.host
-    os.environ["PAGEFAULT_PORT"] = str(settings.port)
-    os.environ["PAGEFAULT_DATA_DIR"] = str(settings.data_dir.resolve())
-    os.environ["PAGEFAULT_WORKERS"] = str(settings.workers)
+@page.command("download")
+def download(
+    page_id: PageArgument,
+    level: LevelOption = None,
+    output: OutputOption = None,
+    project: ProjectOption = None,
+    data_dir: DataDirOption = None,
+    env_file: EnvFileOption = None,
+) -> None:
+    """Save a page as a file: its medium, or its text.
+
+    The file behind a URL is fetched once and kept in the store.
+    """
+    from app.page_commands import download_page
+    from app.terminal import project_settings
+
+    settings, project_id = project_settings(data_dir, env_file, project)
+    download_page(settings, project_id, page_id, level=level, output=output)
 
 
-def _shown_host(host: str) -> str:
-    return f"[{host}]" if ":" in host else host
+@cli.command("gc")
+def sweep(
+    grace: Annotated[
+        str | None,
+        typer.Option(
+            metavar="SECONDS|30m|24h|7d",
+            help="How old a file that nothing refers to has to be.",
+            show_default="PAGEFAULT_SWEEP__GRACE_SECONDS",
+        ),
+    ] = None,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Only say what would be removed.")
+    ] = False,
+    data_dir: DataDirOption = None,
+    env_file: EnvFileOption = None,
+) -> None:
+    """Remove files that nothing refers to, and uploads and keys whose time is over."""
+    from app.store_commands import sweep_stores
+
+    sweep_stores(data_dir, env_file, grace=grace, dry_run=dry_run)
+
+
+@cli.command("fsck")
+def check(
+    repair: Annotated[
+        bool, typer.Option("--repair", help="Move damaged files to where nobody is served them.")
+    ] = False,
+    data_dir: DataDirOption = None,
+    env_file: EnvFileOption = None,
+) -> None:
+    """Read every stored file through and check it.
+
+    Ends with status 1 if something is wrong, 2 if it could not be checked.
+    """
+    from app.store_commands import check_stores
+
+    check_stores(data_dir, env_file, repair=repair)
+
+
+@cli.command()
+def tail(
+    session: Annotated[
+        str | None, typer.Option(help="Only what is written to this session.")
+    ] = None,
+    after: Annotated[
+        int | None,
+        typer.Option(
+            min=0,
+            help="Begin behind this seq of the session, or this number of the project; 0 for "
+            "everything there ever was.",
+            show_default="now",
+        ),
+    ] = None,
+    as_json: Annotated[
+        bool, typer.Option("--json", help="Print each event as a line of JSON.")
+    ] = False,
+    project: ProjectOption = None,
+    data_dir: DataDirOption = None,
+    env_file: EnvFileOption = None,
+) -> None:
+    """Show events as they are written, straight from the stores, until interrupted."""
+    from app.tail_command import tail_events
+    from app.terminal import existing_stores, project_of
+
+    settings = existing_stores(data_dir, env_file)
+    project_id = project_of(settings, project)
+    tail_events(settings, project_id, session=session, after=after, as_json=as_json)
 
 
 if __name__ == "__main__":

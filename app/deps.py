@@ -8,6 +8,7 @@ from starlette.requests import HTTPConnection
 from starlette.types import Scope
 
 from app.services.access import Caller, LinkSigner
+from app.services.aliases import Aliases
 from app.services.bundles.exporting import BundleExports
 from app.services.bundles.importing import BundleImports
 from app.services.history import History
@@ -101,6 +102,11 @@ async def get_resources(connection: HTTPConnection) -> Resources:
     return _container(connection).resources
 
 
+async def get_aliases(connection: HTTPConnection) -> Aliases:
+    """The aliases service."""
+    return _container(connection).aliases
+
+
 async def get_resource_texts(connection: HTTPConnection) -> ResourceTexts:
     """The resource texts service."""
     return _container(connection).resource_texts
@@ -189,6 +195,7 @@ async def get_links(connection: HTTPConnection) -> LinkSigner:
 ProjectDep = Annotated[str, Depends(get_project)]
 ToolResultsDep = Annotated[ToolResults, Depends(get_tool_results)]
 ResourcesDep = Annotated[Resources, Depends(get_resources)]
+AliasesDep = Annotated[Aliases, Depends(get_aliases)]
 ResourceTextsDep = Annotated[ResourceTexts, Depends(get_resource_texts)]
 ReferencesDep = Annotated[References, Depends(get_references)]
 SessionsDep = Annotated[Sessions, Depends(get_sessions)]

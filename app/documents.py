@@ -40,6 +40,14 @@ Settings are environment variables, read once when the service starts. Options o
 (`--host`, `--port`, `--data-dir`, `--workers`) come before them. Limits are in bytes and seconds;
 what lies beyond a limit is refused with 413, 422 or 408 and not stored.
 
+What the environment does not set may stand in a file: `.env` in the data directory, if this is
+named by `--data-dir` or `PAGEFAULT_DATA_DIR`, or the file that `--env-file` names, which is then
+the only one. A `.env` in the working directory is never read, so that a command started in somebody
+else's folder does not obey it. Each line is `NAME=value`; `#` begins a comment, single quotes keep
+a value as it is, double quotes know `\\n`, `\\"` and `\\\\`, and nothing is replaced. Names of
+other programs are passed over; a misspelt setting, a line of another form and a name that is set
+twice are refused at the start.
+
 | variable | default | meaning |
 |---|---|---|
 {rows}

@@ -21,6 +21,7 @@
      ├─ UnsupportedMediaError      a body of a type the route does not take
      ├─ RangeNotSatisfiableError   no asked range lies inside the content
      ├─ InvalidPayloadError        readable, but not what the route takes
+     │   ├─ PageFaultRefusedError  a page fault whose id or arguments cannot be, told to a model
      │   ├─ MissingAttachmentError an attached file that is no resource of the project
      │   └─ InvalidBundleError     a bundle that is damaged, or none of ours
      ├─ ChecksumMismatchError      a piece of an upload is not what its checksum says
@@ -268,6 +269,22 @@ class InvalidPayloadError(ServiceError):
     """Readable, but not what the route takes."""
 
     code = "invalid-payload"
+
+
+class PageFaultRefusedError(InvalidPayloadError):
+    """A page fault cannot be carried out; the answer carries the tool message that says why.
+
+    Args:
+        detail: For the caller.
+        members: That message, and the failure result it holds.
+        faults: Where the request is wrong.
+    """
+
+    def __init__(
+        self, detail: str, *, members: Mapping[str, object], faults: Sequence[Fault]
+    ) -> None:
+        super().__init__(detail, faults=faults)
+        self.members = members
 
 
 class MissingAttachmentError(InvalidPayloadError):

@@ -3,7 +3,8 @@
 import hashlib
 import json
 import sys
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -13,10 +14,13 @@ from rich.filesize import decimal
 from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn
 from rich.table import Table
 
+from app.command_faults import CommandError
 from app.errors import InvalidJsonError, InvalidPayloadError
-from app.models.json_value import json_text, parse_json
+from app.models.json_value import JsonValue, json_text, parse_json
+from app.services.request_identity import SCHEME, json_digest
 from app.services.tool_results import Ingested
 from app.settings import Settings
+from app.terminal import counted, printable
 from app.wiring import open_container
 
 _CHUNK_BYTES = 1024 * 1024
@@ -24,7 +28,7 @@ _REQUEST_KEYS = {"toolName", "toolCallId", "success", "sessionId", "result"}
 _SHOWN_TEXT_CHARS = 60
 
 
-class IngestError(Exception):
+class IngestError(CommandError):
     """The file cannot be ingested; the message says why."""
 
 
@@ -45,8 +49,8 @@ def ingest_file(
         file: A path, or `-` for standard input.
         session_id: The session it is added to.
         tool_name: The tool that returned it, unless the file is a whole request.
-        tool_call_id: The call it answers; by default named after the content, so that the same
-            file ingested twice is the same record.
+        tool_call_id: The call it answers; by default named after the JSON of the file, so that
+            the same ingested twice, however it is written, is the same record.
         project_id: Whose it is.
         console: Where the table goes; progress goes to standard error.
 
@@ -63,16 +67,12 @@ def ingest_file(
         disable=not sys.stderr.isatty(),
     ) as progress:
         content = _read(file, progress)
-        body = _request_body(
-            content,
-            settings,
-            session_id=session_id,
-            tool_name=tool_name,
-            tool_call_id=tool_call_id or f"cli-{hashlib.sha256(content).hexdigest()[:16]}",
-        )
+        value = _value(content, settings)
+        naming = partial(_request_body, content, value, session_id=session_id, tool_name=tool_name)
+        names = [tool_call_id] if tool_call_id is not None else _names(content, value)
         progress.add_task("storing", total=None)
         try:
-            ingested = anyio.run(_ingest, settings, project_id, body)
+            ingested = anyio.run(_ingest, settings, project_id, session_id, naming, names)
         except InvalidPayloadError as exc:
             faults = "; ".join(f"{fault.pointer} {fault.detail}" for fault in exc.faults)
             raise IngestError(f"the tool result is refused: {faults or exc.detail}") from exc
@@ -94,15 +94,24 @@ def _read(file: str, progress: Progress) -> bytes:
     return b"".join(chunks)
 
 
-def _request_body(
-    content: bytes, settings: Settings, *, session_id: str, tool_name: str, tool_call_id: str
-) -> bytes:
-    """The body of the request that `content` stands for: itself, or the result in it."""
+def _value(content: bytes, settings: Settings) -> JsonValue:
     limits = settings.limits
     try:
-        value = parse_json(content, max_depth=limits.json_depth, max_nodes=limits.json_nodes)
+        return parse_json(content, max_depth=limits.json_depth, max_nodes=limits.json_nodes)
     except InvalidJsonError as exc:
         raise IngestError(f"the file is not a tool result: {exc.detail}") from exc
+
+
+def _names(content: bytes, value: JsonValue) -> list[str]:
+    """The names of the call that a file answers: by its JSON, and as earlier versions made it."""
+    of_json = json_digest(value, body_bytes=len(content)).removeprefix(SCHEME)
+    return [f"cli-{each[:16]}" for each in (of_json, hashlib.sha256(content).hexdigest())]
+
+
+def _request_body(
+    content: bytes, value: JsonValue, tool_call_id: str, *, session_id: str, tool_name: str
+) -> bytes:
+    """The body of the request that `content` stands for: itself, or the result in it."""
     if isinstance(value, dict) and {"toolName", "result"} <= value.keys() <= _REQUEST_KEYS:
         members = {"toolCallId": tool_call_id, **value, "sessionId": session_id}
         # A lone surrogate goes on as the JSON escape it was, to be repaired and noted there.
@@ -111,12 +120,24 @@ def _request_body(
     return json_text(head)[:-1].encode() + b',"result":' + content + b"}"
 
 
-async def _ingest(settings: Settings, project_id: str, body: bytes) -> Ingested:
-    async def whole() -> AsyncIterator[bytes]:
-        yield body
-
+async def _ingest(
+    settings: Settings,
+    project_id: str,
+    session_id: str,
+    naming: Callable[[str], bytes],
+    names: Sequence[str],
+) -> Ingested:
+    """Store the result under the name that its call has already, or else under the first."""
     async with open_container(settings) as container:
         await container.access.ensure_project(project_id)
+        name = names[0]
+        for earlier in names[1:]:
+            if await container.tool_results.has_call(project_id, session_id, earlier):
+                name = earlier
+
+        async def whole() -> AsyncIterator[bytes]:
+            yield naming(name)
+
         return await container.tool_results.ingest(project_id, whole(), idempotency_key=None)
 
 
@@ -132,7 +153,7 @@ def _print(ingested: Ingested, console: Console) -> None:
     was = "stored" if ingested.is_new else "was stored before"
     console.print(
         f"{result.tool_result_id} {was} as seq {result.seq} of session {result.session_id}; "
-        f"{len(resources)} resources",
+        f"{counted(len(resources), 'resource')}",
         highlight=False,
         markup=False,
         soft_wrap=True,
@@ -150,9 +171,3 @@ def _row(part: dict[str, Any], resources: dict[str, dict[str, Any]]) -> tuple[st
     size = decimal(resource["size"]) if resource else ""
     name = part.get("filename") or resource.get("filename") or ""
     return part["type"], part["mimeType"], printable(name), size, printable(reference[:80])
-
-
-def printable(text: str) -> str:
-    """Text that cannot move the cursor, colour the terminal, or be read as console markup."""
-    shown = "".join(c if c.isprintable() else " " for c in text)
-    return shown.replace("[", r"\[")

@@ -10,6 +10,7 @@ from fastapi.middleware.cors import CORSMiddleware
 
 from app.allocator import keep_freed_memory
 from app.routers import (
+    aliases,
     bundles,
     content,
     event_socket,
@@ -39,9 +40,8 @@ from app.routers.route_index import RouteIndex
 from app.setting_values import host_names
 from app.settings import Settings
 from app.telemetry import configure_logging, flush_logs
+from app.version import VERSION
 from app.wiring import Container, open_container
-
-VERSION = "0.1.0"
 
 EXPOSED_HEADERS = (
     "ETag",
@@ -63,6 +63,7 @@ _MODULES = (
     resources,
     content,
     resource_texts,
+    aliases,
     references,
     pages,
     page_levels,
@@ -126,6 +127,7 @@ def create_app(settings: Settings | None = None) -> FastAPI:
     install_api_page(app)
     routers = [module.router for module in _MODULES]
     routers.append(viewer.viewer_router(settings.viewer_dir, settings.content_url))
+    routers.append(page_levels.odd_ids_router)
     for router in routers:
         app.include_router(router)
     routes = (route for router in routers for route in router.routes)

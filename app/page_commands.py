@@ -6,113 +6,66 @@ Source: spec 000, "`/memory page <id> --download`" and "Enhanced modality displa
 import os
 import secrets
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING
 
 import anyio
 import typer
 from rich.filesize import decimal
 from rich.progress import BarColumn, DownloadColumn, Progress, TaskID, TextColumn
 
+from app.command_faults import CommandError
 from app.models.page import LEVEL_NAMES, Level, parse_level
-from app.services.pages.downloads import PageFile
 from app.settings import Settings
-from app.telemetry import configure_logging
-from app.terminal import (
-    ERR,
-    DataDirOption,
-    ProjectOption,
-    check_project,
-    read_settings,
-    say,
-)
-from app.wiring import Container, open_container
+from app.terminal import ERR, say
+from app.wiring.page_reading import open_page_reading
+
+if TYPE_CHECKING:
+    from app.services.pages.downloads import PageDownloads, PageFile
 
 DOWNLOADS = Path("~/.pagefault/downloads")
 
-page = typer.Typer(help="Show and download memory pages.", no_args_is_help=True)
 
-PageArgument = Annotated[str, typer.Argument(metavar="ID", help="The page's id.")]
-LevelOption = Annotated[str | None, typer.Option(help=f"{LEVEL_NAMES}, by number or by name.")]
-OutputOption = Annotated[
-    Path | None,
-    typer.Option(metavar="DIR", help="Where the file goes.", show_default=str(DOWNLOADS)),
-]
-
-
-class DownloadError(Exception):
+class DownloadError(CommandError):
     """The file cannot be written; the message says why."""
 
 
-@page.command()
-def show(
-    page_id: PageArgument,
-    download: Annotated[
-        bool, typer.Option("--download", help="Save it as a file instead of showing it.")
-    ] = False,
-    level: LevelOption = None,
-    output: OutputOption = None,
-    project: ProjectOption = None,
-    data_dir: DataDirOption = None,
-) -> None:
-    """Show what is known of a page, field by field; never its media."""
-    if download:
-        _download(page_id, level, output, project, data_dir)
-        return
-    settings, project_id = _settings(project, data_dir)
+def show_page(settings: Settings, project_id: str, page_id: str) -> None:
+    """Print what is known of a page."""
 
     async def read() -> str:
-        async with open_container(settings) as container:
-            return await container.page_reading.detail(project_id, page_id)
+        async with open_page_reading(settings) as reading:
+            return await reading.detail(project_id, page_id)
 
     typer.echo(anyio.run(read))
 
 
-@page.command()
-def download(
-    page_id: PageArgument,
-    level: LevelOption = None,
-    output: OutputOption = None,
-    project: ProjectOption = None,
-    data_dir: DataDirOption = None,
+def download_page(
+    settings: Settings, project_id: str, page_id: str, *, level: str | None, output: str | None
 ) -> None:
-    """Save a page as a file: its medium, or its text.
+    """Save a page as a file, and print its path.
 
-    The file behind a URL is fetched once and kept in the store.
+    Raises:
+        DownloadError: The file cannot be written.
+        ServiceError: There is no such page, or it is not to be had at this level.
     """
-    _download(page_id, level, output, project, data_dir)
-
-
-def _download(
-    page_id: str,
-    level: str | None,
-    output: Path | None,
-    project: str | None,
-    data_dir: Path | None,
-) -> None:
-    settings, project_id = _settings(project, data_dir)
     wanted = Level.FULL if level is None else parse_level(level)
     if wanted is None:
         raise typer.BadParameter(f"must be one of {LEVEL_NAMES}", param_hint="--level")
-    folder = (output or DOWNLOADS).expanduser()
+    # What fetches the files of pages is behind it, and a page is shown without.
+    from app.wiring import open_container  # noqa: PLC0415
+
+    folder = (DOWNLOADS if output is None else Path(output)).expanduser()
 
     async def save() -> tuple[Path, int]:
         async with open_container(settings) as container:
-            return await _save(container, project_id, page_id, wanted, folder)
+            return await _save(container.page_downloads, project_id, page_id, wanted, folder)
 
     path, size_bytes = anyio.run(save)
     say(f"{path}  ({decimal(size_bytes)})")
 
 
-def _settings(project: str | None, data_dir: Path | None) -> tuple[Settings, str]:
-    settings = read_settings(data_dir=data_dir)
-    configure_logging(settings.log_format, "warning")
-    project_id = project or settings.default_project
-    check_project(project_id)
-    return settings, project_id
-
-
 async def _save(
-    container: Container, project_id: str, page_id: str, level: Level, folder: Path
+    page_downloads: "PageDownloads", project_id: str, page_id: str, level: Level, folder: Path
 ) -> tuple[Path, int]:
     with Progress(
         TextColumn("{task.description}"),
@@ -123,7 +76,7 @@ async def _save(
         disable=not ERR.is_terminal,
     ) as progress:
         task = progress.add_task("fetching", total=None)
-        file = await container.page_downloads.file(project_id, page_id, level)
+        file = await page_downloads.file(project_id, page_id, level)
         progress.update(task, description="writing", total=file.size_bytes)
         try:
             return await _write(file, folder, progress, task), file.size_bytes
@@ -132,7 +85,7 @@ async def _save(
             raise DownloadError(f"cannot write to {folder}: {reason}") from exc
 
 
-async def _write(file: PageFile, folder: Path, progress: Progress, task: TaskID) -> Path:
+async def _write(file: "PageFile", folder: Path, progress: Progress, task: TaskID) -> Path:
     """Write the file beside its place and move it there, so that half a file is never seen."""
     path = anyio.Path(folder) / file.filename
     await path.parent.mkdir(parents=True, exist_ok=True)

@@ -12,10 +12,14 @@ from pydantic import BaseModel
 from pydantic.fields import FieldInfo
 
 PREFIX = "PAGEFAULT_"
+RAW_RESULTS = "DECTO_DEBUG_TOOL_RESULT_RAW"
+"""The one setting of another name: the specification's own."""
+STARTED_BY = "PAGEFAULT_STARTED_BY"
+"""Set by the Makefile, so that what is said of a start can be followed there."""
 # Not settings of the service: where the viewer's development server finds it, and where a test has
 # it killed.
-_READ_ELSEWHERE = frozenset({"PAGEFAULT_URL", "PAGEFAULT_CRASH_AT"})
-# Kubernetes tells every container in these of the services called `pagefault`, `pagefault-minio` …
+_READ_ELSEWHERE = frozenset({"PAGEFAULT_URL", "PAGEFAULT_CRASH_AT", STARTED_BY})
+# Kubernetes tells every container in these of the services `pagefault`, `pagefault-objects` …
 _OF_A_CLUSTER = re.compile(
     r"PAGEFAULT_(?:\w+_)?"
     r"(?:SERVICE_(?:HOST|PORT(?:_\w+)?)|PORT_\d+_(?:TCP|UDP|SCTP)(?:_(?:PROTO|PORT|ADDR))?)"

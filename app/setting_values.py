@@ -23,7 +23,7 @@ _OTHER_SCHEMES = (
 _OTHER_ORIGIN = re.compile(rf"(?:{_OTHER_SCHEMES})://[a-z0-9._-]+")
 _ORIGIN = re.compile(r"(?P<scheme>https?)://(?P<host>[^/?#@:\[\]]+|\[[^]]*\])(?::[1-9][0-9]{0,4})?")
 _PORT = re.compile(r"[1-9][0-9]{0,4}")
-_LARGEST_PORT = 65_535
+LARGEST_PORT = 65_535
 _QUOTES = "\"'"
 
 
@@ -100,7 +100,7 @@ def answered_host(value: str) -> str:
     name, port = re.fullmatch(r"(\[[^]]*\]|[^:]*)(?::(.*))?", host, re.DOTALL).groups()  # type: ignore[union-attr]
     name = name.removesuffix(".")
     is_name = bool(_HOST_NAME.fullmatch(name)) or is_host_of_browsers(name) or _is_ipv6(name)
-    is_port = port is None or (_PORT.fullmatch(port) and int(port) <= _LARGEST_PORT)
+    is_port = port is None or (_PORT.fullmatch(port) and int(port) <= LARGEST_PORT)
     if not is_name or not is_port:
         msg = f"{_shown(value)} is not a host name such as media.internal or media.internal:9000"
         raise ValueError(msg)

@@ -24,7 +24,7 @@ from app.setting_groups import (
     ScrubSettings,
     SweepSettings,
 )
-from app.setting_names import misspelt
+from app.setting_names import RAW_RESULTS, misspelt
 from app.setting_values import (
     answered_host,
     host_names,
@@ -113,13 +113,13 @@ class Settings(BaseSettings):
     cross_origin_resource_policy: Annotated[
         ResourcePolicy,
         Field(
-            description="Who may embed media. If it is not set and `PAGEFAULT_CONTENT_URL` is, "
-            "what signed links lead to is `cross-origin`."
+            description="Whose pages may embed media. If it is not set, what signed links lead to "
+            "is `cross-origin`: it may be embedded wherever the link is known."
         ),
     ] = "same-origin"
     viewer_dir: Annotated[
         Path | None,
-        Field(description="Where the built viewer is; without it, `web/dist` beside the package."),
+        Field(description="Where the built viewer is, if it is not the one of the package."),
     ] = None
     log_format: Annotated[
         Literal["json", "console"] | None,
@@ -144,7 +144,7 @@ class Settings(BaseSettings):
     debug_tool_result_raw: Annotated[
         bool,
         Field(
-            validation_alias="DECTO_DEBUG_TOOL_RESULT_RAW",
+            validation_alias=RAW_RESULTS,
             description="`true` or `1`: those who listen now are shown what tools returned, "
             "`rawResult`. It is never stored.",
         ),
@@ -289,14 +289,12 @@ class Settings(BaseSettings):
 
     @property
     def link_resource_policy(self) -> ResourcePolicy:
-        """Who may embed what a signed link leads to.
+        """Who may embed what a signed link leads to: anybody who has it, unless it is set.
 
-        Pages of the public URL embed it from a content URL, and the header cannot name one origin.
+        A link is the permission to read; the header cannot name the pages that were given one.
         """
         is_chosen = "cross_origin_resource_policy" in self.model_fields_set
-        if self.content_url is None or is_chosen:
-            return self.cross_origin_resource_policy
-        return "cross-origin"
+        return self.cross_origin_resource_policy if is_chosen else "cross-origin"
 
 
 def is_loopback(host: str) -> bool:

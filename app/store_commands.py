@@ -1,7 +1,7 @@
 """`pagefault gc` and `pagefault fsck`: sweep and check the stores, beside a running server."""
 
 import re
-from typing import Annotated
+from pathlib import Path
 
 import anyio
 import typer
@@ -9,19 +9,11 @@ from rich.filesize import decimal
 from rich.progress import BarColumn, DownloadColumn, Progress, ProgressColumn, TextColumn
 
 from app.errors import StoreUnavailableError
-from app.services.store_check import StoreCheckReport, StoreFault
+from app.services.store_check import StoreCheck, StoreCheckReport, StoreFault
 from app.services.sweep import SweepReport
 from app.settings import Settings
-from app.terminal import (
-    CANNOT,
-    ERR,
-    OUT,
-    DataDirOption,
-    complain,
-    existing_stores,
-    say,
-)
-from app.wiring import open_container
+from app.terminal import CANNOT, ERR, OUT, complain, counted, existing_stores, say
+from app.wiring.stores import open_records
 
 _DURATION = re.compile(r"([0-9]{1,12}(?:\.[0-9]{1,6})?)([smhd]?)\Z")
 _SECONDS_OF_UNIT = {"": 1, "s": 1, "m": 60, "h": 3600, "d": 24 * 3600}
@@ -39,53 +31,39 @@ _NOT_QUARANTINED = "the bytes were damaged and have been written anew meanwhile:
 
 
 def sweep_stores(
-    grace: Annotated[
-        str | None,
-        typer.Option(
-            metavar="SECONDS|30m|24h|7d",
-            help="How old a file that nothing refers to has to be.",
-            show_default="PAGEFAULT_SWEEP__GRACE_SECONDS",
-        ),
-    ] = None,
-    dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="Only say what would be removed.")
-    ] = False,
-    data_dir: DataDirOption = None,
+    data_dir: Path | None, env_file: Path | None, *, grace: str | None, dry_run: bool
 ) -> None:
-    """Remove files that nothing refers to, and uploads and keys whose time is over."""
+    """Sweep the stores, and say what was removed."""
     given = None if grace is None else _seconds(grace)
-    settings = existing_stores(data_dir=data_dir)
+    settings = existing_stores(data_dir, env_file)
     grace_seconds = settings.sweep.grace_seconds if given is None else given
     report = anyio.run(_sweep, settings, grace_seconds, dry_run)
     say(_summary(report, dry_run=dry_run))
 
 
-def check_stores(
-    repair: Annotated[
-        bool, typer.Option("--repair", help="Move damaged files to where nobody is served them.")
-    ] = False,
-    data_dir: DataDirOption = None,
-) -> None:
-    """Read every stored file through and check it.
+def check_stores(data_dir: Path | None, env_file: Path | None, *, repair: bool) -> None:
+    """Check the stores, and say what is wrong.
 
-    Ends with status 1 if something is wrong, 2 if it could not be checked.
+    Raises:
+        SystemExit: Something is wrong, or it could not be checked.
     """
     try:
-        report = anyio.run(_check, existing_stores(data_dir=data_dir), repair)
+        report = anyio.run(_check, existing_stores(data_dir, env_file), repair)
     except StoreUnavailableError as exc:
         complain(
             f"{exc.cause or 'a store does not answer'}. The check is not complete: run it again."
         )
         raise SystemExit(CANNOT) from exc
-    checked = f"Checked {_count(report.blobs, 'file')} ({decimal(report.bytes_read)})"
-    say(f"{checked}: {_count(report.faults, 'fault') if report.faults else 'all are sound'}.")
-    if report.unneeded:
-        say(f"Nothing refers to {_count(report.unneeded, 'more file')}: `pagefault gc` removes it.")
+    for sentence in _checked(report):
+        say(sentence)
     if report.faults:
         raise SystemExit(1)
 
 
 async def _sweep(settings: Settings, grace_seconds: float, dry_run: bool) -> SweepReport:
+    # With quotas a sweep needs more than the stores; a check never does, and need not wait for it.
+    from app.wiring import open_container  # noqa: PLC0415
+
     async with open_container(settings) as container:
         with _progress(BarColumn(), TextColumn("{task.fields[seen]}")) as progress:
             task = progress.add_task("sweeping", total=None, seen="")
@@ -98,7 +76,7 @@ async def _sweep(settings: Settings, grace_seconds: float, dry_run: bool) -> Swe
 
 
 async def _check(settings: Settings, repair: bool) -> StoreCheckReport:
-    async with open_container(settings) as container:
+    async with open_records(settings) as (records, blobs):
         with _progress(BarColumn(), DownloadColumn()) as progress:
             task = progress.add_task("checking", total=None)
 
@@ -108,7 +86,7 @@ async def _check(settings: Settings, repair: bool) -> StoreCheckReport:
             def tell(fault: StoreFault) -> None:
                 say(_told(fault, repair=repair))
 
-            return await container.store_check.run(tell, repair=repair, progress=show)
+            return await StoreCheck(records, blobs).run(tell, repair=repair, progress=show)
 
 
 def _progress(*columns: ProgressColumn) -> Progress:
@@ -134,13 +112,13 @@ def _seconds(text: str) -> float:
 
 
 def _summary(report: SweepReport, *, dry_run: bool) -> str:
-    files = f"{_count(report.removed, 'file')} that nothing refers to"
+    files = f"{counted(report.removed, 'file')} that nothing refers to"
     removed = [
         f"{files} ({decimal(report.bytes_removed)})" if report.removed else "",
-        _count_if_any(report.temporary_removed, "temporary file"),
-        _count_if_any(report.expired_uploads, "expired upload"),
-        _count_if_any(report.expired_keys, "expired idempotency key"),
-        _count_if_any(report.expired_events, "expired event"),
+        _counted_if_any(report.temporary_removed, "temporary file"),
+        _counted_if_any(report.expired_uploads, "expired upload"),
+        _counted_if_any(report.expired_keys, "expired idempotency key"),
+        _counted_if_any(report.expired_events, "expired event"),
         (
             f"the reservation of {decimal(report.expired_reserved_bytes)} that never came"
             if report.expired_reserved_bytes
@@ -151,9 +129,22 @@ def _summary(report: SweepReport, *, dry_run: bool) -> str:
     listed = f"{', '.join(first)} and {last}" if first else last
     sentence = f"{'Would remove' if dry_run else 'Removed'} {listed}."
     if report.kept_young:
-        young = _count(report.kept_young, "file")
+        young = counted(report.kept_young, "file")
         sentence += f" Left {young} that nothing refers to for the grace period."
     return sentence
+
+
+def _checked(report: StoreCheckReport) -> list[str]:
+    """What was checked, and what nothing refers to."""
+    sound = "it is sound" if report.blobs == 1 else "all are sound"
+    found = counted(report.faults, "fault") if report.faults else sound
+    read = decimal(report.bytes_read)
+    sentences = [f"Checked {counted(report.blobs, 'file')} ({read}): {found}."]
+    if report.unneeded:
+        files = counted(report.unneeded, "more file")
+        them = "it" if report.unneeded == 1 else "them"
+        sentences.append(f"Nothing refers to {files}: `pagefault gc` removes {them}.")
+    return sentences
 
 
 def _told(fault: StoreFault, *, repair: bool) -> str:
@@ -169,9 +160,5 @@ def _told(fault: StoreFault, *, repair: bool) -> str:
     )
 
 
-def _count(number: int, noun: str) -> str:
-    return f"{number:,} {noun}{'' if number == 1 else 's'}"
-
-
-def _count_if_any(number: int, noun: str) -> str:
-    return _count(number, noun) if number else ""
+def _counted_if_any(number: int, noun: str) -> str:
+    return counted(number, noun) if number else ""

@@ -5,7 +5,7 @@ Source: spec 002, "Event Flow & Consumers": command-line subscribers get what ev
 
 import json
 from collections.abc import Callable
-from typing import Annotated, Any, TypeAlias
+from typing import Any, TypeAlias
 
 import anyio
 import typer
@@ -15,14 +15,7 @@ from app.models.identity import CLIENT_ID, utc_now
 from app.services.access import Caller, LinkGrant, link_expiry
 from app.services.events.delivery import Delivery
 from app.settings import Settings
-from app.terminal import (
-    ERR,
-    DataDirOption,
-    ProjectOption,
-    check_project,
-    existing_stores,
-    say,
-)
+from app.terminal import ERR, counted, say
 from app.wiring import Container, open_container
 
 _LINK_SECONDS = 3600
@@ -33,28 +26,14 @@ _Data: TypeAlias = dict[str, Any]
 
 
 def tail_events(
-    session: Annotated[
-        str | None, typer.Option(help="Only what is written to this session.")
-    ] = None,
-    after: Annotated[
-        int | None,
-        typer.Option(
-            min=0,
-            help="Begin behind this seq of the session, or this number of the project; 0 for "
-            "everything there ever was.",
-            show_default="now",
-        ),
-    ] = None,
-    as_json: Annotated[
-        bool, typer.Option("--json", help="Print each event as a line of JSON.")
-    ] = False,
-    project: ProjectOption = None,
-    data_dir: DataDirOption = None,
+    settings: Settings,
+    project_id: str,
+    *,
+    session: str | None,
+    after: int | None,
+    as_json: bool,
 ) -> None:
-    """Show events as they are written, straight from the stores, until interrupted."""
-    settings = existing_stores(data_dir=data_dir)
-    project_id = project or settings.default_project
-    check_project(project_id)
+    """Print events as they are written, until interrupted."""
     if session is not None and not CLIENT_ID.match(session):
         raise typer.BadParameter("is not the id of a session", param_hint="--session")
     try:
@@ -134,9 +113,19 @@ def _tool_result(data: _Data) -> str:
     return f"{data['toolName']} ({data['callId']})  {outcome}{_shown(next(texts, ''))}"
 
 
+_KINDS = {
+    "toolResults": "tool result",
+    "pageFaults": "page fault",
+    "messages": "message",
+    "interactions": "interaction",
+    "answers": "answer",
+    "pages": "page",
+}
+
+
 def _counts(data: _Data) -> str:
     counts: dict[str, int] = data.get("deleted") or data.get("imported") or {}
-    return ", ".join(f"{count} {kind}" for kind, count in counts.items() if count)
+    return ", ".join(counted(count, _KINDS[kind]) for kind, count in counts.items() if count)
 
 
 def _page(data: _Data) -> str:

@@ -28,8 +28,8 @@ from prometheus_client import (
 from structlog.typing import Processor
 
 from app.json_output import is_json_only, log_stream, redirect_streams
+from app.models.store_faults import FaultKind
 from app.services.events.stream_counts import EndReason
-from app.services.store_check import FaultKind
 
 _REQUESTS = "pagefault.requests"
 _requests = logging.getLogger(_REQUESTS)

@@ -1,16 +1,18 @@
-"""What the commands share: settings, sentences on the terminal, common options."""
+"""What the commands share: settings, and sentences on the terminal."""
 
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Any
 
 import typer
 from pydantic import ValidationError
 from pydantic_settings import SettingsError
 from rich.console import Console
+from rich.markup import escape
 
+from app.env_file import EnvFileError, add_env_file
 from app.models.project import PROJECT_NAME
 from app.settings import Settings
-from app.telemetry import configure_logging
+from app.telemetry import configure_logging, configure_process_logging
 
 OUT = Console()
 ERR = Console(stderr=True)
@@ -18,25 +20,28 @@ ERR = Console(stderr=True)
 CANNOT = 2
 """The status of a command that could not do what it is there for."""
 
-DataDirOption = Annotated[
-    Path | None,
-    typer.Option(
-        "--data-dir",
-        help="Where database, blobs and keys are.",
-        show_default="PAGEFAULT_DATA_DIR or ./data",
-    ),
-]
-ProjectOption = Annotated[
-    str | None,
-    typer.Option(help="Whose it is.", show_default="PAGEFAULT_DEFAULT_PROJECT"),
-]
 
+def read_settings(
+    data_dir: Path | None,
+    env_file: Path | None,
+    *,
+    host: str | None = None,
+    port: int | None = None,
+    workers: int | None = None,
+) -> Settings:
+    """Return the settings: of the command line, else the environment, else the file of settings.
 
-def read_settings(**given: object) -> Settings:
-    """Settings from the environment, with what the command line gave before it."""
+    What the file sets is in the environment from then on, for this process and its workers.
+    """
     try:
+        add_env_file(env_file, data_dir)
+        configure_process_logging(with_output=False)
+        given = {"host": host, "port": port, "data_dir": data_dir, "workers": workers}
         chosen: dict[str, Any] = {k: value for k, value in given.items() if value is not None}
         return Settings(**chosen)
+    except EnvFileError as exc:
+        complain(str(exc))
+        raise SystemExit(2) from exc
     except ValidationError as exc:
         for error in exc.errors(include_url=False, include_input=False):
             name = "__".join(str(step) for step in error["loc"]).upper()
@@ -50,9 +55,9 @@ def read_settings(**given: object) -> Settings:
         raise SystemExit(2) from exc
 
 
-def existing_stores(**given: object) -> Settings:
-    """Settings of a command that works on stores which are there, beside a server or without."""
-    settings = read_settings(**given)
+def existing_stores(data_dir: Path | None, env_file: Path | None) -> Settings:
+    """Return the settings of a command that works on stores which are there."""
+    settings = read_settings(data_dir, env_file)
     configure_logging(settings.log_format, "warning")
     database = settings.data_dir / "pagefault.db"
     if settings.is_embedded_database and not database.exists():
@@ -64,6 +69,22 @@ def existing_stores(**given: object) -> Settings:
     return settings.model_copy(update={"sweep": sweep, "scrub": scrub})
 
 
+def project_settings(
+    data_dir: Path | None, env_file: Path | None, project: str | None
+) -> tuple[Settings, str]:
+    """Return the settings of a command that works on a project, and the project."""
+    settings = read_settings(data_dir, env_file)
+    configure_logging(settings.log_format, "warning")
+    return settings, project_of(settings, project)
+
+
+def project_of(settings: Settings, given: str | None) -> str:
+    """Return the project that was given, or the default one."""
+    name = given or settings.default_project
+    check_project(name)
+    return name
+
+
 def check_project(name: str) -> None:
     """Refuse a name that no project can have."""
     if not PROJECT_NAME.match(name):
@@ -71,6 +92,11 @@ def check_project(name: str) -> None:
             "a name starts with a letter or digit and has up to 128 of A-Z a-z 0-9 . _ : -",
             param_hint="--project",
         )
+
+
+def counted(number: int, noun: str) -> str:
+    """Return a number and what it counts: `1 file`, `2,000 files`."""
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"
 
 
 def say(sentence: str, *, to: Console = OUT) -> None:
@@ -82,3 +108,13 @@ def say(sentence: str, *, to: Console = OUT) -> None:
 def complain(sentence: str) -> None:
     """Print what went wrong, where errors go."""
     ERR.print(f"pagefault: {sentence}", style="red", highlight=False, markup=False, soft_wrap=True)
+
+
+def one_line(text: str) -> str:
+    """Return text that cannot move the cursor or colour the terminal."""
+    return "".join(c if c.isprintable() else " " for c in text)
+
+
+def printable(text: str) -> str:
+    """Return text as `one_line`, and that is not read as console markup either."""
+    return escape(one_line(text))

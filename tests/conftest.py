@@ -34,6 +34,7 @@ gc.disable()
 pytest.register_assert_rewrite(
     "tests.browser.accessibility",
     "tests.browser.shop",
+    "tests.contract.alias_requests",
     "tests.contract.content_requests",
     "tests.contract.page_case_checks",
     "tests.contract.page_cases",

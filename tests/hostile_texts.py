@@ -103,6 +103,10 @@ SHAPES: dict[str, Shape] = {
     "JSON in JSON": _json_in_json,
     "JSON in JSON, open": repeated('[\\"', before='["data:,'),
     "Python's brackets": repeated("{'a': ["),
+    # Pieces of files.
+    "empty boxes": repeated("\0\0\0\x08free"),
+    "empty chunks": repeated("abcd\0\0\0\0"),
+    "small blocks": repeated("\x01a"),
     # Data URIs.
     "heads": repeated("data:a/b;"),
     "heads without a type": repeated("data:"),

@@ -107,8 +107,20 @@ class Preloaded:
 
 
 def _serve(requests: socket.socket) -> None:
-    # Here and not above, so that the tests do not load it only to send it arguments.
-    from app import cli, main, server  # noqa: F401, PLC0415
+    # Here and not above, so that the tests do not load it only to send it arguments. The command
+    # itself loads these when it needs them.
+    from app import (  # noqa: F401, PLC0415
+        cli,
+        command_faults,
+        ingesting,
+        key_commands,
+        main,
+        migrate_command,
+        page_commands,
+        serve_command,
+        store_commands,
+        tail_command,
+    )
 
     assert os.listdir("/proc/self/task") == [str(os.getpid())], "only one thread can be forked"
     # A search for garbage would write to all that the processes share, and so copy it.

@@ -50,14 +50,17 @@ def run_command(
     env: Mapping[str, str] | None = None,
     given: bytes = b"",
     within: Sequence[str] = (),
+    command: Path = COMMAND,
+    folder: Path = ROOT,
 ) -> subprocess.CompletedProcess[str]:
     """Run `pagefault` with arguments to its end, `given` on its standard input.
 
-    What `within` says stands before it on its command line.
+    What `within` says stands before it on its command line. `command` is another installation of
+    it, and `folder` where it is started.
     """
     done = subprocess.run(  # noqa: S603 - our own command
-        [*within, COMMAND, *arguments],
-        cwd=ROOT,
+        [*within, command, *arguments],
+        cwd=folder,
         env=environment(env),
         input=given,
         capture_output=True,
@@ -94,6 +97,8 @@ class PagefaultProcess:
             make it so by themselves.
         within: What stands before the command on its command line and becomes it, such as
             `nsenter` with its options; it is the installed command then.
+        command: Another installation of it.
+        folder: Where it is started; it is an installed command then.
     """
 
     def __init__(
@@ -104,12 +109,17 @@ class PagefaultProcess:
         env: Mapping[str, str] | None = None,
         is_installed: bool = False,
         within: Sequence[str] = (),
+        command: Path = COMMAND,
+        folder: Path = ROOT,
     ) -> None:
         self._within = within
+        self._command = command
+        self._folder = folder
+        is_elsewhere = (command, folder) != (COMMAND, ROOT)
         self._arguments = ["serve", "--port", "0", "--data-dir", str(data_dir), *options]
         self._env = environment(env)
         read_at_start = any(map(_READ_AT_START.fullmatch, env or ()))
-        self._is_installed = bool(is_installed or within or read_at_start)
+        self._is_installed = bool(is_installed or within or read_at_start or is_elsewhere)
         self._process: subprocess.Popen[bytes] | Started | None = None
         self._lines: list[str] = []
         self._ended = False
@@ -220,8 +230,8 @@ class PagefaultProcess:
                 streams = (nothing.fileno(), nothing.fileno(), logs)
                 return preloaded().start(self._arguments, self._env, streams)
             return subprocess.Popen(  # noqa: S603 - our own command
-                [*self._within, COMMAND, *self._arguments],
-                cwd=ROOT,
+                [*self._within, self._command, *self._arguments],
+                cwd=self._folder,
                 env=self._env,
                 stdin=nothing,
                 stdout=nothing,

@@ -8,6 +8,7 @@ decide.
 from dataclasses import dataclass
 from typing import Generic, Literal, TypeAlias, TypeVar
 
+from app.models.damage import Damage
 from app.models.json_value import JsonValue
 from app.models.resource import MediaHints, ResourceKind
 
@@ -53,8 +54,8 @@ class Words:
 class Medium:
     """A medium of a record.
 
-    `pointer` is where it stands in the record. `size_bytes` is `None` for an address. `is_sound` is
-    false where the bytes are not what the type says. `before` is a text that belongs before the
+    `pointer` is where it stands in the record. `size_bytes` is `None` for an address. `damage` is
+    what was found to be wrong with its bytes. `before` is a text that belongs before the
     medium where it is shown; `instead` takes the place of all lines about it where it is not.
     """
 
@@ -66,7 +67,7 @@ class Medium:
     size_bytes: int | None
     hints: MediaHints = _NO_HINTS
     words: Words | None = None
-    is_sound: bool = True
+    damage: Damage | None = None
     before: str | None = None
     instead: str | None = None
 
@@ -129,7 +130,20 @@ class LeftOut:
     restore: str | None = None
 
 
-Item: TypeAlias = TextItem | DataItem | Medium | LeftOut
+@dataclass(frozen=True, slots=True)
+class Invented:
+    """A note that a turn, or what it answers, was recorded by nobody and is there for a provider.
+
+    `seq` is the entry that it was written for.
+    """
+
+    what: Literal["call", "answer"]
+    code: str
+    reason: str
+    seq: int | None
+
+
+Item: TypeAlias = TextItem | DataItem | Medium | LeftOut | Invented
 SettledItem: TypeAlias = TextItem | DataItem | Attachment
 
 _Item = TypeVar("_Item")

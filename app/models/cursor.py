@@ -16,6 +16,7 @@ ListName = Literal[
     "page-search",
     "sessions",
     "interactions",
+    "aliases",
 ]
 _LARGEST_CURSOR_CHARS = 512
 _LARGEST_NUMBER = 2**63 - 1

@@ -133,6 +133,18 @@ def json_template(value: JsonValue) -> TextTemplate:
         return _write(value)
 
 
+def number_value(node: int | float | Decimal) -> int | float | Decimal:
+    """The value of a number that one of the parsers here returned, however it was spelled.
+
+    Whole numbers are integers, as a `Decimal` where they are too long to be read as `int`; all
+    others are the doubles next to what was written.
+    """
+    number = float(node.literal) if isinstance(node, _SpelledNumber) else node
+    if isinstance(number, float):
+        return int(number) if number.is_integer() else number
+    return number
+
+
 def _check_shape(text: str, max_depth: int, max_nodes: int) -> None:
     nodes = depth = 0
     for bare in _outside_strings(text):

@@ -27,6 +27,10 @@ class MediaSource(Protocol):
         """The first `size_bytes` bytes, fewer only if the medium is shorter."""
         ...
 
+    def read(self, start: int, size_bytes: int) -> bytes:
+        """So many bytes from a position on, fewer only at the end of the medium."""
+        ...
+
     def chunks(self) -> Iterator[bytes]:
         """All bytes in order, in pieces of at most `CHUNK_BYTES`; every call starts anew."""
         ...
@@ -54,6 +58,10 @@ class InMemoryMedia:
     def head(self, size_bytes: int) -> bytes:
         """See `MediaSource.head`."""
         return self._data[:size_bytes]
+
+    def read(self, start: int, size_bytes: int) -> bytes:
+        """See `MediaSource.read`."""
+        return self._data[start : start + size_bytes]
 
     def chunks(self) -> Iterator[bytes]:
         """See `MediaSource.chunks`."""

@@ -4,7 +4,7 @@ A text may hold media that are not stored yet. Their place is a `MediaSlot`, an 
 `NormalizedToolResult.media`; persistence puts `@blob:…` there once it knows the reference.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from app.models.media import MediaSource
@@ -42,13 +42,15 @@ class NormalizedMedia:
 
     `kind` is what the block or the key claimed (`"type": "audio"`) and helps only where neither
     bytes nor `source.declared_mime_type` name a type. `filename` is the tool's, not yet safe.
-    `must_be_stored` is true where a text or a structure refers to the medium.
+    `must_be_stored` is true where a text or a structure refers to the medium. `pointer` is where it
+    was found, as a JSON pointer into the tool's `result`; it tells nothing of the medium.
     """
 
     source: MediaSource
     kind: ClaimedKind | None = None
     filename: str | None = None
     must_be_stored: bool = False
+    pointer: str = field(default="", compare=False)
 
 
 @dataclass(frozen=True, slots=True)

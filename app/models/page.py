@@ -8,10 +8,19 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
+from decimal import Decimal
 from enum import IntEnum
 from typing import Annotated, Any, Literal, TypeAlias
 
-from pydantic import AfterValidator, BeforeValidator, ConfigDict, Field
+from pydantic import (
+    AfterValidator,
+    BeforeValidator,
+    ConfigDict,
+    FailFast,
+    Field,
+    PlainValidator,
+    WithJsonSchema,
+)
 from typing_extensions import TypeAliasType
 
 from app.models.base import FrozenModel
@@ -28,6 +37,12 @@ BodyKind: TypeAlias = Literal["none", "text", "json", "url", "data", "blob"]
 
 # A longer one is no duration, and nobody could read it.
 LONGEST_SECONDS = 1e9
+LONGEST_EMBEDDING = 16_384
+MOST_PARENTS = 1_000
+MOST_TIMESTAMPS = 100_000
+SELDOM_SAID: tuple[str, ...] = ("timestamps", "embedding")
+"""Fields that few pages have: they are stored only where they are, behind all others."""
+_NOTHING_SELDOM = b"".join(b',"%s":null' % name.encode() for name in SELDOM_SAID)
 
 MODALITIES: tuple[Modality, ...] = ("text", "image", "audio", "video", "structured")
 
@@ -70,7 +85,58 @@ def _finite(number: float) -> float:
     return number
 
 
+def is_finite_number(value: object) -> bool:
+    """Whether a JSON value is a number that a double can hold."""
+    if isinstance(value, bool) or not isinstance(value, int | float | Decimal):
+        return False
+    try:
+        return math.isfinite(float(value))
+    except OverflowError:
+        return False
+
+
+def _coordinate(value: object) -> object:
+    if not is_finite_number(value):
+        msg = "must be a finite number"
+        raise ValueError(msg)
+    return value
+
+
+def _timestamp(value: object) -> object:
+    is_span = isinstance(value, list) and len(value) == 2 and all(map(is_finite_number, value))
+    if not isinstance(value, dict) and not is_span and not is_finite_number(value):
+        msg = "must be an object, a number of seconds, or two of them: [start, end]"
+        raise ValueError(msg)
+    return value
+
+
 PageId = Annotated[str, Field(pattern=CLIENT_ID_PATTERN)]
+# Numbers keep the spelling they were sent in, so neither is a `float` here.
+_Coordinate = Annotated[Any, PlainValidator(_coordinate), WithJsonSchema({"type": "number"})]
+_Timestamp = Annotated[
+    Any,
+    PlainValidator(_timestamp),
+    WithJsonSchema(
+        {
+            "anyOf": [
+                {"type": "object", "additionalProperties": True},
+                {"type": "number"},
+                {"type": "array", "items": {"type": "number"}, "minItems": 2, "maxItems": 2},
+            ]
+        }
+    ),
+]
+# The first that is none is told: there may be thousands.
+Embedding = TypeAliasType(
+    "Embedding",
+    Annotated[
+        tuple[_Coordinate, ...], FailFast(), Field(strict=False, max_length=LONGEST_EMBEDDING)
+    ],
+)
+Timestamps = TypeAliasType(
+    "Timestamps",
+    Annotated[tuple[_Timestamp, ...], FailFast(), Field(strict=False, max_length=MOST_TIMESTAMPS)],
+)
 Seconds = Annotated[float, Field(ge=0, le=LONGEST_SECONDS), AfterValidator(_finite)]
 Pixels = Annotated[int, Field(ge=1, le=2**31 - 1)]
 ShortText = Annotated[str, Field(max_length=512)]
@@ -81,8 +147,9 @@ class PageFields(FrozenModel):
     """What a client says about a page, beside its content.
 
     `scenes` holds texts, or objects with a `summary` (or `caption`, `description`, `text`) and
-    perhaps a `start` and an `end` in seconds. `metadata.timestamps` (a list) and
-    `metadata.embedding` (a list of numbers) are handed out with audio and with images.
+    perhaps a `start` and an `end` in seconds. `embedding` is handed out with images and
+    `timestamps` with recordings, number for number as they were sent. Where `scenes`,
+    `schema_name`, `timestamps` or `embedding` is empty, the one in `metadata` is read.
     """
 
     # Strict, but for arrays: JSON has no tuples.
@@ -106,12 +173,17 @@ class PageFields(FrozenModel):
     pinned: bool = False
     provenance: Annotated[
         tuple[PageId, ...],
-        Field(strict=False, max_length=1_000, description="Ids of the pages it came from."),
+        Field(strict=False, max_length=MOST_PARENTS, description="Ids of the pages it came from."),
     ] = ()
     metadata: Annotated[dict[str, Any], Field(default_factory=dict)]
     compression_level: Annotated[
         LevelField, Field(description="The level it is shown at unless another is asked for.")
     ] = Level.FULL
+    timestamps: Annotated[
+        Timestamps | None,
+        Field(description="When what is said: objects such as `{start, end, text}`, or seconds."),
+    ] = None
+    embedding: Annotated[Embedding | None, Field(description="A vector of the content.")] = None
 
 
 class PageMedia(FrozenModel):
@@ -191,7 +263,8 @@ class PageVersion:
         page_id: The client's id, or one made for it.
         fields: What the lists filter by is taken from here.
         version: 1, 2, 3 …
-        descriptor: JSON object of everything but `content`, `last_accessed` and `access_count`.
+        descriptor: JSON object of everything but `content`, `last_accessed` and `access_count`; of
+            what is seldom said, only if any of it is there.
         content: JSON text of the content as it is shown: a moved medium is its reference.
         body: JSON text of the FULL body, see `Body`; without the value, which is `content`.
         inline_form: How to write a moved data URI again, byte for byte; `None` if none was moved.
@@ -240,6 +313,13 @@ class StoredPage:
     created_at: datetime
     last_accessed: datetime | None
     access_count: int
+
+    @property
+    def open_descriptor(self) -> bytes:
+        """The descriptor with all its members and without its closing brace."""
+        # Only one without the fields that are seldom said ends with a number, its version.
+        is_short = self.descriptor[-2:-1].isdigit()
+        return self.descriptor[:-1] + (_NOTHING_SELDOM if is_short else b"")
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,6 +8,7 @@ from typing import Annotated, Any, Literal, TypeAlias
 from pydantic import Field
 
 from app.models.base import FrozenModel
+from app.models.page import Embedding
 
 
 class TextContent(FrozenModel):
@@ -24,7 +25,7 @@ class ImageContent(FrozenModel):
     caption: str | None
     url: str | None
     base64: str | None
-    embedding: tuple[float, ...] | None
+    embedding: Embedding | None
 
 
 class AudioContent(FrozenModel):

@@ -15,8 +15,11 @@ from app.models.page import Level
 MediaWish = TypeAliasType("MediaWish", Literal["inline", "signed-url", "reference"])
 ImageDetail = TypeAliasType("ImageDetail", Literal["low", "high", "auto"])
 Audience = TypeAliasType("Audience", Literal["assistant", "user"])
+McpRevision = TypeAliasType("McpRevision", Literal["2025-06-18", "2025-11-25", "2026-07-28"])
 
-Rung: TypeAlias = Literal["original", "smaller", "caption", "transcript", "text", "placeholder"]
+Rung: TypeAlias = Literal[
+    "original", "smaller", "repaired", "caption", "transcript", "text", "placeholder"
+]
 """The rungs of the ladder that a medium goes down, one at a time."""
 
 
@@ -32,6 +35,7 @@ class RenderOptions:
         max_bytes: The most bytes of media, as they stand in the messages: base64 is counted.
         max_images: The most images.
         audience: Whom the messages are for.
+        protocol_version: The revision of MCP that the messages are for.
     """
 
     accept: tuple[str, ...] | None = None
@@ -40,6 +44,7 @@ class RenderOptions:
     max_bytes: int | None = None
     max_images: int | None = None
     audience: Audience = "assistant"
+    protocol_version: McpRevision = "2026-07-28"
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +63,10 @@ class NamedRecord:
 
 
 class LossEntry(WireModel):
-    """One thing that a rendering left out or changed: a step down the ladder, or an omission."""
+    """One thing that a rendering left out, changed or invented.
+
+    A step down the ladder, an omission, or a call or an answer that nobody recorded.
+    """
 
     seq: Annotated[
         int | None, Field(description="The entry of the session; absent outside of one.")
@@ -70,8 +78,13 @@ class LossEntry(WireModel):
             examples=["/sanitized/parts/1"],
         ),
     ]
-    from_: Annotated[str, Field(alias="from", examples=["original"])]
-    to: Annotated[str, Field(examples=["smaller", "caption", "placeholder", "nothing"])]
+    from_: Annotated[str, Field(alias="from", examples=["original", "nothing"])]
+    to: Annotated[
+        str,
+        Field(
+            examples=["smaller", "repaired", "caption", "placeholder", "nothing", "call", "answer"]
+        ),
+    ]
     code: Annotated[str, Field(description="Stable.", examples=["too-many-pixels"])]
     reason: Annotated[str, Field(description="For people.")]
     restore: Annotated[

@@ -26,6 +26,8 @@ class ResumableUpload:
     expires_at: datetime
     resource_id: str | None = None
     """Set once the whole file is a resource; that may have been deleted since."""
+    alias: str | None = None
+    """What else the resource is to be called."""
 
     @property
     def left_bytes(self) -> int:

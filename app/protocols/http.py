@@ -4,6 +4,9 @@ uvicorn waits for a request's headers for ever and takes any amount of them; it 
 the headers, queues any number of pipelined requests, goes on reading a body after its request is
 answered for as long as the client likes, and answers what it cannot read with plain text. Here each
 of these has a limit, and what is beyond it is answered with a problem document like every other.
+
+A request that offers another protocol than WebSockets is taken as if it did not (RFC 9110 §7.8):
+Java's client offers HTTP/2 with every request, also with those that have a body.
 """
 
 import asyncio
@@ -11,6 +14,7 @@ from collections import deque
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, NoReturn
 
+import httptools
 from uvicorn.protocols.http.flow_control import FlowControl
 from uvicorn.protocols.http.httptools_impl import RequestResponseCycle
 
@@ -76,6 +80,9 @@ class DeadlineProtocol(LingeringProtocol):
     """Whether what comes is dropped: an answer is the last one."""
     _answering: RequestResponseCycle | None = None
     # Of the request that arrives:
+    _offers_another_protocol = False
+    _is_resuming = False
+    """Whether a new parser is being told where the request stands."""
     _is_in_headers = False
     _is_in_body = False
     _header_bytes = 0
@@ -116,13 +123,15 @@ class DeadlineProtocol(LingeringProtocol):
                 continue
             before = self._body_bytes
             self._has_begun_a_part = False
-            super().data_received(piece)
+            self._parse(piece)
             self._count_framing(len(piece), self._body_bytes - before)
         if self._headers_due is None and self._is_idle():
             self._expect_headers()
 
     def on_message_begin(self) -> None:
         """Start the deadline of a request."""
+        if self._is_resuming:
+            return
         if len(self.pipeline) >= _MOST_PIPELINED:
             self._fail_sent_ahead()
         super().on_message_begin()
@@ -133,17 +142,21 @@ class DeadlineProtocol(LingeringProtocol):
 
     def on_url(self, url: bytes) -> None:
         """Take a piece of the target."""
+        if self._is_resuming:
+            return
         self._count_header(len(url))
         super().on_url(url)
 
     def on_header(self, name: bytes, value: bytes) -> None:
         """Take a header; a trailer is dropped, since nothing here is to be read from one."""
-        if self._is_in_headers:
+        if self._is_in_headers and not self._is_resuming:
             self._count_header(len(name) + len(value) + _HEADER_OVERHEAD_BYTES)
             super().on_header(name, value)
 
     def on_headers_complete(self) -> None:
         """Hand the request to the application."""
+        if self._is_resuming:
+            return
         self._has_begun_a_part = True
         self._is_in_headers = False
         self._forget_headers()
@@ -151,9 +164,11 @@ class DeadlineProtocol(LingeringProtocol):
         super().on_headers_complete()
         self._is_in_body = True
         if self.parser.should_upgrade():
-            # The parser drops what it has got of what follows, for it may be another protocol. So
-            # what comes after that is the middle of something, and never to be read as a request.
-            self._is_deaf = True
+            if self._is_handed_over():
+                # What follows is another protocol, and never to be read as a request.
+                self._is_deaf = True
+            else:
+                self._offers_another_protocol = True
         # For answers without an end: a transport that is closed waits until all is taken.
         self.scope.setdefault("state", {})["abort"] = self.transport.abort
 
@@ -166,6 +181,9 @@ class DeadlineProtocol(LingeringProtocol):
 
     def on_message_complete(self) -> None:
         """Take the end of the body."""
+        if self._offers_another_protocol:
+            # The parser ends the request behind its headers, and says then where that was.
+            return
         self._is_in_body = False
         self._forget_rest()
         super().on_message_complete()
@@ -271,9 +289,50 @@ class DeadlineProtocol(LingeringProtocol):
         is_chunked = any(name == b"transfer-encoding" for name, _ in self.headers)
         self._announced_bytes = None if is_chunked else int(lengths[0]) if lengths else 0
         self._body_bytes = 0
-        if self.parser.should_upgrade() and self._announced_bytes != 0:
-            # The parser takes what follows for another protocol, and never for a body.
-            self._fail(MalformedRequestError("Send a body without asking for an upgrade."))
+        is_handed_over = self.parser.should_upgrade() and self._is_handed_over()
+        if is_handed_over and self._announced_bytes != 0:
+            self._fail(MalformedRequestError("Open a WebSocket or a tunnel without a body."))
+
+    def _is_handed_over(self) -> bool:
+        """Tell whether what follows the headers belongs to another protocol.
+
+        That is so behind a request for a WebSocket, and behind CONNECT, which asks for a tunnel.
+        """
+        return self._should_upgrade() or self.parser.get_method() == b"CONNECT"
+
+    def _parse(self, piece: bytes) -> None:
+        self._unset_keepalive_if_required()
+        while True:
+            try:
+                self.parser.feed_data(piece)
+            except httptools.HttpParserError as exc:
+                self.send_400_response(str(exc))
+            except httptools.HttpParserUpgrade as exc:
+                if self._offers_another_protocol:
+                    (end_of_head,) = exc.args
+                    piece = piece[end_of_head:]
+                    self._resume_behind_head()
+                    continue
+                if self._should_upgrade():
+                    self.handle_websocket_upgrade()
+            return
+
+    def _resume_behind_head(self) -> None:
+        """Have the body read by a new parser: the one before leaves all that follows alone."""
+        self._offers_another_protocol = False
+        self.parser = httptools.HttpRequestParser(self)
+        self.parser.set_dangerous_leniencies(lenient_data_after_close=True)
+        framing = [
+            b"%b: %b\r\n" % (name, value)
+            for name, value in self.headers
+            if name in (b"content-length", b"transfer-encoding")
+        ]
+        if not self.cycle.keep_alive:
+            framing.append(b"connection: close\r\n")
+        self._is_resuming = True
+        # Without a body this is the end of the request.
+        self.parser.feed_data(b"POST / HTTP/1.1\r\n" + b"".join(framing) + b"\r\n")
+        self._is_resuming = False
 
     def _count_header(self, size: int) -> None:
         self._header_bytes += size

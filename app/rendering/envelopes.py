@@ -9,7 +9,7 @@ from json.encoder import encode_basestring as _string
 
 from app.models.identity import rfc3339
 from app.models.interaction import StoredAnswer, StoredInteraction
-from app.models.json_value import json_text
+from app.models.json_value import JsonValue, json_text
 from app.models.message import HistoryEntry, StoredHistoryMessage, StoredMessage
 from app.models.page import StoredPage
 from app.models.rendering import JsonPiece, joined_pieces
@@ -93,18 +93,18 @@ def _with_sanitized(head: str, sanitized: bytes) -> bytes:
 
 def page_summary(stored: StoredPage) -> bytes:
     """A page without its content: the descriptor, and the counters behind it."""
-    return b"%s,%s}" % (stored.descriptor[:-1], _counters(stored))
+    return b"%s,%s}" % (stored.open_descriptor, _counters(stored))
 
 
 def page_record(stored: StoredPage) -> bytes:
     """A page: the descriptor, the content, the counters."""
     content = stored.content or b"null"
-    return b'%s,"content":%s,%s}' % (stored.descriptor[:-1], content, _counters(stored))
+    return b'%s,"content":%s,%s}' % (stored.open_descriptor, content, _counters(stored))
 
 
 def page_record_pieces(stored: StoredPage, content: Sequence[JsonPiece]) -> Sequence[JsonPiece]:
     """A page with another content, which is made of pieces."""
-    head, tail = b'%s,"content":' % stored.descriptor[:-1], b",%s}" % _counters(stored)
+    head, tail = b'%s,"content":' % stored.open_descriptor, b",%s}" % _counters(stored)
     return joined_pieces([head, *content, tail])
 
 
@@ -133,15 +133,22 @@ def _message_head(message: StoredHistoryMessage) -> bytes:
 
 
 def interaction_entry(entry: StoredInteraction) -> bytes:
-    """The history's `{seq, id, created_at, input_kind, interaction}`, before its answer."""
-    head = json_text(
-        {
-            "seq": entry.seq,
-            "id": entry.interaction_id,
-            "created_at": rfc3339(entry.created_at),
-            "input_kind": entry.input_kind,
+    """The history's `{seq, id, created_at, input_kind, interaction}`, before its answer.
+
+    `bound` comes before the last, where attachments are bound to what their ids do not say.
+    """
+    members: dict[str, JsonValue] = {
+        "seq": entry.seq,
+        "id": entry.interaction_id,
+        "created_at": rfc3339(entry.created_at),
+        "input_kind": entry.input_kind,
+    }
+    if entry.bindings:
+        members["bound"] = {
+            attached_id: None if resource_id is None else f"blob:{resource_id}"
+            for attached_id, resource_id in entry.bindings.items()
         }
-    )
+    head = json_text(members)
     return b'%s,"interaction":%s}' % (
         head[:-1].encode(),
         interaction_json(entry, entry.first_output),

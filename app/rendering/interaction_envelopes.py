@@ -1,19 +1,19 @@
 """The JSON of interactions with what is attached to them."""
 
-from app.models.interaction import StoredInteraction
+from collections.abc import Sequence
+
+from app.models.interaction import AttachedResource, StoredInteraction
 from app.models.json_value import json_text
-from app.models.resource import Resource, describe
+from app.models.resource import describe
 from app.rendering.envelopes import interaction_json
 
 
-def interaction_record(
-    stored: StoredInteraction, attachments: list[tuple[str, Resource | None]]
-) -> bytes:
+def interaction_record(stored: StoredInteraction, attachments: Sequence[AttachedResource]) -> bytes:
     """`{id, session_id, seq, input_kind, attachments, interaction}`.
 
     Args:
         stored: The interaction.
-        attachments: What is attached, by the id the client gave it.
+        attachments: What is attached.
     """
     head = json_text(
         {
@@ -21,7 +21,7 @@ def interaction_record(
             "session_id": stored.session_id,
             "seq": stored.seq,
             "input_kind": stored.input_kind,
-            "attachments": [_attachment(*each) for each in attachments],
+            "attachments": [_attachment(each) for each in attachments],
         }
     )
     return b'%s,"interaction":%s}' % (
@@ -30,7 +30,8 @@ def interaction_record(
     )
 
 
-def _attachment(attached_id: str, resource: Resource | None) -> dict[str, object]:
-    if resource is None:
-        return {"id": attached_id, "status": "missing"}
-    return {"id": attached_id, "status": "available", "resource": describe(resource).wire()}
+def _attachment(attached: AttachedResource) -> dict[str, object]:
+    shown: dict[str, object] = {"id": attached.attached_id, "status": attached.status}
+    if attached.resource is not None:
+        shown["resource"] = describe(attached.resource).wire()
+    return shown

@@ -5,7 +5,7 @@ digits, and nesting its depth.
 """
 
 from app.models.json_value import JsonValue, json_text
-from app.models.page import Representation
+from app.models.page import Level, Representation
 from app.models.page_content import PageContent
 from app.rendering.pages import PageBlocks, body_size_bytes, estimate_tokens
 
@@ -16,11 +16,13 @@ def content_record(content: PageContent) -> bytes:
     return json_text(members).encode()
 
 
-def blocks_record(blocks: PageBlocks, *, content: JsonValue) -> bytes:
-    """`{content, truncated, total_chars, next_offset}`."""
+def blocks_record(blocks: PageBlocks, *, content: JsonValue, requested_level: Level) -> bytes:
+    """`{content, level, requested_level, truncated, total_chars, next_offset}`."""
     return json_text(
         {
             "content": content,
+            "level": int(blocks.level),
+            "requested_level": int(requested_level),
             "truncated": blocks.truncated,
             "total_chars": blocks.total_chars,
             "next_offset": blocks.next_offset,

@@ -1,10 +1,17 @@
 """Previews of long text: a head, a line that says what is left out and where it is, a tail."""
 
+import re
+
 from app.rendering.graphemes import boundary_at_or_after, boundary_at_or_before
 
 PREVIEW_LIMIT_CHARS = 8_000
 HEAD_CHARS = 4_000
 TAIL_CHARS = 1_000
+
+_LONGEST_PREVIEW = HEAD_CHARS + TAIL_CHARS + 200
+_LINE = re.compile(
+    r"\n\[… [0-9]++ characters left out; the whole text is (blob:[0-9a-f]{32}) …\]\n"
+)
 
 
 def needs_preview(text: str) -> bool:
@@ -29,3 +36,9 @@ def preview(text: str, uri: str) -> str:
     left_out = tail_start - head_end
     line = f"[… {left_out} characters left out; the whole text is {uri} …]"
     return f"{text[:head_end]}\n{line}\n{text[tail_start:]}"
+
+
+def whole_text_uri(text: str) -> str | None:
+    """Return the URI that holds the whole text, if a text is a preview."""
+    found = _LINE.search(text) if HEAD_CHARS // 2 < len(text) <= _LONGEST_PREVIEW else None
+    return found[1] if found else None

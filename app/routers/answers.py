@@ -15,6 +15,7 @@ from app.rendering.envelopes import list_page
 from app.routers.conditions import strong_etag
 from app.routers.content_headers import REVALIDATE
 from app.routers.content_response import record_response, unchanged_response
+from app.routers.negotiation import prefers
 from app.routers.problem_kinds import problem_responses
 
 
@@ -53,29 +54,7 @@ def answer_text(request: Request, text: str, *, etag: str | None = None) -> Resp
 
 def wants_text(request: Request) -> bool:
     """Whether `text/plain` is wanted rather than JSON (RFC 9110 §12.5.1)."""
-    accepted = request.headers.get("accept")
-    if accepted is None:
-        return False
-    wishes = [_wish(item) for item in accepted.split(",")]
-    return _quality(wishes, "text/plain") > _quality(wishes, "application/json")
-
-
-def _wish(item: str) -> tuple[str, float]:
-    media_range, *parameters = (piece.strip().lower() for piece in item.split(";"))
-    quality = next((p[2:] for p in parameters if p.startswith("q=")), "1")
-    try:
-        return media_range, float(quality)
-    except ValueError:
-        return media_range, 0.0
-
-
-def _quality(wishes: list[tuple[str, float]], media_type: str) -> float:
-    """The quality of the most specific range that takes the type."""
-    for media_range in (media_type, media_type.partition("/")[0] + "/*", "*/*"):
-        for wished, quality in wishes:
-            if wished == media_range:
-                return quality
-    return 0.0
+    return prefers(request.headers, "text/plain", "application/json")
 
 
 def answer_written(

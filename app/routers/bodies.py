@@ -16,7 +16,7 @@ from app.errors import (
     UnsupportedMediaError,
 )
 from app.models.faults import faults_of
-from app.models.json_value import parse_repaired_json
+from app.models.json_value import JsonValue, parse_repaired_json
 from app.models.limits import Limits
 from app.services.quotas import Allowance
 
@@ -119,13 +119,30 @@ def require_json(request: Request) -> None:
 
 
 async def read_model(request: Request, limits: Limits, model: type[_Model]) -> _Model:
-    """A small JSON body as a model; an empty body, or null, is an empty object.
+    """A small JSON body as a model; see `read_small_json`.
+
+    Raises:
+        PayloadTooLargeError: It is longer than 64 KiB, or nested too deep.
+        InvalidJsonError, InvalidPayloadError: It is not the model.
+    """
+    value = await read_small_json(request, limits)
+    try:
+        return model.model_validate(value)
+    except ValidationError as exc:
+        raise InvalidPayloadError(
+            "The body is not what the route takes; `errors` says where.",
+            faults=faults_of(exc),
+        ) from exc
+
+
+async def read_small_json(request: Request, limits: Limits) -> JsonValue:
+    """Return the value of a small JSON body; an empty body, or null, is an empty object.
 
     The framework's own way would read a body of any length, and takes NaN for a number.
 
     Raises:
         PayloadTooLargeError: It is longer than 64 KiB, or nested too deep.
-        InvalidJsonError, InvalidPayloadError: It is not the model.
+        InvalidJsonError: It is not JSON.
     """
     small = replace(limits, body_bytes=min(limits.body_bytes, _SMALL_BODY_BYTES))
     body = b"".join([chunk async for chunk in limited_body(request, small)])
@@ -134,10 +151,4 @@ async def read_model(request: Request, limits: Limits, model: type[_Model]) -> _
     value = parse_repaired_json(
         body or b"{}", max_depth=_SMALL_BODY_DEPTH, max_nodes=limits.json_nodes
     )
-    try:
-        return model.model_validate({} if value is None else value)
-    except ValidationError as exc:
-        raise InvalidPayloadError(
-            "The body is not what the route takes; `errors` says where.",
-            faults=faults_of(exc),
-        ) from exc
+    return {} if value is None else value

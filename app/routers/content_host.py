@@ -19,6 +19,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from app.errors import UnauthorizedError
 from app.routers import content
 from app.routers.content_headers import ResourcePolicy, safe_headers
+from app.routers.lost_page import ON_CONTENT_URL
 
 _CONTENT = next(route for route in content.router.routes if isinstance(route, APIRoute))
 _READING = ("GET", "HEAD")
@@ -89,6 +90,7 @@ def _check(scope: Scope) -> None:
     if is_http and _path(scope) == _HEALTH_PATH:
         return
     if not is_http or scope["method"] not in (*_READING, "OPTIONS") or not _is_content(scope):
+        scope.setdefault("state", {})[ON_CONTENT_URL] = True
         raise HTTPException(HTTPStatus.NOT_FOUND)
     if scope["method"] in _READING and not _has_token(scope):
         raise UnauthorizedError

@@ -1,6 +1,6 @@
 """`/api/sessions/{session_id}/interactions`: user turns with files, and their answers."""
 
-from typing import Annotated
+from typing import Annotated, Literal
 
 from fastapi import APIRouter, Query, Request, Response
 
@@ -24,13 +24,17 @@ from app.routers.plain_route import PlainRoute
 from app.routers.problem_kinds import problem_responses
 from app.routers.session_queries import IdempotencyKeyHeader, SessionIdPath
 from app.schemas.sessions import InteractionPage, InteractionRecord
-from app.services.attachments import recorded_attachments
 from app.services.interaction_requests import InteractionDraft
 from app.services.interactions import ShownInteraction
 
 router = APIRouter(
     prefix="/api/sessions/{session_id}/interactions", tags=["interactions"], route_class=PlainRoute
 )
+
+AttachmentsQuery = Annotated[
+    Literal["known", "any"],
+    Query(description="`any` takes attachments whose ids nobody knows, and says which they are."),
+]
 
 
 @router.post(
@@ -49,12 +53,14 @@ async def create_interaction(
     session_id: SessionIdPath,
     project_id: ProjectDep,
     interactions: InteractionsDep,
+    attachments: AttachmentsQuery = "known",
     idempotency_key: IdempotencyKeyHeader = None,
 ) -> Response:
     """Append a user's turn: text, a `MultiModalInput`, or a legacy object, kept whole.
 
-    Attached files are resources of the project, by URI or bare id; all that are missing are named
-    in one answer. With `input_kind` an input of another kind is refused.
+    Attached files are resources of the project, by URI, bare id or alias, and stay bound to them;
+    all that are missing are named in one answer. With `attachments=any` they are taken, and their
+    `status` is `unknown`. With `input_kind` an input of another kind is refused.
     """
     require_json(request)
     shown = await interactions.create(
@@ -62,6 +68,7 @@ async def create_interaction(
         session_id,
         limited_body(request, container.limits),
         idempotency_key=idempotency_key,
+        accepts_unknown=attachments == "any",
     )
     stored = shown.interaction
     return answer_written(
@@ -147,4 +154,4 @@ async def set_interaction_output(
 
 
 def _record(shown: ShownInteraction) -> bytes:
-    return interaction_record(shown.interaction, recorded_attachments(shown.attachments))
+    return interaction_record(shown.interaction, shown.attachments)

@@ -25,6 +25,9 @@ NARROWER_CODES: Mapping[str, Mapping[str, str]] = {
         "tool-result-exists": "The same for a tool result of the bundle.",
         "message-exists": "The same for a message of the bundle.",
         "interaction-exists": "The same for an interaction of the bundle.",
+        "alias-exists": "An alias of the bundle names another resource here.",
+        "alias-taken": "The alias names another resource; `If-Match` moves it, DELETE frees it.",
+        "too-many-aliases": "The resource has 1,000 aliases already; delete one first.",
         "page-changed": "The page was changed meanwhile; ask again.",
         "page-contended": "Others change the page all the time; send it again.",
         "resource-in-use": "Something refers to the resource; delete that first.",
@@ -43,10 +46,12 @@ NARROWER_CODES: Mapping[str, Mapping[str, str]] = {
         "not-text": "The resource is no text; its bytes are at `/content`.",
     },
     "invalid-payload": {
+        "invalid-alias": "An alias of other characters, or of the form of a resource's id or URI.",
         "idempotency-key-reused": "The key was used for another request; take a new one.",
         "invalid-base64": "What announces base64 is none.",
         "level-is-content": "FULL is the page's content; PUT the page to change it.",
         "level-too-long": "A supplied level does not fit the page any more; supply it anew first.",
+        "unknown-parameter": "A name in the query that the route does not take, or one twice.",
         "not-json": "The text of the resource is no JSON; read it by lines.",
     },
     "fetch-blocked": {

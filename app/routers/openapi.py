@@ -8,6 +8,7 @@ from pydantic import BaseModel
 
 from app.errors import (
     ForbiddenOriginError,
+    InvalidPayloadError,
     MisdirectedRequestError,
     QuotaExceededError,
     StoredBytesQuotaError,
@@ -17,6 +18,8 @@ from app.errors import (
 )
 from app.models.interaction import ChatMessage
 from app.routers.problem_kinds import problem_responses
+from app.routers.tus import PATH as TUS_PATH
+from app.schemas.aliases import AliasDraft
 from app.schemas.events import DATA_OF
 from app.schemas.links import SignedUrlRequest
 from app.schemas.problem import problem_components
@@ -37,6 +40,7 @@ _SCHEMA_TEMPLATE = "#/components/schemas/{model}"
 _READ_BY_HAND: tuple[type[BaseModel], ...] = (
     ToolResultRequest,
     SignedUrlRequest,
+    AliasDraft,
     ResolveRequest,
     PageDraft,
     PageBatch,
@@ -58,6 +62,7 @@ _WRITING = ("post", "put", "patch", "delete")
 TAGS = (
     {"name": "tool results", "description": "Raw results in, canonical records out."},
     {"name": "resources", "description": "Media and files, each kept once."},
+    {"name": "aliases", "description": "What other systems call a resource."},
     {"name": "references", "description": "What one tool returned, for the next one to take."},
     {"name": "uploads", "description": "Large files, in pieces that survive a restart."},
     {"name": "pages", "description": "Agent memory, faulted in at any level."},
@@ -161,7 +166,7 @@ def _document_streams(document: dict[str, Any]) -> None:
 def _document_common_faults(document: dict[str, Any]) -> None:
     """Add what any operation may answer to a browser, and any of the API to anybody.
 
-    That is no key, a quota, a store that does not answer.
+    That is no key, a quota, a store that does not answer, a name in the query that is not known.
     """
     anywhere = problem_responses(MisdirectedRequestError)
     written = problem_responses(ForbiddenOriginError)
@@ -172,6 +177,7 @@ def _document_common_faults(document: dict[str, Any]) -> None:
         StoreFullError,
         StoredBytesQuotaError,
     )
+    judged = problem_responses(InvalidPayloadError)
     for path, item in document["paths"].items():
         for method in _METHODS:
             if method not in item:
@@ -182,11 +188,12 @@ def _document_common_faults(document: dict[str, Any]) -> None:
                 _set_faults(responses, written)
             if path.startswith("/api/"):
                 _set_faults(responses, common)
+                if not path.startswith(TUS_PATH):
+                    _set_faults(responses, judged)
 
 
 def _set_faults(responses: dict[str, Any], common: dict[int | str, dict[str, Any]]) -> None:
-    # The framework's own 422 stands where a route has not declared ours: there, no parameter can
-    # be refused, since any text is an id that may or may not exist.
+    # The framework's own 422 stands where a route has not declared ours.
     if "application/json" in responses.get("422", {}).get("content", {}):
         del responses["422"]
     for status, fault in common.items():

@@ -1,11 +1,12 @@
 """Health, readiness and metrics, for those who run the service."""
 
-from fastapi import APIRouter, Response
+from fastapi import APIRouter, Depends, Response
 
-from app.deps import ContainerDep
+from app.deps import ContainerDep, get_project
 from app.errors import StoreFullError, StoreMisconfiguredError, StoreUnavailableError
 from app.routers.problem_kinds import problem_responses
-from app.schemas.health import Health, Readiness
+from app.schemas.health import Health, Readiness, Version
+from app.version import VERSION
 
 router = APIRouter(tags=["operations"])
 
@@ -28,6 +29,14 @@ async def get_readiness(container: ContainerDep) -> Readiness:
     await container.records.check()
     await container.blobs.check()
     return Readiness(status="ready", database="ok", blobs="ok")
+
+
+# Whoever has no key may read it in `/openapi.json`. Here one is asked for, since under `/api/` one
+# always is: a rule without exceptions can be tested on every route there is.
+@router.get("/api/version", dependencies=[Depends(get_project)])
+async def get_version() -> Version:
+    """Say which version of the service answers."""
+    return Version(name="pagefault", version=VERSION)
 
 
 @router.get(

@@ -1,8 +1,6 @@
 """`/api/pages/{page_id}/…`: a page at a level: typed, as blocks, as a tool message, as a file."""
 
-from typing import Annotated, Literal
-
-from fastapi import APIRouter, Query, Request, Response
+from fastapi import APIRouter, Request, Response
 
 from app.deps import (
     ContainerDep,
@@ -28,7 +26,7 @@ from app.models.page import Level
 from app.models.page_content import PageContent
 from app.rendering.page_envelopes import level_record
 from app.routers.answers import answer_record, answer_written, read_responses
-from app.routers.bodies import limited_body, read_model, require_json
+from app.routers.bodies import limited_body, read_small_json, require_json
 from app.routers.conditions import write_condition
 from app.routers.content_headers import REVALIDATE
 from app.routers.content_response import ContentToSend, content_response
@@ -36,6 +34,8 @@ from app.routers.held_answers import HoldingAnswer
 from app.routers.openapi import BINARY, json_body
 from app.routers.page_queries import (
     BlocksOptionsDep,
+    FaultedIdPath,
+    FormQuery,
     LevelPath,
     LevelQuery,
     MediaQuery,
@@ -46,7 +46,7 @@ from app.routers.plain_route import PlainRoute
 from app.routers.problem_kinds import problem_responses
 from app.routers.rendered_response import rendered_response, sent_json
 from app.schemas.pages import PageBlocksRecord, PageLevelRecord, PageToolMessage
-from app.services.pages.requests import FaultRequest, RepresentationDraft
+from app.services.pages.requests import FaultRequest, RepresentationDraft, read_fault_request
 
 router = APIRouter(prefix="/api/pages", tags=["pages"], route_class=PlainRoute)
 
@@ -91,14 +91,12 @@ async def get_page_blocks(
     reading: PageReadingDep,
     level: LevelQuery,
     options: BlocksOptionsDep,
-    form: Annotated[
-        Literal["blocks", "json"],
-        Query(description="`json`: `content` is one JSON string with the page in it."),
-    ] = "blocks",
+    form: FormQuery = None,
 ) -> Response:
     """Read a page as the content of a tool message: an image with its annotation, or text.
 
-    The image is attached at FULL and REDUCED, if it is really there. `truncated`, `total_chars`
+    The image is attached at FULL and REDUCED, if it is really there. `level` is the one that is
+    shown: where `requested_level` holds all that FULL does, it is FULL. `truncated`, `total_chars`
     and `next_offset` say what `max_chars` left out.
     """
     render = reading.json_form if form == "json" else reading.blocks
@@ -115,18 +113,26 @@ async def get_page_blocks(
 async def fault_page(
     request: Request,
     container: ContainerDep,
-    page_id: PageIdPath,
+    page_id: FaultedIdPath,
     project_id: ProjectDep,
     faults: PageFaultsDep,
+    form: FormQuery = None,
 ) -> Response:
     """Fault a page in: the tool message that puts it before a model.
 
     With `session_id` the message is appended to the session's history; the same `tool_call_id`
-    again gives the same message. A page that is not there is a 404 that carries the tool message
-    to give to the model instead.
+    again gives the same message. A page that is not there is a 404, and an id or a level that
+    cannot be is a 422, that carries the tool message to give to the model instead.
     """
-    wish = await read_model(request, container.limits, FaultRequest)
+    wish = read_fault_request(await read_small_json(request, container.limits), page_id, form)
     return sent_json(request, await faults.fault(project_id, page_id, wish), {})
+
+
+odd_ids_router = APIRouter(prefix="/api/pages", include_in_schema=False)
+"""Faults of ids with a slash in them, or of none; it comes behind every other router."""
+odd_ids_router.add_api_route(
+    "/{page_id:path}/fault", fault_page, methods=["POST"], name="fault_odd_page"
+)
 
 
 # HEAD is a route of its own: on one route with GET, both would carry one operation id.

@@ -1,6 +1,6 @@
 """What the addresses of page routes may ask: levels, filters, forms of blocks."""
 
-from typing import Annotated
+from typing import Annotated, Literal
 
 from fastapi import Depends, Path, Query
 
@@ -13,6 +13,18 @@ _LEVELS = f"{LEVEL_NAMES}; by number or by name."
 
 PageIdPath = Annotated[
     str, Path(pattern=CLIENT_ID_PATTERN, description="The client's id of the page.")
+]
+# Its pattern is checked by the service, which has a tool message for the model that sent it.
+FaultedIdPath = Annotated[
+    str,
+    Path(
+        description="The client's id of the page.",
+        json_schema_extra={"pattern": CLIENT_ID_PATTERN},
+    ),
+]
+FormQuery = Annotated[
+    Literal["blocks", "json"] | None,
+    Query(description="`json`: `content` is one JSON string with the page in it."),
 ]
 MediaQuery = Annotated[
     MediaForm,

@@ -153,8 +153,8 @@ async def search_pages(
 ) -> Response:
     """Search hint, caption, transcript, scenes and text of pages; best match first.
 
-    Case and accents do not matter. Of a search that matches very many pages, the newest 1,000 are
-    ranked.
+    A page whose id is searched for stands before all others. Case and accents do not matter. Of a
+    search that matches very many pages, the newest 1,000 are ranked.
     """
     hits, next_cursor = await page_lists.search(project_id, q, filters, cursor=cursor, limit=limit)
     items = (search_hit(hit.page, hit.snippet) for hit in hits)

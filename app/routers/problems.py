@@ -32,6 +32,7 @@ from app.errors import (
     ServiceError,
 )
 from app.models.faults import fault_of
+from app.routers.lost_page import is_for_a_browser, lost_page
 from app.routers.problem_kinds import (
     FRAMEWORK_KINDS,
     INTERNAL,
@@ -128,6 +129,8 @@ def _problem(request: HTTPConnection, exc: Exception) -> Response:
             request.state.container.metrics.count_memory_refusal()
         return problem_response(error, instance=instance, request_id=request_id)
     if isinstance(exc, HTTPException) and exc.status_code != INTERNAL.status:
+        if exc.status_code == HTTPStatus.NOT_FOUND and is_for_a_browser(request):
+            return lost_page(is_head=request.scope["method"] == "HEAD")
         kind = FRAMEWORK_KINDS.get(exc.status_code) or _undocumented_kind(exc.status_code)
         headers = {**kind.headers, **(exc.headers or {})}
         if exc.status_code == HTTPStatus.METHOD_NOT_ALLOWED and (

@@ -6,7 +6,7 @@ from fastapi import Depends, Query
 from pydantic import AfterValidator
 
 from app.errors import Fault, InvalidPayloadError
-from app.models.rendering import Audience, ImageDetail, MediaWish, RenderOptions
+from app.models.rendering import Audience, ImageDetail, McpRevision, MediaWish, RenderOptions
 from app.rendering.targets.table import TARGETS
 from app.schemas.renders import check_ranges, check_target
 from app.services.renders.renders import RenderWish
@@ -54,6 +54,14 @@ AudienceQuery = Annotated[
     Audience,
     Query(description="For whom; what MCP annotations keep for others is left out."),
 ]
+ProtocolVersionQuery = Annotated[
+    McpRevision,
+    Query(
+        alias="protocolVersion",
+        description="Of `mcp`: the revision of the protocol. Before 2026-07-28 "
+        "`structuredContent` is an object or absent.",
+    ),
+]
 
 
 async def get_render_options(
@@ -63,6 +71,7 @@ async def get_render_options(
     max_bytes: MaxBytesQuery = None,
     max_images: MaxImagesQuery = None,
     audience: AudienceQuery = "assistant",
+    protocol_version: ProtocolVersionQuery = "2026-07-28",
 ) -> RenderOptions:
     """How a record is to be rendered."""
     try:
@@ -71,7 +80,7 @@ async def get_render_options(
         raise InvalidPayloadError(
             "The query is not what the route takes.", faults=[Fault("/query/accept", str(exc))]
         ) from exc
-    return RenderOptions(ranges, media, detail, max_bytes, max_images, audience)
+    return RenderOptions(ranges, media, detail, max_bytes, max_images, audience, protocol_version)
 
 
 RenderOptionsDep = Annotated[RenderOptions, Depends(get_render_options)]

@@ -39,6 +39,10 @@ UriPath = Annotated[
     str, Path(description="The `blob:` URI, percent-encoded, or its 32 hex digits alone.")
 ]
 FilenameQuery = Annotated[str | None, Query(max_length=1_024)]
+AliasQuery = Annotated[
+    str | None,
+    Query(description="What another system calls the file; see `PUT /api/aliases/{alias}`."),
+]
 
 
 @router.post(
@@ -51,6 +55,7 @@ FilenameQuery = Annotated[str | None, Query(max_length=1_024)]
         **problem_responses(
             MalformedRequestError,
             SlowBodyError,
+            ConflictError,
             PayloadTooLargeError,
             UnsupportedMediaError,
             InvalidPayloadError,
@@ -63,22 +68,24 @@ async def create_resource(
     project_id: ProjectDep,
     resources: ResourcesDep,
     filename: FilenameQuery = None,
+    alias: AliasQuery = None,
     repr_digest: Annotated[
         str | None, Header(description="RFC 9530: `sha-256=:…:`, verified.")
     ] = None,
 ) -> Response:
     """Keep a file: a raw body, or the one file of a multipart form. It is streamed to the store.
 
-    The bytes decide the type. The same file again is the same resource, with 200.
+    The bytes decide the type. The same file again is the same resource, with 200. With `alias` the
+    resource gets that name as well; if it is another resource's, nothing is stored.
     """
     chunks = limited_body(request, container.limits)
     named = filename or disposition_filename(request.headers.get("content-disposition", ""))
     digest = _announced_digest(request) if repr_digest else None
     content_type = request.headers.get("content-type", "")
-    upload = Upload(None if content_type == _NO_CLAIM else content_type, named, digest)
+    upload = Upload(None if content_type == _NO_CLAIM else content_type, named, digest, alias)
     if content_type.lower().startswith("multipart/form-data"):
         file = await form_file(content_type, chunks)
-        upload = Upload(file.mime_type, filename or file.filename, digest)
+        upload = Upload(file.mime_type, filename or file.filename, digest, alias)
         chunks = file.chunks
     uploaded = await resources.upload(project_id, upload, chunks)
     return answer_written(

@@ -56,9 +56,9 @@ async def create_tool_result(
     """Take in what a tool returned, whatever its shape, and answer with the canonical record.
 
     Media leave the result for the resource store, long text is previewed, and nothing is dropped.
-    The same session, `toolCallId` and body give the same record again with 200; another body is a
-    409. Outside a session an `Idempotency-Key` makes a retry safe; that of a record which was
-    deleted since is a 404.
+    The same session, `toolCallId` and JSON give the same record again with 200, however the body
+    is written; other JSON is a 409. Outside a session an `Idempotency-Key` makes a retry safe; that
+    of a record which was deleted since is a 404.
     """
     require_json(request)
     ingested = await tool_results.ingest(

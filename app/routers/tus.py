@@ -48,6 +48,7 @@ _LONGEST_METADATA_CHARS = 4_096
 _KEY = re.compile(r"[!-+\--~]+\Z")
 _NAME_KEYS = ("filename", "name")
 _TYPE_KEYS = ("filetype", "type", "mimeType")
+_ALIAS_KEYS = ("alias",)
 
 
 class TusMiddleware:
@@ -101,7 +102,7 @@ async def read_draft(
     request: Request,
     upload_length: Annotated[str | None, Header(description="Bytes of the whole file.")] = None,
     upload_metadata: Annotated[
-        str | None, Header(description="`filename <base64>,filetype <base64>`.")
+        str | None, Header(description="`filename <base64>,filetype <base64>,alias <base64>`.")
     ] = None,
 ) -> UploadDraft:
     """What the headers say about a new upload.
@@ -118,7 +119,11 @@ async def read_draft(
     metadata = ", ".join(request.headers.getlist("upload-metadata")).strip() or None
     claims = parse_metadata(metadata or "")
     return UploadDraft(
-        length_bytes, metadata, _claim(claims, _NAME_KEYS), _claim(claims, _TYPE_KEYS)
+        length_bytes,
+        metadata,
+        _claim(claims, _NAME_KEYS),
+        _claim(claims, _TYPE_KEYS),
+        _claim(claims, _ALIAS_KEYS),
     )
 
 

@@ -10,6 +10,7 @@ from app.errors import (
     ChecksumMismatchError,
     ConflictError,
     GoneError,
+    InvalidPayloadError,
     MalformedRequestError,
     NotFoundError,
     PayloadTooLargeError,
@@ -89,7 +90,13 @@ async def get_upload_options(container: ContainerDep, _: ProjectDep) -> Response
     dependencies=_SPEAKS_TUS,
     responses={
         201: _with_headers("The upload has begun.", "Location", *_PROGRESS),
-        **problem_responses(MalformedRequestError, TusVersionError, PayloadTooLargeError),
+        **problem_responses(
+            MalformedRequestError,
+            ConflictError,
+            TusVersionError,
+            PayloadTooLargeError,
+            InvalidPayloadError,
+        ),
     },
 )
 async def create_upload(project_id: ProjectDep, uploads: UploadsDep, draft: DraftDep) -> Response:
@@ -105,7 +112,7 @@ async def create_upload(project_id: ProjectDep, uploads: UploadsDep, draft: Draf
     dependencies=_SPEAKS_TUS,
     responses={
         200: _with_headers("Where it is.", *_PROGRESS, "Upload-Length", "Upload-Metadata"),
-        **problem_responses(NotFoundError, GoneError, TusVersionError),
+        **problem_responses(NotFoundError, ConflictError, GoneError, TusVersionError),
     },
 )
 async def get_upload_offset(
@@ -119,7 +126,9 @@ async def get_upload_offset(
 
 
 @router.get(
-    "/{upload_id}", response_model=UploadRecord, responses=read_responses(NotFoundError, GoneError)
+    "/{upload_id}",
+    response_model=UploadRecord,
+    responses=read_responses(NotFoundError, ConflictError, GoneError),
 )
 async def get_upload(
     request: Request, upload_id: UploadPath, project_id: ProjectDep, uploads: UploadsDep

@@ -23,9 +23,7 @@ from app.errors import NotFoundError
 from app.routers.conditions import strong_etag
 from app.routers.content_headers import REVALIDATE
 from app.routers.content_response import unchanged_response
-
-BUILT_VIEWER = Path(__file__).resolve().parents[2] / "web" / "dist"
-"""Where the build puts the viewer: beside the package."""
+from app.shipped_files import BUILT_VIEWER
 
 ADDRESSES = ("/", "/sessions", "/sessions/{session_id}", "/pages", "/pages/{page_id}", "/upload")
 """What the application has a view for."""

@@ -1,6 +1,8 @@
 """What the service says about itself."""
 
-from typing import Literal
+from typing import Annotated, Literal
+
+from pydantic import ConfigDict, Field
 
 from app.models.base import WireModel
 
@@ -17,3 +19,14 @@ class Readiness(WireModel):
     status: Literal["ready"]
     database: Literal["ok"]
     blobs: Literal["ok"]
+
+
+class Version(WireModel):
+    """What answers, and in which version."""
+
+    model_config = ConfigDict(
+        json_schema_extra={"examples": [{"name": "pagefault", "version": "0.1.0"}]}
+    )
+
+    name: Literal["pagefault"]
+    version: Annotated[str, Field(description="The version of the service, `X.Y.Z`.")]

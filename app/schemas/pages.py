@@ -7,7 +7,15 @@ from pydantic import ConfigDict, Field
 from pydantic.config import JsonDict
 
 from app.models.base import FrozenModel
-from app.models.page import Level, Modality, Origin, PageMedia, PageType
+from app.models.page import (
+    Embedding,
+    Level,
+    Modality,
+    Origin,
+    PageMedia,
+    PageType,
+    Timestamps,
+)
 
 _EXAMPLE_SUMMARY: JsonDict = {
     "page_id": "img_001",
@@ -34,6 +42,8 @@ _EXAMPLE_SUMMARY: JsonDict = {
     "created_at": "2026-11-21T05:30:00.000000Z",
     "updated_at": "2026-11-21T05:30:00.000000Z",
     "version": 1,
+    "timestamps": None,
+    "embedding": [0.013, -0.241, 0.087],
 }
 _COUNTERS: JsonDict = {"last_accessed": None, "access_count": 0}
 
@@ -78,6 +88,13 @@ class PageSummary(FrozenModel):
     created_at: datetime
     updated_at: datetime
     version: int
+    timestamps: Annotated[
+        Timestamps | None,
+        Field(description="When what is said: objects such as `{start, end, text}`, or seconds."),
+    ]
+    embedding: Annotated[
+        Embedding | None, Field(description="A vector of the content, as it was sent.")
+    ]
     last_accessed: datetime | None
     access_count: int
 
@@ -155,6 +172,13 @@ class PageBlocksRecord(FrozenModel):
     """A page as the content of a tool message: text, or text and image."""
 
     content: Blocks
+    level: Annotated[
+        Level,
+        Field(description="The level that is shown: the fullest that holds what is shown."),
+    ]
+    requested_level: Annotated[
+        Level, Field(description="The level that was asked for, or the page's own.")
+    ]
     truncated: bool
     total_chars: Annotated[int, Field(description="How long the level's text is in all.")]
     next_offset: Annotated[int | None, Field(description="Where to go on; null at the end.")]

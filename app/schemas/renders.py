@@ -13,6 +13,7 @@ from app.models.rendering import (
     Audience,
     ImageDetail,
     LossEntry,
+    McpRevision,
     MediaWish,
     NamedRecord,
     RenderOptions,
@@ -118,6 +119,13 @@ class RenderRequest(WireModel):
     max_bytes: Annotated[int | None, Field(ge=0, le=2**53)] = None
     max_images: Annotated[int | None, Field(ge=0, le=2**53)] = None
     audience: Audience = "assistant"
+    protocol_version: Annotated[
+        McpRevision,
+        Field(
+            description="Of `mcp`: the revision of the protocol. Before 2026-07-28 "
+            "`structuredContent` is an object or absent."
+        ),
+    ] = "2026-07-28"
 
     @model_validator(mode="after")
     def _names_one_record(self) -> Self:
@@ -147,6 +155,7 @@ class RenderRequest(WireModel):
             max_bytes=self.max_bytes,
             max_images=self.max_images,
             audience=self.audience,
+            protocol_version=self.protocol_version,
         )
 
 

@@ -1,5 +1,6 @@
 """Shapes of sessions that exist only on the wire: history entries, interactions, receipts."""
 
+from collections.abc import Mapping
 from datetime import datetime
 from typing import Annotated, Any, Literal
 
@@ -85,6 +86,13 @@ class InteractionEntry(FrozenModel):
     id: str
     created_at: datetime
     input_kind: InputKind
+    bound: Annotated[
+        Mapping[str, str | None] | None,
+        Field(
+            description="The URIs of resources by the aliases they were attached by, and null by "
+            "the id of a resource that was not there; absent where there is neither."
+        ),
+    ] = None
     interaction: Interaction
 
 
@@ -116,8 +124,11 @@ class Attachment(FrozenModel):
 
     id: str
     status: Annotated[
-        Literal["available", "missing"],
-        Field(description="`missing` where the store has lost its record."),
+        Literal["available", "missing", "unknown"],
+        Field(
+            description="`unknown` where nobody knew the id when the interaction was written, "
+            "`missing` where the store has lost the record of the resource."
+        ),
     ]
     resource: ResourceDescriptor | None = None
 

@@ -1,85 +1,106 @@
-"""What is attached to interactions: resources of the same project, by URI or bare id."""
+"""What is attached to interactions: resources of the same project, by URI, bare id or alias."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Iterable, Sequence
 
 from app.errors import Fault, MissingAttachmentError
-from app.models.interaction import MultiModalInput, StoredInteraction
+from app.models.alias import is_alias
+from app.models.interaction import (
+    AttachedResource,
+    Bindings,
+    MultiModalInput,
+    StoredInteraction,
+    attachment_key,
+    bound_resource_id,
+)
 from app.models.json_value import parse_stored_json
 from app.models.resource import Resource, parse_resource_id
 from app.stores.records import UnitOfWork
 
 
-@dataclass(frozen=True, slots=True)
-class AttachedResource:
-    """An attachment, by the id the client gave it, and the resource it is."""
+async def resolve_attachments(
+    unit: UnitOfWork, given: object, *, accepts_unknown: bool
+) -> tuple[AttachedResource, ...]:
+    """Return what is attached to an input, each id once, in order of first use.
 
-    attached_id: str
-    resource: Resource | None
-
-
-async def resolve_attachments(unit: UnitOfWork, given: object) -> tuple[AttachedResource, ...]:
-    """What is attached to an input, each file once, in order of first use.
+    Args:
+        unit: The transaction that writes the interaction.
+        given: Its input.
+        accepts_unknown: Whether ids may be attached that nobody knows.
 
     Raises:
         MissingAttachmentError: Not all of it is there; all that is missing is named.
     """
     if not isinstance(given, MultiModalInput):
         return ()
-    attached = [(pointer, each, parse_resource_id(each)) for pointer, each in given.attached_ids()]
-    found = await unit.resources.find_all(
-        {resource_id for _, _, resource_id in attached if resource_id}
-    )
+    attached = given.attached_ids()
+    found = await _find(unit, {each for _, each in attached})
     missing = [
-        Fault(f"/input{pointer}", "is no resource of this project; upload the file first")
-        for pointer, _, resource_id in attached
-        if resource_id not in found
+        Fault(f"/input{pointer}", "is no resource and no alias of this project")
+        for pointer, each in attached
+        if attachment_key(each) not in found
     ]
-    if missing:
+    if missing and not accepts_unknown:
         raise MissingAttachmentError(
-            f"{len(missing)} of the attached files are no resources of this project. Upload them "
-            "with POST /api/resources, and attach what it answers. Nothing was stored.",
+            f"{len(missing)} of the attached files are no resources of this project, by id or by "
+            "alias. Upload them with POST /api/resources, and attach what it answers; or let an "
+            "alias name them (`?alias=` on upload, PUT /api/aliases/{alias}); or take ids that "
+            "nobody knows with `?attachments=any`. Nothing was stored.",
             faults=missing,
         )
     return tuple(
-        AttachedResource(each, found[resource_id])
-        for resource_id, each in _once([each for _, each, _ in attached]).items()
+        _attached(each, found.get(key)) for key, each in _once(each for _, each in attached).items()
     )
+
+
+def bindings_of(attachments: Iterable[AttachedResource]) -> Bindings:
+    """Return what attachments are bound to, where their ids do not say so."""
+    return {
+        attachment_key(each.attached_id): each.resource_id
+        for each in attachments
+        if each.resource_id != parse_resource_id(each.attached_id)
+    }
 
 
 async def attachments_of(
     unit: UnitOfWork, stored: Sequence[StoredInteraction]
 ) -> list[tuple[AttachedResource, ...]]:
-    """What is attached to each of these interactions, looked up together."""
-    attached = [_attached_ids(each) for each in stored]
-    wanted = {resource_id for ids in attached for resource_id in ids}
+    """Return what is attached to each of these interactions, looked up together."""
+    attached = [
+        [(each, bound_resource_id(each, interaction.bindings)) for each in _ids(interaction)]
+        for interaction in stored
+    ]
+    wanted = {resource_id for ids in attached for _, resource_id in ids if resource_id}
     resources = await unit.resources.find_all(wanted)
     return [
         tuple(
-            AttachedResource(attached_id, resources.get(resource_id))
-            for resource_id, attached_id in ids.items()
+            AttachedResource(each, resource_id, resources.get(resource_id or ""))
+            for each, resource_id in ids
         )
         for ids in attached
     ]
 
 
-def _attached_ids(stored: StoredInteraction) -> dict[str, str]:
+async def _find(unit: UnitOfWork, attached_ids: Collection[str]) -> dict[str, Resource]:
+    """Return the resources there are, by what the spellings of an id have in common."""
+    by_id = {resource_id for each in attached_ids if (resource_id := parse_resource_id(each))}
+    by_alias = {each for each in attached_ids if is_alias(each)}
+    return {**await unit.resources.find_all(by_id), **await unit.aliases.find_all(by_alias)}
+
+
+def _attached(attached_id: str, resource: Resource | None) -> AttachedResource:
+    return AttachedResource(attached_id, resource.resource_id if resource else None, resource)
+
+
+def _ids(stored: StoredInteraction) -> Collection[str]:
     if stored.input_kind != "multimodal":
-        return {}
+        return ()
     rich = MultiModalInput.model_validate(parse_stored_json(stored.input))
-    return _once([each for _, each in rich.attached_ids()])
+    return _once(each for _, each in rich.attached_ids()).values()
 
 
-def _once(attached_ids: Sequence[str]) -> dict[str, str]:
-    """The ids of resources with the first spelling of each, in order of first use."""
+def _once(attached_ids: Iterable[str]) -> dict[str, str]:
+    """Return the first spelling of each id, in order of first use."""
     spellings: dict[str, str] = {}
     for attached_id in attached_ids:
-        spellings.setdefault(parse_resource_id(attached_id) or "", attached_id)
+        spellings.setdefault(attachment_key(attached_id), attached_id)
     return spellings
-
-
-def recorded_attachments(
-    attachments: Sequence[AttachedResource],
-) -> list[tuple[str, Resource | None]]:
-    """What is attached, as the record of an interaction takes it."""
-    return [(each.attached_id, each.resource) for each in attachments]

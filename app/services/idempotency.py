@@ -17,6 +17,7 @@ import anyio
 
 from app.errors import ConflictError, InvalidPayloadError, ServiceError
 from app.models.identity import new_id
+from app.services.request_identity import RequestIdentity
 from app.stores.records import Records, UnitOfWork
 from app.stores.records.idempotency import Claim
 
@@ -27,7 +28,7 @@ ABANDONED_AFTER = timedelta(minutes=15)
 
 @dataclass(frozen=True, slots=True)
 class IdempotentCall:
-    """One use of a key: where, with which key, and the SHA-256 of the request.
+    """One use of a key: where, with which key, and what the request is known by.
 
     `claim_id` tells this request from another one with the same key.
     """
@@ -35,7 +36,7 @@ class IdempotentCall:
     project_id: str
     route: str
     key: str
-    request_digest: str
+    identity: RequestIdentity
     claim_id: str = field(default_factory=new_id)
 
 
@@ -94,14 +95,14 @@ class Idempotency:
             await unit.idempotency.answer(call.route, call.key, answer_id, claim_id=call.claim_id)
 
     async def _claim(self, call: IdempotentCall, now: datetime) -> str | None:
-        route, key, digest, claim_id = call.route, call.key, call.request_digest, call.claim_id
+        route, key, digest, claim_id = call.route, call.key, call.identity.digest, call.claim_id
         async with self._records.write_together(call.project_id) as unit:
             held = await unit.idempotency.claim(route, key, digest, now, claim_id=claim_id)
             if held is not None and _is_over(held, now):
                 held = await unit.idempotency.take_over(
                     route, key, held, request_digest=digest, now=now, claim_id=claim_id
                 )
-        return None if held is None else _answer_of(held, digest)
+        return None if held is None else _answer_of(held, call.identity)
 
     async def _abandon(self, call: IdempotentCall) -> None:
         try:
@@ -113,15 +114,18 @@ class Idempotency:
             return
 
 
-def _answer_of(claim: Claim, request_digest: str) -> str:
+def _answer_of(claim: Claim, identity: RequestIdentity) -> str:
     """Return the id of the answer to the request that holds a key.
 
     Raises:
         InvalidPayloadError, ConflictError: See `Idempotency.claimed`.
     """
-    if claim.request_digest != request_digest:
+    if not identity.is_that_of(claim.request_digest):
         raise InvalidPayloadError(
-            "This Idempotency-Key was used for another request. Take a new key for a new request.",
+            "This Idempotency-Key was used for another request. Requests are compared by the JSON "
+            "of their bodies, where the order of keys, blanks and escapes do not count, and only "
+            "its digest is kept, so where they differ cannot be said. Send what was sent with the "
+            "key before, or take a new key for a new request.",
             code="idempotency-key-reused",
         )
     if claim.answer_id is None:

@@ -17,6 +17,7 @@ from app.services.pixels import (
     may_be_transparent,
     saved,
 )
+from app.services.soundness import without_damaged_chunks
 
 _HEAD_BYTES = 512
 _ORIENTATION = 0x0112
@@ -56,6 +57,8 @@ def fit_image(
 ) -> FittedImage | None:
     """The image as the recipe wants it, the right way up; itself where it is so already.
 
+    What is damaged beside the picture of a PNG is left out.
+
     What is opaque becomes a JPEG, and what is not a PNG, if the recipe has them; else the first
     type it has. Where the file has too many bytes, its quality is lowered, then its sides. The same
     bytes give the same bytes. Blocks, so it belongs in a worker thread.
@@ -75,6 +78,7 @@ def fit_image(
         OSError: The system refuses something else now.
     """
     shown = sniff(data[:_HEAD_BYTES]) or mime_type
+    data = without_damaged_chunks(data)
     try:
         image = open_image(BytesIO(data), shown)
         return (

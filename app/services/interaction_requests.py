@@ -1,6 +1,5 @@
 """Reads the bodies of the interaction routes: JSON in, checked interactions out."""
 
-import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Annotated
@@ -13,6 +12,7 @@ from app.models.interaction import ChatMessage, InputKind, Interaction, MultiMod
 from app.models.json_value import JsonValue
 from app.models.limits import Limits
 from app.services.inline_media.message_media import references_in
+from app.services.request_identity import RequestIdentity, identity_of_body
 from app.services.request_models import read_object, validated
 
 _NOT_ONE = "The body is not an interaction; `errors` says where."
@@ -50,12 +50,12 @@ class InteractionDraft(Interaction):
 class ReadInteraction:
     """An interaction that was sent, what its words refer to, and what tells it from others.
 
-    `digest` is a SHA-256 of the session and the body.
+    `identity` covers the session and the body.
     """
 
     interaction: Interaction
     references: set[str]
-    digest: str
+    identity: RequestIdentity
 
 
 def read_interaction(body: bytes, *, session_id: str, limits: Limits) -> ReadInteraction:
@@ -79,8 +79,8 @@ def read_interaction(body: bytes, *, session_id: str, limits: Limits) -> ReadInt
     if isinstance(draft.input, MultiModalInput):
         _check_count(len(draft.input.attached_ids()), limits)
     references = references_in([value["input"], value.get("output")])
-    digest = hashlib.sha256(session_id.encode() + b"\0" + body).hexdigest()
-    return ReadInteraction(draft, references, digest)
+    identity = identity_of_body(value, body, prefix=session_id.encode() + b"\0")
+    return ReadInteraction(draft, references, identity)
 
 
 def _check_rich(value: JsonValue) -> None:

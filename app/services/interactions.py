@@ -6,28 +6,27 @@ from datetime import datetime
 from functools import partial
 from hashlib import sha256
 
-from app.errors import ConflictError, NotFoundError
+import anyio.to_thread
+
+from app.errors import ConflictError, Fault, NotFoundError
 from app.models.base import moment_text
 from app.models.cursor import decode_cursor, encode_cursor
 from app.models.event import EventType, NewEvent
 from app.models.frozen_json import thawed
 from app.models.identity import is_id, new_id, utc_now
 from app.models.interaction import (
+    AttachedResource,
     ChatMessage,
     InputKind,
     Interaction,
     MultiModalInput,
     StoredInteraction,
 )
+from app.models.json_difference import first_difference
 from app.models.json_value import json_text, parse_stored_json
 from app.models.limits import Limits
 from app.rendering.interaction_envelopes import interaction_record
-from app.services.attachments import (
-    AttachedResource,
-    attachments_of,
-    recorded_attachments,
-    resolve_attachments,
-)
+from app.services.attachments import attachments_of, bindings_of, resolve_attachments
 from app.services.idempotency import Idempotency, IdempotentCall
 from app.services.inline_media.message_media import references_in
 from app.services.interaction_requests import ReadInteraction, read_interaction, read_output
@@ -67,10 +66,12 @@ class Interactions:
         body: AsyncIterator[bytes],
         *,
         idempotency_key: str | None,
+        accepts_unknown: bool = False,
     ) -> ShownInteraction:
         """Append an interaction to a session, which is created by its first entry.
 
-        Its attachments are linked in the same transaction, and so protected from deletion.
+        Its attachments are bound to resources and linked in the same transaction, and so protected
+        from deletion. With `accepts_unknown`, ids that nobody knows are taken, and said to be so.
 
         Raises:
             InvalidJsonError, InvalidPayloadError, PayloadTooLargeError: The body; nothing stored.
@@ -80,22 +81,16 @@ class Interactions:
         """
         work = partial(read_interaction, session_id=session_id, limits=self._limits)
         async with self._bodies.read(body, work) as read:
-            return await self._create_once(project_id, session_id, read, idempotency_key)
-
-    async def _create_once(
-        self,
-        project_id: str,
-        session_id: str,
-        read: ReadInteraction,
-        idempotency_key: str | None,
-    ) -> ShownInteraction:
-        if idempotency_key is None:
-            return await self._create(project_id, session_id, read, None)
-        call = IdempotentCall(project_id, CREATE_ROUTE, idempotency_key, read.digest)
-        async with self._idempotency.claimed(call, utc_now()) as answer_id:
-            if answer_id is None:
-                return await self._create(project_id, session_id, read, call)
-            return await self.get(project_id, session_id, answer_id)
+            create = partial(
+                self._create, project_id, session_id, read, accepts_unknown=accepts_unknown
+            )
+            if idempotency_key is None:
+                return await create(None)
+            call = IdempotentCall(project_id, CREATE_ROUTE, idempotency_key, read.identity)
+            async with self._idempotency.claimed(call, utc_now()) as answer_id:
+                if answer_id is None:
+                    return await create(call)
+                return await self.get(project_id, session_id, answer_id)
 
     async def get(self, project_id: str, session_id: str, interaction_id: str) -> ShownInteraction:
         """The interaction with this id, with its answer if it has one.
@@ -181,28 +176,30 @@ class Interactions:
             await unit.sessions.enter(session_id, now)
             stored = await _found(unit, session_id, interaction_id)
             attachments = (await attachments_of(unit, [stored]))[0]
-            condition(
-                sha256(interaction_record(stored, recorded_attachments(attachments))).hexdigest()
-            )
-            if stored.output is not None and not _is_same(output, stored.output):
-                raise ConflictError(
-                    "The interaction has another answer already, and an answer is set once. Ask "
-                    "again in a new interaction.",
-                    code="interaction-answered",
-                )
+            condition(sha256(interaction_record(stored, attachments)).hexdigest())
+            if stored.output is not None:
+                await anyio.to_thread.run_sync(_check_same, output, stored.output)
             is_new = stored.output is None
             if is_new:
                 stored = await _answered(unit, stored, output, now)
         return ShownInteraction(stored, attachments, is_new)
 
     async def _create(
-        self, project_id: str, session_id: str, read: ReadInteraction, call: IdempotentCall | None
+        self,
+        project_id: str,
+        session_id: str,
+        read: ReadInteraction,
+        call: IdempotentCall | None,
+        *,
+        accepts_unknown: bool,
     ) -> ShownInteraction:
         """Write interaction, history entry and links in one transaction."""
         stored = _stored(read.interaction, session_id)
         async with self._records.write_together(project_id) as unit:
             await unit.sessions.enter(session_id, stored.created_at)
-            attachments = await resolve_attachments(unit, read.interaction.input)
+            attachments = await resolve_attachments(
+                unit, read.interaction.input, accepts_unknown=accepts_unknown
+            )
             referred = await unit.resources.find_all(read.references)
             seq = await unit.sessions.append(
                 session_id,
@@ -210,7 +207,7 @@ class Interactions:
                 stored.interaction_id,
                 size_bytes=len(stored.input) + len(stored.output or b""),
             )
-            stored = replace(stored, seq=seq)
+            stored = replace(stored, seq=seq, bindings=bindings_of(attachments))
             await unit.interactions.add(stored)
             kept = {
                 each.resource.resource_id: each.resource for each in attachments if each.resource
@@ -244,11 +241,23 @@ def _stored(interaction: Interaction, session_id: str) -> StoredInteraction:
     )
 
 
-def _is_same(output: ChatMessage, stored: bytes) -> bool:
+def _check_same(output: ChatMessage, stored: bytes) -> None:
+    """Raise unless an answer is the one that is stored, whatever the time if it brings none.
+
+    Raises:
+        ConflictError: It is another one.
+    """
     earlier = ChatMessage.model_validate(parse_stored_json(stored))
     if "timestamp" not in output.model_fields_set:
         earlier = earlier.model_copy(update={"timestamp": output.timestamp})
-    return earlier == output
+    difference = first_difference(earlier.dump(), output.dump())
+    if difference is not None:
+        raise ConflictError(
+            "The interaction has another answer already, and an answer is set once; `errors` says "
+            "where they differ. Send the answer that is stored, or ask again in a new interaction.",
+            faults=[Fault(difference, "is not what it is in the stored answer")],
+            code="interaction-answered",
+        )
 
 
 async def _answered(

@@ -4,6 +4,7 @@ from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass
 
 from app.errors import ConflictError, NotFoundError
+from app.models.alias import check_alias
 from app.models.cursor import decode_moment_cursor, encode_moment_cursor
 from app.models.identity import utc_now
 from app.models.resource import (
@@ -13,6 +14,7 @@ from app.models.resource import (
     resource_kind,
 )
 from app.rendering.file_names import safe_file_name
+from app.services.aliases import name_resource
 from app.services.persistence.keeping import HEAD_BYTES, settle_type
 from app.services.persistence.probing import probe_stored_media
 from app.stores.blobs import BlobReader, BlobStore, StoredBlob
@@ -25,12 +27,14 @@ _NAMED_OWNERS = 10
 class Upload:
     """What a client says about the bytes it sends.
 
-    `filename` is the client's, not yet safe; `digest` is 64 hex digits it announced.
+    `filename` is the client's, not yet safe; `digest` is 64 hex digits it announced; `alias` is
+    what else the resource is to be called.
     """
 
     mime_type: str | None
     filename: str | None
     digest: str | None
+    alias: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,10 +59,14 @@ class Resources:
         """Keep a file, read as it arrives.
 
         Raises:
+            InvalidPayloadError: The alias cannot be one; nothing of the file was read.
+            ConflictError: The alias names another resource already; nothing was stored.
             PayloadTooLargeError: It is larger than a medium may be; nothing was stored.
             DigestMismatchError: It has not the announced digest; nothing was stored.
             StoreUnavailableError: A store did not answer; nothing is visible.
         """
+        if upload.alias is not None:
+            check_alias(upload.alias)
         head = bytearray()
         async with self._blobs.writer(project_id, limit_bytes=self._limit_bytes) as writer:
             async for chunk in chunks:
@@ -71,6 +79,8 @@ class Resources:
         )
         async with self._records.write_together(project_id) as unit:
             stored, is_new = await unit.resources.ensure(resource)
+            if upload.alias is not None:
+                await name_resource(unit, upload.alias, stored)
         return Uploaded(stored, is_new)
 
     async def get(self, project_id: str, uri: str) -> Resource:
@@ -114,7 +124,7 @@ class Resources:
         return page, encode_moment_cursor("resources", last.created_at, last.resource_id)
 
     async def delete(self, project_id: str, uri: str) -> None:
-        """Remove a resource that nothing refers to, and what was derived from it.
+        """Remove a resource that nothing refers to, its aliases, and what was derived from it.
 
         Its bytes stay, as garbage.
 

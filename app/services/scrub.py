@@ -26,8 +26,10 @@ import structlog
 
 from app.errors import ConflictError, ServiceError
 from app.models.identity import utc_now
+from app.models.store_faults import FaultKind
 from app.services.idempotency import KEPT, Idempotency, IdempotentCall
-from app.services.store_check import BlobCheck, FaultKind, StoreFault
+from app.services.request_identity import RequestIdentity
+from app.services.store_check import BlobCheck, StoreFault
 from app.stores.blobs import BlobStore
 from app.stores.records import Records
 from app.stores.records.blob_references import BlobReference
@@ -35,6 +37,8 @@ from app.stores.records.blob_references import BlobReference
 _log = structlog.get_logger(__name__)
 
 _ROUTE = "scrub"
+# It is known by its key alone.
+_NO_REQUEST = RequestIdentity("")
 _DONE = "done"
 _SLICE_SECONDS = 3_600.0
 _DIGESTS_AT_ONCE = 500
@@ -216,7 +220,7 @@ class Scrub:
         """Scrub a slice unless it was done; says whether it is done now."""
         if not await self._some(project_id, due, after=due.first, limit=1):
             return True
-        call = IdempotentCall(project_id, _ROUTE, due.key, request_digest="")
+        call = IdempotentCall(project_id, _ROUTE, due.key, _NO_REQUEST)
         try:
             async with self._idempotency.claimed(call, utc_now()) as done:
                 if done is None:

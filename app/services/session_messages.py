@@ -22,7 +22,8 @@ from app.errors import (
 )
 from app.models.event import NewEvent
 from app.models.identity import new_id, utc_now
-from app.models.json_value import JsonValue, json_text
+from app.models.json_difference import first_difference
+from app.models.json_value import JsonValue, json_text, parse_stored_json
 from app.models.limits import Limits
 from app.models.message import StoredHistoryMessage
 from app.models.resource import Resource
@@ -31,7 +32,8 @@ from app.services.inline_media.data_uris import DataUriText, Movable, dump_forms
 from app.services.inline_media.message_media import media_in_message, references_in
 from app.services.inline_media.moving import MediaMover
 from app.services.persistence.keeping import MediaKeeper
-from app.services.request_models import read_object, validated
+from app.services.request_identity import RequestIdentity
+from app.services.request_models import as_object, read_value, validated
 from app.services.streaming.requests import StreamedRequest, StreamedRequests
 from app.stores.blobs import BlobStore
 from app.stores.records import Records, UnitOfWork
@@ -138,9 +140,10 @@ class SessionMessages:
         async with self._bodies.read(
             project_id,
             body,
-            partial(_read_message, limits=self._limits),
+            partial(read_value, limits=self._limits, spelled=True),
+            _read_message,
             media_of=_whole_media,
-            digest_prefix=session_id.encode() + b"\0",
+            identity_prefix=session_id.encode() + b"\0",
         ) as request:
             return await self._append_once(project_id, session_id, request, idempotency_key)
 
@@ -153,7 +156,7 @@ class SessionMessages:
     ) -> AppendedMessage:
         if idempotency_key is None:
             return await self._append(project_id, session_id, request, None)
-        call = IdempotentCall(project_id, APPEND_ROUTE, idempotency_key, request.digest)
+        call = IdempotentCall(project_id, APPEND_ROUTE, idempotency_key, request.identity)
         async with self._idempotency.claimed(call, utc_now()) as answer_id:
             if answer_id is None:
                 appended = await self._append(project_id, session_id, request, call)
@@ -176,7 +179,7 @@ class SessionMessages:
     ) -> AppendedMessage:
         read = request.value
         async with self._records.read(project_id) as unit:
-            answered = await _answered(unit, session_id, read, request.digest)
+            answered = await _answered(unit, session_id, read, request.identity)
         if answered is not None:
             return answered
         now = utc_now()
@@ -196,12 +199,12 @@ class SessionMessages:
             message_id=new_id(),
             created_at=now,
             tool_call_id=read.tool_call_id,
-            request_digest=request.digest,
+            request_digest=request.identity.digest,
             message=text,
             inline_form=dump_forms(moved.forms),
         )
         return await self._commit(
-            project_id, session_id, message, read=read, resources=moved.resources, call=call
+            project_id, session_id, message, request=request, resources=moved.resources, call=call
         )
 
     async def _commit(
@@ -210,15 +213,16 @@ class SessionMessages:
         session_id: str,
         message: StoredHistoryMessage,
         *,
-        read: _Read,
+        request: StreamedRequest[_Read],
         resources: Sequence[Resource],
         call: IdempotentCall | None,
     ) -> AppendedMessage:
         """Write message, history entry and links in one transaction."""
+        read = request.value
         async with self._records.write_together(project_id) as unit:
             await unit.sessions.enter(session_id, message.created_at)
             # Nobody else writes to the session now, so a twin that was faster is seen here.
-            answered = await _answered(unit, session_id, read, message.request_digest)
+            answered = await _answered(unit, session_id, read, request.identity)
             if answered is not None:
                 return answered
             seq = await unit.sessions.append(
@@ -251,8 +255,8 @@ def _event(session_id: str, message: StoredHistoryMessage, role: str) -> NewEven
     )
 
 
-def _read_message(body: bytes, *, limits: Limits) -> _Read:
-    value = read_object(body, limits, spelled=True)
+def _read_message(body: JsonValue) -> _Read:
+    value = as_object(body)
     ours = [Fault(f"/{name}", "is the service's own word") for name in value if name in OURS]
     if ours:
         raise InvalidPayloadError(
@@ -267,7 +271,7 @@ def _whole_media(read: _Read) -> list[DataUriText]:
 
 
 async def _answered(
-    unit: UnitOfWork, session_id: str, read: _Read, digest: str
+    unit: UnitOfWork, session_id: str, read: _Read, identity: RequestIdentity
 ) -> AppendedMessage | None:
     """The message that answers the same tool call, if it is this one.
 
@@ -277,13 +281,33 @@ async def _answered(
     if read.tool_call_id is None:
         return None
     earlier = await unit.messages.find_call(session_id, read.tool_call_id)
-    if earlier is not None and earlier.request_digest == digest:
+    if earlier is not None and identity.is_that_of(earlier.request_digest):
         return AppendedMessage(earlier, is_new=False)
-    if earlier is not None or await unit.tool_results.find_call(session_id, read.tool_call_id):
-        raise ConflictError(
-            "This tool call of the session was already answered with something else. A call has "
-            "one result: take a new tool_call_id, or leave the message out where its tool result "
-            "is in the history already.",
-            code="tool-call-answered",
-        )
-    return None
+    if earlier is None and not await unit.tool_results.find_call(session_id, read.tool_call_id):
+        return None
+    differences: Sequence[Fault] = ()
+    if earlier is not None:
+        differences = await anyio.to_thread.run_sync(_differences, earlier, read)
+    raise ConflictError(
+        "This tool call of the session was already answered with something else: messages are "
+        "compared by their JSON, where the order of keys, blanks and escapes do not count. A call "
+        "has one result: take a new tool_call_id, or leave the message out where its tool result "
+        "is in the history already.",
+        faults=differences,
+        code="tool-call-answered",
+    )
+
+
+def _differences(earlier: StoredHistoryMessage, read: _Read) -> Sequence[Fault]:
+    """The first place where a message is not the stored one."""
+    stored = parse_stored_json(earlier.message)
+    found = first_difference(stored, read.value, passed_over=_is_moved)
+    if found is not None:
+        return [Fault(found, "is not what it is in the stored message")]
+    moved = next((each.pointer for each in read.movable), None)
+    return [] if moved is None else [Fault(moved, "may be another medium than the stored one")]
+
+
+def _is_moved(stored: JsonValue, sent: JsonValue) -> bool:
+    """Whether a string has references in the stored message where media were sent."""
+    return isinstance(stored, str) and "@blob:" in stored and isinstance(sent, str)

@@ -12,17 +12,16 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Sequen
 from contextlib import aclosing, suppress
 from dataclasses import dataclass
 from itertools import groupby
-from typing import Literal, TypeAlias
+from typing import TypeAlias
 
 import anyio.to_thread
 
 from app.errors import StoreFullError, StoreUnavailableError
+from app.models.store_faults import FaultKind
 from app.services.claim_time import ClaimTime
 from app.stores.blobs import BlobMissingError, BlobStore, ListedBlob
 from app.stores.records import Records
 from app.stores.records.blob_references import BlobReference
-
-FaultKind: TypeAlias = Literal["missing", "damaged", "wrong-size", "unreadable"]
 
 _DIGESTS_AT_ONCE = 500
 _BLOBS_AT_ONCE = 4

@@ -1,5 +1,6 @@
 """Reads the body of `POST /tool-results`: JSON in, a checked request out."""
 
+from dataclasses import dataclass
 from typing import Annotated, Any
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
@@ -44,7 +45,15 @@ class ToolResultRequest(BaseModel):
     result: Annotated[Any, Field(description="What the tool returned: any JSON value at all.")]
 
 
-def read_tool_result_request(body: bytes, *, max_depth: int, max_nodes: int) -> ToolResultRequest:
+@dataclass(frozen=True, slots=True)
+class ReadToolResult:
+    """A request, and the JSON value that it was read from."""
+
+    request: ToolResultRequest
+    value: JsonValue
+
+
+def read_tool_result_request(body: bytes, *, max_depth: int, max_nodes: int) -> ReadToolResult:
     """Parse and check a body.
 
     Raises:
@@ -52,10 +61,11 @@ def read_tool_result_request(body: bytes, *, max_depth: int, max_nodes: int) -> 
         PayloadTooLargeError: Nested too deep or too many values.
         InvalidPayloadError: Not a tool result; the faults point to what is wrong.
     """
-    return _check(parse_json(body, max_depth=max_depth, max_nodes=max_nodes))
+    value = parse_json(body, max_depth=max_depth, max_nodes=max_nodes)
+    return ReadToolResult(_checked(value), value)
 
 
-def _check(value: JsonValue) -> ToolResultRequest:
+def _checked(value: JsonValue) -> ToolResultRequest:
     if isinstance(value, dict):
         # The members around the result have no warnings to carry, so they are repaired silently.
         value = {

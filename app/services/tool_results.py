@@ -10,7 +10,7 @@ from datetime import datetime
 import anyio.to_thread
 
 from app.crash_points import CrashPoint, reached
-from app.errors import ConflictError, NotFoundError
+from app.errors import ConflictError, Fault, NotFoundError
 from app.models.cursor import decode_cursor, encode_cursor
 from app.models.event import NewEvent
 from app.models.identity import is_id, new_id, utc_now
@@ -25,10 +25,15 @@ from app.services.large_work import LargeWork
 from app.services.packaging import build_sanitized_tool_result, encode_sanitized
 from app.services.persistence import persist_tool_media
 from app.services.persistence.keeping import MediaKeeper
+from app.services.request_identity import RequestIdentity
 from app.services.stage_clock import StageClock
 from app.services.streaming.bodies import ReceivedBody, StreamedBodies
 from app.services.streaming.stand_ins import normalize_streamed
-from app.services.tool_result_requests import ToolResultRequest, read_tool_result_request
+from app.services.tool_result_requests import (
+    ReadToolResult,
+    ToolResultRequest,
+    read_tool_result_request,
+)
 from app.stores.blobs import BlobStore
 from app.stores.records import Records, UnitOfWork
 from app.stores.records.sessions import TOOL_RESULT
@@ -38,7 +43,7 @@ IDEMPOTENT_ROUTE = "POST /api/tool-results"
 
 @dataclass(frozen=True, slots=True)
 class Ingested:
-    """A record, and whether this request made it or an earlier one with the same body."""
+    """A record, and whether this request made it or an earlier one with the same JSON."""
 
     result: StoredToolResult
     is_new: bool
@@ -46,11 +51,11 @@ class Ingested:
 
 @dataclass(frozen=True, slots=True)
 class _Prepared:
-    """A request whose result is normalized, and the digest and the size of its body."""
+    """A request whose result is normalized, and what it is known by, and the size of its body."""
 
     request: ToolResultRequest
     normalized: NormalizedToolResult
-    digest: str
+    identity: RequestIdentity
     body_bytes: int
 
 
@@ -61,7 +66,7 @@ class _Package:
     result: StoredToolResult
     resources: Sequence[Resource]
     success: bool
-    request_digest: str
+    identity: RequestIdentity
 
 
 class ToolResults:
@@ -98,7 +103,7 @@ class ToolResults:
             idempotency_key: Makes a retry outside any session safe.
 
         Returns:
-            The committed record. The same call of the same session with the same body gives the
+            The committed record. The same call of the same session with the same JSON gives the
             same record again.
 
         Raises:
@@ -116,7 +121,7 @@ class ToolResults:
     ) -> Ingested:
         if idempotency_key is None:
             return await self._ingest_once(project_id, prepared, None)
-        call = IdempotentCall(project_id, IDEMPOTENT_ROUTE, idempotency_key, prepared.digest)
+        call = IdempotentCall(project_id, IDEMPOTENT_ROUTE, idempotency_key, prepared.identity)
         async with self._idempotency.claimed(call, utc_now()) as answer_id:
             if answer_id is not None:
                 return Ingested(await self.get(project_id, answer_id), is_new=False)
@@ -140,6 +145,11 @@ class ToolResults:
             raise NotFoundError("tool result")
         return stored
 
+    async def has_call(self, project_id: str, session_id: str, tool_call_id: str) -> bool:
+        """Whether a tool call of a session has a result."""
+        async with self._records.read(project_id) as unit:
+            return await unit.tool_results.find_call(session_id, tool_call_id) is not None
+
     async def page(
         self, project_id: str, *, session_id: str | None, cursor: str | None, limit: int
     ) -> tuple[Sequence[StoredToolResult], str | None]:
@@ -160,10 +170,10 @@ class ToolResults:
     def _prepared(self, body: ReceivedBody) -> _Prepared:
         json = body.finish()
         with self._clock.stage("normalization"):
-            request, normalized = normalize_streamed(json, self._read, body.hold_text)
-        return _Prepared(request, normalized, json.digest(), body.size_bytes)
+            read = normalize_streamed(json, self._read, body.hold_text)
+        return _Prepared(read.request, read.normalized, read.identity, body.size_bytes)
 
-    def _read(self, body: bytes) -> ToolResultRequest:
+    def _read(self, body: bytes) -> ReadToolResult:
         limits = self._limits
         return read_tool_result_request(
             body, max_depth=limits.json_depth, max_nodes=limits.json_nodes
@@ -173,7 +183,7 @@ class ToolResults:
         self, project_id: str, prepared: _Prepared, call: IdempotentCall | None
     ) -> Ingested:
         async with self._records.read(project_id) as unit:
-            previous = await _previous(unit, prepared.request, prepared.digest)
+            previous = await _previous(unit, prepared.request, prepared.identity)
             session_resources = await _session_resources(unit, prepared)
         if previous is not None:
             return previous
@@ -226,7 +236,7 @@ class ToolResults:
             result,
             persisted.resources,
             success=sanitized.meta.success,
-            request_digest=prepared.digest,
+            identity=prepared.identity,
         )
 
     async def _commit(
@@ -242,7 +252,7 @@ class ToolResults:
             if result.session_id is not None:
                 await unit.sessions.enter(result.session_id, result.created_at)
                 # Nobody else writes to the session now, so a twin that was faster is seen here.
-                twin = await _previous(unit, request, package.request_digest)
+                twin = await _previous(unit, request, package.identity)
                 if twin is not None:
                     return twin
                 seq = await unit.sessions.append(
@@ -253,7 +263,7 @@ class ToolResults:
                 )
                 result = replace(result, seq=seq)
             await unit.tool_results.add(
-                result, success=package.success, request_digest=package.request_digest
+                result, success=package.success, request_digest=package.identity.digest
             )
             await unit.resources.ensure_linked(
                 package.resources,
@@ -284,22 +294,39 @@ def _event(result: StoredToolResult, *, success: bool) -> NewEvent:
     )
 
 
-async def _previous(unit: UnitOfWork, request: ToolResultRequest, digest: str) -> Ingested | None:
+async def _previous(
+    unit: UnitOfWork, request: ToolResultRequest, identity: RequestIdentity
+) -> Ingested | None:
     """What this call of the session was answered with before, if it was."""
     if request.session_id is None:
         return None
     recorded = await unit.tool_results.find_call(request.session_id, request.tool_call_id)
-    if recorded is not None and recorded.request_digest == digest:
+    if recorded is not None and identity.is_that_of(recorded.request_digest):
         return Ingested(recorded.result, is_new=False)
-    answered = recorded.result.tool_result_id if recorded else None
-    if recorded is None:
-        fault = await unit.messages.find_call(request.session_id, request.tool_call_id)
-        answered = fault.message_id if fault else None
-    if answered is None:
+    if recorded is not None:
+        raise _another_result(recorded.result, request)
+    answer = await unit.messages.find_call(request.session_id, request.tool_call_id)
+    if answer is None:
         return None
     raise ConflictError(
+        "This tool call of the session was already answered with a message "
+        f"({answer.message_id}). A call has one result: take a new toolCallId.",
+        code="tool-call-answered",
+    )
+
+
+def _another_result(recorded: StoredToolResult, request: ToolResultRequest) -> ConflictError:
+    """Of the earlier request only what names the tool is at hand, and the digest of the rest."""
+    faults = []
+    if recorded.tool_name != request.tool_name:
+        faults.append(Fault("/toolName", "is not what it is in the record"))
+    return ConflictError(
         "This tool call of the session was already answered with another result "
-        f"({answered}). A call has one result: take a new toolCallId.",
+        f"({recorded.tool_result_id}). Requests are compared by their JSON, where the order of "
+        "keys, blanks and escapes do not count; of the first one only a digest is kept, so that "
+        "what differs in `result` or `success` cannot be said: read the record, and compare. A "
+        "call has one result: take a new toolCallId for another.",
+        faults=faults,
         code="tool-call-answered",
     )
 

@@ -7,17 +7,18 @@ begins, and the client sends it again.
 """
 
 import hashlib
-from collections.abc import AsyncGenerator, Sequence
-from contextlib import aclosing
+from collections.abc import AsyncGenerator, Iterator, Sequence
+from contextlib import aclosing, contextmanager
 from dataclasses import replace
 from weakref import WeakValueDictionary
 
 import anyio
 import anyio.to_thread
 
-from app.errors import BlobSweptError, NotFoundError
+from app.errors import BlobSweptError, ConflictError, NotFoundError
 from app.models.resource import Resource
 from app.models.upload import ResumableUpload, Segment
+from app.services.aliases import check_room_for_alias, name_resource
 from app.services.persistence.keeping import HEAD_BYTES
 from app.services.resources import Upload, describe_blob
 from app.stores.blobs import BlobMissingError, BlobStore, StoredBlob, read_whole
@@ -46,6 +47,7 @@ class UploadCompletion:
 
         Raises:
             NotFoundError: The upload was removed meanwhile; no resource came of it.
+            ConflictError: Its alias names another resource; nothing has changed.
             BlobSweptError: A sweep has removed the whole file meanwhile; nothing has changed.
             StoreUnavailableError: A store did not answer; nothing has changed.
         """
@@ -64,13 +66,21 @@ class UploadCompletion:
             raise NotFoundError("upload")
         if upload.resource_id is not None:
             return upload
+        if upload.alias is not None:
+            # Before gigabytes are copied, again with every question.
+            async with self._records.read(project_id) as unit:
+                with _kept_whole():
+                    await check_room_for_alias(unit, upload.alias, upload.length_bytes)
         try:
             blob = await self._whole(project_id, upload, segments)
         except _DamagedSegmentError as exc:
             return await self._set_back(project_id, upload, exc.segment)
         resource = await self._described(project_id, upload, blob)
         async with self._records.write(project_id) as unit:
-            await unit.resources.ensure(resource)
+            stored, _ = await unit.resources.ensure(resource)
+            if upload.alias is not None:
+                with _kept_whole():
+                    await name_resource(unit, upload.alias, stored)
             if not await unit.uploads.complete(upload_id, resource.resource_id):
                 raise NotFoundError("upload")
         return replace(upload, resource_id=resource.resource_id)
@@ -122,3 +132,17 @@ class UploadCompletion:
             raise BlobSweptError from exc
         claim = Upload(upload.mime_type, upload.filename, digest=None)
         return await describe_blob(self._blobs, project_id, blob=blob, claim=claim, head=head)
+
+
+@contextmanager
+def _kept_whole() -> Iterator[None]:
+    """Say of an alias that cannot be given what becomes of the bytes that have come."""
+    try:
+        yield
+    except ConflictError as exc:
+        exc.detail = (
+            "All bytes of the file have come and are kept, and its alias cannot be given to it: it "
+            "names another resource, or the resource has as many as it may. Delete that alias, or "
+            "one of those, and ask for the offset with HEAD, which completes the upload."
+        )
+        raise

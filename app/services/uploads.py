@@ -6,10 +6,12 @@ from datetime import timedelta
 
 from app.crash_points import CrashPoint, reached
 from app.errors import GoneError, NotFoundError, PayloadTooLargeError, StoreUnavailableError
+from app.models.alias import check_alias
 from app.models.identity import is_id, new_id, utc_now
 from app.models.limits import Limits
 from app.models.resource import Resource
 from app.models.upload import Checksum, ResumableUpload
+from app.services.aliases import check_room_for_alias
 from app.services.stored_bytes import StoredBytes
 from app.services.upload_bodies import UploadBody, beyond_the_end
 from app.services.upload_completion import UploadCompletion
@@ -29,13 +31,15 @@ _KEPT_YET_FAILED = (
 class UploadDraft:
     """What a client says about a file before it sends any of it.
 
-    `metadata` are its words as they came; `filename` and `mime_type` are what they claim.
+    `metadata` are its words as they came; `filename` and `mime_type` are what they claim, `alias`
+    is what else the resource is to be called.
     """
 
     length_bytes: int
     metadata: str | None
     filename: str | None
     mime_type: str | None
+    alias: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,9 +92,13 @@ class Uploads:
         """Begin an upload; one of an empty file is complete at once.
 
         Raises:
+            InvalidPayloadError: The alias cannot be one.
+            ConflictError: The alias names a file of another length.
             PayloadTooLargeError: The file is longer than an upload may be.
             StoredBytesQuotaError: The project has no room for it now; later there may be none.
         """
+        if draft.alias is not None:
+            check_alias(draft.alias)
         if draft.length_bytes > self._limits.upload_bytes:
             raise PayloadTooLargeError(
                 f"An upload may have {self._limits.upload_bytes} bytes at most."
@@ -107,8 +115,11 @@ class Uploads:
             mime_type=draft.mime_type,
             created_at=now,
             expires_at=now + timedelta(seconds=self._limits.upload_seconds),
+            alias=draft.alias,
         )
         async with self._records.write(project_id) as unit:
+            if upload.alias is not None:
+                await check_room_for_alias(unit, upload.alias, upload.length_bytes)
             await unit.uploads.add(upload)
         return await self._completion.completed(project_id, upload)
 
@@ -150,7 +161,8 @@ class Uploads:
         Raises:
             NotFoundError, GoneError: See `get`.
             ConflictError: It does not begin where the upload is, and the sentence says where that
-                is; or somebody went on with the upload meanwhile.
+                is; or somebody went on with the upload meanwhile; or its alias is taken, and all
+                of it is kept.
             PayloadTooLargeError: It goes beyond the end; what goes beyond is not kept.
             ChecksumMismatchError: Its checksum does not hold; nothing of it is kept.
             StoreUnavailableError: A store did not answer, or has no room for the whole file; what

@@ -1,19 +1,24 @@
 """Opens everything that has a lifetime, and hands the services their collaborators.
 
-container       all of it, for the service and for most commands
+container       all of it, for the service and for some commands
 stores          database, blobs and broker alone
 signing_keys    the keys of links and tickets
 faults          what keeps the service from opening
 """
 
-from app.wiring.container import Container, open_container
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
 from app.wiring.faults import (
     DataDirectoryError,
     MissingSigningKeysError,
     OutdatedDatabaseError,
     SettingError,
 )
-from app.wiring.stores import migrate_database, open_access, open_blob_store, open_database
+
+if TYPE_CHECKING:
+    from app.wiring.container import Container, open_container
+    from app.wiring.stores import migrate_database, open_access, open_blob_store, open_database
 
 __all__ = [
     "Container",
@@ -27,3 +32,17 @@ __all__ = [
     "open_container",
     "open_database",
 ]
+
+_OF_THE_CONTAINER = ("Container", "open_container")
+
+
+def __getattr__(name: str) -> Any:  # noqa: ANN401 - as modules have it
+    """Load what opens the stores, or the whole service, when it is first asked for.
+
+    A command that needs the database alone would wait for all of the services otherwise.
+    """
+    if name not in __all__:
+        msg = f"module {__name__!r} has no attribute {name!r}"
+        raise AttributeError(msg)
+    module = "container" if name in _OF_THE_CONTAINER else "stores"
+    return getattr(import_module(f"{__name__}.{module}"), name)

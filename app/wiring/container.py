@@ -10,6 +10,7 @@ import anyio.to_thread
 from app.models.fetch_policy import FetchPolicy
 from app.models.limits import Limits
 from app.services.access import Access, LinkSigner
+from app.services.aliases import Aliases
 from app.services.answer_room import AnswerRoom
 from app.services.body_memory import BodyBudget
 from app.services.bundles.exporting import BundleExports
@@ -45,6 +46,7 @@ from app.services.resources import Resources
 from app.services.scrub import Scrub
 from app.services.session_messages import SessionMessages
 from app.services.sessions import Sessions
+from app.services.soundness import MediaChecks
 from app.services.store_check import StoreCheck
 from app.services.stored_bytes import StoredBytes
 from app.services.streaming.bodies import StreamedBodies
@@ -81,6 +83,7 @@ class Container:
     links: LinkSigner
     tool_results: ToolResults
     resources: Resources
+    aliases: Aliases
     deliveries: Deliveries
     resource_texts: ResourceTexts
     references: References
@@ -217,13 +220,16 @@ def _wired(settings: Settings, opened: _Opened) -> Container:
     images = ImageWork(opened.memory, limits)
     answers = AnswerRoom(opened.memory)
     preparer = PagePreparer(records, blobs, images=images, limits=limits)
-    reading = PageReading(records, blobs, preparer, accesses=accesses, limits=limits)
+    reading = PageReading(
+        records, blobs, preparer, accesses=accesses, checks=MediaChecks(blobs), limits=limits
+    )
     return Container(
         access=opened.access,
         quotas=_quotas(settings),
         links=links,
         tool_results=_tool_results(opened, streamed, work, limits),
         resources=resources,
+        aliases=Aliases(records),
         deliveries=opened.deliveries,
         resource_texts=ResourceTexts(
             resources, blobs, work=work, memory=opened.memory, limits=limits
@@ -302,11 +308,12 @@ def _renders(
     images: ImageWork,
 ) -> Renders:
     limits = _limits(settings)
+    derived = DerivedImages(records, blobs, images=images, limits=limits)
     return Renders(
         records,
         blobs,
         reading=reading,
-        gathering=Gathering(blobs, DerivedImages(records, blobs, images=images, limits=limits)),
+        gathering=Gathering(blobs, derived, reading.checks),
         links=links,
         content_base_url=settings.content_url or settings.public_url,
         limits=limits,

@@ -9,7 +9,6 @@ import anyio.to_thread
 
 from app.errors import StoreFullError
 from app.events.broker import EventBroker
-from app.events.postgres import PostgresBroker
 from app.events.sqlite import SqliteBroker
 from app.services.access import Access
 from app.setting_groups import BlobSettings
@@ -33,6 +32,23 @@ async def open_access(settings: Settings) -> AsyncIterator[Access]:
     try:
         await check_schema(settings, engines)
         yield Access(Records(engines), None)
+    finally:
+        await engines.close()
+
+
+@asynccontextmanager
+async def open_records(settings: Settings) -> AsyncIterator[tuple[Records, BlobStore]]:
+    """Open both stores for a command that needs no service but one of its own.
+
+    Raises: as `open_container` does.
+    """
+    await anyio.to_thread.run_sync(make_data_dir, settings.data_dir)
+    engines = open_database(settings)
+    try:
+        await check_schema(settings, engines)
+        blobs = open_blob_store(settings.blobs, settings.data_dir)
+        await prove_blob_store(blobs)
+        yield Records(engines, blob_size=blobs.size), blobs
     finally:
         await engines.close()
 
@@ -64,6 +80,9 @@ async def open_broker(settings: Settings, engines: Engines) -> AsyncIterator[Eve
         async with open_change_counter(engines) as counter:
             yield SqliteBroker(counter.count)
         return
+    # Its driver takes a while to load, and where SQLite is nobody needs it.
+    from app.events.postgres import PostgresBroker  # noqa: PLC0415
+
     yield PostgresBroker(listen_address(settings.db.url.get_secret_value()), CHANNEL)
 
 

@@ -13,8 +13,8 @@ import httpx
 import pytest
 from playwright.sync_api import Browser, BrowserContext, expect, sync_playwright
 
-from app.routers.viewer import BUILT_VIEWER
 from app.settings import Settings
+from app.shipped_files import BUILT_VIEWER
 from tests.browser.tabs import Tab
 from tests.process import PagefaultProcess
 from tests.servers import LiveService, serving

@@ -51,6 +51,16 @@ _TRIES = """async ([service, picture]) => {
   });
   return [heard, told, shown];
 }"""
+_EMBEDS = """async (url) => {
+  const image = new Image();
+  const shown = await new Promise((resolve) => {
+    image.onload = () => resolve(image.naturalWidth);
+    image.onerror = () => resolve("error");
+    image.src = url;
+  });
+  const read = await fetch(url).then((answer) => answer.status, (failure) => failure.name);
+  return [shown, read];
+}"""
 _SUBMITS = """(service) => {
   const form = document.body.appendChild(document.createElement("form"));
   Object.assign(form, {method: "post", enctype: "text/plain"});
@@ -113,6 +123,18 @@ def test_page_of_another_origin_writes_nothing_and_hears_nothing(
         assert len(statuses) >= 8
         assert set(statuses) == {403}
         assert user.get("/api/resources").json() == before
+
+
+def test_page_of_another_origin_shows_what_it_has_a_link_to_and_nothing_else(
+    shared_service: LiveService, page: Page, other_port: int
+) -> None:
+    with httpx.Client(base_url=shared_service.base_url, trust_env=False) as user:
+        picture = user.post("/api/resources", content=media.png()).headers["location"]
+        link = user.post(f"{picture}/signed-url").json()["url"]
+    without = f"{shared_service.base_url}{picture}/content"
+    page.goto(f"http://localhost:{other_port}/")
+    shown = [page.evaluate(_EMBEDS, url) for url in (link, without, f"{without}?token=guessed")]
+    assert shown == [[64, "TypeError"], ["error", "TypeError"], ["error", "TypeError"]]
 
 
 def test_page_of_a_rebound_name_is_not_served(shared_service: LiveService, page: Page) -> None:

@@ -6,6 +6,7 @@ import io
 import json
 import zipfile
 from typing import Any
+from urllib.parse import quote
 
 import httpx
 
@@ -38,7 +39,7 @@ def make_session(client: httpx.Client, session: str = SESSION, prefix: str = "")
     _add_messages(client, session)
     _add_pages(client, session, prefix)
     _add_faults(client, session, prefix)
-    _add_interactions(client, session)
+    _add_interactions(client, session, prefix)
 
 
 def tool_results() -> list[dict[str, Any]]:
@@ -161,7 +162,7 @@ def _add_faults(client: httpx.Client, session: str, prefix: str) -> None:
     done(client.post(f"/api/pages/{prefix}text/fault", json={"session_id": session}))
 
 
-def _add_interactions(client: httpx.Client, session: str) -> None:
+def _add_interactions(client: httpx.Client, session: str, prefix: str) -> None:
     files = [
         done(client.post("/api/resources", content=data, params={"filename": name}))
         for data, name in (
@@ -178,6 +179,18 @@ def _add_interactions(client: httpx.Client, session: str) -> None:
         {"odd": [files[0]["uri"], "blob:" + "2" * 32], "parts": 1, "n": 10**25},
     ]
     ids = [done(client.post(path, json={"input": each}))["id"] for each in inputs]
+    for alias, each in zip(("zz-1", "Doc:1", "doc#1"), (files[0], files[0], files[1]), strict=True):
+        named = {"uri": each["uri"]}
+        done(client.put(f"/api/aliases/{quote(prefix + alias, safe='')}", json=named))
+    called = [
+        prefix + "doc#1",
+        "blob:" + "3" * 32,
+        prefix + "zz-1",
+        "nobody's \x00",
+        files[0]["uri"],
+    ]
+    asked = {"input": {"parts": [{"attachments": [{"id": each} for each in called]}]}}
+    done(client.post(path, params={"attachments": "any"}, json=asked))
     answered = {"input": "x", "output": {"role": "assistant", "content": "y"}}
     done(client.post(path, json={**answered, "timestamp": "2023-10-27T10:00:00+02:00"}))
     for each in (ids[1], ids[0]):

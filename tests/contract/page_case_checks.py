@@ -72,6 +72,8 @@ def has_all_its_text(case: Case) -> None:
     case.store()
     assert case.read("blocks") == {
         "content": f"Page msg_004 (text, FULL):\n{case.page['content']}",
+        "level": 0,
+        "requested_level": 0,
         "truncated": False,
         "total_chars": 54_000,
         "next_offset": None,

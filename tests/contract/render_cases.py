@@ -88,12 +88,17 @@ _WORDS = {"placeholder": "one line", "nothing": "left out"}
 
 
 def store(client: httpx.Client, name: str) -> str:
-    """The results of a case in a session of its own; returns the session's id."""
+    """The results of a case in a session of its own, each called for; returns the session's id."""
     session_id = "".join(letter if letter.isalnum() else "-" for letter in name).strip("-")
     for number, result in enumerate(CASES[name].results):
+        call_id = f"call_{number}"
+        call = {"type": "tool_use", "id": call_id, "name": "look", "input": {}}
+        message = {"role": "assistant", "content": [call]}
+        called = client.post(f"/api/sessions/{session_id}/messages", json=message)
+        assert called.status_code == 201, called.text[:500]
         body = {
             "toolName": "look",
-            "toolCallId": f"call_{number}",
+            "toolCallId": call_id,
             "sessionId": session_id,
             "result": result,
         }

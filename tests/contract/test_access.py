@@ -39,11 +39,13 @@ ABSENT = {
     "seq": "1",
     "interaction_id": "01900000-0000-7000-8000-000000000000",
     "upload_id": "01900000-0000-7000-8000-000000000000",
+    "alias": "a-absent",
 }
 BODIES: dict[tuple[str, str], object] = {
     ("POST", "/api/tool-results"): {"toolName": "t", "toolCallId": "c", "result": 1},
     ("POST", "/api/resolve"): {"arguments": 1, "sessionId": "s"},
     ("POST", "/api/render"): {"target": "text", "sessionId": "s-absent"},
+    ("PUT", "/api/aliases/{alias}"): {"uri": "0" * 32},
     ("POST", "/api/pages"): {"content": "x"},
     ("POST", "/api/pages/bulk"): {"pages": [{"content": "x"}]},
     ("PUT", "/api/pages/{page_id}"): {"content": "x"},
@@ -73,6 +75,8 @@ ROUTES = sorted(
 )
 CREATING = ("PUT", "/api/pages/{page_id}")
 """Makes what is not there, in the own project: a foreign page is no obstacle, and no 404."""
+CREATING_ALIASES = ("PUT", "/api/aliases/{alias}")
+"""The same for aliases, whose foreign ones are no obstacle either."""
 CREATING_SESSIONS = [
     ("PUT", "/api/sessions/{session_id}"),
     ("POST", "/api/sessions/{session_id}/messages"),
@@ -84,7 +88,7 @@ STREAM = ("GET", "/api/sessions/{session_id}/events")
 ROUTES_OF_ONE_THING = [
     route
     for route in ROUTES
-    if "{" in route[1] and route not in (CREATING, *CREATING_SESSIONS, STREAM)
+    if "{" in route[1] and route not in (CREATING, CREATING_ALIASES, *CREATING_SESSIONS, STREAM)
 ]
 # The last one is the name of a protocol, which all answers about uploads have alike.
 VOLATILE_HEADERS = ("date", "x-request-id", "tus-resumable")
@@ -276,12 +280,14 @@ def neighbours(service: LiveService) -> Iterator[Neighbours]:
             "seq": "1",
             "interaction_id": asked.json()["id"],
             "upload_id": upload.headers["location"].rpartition("/")[2],
+            "alias": "a-theirs",
         }
+        alias = owner.put("/api/aliases/a-theirs", json={"uri": resource.json()["uri"]})
         content = owner.head(f"{resource.headers['location']}/content")
         lines = owner.get(f"{resource.headers['location']}/text")
         download = owner.head("/api/pages/p-theirs/download")
         rendered = owner.get("/api/pages/p-theirs/render")
-        told = (resource, record, content, lines, page, level, download, rendered, asked)
+        told = (resource, record, content, lines, page, level, download, rendered, asked, alias)
         etags = [answer.headers["etag"] for answer in told]
         yield Neighbours({k: str(v) for k, v in ids.items()}, etags, owner, stranger)
 
@@ -353,6 +359,7 @@ def test_lists_hold_nothing_of_another_project(neighbours: Neighbours) -> None:
         "/api/tool-results",
         "/api/resources",
         "/api/tool-results?sessionId=s-theirs",
+        "/api/aliases",
         "/api/pages",
         "/api/pages/search?q=theirs",
         "/api/sessions",

@@ -95,7 +95,7 @@ def test_bundle_is_the_same_with_and_without_derived_images(service: LiveService
             if client is there:
                 assert take_in(there, bundle).status_code == 201
             rendered = client.get(f"/api/sessions/{SESSION}/render?target=anthropic")
-            assert [step["to"] for step in rendered.json()["loss"]] == ["smaller"]
+            assert [step["to"] for step in rendered.json()["loss"]] == ["call", "smaller"]
             kept = listed(client, "/api/resources")
             assert [(each["width"], each.get("filename")) for each in kept] == [
                 (8_000, None),
@@ -141,7 +141,7 @@ def test_bundle_holds_what_its_manifest_says(source: httpx.Client) -> None:
     record = source.get(f"/api/sessions/{SESSION}").json()
     assert {key: value for key, value in manifest.items() if key != "files"} == {
         "format": "pagefault-session",
-        "version": 1,
+        "version": 2,
         "session": {
             "id": SESSION,
             "created_at": record["createdAt"],

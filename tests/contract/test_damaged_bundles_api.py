@@ -274,6 +274,24 @@ def doubled_line(file: str) -> Callable[[Members], Members]:
     )
 
 
+def doubled_alias(members: Members) -> Members:
+    """The same alias on two lines."""
+    for number in range(2):
+        members = in_line("resources", number, put("aliases", value={"a": AT}))(members)
+    return members
+
+
+def rebound(resource_id: str | None) -> Callable[[Line], object]:
+    """The attachment of an interaction, by its id, bound to something else."""
+
+    def change(line: Line) -> None:
+        attached_id = line["input"]["parts"][0]["attachments"][0]["id"]
+        line["bindings"] = {attached_id.removeprefix("blob:"): resource_id}
+
+    return change
+
+
+AT = "2026-01-01T00:00:00.000000Z"
 RESULT, MESSAGE, FAULT, ASKED, ANSWER = range(5)
 CONTENTS: dict[str, Callable[[Members], Members]] = {
     **{f"no {name}": without(name) for name in (*LINE_FILES, "manifest.json")},
@@ -283,7 +301,7 @@ CONTENTS: dict[str, Callable[[Members], Members]] = {
     "a deep manifest": manifest_of(b"[" * 500),
     "an empty manifest": manifest_of(b""),
     "an unknown format": in_manifest(format="other"),
-    "an unknown version": in_manifest(version=2),
+    "an unknown version": in_manifest(version=3),
     "a version that is no number": in_manifest(version="1"),
     "a new member of the manifest": in_manifest(more=1),
     "no files in the manifest": in_manifest(files=[]),
@@ -389,6 +407,29 @@ CONTENTS: dict[str, Callable[[Members], Members]] = {
     "a blob nobody uses": foreign_blob,
     "a blob of another name": misnamed_blob,
     "other bytes under a known id": other_bytes,
+    **{
+        f"{what} of a resource": in_line("resources", 0, put("aliases", value=aliases))
+        for what, aliases in {
+            "an alias like an id": {"0" * 32: AT},
+            "an alias like a URI": {"blob:x": AT},
+            "an alias with a slash": {"a/b": AT},
+            "an alias of no time": {"a": "x"},
+            "aliases in another order": {"b": AT, "a": AT},
+            "too many aliases": {f"a-{number:04}": AT for number in range(1_001)},
+            "written absence of aliases": {},
+        }.items()
+    },
+    "an alias of two resources": doubled_alias,
+    "a binding of nothing": in_line("interactions", 0, put("bindings", value={"doc-1": None})),
+    "a binding of an id to another": in_line("interactions", 0, rebound("0" * 32)),
+    "a binding to what is not there": in_line(
+        "interactions",
+        0,
+        lambda line: (
+            put("input", "parts", 0, "attachments", 0, "id", value="doc-1")(line),
+            put("bindings", value={"doc-1": "0" * 32})(line),
+        ),
+    ),
 }
 
 

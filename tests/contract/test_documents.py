@@ -25,6 +25,9 @@ OPERATOR_VALUES = {
 OTHER_VARIABLES = {"PATH", "PROMETHEUS_MULTIPROC_DIR"}
 
 _LINK = re.compile(r"(?<!!)\[[^\]]*\]\(([^)\s]+)[^)]*\)|!\[[^\]]*\]\(([^)\s]+)[^)]*\)")
+_COMMAND = re.compile(
+    r"(?:curl|docker|export|make|openssl|python3?|[\w./]*pagefault|[A-Z_]+=\S+$)(?: |$)"
+)
 _CODE_BLOCK = re.compile(r"^```.*?^```", re.MULTILINE | re.DOTALL)
 _PINNED = re.compile(
     r"[a-z0-9._-]+(\[[a-z0-9,._-]+\])?==[^\s;]+( ; [^\\]+?)?( --hash=sha256:[0-9a-f]{64})+"
@@ -166,3 +169,11 @@ def test_development_lock_agrees_with_the_others(name: str) -> None:
         for path in (ROOT / "requirements" / name for name in (name, "dev.lock"))
     )
     assert other - development == set()
+
+
+def test_lines_to_copy_have_no_prompt_and_leave_nothing_out() -> None:
+    lines = [(page.name, line) for page in pages() for line in page.read_text().splitlines()]
+    assert [each for each in lines if each[1].startswith("$ ")] == []
+    commands = [each for each in lines if _COMMAND.match(each[1])]
+    assert commands
+    assert [each for each in commands if "…" in each[1]] == []

@@ -269,7 +269,9 @@ def test_method_not_allowed_names_those_that_are(
     assert (answer.status_code, allowed) == (405, methods)
 
 
-@pytest.mark.parametrize("accept", ["text/html", "image/png", "application/xml;q=0", "nonsense"])
+@pytest.mark.parametrize(
+    "accept", ["application/json, text/html;q=0.5", "image/png", "application/xml;q=0", "nonsense"]
+)
 def test_problem_comes_whatever_is_accepted(client_of_module: httpx.Client, accept: str) -> None:
     answer = Asked("GET", "/api/nothing", None, {"Accept": accept}).send(client_of_module)
     assert answer.headers["content-type"] == "application/problem+json"

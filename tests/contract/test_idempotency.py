@@ -14,6 +14,7 @@ import pytest
 from app.errors import ConflictError
 from app.models.identity import new_id, utc_now
 from app.services.idempotency import Idempotency, IdempotentCall
+from app.services.request_identity import RequestIdentity
 from app.services.tool_results import IDEMPOTENT_ROUTE
 from app.stores.records import Records
 from app.wiring import open_database
@@ -50,6 +51,35 @@ def test_idempotency_key_with_another_body_is_refused(client: httpx.Client) -> N
     other = client.post(ROUTE, json=call("two"), headers=headers)
     assert (other.status_code, other.json()["code"]) == (422, "idempotency-key-reused")
     assert len(client.get(ROUTE).json()["items"]) == 1
+
+
+def test_same_json_in_another_spelling_is_the_same_request(client: httpx.Client) -> None:
+    result = {"text": "\N{SNOWMAN} a/b", "size": 1.0, "of": 9007199254740993}
+    as_sent = json.dumps(call(result), ensure_ascii=False).encode()
+    spelled = (
+        b'{"toolCallId" : "c\\u0061ll-1",\n "result":{"of":9007199254740993,"size":1e0,'
+        b'"text":"\\u2603 a\\/b"},"toolName":"camera"}\n'
+    )
+    for members, headers in ((b"", {"Idempotency-Key": "k"}), (b'"sessionId":"s",', {})):
+        bodies = [b"{" + members + body[1:] for body in (as_sent, spelled, as_sent + b" ")]
+        answers = [client.post(ROUTE, content=body, headers={**JSON, **headers}) for body in bodies]
+        assert [answer.status_code for answer in answers] == [201, 200, 200]
+        assert len({answer.content for answer in answers}) == 1
+        other = client.post(
+            ROUTE, content=bodies[0].replace(b"0993", b"0992"), headers={**JSON, **headers}
+        )
+        assert other.status_code == (422 if headers else 409)
+
+
+def test_conflict_of_calls_says_what_is_compared_and_where_tools_differ(
+    client: httpx.Client,
+) -> None:
+    client.post(ROUTE, json=call(sessionId="s"))
+    same_tool = client.post(ROUTE, json=call("other", sessionId="s")).json()
+    assert "order of keys, blanks and escapes do not count" in same_tool["detail"]
+    assert "errors" not in same_tool
+    other_tool = client.post(ROUTE, json={**call(sessionId="s"), "toolName": "eye"}).json()
+    assert [fault["pointer"] for fault in other_tool["errors"]] == ["/toolName"]
 
 
 def test_idempotency_key_of_another_project_is_another_key(
@@ -117,7 +147,8 @@ async def answer_slowly(
 
 def test_slow_request_whose_key_was_taken_over_stores_nothing(service: LiveService) -> None:
     body = json.dumps(call()).encode()
-    slow = IdempotentCall("taken-over", IDEMPOTENT_ROUTE, "k", hashlib.sha256(body).hexdigest())
+    identity = RequestIdentity(hashlib.sha256(body).hexdigest())
+    slow = IdempotentCall("taken-over", IDEMPOTENT_ROUTE, "k", identity)
     with service.client(service.new_key(slow.project_id)) as client:
         answers: list[httpx.Response] = []
 

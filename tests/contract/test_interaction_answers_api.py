@@ -83,10 +83,9 @@ def test_same_answer_again_changes_nothing(client: httpx.Client, again: object) 
 def test_another_answer_is_a_conflict(client: httpx.Client, change: dict[str, object]) -> None:
     record = ask(client)
     first = answer(client, record["id"])
-    assert outcome(answer(client, record["id"], {**ANSWER, **change})) == (
-        409,
-        "interaction-answered",
-    )
+    refused = answer(client, record["id"], {**ANSWER, **change})
+    assert outcome(refused) == (409, "interaction-answered")
+    assert [fault["pointer"] for fault in refused.json()["errors"]] == [f"/{next(iter(change))}"]
     assert client.get(f"{ROUTE}/{record['id']}").content == first.content
     assert len(entries(client)) == 2
 

@@ -209,6 +209,10 @@ def test_another_answer_of_a_tool_call_is_a_conflict(client: httpx.Client) -> No
     created = client.post(ROUTE, json=TOOL)
     other = client.post(ROUTE, json={**TOOL, "content": "Rain."})
     assert outcome(other) == (409, "tool-call-answered")
+    assert [fault["pointer"] for fault in other.json()["errors"]] == ["/content"]
+    spelled = json.dumps(dict(reversed(TOOL.items())), indent=1).replace("c", "\\u0063")
+    headers = {"Content-Type": "application/json"}
+    assert client.post(ROUTE, content=spelled, headers=headers).content == created.content
     assert item_texts(client.get(ROUTE)) == created.content
     elsewhere = client.post("/api/sessions/t/messages", json={**TOOL, "content": "Rain."})
     assert elsewhere.status_code == 201

@@ -136,6 +136,7 @@ def test_metrics_are_named_and_labelled_by_route(
     service: LiveService, client: httpx.Client
 ) -> None:
     post_result(client, "x")
+    client.get(f"/api/tool-results/{MARKER}")
     client.get(f"/api/tool-results/{MARKER}", params={"q": MARKER})
     client.get(f"/{MARKER}")
     with anyone(service) as scraper:
@@ -148,8 +149,9 @@ def test_metrics_are_named_and_labelled_by_route(
     assert MARKER not in text
     for stage in ("normalization", "persistence", "packaging", "commit"):
         assert found[f'pagefault_stage_seconds_count{{stage="{stage}"}}'] >= 1
-    asked = '{method="GET",route="/api/tool-results/{tool_result_id}",status="404"}'
-    assert f"pagefault_requests_total{asked}" in text
+    for status in (404, 422):
+        asked = f'{{method="GET",route="/api/tool-results/{{tool_result_id}}",status="{status}"}}'
+        assert f"pagefault_requests_total{asked}" in text
 
 
 def test_saved_bytes_grow_by_what_readers_are_spared(client: httpx.Client) -> None:

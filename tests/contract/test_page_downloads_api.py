@@ -55,6 +55,35 @@ DATA = {"modality": "structured"}
             "image/svg+xml",
             b"<svg/>",
         ),
+        ({"content": data_uri(png(), "image/png")}, "p.png", "image/png", png()),
+        ({"content": data_uri(LARGE_PNG, "image/png")}, "p.png", "image/png", LARGE_PNG),
+        (
+            {"content": data_uri(LARGE_PNG, "image/png"), "mime_type": "text/plain"},
+            *("p.png", "image/png", LARGE_PNG),
+        ),
+        (
+            {"content": "data:text/csv,a%2Cb%0A1%2C2", "mime_type": "text/markdown"},
+            *("p.md", "text/csv", b"a,b\n1,2"),
+        ),
+        ({"content": data_uri(b"a,b\n" * 500, "text/csv")}, "p.csv", "text/csv", b"a,b\n" * 500),
+        ({"content": "data:,one%20line"}, "p.txt", "text/plain", b"one line"),
+        ({"content": "data:;base64,aGVsbG8="}, "p.txt", "text/plain", b"hello"),
+        (
+            {**IMAGE, "content": data_uri(png(), "image/png").replace("image/png", "")},
+            *("p.png", "image/png", png()),
+        ),
+        ({"content": "data:, and so on"}, "p.txt", "text/plain", b"data:, and so on"),
+        ({"content": "data:text/csv;base64,?"}, "p.txt", "text/plain", b"data:text/csv;base64,?"),
+        ({"content": "data:text/plain,x%zz"}, "p.txt", "text/plain", b"x%zz"),
+        ({**DATA, "content": data_uri(jpeg(), "image/jpeg")}, "p.jpg", "image/jpeg", jpeg()),
+        (
+            {**DATA, "content": "data:application/json,%7B%7D"},
+            *("p.json", "application/json", b"{}"),
+        ),
+        (
+            {**DATA, "content": ["data:application/json,%7B%7D"]},
+            *("p.json", "application/json", None),
+        ),
         (
             {**IMAGE, "content": data_uri(LARGE_PNG, "image/png"), "mime_type": "image/webp"},
             *("p.webp", "image/png", LARGE_PNG),

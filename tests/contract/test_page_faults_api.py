@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 import httpx
 import pytest
@@ -20,6 +21,7 @@ NOTE = (
     "\n\n  Note: This is a compressed summary. "
     'Use page_fault("p", target_level=0) for full content.'
 )
+STORY = "It begins. " + "And so on " * 100
 FAILURE = {"success": False, "page_id": "p", "error": "There is no page p in this project."}
 CALL = {"target_level": 0, "session_id": "s", "tool_call_id": "call_1"}
 
@@ -61,7 +63,7 @@ def message(content: object, tool_call_id: str | None = None) -> dict[str, objec
 def reader(service: LiveService) -> Iterator[httpx.Client]:
     """A client whose page nobody changes."""
     with service.client() as client:
-        put(client, content="Hello.", level=2)
+        put(client, content=STORY)
         yield client
 
 
@@ -70,7 +72,7 @@ def test_fault_takes_levels_by_number_and_name(reader: httpx.Client, level: obje
     answer = fault(reader, target_level=level, tool_call_id="call_1")
     assert (answer.status_code, answer.json()) == (
         200,
-        message("Page p (text, FULL):\nHello.", "call_1"),
+        message(f"Page p (text, FULL):\n{STORY}", "call_1"),
     )
 
 
@@ -78,7 +80,7 @@ def test_fault_takes_levels_by_number_and_name(reader: httpx.Client, level: obje
 def test_fault_without_a_wish_is_the_abstract(reader: httpx.Client, body: bytes) -> None:
     headers = {"Content-Type": "application/json"}
     answer = reader.post(f"{ROUTE}/p/fault", content=body, headers=headers)
-    assert answer.json() == message(f"Page p (text, ABSTRACT):\nHello.{NOTE}")
+    assert answer.json() == message(f"Page p (text, ABSTRACT):\nIt begins.{NOTE}")
 
 
 @pytest.mark.parametrize(
@@ -109,6 +111,115 @@ def test_fault_that_asks_for_nonsense_is_refused(
     answer = fault(reader, **wish)
     assert outcome(answer) == (422, "invalid-payload")
     assert [each["pointer"] for each in answer.json()["errors"]] == [pointer]
+    handed_on(answer, call_id=wish.get("tool_call_id"))
+
+
+def handed_on(answer: httpx.Response, *, call_id: object) -> str:
+    """Check the tool message of a refusal; returns what it says is wrong."""
+    problem = answer.json()
+    told = json.loads(problem["content"])
+    error: str = told["error"]
+    assert told == {"success": False, "page_id": problem["page_id"], "error": error}
+    known = call_id if isinstance(call_id, str) and call_id else None
+    assert [problem[name] for name in ("role", "tool_call_id", "success", "error")] == [
+        "tool",
+        known,
+        False,
+        error,
+    ]
+    return error
+
+
+@pytest.mark.parametrize("level", ['"FULL"', 7, None, "", [0]], ids=repr)
+def test_level_that_is_none_is_told_to_the_model(reader: httpx.Client, level: object) -> None:
+    answer = fault(reader, target_level=level, tool_call_id="call_1")
+    assert handed_on(answer, call_id="call_1") == (
+        "The page was not faulted in. target_level: must be one of 0 (FULL), 1 (REDUCED), "
+        "2 (ABSTRACT), 3 (REFERENCE). For the full content, send "
+        'page_fault("p", target_level=0).'
+    )
+
+
+@pytest.mark.parametrize(
+    "page_id",
+    ["[ref: p]", '"p"', "'p'", " p ", "p\n", "[ref: tool:page_fault(p)]", "page p", "a/p", "p,"],
+    ids=repr,
+)
+def test_page_that_a_bad_id_names_is_told_to_the_model(reader: httpx.Client, page_id: str) -> None:
+    route = f"{ROUTE}/{quote(page_id, safe='')}/fault"
+    answer = reader.post(route, json={"tool_call_id": "call_1", "target_level": 1})
+    assert outcome(answer) == (422, "invalid-payload")
+    assert [each["pointer"] for each in answer.json()["errors"]] == ["/path/page_id"]
+    assert handed_on(answer, call_id="call_1") == (
+        f"{json.dumps(page_id)} is no page id. Page p is there: send "
+        'page_fault("p", target_level=1).'
+    )
+
+
+@pytest.mark.parametrize("page_id", ["", "[ref: nothing]", "ü", "x" * 3_000, "../.."], ids=len)
+def test_id_that_names_no_page_is_explained_to_the_model(
+    reader: httpx.Client, page_id: str
+) -> None:
+    route = f"{ROUTE}/{quote(page_id, safe='').replace('.', '%2E')}/fault"
+    answer = reader.post(route, json={"session_id": "odd"})
+    assert outcome(answer) == (422, "invalid-payload")
+    error = handed_on(answer, call_id=None)
+    assert "An id has 1 to 128 letters, digits and . _ : -" in error
+    assert len(error) < 400
+    assert reader.get("/api/sessions/odd/messages").status_code == 404
+
+
+def test_missing_page_whose_id_holds_another_names_that(reader: httpx.Client) -> None:
+    answer = reader.post(f"{ROUTE}/ref:p./fault", json={})
+    assert outcome(answer) == (404, "not-found")
+    assert handed_on(answer, call_id=None) == (
+        'There is no page ref:p. in this project. Page p is there: send page_fault("p", '
+        "target_level=2)."
+    )
+
+
+@pytest.mark.parametrize("level", [None, 0, 1, 2, 3])
+def test_fault_of_a_complete_page_is_full_and_has_no_note(
+    client: httpx.Client, level: int | None
+) -> None:
+    put(client, content="Hello.")
+    wish = {} if level is None else {"target_level": level}
+    assert fault(client, **wish).json()["content"] == "Page p (text, FULL):\nHello."
+
+
+@pytest.mark.parametrize("is_query", [True, False], ids=["query", "body"])
+def test_fault_as_one_json_string_says_what_is_shown(client: httpx.Client, is_query: bool) -> None:
+    put(client, modality="structured", content={"a": 1}, schema_name="rows")
+    query, body = ({"form": "json"}, {}) if is_query else ({}, {"form": "json"})
+    answer = client.post(f"{ROUTE}/p/fault", params=query, json={**CALL, "target_level": 2, **body})
+    assert answer.status_code == 200, answer.text
+    assert json.loads(answer.json()["content"]) == {
+        "success": True,
+        "page_id": "p",
+        "content": {"a": 1},
+        "modality": "structured",
+        "compression": "FULL",
+        "requested_level": "ABSTRACT",
+        "source_tier": "stored",
+        "was_compressed": False,
+        "truncated": False,
+        "schema_name": "rows",
+    }
+    assert [entry["content"] for entry in history(client)] == [answer.json()["content"]]
+
+
+def test_forms_that_contradict_each_other_are_refused(reader: httpx.Client) -> None:
+    answer = reader.post(f"{ROUTE}/p/fault?form=json", json={"form": "blocks"})
+    assert [each["pointer"] for each in answer.json()["errors"]] == ["/form"]
+
+
+def test_code_is_fenced_and_its_language_told(client: httpx.Client) -> None:
+    put(client, content="print('```')", mime_type="text/x-python")
+    assert fault(client).json()["content"] == (
+        "Page p (text, FULL):\n````python\nprint('```')\n````"
+    )
+    told = json.loads(fault(client, form="json").json()["content"])
+    assert (told["language"], told["content"]) == ("python", "print('```')")
 
 
 def test_lone_surrogate_in_a_call_is_replaced(client: httpx.Client) -> None:
@@ -238,23 +349,20 @@ def test_history_mixes_kinds_in_the_order_of_their_numbers(client: httpx.Client)
     assert first["items"] + rest["items"] == entries
 
 
-@pytest.mark.parametrize(
-    ("what", "counted"),
-    [
-        ("content", True),
-        ("blocks", True),
-        ("blocks?form=json", True),
-        ("download", True),
-        ("representations/0", False),
-        ("", False),
-        ("content?level=9", False),
-    ],
-)
-def test_reading_what_a_page_holds_counts(client: httpx.Client, what: str, counted: bool) -> None:
+def test_reading_a_page_counts_nothing(client: httpx.Client) -> None:
     put(client, content="Hello.")
-    for _ in range(3):
-        client.get(f"{ROUTE}/p/{what}".rstrip("/"))
-    assert counters(client) == ((3, True) if counted else (0, False))
+    for what in ("content", "blocks", "blocks?form=json", "download", "representations/0"):
+        assert client.get(f"{ROUTE}/p/{what}").status_code == 200
+    client.get(f"{ROUTE}/p", headers={"Accept": "text/plain"})
+    client.get(f"{ROUTE}/search", params={"q": "hello"})
+    assert counters(client) == (0, False)
+
+
+def test_what_a_model_got_counts(client: httpx.Client) -> None:
+    put(client, content="Hello.")
+    fault(client)
+    assert client.get(f"{ROUTE}/p/render").status_code == 200
+    assert counters(client) == (2, True)
 
 
 def test_faults_count_and_lists_show_it(client: httpx.Client) -> None:
@@ -269,7 +377,7 @@ def test_faults_count_and_lists_show_it(client: httpx.Client) -> None:
 
 def test_new_page_under_a_used_id_was_never_read(client: httpx.Client) -> None:
     put(client, content="Hello.")
-    client.get(f"{ROUTE}/p/content")
+    fault(client)
     client.delete(f"{ROUTE}/p")
     put(client, content="Hello.")
     assert counters(client) == (0, False)
@@ -284,7 +392,7 @@ def test_reads_are_written_down_when_the_service_stops(
         with service.client(key) as client:
             put(client, content="Hello.")
             for _ in range(5):
-                client.get(f"{ROUTE}/p/content")
+                fault(client)
             before = client.get(f"{ROUTE}/p").content
     with serving(settings) as service, service.client(key) as client:
         assert client.get(f"{ROUTE}/p").content == before
@@ -323,7 +431,7 @@ def test_detail_view_has_a_line_for_every_field(client: httpx.Client) -> None:
         provenance=["a", "b"],
         level="ABSTRACT",
     )
-    client.get(f"{ROUTE}/p/content")
+    fault(client)
     accessed = client.get(f"{ROUTE}/p").json()["last_accessed"]
     shown = client.get(f"{ROUTE}/p", headers={"Accept": "text/plain"}).text
     assert shown == (

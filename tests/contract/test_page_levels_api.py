@@ -48,8 +48,8 @@ BLOCKS: dict[tuple[str, int], str] = {
     ("text", 2): f"Page text (text, ABSTRACT):\nThe very first sentence.{NOTE.format('text')}",
     ("image", 2): "Page image (image, ABSTRACT \u2014 caption only):\n"
     f'  "A sunset."{NOTE.format("image")}',
-    ("image", 3): "Page image (image, REFERENCE \u2014 reference only):\n"
-    f"  A sunset.{NOTE.format('image')}",
+    ("image", 3): "Page image (image, ABSTRACT \u2014 caption only):\n"
+    f'  "A sunset."{NOTE.format("image")}',
     ("audio", 0): "Page audio (audio, FULL):\n  [audio, 0.0 s, audio/mpeg, transcript below]\n"
     "Hello. Bye.\n  URL: https://example.com/a.mp3",
     ("video", 0): "Page video (video, FULL):\n"
@@ -226,6 +226,8 @@ def test_json_form_is_one_string(client: httpx.Client) -> None:
         "source_tier": "derived",
         "was_compressed": True,
         "truncated": False,
+        "schema_name": "rows",
+        "note": NOTE.format("p").partition("Note: ")[2],
     }
 
 

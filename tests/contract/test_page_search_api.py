@@ -256,6 +256,37 @@ def test_text_that_was_moved_to_a_resource_is_found(client: httpx.Client) -> Non
     assert ids(search(client, "walrus")) == ["p"]
 
 
+def test_page_whose_id_is_searched_for_stands_first(client: httpx.Client) -> None:
+    put(client, "img_001", modality="image", caption="A pond", session_id="s")
+    for number in range(3):
+        put(client, f"m{number}", content="img_001 img_001", hint="img_001", session_id="s")
+    put(client, "IMG_001", content="other")
+    found = [search(client, " img_001", limit=2)]
+    while cursor := found[-1].json()["nextCursor"]:
+        found.append(search(client, " img_001", limit=2, cursor=cursor))
+    assert [ids(each) for each in found] == [["img_001", "m2"], ["m1", "m0"]]
+    assert [hit["snippet"] for hit in found[0].json()["items"]] == [None, "img_001"]
+    put(client, "m1", content="another", session_id="s")
+    assert ids(search(client, "m1")) == ["m1"]
+
+
+@pytest.mark.parametrize(
+    ("query", "found"),
+    [
+        ({"session_id": "s"}, ["img_001"]),
+        ({"session_id": "t"}, []),
+        ({"modality": "image"}, ["img_001"]),
+        ({"modality": "text"}, []),
+    ],
+    ids=str,
+)
+def test_page_whose_id_is_searched_for_is_narrowed_too(
+    client: httpx.Client, query: dict[str, str], found: list[str]
+) -> None:
+    put(client, "img_001", modality="image", caption="A pond", session_id="s")
+    assert ids(search(client, "img_001", **query)) == found
+
+
 @pytest.mark.parametrize("path", [ROUTE, f"{ROUTE}/search?q=x"])
 @pytest.mark.parametrize(
     "cursor",
@@ -292,8 +323,8 @@ def test_cursors_of_list_and_search_are_not_mixed_up(client: httpx.Client) -> No
 
 @pytest.mark.parametrize("limit", ["0", "201", "-1", "x", "1e2", "9" * 30])
 def test_limit_is_one_to_two_hundred(library: httpx.Client, limit: str) -> None:
-    for path in (ROUTE, f"{ROUTE}/search"):
-        answer = library.get(path, params={"q": "x", "limit": limit})
+    for path in (ROUTE, f"{ROUTE}/search?q=x"):
+        answer = library.get(httpx.URL(path).copy_merge_params({"limit": limit}))
         assert outcome(answer) == (422, "invalid-payload")
 
 

@@ -178,9 +178,14 @@ def test_image_that_cannot_be_decoded_in_bounds_has_no_reduced_level(
     client: httpx.Client, make: Callable[[], bytes], mime_type: str
 ) -> None:
     assert reduced_image(client, make(), mime_type) is None
+
+
+def test_image_that_is_too_large_to_be_made_smaller_is_shown_in_full(client: httpx.Client) -> None:
+    data = progressive_jpeg(16_000)
+    assert reduced_image(client, data, "image/jpeg") is None
     assert read(client, "p/blocks", level=1)["content"].startswith("Page p (image, REDUCED")
     _, image = read(client, "p/blocks")["content"]
-    assert image["image_url"]["url"] == data_uri(make(), mime_type)
+    assert image["image_url"]["url"] == data_uri(data, "image/jpeg")
 
 
 def test_progressive_image_of_a_usual_size_is_reduced(client: httpx.Client) -> None:

@@ -32,6 +32,8 @@ FIELDS: dict[str, Any] = {
     "provenance": [],
     "metadata": {},
     "compression_level": 0,
+    "timestamps": None,
+    "embedding": None,
 }
 EVERY_FIELD: dict[str, Any] = {
     "session_id": "s:1",
@@ -50,6 +52,8 @@ EVERY_FIELD: dict[str, Any] = {
     "provenance": ["page:a", "page.b"],
     "metadata": {"n": 123456789012345678901234567890, "deep": {"a": [None, True, 0.1]}},
     "compression_level": 2,
+    "timestamps": [0, {"start": 0.5, "text": "Hello."}, [1, 2.5]],
+    "embedding": [1, -0.5, 1e-07],
 }
 
 

@@ -353,8 +353,9 @@ def test_absurd_measures_are_shown(client: httpx.Client, modality: str) -> None:
     )
     for level in range(4):
         for what in ("content", "blocks", "representations", "download"):
-            path = f"representations/{level}" if what == "representations" else what
-            answer = client.get(f"{ROUTE}/p/{path}", params={"level": level})
+            is_path = what == "representations"
+            path = f"{what}/{level}" if is_path else f"{what}?level={level}"
+            answer = client.get(f"{ROUTE}/p/{path}")
             assert answer.status_code in (200, 404)
     assert client.get(f"{ROUTE}/p", headers={"Accept": "text/plain"}).status_code == 200
     assert client.get("/api/sessions/s/manifest").status_code == 200

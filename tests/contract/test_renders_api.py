@@ -438,6 +438,67 @@ def test_data_with_a_reference_in_it_is_told_whole(
     assert text in told(record) or target in ("mcp", "bedrock")
 
 
+CITY = {"name": "K\u00f6ln", "inhabitants": 1073096, "share": 0.1}
+TOLD_TWICE: list[Json] = [
+    {"content": [{"type": "text", "text": "1073096"}], "structuredContent": {"result": 1073096}},
+    {
+        "content": [{"type": "text", "text": json.dumps(CITY, indent=2)}],
+        "structuredContent": CITY,
+    },
+    {
+        "content": [{"type": "text", "text": json.dumps(CITY)}, image_block(PNG)],
+        "structuredContent": {
+            "result": [{"type": "text", "text": json.dumps(CITY)}, image_block(PNG)]
+        },
+    },
+    {
+        "content": [{"type": "text", "text": "1073096 or so\n" * 1_000}],
+        "structuredContent": {"content": "1073096 or so\n" * 1_000},
+    },
+]
+
+
+@EVERY
+def test_what_a_tool_returned_twice_is_told_once(shared_client: httpx.Client, target: str) -> None:
+    for number, result in enumerate(TOLD_TWICE):
+        once = stored(shared_client, {"content": result["content"]}, f"once_{number}")
+        path = stored(shared_client, result, f"twice_{number}")
+        plain = rendering(shared_client, once, target)
+        twice = rendering(shared_client, path, target)
+        if target == "mcp":
+            held = [message.pop("structuredContent") for message in twice["messages"]]
+            assert [type(each) for each in held] == [dict]
+        spelled = json.dumps(plain["messages"]).replace("once_", "twice_")
+        assert json.dumps(twice["messages"]) == spelled
+        assert twice["loss"] == plain["loss"]
+
+
+def test_revision_of_mcp_says_what_structured_content_may_be(client: httpx.Client) -> None:
+    said = [{"type": "text", "text": "a"}]
+    path = stored(client, {"content": said, "structuredContent": [1, "b"]})
+    newest = rendering(client, path, "mcp")
+    older = rendering(client, path, "mcp", protocolVersion="2025-11-25")
+    assert newest["messages"][0]["structuredContent"] == [1, "b"]
+    assert "structuredContent" not in older["messages"][0]
+    assert older["messages"][0]["content"] == [*said, {"type": "text", "text": '[1,"b"]'}]
+    assert older["loss"] == []
+    refused = client.get(path, params={"target": "mcp", "protocolVersion": "2025"})
+    assert pointers(refused) == ["/query/protocolVersion"]
+
+
+@EVERY
+@pytest.mark.parametrize("declared", [{}, {"mimeType": "image/webp"}])
+def test_image_at_an_address_without_an_extension_is_one(
+    shared_client: httpx.Client, target: str, declared: Json
+) -> None:
+    block = {"type": "image", "url": "https://files.example/chart", **declared}
+    path = stored(shared_client, {"content": [block]}, f"address_{len(declared)}")
+    record = rendering(shared_client, path, target)
+    rule = TARGETS[target].media.get("image")
+    assert (record["loss"] == []) == (rule is not None and bool(rule.addresses))
+    assert "https://files.example/chart" in told(record)
+
+
 @pytest.fixture(scope="module")
 def public(
     backends: Backends, engine: Engine, tmp_path_factory: pytest.TempPathFactory

@@ -109,9 +109,12 @@ def test_deep_block_of_a_message_is_rendered(client: httpx.Client, target: str) 
 @ON_ONE_ENGINE
 @EVERY
 def test_integers_of_any_size_stay_as_they_are(client: httpx.Client, target: str) -> None:
-    huge = "9" * 4_000
+    # Longer texts are shortened, and what is behind them is read apart.
+    huge = "9" * 3_500
     result(client, '{"content":[],"structuredContent":{"n":' + huge + ',"m":-' + huge + "}}")
-    assert rendered(client, target).count(huge.encode()) == 2
+    # MCP asks for structured content beside the text of it.
+    told_times = 2 if target == "mcp" else 1
+    assert rendered(client, target).count(huge.encode()) == 2 * told_times
 
 
 @EVERY
@@ -229,8 +232,9 @@ def test_media_that_are_more_than_the_service_gives_at_once_step_down(
             call_tool(client, f"call_{number}", {"content": [image_block(PNG)]})
         record = rendering(client, SESSION, "mcp")
     place = "/sanitized/parts/0"
-    assert steps(record) == [(place, "original", "placeholder", "request-too-large")] * 2
-    assert [each["seq"] for each in record["loss"]] == [1, 2]
+    lost = {"loss": [each for each in record["loss"] if each["from"] == "original"]}
+    assert steps(lost) == [(place, "original", "placeholder", "request-too-large")] * 2
+    assert [each["seq"] for each in lost["loss"]] == [1, 2]
 
 
 Owner = tuple[httpx.Client, ProjectFiles]

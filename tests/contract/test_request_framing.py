@@ -174,16 +174,3 @@ def test_refusal_of_a_request_sent_ahead_is_not_the_answer_before_it(
     assert told.startswith(b"HTTP/1.1 200")
     assert told.count(b"HTTP/1.1 ") == 1
     assert is_last(told)
-
-
-def test_body_of_a_request_that_asks_for_another_protocol_is_never_a_request(
-    service: LiveService,
-) -> None:
-    upgrade = b"Connection: Upgrade\r\nUpgrade: h2c\r\n"
-    with connected(service.port) as connection:
-        length = b"Content-Length: %d\r\n" % len(HEALTH)
-        connection.sendall(b"POST /api/resources HTTP/1.1\r\nHost: a\r\n" + upgrade + length)
-        connection.sendall(b"\r\n")
-        connection.sendall(HEALTH)
-        told = rest(connection)
-    assert problem(told) == (400, "malformed-request")

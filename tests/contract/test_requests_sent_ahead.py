@@ -116,17 +116,3 @@ def test_more_bytes_than_may_wait_end_the_connection_behind_the_answers_before(
     assert told.lower().count(b"connection: close") == 1
     with service.client(key) as client:
         assert client.get("/api/resources").json()["items"] == []
-
-
-def test_what_follows_a_request_for_another_protocol_is_never_a_request(
-    service: LiveService,
-) -> None:
-    upgrade = HEALTH.replace(b"\r\n\r\n", b"\r\nConnection: Upgrade\r\nUpgrade: h2c\r\n\r\n")
-    with connected(service.port) as connection:
-        # The head of a request comes together with it, and the body of that behind the answer.
-        connection.sendall(upgrade + upload("none", len(HEALTH)).removesuffix(b"x" * len(HEALTH)))
-        answer = answer_of(connection)
-        connection.sendall(HEALTH)
-        assert rest(connection) == b""
-    assert answer.startswith(b"HTTP/1.1 200")
-    assert is_last(answer)

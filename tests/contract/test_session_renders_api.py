@@ -50,6 +50,11 @@ def calling(client: httpx.Client, *calls: tuple[str, str]) -> None:
     say(client, "assistant", None, tool_calls=listed)
 
 
+def lost(record: Json) -> list[Json]:
+    """The loss, without the calls that are written where only results are stored."""
+    return [each for each in record["loss"] if each["code"] != "no-call"]
+
+
 def fault_in(client: httpx.Client) -> None:
     put(client, "p", content=data_uri(PICTURES[0], "image/png"), modality="image")
     wish = {"target_level": 0, "session_id": "s", "tool_call_id": "call_page"}
@@ -212,7 +217,46 @@ def test_host_that_stores_results_only_has_a_conversation(
     read = told(record)
     places = [read.index(f"Shot {number}.") for number in range(3)]
     assert places == sorted(places)
-    assert record["loss"] == []
+    assert [
+        (each["seq"], each["pointer"], each["from"], each["to"], each["code"], each["restore"])
+        for each in record["loss"]
+    ] == [
+        (seq, "", "nothing", "call", "no-call", f"GET /api/sessions/s/messages/{seq}")
+        for seq in (1, 2, 3)
+    ]
+
+
+@ON_ONE_ENGINE
+@EVERY
+def test_result_that_is_stored_before_its_call_stands_behind_it(
+    client: httpx.Client, target: str
+) -> None:
+    say(client, "user", "Look.")
+    call_tool(client, "call_1", {"content": [{"type": "text", "text": "A fox."}]})
+    calling(client, ("call_1", "camera"))
+    read = ""
+    for said in ("It is a fox.", "Thanks."):
+        record = rendering(client, SESSION_RENDER, target)
+        read = told(record)
+        assert (read.count("A fox."), NO_RESULT in read, record["loss"]) == (1, False, [])
+        tail = rendering(client, SESSION_RENDER, target, since=2)
+        assert told(tail).count("A fox.") == 1
+        say(client, "assistant", said)
+    assert read.index("A fox.") < read.index("It is a fox.")
+
+
+@ON_ONE_ENGINE
+@EVERY
+def test_loss_says_what_was_written_for_a_provider(client: httpx.Client, target: str) -> None:
+    calling(client, ("call_1", "camera"))
+    say(client, "user")
+    call_tool(client, "call_1", {"content": [{"type": "text", "text": "A fox."}]})
+    record = rendering(client, SESSION_RENDER, target)
+    assert (told(record).count(NO_RESULT), told(record).count("A fox.")) == (1, 1)
+    assert [(each["seq"], each["to"], each["code"]) for each in record["loss"]] == [
+        (1, "answer", "no-answer"),
+        (3, "call", "late-answer"),
+    ]
 
 
 def test_open_call_is_rendered_without_an_answer(client: httpx.Client) -> None:
@@ -290,9 +334,9 @@ def test_oldest_media_step_down_first_and_keep_their_captions(client: httpx.Clie
         assert [shows(record, picture) for picture in PICTURES] == [
             number not in gone for number in range(3)
         ]
-        assert [
-            (each["seq"], each["from"], each["to"], each["code"]) for each in record["loss"]
-        ] == [(number + 1, "original", "caption", "request-too-large") for number in gone]
+        assert [(each["seq"], each["from"], each["to"], each["code"]) for each in lost(record)] == [
+            (number + 1, "original", "caption", "request-too-large") for number in gone
+        ]
         assert [f"A fox, {number}." in told(record) for number in range(3)] == [
             number in gone for number in range(3)
         ]
@@ -306,7 +350,7 @@ def test_only_the_newest_images_stay(client: httpx.Client) -> None:
         assert [shows(record, picture) for picture in PICTURES] == [
             number >= 3 - most for number in range(3)
         ]
-        assert [(each["seq"], each["code"]) for each in record["loss"]] == [
+        assert [(each["seq"], each["code"]) for each in lost(record)] == [
             (number + 1, "too-many-media") for number in range(3 - most)
         ]
 
@@ -321,8 +365,10 @@ def test_transcript_is_read_where_sound_is_not_taken(client: httpx.Client) -> No
     call_tool(client, "call_1", {"content": [sound]})
     heard = rendering(client, SESSION_RENDER, "gemini")
     read = rendering(client, SESSION_RENDER, "anthropic")
-    assert (shows(heard, media.wav()), heard["loss"]) == (True, [])
-    assert steps(read) == [("/sanitized/parts/0", "original", "transcript", "type-not-taken")]
+    assert (shows(heard, media.wav()), lost(heard)) == (True, [])
+    assert steps({"loss": lost(read)}) == [
+        ("/sanitized/parts/0", "original", "transcript", "type-not-taken")
+    ]
     assert "transcript below]\nHello there." in told(read)
 
 

@@ -98,6 +98,20 @@ def test_link_works_without_a_key(linked: Linked, wish: bytes) -> None:
     assert answer.headers["content-disposition"] == 'inline; filename="a.png"'
 
 
+def test_link_may_be_embedded_anywhere_and_what_a_key_reads_may_not(linked: Linked) -> None:
+    token = signer(linked).sign(linked.grant)
+    answers = [
+        linked.fetch(token),
+        linked.fetch(token, method="HEAD"),
+        linked.fetch(token, headers={"Range": "bytes=0-1"}),
+        linked.owner.get(linked.content_path),
+    ]
+    found = [each.headers["cross-origin-resource-policy"] for each in answers]
+    assert found == ["cross-origin"] * 3 + ["same-origin"]
+    refused = linked.fetch("guessed")
+    assert (refused.status_code, refused.headers.get("cross-origin-resource-policy")) == (403, None)
+
+
 def test_link_answers_ranges_conditions_and_head(linked: Linked) -> None:
     token = signer(linked).sign(linked.grant)
     part = linked.fetch(token, headers={"Range": "bytes=1-3"})

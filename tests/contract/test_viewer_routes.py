@@ -8,8 +8,8 @@ import httpx
 import pytest
 
 from app.main import create_app
-from app.routers.viewer import BUILT_VIEWER
 from app.settings import Settings
+from app.shipped_files import BUILT_VIEWER
 from tests.plain_http import TRUSTS_NOBODY
 from tests.process import ROOT
 from tests.servers import Backends, LiveService, serving

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from app.version import VERSION
 from tests import media
 from tests.e2e.stored_state import EmbeddedState
 from tests.loaded_command import LoadedCommand
@@ -19,23 +20,30 @@ from tests.process import WAIT_SECONDS, PagefaultProcess, run_command
 ESCAPE = "\x1b[2J\x1b[31m"
 
 OPTIONS = {
-    "serve": ("--host", "--port", "--data-dir", "--workers"),
-    "migrate": ("--data-dir",),
-    "ingest": ("--session", "--tool-name", "--tool-call-id", "--project", "--data-dir"),
-    "page show": ("--download", "--level", "--output", "--project", "--data-dir"),
-    "page download": ("--level", "--output", "--project", "--data-dir"),
-    "tail": ("--session", "--after", "--json", "--project", "--data-dir"),
-    "gc": ("--grace", "--dry-run", "--data-dir"),
-    "fsck": ("--repair", "--data-dir"),
-    "keys create": ("--project", "--label", "--data-dir"),
-    "keys list": ("--data-dir",),
-    "keys revoke": ("--data-dir",),
+    "serve": ("--host", "--port", "--data-dir", "--env-file", "--workers"),
+    "migrate": ("--data-dir", "--env-file"),
+    "ingest": (
+        "--session",
+        "--tool-name",
+        "--tool-call-id",
+        "--project",
+        "--data-dir",
+        "--env-file",
+    ),
+    "page show": ("--download", "--level", "--output", "--project", "--data-dir", "--env-file"),
+    "page download": ("--level", "--output", "--project", "--data-dir", "--env-file"),
+    "tail": ("--session", "--after", "--json", "--project", "--data-dir", "--env-file"),
+    "gc": ("--grace", "--dry-run", "--data-dir", "--env-file"),
+    "fsck": ("--repair", "--data-dir", "--env-file"),
+    "keys create": ("--project", "--label", "--data-dir", "--env-file"),
+    "keys list": ("--data-dir", "--env-file"),
+    "keys revoke": ("--data-dir", "--env-file"),
 }
-_DATA_DIR = "PAGEFAULT_DATA_DIR or ./data"
+_STORES = ["PAGEFAULT_DATA_DIR or ./data", ".env in --data-dir"]
 DEFAULTS = {
-    "serve": ["127.0.0.1", "8000", _DATA_DIR, "1"],
-    "migrate": [_DATA_DIR],
-    "ingest": ["cli", "named after the content", "PAGEFAULT_DEFAULT_PROJECT", _DATA_DIR],
+    "serve": ["127.0.0.1", "8000", *_STORES, "1"],
+    "migrate": _STORES,
+    "ingest": ["cli", "named after the content", "PAGEFAULT_DEFAULT_PROJECT", *_STORES],
 }
 
 
@@ -169,14 +177,40 @@ def test_listening_on_every_address_without_authentication_is_refused(
     assert not data_dir.exists()
 
 
-def test_a_taken_port_is_refused(pagefault: LoadedCommand, data_dir: Path) -> None:
+@pytest.mark.parametrize(
+    ("is_option", "started_by", "told"),
+    [
+        (True, None, "Name another one, such as `--port {0}`; `--port 0` takes a free one."),
+        (
+            *(False, None),
+            "Name another one: `--port {0}`, or PAGEFAULT_PORT={0}; `--port 0` takes a free one.",
+        ),
+        (False, "make run", "Name another one: `make run PORT={0}`."),
+        (True, "make run", "Name another one: `make run PORT={0}`."),
+    ],
+)
+def test_a_taken_port_is_refused_with_how_to_name_another(
+    pagefault: LoadedCommand, data_dir: Path, is_option: bool, started_by: str | None, told: str
+) -> None:
+    env = {"PAGEFAULT_STARTED_BY": started_by} if started_by else {}
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
-        refused = pagefault.run("serve", "--port", str(port), "--data-dir", str(data_dir))
+        options = ("--port", str(port)) if is_option else ()
+        refused = pagefault.run(
+            *("serve", *options, "--data-dir", str(data_dir)),
+            env=env if is_option else {**env, "PAGEFAULT_PORT": str(port)},
+        )
+    told = told.format(port + 1)
     assert (refused.returncode, refused.stdout) == (1, "")
-    assert sentence(refused.stderr).startswith(
-        f"pagefault: cannot listen on 127.0.0.1:{port}: Address already in use"
+    assert sentence(refused.stderr) == (
+        f"pagefault: cannot listen on 127.0.0.1:{port}: Address already in use. {told}"
     )
+    assert not data_dir.exists()
+
+
+def test_version_is_told_and_nothing_else(pagefault: LoadedCommand) -> None:
+    told = pagefault.run("--version")
+    assert (told.returncode, told.stdout, told.stderr) == (0, f"pagefault {VERSION}\n", "")
 
 
 def test_a_data_directory_that_cannot_be_made_is_one_sentence(
@@ -279,7 +313,7 @@ def test_ingesting_a_file_shows_its_parts_and_stores_it_once(
     assert [row[:3] for row in rows] == [["0", "text", ""], ["1", "image", "image/png"]]
     assert re.fullmatch(r"@blob:[0-9a-f]{32}", rows[1][-1])
     identity, told = first.splitlines()[-1].split(" ", 1)
-    assert told == "stored as seq 1 of session s-1; 1 resources"
+    assert told == "stored as seq 1 of session s-1; 1 resource"
     assert second.splitlines()[-1] == f"{identity} was {told.replace('stored', 'stored before')}"
 
 

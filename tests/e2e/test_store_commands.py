@@ -110,8 +110,15 @@ def test_sound_stores_are_said_to_be_sound(said: Said, client: httpx.Client) -> 
     store_and_delete(client, GARBAGE)
     assert said("fsck") == (
         0,
-        "Checked 1 file (19 bytes): all are sound.\n"
+        "Checked 1 file (19 bytes): it is sound.\n"
         "Nothing refers to 1 more file: `pagefault gc` removes it.\n",
+    )
+    store(client, B)
+    store_and_delete(client, GARBAGE + GARBAGE)
+    assert said("fsck") == (
+        0,
+        "Checked 2 files (44 bytes): all are sound.\n"
+        "Nothing refers to 2 more files: `pagefault gc` removes them.\n",
     )
 
 

@@ -13,8 +13,8 @@ import pytest
 from structlog.testing import capture_logs
 
 from app.models.identity import utc_now
+from app.models.store_faults import FaultKind
 from app.services.scrub import Scrub, SlicedPeriod
-from app.services.store_check import FaultKind
 from app.setting_groups import ScrubSettings
 from app.settings import Settings
 from app.stores.blobs import BlobMissingError

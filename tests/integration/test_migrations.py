@@ -25,8 +25,8 @@ from app.models.message import EntryCounts, Session, StoredMessage
 from app.models.page import PageFilters
 from app.settings import Settings
 from app.stores.records import Records
+from app.stores.records.metadata import is_shared_schema, metadata
 from app.stores.records.migration import current_revision, migrate, newest_revision
-from app.stores.records.tables import is_shared_schema, metadata
 from app.wiring import (
     MissingSigningKeysError,
     OutdatedDatabaseError,

@@ -401,7 +401,8 @@ async def test_reading_changes_nothing_on_the_embedded_database(tmp_path: Path) 
 
 
 _FREE_TO_USE_SQL = {
-    *("scope", "inserts", "projects", "unit_of_work", "engine", "migration", "tables", "columns"),
+    *("scope", "inserts", "projects", "unit_of_work", "engine", "migration", "columns"),
+    *("metadata", "tables", "blob_tables", "search_tables"),
 }
 _STATEMENTS = {"select", "insert", "update", "delete", "text", "Table"}
 

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from app.errors import BlobSweptError, StoreUnavailableError
+from app.models.store_faults import FaultKind
 from app.models.upload import ResumableUpload, Segment
 from app.services import store_check
 from app.services.store_check import StoreCheck, StoreCheckReport, StoreFault
@@ -44,7 +45,7 @@ def place(data: bytes) -> str:
     return blob_path(PROJECT, digest_of(data))
 
 
-def fault(data: bytes, kind: store_check.FaultKind, *owners: str) -> StoreFault:
+def fault(data: bytes, kind: FaultKind, *owners: str) -> StoreFault:
     return StoreFault(PROJECT, digest_of(data), kind, owners or (resource_of(data).uri,))
 
 

@@ -15,7 +15,7 @@ from tests.providers.openai_types import (
     check_openai_responses,
 )
 from tests.providers.text_types import check_text
-from tests.providers.vercel_types import check_vercel
+from tests.providers.vercel_types import check_vercel, check_vercel_6
 
 Check: TypeAlias = Callable[[list[dict[str, Any]]], None]
 
@@ -30,6 +30,7 @@ CHECKS: Mapping[str, Check] = MappingProxyType(
         "mcp": check_mcp,
         "langchain": check_langchain,
         "vercel": check_vercel,
+        "vercel-6": check_vercel_6,
         "text": check_text,
     }
 )

@@ -22,7 +22,16 @@ _CLIENT = Path(__file__).parents[1] / "e2e" / "ai"
 
 def check_vercel(messages: list[Json]) -> None:
     """Raise unless the AI SDK takes the messages; asks a process of Node.js, started once."""
-    node = _node()
+    _check(messages, "ai")
+
+
+def check_vercel_6(messages: list[Json]) -> None:
+    """Raise unless version 6 of the AI SDK takes the messages; see `check_vercel`."""
+    _check(messages, "ai-6")
+
+
+def _check(messages: list[Json], package: str) -> None:
+    node = _node(package)
     assert node.stdin
     assert node.stdout
     node.stdin.write(_ascii(messages) + b"\n")
@@ -37,10 +46,10 @@ def check_vercel(messages: list[Json]) -> None:
 
 
 @cache
-def _node() -> subprocess.Popen[bytes]:
+def _node(package: str) -> subprocess.Popen[bytes]:
     # It ends with the tests, when nobody holds its input any more.
     return subprocess.Popen(  # noqa: S603 - our own script
-        [NODE, installed(_CLIENT) / "check.mjs"],
+        [NODE, installed(_CLIENT) / "check.mjs", package],
         env=environment(),
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
@@ -74,7 +83,11 @@ def _check_part(part: Json) -> None:
         case {"type": "file", "data": str(data), "mediaType": media_type}:
             if not data.startswith(("https://", "http://")):
                 check_encoded(data, media_type)
-        case {"type": "file-url", "url": url, "mediaType": _}:
+        case {"type": "image-data" | "file-data" as kind, "data": data, "mediaType": media_type}:
+            # Providers take what is called a file for no image.
+            assert (kind == "image-data") == media_type.startswith("image/"), media_type
+            check_encoded(data, media_type)
+        case {"type": "file-url", "url": url, "mediaType": _} | {"type": "image-url", "url": url}:
             assert url.startswith(("https://", "http://")), f"no URL: {url[:80]}"
         case {"type": "tool-call", "toolName": name, "input": arguments}:
             assert name, "a call of no tool"

@@ -12,7 +12,7 @@ from app.services.persistence import persist_tool_media
 from app.services.persistence.keeping import MediaKeeper
 from app.services.streaming.json_stream import LONG_CHARS, JsonStream
 from app.services.streaming.stand_ins import normalize_streamed
-from app.services.tool_result_requests import ToolResultRequest, read_tool_result_request
+from app.services.tool_result_requests import ReadToolResult, read_tool_result_request
 from app.stores.blobs import BlobDraft, DraftMedia, FilesystemBlobStore
 from tests.unit.services.streaming.received import LIMITS, NOW, PROJECT
 
@@ -59,6 +59,7 @@ class Accepted:
     record: bytes
     call: tuple[object, ...]
     resources: tuple[Resource, ...]
+    identity: str
 
 
 @dataclass(frozen=True)
@@ -97,7 +98,7 @@ class Reader:
         """Read a body through all stages, in pieces, or as a whole if no piecing is given."""
         parsed: list[int] = []
 
-        def read(text: bytes) -> ToolResultRequest:
+        def read(text: bytes) -> ReadToolResult:
             parsed.append(len(text))
             return read_tool_result_request(
                 text, max_depth=LIMITS.json_depth, max_nodes=LIMITS.json_nodes
@@ -105,11 +106,12 @@ class Reader:
 
         async with self._scanned(body, piecing) as (stream, scan):
             try:
-                request, normalized = normalize_streamed(stream, read, lambda _: None)
+                found = normalize_streamed(stream, read, lambda _: None)
             except ServiceError as exc:
                 refusal = Refusal(type(exc).__name__, exc.problem_code, exc.detail, exc.faults)
                 return Reading(scan, refusal, 0, len(parsed) - 1)
             keeper = MediaKeeper(self.blobs, PROJECT, limit_bytes=LIMITS.medium_bytes, now=NOW)
+            request, normalized = found.request, found.normalized
             persisted = await persist_tool_media(
                 normalized, keeper, session_resources={}, limits=LIMITS
             )
@@ -120,7 +122,9 @@ class Reader:
             success=request.success,
         )
         call = (request.tool_name, request.tool_call_id, request.session_id, request.success)
-        accepted = Accepted(encode_sanitized(sanitized), call, tuple(persisted.resources))
+        accepted = Accepted(
+            encode_sanitized(sanitized), call, tuple(persisted.resources), found.identity.digest
+        )
         streamed = sum(isinstance(medium.source, DraftMedia) for medium in normalized.media)
         return Reading(scan, accepted, streamed, len(parsed) - 1)
 
@@ -147,7 +151,7 @@ class Reader:
             _feed(stream, body, piecing)
             strings = stream.long_strings
             restored = stream.body(string.raw() for string in strings)
-            yield stream, Scan(restored, stream.digest(), len(drafts), len(strings))
+            yield stream, Scan(restored, stream.digest_of_bytes(), len(drafts), len(strings))
         finally:
             for draft in drafts:
                 await draft.discard()

@@ -14,6 +14,7 @@ from app.errors import ServiceError
 from app.models.json_pointer import parse_json_pointer
 from app.models.json_value import json_text, parse_embedded_json, parse_json, parse_repaired_json
 from app.models.line_range import parse_line_range
+from app.models.media import InMemoryMedia
 from app.models.media_types import canonical_mime_type, is_textual, mime_type_for_filename
 from app.models.page import Body, Modality, Page, PageFields, SearchableText
 from app.models.search import parse_search, search_words
@@ -43,9 +44,22 @@ from app.services.normalization import normalize_tool_result
 from app.services.normalization.base64_text import decode_base64, decode_percent_encoded_base64
 from app.services.renders.message_calls import as_call
 from app.services.renders.message_content import ContentReading
+from app.services.soundness import damage_of
 
 Reader = Callable[[str], object]
 
+_HEADS = {
+    "application/pdf": b"%PDF-1.4\nxref\n",
+    "audio/flac": b"fLaC",
+    "audio/ogg": b"OggS\0",
+    "audio/wav": b"RIFF\xff\xff\xff\xffWAVE",
+    "image/gif": b"GIF89a" + bytes(7) + b"!\xfe",
+    "image/jpeg": b"\xff\xd8\xff\xe0\0\2",
+    "image/png": b"\x89PNG\r\n\x1a\n",
+    "image/webp": b"RIFF\0\0\0\0WEBP",
+    "video/mp4": b"\0\0\0\x10ftypisom\0\0\0\0",
+    "video/webm": b"\x1a\x45\xdf\xa3\x84webm",
+}
 _DEEPEST = 1_024
 _MOST_VALUES = 250_000
 _CHUNK = 256 * 1024
@@ -83,6 +97,28 @@ def _normalize_record(text: str) -> None:
 
 def _normalize_embedded(text: str) -> None:
     normalize_tool_result({"x": json.dumps([text, "data:image/png;base64,AAAA"])})
+
+
+def _normalize_envelopes(text: str) -> None:
+    lines = [text[at : at + 76] + "\n" for at in range(0, len(text), 76)]
+    words = text.split()
+    result: object = {
+        "content": [
+            {"type": "image", "data": lines, "mime_type": "image/png", "meta": {text: None}},
+            {"type": "resource", "resource": {"uri": text, "blob": text, "mime_type": None}},
+        ],
+        "structured_content": {"result": [text, lines, {"data": {"image/png": lines}}]},
+        "data": [text, words],
+        "is_error": True,
+        "meta": dict.fromkeys(words),
+    }
+    message = {"type": "tool", "tool_call_id": text, "content": lines, "artifact": {text: words}}
+    for inner in (result, message, {"toolResult": {"toolUseId": text, "content": words}}):
+        answer: object = inner
+        for _ in range(len(text) // 1_000):
+            answer = {"jsonrpc": "2.0", "id": text, "result": answer}
+        normalize_tool_result(answer)
+    normalize_tool_result({"jsonrpc": "2.0", "error": {"message": text, "data": words}})
 
 
 def _decode(text: str) -> None:
@@ -124,7 +160,7 @@ def _page(modality: Modality, body: Body, **said: object) -> None:
     page_texts(fields, body.kind, body.value)
     for level in page.existing_levels:
         page_blocks(page, level, image_url=None)
-        page_json(page, level, source_tier=None, max_chars=1_000, offset=500)
+        page_json(page, level, max_chars=1_000, offset=500)
 
 
 def _text_page(text: str) -> None:
@@ -226,7 +262,13 @@ def _read_places(text: str) -> None:
     parse_line_range(text)
 
 
+def _look_at_files(text: str) -> None:
+    for mime_type, head in _HEADS.items():
+        damage_of(InMemoryMedia(head + _bytes(text)), mime_type)
+
+
 READERS: dict[str, Reader] = {
+    "files that are judged": _look_at_files,
     "a body": _parse,
     "a body to be written again": _parse_spelled,
     "JSON in a text": _parse_embedded,
@@ -234,6 +276,7 @@ READERS: dict[str, Reader] = {
     "blocks of a result": _normalize_blocks,
     "a record": _normalize_record,
     "a record with JSON in it": _normalize_embedded,
+    "envelopes of a result": _normalize_envelopes,
     "base64": _decode,
     "media of a message": _read_message,
     "media of a page": _move_media,

@@ -174,7 +174,31 @@ _MEDIA = (
     b'{"content":[{"type":"resource","resource":{"uri":"f:///a","blob":"%b"}}]}',
     b'[{"type":"image_url","image_url":{"url":"%b"}}]',
 )
+# As SDKs dump them and as messages carry them; two places are the same string twice.
+_DUMPS = (
+    b'{"content":[{"type":"image","data":"%b","mime_type":"image/png","annotations":null,'
+    b'"meta":null}],"structured_content":null,"is_error":false,"meta":null}',
+    b'{"content":[],"structured_content":{"result":"%b"},"data":"%b","is_error":false}',
+    b'{"content":[{"type":"resource","resource":{"uri":"f:///a","blob":"%b"}}],'
+    b'"structuredContent":{"a":"%b","n":null}}',
+    b'{"content":[{"type":"image","data":"%b"}],"structuredContent":{"filename":"a","data":"%b"}}',
+    b'{"jsonrpc":"2.0","id":1,"result":{"content":[{"type":"audio","data":"%b"}],"isError":true}}',
+    b'{"jsonrpc":"2.0","id":1,"error":{"code":1,"message":"%b","data":"%b"}}',
+    b'{"toolResult":{"toolUseId":"t","content":[{"image":{"format":"png","source":'
+    b'{"bytes":"%b"}}}],"status":"error"}}',
+    b'{"type":"tool","tool_call_id":"c","content":"%b","artifact":{"image":"%b"},"status":"error"}',
+    b'{"data":{"image/png":["%b\\n"]},"metadata":{}}',
+    b'{"data":{"image/png":["%b\\n","%b"]}}',
+    b'{"type":"image","data":["%b"],"mimeType":"image/png"}',
+    b'{"data":"%b","media_type":"image/png","kind":"binary","identifier":"a"}',
+    b'{"content":[{"type":"text","text":"%b","meta":null}],"is_error":true}',
+    b'{"content":[{"type":"image","data":"%b"}],"structuredContent":{"a":["b","see %b"]}}',
+    b'{"toolResult":{"toolUseId":"%b","content":[{"text":"%b"}]}}',
+    b'{"lc":1,"type":"constructor","id":["ToolMessage"],"kwargs":{"tool_call_id":"%b",'
+    b'"content":"a"}}',
+)
 _RESULTS = (
+    *_DUMPS,
     *_MEDIA,
     *_MEDIA,
     *_MEDIA,

@@ -19,7 +19,7 @@ LEAST_PERCENT = {
     "base64 to the end": 25,
     "base64 at first and text in the end": 25,
     "with media that never were in memory": 3,
-    "parsed again": 1,
+    "parsed again": 0.5,
     "accepted": 50,
     "InvalidJsonError": 15,
     "InvalidPayloadError": 2,

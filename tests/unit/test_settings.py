@@ -61,7 +61,7 @@ def test_misspelt_variable_is_refused_with_the_nearest_name(
         "PAGEFAULT_PORT_8000_TCP_ADDR",
         "PAGEFAULT_POSTGRESQL_SERVICE_HOST",
         "PAGEFAULT_POSTGRESQL_PORT_5432_TCP_ADDR",
-        "PAGEFAULT_MINIO_SERVICE_PORT",
+        "PAGEFAULT_OBJECTS_SERVICE_PORT",
         "MY_PAGEFAULT_DATADIR",
         "DECTO_DEBUG_TOOL_RESULT_RAW",
     ],

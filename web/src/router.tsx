@@ -1,9 +1,13 @@
 /** The addresses of the viewer. Each view is a file of its own, loaded when it is first shown. */
 import { createBrowserRouter, redirect } from "react-router";
 
+import { keyEachVisit } from "./shell/visits";
 import { Shell } from "./shell/Shell";
 import { BrokenView, UnknownAddress } from "./shell/BrokenView";
 import { Opening } from "./shell/Opening";
+
+// Before the router reads the history.
+keyEachVisit();
 
 export const router = createBrowserRouter([
   {

@@ -37,12 +37,10 @@ def header(page: Page, level: Level, remark: str | None = None) -> str:
     return f"Page {one_line(page.page_id)} ({page.fields.modality}, {name}):"
 
 
-def note(page: Page, level: Level) -> str:
-    """The note behind everything that is not the original; empty for the original."""
-    if level is Level.FULL:
-        return ""
+def note(page: Page) -> str:
+    """Return the sentence for a model that may fault in more than it is shown."""
     call = f"page_fault({quoted(page.page_id)}, target_level=0)"
-    return f"\n\n{INDENT}Note: This is a compressed summary. Use {call} for full content."
+    return f"This is a compressed summary. Use {call} for full content."
 
 
 def missing(page: Page) -> str:
@@ -54,6 +52,11 @@ def image_missing(page: Page) -> str:
     """The line for an image that is not there, with what is known of it."""
     known = facts(page.fields, page.full)
     return f"[no image available: {known}]" if known else "[no image available]"
+
+
+def image_damaged(detail: str) -> str:
+    """The line for an image that is there and that no model can be shown."""
+    return f"[image not shown: {detail}]"
 
 
 def caption_missing(page: Page) -> str:

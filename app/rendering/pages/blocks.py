@@ -6,6 +6,7 @@ Source: spec 000, "Multi-block Tool Results" and "Compression level annotation".
 from dataclasses import dataclass
 from typing import Any, Literal
 
+from app.models.damage import Damage
 from app.models.page import Level, Page
 from app.rendering.pages.annotations import (
     ATTACHED,
@@ -13,6 +14,7 @@ from app.rendering.pages.annotations import (
     INDENT,
     caption_missing,
     header,
+    image_damaged,
     image_missing,
     medium_line,
     missing,
@@ -20,8 +22,11 @@ from app.rendering.pages.annotations import (
     recording_facts,
 )
 from app.rendering.pages.cuts import Excerpt, excerpt
+from app.rendering.pages.described import schema_name_of
+from app.rendering.pages.languages import fenced, shown_language
 from app.rendering.pages.lines import one_line, quoted
 from app.rendering.pages.shown import image_text, shown_text
+from app.rendering.pages.shown_levels import shown_level
 
 _NOTHING = Excerpt("", 0, 0, 0)
 
@@ -30,6 +35,7 @@ _NOTHING = Excerpt("", 0, 0, 0)
 class PageBlocks:
     """The content of a tool message, and how much of the page's text is in it.
 
+    `level` is the one that is shown, which may be fuller than the one that was asked for.
     `content` is a text, or the list of a text block and an `image_url` block. `total_chars` counts
     the text of the level: the transcript, the JSON, the caption. `next_offset` is where to go on.
     """
@@ -38,7 +44,7 @@ class PageBlocks:
     truncated: bool
     total_chars: int
     next_offset: int | None
-    was_compressed: bool
+    level: Level
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,39 +59,54 @@ def page_blocks(
     page: Page,
     level: Level,
     *,
-    image_url: str | None,
+    image_url: str | Damage | None,
     max_chars: int | None = None,
     offset: int = 0,
     detail: Literal["low", "high", "auto"] = "low",
+    with_recordings: bool = False,
 ) -> PageBlocks:
     """A page at a level, for a model.
 
     Args:
         page: The page.
-        level: The level that is asked for; where it does not exist, the text says what is missing.
-        image_url: What to attach: an `http(s)` URL or a `data:` URI, exactly when the level's image
-            is really there. It is never cut, and never attached above REDUCED.
+        level: The level that is asked for. The text names the one that is shown, see
+            `shown_level`; where there is nothing to show, it says what is missing.
+        image_url: What to attach: an `http(s)` URL or a `data:` URI, exactly when the image of the
+            level that is shown is really there. It is never cut, and never attached above REDUCED.
+            Where no model could read that image, what is wrong with it; a second text says it.
         max_chars: The most characters of the level's text to give.
         offset: Where in that text to begin.
         detail: How closely a model is to look at the image.
+        with_recordings: Whether the recording itself is given at FULL, beside these blocks.
     """
-    is_attached = image_url is not None and level <= Level.REDUCED and _is_image(page)
+    shown = shown_level(page, level, with_recordings=with_recordings)
+    level = shown.level
+    is_attached = isinstance(image_url, str) and level <= Level.REDUCED and _is_image(page)
     if is_attached:
         annotated = _attached(page, level)
     else:
         text = (image_text if _is_image(page) else shown_text)(page, level)
         piece = _NOTHING if text is None else excerpt(text, max_chars=max_chars, offset=offset)
         annotated = _annotated(page, level, None if text is None else piece)
-    text_form = "\n".join(annotated.lines) + note(page, level)
+    text_form = "\n".join(annotated.lines)
+    if shown.has_more:
+        text_form += f"\n\n{INDENT}Note: {note(page)}"
+    content: str | list[dict[str, Any]] = text_form
+    if isinstance(image_url, Damage):
+        content = [_text_block(text_form), _text_block(image_damaged(image_url.detail))]
     attached = {"type": "image_url", "image_url": {"url": image_url, "detail": detail}}
     piece = annotated.piece
     return PageBlocks(
-        content=[{"type": "text", "text": text_form}, attached] if is_attached else text_form,
+        content=[_text_block(text_form), attached] if is_attached else content,
         truncated=piece.next_offset is not None,
         total_chars=piece.total_chars,
         next_offset=piece.next_offset,
-        was_compressed=level is not Level.FULL,
+        level=level,
     )
+
+
+def _text_block(text: str) -> dict[str, Any]:
+    return {"type": "text", "text": text}
 
 
 def _is_image(page: Page) -> bool:
@@ -140,7 +161,7 @@ def _recording_lines(page: Page, level: Level, piece: Excerpt | None) -> list[st
 
 
 def _structured_lines(page: Page, level: Level, piece: Excerpt | None) -> list[str]:
-    schema = page.fields.schema_name
+    schema = schema_name_of(page.fields)
     hint = [] if schema is None else [f"{INDENT}Schema: {one_line(schema)}"]
     if piece is None:
         return [header(page, level), *hint, f"{INDENT}[{missing(page)}]"]
@@ -149,7 +170,9 @@ def _structured_lines(page: Page, level: Level, piece: Excerpt | None) -> list[s
 
 def _text_lines(page: Page, level: Level, piece: Excerpt | None) -> list[str]:
     if piece is not None:
-        return [header(page, level), piece.text, *_notice(piece)]
+        language = shown_language(page, level)
+        text = piece.text if language is None else fenced(piece.text, language)
+        return [header(page, level), text, *_notice(piece)]
     medium = medium_line(page, with_type=True)
     lines = [header(page, level), f"{INDENT}[{missing(page)}]"]
     return [*lines, *([] if medium is None else [INDENT + medium])]

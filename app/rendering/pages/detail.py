@@ -3,11 +3,13 @@
 Source: spec 000, "Enhanced modality display".
 """
 
+from collections.abc import Sized
 from datetime import datetime
 
 from app.models.identity import rfc3339
 from app.models.page import Level, Page
 from app.rendering.graphemes import boundary_at_or_before
+from app.rendering.pages.described import scenes_of, schema_name_of
 from app.rendering.pages.descriptors import (
     data_uri_words,
     dimension_words,
@@ -77,8 +79,8 @@ def _specified(page: Page) -> list[tuple[str, str | None]]:
         ("MIME Type", mime_type(fields, full)),
         ("Dimensions", dimension_words(fields, full)),
         ("Duration", None if seconds is None else duration_words(seconds)),
-        ("Schema", _line(fields.schema_name)),
-        ("Scenes", str(len(fields.scenes)) if fields.scenes else None),
+        ("Schema", _line(schema_name_of(fields))),
+        ("Scenes", _counted(scenes_of(fields))),
         ("Compression", fields.compression_level.name),
         ("Content", _content(page)),
         ("URL", address),
@@ -100,6 +102,10 @@ def _described(page: Page, size_bytes: int | None) -> list[tuple[str, str | None
         ("Size", None if size_bytes is None else f"{size_bytes} bytes"),
         ("Tokens", f"~{next(iter(tokens.values()))}" if tokens else None),
     ]
+
+
+def _counted(items: Sized | None) -> str | None:
+    return str(len(items)) if items else None
 
 
 def _text_resource(page: Page) -> str | None:

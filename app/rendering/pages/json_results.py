@@ -3,8 +3,8 @@
 Source: spec 000, "Content routing": "return a single JSON string as today".
 """
 
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from app.models.json_value import JsonValue, json_text
@@ -16,10 +16,12 @@ from app.models.page_content import (
     StructuredContent,
     VideoContent,
 )
-from app.rendering.pages.annotations import missing
+from app.rendering.pages.annotations import missing, note
 from app.rendering.pages.cuts import Excerpt, excerpt
+from app.rendering.pages.languages import shown_language
 from app.rendering.pages.recordings import Passage, passages, passages_text
 from app.rendering.pages.shown import shown_text
+from app.rendering.pages.shown_levels import shown_level
 from app.rendering.pages.typed import typed_content
 
 # What JSON for a model to read leaves out: bytes and vectors are not to be read.
@@ -33,17 +35,22 @@ class _Bounded:
     content: JsonValue
     piece: Excerpt
     scenes_total: int | None = None
+    said: Mapping[str, JsonValue] = field(default_factory=dict)
 
 
 def page_json(
     page: Page,
     level: Level,
     *,
-    source_tier: str | None,
     max_chars: int | None = None,
     offset: int = 0,
 ) -> str:
     """The string `{success, page_id, content, modality, compression, source_tier, …}`.
+
+    `compression` is the level that is shown, `requested_level` the one that was asked for, where
+    it is another; `source_tier` says where the former came from: stored, supplied, derived, or
+    none. `schema_name` and `language` are there where data has a schema and text is code, `note`
+    where a fuller level shows more.
 
     `content` is a text page's text, a structured page's data, or the typed content of a medium
     without its bytes; of a recording whose content is other words than its transcript, those too.
@@ -55,26 +62,31 @@ def page_json(
     Args:
         page: The page.
         level: The level that is asked for.
-        source_tier: Where the level came from.
         max_chars: The most characters of the level's text to give, and of the JSON of scenes, of
             which the first one is given however long it is; addresses are never cut.
         offset: Where in that text to begin.
     """
-    bounded = _bounded(page, level, max_chars, offset)
+    shown = shown_level(page, level)
+    bounded = _bounded(page, shown.level, max_chars, offset)
+    representation = page.at(shown.level)
     piece = bounded.piece
     members: dict[str, JsonValue] = {
         "success": True,
         "page_id": page.page_id,
         "content": bounded.content,
         "modality": page.fields.modality,
-        "compression": level.name,
-        "source_tier": source_tier,
-        "was_compressed": level is not Level.FULL,
+        "compression": shown.level.name,
+        **({} if shown.level is level else {"requested_level": level.name}),
+        "source_tier": representation.origin if representation else "none",
+        "was_compressed": shown.level is not Level.FULL,
         "truncated": piece.next_offset is not None,
+        **bounded.said,
     }
     if piece.notice is not None:
         members |= {"total_chars": piece.total_chars, "next_offset": piece.next_offset}
         members |= {"scenes_total": bounded.scenes_total} if bounded.scenes_total else {}
+    if shown.has_more:
+        members["note"] = note(page)
     return json_text(members)
 
 
@@ -95,11 +107,19 @@ def _bounded(page: Page, level: Level, max_chars: int | None, offset: int) -> _B
         return _Bounded(_members(content) | {"caption": caption}, piece)
     text = shown_text(page, level)
     piece = excerpt(text or "", max_chars=max_chars, offset=offset)
+    said = _said(page, level, content)
     if text is None:
-        return _Bounded(f"[{missing(page)}]", piece)
+        return _Bounded(f"[{missing(page)}]", piece, said=said)
     if isinstance(content, StructuredContent) and piece.notice is None:
-        return _Bounded(content.data, piece)
-    return _Bounded(piece.text, piece)
+        return _Bounded(content.data, piece, said=said)
+    return _Bounded(piece.text, piece, said=said)
+
+
+def _said(page: Page, level: Level, content: PageContent) -> dict[str, JsonValue]:
+    """What is said of data and of code beside it."""
+    schema_name = content.schema_name if isinstance(content, StructuredContent) else None
+    known = {"schema_name": schema_name, "language": shown_language(page, level)}
+    return {name: value for name, value in known.items() if value is not None}
 
 
 def _recording(

@@ -3,8 +3,10 @@
 import re
 from collections.abc import Callable
 
+import pybase64
 import regex
 
+from app.models.media_types import is_strong_signature
 from app.models.page import LONGEST_SECONDS
 from app.models.windows import search_windows
 from app.rendering.pages.cuts import ELLIPSIS
@@ -31,12 +33,21 @@ _LAST_LINE = (
 _RUN_START = re.compile(rf"(?<![A-Za-z0-9+/_-])[A-Za-z0-9+/_-]{{{_SHORTEST_RUN}}}")
 _BASE64 = re.compile(rf"{_RUN}(?:{_BREAK}{_RUN})*+{_LAST_LINE}")
 _DATA_SCHEME = re.compile("data:", re.IGNORECASE)
+_TYPE = r"\w[\w.+-]{0,126}/\w[\w.+-]{0,126}"
 _DATA_URI = re.compile(
-    rf"data:[^,\s]{{0,256}},\S*+(?:(?:{_BREAK}{_RUN})++{_LAST_LINE})?", re.IGNORECASE
+    rf"data:(?:{_TYPE})?(?:;[^,;\s]{{0,255}}){{0,16}},\S++(?:(?:{_BREAK}{_RUN})++{_LAST_LINE})?",
+    re.IGNORECASE,
 )
-# Digests, long names and ruled lines are about as long as a line of base64.
-_LONGEST_NAME_CHARS = 64
-_NAME = re.compile(r"[0-9a-f]+|[0-9A-F]+|[^A-Z]+|[^a-z0-9]+")
+_LONGEST_CLOCK = 32
+_CLOCK = re.compile(r"(?:([0-9]{1,4}):(?=[0-9]{2}:))?([0-9]{1,4}):([0-5][0-9](?:[.,][0-9]{1,9})?)")
+_BETWEEN_LINES = re.compile(r"\s|\\[nr]")
+# Digests, numbers, rules, names and paths in one case: base64 of this length has both.
+_PLAIN = re.compile(r"[0-9a-fA-F]+=*|[^A-Z]+|[^a-z]+")
+# A piece that is nothing but capitals, small letters or digits. Base64 changes between them at six
+# characters of ten, names and paths at two to four.
+_PIECE = re.compile(r"[A-Z]+|[a-z]+|[0-9]+|[^A-Za-z0-9]")
+_FEWEST_PIECES_OF_TEN = 4.5
+_FROM_URL_SAFE = str.maketrans("-_", "+/")
 _CLUSTER = regex.compile(r"\X")
 
 
@@ -70,15 +81,37 @@ def quoted_short(text: str, limit_chars: int) -> str:
 def without_base64(text: str) -> str:
     """The text with data URIs, and whatever looks like a longer run of base64, left out.
 
-    Lines of such runs, one behind another, are one. A single one of up to 64 characters stays if it
-    is a digest, or a name or a rule without the letters that base64 has.
+    Lines of such runs, one behind another, are one. Digests, numbers, names, rules and paths stay,
+    however long they are.
     """
     without_uris = _replaced(text, _DATA_SCHEME, _DATA_URI, lambda _: LEFT_OUT)
     return _replaced(without_uris, _RUN_START, _BASE64, _left_out)
 
 
 def _left_out(run: str) -> str:
-    return run if len(run) <= _LONGEST_NAME_CHARS and _NAME.fullmatch(run) else LEFT_OUT
+    return LEFT_OUT if _is_base64(_BETWEEN_LINES.sub("", run)) else run
+
+
+def _is_base64(run: str) -> bool:
+    """Whether characters of base64 are base64, and not a name or a number that is as long."""
+    if _PLAIN.fullmatch(run):
+        return False
+    if _is_padded(run) or _shows_signature(run):
+        return True
+    if ("-" in run or "_" in run) and ("/" in run or "+" in run):
+        # No alphabet has them all, so it is a path, which may have base64 in it.
+        run = max(re.split("[/+]", run), key=len)
+    enough = _FEWEST_PIECES_OF_TEN * len(run) / 10
+    return len(run) >= _SHORTEST_RUN and len(_PIECE.findall(run)) >= enough
+
+
+def _is_padded(run: str) -> bool:
+    return run.endswith("=") and len(run) % 4 == 0 and run[-3:] != "==="
+
+
+def _shows_signature(run: str) -> bool:
+    """Whether it begins as the base64 of a file does."""
+    return is_strong_signature(pybase64.b64decode(run[:_SHORTEST_RUN].translate(_FROM_URL_SAFE)))
 
 
 def _replaced(
@@ -115,7 +148,13 @@ def duration_words(seconds: float) -> str:
 
 
 def moment(value: object) -> float | None:
-    """The seconds a JSON value stands for, if it is a number that can be a place in a recording."""
+    """The seconds a JSON value stands for, if it can be a place in a recording.
+
+    That is a number of seconds, or a clock's text as others write it: `0:12`, `1:02:03.5`.
+    """
+    if isinstance(value, str) and (match := _CLOCK.fullmatch(value.strip()[:_LONGEST_CLOCK])):
+        hours, minutes, seconds = match.groups(default="0")
+        value = int(hours) * 3600 + int(minutes) * 60 + float(seconds.replace(",", "."))
     if isinstance(value, bool) or not isinstance(value, int | float):
         return None
     return value if 0 <= value < LONGEST_SECONDS else None

@@ -6,6 +6,7 @@ from typing import Literal
 
 from app.models.json_value import JsonValue
 from app.models.page import Level, Page
+from app.rendering.pages.described import scenes_of
 from app.rendering.pages.words import (
     body_text,
     content_words,
@@ -96,7 +97,7 @@ def _placed(named: Iterable[_Named]) -> list[Passage]:
 def _described(page: Page) -> list[_Named]:
     """Scenes, of a video, and transcript."""
     fields = page.fields
-    scenes = (fields.scenes or ()) if fields.modality == "video" else ()
+    scenes = (scenes_of(fields) or ()) if fields.modality == "video" else ()
     lines = ((scene_line(scene), scene) for scene in scenes)
     named = [_Named("scene", line, scene) for line, scene in lines if line is not None]
     transcript = transcript_of(fields, page.full)

@@ -8,6 +8,7 @@ from decimal import Decimal
 
 from app.models.json_value import JsonValue, json_text
 from app.models.page import Body, BodyKind, PageFields
+from app.rendering.pages.described import scenes_of
 from app.rendering.pages.words import structured_data
 
 
@@ -62,7 +63,7 @@ def _parts(value: dict[str, JsonValue] | list[JsonValue]) -> Iterator[JsonValue]
 
 
 def _scene_texts(fields: PageFields) -> Iterator[str]:
-    for scene in fields.scenes or ():
+    for scene in scenes_of(fields) or ():
         if isinstance(scene, str):
             yield scene
         else:

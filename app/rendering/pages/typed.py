@@ -3,9 +3,6 @@
 Source: spec 000, "Current State"; REFERENCE is always text, the tag.
 """
 
-import math
-
-from app.models.json_value import JsonValue
 from app.models.page import Body, Level, Page
 from app.models.page_content import (
     AudioContent,
@@ -14,6 +11,12 @@ from app.models.page_content import (
     StructuredContent,
     TextContent,
     VideoContent,
+)
+from app.rendering.pages.described import (
+    embedding_of,
+    scenes_of,
+    schema_name_of,
+    timestamps_of,
 )
 from app.rendering.pages.descriptors import duration_seconds
 from app.rendering.pages.recordings import passages
@@ -38,13 +41,13 @@ def typed_content(page: Page, level: Level, *, base64: str | None) -> PageConten
         return AudioContent(
             type="audio",
             transcript=_transcript(page, level),
-            timestamps=_timestamps(page.fields.metadata.get("timestamps")),
+            timestamps=timestamps_of(page.fields),
             duration_seconds=duration_seconds(page.fields, page.full),
         )
     if page.fields.modality == "video":
         return _video(page, level)
     return StructuredContent(
-        type="structured", data=level_data(page, level), schema_name=page.fields.schema_name
+        type="structured", data=level_data(page, level), schema_name=schema_name_of(page.fields)
     )
 
 
@@ -62,7 +65,7 @@ def _image(page: Page, level: Level, base64: str | None) -> ImageContent:
         caption=caption,
         url=_address(body, base64) if body else None,
         base64=base64 if has_medium else None,
-        embedding=_embedding(page.fields.metadata.get("embedding")),
+        embedding=embedding_of(page.fields),
     )
 
 
@@ -74,7 +77,7 @@ def _video(page: Page, level: Level) -> VideoContent:
     )
     return VideoContent(
         type="video",
-        scenes=page.fields.scenes if has_scenes else None,
+        scenes=scenes_of(page.fields) if has_scenes else None,
         transcript=_transcript(page, level),
         duration_seconds=duration_seconds(page.fields, page.full),
         url=_address(page.full, None) if is_whole else None,
@@ -96,22 +99,3 @@ def _address(body: Body, base64: str | None) -> str | None:
         return None
     uri = body.media.uri if body.media else None
     return uri or str(body.value)
-
-
-def _timestamps(value: JsonValue) -> tuple[JsonValue, ...] | None:
-    return tuple(value) if isinstance(value, list) else None
-
-
-def _embedding(value: JsonValue) -> tuple[float, ...] | None:
-    """A list of finite numbers; anything else is no embedding."""
-    if not isinstance(value, list):
-        return None
-    numbers = []
-    for number in value:
-        if isinstance(number, bool) or not isinstance(number, int | float):
-            return None
-        try:
-            numbers.append(float(number))
-        except OverflowError:
-            return None
-    return tuple(numbers) if all(map(math.isfinite, numbers)) else None

@@ -6,6 +6,7 @@ from app.errors import InvalidJsonError, PayloadTooLargeError
 from app.models.json_value import JsonValue, json_text, parse_json
 from app.models.page import Body, PageFields
 from app.rendering.pages.cuts import cut_short
+from app.rendering.pages.described import scenes_of
 from app.rendering.pages.lines import clock, moment, one_line
 
 # As many as a request body may have; deeper or wider text stays the string it is.
@@ -49,7 +50,7 @@ def scene_line(scene: str | dict[str, JsonValue]) -> str | None:
 
 def scene_lines(fields: PageFields) -> list[str]:
     """The scenes, a line each. Scenes that say nothing are left out."""
-    return [line for scene in fields.scenes or () if (line := scene_line(scene)) is not None]
+    return [line for scene in scenes_of(fields) or () if (line := scene_line(scene)) is not None]
 
 
 def video_words(fields: PageFields, full: Body) -> str | None:

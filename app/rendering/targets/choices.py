@@ -54,9 +54,9 @@ class Choice:
         return base64_length(self.smaller.size_bytes) < self.base64_chars
 
     def step_down(self, obstacle: Obstacle, *, to_words: bool) -> None:
-        """Go down: to the smaller image, if there is one and it is of use, else to words."""
+        """Go down: to the smaller or repaired image, if there is one of use, else to words."""
         if self.smaller is not None and not to_words:
-            self._note("smaller", obstacle)
+            self._note("repaired" if obstacle.is_of_damage else "smaller", obstacle)
             self.attachment, self.smaller = self.smaller, None
         else:
             self._note("placeholder" if self.words is None else self.words.kind, obstacle)
@@ -81,7 +81,7 @@ class Choice:
         if self.rung == "original":
             return None
         medium = self.place.medium
-        facts = []
+        facts = ["repaired"] if self.rung == "repaired" else []
         was = (medium.hints.width, medium.hints.height)
         now = (attachment.hints.width, attachment.hints.height)
         if was != now:

@@ -12,7 +12,7 @@ from app.models.derived_image import DECODED_TYPES
 from app.models.media_types import is_textual
 from app.models.rendering import RenderOptions, base64_length
 from app.rendering.targets.lines import size_words
-from app.rendering.targets.profile import MediaClass, Profile, matches, media_class
+from app.rendering.targets.profile import MediaClass, MediaRule, Profile, matches, media_class
 
 # Their pixels are counted when they are stored; one without a count cannot be read.
 _MEASURED = frozenset(
@@ -25,11 +25,16 @@ _MEASURED = frozenset(
 
 @dataclass(frozen=True, slots=True)
 class Obstacle:
-    """Why a medium cannot stand where it is; `helped_by_pixels` if a smaller image could."""
+    """Why a medium cannot stand where it is.
+
+    `helped_by_pixels` if another image made of it could; `is_of_damage` if such an image is nothing
+    but repaired.
+    """
 
     code: str
     reason: str
     helped_by_pixels: bool = False
+    is_of_damage: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,8 +76,10 @@ class Fitting:
         return (
             self._by_place(place)
             or self._by_type(medium)
-            or self._by_source(medium)
+            or self._by_address(medium)
+            or _by_bytes(medium)
             or self._by_size(medium)
+            or _by_damage(medium)
         )
 
     def image_types(self) -> tuple[str, ...]:
@@ -104,11 +111,22 @@ class Fitting:
             return 0
         return base64_length(medium.size_bytes or 0)
 
-    def _may_stand(self, place: Place) -> bool:
+    def may_stand(self, place: Place) -> bool:
+        """Whether a medium could be attached, if need be as a smaller image."""
         medium = place.medium
-        if self._by_place(place) or self._by_source(medium):
+        return (
+            self.is_wanted(place)
+            and _by_bytes(medium) is None
+            and (self._by_type(medium) is None or has_pixels(medium))
+        )
+
+    def is_wanted(self, place: Place) -> bool:
+        """Whether a medium could be attached if its bytes were sound, so that they matter."""
+        medium = place.medium
+        if self._by_place(place) or self._by_address(medium):
             return False
-        return self._by_type(medium) is None or (has_pixels(medium) and bool(self.image_types()))
+        can_be_made = medium.mime_type in DECODED_TYPES and bool(self.image_types())
+        return self._by_type(medium) is None or can_be_made
 
     def _by_place(self, place: Place) -> Obstacle | None:
         if place.turn.role in self._profile.media_roles:
@@ -120,7 +138,7 @@ class Fitting:
 
     def _by_type(self, medium: Medium) -> Obstacle | None:
         rule = self._profile.rule(medium.kind)
-        if rule is None or not rule.takes(medium.mime_type):
+        if rule is None or not (rule.takes(medium.mime_type) or _is_loaded(medium, rule)):
             return Obstacle(
                 "type-not-taken",
                 f"{self._profile.target} takes no {medium.mime_type}.",
@@ -134,20 +152,15 @@ class Fitting:
             )
         return None
 
-    def _by_source(self, medium: Medium) -> Obstacle | None:
+    def _by_address(self, medium: Medium) -> Obstacle | None:
         rule = self._profile.rule(medium.kind)
-        if isinstance(medium.source, Address):
-            if rule and rule.loads(medium.source.url):
-                return None
-            return Obstacle(
-                "address-not-taken",
-                f"{self._profile.target} loads nothing from such an address, and nothing is "
-                "fetched here.",
-            )
-        unmeasured = medium.mime_type in _MEASURED and medium.hints.width is None
-        if unmeasured or not medium.is_sound:
-            return Obstacle("unreadable", f"The bytes are not those of a sound {medium.mime_type}.")
-        return None
+        if not isinstance(medium.source, Address) or (rule and rule.loads(medium.source.url)):
+            return None
+        return Obstacle(
+            "address-not-taken",
+            f"{self._profile.target} loads nothing from such an address, and nothing is "
+            "fetched here.",
+        )
 
     def _by_size(self, medium: Medium) -> Obstacle | None:
         rule = self._profile.rule(medium.kind)
@@ -178,7 +191,7 @@ class Fitting:
         if rule is None or rule.crowd is None:
             return rule.most_side if rule else None
         # Those that could be there, if it were for their sizes.
-        images = sum(place.media_class == "image" and self._may_stand(place) for place in places)
+        images = sum(place.media_class == "image" and self.may_stand(place) for place in places)
         most = self.most("image")
         above, side = rule.crowd
         return side if min(images, most if most is not None else images) > above else rule.most_side
@@ -190,15 +203,41 @@ def can_be_read_out(medium: Medium) -> bool:
     return is_text and not isinstance(medium.source, Address)
 
 
+def _is_loaded(medium: Medium, rule: MediaRule) -> bool:
+    """Whether a target loads a medium that is known as an image, of whatever type, and no more."""
+    is_at_address = isinstance(medium.source, Address) and rule.loads(medium.source.url)
+    return is_at_address and medium.mime_type == "image/*" and medium.kind == "image"
+
+
 def has_pixels(medium: Medium) -> bool:
     """Whether a smaller image can be made of a medium."""
-    known = medium.hints.width is not None and medium.is_sound
+    is_whole = medium.damage is None or medium.damage.is_repairable
+    known = medium.hints.width is not None and is_whole
     return medium.mime_type in DECODED_TYPES and known and not isinstance(medium.source, Address)
 
 
 def is_stored_apart(medium: Medium) -> bool:
     """Whether the bytes are neither in the record nor behind an address."""
     return not isinstance(medium.source, Address | InlineBytes)
+
+
+def _by_bytes(medium: Medium) -> Obstacle | None:
+    """Why nothing can be made of the bytes of a medium."""
+    if isinstance(medium.source, Address):
+        return None
+    if medium.damage is not None and not medium.damage.is_repairable:
+        return Obstacle("unreadable", medium.damage.detail)
+    if medium.mime_type in _MEASURED and medium.hints.width is None:
+        return Obstacle("unreadable", f"The bytes are not those of a sound {medium.mime_type}.")
+    return None
+
+
+def _by_damage(medium: Medium) -> Obstacle | None:
+    """Why an image is not shown as it is although its picture is whole."""
+    if medium.damage is None:
+        return None
+    damage = medium.damage
+    return Obstacle(damage.code, damage.detail, helped_by_pixels=True, is_of_damage=True)
 
 
 def _media(turns: Sequence[ComposedTurn]) -> Iterator[tuple[ComposedTurn, Medium]]:

@@ -10,13 +10,14 @@ Source: `providers`, degradation ladder.
 """
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from app.models.conversation import (
     Address,
     Attachment,
     ComposedTurn,
     InlineBytes,
+    Invented,
     LeftOut,
     Medium,
     MediumSource,
@@ -89,8 +90,6 @@ class Ladder:
 
     def _alone(self, place: Place, fitting: Fitting, gathered: Gathered) -> Choice:
         """A medium as far down as its own limits make it go."""
-        if place.index in gathered.unsound:
-            place = replace(place, medium=replace(place.medium, is_sound=False))
         medium = place.medium
         text = gathered.texts.get(place.index)
         made = gathered.images.get(place.index)
@@ -163,6 +162,8 @@ class Ladder:
                 loss += choice.steps
             elif isinstance(item, LeftOut):
                 loss.append(_left_out(turn, item))
+            elif isinstance(item, Invented):
+                loss.append(_invented(turn, item))
             else:
                 items.append(item)
         settled: SettledTurn = Turn(
@@ -222,4 +223,16 @@ def _left_out(turn: ComposedTurn, item: LeftOut) -> LossEntry:
         code=item.code,
         reason=item.reason,
         restore=item.restore or f"GET {turn.origin}",
+    )
+
+
+def _invented(turn: ComposedTurn, item: Invented) -> LossEntry:
+    return LossEntry(
+        seq=item.seq,
+        pointer="",
+        from_="nothing",
+        to=item.what,
+        code=item.code,
+        reason=item.reason,
+        restore=f"GET {turn.origin}",
     )

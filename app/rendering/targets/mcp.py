@@ -4,10 +4,14 @@ An answer is a `CallToolResult`. It has no room for the call it answers, since a
 that; here `_meta` says it. What people and models said are `PromptMessage`s, which hold one block
 each. Only a `SamplingMessage` can hold tool calls.
 
+Before revision 2026-07-28 structured content is an object; any other value is told in words there,
+unless the words say it already. `resultType` is new in that revision, and passed over before.
+
 Source: Model Context Protocol, revision 2026-07-28.
 """
 
 from collections.abc import Sequence
+from dataclasses import replace
 from urllib.parse import quote
 
 from app.models.conversation import (
@@ -19,7 +23,7 @@ from app.models.conversation import (
     SettledTurn,
     StoredBytes,
 )
-from app.models.json_value import json_text
+from app.models.json_value import JsonValue, json_text
 from app.models.rendering import ImageDetail
 from app.rendering.targets.leaves import JsonLeaf, Node, base64_of, blocks_of, file_name_of
 from app.rendering.targets.profile import Profile
@@ -42,6 +46,8 @@ def write(turns: Sequence[SettledTurn], profile: Profile, detail: ImageDetail) -
 
 
 def _result(turn: SettledTurn, profile: Profile) -> Node:
+    if not (profile.has_structured_values or _is_object(turn.structured)):
+        turn = replace(turn, structured=None)
     # What stands in `structuredContent` is said in words only where there is nothing else: clients
     # that know no other place read `content`.
     content = blocks_of((item for item in turn.items if not _is_structured(item, turn)), _medium)
@@ -58,6 +64,10 @@ def _result(turn: SettledTurn, profile: Profile) -> Node:
             "pagefault/toolName": profile.tool_name.fit(turn.tool_name),
         },
     }
+
+
+def _is_object(structured: tuple[JsonValue] | None) -> bool:
+    return structured is not None and isinstance(structured[0], dict)
 
 
 def _is_structured(item: SettledItem, turn: SettledTurn) -> bool:

@@ -94,6 +94,8 @@ class Profile:
         starts_with_user: Whether the user has to speak first.
         default_detail: How closely images are looked at unless something else is asked for.
         text_file_chars: How long a text file may be that is read out in place of the file.
+        has_structured_values: Of MCP, whether `structuredContent` may be any JSON value; else it is
+            an object.
     """
 
     target: str
@@ -110,6 +112,7 @@ class Profile:
     starts_with_user: bool = False
     default_detail: ImageDetail = "auto"
     text_file_chars: int = 32_768
+    has_structured_values: bool = True
 
     def rule(self, kind: ResourceKind) -> MediaRule | None:
         """The rule for media of a kind, if any are taken."""

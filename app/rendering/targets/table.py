@@ -205,6 +205,16 @@ _ROWS = (
         has_system_apart=True,
     ),
     Profile(
+        "vercel-6",
+        "2026-11-23",
+        "types of ai 6",
+        vercel.write_6,
+        media=_HANDED_ON,
+        media_roles=_EVERYBODY,
+        has_error_flag=True,
+        has_system_apart=True,
+    ),
+    Profile(
         "text",
         "2026-11-21",
         "people, and models that take nothing but text",

@@ -1,4 +1,4 @@
-"""The messages of `vercel`: `ModelMessage`s of the AI SDK, as JSON.
+"""The messages of `vercel` and `vercel-6`: `ModelMessage`s of the AI SDK, as JSON.
 
 The SDK takes URLs as `URL` objects, which JSON has not. Where a user or an assistant shows a file a
 string will do; in the output of a tool only the older `file-url` takes one. Errors have an output
@@ -7,12 +7,17 @@ of their own for text and for JSON, but none for media: there the first text say
 JSON with numbers that JavaScript would round, as long ids are, is given as text; arguments of a
 call under the name `json`, since they have to be an object.
 
-Source: ai 7, `modelMessageSchema`.
+Version 6 of the SDK takes the same messages but for files in the output of a tool: an image is an
+`image-data` or `image-url`, which have no name, and any other file a `file-data`. Its providers
+show a model no image that is called a file there.
+
+Source: ai 7 and ai 6, `modelMessageSchema`.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from decimal import Decimal
 from itertools import groupby
+from typing import TypeAlias
 
 from app.models.conversation import Attachment, Call, DataItem, SettledTurn
 from app.models.json_value import JsonValue, json_text
@@ -31,16 +36,30 @@ from app.rendering.targets.profile import Profile
 
 _LARGEST_SAFE_INTEGER = 2**53 - 1
 
+_OutputFile: TypeAlias = Callable[[Attachment], Node]
+"""Writes a file that stands in the output of a tool."""
+
 
 def write(turns: Sequence[SettledTurn], profile: Profile, detail: ImageDetail) -> list[Node]:
     """Settled turns as messages, a turn in which nothing is said left out.
 
     `detail` has no place in them.
     """
+    return _messages(turns, profile, _output_file)
+
+
+def write_6(turns: Sequence[SettledTurn], profile: Profile, detail: ImageDetail) -> list[Node]:
+    """Settled turns as messages of version 6; see `write`."""
+    return _messages(turns, profile, _output_file_6)
+
+
+def _messages(
+    turns: Sequence[SettledTurn], profile: Profile, output_file: _OutputFile
+) -> list[Node]:
     messages: list[Node] = []
     for is_answered, group in groupby(turns, lambda turn: turn.role == "tool"):
         if is_answered:
-            results: list[Node] = [_result(turn, profile) for turn in group]
+            results: list[Node] = [_result(turn, profile, output_file) for turn in group]
             messages.append({"role": "tool", "content": results})
         else:
             messages += (
@@ -71,20 +90,20 @@ def _input(arguments: dict[str, JsonValue]) -> Node:
     return JsonLeaf(arguments) if _is_kept(arguments) else {"json": json_text(arguments)}
 
 
-def _result(turn: SettledTurn, profile: Profile) -> Node:
+def _result(turn: SettledTurn, profile: Profile, output_file: _OutputFile) -> Node:
     return {
         "type": "tool-result",
         "toolCallId": profile.call_id.fit(turn.call_id),
         "toolName": profile.tool_name.fit(turn.tool_name),
-        "output": _output(turn),
+        "output": _output(turn, output_file),
     }
 
 
-def _output(turn: SettledTurn) -> Node:
+def _output(turn: SettledTurn, output_file: _OutputFile) -> Node:
     said = [item for item in turn.items if isinstance(item, Attachment) or text_of(item)]
     if any(isinstance(item, Attachment) for item in said):
         first: list[Node] = [{"type": "text", "text": ERROR_LINE}] if turn.is_error else []
-        return {"type": "content", "value": [*first, *blocks_of(said, _output_file)]}
+        return {"type": "content", "value": [*first, *blocks_of(said, output_file)]}
     kind = "error-" if turn.is_error else ""
     if len(said) == 1 and isinstance(said[0], DataItem) and _is_kept(said[0].value):
         return {"type": f"{kind}json", "value": JsonLeaf(said[0].value)}
@@ -121,6 +140,18 @@ def _output_file(attachment: Attachment) -> Node:
         return {"type": "file-url", "url": attachment.url, "mediaType": attachment.mime_type}
     data: Node = {"type": "data", "data": base64_of(attachment)}
     return {"type": "file", "data": data, **_described(attachment)}
+
+
+def _output_file_6(attachment: Attachment) -> Node:
+    is_image = attachment.mime_type.startswith("image/")
+    if attachment.url is None:
+        data = base64_of(attachment)
+        if is_image:
+            return {"type": "image-data", "data": data, "mediaType": attachment.mime_type}
+        return {"type": "file-data", "data": data, **_described(attachment)}
+    if is_image:
+        return {"type": "image-url", "url": attachment.url}
+    return {"type": "file-url", "url": attachment.url, "mediaType": attachment.mime_type}
 
 
 def _described(attachment: Attachment) -> dict[str, Node]:

@@ -15,7 +15,6 @@ from app.rendering.targets.fitting import (
     Place,
     can_be_read_out,
     has_pixels,
-    is_stored_apart,
     places_of,
 )
 from app.rendering.targets.profile import Profile
@@ -28,14 +27,10 @@ _LEAST_ROOM_BITS = 18
 
 @dataclass(frozen=True, slots=True)
 class Wishes:
-    """Media, by their number in reading order: images to be made, texts and heads to be read.
-
-    A head is the beginning of a file, by which it is seen whether its bytes are of its type.
-    """
+    """Media, by their number in reading order: images to be made, and texts to be read."""
 
     images: Mapping[int, ImageRecipe] = field(default_factory=dict)
     texts: frozenset[int] = frozenset()
-    heads: frozenset[int] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +39,6 @@ class Gathered:
 
     images: Mapping[int, DerivedImage] = field(default_factory=dict)
     texts: Mapping[int, str] = field(default_factory=dict)
-    unsound: frozenset[int] = frozenset()
 
 
 def wishes_of(
@@ -67,13 +61,6 @@ def wishes_of(
             place.index
             for place in places
             if obstacles[place.index] is not None and _is_worth_reading(place.medium, profile)
-        ),
-        heads=frozenset(
-            place.index
-            for place in places
-            if obstacles[place.index] is None
-            and place.medium.kind != "image"
-            and is_stored_apart(place.medium)
         ),
     )
 

@@ -14,9 +14,14 @@ from app.models.conversation import (
     Turn,
     TurnRole,
 )
-from app.models.interaction import StoredAnswer, StoredInteraction
+from app.models.interaction import (
+    Bindings,
+    StoredAnswer,
+    StoredInteraction,
+    bound_resource_id,
+)
 from app.models.json_value import JsonValue, parse_stored_json
-from app.models.resource import Resource, parse_resource_id
+from app.models.resource import Resource
 
 ReadRaw: TypeAlias = Callable[[JsonValue, str], Iterable[Item]]
 """What a value that is stored as it came shows, at a pointer."""
@@ -40,7 +45,7 @@ def interaction_turns(
     value = parse_stored_json(entry.input)
     asked: ComposedTurn = Turn(
         role="user",
-        items=tuple(_input(value, entry.input_kind, resources, read)),
+        items=tuple(_input(value, entry, resources, read)),
         origin=origin,
         seq=entry.seq,
     )
@@ -73,7 +78,7 @@ def attached_ids(entry: StoredInteraction) -> set[str]:
     if entry.input_kind != "multimodal":
         return set()
     attached = (
-        parse_resource_id(each["id"])
+        bound_resource_id(each["id"], entry.bindings)
         for part in parse_stored_json(entry.input)["parts"]
         for each in part.get("attachments", ())
     )
@@ -97,27 +102,31 @@ def _said(output: bytes, pointer: str, read: ReadRaw) -> ComposedTurn:
 
 def _input(
     value: Any,  # noqa: ANN401 - what a client stored
-    kind: str,
+    entry: StoredInteraction,
     resources: Mapping[str, Resource],
     read: ReadRaw,
 ) -> Iterator[Item]:
-    if kind != "multimodal":
+    if entry.input_kind != "multimodal":
         yield from read(value, "/interaction/input")
         return
     for index, part in enumerate(value["parts"]):
         pointer = f"/interaction/input/parts/{index}"
         if part.get("text") is not None:
             yield from read(part["text"], f"{pointer}/text")
-        yield from _attached(part, pointer, resources)
+        yield from _attached(part, pointer, entry.bindings, resources)
 
 
 def _attached(
-    part: dict[str, Any], pointer: str, resources: Mapping[str, Resource]
+    part: dict[str, Any], pointer: str, bindings: Bindings, resources: Mapping[str, Resource]
 ) -> Iterator[Item]:
     for index, attached in enumerate(part.get("attachments", ())):
         here = f"{pointer}/attachments/{index}"
-        resource = resources.get(parse_resource_id(attached["id"]) or "")
-        if resource is None:
+        resource_id = bound_resource_id(attached["id"], bindings)
+        if resource_id is None:
+            yield TextItem(here, f"[File: {attached['id']}, which is not stored here]")
+            reason = "Nobody knew the id of this file when the interaction was written."
+            yield LeftOut(here, "attachment", "not-stored", reason)
+        elif resource_id not in resources:
             yield TextItem(here, f"[File: {attached['id']}, which is no longer there]")
         else:
-            yield stored_medium(resource, here)
+            yield stored_medium(resources[resource_id], here)

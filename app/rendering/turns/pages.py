@@ -28,7 +28,7 @@ def page_turn(
 
     Source: spec 000, "Multi-block Tool Results" and "Compression level annotation".
     """
-    text = _text(page_blocks(page, level, image_url=None))
+    text = _text(page_blocks(page, level, image_url=None, with_recordings=True))
     items: tuple[Item, ...] = (TextItem(_POINTER, text),)
     if medium is not None and page.fields.modality == "image":
         attached = _text(page_blocks(page, level, image_url=""))

@@ -2,50 +2,103 @@
 
 An answer stands directly behind the turn that made its call, every call has an answer before the
 user or the assistant goes on, and no id is used twice. A history need not be like that: hosts that
-store results only, calls that never came back, answers that came too late. What is missing is
-written here, from what came before and never from what comes after, so that appending changes
-nothing that was rendered before. Only the answers of calls that are still open may come in between.
+store results only, results that are stored before the message that calls for them, calls that never
+came back, answers that came too late. A call takes the answer that comes behind it; where none has
+come when somebody goes on, it takes the one that was stored before it under its id. What is missing
+then is written here, each time with a note for the account of the loss.
+
+What is written comes from what came before and never from what comes after, so that appending
+changes nothing that was rendered before. Only the answers of calls that are still open may come in
+between, and an answer without a call moves behind its call when that is stored.
 """
 
 from collections import defaultdict, deque
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
-from app.models.conversation import Call, ComposedTurn, TextItem, Turn
+from app.models.conversation import Call, ComposedTurn, Invented, TextItem, Turn
 
 NO_RESULT = "[No result of this call was recorded before the conversation went on.]"
+
+_NO_CALL = (
+    "no-call",
+    "The history has no call that this answers; one without arguments stands before it.",
+)
+_LATE = (
+    "late-answer",
+    "The answer came when the conversation had gone on; its call stands before it once more.",
+)
+_NO_ANSWER = (
+    "no-answer",
+    "No answer to a call was recorded before the conversation went on; a line stands for it.",
+)
 
 
 @dataclass(slots=True)
 class _Group:
-    """A turn, and the answers to its calls.
+    """A turn, and the answers to its calls, each with the index of the call.
 
-    `waiting` has the calls without an answer by the id they have here; `by_id` and `by_name` lead
-    there from what the history calls them. An id that is no longer waiting is passed over.
+    `waiting` has the calls without an answer, by index; `by_id` and `by_name` lead there. An index
+    that is no longer waiting is passed over. A turn that `is_written` is there for its answer only.
     """
 
     turn: ComposedTurn
-    answers: list[ComposedTurn] = field(default_factory=list)
-    waiting: dict[str, Call] = field(default_factory=dict)
-    by_id: defaultdict[str, deque[str]] = field(default_factory=lambda: defaultdict(deque))
-    by_name: defaultdict[str, deque[str]] = field(default_factory=lambda: defaultdict(deque))
+    answers: list[tuple[int, ComposedTurn]] = field(default_factory=list)
+    waiting: dict[int, Call] = field(default_factory=dict)
+    by_id: defaultdict[str, deque[int]] = field(default_factory=lambda: defaultdict(deque))
+    by_name: defaultdict[str, deque[int]] = field(default_factory=lambda: defaultdict(deque))
+    is_written: bool = False
 
-    def expect(self, known_as: str, call: Call) -> None:
-        """Wait for the answer to a call."""
-        self.waiting[call.call_id] = call
-        self.by_id[known_as].append(call.call_id)
-        self.by_name[call.name].append(call.call_id)
+    def expect_answers(self) -> None:
+        """Wait for the answers to the calls of the turn."""
+        for index, call in enumerate(self.turn.calls):
+            self.waiting[index] = call
+            self.by_id[call.call_id].append(index)
+            self.by_name[call.name].append(index)
 
-    def called(self, answer: ComposedTurn) -> Call | None:
-        """The call that is answered: by its id, else, without one, the first by the name."""
+    def take(self, answer: ComposedTurn) -> bool:
+        """Take an answer by its id, else, without one, as that of the first call of its name."""
         known, name = (self.by_id, answer.call_id), (self.by_name, answer.tool_name)
         calls, wanted = known if answer.call_id else name
         candidates = calls.get(wanted) or deque()
         while candidates:
-            call = self.waiting.pop(candidates.popleft(), None)
-            if call is not None:
-                return call
+            index = candidates.popleft()
+            if self.waiting.pop(index, None) is not None:
+                self.answers.append((index, answer))
+                return True
+        return False
+
+
+class _Orphans:
+    """Answers whose call has not come yet; a call takes each of them once, the oldest first.
+
+    Each stands in a group of its own, behind a call that was written for it.
+    """
+
+    def __init__(self) -> None:
+        self._by_id: defaultdict[str, deque[_Group]] = defaultdict(deque)
+        self._by_name: defaultdict[str, deque[_Group]] = defaultdict(deque)
+
+    def add(self, group: _Group, answer: ComposedTurn) -> None:
+        """Keep an answer until its call comes."""
+        if answer.call_id:
+            self._by_id[answer.call_id].append(group)
+        else:
+            self._by_name[answer.tool_name].append(group)
+
+    def take(self, call: Call) -> ComposedTurn | None:
+        """Return the answer to a call, if there is one; its group is empty then."""
+        for groups in (self._by_id.get(call.call_id), self._by_name.get(call.name)):
+            if groups:
+                group = groups.popleft()
+                [(_, answer)] = group.answers
+                group.answers.clear()
+                return answer
         return None
+
+    def forget_names(self) -> None:
+        """Leave answers that have no id to themselves: a call of later turns is another one."""
+        self._by_name.clear()
 
 
 class _Pairing:
@@ -54,9 +107,8 @@ class _Pairing:
     def __init__(self) -> None:
         self._groups: list[_Group] = []
         self._open: _Group | None = None
+        self._orphans = _Orphans()
         self._closed: dict[str, Call] = {}
-        self._used: set[str] = set()
-        self._numbers: defaultdict[str, int] = defaultdict(lambda: 1)
 
     def add(self, turn: ComposedTurn) -> None:
         """Take the next turn of the history."""
@@ -66,61 +118,98 @@ class _Pairing:
         if turn.role != "system":
             # What the system says stands behind the answers to calls that are open.
             self._close(turn)
-        calls = tuple(replace(call, call_id=self._unique(call.call_id)) for call in turn.calls)
-        group = _Group(replace(turn, calls=calls) if calls else turn)
-        for known, call in zip(turn.calls, calls, strict=True):
-            group.expect(known.call_id, call)
+        if turn.role == "user":
+            self._orphans.forget_names()
+        group = _Group(turn)
         self._groups.append(group)
-        if calls:
+        if turn.calls:
+            group.expect_answers()
             self._open = group
 
-    def turns(self) -> Iterator[ComposedTurn]:
-        """All of them, in order."""
+    def turns(self, *, since: int) -> Iterator[ComposedTurn]:
+        """Return all of them, in order, whose place in the history is behind `since`."""
+        if self._open is not None:
+            self._take_orphans(self._open)
+        ids = _Ids()
         for group in self._groups:
-            yield group.turn
-            yield from group.answers
+            if group.is_written and not group.answers:
+                # The answer that the turn was written for has found its call.
+                continue
+            calls = tuple(ids.unique(call) for call in group.turn.calls)
+            place = group.turn.seq or 0
+            if place > since:
+                yield replace(group.turn, calls=calls) if calls else group.turn
+            for index, answer in group.answers:
+                # An answer that was stored before its call has its place behind it.
+                if max(place, answer.seq or 0) > since:
+                    yield _answering(answer, calls[index])
 
     def _answer(self, turn: ComposedTurn) -> None:
-        call = self._open.called(turn) if self._open else None
-        if call is not None and self._open is not None:
-            self._open.answers.append(_answering(turn, call))
+        if self._open is not None and self._open.take(turn):
             return
         # What it was called with is known if it only came too late.
         late = self._closed.pop(turn.call_id, None)
-        call_id = self._unique(turn.call_id or "call")
-        call = replace(late, call_id=call_id) if late else Call(call_id, turn.tool_name, {})
+        call = late or Call(turn.call_id or "call", turn.tool_name, {})
+        code, reason = _LATE if late else _NO_CALL
         calling: ComposedTurn = Turn(
-            role="assistant", items=(), origin=turn.origin, seq=turn.seq, calls=(call,)
+            role="assistant",
+            items=(Invented("call", code, reason, turn.seq),),
+            origin=turn.origin,
+            seq=turn.seq,
+            calls=(call,),
         )
-        self._groups.append(_Group(calling, [_answering(turn, call)]))
+        group = _Group(calling, [(0, turn)], is_written=True)
+        self._groups.append(group)
+        if late is None:
+            self._orphans.add(group, turn)
 
     def _close(self, following: ComposedTurn) -> None:
         """Answer the calls that are open when somebody goes on."""
         if self._open is None:
             return
         group, self._open = self._open, None
-        known = {here: known_as for known_as, ids in group.by_id.items() for here in ids}
-        for call in group.waiting.values():
-            self._closed[known[call.call_id]] = call
+        self._take_orphans(group)
+        for index, call in group.waiting.items():
+            self._closed[call.call_id] = call
             answer: ComposedTurn = Turn(
                 role="tool",
-                items=(TextItem("", NO_RESULT),),
+                items=(Invented("answer", *_NO_ANSWER, group.turn.seq), TextItem("", NO_RESULT)),
                 origin=group.turn.origin,
                 seq=following.seq,
                 call_id=call.call_id,
                 tool_name=call.name,
                 is_error=True,
             )
-            group.answers.append(answer)
+            group.answers.append((index, answer))
         group.waiting.clear()
 
-    def _unique(self, call_id: str) -> str:
-        unique = call_id
+    def _take_orphans(self, group: _Group) -> None:
+        """Answer the calls of a turn with what was stored before it."""
+        early = [
+            (index, answer)
+            for index, call in group.waiting.items()
+            if (answer := self._orphans.take(call)) is not None
+        ]
+        group.answers[:0] = early
+        for index, _ in early:
+            del group.waiting[index]
+
+
+class _Ids:
+    """The ids of calls, each of which is used once."""
+
+    def __init__(self) -> None:
+        self._used: set[str] = set()
+        self._numbers: defaultdict[str, int] = defaultdict(lambda: 1)
+
+    def unique(self, call: Call) -> Call:
+        """Return the call under an id that no other one has."""
+        unique = call.call_id
         while unique in self._used:
-            self._numbers[call_id] += 1
-            unique = f"{call_id}-{self._numbers[call_id]}"
+            self._numbers[call.call_id] += 1
+            unique = f"{call.call_id}-{self._numbers[call.call_id]}"
         self._used.add(unique)
-        return unique
+        return call if unique == call.call_id else replace(call, call_id=unique)
 
 
 def _answering(turn: ComposedTurn, call: Call) -> ComposedTurn:
@@ -129,17 +218,20 @@ def _answering(turn: ComposedTurn, call: Call) -> ComposedTurn:
     return replace(turn, call_id=call.call_id, tool_name=turn.tool_name or call.name)
 
 
-def paired(turns: Iterable[ComposedTurn]) -> Sequence[ComposedTurn]:
+def paired(turns: Iterable[ComposedTurn], *, since: int = 0) -> Sequence[ComposedTurn]:
     """The turns of a history as a conversation that providers take.
 
     Args:
         turns: In the order of their `seq`.
+        since: Only turns with a larger `seq`; what came before is read all the same, since it may
+            hold the calls that are answered, and answers to calls that come later.
 
     Returns:
-        The same turns, with a call before every answer that has none, and an answer for every call
-        that has none when somebody goes on. What is added has the `seq` of the turn it is for.
+        The same turns, with every answer behind its call, a call before every answer that has none,
+        and an answer for every call that has none when somebody goes on. What is added has the
+        `seq` of the turn it is for.
     """
     pairing = _Pairing()
     for turn in turns:
         pairing.add(turn)
-    return tuple(pairing.turns())
+    return tuple(pairing.turns(since=since))

@@ -3,12 +3,11 @@
 Source: spec 002, "Canonical Types"; MCP annotations are honoured.
 """
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import pybase64
 
-from app.errors import InvalidJsonError, PayloadTooLargeError
 from app.models.conversation import (
     Address,
     ComposedTurn,
@@ -23,10 +22,12 @@ from app.models.conversation import (
     Turn,
     Words,
 )
-from app.models.json_value import JsonValue, json_text, parse_json, parse_stored_json
+from app.models.json_value import JsonValue, json_text, parse_stored_json
 from app.models.rendering import Audience
 from app.models.resource import MediaHints, ResourceKind, parse_resource_id, resource_kind
 from app.rendering.pages.lines import one_line, quoted_short
+from app.rendering.previews import whole_text_uri
+from app.rendering.turns.told import is_told, says_nothing
 
 _WORDS_OF_META: tuple[tuple[str, str], ...] = (
     ("caption", "caption"),
@@ -35,9 +36,8 @@ _WORDS_OF_META: tuple[tuple[str, str], ...] = (
     ("description", "caption"),
 )
 _LONGEST_NAMED = 200
-_DEEPEST = 4_000
-_MOST_NODES = 1_000_000
 _STRUCTURED = "/sanitized/meta/structuredContent"
+_DIGEST = "sha-256:{}"
 
 
 def tool_result_turn(
@@ -62,10 +62,10 @@ def tool_result_turn(
         _of_audience(part, f"/sanitized/parts/{index}", audience, resources)
         for index, part in enumerate(record["parts"])
     ]
-    structured, aside = _structured(record, items)
+    structured, items = _structured(record, items)
     return Turn(
         role="tool",
-        items=(*items, *aside),
+        items=tuple(items),
         origin=origin,
         seq=seq,
         call_id=meta["toolCallId"],
@@ -149,45 +149,46 @@ def words_of(meta: object) -> Words | None:
 def _structured(
     record: dict[str, Any], shown: list[Item]
 ) -> tuple[tuple[JsonValue] | None, list[Item]]:
-    """`structuredContent`, and what is to be read of it beside what the parts show."""
-    meta = record["meta"]
-    if "structuredContent" not in meta:
-        return None, []
-    value = meta["structuredContent"]
+    """`structuredContent`, and all that is to be read of the result, which is told once."""
+    value = record["meta"].get("structuredContent")
     moved = parse_resource_id(value) if isinstance(value, str) else None
     kept = next((each for each in record["resources"] if each["uri"] == f"blob:{moved}"), None)
+    whole_texts = _whole_texts(record, shown)
     if kept is not None and kept["kind"] != "text":
         # It was a medium and nothing else, which is a part of its own.
-        return None, []
+        return None, shown
+    if kept is not None and kept["digest"] in map(_DIGEST.format, whole_texts.values()):
+        # It was too long for the record, and so was the text that says the same.
+        return None, shown
     if kept is not None:
         # It was too long for the record, which has its reference.
-        return None, [
-            LeftOut(
-                _STRUCTURED,
-                "structuredContent",
-                "stored-apart",
-                "It is too long for the record, and kept as a resource.",
-                restore=f"GET /api/resources/{moved}/text",
-            )
-        ]
-    return (value,), [] if is_told(value, shown) else [DataItem(_STRUCTURED, value)]
+        left_out = LeftOut(
+            _STRUCTURED,
+            "structuredContent",
+            "stored-apart",
+            "It is too long for the record, and kept as a resource.",
+            restore=f"GET /api/resources/{moved}/text",
+        )
+        return None, [*shown, left_out]
+    structured = None if value is None else (value,)
+    if "structuredContent" in record["meta"] and says_nothing(value):
+        # Where there were no parts, the text of nothing was made one.
+        return structured, [_unless_nothing(item, value) for item in shown]
+    is_shown = structured is None or is_told(value, shown, whole_texts)
+    return structured, shown if is_shown else [*shown, DataItem(_STRUCTURED, value)]
 
 
-def is_told(value: JsonValue, items: Iterable[Item]) -> bool:
-    """Whether a text among items says the same as a JSON value."""
-    text = json_text(value)
-    return any(text == said for said in _json_in(items))
+def _unless_nothing(item: Item, value: JsonValue) -> Item:
+    if isinstance(item, TextItem) and item.text == json_text(value):
+        return TextItem(item.pointer, "")
+    return item
 
 
-def _json_in(items: Iterable[Item]) -> Iterator[str]:
-    """The texts among items that are JSON, as our own compact JSON."""
-    for item in items:
-        if not isinstance(item, TextItem) or not item.text.strip():
-            continue
-        text = item.text
-        yield text
-        try:
-            value = parse_json(text.encode(), max_depth=_DEEPEST, max_nodes=_MOST_NODES)
-            yield json_text(value)
-        except (InvalidJsonError, PayloadTooLargeError):
-            continue
+def _whole_texts(record: dict[str, Any], shown: Iterable[Item]) -> dict[str, str]:
+    """The digests of the texts that the record has shortened, by the pointers of their parts."""
+    digests = {each["uri"]: each["digest"] for each in record["resources"]}
+    return {
+        item.pointer: digests[uri].removeprefix(_DIGEST.format(""))
+        for item in shown
+        if isinstance(item, TextItem) and (uri := whole_text_uri(item.text)) in digests
+    }

@@ -41,8 +41,9 @@ from app.services.bundles.rows import (
     moment,
     read_line,
 )
-from app.services.bundles.stored import stored_resource
+from app.services.bundles.stored import named_resources, stored_resource
 from app.services.pages.writing import PAGE
+from app.stores.records.aliases import NamedResource
 from app.stores.records.bundles import Link
 from app.stores.records.sessions import ANSWER, INTERACTION, MESSAGE, PAGE_FAULT, TOOL_RESULT
 
@@ -69,6 +70,7 @@ class CheckedBundle:
     file: BundleFile
     session: Session
     resources: dict[str, Resource]
+    aliases: dict[str, NamedResource]
     links: list[Link]
 
     def batches(
@@ -96,6 +98,7 @@ class BundleCheck:
         self._limits = limits
         self._session_id = file.manifest.session.id
         self._resources: dict[str, Resource] = {}
+        self._aliases: dict[str, NamedResource] = {}
         self._links: list[Link] = []
         self._texts: set[str] = set()
         self._asked: dict[int, str] = {}
@@ -132,7 +135,7 @@ class BundleCheck:
                     answers=self._counts[ANSWER],
                 ),
             )
-        return CheckedBundle(self._file, session, self._resources, self._links)
+        return CheckedBundle(self._file, session, self._resources, self._aliases, self._links)
 
     def _lines(self, name: str) -> Iterator[tuple[str, bytes]]:
         return self._file.lines(name, longest_bytes=_LONGEST_LINE_BYTES)
@@ -146,6 +149,9 @@ class BundleCheck:
                 check_resource(line)
                 last = line.id
                 self._resources[last] = stored_resource(line, self._project_id)
+                taken = self._aliases.keys() & line.aliases
+                require(not taken, "has an alias that another line has")
+                self._aliases |= named_resources(line)
 
     def _check_interactions(self) -> None:
         last, seen = 0, set()

@@ -2,7 +2,7 @@
 
 import hashlib
 import tempfile
-from collections.abc import AsyncIterator, Iterable, Sequence
+from collections.abc import AsyncIterator, Sequence
 from contextlib import AsyncExitStack, aclosing
 from dataclasses import dataclass
 from typing import IO
@@ -33,6 +33,7 @@ from app.stores.records import Records, UnitOfWork
 _IN_MEMORY_BYTES = 1024 * 1024
 _LINES_BYTES = 256 * 1024
 _SENT_BYTES = 64 * 1024
+_RESOURCES_AT_ONCE = 20
 # A piece of a file or a blob, what is read ahead of it, and what a connection has of the last ones.
 _SENDING_BYTES = 6 * CHUNK_BYTES
 
@@ -180,7 +181,7 @@ class BundleExports:
                     raise NotFoundError("session")
                 resources = await unit.session_resources.all_of(session_id)
                 await _write_rows(unit, session_id, files)
-            await _write_resources(files[-1], resources, project_id)
+                await _write_resources(unit, files[-1], resources, project_id)
             stack.pop_all()
         sizes = {resource.digest: resource.size_bytes for resource in resources}
         return Bundle(project_id, _Spooled(session, files, sorted(sizes.items())), self._blobs)
@@ -202,9 +203,14 @@ async def _write_rows(unit: UnitOfWork, session_id: str, files: Sequence[_Lines]
         await lines.put_down()
 
 
-async def _write_resources(lines: _Lines, resources: Iterable[Resource], project_id: str) -> None:
-    for resource in resources:
-        await lines.add(resource_line(resource, project_id))
+async def _write_resources(
+    unit: UnitOfWork, lines: _Lines, resources: Sequence[Resource], project_id: str
+) -> None:
+    for start in range(0, len(resources), _RESOURCES_AT_ONCE):
+        batch = resources[start : start + _RESOURCES_AT_ONCE]
+        aliases = await unit.aliases.of_resources([each.resource_id for each in batch])
+        for each in batch:
+            await lines.add(resource_line(each, project_id, aliases.get(each.resource_id, {})))
     await lines.put_down()
 
 

@@ -1,6 +1,7 @@
 """What the stores keep, as the lines of a bundle. Pure."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from datetime import datetime
 
 from msgspec import Raw
 
@@ -78,6 +79,7 @@ def interaction_line(stored: StoredInteraction) -> InteractionLine:
         answered_at=None if stored.answered_at is None else rfc3339(stored.answered_at),
         input=Raw(stored.input),
         output=Raw(stored.output or b"null"),
+        bindings=dict(stored.bindings),
     )
 
 
@@ -104,8 +106,10 @@ def page_line(stored: StoredPage, levels: Sequence[StoredRepresentation]) -> Pag
     )
 
 
-def resource_line(resource: Resource, project_id: str) -> ResourceLine:
-    """The line of a resource of a project."""
+def resource_line(
+    resource: Resource, project_id: str, aliases: Mapping[str, datetime]
+) -> ResourceLine:
+    """The line of a resource of a project, with its aliases in order."""
     return ResourceLine(
         id=resource.resource_id,
         project=resource.derived_in or project_id,
@@ -118,4 +122,5 @@ def resource_line(resource: Resource, project_id: str) -> ResourceLine:
         height=resource.hints.height,
         duration_seconds=resource.hints.duration_seconds,
         created_at=rfc3339(resource.created_at),
+        aliases={alias: rfc3339(created_at) for alias, created_at in aliases.items()},
     )

@@ -25,6 +25,7 @@ from app.services.pages.requests import RESERVED_IDS
 from app.services.pages.versions import (
     Stamp,
     page_version,
+    read_descriptor,
     read_page,
     resource_ids,
     updated_at,
@@ -40,6 +41,7 @@ _KINDS: dict[Modality, frozenset[BodyKind]] = {
     "video": _WORDS | {"url", "data"},
 }
 """What the content of a page may be."""
+_MOST_TOKENS = 2**53
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +57,10 @@ def read_bundled_page(line: PageLine) -> ReadPage:
     stored = stored_page(line)
     page = read_page(stored, stored_levels(line))
     settled = SettledContent(page.full, page.full.value, load_forms(line.inline_form))
-    stamp = Stamp(line.version, stored.created_at, updated_at(stored))
+    # An estimate is what it was when it was made: later versions may count otherwise.
+    tokens = read_descriptor(stored)["size_tokens"]
+    require(type(tokens) is int and 0 <= tokens <= _MOST_TOKENS, "costs no number of tokens")
+    stamp = Stamp(line.version, stored.created_at, updated_at(stored), tokens)
     return ReadPage(page, page_version(page, settled, stamp))
 
 

@@ -143,7 +143,7 @@ def read_bundle(file: IO[bytes]) -> BundleFile:
 def _manifest(text: bytes) -> Manifest:
     head = MANIFEST_HEADS.decode(text)
     require(head.format == FORMAT, "is that of something else")
-    require(head.version == VERSION, "names a version of the format that is not known here")
+    require(1 <= head.version <= VERSION, "names a version of the format that is not known here")
     return read_line(MANIFESTS, text)
 
 

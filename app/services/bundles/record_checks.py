@@ -4,13 +4,20 @@ Each check takes a line, raises unless reading what it stands for can never fail
 resources it refers to, by the same functions that found them when it was written.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
+from app.models.alias import MOST_ALIASES, is_alias
 from app.models.base import moment_text
 from app.models.content import FilePart, ImagePart
 from app.models.frozen_json import thawed
-from app.models.interaction import Interaction, MultiModalInput
+from app.models.interaction import (
+    Bindings,
+    Interaction,
+    MultiModalInput,
+    attachment_key,
+    bound_resource_id,
+)
 from app.models.json_value import JsonValue, json_text
 from app.models.limits import Limits
 from app.models.media_types import canonical_mime_type
@@ -68,6 +75,11 @@ def check_resource(line: ResourceLine) -> None:
     require(is_type and line.mime_type == line.mime_type.lower(), "has a type that is none")
     require(safe_file_name(line.filename) == line.filename, "has a name that is not safe")
     require(line.kind == resource_kind(line.mime_type), "is of another kind than its type says")
+    require(len(line.aliases) <= MOST_ALIASES, "has more aliases than a resource may have")
+    require(all(map(is_alias, line.aliases)), "has an alias that cannot be one")
+    require(list(line.aliases) == sorted(line.aliases), "has its aliases in another order")
+    for named_at in line.aliases.values():
+        moment(named_at)
     moment(line.created_at)
 
 
@@ -154,13 +166,23 @@ def check_interaction(line: InteractionLine, limits: Limits) -> Referred:
     require(is_after and not (is_later and output is None), "has half an answer")
     moment(line.created_at)
     moment(line.answered_at or line.created_at)
+    attached: Sequence[str] = ()
     if isinstance(interaction.input, MultiModalInput):
-        attached = [parse_resource_id(each) for _, each in interaction.input.attached_ids()]
-        require(None not in attached, "has a file attached that is no resource")
-        require(len(attached) <= limits.media_per_result, "has too many files attached")
-        needed = frozenset(each for each in attached if each)
-        return Referred(needed, frozenset(references_in([given, output])) - needed)
-    return Referred(named=frozenset(references_in([given, output])))
+        attached = [each for _, each in interaction.input.attached_ids()]
+    require(len(attached) <= limits.media_per_result, "has too many files attached")
+    _check_bindings(line.bindings, attached)
+    bound = (bound_resource_id(each, line.bindings) for each in attached)
+    needed = frozenset(each for each in bound if each)
+    return Referred(needed, frozenset(references_in([given, output])) - needed)
+
+
+def _check_bindings(bindings: Bindings, attached: Sequence[str]) -> None:
+    """Raise unless bindings are those of attachments, of each that needs one, in order."""
+    in_order = [key for key in dict.fromkeys(map(attachment_key, attached)) if key in bindings]
+    require(list(bindings) == in_order, "has bindings of files that are not attached")
+    for key, resource_id in bindings.items():
+        is_sound = is_alias(key) if resource_id else parse_resource_id(key) == key
+        require(is_sound, "has a file attached that is bound to what it cannot be")
 
 
 def check_forms(text: str | None) -> dict[str, InlineForm]:

@@ -12,9 +12,11 @@ from msgspec import Meta, Raw, Struct
 
 from app.models.identity import CLIENT_ID_PATTERN, rfc3339
 from app.services.bundles.faults import require
+from app.services.request_identity import SCHEME
 
 FORMAT: Literal["pagefault-session"] = "pagefault-session"
-VERSION: Literal[1] = 1
+VERSION: Literal[2] = 2
+"""What is written. Of version 1 are bundles whose requests are all known by their bytes."""
 
 # Up to 2**53 a number means the same to every reader of JSON. What an import brings leaves room for
 # 2**32 more below that.
@@ -26,6 +28,8 @@ Id = Annotated[str, Meta(pattern=r"\A[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}
 ClientId = Annotated[str, Meta(pattern=CLIENT_ID_PATTERN.replace("$", r"\Z"))]
 ResourceId = Annotated[str, Meta(pattern=r"\A[0-9a-f]{32}\Z")]
 Digest = Annotated[str, Meta(pattern=r"\A[0-9a-f]{64}\Z")]
+# Without its scheme it is one of bytes, and that of a page fault.
+RequestDigest = Annotated[str, Meta(pattern=rf"\A(?:{SCHEME})?[0-9a-f]{{64}}\Z")]
 Name = Annotated[str, Meta(min_length=1, max_length=512)]
 Count = Annotated[int, Meta(ge=0, le=2**63 - 1)]
 Number = Annotated[int, Meta(ge=1, le=2**63 - 1)]
@@ -46,7 +50,7 @@ class ToolResultLine(_Line, tag_field="kind", tag="tool_result", frozen=True):
     tool_name: Name
     tool_call_id: Name
     success: bool
-    request_digest: Digest
+    request_digest: RequestDigest
     sanitized: Raw
 
 
@@ -57,7 +61,7 @@ class MessageLine(_Line, tag_field="kind", tag="message", frozen=True):
     id: Id
     created_at: Moment
     tool_call_id: Name | None
-    request_digest: Digest
+    request_digest: RequestDigest
     inline_form: str | None
     message: Raw
 
@@ -69,7 +73,7 @@ class PageFaultLine(_Line, tag_field="kind", tag="page_fault", frozen=True):
     id: Id
     created_at: Moment
     tool_call_id: Name | None
-    request_digest: Digest
+    request_digest: RequestDigest
     message: Raw
 
 
@@ -92,8 +96,11 @@ HistoryLine: TypeAlias = (
 )
 
 
-class InteractionLine(_Line, frozen=True):
-    """An interaction, and its answer, null where it has none."""
+class InteractionLine(_Line, frozen=True, omit_defaults=True):
+    """An interaction, and its answer, null where it has none.
+
+    `bindings` is what its attachments were bound to, where their ids do not say so.
+    """
 
     seq: Number
     id: Id
@@ -104,6 +111,7 @@ class InteractionLine(_Line, frozen=True):
     answered_at: Moment | None
     input: Raw
     output: Raw
+    bindings: dict[str, ResourceId | None] = {}
 
 
 class LevelLine(_Line, frozen=True):
@@ -132,8 +140,11 @@ class PageLine(_Line, frozen=True):
     levels: tuple[LevelLine, ...]
 
 
-class ResourceLine(_Line, frozen=True):
-    """A descriptor, and the project its id was derived in."""
+class ResourceLine(_Line, frozen=True, omit_defaults=True):
+    """A descriptor, and the project its id was derived in.
+
+    `aliases` has its aliases in the order of their bytes, each with its moment.
+    """
 
     id: ResourceId
     project: ClientId
@@ -146,6 +157,7 @@ class ResourceLine(_Line, frozen=True):
     height: Pixels | None
     duration_seconds: Annotated[float, Meta(ge=0)] | None
     created_at: Moment
+    aliases: dict[str, Moment] = {}
 
 
 class SessionLine(_Line, frozen=True):
@@ -169,7 +181,7 @@ class Manifest(_Line, frozen=True):
     """What a bundle says of itself: the session, and every other file in it, in order."""
 
     format: Literal["pagefault-session"]
-    version: Literal[1]
+    version: Literal[1, 2]
     session: SessionLine
     files: tuple[FileLine, ...]
 

@@ -19,6 +19,7 @@ from app.services.bundles.rows import (
     ToolResultLine,
     moment,
 )
+from app.stores.records.aliases import NamedResource
 from app.stores.records.bundles import RecordedResult
 
 # A record repeats parts of what it was made of, and puts a few levels around it.
@@ -97,6 +98,7 @@ def stored_interaction(line: InteractionLine, session_id: str) -> StoredInteract
         output=None if output == b"null" else output,
         answer_seq=line.answer_seq,
         answered_at=None if line.answered_at is None else moment(line.answered_at),
+        bindings=line.bindings,
     )
 
 
@@ -126,6 +128,14 @@ def stored_levels(line: PageLine) -> list[StoredRepresentation]:
         )
         for each in line.levels
     ]
+
+
+def named_resources(line: ResourceLine) -> dict[str, NamedResource]:
+    """The resource in a line by its aliases."""
+    return {
+        alias: NamedResource(line.id, moment(created_at))
+        for alias, created_at in line.aliases.items()
+    }
 
 
 def stored_resource(line: ResourceLine, project_id: str) -> Resource:

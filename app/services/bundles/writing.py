@@ -5,9 +5,11 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from app.errors import ConflictError
+from app.models.alias import MOST_ALIASES
 from app.models.limits import Limits
 from app.models.page import PageVersion, StoredRepresentation
 from app.models.search import SearchWords, search_words
+from app.services.aliases import too_many_aliases
 from app.services.bundles.archive import BLOBS, HISTORY, INTERACTIONS, PAGES
 from app.services.bundles.checking import KIND_OF, CheckedBundle
 from app.services.bundles.page_checks import read_bundled_page, referred_text_digest
@@ -146,12 +148,23 @@ class BundleWriter:
             raise _taken("interaction", taken)
 
     async def add_resources(self) -> None:
-        """Store the descriptors that are not there, and what refers to them.
+        """Store the descriptors that are not there, their aliases, and what refers to them.
 
         Raises:
+            ConflictError: An alias names another resource, or a resource has too many of them.
             BlobSweptError: A sweep has removed one of the blobs meanwhile.
         """
         await self._unit.resources.ensure_all(self._checked.resources.values())
+        for taken in await self._unit.aliases.add_all(self._checked.aliases):
+            raise ConflictError(
+                f"The alias {taken} names another resource in this project already, and an import "
+                "replaces nothing. Delete the alias first, or import into another project. "
+                "Nothing was stored.",
+                code="alias-exists",
+            )
+        named = {each.resource_id for each in self._checked.aliases.values()}
+        if await self._unit.aliases.count_most(named) > MOST_ALIASES:
+            raise too_many_aliases()
         await self._unit.bundles.size_entries(self._session_id)
         await self._unit.bundles.add_links(self._session_id, self._checked.links)
 

@@ -15,7 +15,7 @@ from pydantic import TypeAdapter
 
 from app.models.base import FrozenModel
 from app.models.json_value import JsonValue
-from app.models.media_types import canonical_mime_type, is_strong_signature, sniff
+from app.models.media_types import OCTET_STREAM, canonical_mime_type, is_strong_signature, sniff
 from app.models.resource import ResourceKind, resource_kind
 from app.models.windows import percent_decoded
 from app.services.normalization.base64_text import (
@@ -64,6 +64,12 @@ class DataUriText:
     def text(self) -> str:
         """The whole, as it was written."""
         return self.head + self.payload
+
+    @property
+    def declared_type(self) -> str | None:
+        """The type that is written in it, if that says anything: none is text by RFC 2397."""
+        is_typed = self.head.strip()[5:].lstrip()[:1] not in ("", ",", ";")
+        return self.mime_type if is_typed and self.mime_type != OCTET_STREAM else None
 
     @property
     def is_plain(self) -> bool:

@@ -28,6 +28,11 @@ class StoredMedia:
         self._blobs = blobs
         self._project_id = project_id
 
+    @property
+    def project_id(self) -> str:
+        """Whose media they are."""
+        return self._project_id
+
     async def find(self, reference: str) -> Resource | None:
         """The resource with this reference, URI or id, if the project has it."""
         resource_id = parse_resource_id(reference)

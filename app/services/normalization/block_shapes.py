@@ -14,6 +14,7 @@ from typing import TypeGuard
 from app.models.media import MediaSource
 from app.models.media_types import canonical_mime_type, is_textual, mime_type_for_filename
 from app.models.normalized import ClaimedKind
+from app.services.normalization.line_lists import joined_lines
 
 Path = tuple[str, ...]
 Payload = str | bytes | MediaSource
@@ -133,6 +134,7 @@ _FRAMING: dict[str, frozenset[str]] = {
     "source_type": frozenset(("base64", "url", "text")),
     "detail": frozenset(("auto", "low", "high")),
     "encoding": frozenset(("base64",)),
+    "kind": frozenset(("binary",)),
 }
 _LINK_BLOCK_KEYS = frozenset(
     (
@@ -177,9 +179,16 @@ def byte_sequence(value: object) -> bytes | None:
         return None
 
 
-def payload_of(value: object) -> Payload | None:
-    """The value as something that may be a medium, or `None`."""
-    return value if isinstance(value, str) or is_handle(value) else byte_sequence(value)
+def payload_of(value: object, *, is_declared: bool = True) -> Payload | None:
+    """The value as something that may be a medium, or `None`.
+
+    Args:
+        value: Any JSON value.
+        is_declared: Whether nothing but a medium can stand there.
+    """
+    if isinstance(value, str) or is_handle(value):
+        return value
+    return byte_sequence(value) or joined_lines(value, is_declared=is_declared)
 
 
 def match_typed_block(block: dict[str, object]) -> MediaMatch | None:
@@ -223,7 +232,7 @@ def match_plain_object(members: dict[str, object]) -> MediaMatch | None:
     if len(keys) != 1 or keys[0] not in _PLAIN:
         return None
     key = keys[0]
-    payload = payload_of(members[key])
+    payload = payload_of(members[key], is_declared=False)
     return None if payload is None else _match(members, (key,), payload, _PLAIN[key][0])
 
 
@@ -366,4 +375,7 @@ def _beside_payload(members: dict[str, object]) -> set[str]:
     mime = _mime_type(members, ())
     names = {*_FILENAME_KEYS, *_NAME_KEYS}
     beside = {key for key in names if isinstance(members.get(key), str)}
+    if members.get("kind") == "binary" and "media_type" in members:
+        # A `BinaryContent` of pydantic-ai.
+        beside |= {"kind", "identifier", "vendor_metadata"}
     return beside | {mime[0][0]} if mime else beside

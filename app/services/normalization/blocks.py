@@ -52,6 +52,8 @@ from app.services.normalization.structures import is_recognised
 
 _SHORTEST_CERTAIN_BASE64 = 64
 _SHORTEST_BASE64 = 16
+_DENIAL_KEYS = frozenset(("type", "reason", "providerOptions", "providerMetadata"))
+_DENIED = "The tool was not allowed to run."
 
 Block = dict[str, object]
 
@@ -203,6 +205,17 @@ def _read_value(block: Block, place: Place) -> Outcome:
     return with_provenance(parts, side_information(block, _framed("value"), place))
 
 
+def _is_denial(block: Block) -> bool:
+    reason = block.get("reason")
+    return block.keys() <= _DENIAL_KEYS and (reason is None or isinstance(reason, str))
+
+
+def _read_denial(block: Block, place: Place) -> Outcome:
+    place.collector.report_error(True)
+    parts = text_parts(str(block.get("reason") or _DENIED), place.inside("reason"))
+    return with_provenance(parts, side_information(block, _framed("reason"), place))
+
+
 def _read_tool_result(block: Block, place: Place) -> Outcome:
     consumed = _framed("content")
     if isinstance(block.get("is_error"), bool):
@@ -249,6 +262,7 @@ _READERS: dict[str, tuple[_Reader, ...]] = {
     "json": (_VALUE,),
     "error-text": (_VALUE,),
     "error-json": (_VALUE,),
+    "execution-denied": (_Reader(_is_denial, _read_denial),),
     "content": (_Reader(_holds("value", list), _read_content_value),),
     "tool_result": (_Reader(_holds("content", str, list, dict, type(None)), _read_tool_result),),
     "document": (

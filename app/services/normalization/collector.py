@@ -18,6 +18,7 @@ from app.models.windows import replace_in_windows, search_windows
 _SURROGATE = re.compile("[\ud800-\udfff]")
 _REPLACEMENT = "\ufffd"
 _MAX_WARNINGS = 100
+_CERTAIN_BASE64_CHARS = 64
 
 
 class Pointer:
@@ -66,6 +67,7 @@ class Collector:
         self.media: list[NormalizedMedia] = []
         self._warnings: list[Warning] = []
         self._warning_count = 0
+        self._payloads: dict[int, set[str]] = {}
         self.is_error: bool | None = None
 
     def add_medium(
@@ -75,15 +77,32 @@ class Collector:
         kind: ClaimedKind | None = None,
         filename: str | None = None,
         must_be_stored: bool = False,
+        pointer: Pointer | None = None,
     ) -> MediaSlot:
-        """Keep a medium and get the slot that stands for its reference."""
+        """Keep a medium, found at `pointer`, and get the slot that stands for its reference."""
         filename = without_lone_surrogates(filename) if filename else None
         self.media.append(
             NormalizedMedia(
-                source=source, kind=kind, filename=filename, must_be_stored=must_be_stored
+                source=source,
+                kind=kind,
+                filename=filename,
+                must_be_stored=must_be_stored,
+                pointer="" if pointer is None else str(pointer),
             )
         )
         return MediaSlot(len(self.media) - 1)
+
+    def note_payload(self, text: str) -> None:
+        """Note the base64 of a medium that a block carried."""
+        if len(text) >= _CERTAIN_BASE64_CHARS:
+            text = text.rstrip("=")
+            self._payloads.setdefault(len(text), set()).add(_in_one_alphabet(text))
+
+    def is_payload(self, text: str) -> bool:
+        """Whether a text is the base64 of a medium that was noted, in either alphabet."""
+        text = text.rstrip("=") if self._payloads else ""
+        alike = self._payloads.get(len(text))
+        return alike is not None and _in_one_alphabet(text) in alike
 
     def warn(self, code: str, pointer: Pointer, detail: str) -> None:
         """Note that something at `pointer` could not be taken as the tool meant it."""
@@ -149,6 +168,10 @@ class DeclaredMedia:
         """See `MediaSource.head`."""
         return self._source.head(size_bytes)
 
+    def read(self, start: int, size_bytes: int) -> bytes:
+        """See `MediaSource.read`."""
+        return self._source.read(start, size_bytes)
+
     def chunks(self) -> Iterator[bytes]:
         """See `MediaSource.chunks`."""
         return self._source.chunks()
@@ -162,6 +185,10 @@ def as_source(medium: MediaSource | bytes, mime_type: str | None) -> MediaSource
     if mime_type is None or medium.declared_mime_type is not None:
         return medium
     return DeclaredMedia(medium, mime_type)
+
+
+def _in_one_alphabet(text: str) -> str:
+    return text.replace("-", "+").replace("_", "/")
 
 
 def without_lone_surrogates(text: str) -> str:

@@ -11,8 +11,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from app.models.normalized import NormalizedPart
+from app.services.normalization.base64_runs import decode_undeclared
 from app.services.normalization.block_shapes import Claim, is_handle
 from app.services.normalization.blocks import NestedContent, read_block
+from app.services.normalization.line_lists import joined_lines
 from app.services.normalization.parts import (
     Place,
     extracted_parts,
@@ -94,8 +96,11 @@ def _read(value: object, place: Place, *, is_content: bool) -> Outcome:
 
 def _enter(value: object, place: Place, stack: list[_List], *, is_content: bool) -> None:
     if isinstance(value, list):
-        stack.append(_List(_items(value, place), is_content))
-        return
+        lines = joined_lines(value) if len(value) > 1 else None
+        if lines is None or decode_undeclared(lines) is None:
+            stack.append(_List(_items(value, place), is_content))
+            return
+        value = lines
     outcome = _read_item(value, place)
     if not isinstance(outcome, NestedContent):
         stack[-1].outcomes.append(outcome)

@@ -31,6 +31,7 @@ _SHORTEST_CHARS = 16
 _LONG_CHARS = 64
 # Three for each of 512 bytes.
 _SHOWN_CHARS = 1_536
+_BLANK = re.compile(r"\s")
 _UNQUOTED = re.compile(r"[^\s\"'<>`()\[\]{}|\\^]*+")
 
 
@@ -77,7 +78,7 @@ def announces_media(text: str) -> bool:
 def parse_data_uri(text: str) -> DataUri | None:
     """The data URI that the whole text is, or `None` if it is none, or one of plain text.
 
-    Text that is not base64 (`data:,hello`) is readable where it stands and is left there.
+    Text that is not base64 (`data:,hello`) is for `parse_text_uri`.
     """
     start = _START.match(text)
     head = _HEAD.match(text, start.end()) if start else None
@@ -92,6 +93,27 @@ def parse_data_uri(text: str) -> DataUri | None:
     # Markup is often left as it is (";utf8,<svg"), so only what is percent-encoded is decoded.
     data = percent_decoded(text[head.end() :].strip().encode("utf-8", "replace"))
     return DataUri(mime_type, data or None, _filename(head))
+
+
+def parse_text_uri(text: str) -> tuple[str | None, str] | None:
+    """The type and the text of the percent-encoded data URI that the whole text is.
+
+    `None` for everything else: base64, what is no text, and what no URI has, such as blanks.
+    """
+    start = _START.match(text)
+    head = _HEAD.match(text, start.end()) if start else None
+    if head is None or head["base64"] or _filename(head) is not None:
+        return None
+    mime_type = _mime_type(head)
+    if mime_type is not None and not is_textual(mime_type):
+        return None
+    body = text[head.end() :].strip()
+    if not body or search_windows(_BLANK, body, 0, len(body), reach=0):
+        return None
+    try:
+        return mime_type, percent_decoded(body.encode()).decode()
+    except UnicodeError:
+        return None
 
 
 def base64_head_end(text: str) -> int:

@@ -37,12 +37,13 @@ from app.services.normalization.collector import (
     as_source,
     without_lone_surrogates,
 )
-from app.services.normalization.data_uris import is_data_uri, parse_data_uri
+from app.services.normalization.data_uris import is_data_uri, parse_data_uri, parse_text_uri
 from app.services.normalization.structures import (
     Rewriting,
     readable_text,
     rewrite_text,
     rewrite_value,
+    type_of_data_uri,
     warn_undecodable,
 )
 
@@ -94,8 +95,11 @@ def text_parts(text: str, place: Place, *, declared: str | None = None) -> list[
         return [NormalizedReference(text, resource_id, pointer, beside, is_claimed=False)]
     uri = parse_data_uri(text)
     if uri and uri.data:
-        claim = Claim(mime_type=uri.mime_type, filename=uri.filename)
+        mime_type = type_of_data_uri(uri.mime_type, uri.data)
+        claim = Claim(mime_type=mime_type, filename=uri.filename)
         return decoded_parts(uri.data, claim, place)
+    if (written := parse_text_uri(text)) and readable_text(written[1].encode()) is not None:
+        return _rewritten_parts(written[1], place, written[0] or declared)
     if data := decode_undeclared(text):
         return [medium_part(data, Claim(), place)]
     parts = _rewritten_parts(text, place, declared)
@@ -125,7 +129,9 @@ def extracted_parts(slots: list[MediaSlot]) -> list[NormalizedPart]:
 def medium_part(medium: MediaSource | bytes, claim: Claim, place: Place) -> NormalizedMediaPart:
     """The part that shows a medium."""
     source = as_source(medium, claim.mime_type)
-    slot = place.collector.add_medium(source, kind=claim.kind, filename=claim.filename)
+    slot = place.collector.add_medium(
+        source, kind=claim.kind, filename=claim.filename, pointer=place.pointer
+    )
     return NormalizedMediaPart(slot, type_beside(source.declared_mime_type, is_text=False))
 
 
@@ -213,6 +219,8 @@ def _data_uri_parts(text: str, claim: Claim, place: Place) -> list[NormalizedPar
     if uri.data is None:
         return _undecodable_parts(text, claim, place)
     mime_type = uri.mime_type or claim.mime_type
+    if claim.kind is None:
+        mime_type = type_of_data_uri(mime_type, uri.data)
     filename = claim.filename or uri.filename
     return decoded_parts(uri.data, Claim(claim.kind, mime_type, filename), place)
 
@@ -222,6 +230,7 @@ def _encoded_parts(text: str, claim: Claim, place: Place) -> list[NormalizedPart
     if claim.mime_type is None or not is_textual(claim.mime_type):
         if data is None:
             return _undecodable_parts(text, claim, place)
+        place.collector.note_payload(text)
         return [medium_part(data, claim, place)]
     # A word may happen to be base64 as well; what it would stand for is hardly ever text.
     certain = claim.is_encoded or len(text) >= _CERTAIN_BASE64_CHARS

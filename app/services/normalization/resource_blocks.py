@@ -54,6 +54,8 @@ def read_resource(block: dict[str, object], place: Place) -> list[NormalizedPart
         parts = [medium_part(blob, claim, here)]
     else:
         parts = _text_parts(value_at(block, _TEXT), claim, here)
+        if parts == [NormalizedText(("",))]:
+            parts = [NormalizedText((_empty(_text_of(block["resource"], "uri")),))]
     return with_provenance(parts, side_information(block, [("type",), path, *consumed], place))
 
 
@@ -64,16 +66,17 @@ def carries_link(block: dict[str, object]) -> bool:
 
 def read_resource_link(block: dict[str, object], place: Place) -> list[NormalizedPart]:
     """A link to media as such, any other as readable lines: name, address, type and size."""
-    uri, mime_type = str(block["uri"]), _text_of(block, "mimeType")
+    uri, type_key = str(block["uri"]), _type_key(block)
+    mime_type = _text_of(block, type_key)
     family = (canonical_mime_type(mime_type or "") or "").partition("/")[0]
     if resource_id := own_reference(uri):
         beside = type_beside(mime_type, is_text=True)
         pointer = str(place.inside("uri").pointer)
-        side = side_information(block, [("type",), ("uri",), ("mimeType",)], place)
+        side = side_information(block, [("type",), ("uri",), (type_key,)], place)
         return with_provenance([NormalizedReference(uri, resource_id, pointer, beside)], side)
     if is_remote(uri) and family in ("image", "audio", "video"):
         claim = Claim(mime_type=mime_type, filename=_text_of(block, "name"))
-        side = side_information(block, [("type",), ("mimeType",)], place)
+        side = side_information(block, [("type",), (type_key,)], place)
         return with_provenance([link(without_lone_surrogates(uri), claim)], side)
     summary, described = _summary(block, place)
     side = side_information(block, [("type",), *described], place)
@@ -84,7 +87,7 @@ def _summary(block: dict[str, object], place: Place) -> tuple[str, list[Path]]:
     """The lines about a link, and the members that need not be kept besides."""
     lines: list[str] = []
     described: list[Path] = []
-    for key in ("title", "name", "uri", "mimeType", "size", "description"):
+    for key in ("title", "name", "uri", _type_key(block), "size", "description"):
         value = block.get(key)
         if key == "size" and isinstance(value, int) and not isinstance(value, bool):
             lines.append(f"{value} bytes")
@@ -97,6 +100,11 @@ def _summary(block: dict[str, object], place: Place) -> tuple[str, list[Path]]:
             described.append((key,))
             place.collector.readable(str(value), place.inside(key).pointer)
     return "\n".join(dict.fromkeys(lines)), described
+
+
+def _type_key(link: dict[str, object]) -> str:
+    """Return the member that holds a link's type, in one spelling or the other."""
+    return "mime_type" if link.get("mimeType") is None and "mime_type" in link else "mimeType"
 
 
 def _claim(block: dict[str, object]) -> tuple[Claim, list[Path]]:
@@ -135,8 +143,14 @@ def _blob_parts(blob: str, claim: Claim, place: Place, *, is_named: bool) -> lis
     # A resource with a file name is a file that somebody may want to have.
     text = None if is_named else text_of_type(data, claim.mime_type)
     if text is None:
+        place.collector.note_payload(blob)
         return [medium_part(data, claim, place)]
     return text_parts(text, place, declared=claim.mime_type)
+
+
+def _empty(uri: str | None) -> str:
+    """Return the words for a resource without any, since no text at all looks like a mistake."""
+    return "" if uri is None or holds_media(uri) else f"[{without_lone_surrogates(uri)} is empty]"
 
 
 def _text_parts(text: object, claim: Claim, place: Place) -> list[NormalizedPart]:

@@ -1,12 +1,21 @@
-"""The whole result: an MCP CallToolResult, or any other JSON value."""
+"""The whole result: an MCP CallToolResult, or any other JSON value, in whatever envelope."""
 
 from app.models.normalized import NormalizedPart, NormalizedText, NormalizedToolResult
-from app.services.normalization.block_shapes import is_handle
-from app.services.normalization.blocks import is_typed_block
+from app.services.normalization.call_tool_results import CallToolResult, read_call_tool_result
 from app.services.normalization.collector import Collector, Pointer
 from app.services.normalization.content import read_content, read_content_list
-from app.services.normalization.parts import Place, extracted_parts, json_part, json_parts
+from app.services.normalization.envelopes import Opened, open_envelope
+from app.services.normalization.parts import (
+    Place,
+    extracted_parts,
+    json_part,
+    json_parts,
+    text_parts,
+)
 from app.services.normalization.structures import Rewriting, rewrite_value
+
+# What SDKs return for a tool that returned nothing.
+_NOTHING = {"result": None}
 
 
 def normalize_tool_result(result: object) -> NormalizedToolResult:
@@ -25,110 +34,98 @@ def normalize_tool_result(result: object) -> NormalizedToolResult:
 
     Source: spec 002, "Sanitization Pipeline", step 1.
     """
-    collector = Collector()
-    place = Place(collector, Pointer())
-    aside = Rewriting(collector)
-    display, shown = _without_display(result)
-    extras = _envelope_extras(shown) if isinstance(shown, dict) else None
-    structured, meta = None, None
-    if isinstance(shown, dict) and extras is not None:
-        parts = _envelope_parts(shown, place)
-        structured = _structured_content(shown, place, aside)
-        if structured and not parts:
+    return _Normalizing().run(result)
+
+
+class _Normalizing:
+    """One result being read."""
+
+    def __init__(self) -> None:
+        self._collector = Collector()
+        self._whole = Place(self._collector, Pointer())
+        # Takes the media of what is beside the parts; they are shown behind these.
+        self._aside = Rewriting(self._collector)
+
+    def run(self, result: object) -> NormalizedToolResult:
+        display, display_place, shown = _without_display(result, self._whole)
+        opened = open_envelope(shown)
+        place = self._whole.inside(*opened.path)
+        shown = opened.value
+        if display is None:
+            display, display_place, shown = _without_display(shown, place)
+        if opened.is_error is not None:
+            self._collector.report_error(opened.is_error)
+        read = read_call_tool_result(shown) if isinstance(shown, dict) else None
+        parts = _content_parts(shown, place, opened) if read is None else _parts(read, place)
+        structured = self._structured_content(read, place)
+        if structured and not parts and structured[0] != _NOTHING:
             parts = [json_part(structured[0])]
-        parts += json_parts(extras, place) if extras else []
-        meta = _rewritten_meta(shown, place, aside)
-    else:
-        parts = read_content(shown, place)
-    if display is not None:
-        display = rewrite_value(display, place.inside("_display").pointer, aside)
-    return NormalizedToolResult(
-        parts=(*(parts or [NormalizedText(("",))]), *extracted_parts(aside.slots)),
-        media=tuple(collector.media),
-        is_error=collector.is_error,
-        structured_content=structured,
-        display=display,
-        meta=meta,
-        warnings=collector.warnings(),
-    )
-
-
-def _without_display(result: object) -> tuple[object, object]:
-    if not isinstance(result, dict) or result.get("_display") is None:
-        return None, result
-    return result["_display"], {key: result[key] for key in result if key != "_display"}
-
-
-def _envelope_extras(result: dict[str, object]) -> dict[str, object] | None:
-    """What an MCP result holds besides the protocol's members; `None` if it is no MCP result.
-
-    A record may have a `content` of its own, so members beside the known ones are accepted only
-    where every item of `content` is a block, or where `isError` stands beside it.
-    """
-    if is_typed_block(result):
-        return None
-    content = result.get("content")
-    carries = content is not None or result.get("toolResult") is not None
-    if not carries and "structuredContent" not in result:
-        return None
-    says_success = content is not None and isinstance(result.get("isError"), bool)
-    extras = {
-        key: member
-        for key, member in result.items()
-        if not (_is_protocol(key, member) or (says_success and key == "content"))
-    }
-    blocks = isinstance(content, list) and content and all(map(is_typed_block, content))
-    if blocks or says_success or extras.keys() <= {"resultType"}:
-        return extras
-    return None
-
-
-def _is_protocol(key: str, member: object) -> bool:
-    if key in ("structuredContent", "toolResult"):
-        return True
-    if key == "content":
-        return (
-            member is None
-            or isinstance(member, str | list)
-            or is_typed_block(member)
-            or is_handle(member)
+        parts += json_parts(read.extras, place) if read and read.extras else []
+        meta = self._meta(read, place, opened)
+        if display is not None:
+            display = self._rewritten(display, display_place)
+        return NormalizedToolResult(
+            parts=(*(parts or [NormalizedText(("",))]), *extracted_parts(self._aside.slots)),
+            media=tuple(self._collector.media),
+            is_error=self._collector.is_error,
+            structured_content=structured,
+            display=display,
+            meta=meta,
+            warnings=self._collector.warnings(),
         )
-    if key == "isError":
-        return member is None or isinstance(member, bool)
-    if key == "resultType":
-        # "complete" is what every result without the member is; any other value is kept.
-        return member is None or member == "complete"
-    # `meta` is what the Python SDK writes for `_meta` unless told otherwise.
-    return (key in ("_meta", "meta") and member is None) or (
-        key == "_meta" and isinstance(member, dict)
-    )
+
+    def _structured_content(
+        self, read: CallToolResult | None, place: Place
+    ) -> tuple[object] | None:
+        if read is None or "structuredContent" not in read.members:
+            return None
+        key, value = read.members["structuredContent"]
+        return (self._rewritten(value, place.inside(key)),)
+
+    def _meta(
+        self, read: CallToolResult | None, place: Place, opened: Opened
+    ) -> dict[str, object] | None:
+        key, own = read.members.get("_meta", ("_meta", None)) if read else ("_meta", None)
+        meta = self._rewritten(own, place.inside(key))
+        beside = self._rewritten(opened.beside, self._whole.inside(*opened.beside_path))
+        if isinstance(beside, dict) and beside:
+            # The tool's own keys win over what the message around its result said.
+            return beside | meta if isinstance(meta, dict) else beside
+        return meta if isinstance(meta, dict) else None
+
+    def _rewritten(self, value: object, place: Place) -> object:
+        return rewrite_value(value, place.pointer, self._aside)
 
 
-def _envelope_parts(result: dict[str, object], place: Place) -> list[NormalizedPart]:
-    content, legacy, is_error = (result.get(key) for key in ("content", "toolResult", "isError"))
+def _without_display(result: object, place: Place) -> tuple[object, Place, object]:
+    there = place.inside("_display")
+    if not isinstance(result, dict) or result.get("_display") is None:
+        return None, there, result
+    return result["_display"], there, {key: result[key] for key in result if key != "_display"}
+
+
+def _content_parts(value: object, place: Place, opened: Opened) -> list[NormalizedPart]:
+    """The parts of what is no CallToolResult."""
+    if value is None:
+        return []
+    if opened.is_protocol_error and isinstance(value, dict):
+        data, there = value.get("data"), place.inside("data")
+        words = text_parts(str(value["message"]), place.inside("message"))
+        return words if data is None else words + read_content(data, there)
+    if opened.is_content and isinstance(value, list):
+        return read_content_list(value, place)
+    return read_content(value, place)
+
+
+def _parts(result: CallToolResult, place: Place) -> list[NormalizedPart]:
     parts: list[NormalizedPart] = []
-    if isinstance(content, list):
-        parts += read_content_list(content, place.inside("content"))
-    elif content is not None:
-        parts += read_content(content, place.inside("content"))
-    if legacy is not None:
-        parts += read_content(legacy, place.inside("toolResult"))
+    for name in ("content", "toolResult"):
+        key, value = result.members.get(name, (name, None))
+        if name == "content" and isinstance(value, list):
+            parts += read_content_list(value, place.inside(key))
+        elif value is not None:
+            parts += read_content(value, place.inside(key))
+    is_error = result.get("isError")
     if isinstance(is_error, bool):
         place.collector.report_error(is_error)
     return parts
-
-
-def _structured_content(
-    result: dict[str, object], place: Place, aside: Rewriting
-) -> tuple[object] | None:
-    if "structuredContent" not in result:
-        return None
-    here = place.inside("structuredContent").pointer
-    return (rewrite_value(result["structuredContent"], here, aside),)
-
-
-def _rewritten_meta(
-    result: dict[str, object], place: Place, aside: Rewriting
-) -> dict[str, object] | None:
-    meta = rewrite_value(result.get("_meta"), place.inside("_meta").pointer, aside)
-    return meta if isinstance(meta, dict) else None

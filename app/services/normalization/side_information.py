@@ -17,6 +17,7 @@ from app.models.normalized import (
 from app.services.normalization.block_shapes import Path, value_at
 from app.services.normalization.collector import without_lone_surrogates
 from app.services.normalization.parts import Place, extracted_parts, json_part, json_parts
+from app.services.normalization.spellings import in_protocol_words
 from app.services.normalization.structures import Rewriting, rewrite_value
 
 _ANNOTATIONS: tuple[Path, ...] = (("annotations",), ("resource", "annotations"))
@@ -28,6 +29,8 @@ _NAMES: tuple[Path, ...] = (
     ("name",),
     ("title",),
 )
+# What pydantic-ai calls a medium, which it tells the model: {"kind": "binary", "identifier": …}.
+_KINDED_NAMES = (*_NAMES, ("identifier",))
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +49,8 @@ def side_information(
     rest = rewrite_value(without(block, consumed), place.pointer, rewriting)
     if not isinstance(rest, dict):
         return SideInformation(Provenance(), [])
-    provenance, taken = _provenance(rest)
+    rest = in_protocol_words(rest, block)
+    provenance, taken = _provenance(rest, _NAMES if "kind" not in block else _KINDED_NAMES)
     left = without(rest, taken)
     following: list[NormalizedPart] = [json_part(left)] if left else []
     return SideInformation(provenance, following + extracted_parts(rewriting.slots))
@@ -112,11 +116,11 @@ def _leads_to(path: Path, containers: set[Path]) -> bool:
     return any(container[: len(path)] == path for container in containers)
 
 
-def _provenance(rest: dict[str, object]) -> tuple[Provenance, list[Path]]:
+def _provenance(rest: dict[str, object], names: tuple[Path, ...]) -> tuple[Provenance, list[Path]]:
     annotations, annotations_path = _first_dict(rest, _ANNOTATIONS)
     meta, meta_path = _first_dict(rest, _META)
     uri, uri_path = _first_text(rest, _URIS)
-    name, name_path = _first_text(rest, _NAMES)
+    name, name_path = _first_text(rest, names)
     taken = [path for path in (annotations_path, meta_path, uri_path, name_path) if path]
     return Provenance(annotations=annotations, uri=uri, name=name, meta=meta), taken
 

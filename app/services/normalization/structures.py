@@ -31,6 +31,7 @@ from app.services.normalization.block_shapes import (
 )
 from app.services.normalization.collector import Collector, Pointer, as_source
 from app.services.normalization.data_uris import find_data_uris, is_data_uri, parse_data_uri
+from app.services.normalization.line_lists import joined_lines
 
 MAX_EMBEDDED_LEVELS = 8
 # The parser recurses, and each of our levels adds to the same stack.
@@ -47,11 +48,15 @@ _CONTROL = re.compile(r"[\x00-\x08\x0e-\x1f]")
 
 @dataclass(slots=True)
 class Rewriting:
-    """A walk over one value: where its media go, and the slots they got, in order."""
+    """A walk over one value: where its media go, and the slots they got, in order.
+
+    `pointer` is where the walk is.
+    """
 
     collector: Collector
     level: int = 0
     slots: list[MediaSlot] = field(default_factory=list)
+    pointer: Pointer | None = None
 
     def keep(self, medium: MediaSource | bytes, claim: Claim) -> MediaSlot:
         """Lift a medium out and get its slot."""
@@ -60,6 +65,7 @@ class Rewriting:
             kind=claim.kind,
             filename=claim.filename,
             must_be_stored=True,
+            pointer=self.pointer,
         )
         self.slots.append(slot)
         return slot
@@ -98,6 +104,7 @@ def rewrite_value(value: object, pointer: Pointer, rewriting: Rewriting) -> obje
             continue
         key, child = member
         here = pointer if frame.target is root else frame.pointer.child(key)
+        rewriting.pointer = here
         placed = _rewrite_member(child, here, frame.claims_within(key), rewriting)
         if isinstance(placed, _Frame):
             stack.append(placed)
@@ -113,6 +120,7 @@ def rewrite_text(text: str, pointer: Pointer, rewriting: Rewriting) -> str | Tex
     """
     if len(text) < _SHORTEST_MEDIA_TEXT:
         return text
+    rewriting.pointer = pointer
     template = _rewrite_embedded_json(text, pointer, rewriting)
     return template or _rewrite_sentence(text, rewriting)
 
@@ -131,6 +139,13 @@ def readable_text(data: bytes) -> str | None:
     return None if search_windows(_CONTROL, text, 0, len(text), reach=0) else text
 
 
+def type_of_data_uri(mime_type: str | None, data: bytes) -> str | None:
+    """The type of a data URI, which is text if it names none and holds text (RFC 2397, 3)."""
+    if mime_type is not None or sniff(data[:_HEAD_BYTES]) or readable_text(data) is None:
+        return mime_type
+    return "text/plain"
+
+
 def _rewrite_member(
     value: object, pointer: Pointer, claims: dict[Path, Claim], rewriting: Rewriting
 ) -> object:
@@ -141,7 +156,7 @@ def _rewrite_member(
         return rewriting.keep(value, claims.get((), Claim()))
     if not isinstance(value, dict | list):
         return value
-    data = _claimed_bytes(value, claims.get(()))
+    data = _claimed_bytes(value, claims.get(())) or _bytes_of_lines(value, claims.get(()))
     if data is not None:
         return rewriting.keep(data, claims.get((), Claim()))
     inner = {path: claim for path, claim in claims.items() if path}
@@ -179,6 +194,8 @@ def _rewrite_string(
     if is_data_uri(text):
         return _rewrite_data_uri(text, pointer, claim or Claim(), rewriting)
     data = _claimed_text(text, claim) if claim else None
+    if data is None and rewriting.collector.is_payload(text):
+        data = decode_base64(text)
     data = data or decode_undeclared(text)
     if data:
         return rewriting.keep(data, claim or Claim())
@@ -191,6 +208,8 @@ def _rewrite_data_uri(
     uri = parse_data_uri(text)
     if uri and uri.data:
         mime_type = uri.mime_type or claim.mime_type
+        if claim.kind is None:
+            mime_type = type_of_data_uri(mime_type, uri.data)
         return rewriting.keep(
             uri.data, Claim(claim.kind, mime_type, uri.filename or claim.filename)
         )
@@ -230,6 +249,16 @@ def _claimed_bytes(value: object, claim: Claim | None) -> bytes | None:
     if len(data) * 4 // 3 < shortest:
         return None
     return data if claim.min_chars is not None or is_recognised(data, claim.kind) else None
+
+
+def _bytes_of_lines(value: object, claim: Claim | None) -> bytes | None:
+    """The bytes of a list that is base64 line by line; a single one is read as the string it is."""
+    is_declared = claim is not None and claim.kind is not None
+    lines = joined_lines(value, is_declared=is_declared)
+    if lines is None or not isinstance(value, list):
+        return None
+    claimed = _claimed_text(lines, claim) if claim else None
+    return claimed or (decode_undeclared(lines) if len(value) > 1 else None)
 
 
 def is_recognised(data: bytes, kind: ClaimedKind | None) -> bool:
@@ -284,7 +313,8 @@ def _spans(text: str) -> Iterable[tuple[int, int, bytes, Claim]]:
     for uri in find_data_uris(text):
         for run in find_runs(text, position, uri.start):
             yield run.start, run.end, run.data, Claim()
-        yield uri.start, uri.end, uri.data, Claim(mime_type=uri.mime_type, filename=uri.filename)
+        mime_type = type_of_data_uri(uri.mime_type, uri.data)
+        yield uri.start, uri.end, uri.data, Claim(mime_type=mime_type, filename=uri.filename)
         position = uri.end
     for run in find_runs(text, position, len(text)):
         yield run.start, run.end, run.data, Claim()

@@ -24,14 +24,14 @@ _FLUSH_SECONDS = 2.0
 
 @dataclass(frozen=True, slots=True)
 class Accesses:
-    """How often a page was read, and when last, since it was last written down."""
+    """How often a model got a page, and when last, since it was last written down."""
 
     count: int
     last_accessed: datetime
 
 
 class AccessCounts:
-    """The reads of this process that are not yet in the store."""
+    """What models got in this process, as far as it is not yet in the store."""
 
     def __init__(self, records: Records) -> None:
         self._records = records
@@ -39,7 +39,7 @@ class AccessCounts:
         self._noted = anyio.Event()
 
     def note(self, project_id: str, page_id: str, now: datetime) -> None:
-        """Count a read."""
+        """Count that a model got a page."""
         pages = self._pending[project_id]
         before = pages.get(page_id)
         pages[page_id] = Accesses(before.count + 1 if before else 1, now)

@@ -18,7 +18,7 @@ from app.models.limits import Limits
 from app.models.page import Body, Level, Page, PageFields, Representation, StoredPage
 from app.models.resource import Resource
 from app.rendering.page_envelopes import level_record
-from app.rendering.pages import check_supplied
+from app.rendering.pages import check_supplied, scenes_of
 from app.services.pages.accesses import AccessCounts
 from app.services.pages.contents import PageContents, SettledContent
 from app.services.pages.fitting import check_words
@@ -30,6 +30,7 @@ from app.services.pages.requests import (
     read_representation_draft,
 )
 from app.services.pages.streamed import media_of_representation
+from app.services.pages.versions import same_fields
 from app.services.pages.writing import (
     PageChange,
     WrittenPage,
@@ -41,6 +42,7 @@ from app.services.pages.writing import (
     supplied_levels,
 )
 from app.services.request_bodies import RequestBodies
+from app.services.request_models import read_value
 from app.services.streaming.requests import StreamedRequest, StreamedRequests
 from app.services.write_conditions import WriteCondition
 from app.stores.records import Records
@@ -107,7 +109,7 @@ class PageChanges:
                 stored, page = await found(unit, page_id)
             condition(stored.digest)
             fields = patched(page.fields, patch)
-            if fields == page.fields:
+            if await anyio.to_thread.run_sync(same_fields, fields, page.fields):
                 return WrittenPage(self._accesses.counted(project_id, stored), is_new=False)
             await anyio.to_thread.run_sync(check_words, fields)
             change = await self._change(project_id, page, stored, replace(page, fields=fields))
@@ -136,9 +138,9 @@ class PageChanges:
             raise InvalidPayloadError(
                 "FULL is the page's content. PUT the page to change it.", code="level-is-content"
             )
-        read = partial(read_representation_draft, limits=self._limits)
+        parse = partial(read_value, limits=self._limits)
         async with self._requests.read(
-            project_id, body, read, media_of=media_of_representation
+            project_id, body, parse, read_representation_draft, media_of=media_of_representation
         ) as request:
             return await self._supply(project_id, page_id, level, request, condition=condition)
 
@@ -272,4 +274,4 @@ def _digest(page: Page, level: Level) -> str | None:
 
 def _searched(fields: PageFields) -> tuple[object, ...]:
     """The fields that a search looks in, or is narrowed by."""
-    return (fields.hint, fields.caption, fields.transcript, fields.scenes, fields.session_id)
+    return (fields.hint, fields.caption, fields.transcript, scenes_of(fields), fields.session_id)

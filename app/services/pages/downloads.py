@@ -11,19 +11,21 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import partial
 
+import anyio.to_thread
+
 from app.errors import ConflictError, Fault, InvalidPayloadError, NotFoundError, UpstreamError
 from app.models.identity import utc_now
 from app.models.json_value import json_text
 from app.models.limits import Limits
 from app.models.media import CHUNK_BYTES
-from app.models.media_types import OCTET_STREAM, is_textual
+from app.models.media_types import is_textual
 from app.models.page import Body, Level, Page, StoredPage
 from app.models.rendering import Rendering
 from app.models.resource import Resource, derive_resource_id, resource_kind
 from app.rendering.download_names import download_name
 from app.rendering.file_names import safe_file_name
 from app.services.fetching import FetchedResponse, Fetcher
-from app.services.inline_media.data_uris import split_data_uri
+from app.services.inline_media.data_uris import DataUriText, split_data_uri
 from app.services.memory_budget import HeldMemory, MemoryBudget
 from app.services.pages.fitting import fits
 from app.services.pages.reading import PageReading, PageView
@@ -105,7 +107,6 @@ class PageDownloads:
                 detail="The page holds nothing at this level, so there is nothing to download.",
                 code="no-content",
             )
-        self._reading.note(project_id, page_id)
         body = view.shown.body
         if body.kind == "url":
             return self._stored(project_id, view, await self._fetched(project_id, view, body.value))
@@ -115,7 +116,7 @@ class PageDownloads:
         if body.kind == "data":
             return self._counted(_decoded(view, body))
         if level is not Level.FULL or view.stored.content is None or body.media is not None:
-            return self._counted(_written(view, body, None))
+            return self._counted(await anyio.to_thread.run_sync(_written, view, body, None))
         return await self._as_sent(project_id, view, body, view.stored.content)
 
     async def _as_sent(
@@ -131,7 +132,8 @@ class PageDownloads:
             content = b"".join([chunk async for chunk in as_sent.chunks()])
             if body.kind == "text" or isinstance(body.value, str):
                 body = replace(body, value=json.loads(content))
-            file = replace(_written(view, body, content), held=held)
+            written = await anyio.to_thread.run_sync(_written, view, body, content)
+            file = replace(written, held=held)
             if held is not None:
                 held.resize(min(file.size_bytes, held.size_bytes))
         except BaseException:
@@ -149,7 +151,7 @@ class PageDownloads:
         return replace(file, held=held)
 
     def _stored(self, project_id: str, view: PageView, resource: Resource) -> PageFile:
-        claimed = view.page.fields.mime_type if view.level is Level.FULL else None
+        claimed = _claimed_type(view, resource.mime_type) if view.level is Level.FULL else None
         declared = _declared_type(view)
         name = download_name(view.page.page_id, claimed, declared, resource.mime_type)
         return PageFile(
@@ -231,14 +233,37 @@ def _decoded(view: PageView, body: Body) -> PageFile:
             faults=[Fault("/content", "invalid base64")],
             code="invalid-base64",
         )
-    declared = None if uri.mime_type == OCTET_STREAM else uri.mime_type
     mime_type = body.media.mime_type if body.media else uri.mime_type
-    name = download_name(view.page.page_id, view.page.fields.mime_type, declared, mime_type)
-    return _in_memory(uri.data, mime_type, name, view.stored)
+    return _of_uri(view, uri, uri.data, mime_type)
+
+
+def _of_uri(view: PageView, uri: DataUriText, data: bytes, mime_type: str) -> PageFile:
+    claimed = _claimed_type(view, mime_type)
+    name = download_name(view.page.page_id, claimed, uri.declared_type, mime_type)
+    return _in_memory(data, mime_type, name, view.stored)
+
+
+def _written_uri(view: PageView, body: Body) -> PageFile | None:
+    """The file in the data URI that a text or the string of data is; `None` if it is none.
+
+    What cannot be decoded is text. So is a sentence that begins with `data:,`.
+    """
+    is_content = view.level is Level.FULL or body.value == view.page.full.value
+    text = body.value
+    uri = split_data_uri(text) if is_content and isinstance(text, str) else None
+    if uri is None or uri.data is None:
+        return None
+    is_typed = uri.is_base64 or uri.declared_type is not None
+    if not is_typed and any(map(str.isspace, uri.payload)):
+        return None
+    mime_type = settle_type(uri.data[:HEAD_BYTES], uri.mime_type, uri.filename)
+    return _of_uri(view, uri, uri.data, mime_type)
 
 
 def _written(view: PageView, body: Body, content: bytes | None) -> PageFile:
-    """Text as it is, data as JSON; data of the page itself as it is stored."""
+    """Text as it is, data as JSON, a data URI as its file; the page's own data as it is stored."""
+    if (file := _written_uri(view, body)) is not None:
+        return file
     claimed = view.page.fields.mime_type
     if body.kind == "json" and not isinstance(body.value, str):
         data = content if content is not None else json_text(body.value).encode()
@@ -250,7 +275,8 @@ def _written(view: PageView, body: Body, content: bytes | None) -> PageFile:
     is_data = body.kind == "json"
     text = _json_of(str(body.value)) if is_data else str(body.value)
     is_own = view.level is Level.FULL and view.page.fields.modality in ("text", "structured")
-    usable = claimed if claimed and is_own and is_textual(claimed) else None
+    types = (claimed, _declared_type(view)) if is_own else ()
+    usable = next((known for known in types if known and is_textual(known)), None)
     extension = _JSON_EXTENSION if is_data else _TEXT_EXTENSION
     name = download_name(view.page.page_id, usable, otherwise=extension)
     mime_type = usable or ("application/json" if is_data else "text/plain")
@@ -282,6 +308,14 @@ def _in_memory(data: bytes, mime_type: str, filename: str, stored: StoredPage) -
         updated_at(stored),
         chunks,
     )
+
+
+def _claimed_type(view: PageView, mime_type: str) -> str | None:
+    """What the page says of its medium; that of a text or of data may speak of the text."""
+    claimed = view.page.fields.mime_type
+    if claimed is None or view.page.fields.modality not in ("text", "structured"):
+        return claimed
+    return claimed if resource_kind(claimed) == resource_kind(mime_type) else None
 
 
 def _declared_type(view: PageView) -> str | None:

@@ -9,7 +9,10 @@ from app.models.json_value import JsonValue, json_text
 from app.models.rendering import JsonPiece, MediaPiece
 from app.models.resource import parse_resource_id
 from app.rendering.media_places import MediaPlaces
+from app.rendering.pages.annotations import image_damaged
 from app.services.inline_media.restoring import StoredMedia, check_fits
+from app.services.pages.media import damage_of_stored, repaired_uri
+from app.services.soundness import MediaChecks
 
 _REFERENCE_MARK = "@blob:"
 
@@ -24,9 +27,16 @@ def image_ids(message: bytes) -> set[str]:
 
 
 async def with_images(
-    media: StoredMedia, message: bytes, *, limit_bytes: int
+    media: StoredMedia, message: bytes, *, limit_bytes: int, checks: MediaChecks | None = None
 ) -> Sequence[JsonPiece]:
     """The message with a data URI in the place of every reference to an image.
+
+    Args:
+        media: Where the images are.
+        message: The message; it may be older than the check of its image.
+        limit_bytes: How many bytes of images stand in it in all.
+        checks: Says whether they are sound: of one that is not there is a text that says so.
+            `None` for a message that is read and not handed to a model.
 
     Raises:
         NotFoundError: One of the images is gone.
@@ -43,8 +53,17 @@ async def with_images(
             resource = await media.resource(block["image_url"]["url"])
             check_fits(resource, limit_bytes)
             limit_bytes -= resource.size_bytes
-            mark = places.mark(MediaPiece(resource.digest, resource.size_bytes))
-            block["image_url"]["url"] = f"data:{resource.mime_type};base64,{mark}"
+            damage = await damage_of_stored(checks, media, resource) if checks else None
+            if damage is None:
+                mark = places.mark(MediaPiece(resource.digest, resource.size_bytes))
+                block["image_url"]["url"] = f"data:{resource.mime_type};base64,{mark}"
+            elif damage.is_repairable:
+                data = await media.read(resource.resource_id, limit_bytes=resource.size_bytes)
+                uri = await anyio.to_thread.run_sync(repaired_uri, data)
+                block["image_url"]["url"] = uri
+            else:
+                block.clear()
+                block.update(type="text", text=image_damaged(damage.detail))
     text = await anyio.to_thread.run_sync(lambda: json_text(value).encode())
     return places.pieces(text)
 

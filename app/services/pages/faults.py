@@ -7,17 +7,17 @@ import hashlib
 from dataclasses import dataclass, replace
 from datetime import datetime
 
-from app.errors import ConflictError, NotFoundError, PageNotFoundError
+from app.errors import ConflictError, NotFoundError
 from app.models.event import NewEvent
 from app.models.identity import new_id, utc_now
 from app.models.json_value import JsonValue, json_text
 from app.models.limits import Limits
 from app.models.message import StoredHistoryMessage
 from app.models.rendering import Rendering
-from app.rendering.pages import failure_json
 from app.services.pages.fault_messages import image_ids, with_images
 from app.services.pages.preparing import PagePreparer
 from app.services.pages.reading import BlocksOptions, PageReading
+from app.services.pages.refused_faults import is_page_id, missing_page, named_ids, refused_id
 from app.services.pages.requests import FaultRequest
 from app.services.renders.sending import RenderedBody
 from app.stores.blobs import BlobStore
@@ -37,7 +37,9 @@ class _Call:
     @property
     def digest(self) -> str:
         """What tells this request from another one with the same call id."""
-        asked = [self.page_id, *self.request.model_dump(mode="json").values()]
+        asked = [self.page_id, *self.request.model_dump(mode="json", exclude={"form"}).values()]
+        # The form came later: what was asked before it was known is still the same request.
+        asked += [] if self.request.form == "blocks" else [self.request.form]
         return hashlib.sha256(json_text(asked).encode()).hexdigest()
 
 
@@ -67,10 +69,19 @@ class PageFaults:
 
         Raises:
             PageNotFoundError: The project has no such page; nothing was appended.
+            PageFaultRefusedError: No page can have this id; nothing was appended.
             ConflictError: This call of the session was answered with something else.
             PayloadTooLargeError: The medium is too large to stand in an answer.
         Source: spec 000, "Multi-block Tool Results".
         """
+        if not is_page_id(page_id):
+            existing = await self._existing(project_id, page_id)
+            raise refused_id(
+                page_id,
+                existing,
+                level=request.target_level,
+                tool_call_id=request.tool_call_id,
+            )
         call = None
         if request.session_id is not None:
             call = _Call(page_id, request.session_id, request, utc_now())
@@ -100,9 +111,24 @@ class PageFaults:
         try:
             view = await self._reading.view(project_id, page_id, request.target_level)
         except NotFoundError as exc:
-            raise PageNotFoundError(_failure(page_id, request)) from exc
+            raise missing_page(
+                page_id,
+                await self._existing(project_id, page_id),
+                level=request.target_level,
+                tool_call_id=request.tool_call_id,
+            ) from exc
+        if request.form == "json":
+            return _tool_message(request, await self._reading.json_text_of(view, options))
         blocks = await self._reading.blocks_of(view, options)
         return _tool_message(request, blocks.content)
+
+    async def _existing(self, project_id: str, page_id: str) -> list[str]:
+        """The pages that are named in what was sent as an id."""
+        candidates = named_ids(page_id)
+        if not candidates:
+            return []
+        async with self._records.read(project_id) as unit:
+            return [each for each in candidates if await unit.pages.find(each, with_content=False)]
 
     async def _append(self, project_id: str, call: _Call, message: bytes) -> bytes | None:
         """Append the message; returns the one that a twin of this request was faster with."""
@@ -146,7 +172,9 @@ class PageFaults:
 
     async def _with_media(self, project_id: str, message: bytes) -> RenderedBody:
         media = self._preparer.contents(project_id, utc_now()).media
-        pieces = await with_images(media, message, limit_bytes=self._limits.image_bytes)
+        pieces = await with_images(
+            media, message, limit_bytes=self._limits.image_bytes, checks=self._reading.checks
+        )
         answer = RenderedBody(self._blobs, project_id, Rendering(pieces))
         await answer.check()
         return answer
@@ -177,8 +205,9 @@ async def _answered(unit: UnitOfWork, call: _Call) -> bytes | None:
         return earlier.message
     if earlier is not None or await unit.tool_results.find_call(call.session_id, tool_call_id):
         raise ConflictError(
-            "This tool call of the session was already answered with something else. A call has "
-            "one result: take a new tool_call_id.",
+            "This tool call of the session was already answered with something else. A fault is "
+            "known by its page and all that its body asks for. A call has one result: take a new "
+            "tool_call_id.",
             code="tool-call-answered",
         )
     return None
@@ -187,15 +216,3 @@ async def _answered(unit: UnitOfWork, call: _Call) -> bytes | None:
 def _tool_message(request: FaultRequest, content: JsonValue) -> bytes:
     message = {"role": "tool", "tool_call_id": request.tool_call_id, "content": content}
     return json_text(message).encode()
-
-
-def _failure(page_id: str, request: FaultRequest) -> dict[str, object]:
-    error = f"There is no page {page_id} in this project."
-    return {
-        "success": False,
-        "page_id": page_id,
-        "error": error,
-        "role": "tool",
-        "tool_call_id": request.tool_call_id,
-        "content": failure_json(page_id, error),
-    }

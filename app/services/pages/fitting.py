@@ -56,7 +56,8 @@ def check_words(fields: PageFields) -> None:
     """Refuse media among the words about a page: they would be read out to a model.
 
     Raises:
-        InvalidPayloadError: A hint, caption, transcript or scene holds a data URI of a medium.
+        InvalidPayloadError: A hint, caption, transcript, scene or timestamp holds a data URI of a
+            medium.
     """
     faults = [
         Fault(pointer, "holds a data: URI; put the medium into a page or a resource of its own")
@@ -71,5 +72,6 @@ def _words(fields: PageFields) -> Iterator[tuple[str, str]]:
     for name in ("hint", "caption", "transcript"):
         if words := getattr(fields, name):
             yield f"/{name}", words
-    for place, words in strings_in(list(fields.scenes or ())):
-        yield f"/scenes{pointer_to(place)}", words
+    for name in ("scenes", "timestamps"):
+        for place, words in strings_in(list(getattr(fields, name) or ())):
+            yield f"/{name}{pointer_to(place)}", words

@@ -9,6 +9,7 @@ import anyio.to_thread
 
 from app.errors import InvalidCursorError, NotFoundError
 from app.models.cursor import decode_cursor, encode_cursor
+from app.models.identity import CLIENT_ID
 from app.models.json_value import json_text
 from app.models.page import Level, PageFilters, StoredPage
 from app.models.search import SearchQuery, parse_search
@@ -23,6 +24,8 @@ _SNIPPED_BYTES = 64 * 1024
 # What lists hold is small as a rule; a page whose fields are a megabyte must not make them large.
 _LARGEST_ANSWER_BYTES = 8 * 1024 * 1024
 _PAGES_AT_ONCE = 32
+# Above any rank: a page has no more words than it has bytes.
+_RANK_OF_THE_NAMED = 2**62
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,7 +86,8 @@ class PageLists:
     ) -> tuple[Sequence[Hit], str | None]:
         """Up to `limit` pages that hold all words of `text`, best first, and the next cursor.
 
-        A page's rank changes only with its own words, so the positions of the others stay.
+        Before all of them stands the page whose id the text is. A page's rank changes only with its
+        own words, so the positions of the others stay.
 
         Raises:
             InvalidPayloadError: There is nothing in `text` to search for.
@@ -98,11 +102,16 @@ class PageLists:
                 raise InvalidCursorError
             after = (int(rank), int(number))
         async with self._records.read(project_id) as unit:
-            matches = await unit.page_search.find(
-                query, session_id=filters.session_id, modality=filters.modality
+            ranks = dict(
+                await unit.page_search.find(
+                    query, session_id=filters.session_id, modality=filters.modality
+                )
             )
+            named = await _named(unit, text.strip(), filters)
+            if named is not None:
+                ranks[named] = _RANK_OF_THE_NAMED
             # Best first, and of equals the newest.
-            ordered = sorted(((rank, number) for number, rank in matches), reverse=True)
+            ordered = sorted(((rank, number) for number, rank in ranks.items()), reverse=True)
             rest = [match for match in ordered if after is None or match < after]
             wanted = [number for _, number in rest[:limit]]
             found = await _bounded(unit, wanted, content_up_to=_SNIPPED_BYTES)
@@ -127,6 +136,11 @@ class PageLists:
             total = await unit.pages.count_in_session(session_id)
         entries = await anyio.to_thread.run_sync(lambda: [_entry(page) for page in pages])
         return Manifest(session_id, entries, total)
+
+
+async def _named(unit: UnitOfWork, text: str, filters: PageFilters) -> int | None:
+    """The number of the page whose id a text is, unless the filters leave it out."""
+    return await unit.pages.number_of(text, filters) if CLIENT_ID.match(text) else None
 
 
 async def _bounded(

@@ -5,17 +5,21 @@ from collections.abc import Sequence
 import anyio.to_thread
 import pybase64
 
+from app.models.damage import Damage
 from app.models.limits import Limits
 from app.models.media_types import OCTET_STREAM
 from app.models.page import Body, Level, Page, StoredPage
 from app.models.rendering import JsonPiece, MediaPiece
-from app.models.resource import parse_resource_id
+from app.models.resource import Resource, parse_resource_id
 from app.rendering.media_places import MediaPlaces
+from app.rendering.pages import attached_image
 from app.services.inline_media.data_uris import load_forms, split_data_uri
-from app.services.inline_media.restoring import check_fits
+from app.services.inline_media.restoring import StoredMedia, check_fits
 from app.services.pages.contents import PageContents
+from app.services.soundness import MediaChecks, without_damaged_chunks
 
 _ROOT = ""
+_NO_BASE64 = Damage("damaged-media", "What its data: URI announces as base64 is none.")
 
 
 class PageMediaReader:
@@ -24,11 +28,15 @@ class PageMediaReader:
     Args:
         contents: Where they are.
         stored: The page, with how its data URIs were written.
+        checks: Says whether they are sound.
         limits: For the largest media that stand in an answer.
     """
 
-    def __init__(self, contents: PageContents, stored: StoredPage, limits: Limits) -> None:
+    def __init__(
+        self, contents: PageContents, stored: StoredPage, checks: MediaChecks, limits: Limits
+    ) -> None:
         self._contents = contents
+        self._checks = checks
         self._forms = load_forms(stored.inline_form)
         self._limits = limits
 
@@ -37,15 +45,41 @@ class PageMediaReader:
         """The MIME type in the data URI that the page's content was moved out of, if it was."""
         form = self._forms.get(_ROOT)
         uri = split_data_uri(form.head) if form else None
-        return uri.mime_type if uri else None
+        return uri.declared_type if uri else None
 
-    async def address(self, page: Page, level: Level, *, places: MediaPlaces | None) -> str | None:
+    async def damage(self, page: Page, level: Level) -> Damage | None:
+        """What is wrong with the image of a level, if its bytes are here.
+
+        Raises:
+            NotFoundError: The image is gone.
+            StoreUnavailableError: The store did not answer.
+        """
+        body = attached_image(page, level)
+        if body is None:
+            return None
+        if body.media is None:
+            return _NO_BASE64 if body.kind == "data" else None
+        if body.kind == "blob":
+            return await damage_of_stored(
+                self._checks, self._contents.media, await self._resource(body)
+            )
+        return await self._checks.of_bytes(_data_of(body), body.media.mime_type)
+
+    async def address(
+        self,
+        page: Page,
+        level: Level,
+        *,
+        places: MediaPlaces | None,
+        is_repaired: bool = False,
+    ) -> str | None:
         """What a model or a browser may load the image of a level from.
 
         Args:
             page: The page.
             level: The level.
             places: Where the bytes of a stored image are to stand; `None` for its reference.
+            is_repaired: Whether bytes are given without what is damaged beside the picture.
 
         Returns:
             An `http(s)` URL, a `data:` URI, or, without `places`, the `@blob:` reference of a
@@ -54,16 +88,13 @@ class PageMediaReader:
         Raises:
             PayloadTooLargeError: It is too large to stand in an answer.
         """
-        representation = page.at(level)
-        body = representation.body if representation else None
-        if body is None or level > Level.REDUCED or page.fields.modality != "image":
+        body = attached_image(page, level)
+        if body is None:
             return None
-        if body.kind == "url":
+        if body.media is None or (body.kind == "blob" and places is None):
             return str(body.value)
-        if body.media is None or not body.media.mime_type.startswith("image/"):
-            return None
-        if body.kind == "blob" and places is None:
-            return str(body.value)
+        if is_repaired:
+            return await self._repaired(body)
         return await self._data_uri(places or MediaPlaces(), body)
 
     async def base64(self, places: MediaPlaces, body: Body) -> str | None:
@@ -101,14 +132,48 @@ class PageMediaReader:
             head = form.head
         return head + await self._base64(places, body)
 
+    async def _repaired(self, body: Body) -> str:
+        data = _data_of(body)
+        if body.kind == "blob":
+            limit_bytes = self._limits.image_bytes
+            data = await self._contents.media.read(str(body.value), limit_bytes=limit_bytes)
+        return await anyio.to_thread.run_sync(repaired_uri, data)
+
+    async def _resource(self, body: Body) -> Resource:
+        return await self._contents.media.resource(str(body.value))
+
     async def _base64(self, places: MediaPlaces, body: Body) -> str:
         if body.kind == "data":
-            uri = split_data_uri(str(body.value))
-            data = uri.data or b"" if uri else b""
-            return await anyio.to_thread.run_sync(_base64, data)
-        resource = await self._contents.media.resource(str(body.value))
+            return await anyio.to_thread.run_sync(_base64, _data_of(body))
+        resource = await self._resource(body)
         check_fits(resource, self._limits.image_bytes)
         return places.mark(MediaPiece(resource.digest, resource.size_bytes))
+
+
+async def damage_of_stored(
+    checks: MediaChecks, media: StoredMedia, resource: Resource
+) -> Damage | None:
+    """What is wrong with a stored medium of a project.
+
+    Raises:
+        StoreUnavailableError: The store did not answer.
+    """
+    return await checks.of_blob(
+        media.project_id,
+        resource.digest,
+        mime_type=resource.mime_type,
+        size_bytes=resource.size_bytes,
+    )
+
+
+def repaired_uri(data: bytes) -> str:
+    """A PNG without what is damaged beside its picture, as a data URI."""
+    return f"data:image/png;base64,{_base64(without_damaged_chunks(data))}"
+
+
+def _data_of(body: Body) -> bytes:
+    uri = split_data_uri(str(body.value)) if body.kind == "data" else None
+    return uri.data or b"" if uri else b""
 
 
 def _base64(data: bytes) -> str:

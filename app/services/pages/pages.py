@@ -23,7 +23,12 @@ from app.services.idempotency import Idempotency, IdempotentCall
 from app.services.pages.accesses import AccessCounts
 from app.services.pages.events import note_written
 from app.services.pages.preparing import PagePreparer, PreparedPage
-from app.services.pages.requests import PageDraft, read_page_batch, read_page_draft
+from app.services.pages.requests import (
+    PageDraft,
+    parse_page_body,
+    read_page_batch,
+    read_page_draft,
+)
 from app.services.pages.streamed import media_of_page, media_of_pages
 from app.services.pages.versions import read_page
 from app.services.pages.writing import (
@@ -61,6 +66,7 @@ class Pages:
         self._bodies = bodies
         self._accesses = accesses
         self._limits = limits
+        self._parse = partial(parse_page_body, limits=limits)
         self._idempotency = Idempotency(records)
 
     async def put(
@@ -78,8 +84,10 @@ class Pages:
             PreconditionFailedError: The condition does not hold; nothing stored.
             StoreUnavailableError: A store did not answer; nothing is visible, send it again.
         """
-        read = partial(read_page_draft, limits=self._limits, page_id=page_id)
-        async with self._bodies.read(project_id, body, read, media_of=media_of_page) as request:
+        read = partial(read_page_draft, page_id=page_id)
+        async with self._bodies.read(
+            project_id, body, self._parse, read, media_of=media_of_page
+        ) as request:
             contents = self._preparer.contents(project_id, utc_now(), request.media)
             draft = request.value
             prepared = await self._preparer.prepare(
@@ -116,8 +124,10 @@ class Pages:
             InvalidJsonError, InvalidPayloadError, PayloadTooLargeError: The body; nothing stored.
             StoreUnavailableError: A store did not answer; nothing is visible, send it again.
         """
-        read = partial(read_page_draft, limits=self._limits, page_id=None)
-        async with self._bodies.read(project_id, body, read, media_of=media_of_page) as request:
+        read = partial(read_page_draft, page_id=None)
+        async with self._bodies.read(
+            project_id, body, self._parse, read, media_of=media_of_page
+        ) as request:
             return await self._create(project_id, request, idempotency_key)
 
     async def _create(
@@ -126,7 +136,7 @@ class Pages:
         drafts = [request.value]
         if idempotency_key is None:
             return (await self._create_all(project_id, drafts, request.media, None))[0]
-        call = IdempotentCall(project_id, CREATE_ROUTE, idempotency_key, request.digest)
+        call = IdempotentCall(project_id, CREATE_ROUTE, idempotency_key, request.identity)
         async with self._idempotency.claimed(call, utc_now()) as answer_id:
             if answer_id is None:
                 return (await self._create_all(project_id, drafts, request.media, call))[0]
@@ -146,8 +156,9 @@ class Pages:
             InvalidJsonError, InvalidPayloadError, PayloadTooLargeError: The body; nothing stored.
             StoreUnavailableError: A store did not answer; nothing is visible, send it again.
         """
-        read = partial(read_page_batch, limits=self._limits)
-        async with self._bodies.read(project_id, body, read, media_of=media_of_pages) as request:
+        async with self._bodies.read(
+            project_id, body, self._parse, read_page_batch, media_of=media_of_pages
+        ) as request:
             return await self._create_all(project_id, request.value, request.media, None)
 
     async def delete(self, project_id: str, page_id: str, *, condition: WriteCondition) -> None:

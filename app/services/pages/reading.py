@@ -1,6 +1,6 @@
 """Pages read at a level: typed content, blocks for a model, the detail view, single levels.
 
-Reading never changes a page. What is read is counted, in memory.
+Reading never changes a page, and is not counted: what a model gets is, in memory.
 """
 
 import json
@@ -11,6 +11,7 @@ from typing import Literal
 import anyio.to_thread
 
 from app.errors import NotFoundError
+from app.models.damage import Damage
 from app.models.identity import utc_now
 from app.models.limits import Limits
 from app.models.page import Body, Level, Page, Representation, StoredPage
@@ -24,6 +25,7 @@ from app.rendering.pages import (
     page_blocks,
     page_detail,
     page_json,
+    shown_level,
     typed_content,
 )
 from app.services.pages.accesses import AccessCounts
@@ -31,6 +33,7 @@ from app.services.pages.media import PageMediaReader
 from app.services.pages.preparing import PagePreparer
 from app.services.pages.versions import read_descriptor, read_page, updated_at
 from app.services.renders.sending import RenderedBody
+from app.services.soundness import MediaChecks
 from app.stores.blobs import BlobStore
 from app.stores.records import Records
 
@@ -71,7 +74,11 @@ class PageView:
 
 
 class PageReading:
-    """Gives memory pages out."""
+    """Gives memory pages out.
+
+    Attributes:
+        checks: Says whether their images are sound.
+    """
 
     def __init__(
         self,
@@ -80,6 +87,7 @@ class PageReading:
         preparer: PagePreparer,
         *,
         accesses: AccessCounts,
+        checks: MediaChecks,
         limits: Limits,
     ) -> None:
         self._records = records
@@ -87,6 +95,7 @@ class PageReading:
         self._preparer = preparer
         self._accesses = accesses
         self._limits = limits
+        self.checks = checks
 
     async def get(self, project_id: str, page_id: str) -> StoredPage:
         """The page as it is stored, with its counters.
@@ -153,7 +162,6 @@ class PageReading:
         Source: spec 000, "Current State".
         """
         view = await self.view(project_id, page_id, level)
-        self.note(project_id, page_id)
         body = view.shown.body if view.shown else None
         has_image = body is not None and body.is_media and view.page.fields.modality == "image"
         places, base64 = MediaPlaces(), None
@@ -172,12 +180,13 @@ class PageReading:
         Source: spec 000, "Multi-block Tool Results" and "Compression level annotation".
         """
         view = await self.view(project_id, page_id, level)
-        self.note(project_id, page_id)
         places = MediaPlaces()
         inline = places if options.media == "inline" else None
         blocks = await self.blocks_of(view, options, inline)
         return await self._rendered(
-            project_id, places, lambda: blocks_record(blocks, content=blocks.content)
+            project_id,
+            places,
+            lambda: blocks_record(blocks, content=blocks.content, requested_level=view.level),
         )
 
     async def blocks_of(
@@ -190,7 +199,13 @@ class PageReading:
             options: How the blocks are wanted.
             places: Where the bytes of a stored image are to stand; `None` for its reference.
         """
-        address = await view.media.address(view.page, view.level, places=places)
+        shown = await anyio.to_thread.run_sync(shown_level, view.page, view.level)
+        damage = await view.media.damage(view.page, shown.level)
+        address: str | Damage | None = damage
+        if damage is None or damage.is_repairable:
+            address = await view.media.address(
+                view.page, shown.level, places=places, is_repaired=damage is not None
+            )
         return await anyio.to_thread.run_sync(
             lambda: page_blocks(
                 view.page,
@@ -211,11 +226,14 @@ class PageReading:
             NotFoundError: The project has no such page.
         """
         view = await self.view(project_id, page_id, level)
-        self.note(project_id, page_id)
         blocks = await self.blocks_of(view, replace(options, media="reference"))
         return await self._rendered(
             project_id, MediaPlaces(), lambda: _json_blocks(view, options, blocks)
         )
+
+    async def json_text_of(self, view: PageView, options: BlocksOptions) -> str:
+        """The string of `json_form` for a page that is read already."""
+        return await anyio.to_thread.run_sync(_json_text, view, options)
 
     async def detail(self, project_id: str, page_id: str) -> str:
         """A page for a terminal, field by field.
@@ -253,7 +271,7 @@ class PageReading:
 
     def _media(self, project_id: str, stored: StoredPage) -> PageMediaReader:
         contents = self._preparer.contents(project_id, stored.created_at)
-        return PageMediaReader(contents, stored, self._limits)
+        return PageMediaReader(contents, stored, self.checks, self._limits)
 
     async def _rendered(
         self, project_id: str, places: MediaPlaces, render: Callable[[], bytes]
@@ -268,7 +286,7 @@ class PageReading:
         return body
 
     def note(self, project_id: str, page_id: str) -> None:
-        """Count a read of a page."""
+        """Count that a model got a page: a fault, a rendering."""
         self._accesses.note(project_id, page_id, utc_now())
 
 
@@ -276,19 +294,17 @@ def _content(view: PageView, base64: str | None) -> bytes:
     return content_record(typed_content(view.page, view.level, base64=base64))
 
 
+def _json_text(view: PageView, options: BlocksOptions) -> str:
+    return page_json(view.page, view.level, max_chars=options.max_chars, offset=options.offset)
+
+
 def _json_blocks(view: PageView, options: BlocksOptions, blocks: PageBlocks) -> bytes:
-    text = page_json(
-        view.page,
-        view.level,
-        source_tier=view.shown.origin if view.shown else "none",
-        max_chars=options.max_chars,
-        offset=options.offset,
-    )
+    text = _json_text(view, options)
     if options.max_chars is not None or options.offset:
         # Scenes count in JSON by what they are there, so it may end earlier than the blocks do.
         cut = json.loads(text)
         blocks = replace(blocks, truncated=cut["truncated"], next_offset=cut.get("next_offset"))
-    return blocks_record(blocks, content=text)
+    return blocks_record(blocks, content=text, requested_level=view.level)
 
 
 def _detail(view: PageView) -> str:

@@ -12,8 +12,9 @@ from app.models.faults import faults_of
 from app.models.identity import CLIENT_ID_PATTERN
 from app.models.json_value import JsonValue
 from app.models.limits import Limits
-from app.models.page import Level, LevelField, PageFields, PageId
-from app.services.request_models import as_object, read_object, validated
+from app.models.page import MOST_PARENTS, SELDOM_SAID, Level, LevelField, PageFields, PageId
+from app.services.pages.refused_faults import refused_arguments
+from app.services.request_models import as_object, read_value, validated
 
 LARGEST_BATCH = 1_000
 RESERVED_IDS = frozenset({"search"})
@@ -26,6 +27,15 @@ _EXAMPLE: JsonDict = {
     "caption": "Sunset landscape with tree, path, sheep, pond, church spire",
     "dimensions": [1920, 1080],
     "session_id": "demo",
+    "embedding": [0.013, -0.241, 0.087],
+}
+_EXAMPLE_RECORDING: JsonDict = {
+    "modality": "audio",
+    "content": "https://example.com/standup.mp3",
+    "mime_type": "audio/mpeg",
+    "duration_seconds": 342.0,
+    "transcript": "So the key insight is locality.",
+    "timestamps": [{"start": 0.0, "end": 2.4, "text": "So the key insight is locality."}],
 }
 
 # What the service says of a page; a client that reads, changes and writes back sends it along.
@@ -42,6 +52,11 @@ _OURS = frozenset(
         "version",
     }
 )
+_LONGEST_CALL_ID = 512
+# What `chuk_ai_session_manager` says of its own store in a page's dump. Nothing of it is true here.
+_THEIRS = frozenset(
+    {"representation_level", "storage_tier", "artifact_id", "representations", "dirty"}
+)
 _NOT_PATCHED = frozenset({"page_id", "modality", "content"})
 
 
@@ -57,19 +72,26 @@ class PageDraft(PageFields):
 
     `content` is text, any JSON value (modality structured), an `http(s)` URL, a `data:` URI, or
     the `@blob:` reference of a resource. What the service itself says of a page (`version`,
-    `size_bytes` …) may stand in the body, and is passed over.
+    `size_bytes` …) may stand in the body, and is passed over; so is what another runtime's dump of
+    a page says of that runtime's store (`storage_tier`, `dirty` …).
     """
 
-    model_config = ConfigDict(json_schema_extra={"examples": [_EXAMPLE]})
+    model_config = ConfigDict(json_schema_extra={"examples": [_EXAMPLE, _EXAMPLE_RECORDING]})
 
     page_id: Annotated[PageId | None, AfterValidator(_not_reserved)] = None
     content: Annotated[Any, Field(description="Its FULL level: what fits the modality.")] = None
+    represents: Annotated[PageId | None, Field(description="One more id of `provenance`.")] = None
+    parent_page_id: Annotated[PageId | None, Field(description="One more id of `provenance`.")] = (
+        None
+    )
 
     def fields(self) -> PageFields:
         """What it says beside its content."""
-        return PageFields.model_construct(
-            **{name: getattr(self, name) for name in PageFields.model_fields}
-        )
+        said = {name: getattr(self, name) for name in PageFields.model_fields}
+        parents = dict.fromkeys(filter(None, (self.represents, self.parent_page_id)))
+        further = (parent for parent in parents if parent not in self.provenance)
+        said["provenance"] = (*self.provenance, *further)
+        return PageFields.model_construct(**said)
 
 
 class PageBatch(FrozenModel):
@@ -98,33 +120,54 @@ class FaultRequest(FrozenModel):
 
     target_level: LevelField = Level.ABSTRACT
     session_id: Annotated[str | None, Field(pattern=CLIENT_ID_PATTERN)] = None
-    tool_call_id: Annotated[str | None, Field(min_length=1, max_length=512)] = None
+    tool_call_id: Annotated[str | None, Field(min_length=1, max_length=_LONGEST_CALL_ID)] = None
     max_chars: Annotated[int | None, Field(ge=1)] = None
     offset: Annotated[int, Field(ge=0, le=2**53)] = 0
     detail: Literal["low", "high", "auto"] = "low"
+    form: Annotated[
+        Literal["blocks", "json"],
+        Field(description="`json`: `content` is one JSON string with the page in it."),
+    ] = "blocks"
 
 
 class PagePatch(PageFields):
     """Only for the document: what a merge patch may hold, every field of it optional."""
 
 
-def read_page_draft(body: bytes, limits: Limits, page_id: str | None) -> PageDraft:
+def parse_page_body(body: bytes, limits: Limits) -> JsonValue:
+    """The JSON of a body; the numbers of what is seldom said, in it or in its pages, as spelled.
+
+    Any other number is what it is worth. The body is read a second time only if there are some.
+
+    Raises:
+        InvalidJsonError: Not JSON, not UTF-8, or a number that is not finite.
+        PayloadTooLargeError: Nested too deep, or too many values.
+    """
+    value = read_value(body, limits)
+    if not any(page.keys() & SELDOM_SAID for page in _pages(value)):
+        return value
+    spelled = read_value(body, limits, spelled=True)
+    for page, written in zip(_pages(value), _pages(spelled), strict=True):
+        page |= {name: written[name] for name in SELDOM_SAID if name in written}
+    return value
+
+
+def read_page_draft(value: JsonValue, page_id: str | None) -> PageDraft:
     """A page from the body of PUT or POST.
 
     Args:
-        body: The request's body.
-        limits: For depth and number of its values.
+        value: The request's body.
         page_id: The id the address names, if it does; the body may repeat it.
 
     Raises:
-        InvalidJsonError, PayloadTooLargeError, InvalidPayloadError: The body is not a page.
+        InvalidPayloadError: The body is not a page.
     """
     if page_id in RESERVED_IDS:
         raise InvalidPayloadError(
             "No page can have this id: it is part of another address.",
             faults=[Fault("/path/page_id", "is part of another address; take another id")],
         )
-    draft = _checked(read_object(body, limits))
+    draft = _checked(as_object(value))
     if page_id is not None and draft.page_id not in (None, page_id):
         raise InvalidPayloadError(
             "The body is the page of another address.",
@@ -133,16 +176,15 @@ def read_page_draft(body: bytes, limits: Limits, page_id: str | None) -> PageDra
     return draft
 
 
-def read_page_batch(body: bytes, limits: Limits) -> list[PageDraft]:
+def read_page_batch(value: JsonValue) -> list[PageDraft]:
     """The pages of a bulk request, each with an id of its own or none.
 
     Raises:
-        InvalidJsonError, PayloadTooLargeError, InvalidPayloadError: One of them is not a page; the
-            faults point into `pages`.
+        InvalidPayloadError: One of them is not a page; the faults point into `pages`.
     """
-    value = read_object(body, limits)
-    items = value.get("pages")
-    if not isinstance(items, list) or len(value) != 1 or not 1 <= len(items) <= LARGEST_BATCH:
+    body = as_object(value)
+    items = body.get("pages")
+    if not isinstance(items, list) or len(body) != 1 or not 1 <= len(items) <= LARGEST_BATCH:
         raise InvalidPayloadError(
             f"The body is {{pages: […]}} with 1 to {LARGEST_BATCH} pages. Send more in several "
             "requests."
@@ -167,7 +209,7 @@ def read_patch(body: bytes, limits: Limits) -> dict[str, JsonValue]:
     Raises:
         InvalidPayloadError: It touches what only PUT changes, or what the service itself says.
     """
-    patch = _under_one_name(read_object(body, limits))
+    patch = _under_one_name(as_object(parse_page_body(body, limits)))
     faults = [
         Fault(f"/{name}", "is not changed by a patch: PUT the page")
         for name in sorted(patch.keys() & _NOT_PATCHED)
@@ -197,24 +239,65 @@ def patched(fields: PageFields, patch: Mapping[str, JsonValue]) -> PageFields:
         ) from exc
 
 
-def read_representation_draft(body: bytes, limits: Limits) -> RepresentationDraft:
+def read_fault_request(value: JsonValue, page_id: str, form: str | None) -> FaultRequest:
+    """A page fault from the body of its request, and from the query, which may say the form.
+
+    Args:
+        value: The body.
+        page_id: The page that is faulted in, for what a model is told.
+        form: What `?form=` says; the body may repeat it.
+
+    Raises:
+        PageFaultRefusedError: It is none; the answer has a tool message.
+    """
+    call = value.get("tool_call_id") if isinstance(value, dict) else None
+    is_call = isinstance(call, str) and 0 < len(call) <= _LONGEST_CALL_ID
+    tool_call_id = call if is_call else None
+    try:
+        request = FaultRequest.model_validate(value)
+    except ValidationError as exc:
+        raise refused_arguments(page_id, faults_of(exc), tool_call_id=tool_call_id) from exc
+    if form is None:
+        return request
+    if "form" in request.model_fields_set and request.form != form:
+        faults = [Fault("/form", "is another one than `?form=` says; send one of them")]
+        raise refused_arguments(page_id, faults, tool_call_id=tool_call_id)
+    return request.model_copy(update={"form": form})
+
+
+def read_representation_draft(value: JsonValue) -> RepresentationDraft:
     """A supplied level.
 
     Raises:
-        InvalidJsonError, PayloadTooLargeError, InvalidPayloadError: The body is none.
+        InvalidPayloadError: The body is none.
     """
     return validated(
         RepresentationDraft,
-        read_object(body, limits),
+        as_object(value),
         "The body is {content: …}; `errors` says what is wrong with it.",
     )
 
 
+def _pages(value: JsonValue) -> list[dict[str, JsonValue]]:
+    """The object itself, and those in its `pages`; nothing of another value."""
+    if not isinstance(value, dict):
+        return []
+    items = value.get("pages")
+    listed = items if isinstance(items, list) else []
+    return [value, *(item for item in listed if isinstance(item, dict))]
+
+
 def _checked(value: dict[str, JsonValue]) -> PageDraft:
-    given = {name: member for name, member in value.items() if name not in _OURS}
-    return validated(
+    given = {name: member for name, member in value.items() if name not in _OURS | _THEIRS}
+    draft = validated(
         PageDraft, _under_one_name(given), "The body is not a page; `errors` says where."
     )
+    if len(draft.fields().provenance) > MOST_PARENTS:
+        raise InvalidPayloadError(
+            "The body is not a page; `errors` says where.",
+            faults=[Fault("/provenance", f"may have {MOST_PARENTS} ids with its other parents")],
+        )
+    return draft
 
 
 def _under_one_name(value: dict[str, JsonValue]) -> dict[str, JsonValue]:

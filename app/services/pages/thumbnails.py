@@ -10,6 +10,7 @@ from PIL import Image, ImageFile, ImageOps
 
 from app.services.persistence.probing import open_image
 from app.services.pixels import in_shades, load_pixels, may_be_transparent, saved
+from app.services.soundness import without_damaged_chunks
 
 LONGEST_SIDE = 512
 _JPEG_QUALITIES = (85, 50)
@@ -31,6 +32,7 @@ def reduce_image(data: bytes, mime_type: str, *, most_pixels: int) -> tuple[byte
         The bytes of a JPEG or PNG and their MIME type; the image itself where it has no more pixels
         already, or no smaller form of it takes fewer bytes; `None` if it cannot be decoded.
     """
+    data = without_damaged_chunks(data)
     try:
         image = open_image(BytesIO(data), mime_type)
         return _reduced(image, data, mime_type, most_pixels) if image else None

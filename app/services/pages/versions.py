@@ -13,6 +13,7 @@ from typing import Any
 from app.models.identity import rfc3339
 from app.models.json_value import JsonValue, json_text, parse_json
 from app.models.page import (
+    SELDOM_SAID,
     Body,
     Level,
     Page,
@@ -36,11 +37,15 @@ _OWN_NODES = 10_000_000
 
 @dataclass(frozen=True, slots=True)
 class Stamp:
-    """Which version of a page is written, and when."""
+    """Which version of a page is written, and when.
+
+    `size_tokens` is the estimate that was written before; without one it is made now.
+    """
 
     version: int
     created_at: datetime
     updated_at: datetime
+    size_tokens: int | None = None
 
 
 def page_version(page: Page, settled: SettledContent, stamp: Stamp) -> PageVersion:
@@ -74,7 +79,7 @@ def read_page(stored: StoredPage, levels: Iterable[StoredRepresentation]) -> Pag
     """The page that was stored; without its content, `full` has no value."""
     return Page(
         page_id=stored.page_id,
-        fields=read_fields(_parse(stored.descriptor)),
+        fields=read_fields(read_descriptor(stored)),
         full=_body(_parse(stored.body) | {"value": read_content(stored)}),
         levels={each.level: read_representation(each) for each in levels},
     )
@@ -88,6 +93,9 @@ def read_representation(stored: StoredRepresentation) -> Representation:
 def read_descriptor(stored: StoredPage) -> dict[str, Any]:
     """The page's JSON without content and counters."""
     descriptor: dict[str, Any] = _parse(stored.descriptor)
+    if SELDOM_SAID[0] in descriptor:
+        spelled = _parse(stored.descriptor, spelled=True)
+        descriptor |= {name: spelled[name] for name in SELDOM_SAID if name in spelled}
     return descriptor
 
 
@@ -112,7 +120,9 @@ def stored_texts(stored: StoredPage) -> list[str]:
 
 def read_fields(descriptor: Mapping[str, Any]) -> PageFields:
     """What a client says of a page, from its descriptor."""
-    return PageFields.model_validate({name: descriptor[name] for name in PageFields.model_fields})
+    absent = set(SELDOM_SAID) - descriptor.keys()
+    names = [name for name in PageFields.model_fields if name not in absent]
+    return PageFields.model_validate({name: descriptor[name] for name in names})
 
 
 def resource_ids(page: Page) -> set[str]:
@@ -136,7 +146,16 @@ def searchable_text(page: Page, text: str | None) -> SearchableText:
     return SearchableText(heading=tuple(heading), text=tuple(words))
 
 
-def plain_fields(fields: PageFields) -> dict[str, JsonValue]:
+def same_fields(fields: PageFields, others: PageFields) -> bool:
+    """Whether the same is said of a page, numbers of vectors and moments in the same spelling."""
+    return fields == others and json_text(_seldom(fields)) == json_text(_seldom(others))
+
+
+def _seldom(fields: PageFields) -> dict[str, JsonValue]:
+    return {name: _plain(getattr(fields, name)) for name in SELDOM_SAID}
+
+
+def _members(fields: PageFields) -> dict[str, JsonValue]:
     """The fields as JSON members, in their order, null where nothing is known."""
     return {name: _plain(getattr(fields, name)) for name in PageFields.model_fields}
 
@@ -148,16 +167,20 @@ def _plain(value: object) -> JsonValue:
 
 
 def _descriptor(page: Page, stamp: Stamp) -> dict[str, JsonValue]:
+    said = _members(page.fields)
+    seldom = {name: said.pop(name) for name in SELDOM_SAID}
+    tokens = stamp.size_tokens
     return {
         "page_id": page.page_id,
-        **plain_fields(page.fields),
+        **said,
         "levels": [int(level) for level in page.existing_levels],
         "media": _media(page.full.media),
         "size_bytes": body_size_bytes(page.full),
-        "size_tokens": max(page_tokens(page).values(), default=0),
+        "size_tokens": max(page_tokens(page).values(), default=0) if tokens is None else tokens,
         "created_at": rfc3339(stamp.created_at),
         "updated_at": rfc3339(stamp.updated_at),
         "version": stamp.version,
+        **(seldom if any(value is not None for value in seldom.values()) else {}),
     }
 
 
@@ -179,5 +202,5 @@ def _media(media: PageMedia | None) -> JsonValue:
     return media.model_dump() if media else None
 
 
-def _parse(text: bytes) -> JsonValue:
-    return parse_json(text, max_depth=_OWN_DEPTH, max_nodes=_OWN_NODES)
+def _parse(text: bytes, *, spelled: bool = False) -> JsonValue:
+    return parse_json(text, max_depth=_OWN_DEPTH, max_nodes=_OWN_NODES, spelled=spelled)

@@ -20,6 +20,7 @@ from app.services.pages.versions import (
     page_version,
     read_page,
     resource_ids,
+    same_fields,
     stored_levels,
 )
 from app.stores.records import UnitOfWork
@@ -118,7 +119,7 @@ async def replace_page(
     same_content = (version.content, version.body) == (current.content, current.body)
     if not same_content:
         settled = prepared.settled
-    elif page.fields == before.fields and version.inline_form == current.inline_form:
+    elif same_fields(page.fields, before.fields) and version.inline_form == current.inline_form:
         return current
     if same_content and (supplied := supplied_levels(before)):
         page = await with_levels(

@@ -6,6 +6,7 @@ from datetime import datetime
 
 import anyio.to_thread
 
+from app.models.damage import Damage
 from app.models.file_evidence import contradicts
 from app.models.media import MediaSource
 from app.models.media_types import OCTET_STREAM, mime_type_for_filename, settle_mime_type
@@ -13,6 +14,7 @@ from app.models.normalized import NormalizedMedia
 from app.models.resource import Resource, derive_resource_id, resource_kind
 from app.rendering.file_names import safe_file_name
 from app.services.persistence.probing import probe_media, second_opinion
+from app.services.soundness import damage_of
 from app.stores.blobs import BlobStore, DraftMedia
 
 HEAD_BYTES = 4_096
@@ -22,12 +24,16 @@ _SMALL_BYTES = 64 * 1_024
 
 @dataclass(frozen=True, slots=True)
 class KeptMedium:
-    """A medium after this stage: a stored resource, or a small image as plain base64."""
+    """A medium after this stage: a stored resource, or a small image as plain base64.
+
+    `damage` is what is wrong with its bytes; they were kept all the same.
+    """
 
     mime_type: str
     filename: str | None
     resource: Resource | None
     inline_base64: str | None = None
+    damage: Damage | None = None
 
     @property
     def reference(self) -> str:
@@ -81,8 +87,10 @@ class MediaKeeper:
         mime_type = settle_type(source.head(HEAD_BYTES), source.declared_mime_type, filename)
         if _may_stay_inline(medium, mime_type):
             inline = base64.b64encode(source.head(INLINE_LIMIT_BYTES)).decode()
-            return KeptMedium(mime_type, filename, None, inline)
-        return KeptMedium(mime_type, filename, await self.store(source, mime_type, filename))
+            return KeptMedium(mime_type, filename, None, inline, damage_of(source, mime_type))
+        resource = await self.store(source, mime_type, filename)
+        damage = await anyio.to_thread.run_sync(damage_of, source, mime_type)
+        return KeptMedium(mime_type, filename, resource, damage=damage)
 
     async def store(self, source: MediaSource, mime_type: str, filename: str | None) -> Resource:
         """Store bytes of a settled type and describe them."""

@@ -26,6 +26,7 @@ from app.models.derived_image import DECODED_TYPES
 from app.models.media import InMemoryMedia, MediaSource
 from app.models.resource import MediaHints
 from app.services.persistence.durations import WholeFile, WindowedFile, duration_seconds
+from app.services.soundness import without_damaged_chunks
 from app.stores.blobs import BlobStore, DraftMedia, StoredBlob, read_whole
 
 _IMAGE_HEAD_BYTES = 1024 * 1024
@@ -151,7 +152,8 @@ def _has_duration(mime_type: str) -> bool:
 
 def _image_hints(head: bytes, mime_type: str) -> MediaHints:
     try:
-        image = _IMAGE_READERS[mime_type](BytesIO(head))
+        # A chunk beside the picture may be damaged, which Pillow would refuse.
+        image = _IMAGE_READERS[mime_type](BytesIO(without_damaged_chunks(head)))
         width, height = image.size
         if mime_type == "image/jpeg":
             orientation = image.getexif().get(_EXIF_ORIENTATION)

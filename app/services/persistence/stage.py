@@ -1,6 +1,6 @@
 """The persistence stage: from normalized parts to parts with `@blob:` references."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import anyio.lowlevel
@@ -30,11 +30,13 @@ from app.models.resource import Resource, ResourceKind, media_kind, resource_kin
 from app.rendering.file_names import safe_file_name
 from app.rendering.previews import needs_preview, preview
 from app.services.persistence.keeping import KeptMedium, MediaKeeper
+from app.services.persistence.mirrors import with_one_of_each
 from app.services.persistence.open_places import fill_places, slots_in
 
 META_LIMIT_CHARS = 65_536
 _PARTS_IN_A_ROW = 500
 _MOST_WARNINGS = 200
+_MOST_DAMAGES = 50
 
 
 async def persist_tool_media(
@@ -65,6 +67,8 @@ async def persist_tool_media(
     Source: spec 002, "Sanitization Pipeline", step 2.
     """
     _check(normalized.media, limits)
+    if len(normalized.media) > 1:
+        normalized = await anyio.to_thread.run_sync(with_one_of_each, normalized)
     kept = [await keeper.keep(medium) for medium in normalized.media]
     return await _Persisting(normalized, keeper, kept, session_resources).run()
 
@@ -104,6 +108,7 @@ class _Persisting:
 
     async def run(self) -> PersistedToolResult:
         normalized = self._normalized
+        self._warnings += _damages(normalized.media, self._kept)
         parts = []
         for index, part in enumerate(normalized.parts):
             if index % _PARTS_IN_A_ROW == 0:
@@ -254,6 +259,19 @@ def _shown(
         filename=filename,
         **beside,
     )
+
+
+def _damages(media: Sequence[NormalizedMedia], kept: Sequence[KeptMedium]) -> Iterator[Warning]:
+    """A warning for each medium that no model is handed as it is, where it was found first."""
+    warned: set[str] = set()
+    for medium, each in zip(media, kept, strict=True):
+        damage = each.damage
+        if damage is None or not damage.is_certain or each.reference in warned:
+            continue
+        if len(warned) == _MOST_DAMAGES:
+            return
+        warned.add(each.reference)
+        yield Warning(damage.code, medium.pointer, damage.detail)
 
 
 def _link(part: NormalizedLink, beside: dict[str, Any]) -> PersistedPart:

@@ -1,35 +1,29 @@
-"""Gets what the ladder wishes: smaller images, the texts of files, and whether bytes are sound."""
+"""Gets what the ladder wishes: smaller images, and the texts of files."""
 
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import replace
 from functools import partial
 
 import anyio
-import anyio.to_thread
 
 from app.errors import ServiceError
-from app.models.conversation import ComposedTurn, InlineBytes, Item, Medium, StoredBytes
+from app.models.conversation import ComposedTurn, InlineBytes, Medium, StoredBytes
 from app.models.derived_image import DerivedImage, ImageRecipe
-from app.models.media import InMemoryMedia
-from app.models.media_types import sniff
 from app.models.text_encoding import decode_text
 from app.rendering.targets.fitting import places_of
 from app.rendering.targets.wishes import Gathered, Wishes
 from app.services.derived_images import DerivedImages
-from app.services.persistence.probing import probe_media
+from app.services.soundness import MediaChecks
 from app.stores.blobs import BlobStore, read_whole
 
-_HEAD_BYTES = 512
 _AT_ONCE = 4
 _MOST_IN_MEMORY = 256
-# Containers that hold both, and are named after what is in them.
-_RECORDINGS = frozenset({"audio", "video"})
 
 
 class Gathering:
     """Reads and makes what a rendering needs, for any project."""
 
-    def __init__(self, blobs: BlobStore, images: DerivedImages) -> None:
+    def __init__(self, blobs: BlobStore, images: DerivedImages, checks: MediaChecks) -> None:
+        self.checks = checks
         self._blobs = blobs
         self._images = images
 
@@ -49,7 +43,6 @@ class Gathering:
         media = [place.medium for place in places_of(turns)]
         images: dict[int, DerivedImage] = {}
         texts: dict[int, str] = {}
-        unsound: set[int] = set()
 
         async def make(index: int, recipe: ImageRecipe) -> None:
             made = await self._smaller(project_id, media[index], recipe)
@@ -62,19 +55,13 @@ class Gathering:
             if "\ufffd" not in text:
                 texts[index] = text
 
-        async def look(index: int) -> None:
-            head = await self._bytes(project_id, media[index], most_bytes=_HEAD_BYTES)
-            if not _is_sound(head, media[index].mime_type):
-                unsound.add(index)
-
-        await _together(
+        await together(
             [
                 *(partial(make, index, wishes.images[index]) for index in _wanted(media, wishes)),
                 *(partial(read, index) for index in wishes.texts),
-                *(partial(look, index) for index in wishes.heads),
             ]
         )
-        return Gathered(images, texts, frozenset(unsound))
+        return Gathered(images, texts)
 
     async def _smaller(
         self, project_id: str, medium: Medium, recipe: ImageRecipe
@@ -89,15 +76,13 @@ class Gathering:
             recipe=recipe,
         )
 
-    async def _bytes(
-        self, project_id: str, medium: Medium, *, most_bytes: int | None = None
-    ) -> bytes:
+    async def _bytes(self, project_id: str, medium: Medium) -> bytes:
         source = medium.source
         if isinstance(source, InlineBytes):
-            return source.data[:most_bytes]
+            return source.data
         if not isinstance(source, StoredBytes):
             return b""
-        return await read_whole(self._blobs, project_id, source.digest, end=most_bytes)
+        return await read_whole(self._blobs, project_id, source.digest)
 
 
 def _wanted(media: Sequence[Medium], wishes: Wishes) -> list[int]:
@@ -107,7 +92,7 @@ def _wanted(media: Sequence[Medium], wishes: Wishes) -> list[int]:
     return [index for index in wishes.images if index not in left_out]
 
 
-async def _together(works: Sequence[Callable[[], Awaitable[None]]]) -> None:
+async def together(works: Sequence[Callable[[], Awaitable[None]]]) -> None:
     """Do some of the works at a time, all of them in the end, or none after one has failed."""
     limiter = anyio.CapacityLimiter(_AT_ONCE)
     failures: list[ServiceError] = []
@@ -127,38 +112,3 @@ async def _together(works: Sequence[Callable[[], Awaitable[None]]]) -> None:
             tasks.start_soon(do, work)
     if failures:
         raise failures[0]
-
-
-async def measured(turns: Sequence[ComposedTurn]) -> Sequence[ComposedTurn]:
-    """The turns, with the hints of the media that are in the records themselves."""
-    if not any(_is_inline(item) for turn in turns for item in turn.items):
-        return turns
-    return await anyio.to_thread.run_sync(lambda: [_measured(turn) for turn in turns])
-
-
-def _is_inline(item: object) -> bool:
-    return isinstance(item, Medium) and isinstance(item.source, InlineBytes)
-
-
-def _measured(turn: ComposedTurn) -> ComposedTurn:
-    items: list[Item] = []
-    for item in turn.items:
-        if isinstance(item, Medium) and isinstance(item.source, InlineBytes):
-            data = item.source.data
-            hints = probe_media(data, InMemoryMedia(data), item.mime_type)
-            items.append(replace(item, hints=hints))
-        else:
-            items.append(item)
-    changed: ComposedTurn = replace(turn, items=tuple(items))
-    return changed
-
-
-def _is_sound(head: bytes, mime_type: str) -> bool:
-    """Whether a file begins as one of its type does, for types that can be known by that."""
-    family = mime_type.partition("/")[0]
-    shown = sniff(head)
-    if mime_type == "application/pdf":
-        return shown == mime_type
-    if family not in _RECORDINGS:
-        return True
-    return shown is not None and shown.partition("/")[0] in _RECORDINGS

@@ -47,12 +47,9 @@ class LoadedSession:
     resources: Mapping[str, Resource]
 
     def turns(self, *, since: int, audience: Audience) -> Sequence[ComposedTurn]:
-        """The history as a conversation that providers take; only what came after `since`.
-
-        What came before is read all the same, since it may hold the calls that are answered.
-        """
+        """The history as a conversation that providers take; only what came after `since`."""
         composed = (turn for entry in self.entries for turn in self._turns(entry, audience))
-        return tuple(turn for turn in paired(composed) if (turn.seq or 0) > since)
+        return paired(composed, since=since)
 
     def _turns(self, entry: HistoryEntry, audience: Audience) -> Sequence[ComposedTurn]:
         origin = f"/api/sessions/{self.session_id}/messages/{entry.seq}"

@@ -27,7 +27,7 @@ from app.models.message import StoredHistoryMessage
 from app.models.rendering import Audience
 from app.models.resource import Resource
 from app.rendering.turns.pages import PAGE_FAULT_TOOL, faulted
-from app.rendering.turns.tool_results import is_told
+from app.rendering.turns.told import is_told
 from app.services.inline_media.data_uris import load_forms
 from app.services.renders.message_calls import (
     Answer,

@@ -6,7 +6,7 @@ call gives the same bytes. With signed URLs it does so for an hour, when the URL
 
 import hashlib
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import TypeVar
 
@@ -30,13 +30,16 @@ from app.rendering.turns.pages import page_turn
 from app.rendering.turns.tool_results import tool_result_turn
 from app.services.access import LinkGrant, LinkSigner
 from app.services.pages.reading import PageReading
-from app.services.renders.gathering import Gathering, measured
+from app.services.renders.gathering import Gathering
+from app.services.renders.judged_media import judged, measured
 from app.services.renders.loading import load_session, page_medium
 from app.services.renders.sending import RenderedBody
 from app.stores.blobs import BlobStore
 from app.stores.records import Records
 
 _URL_HOURS = 2
+# From this revision of MCP on, `structuredContent` may be any JSON value.
+_ANY_STRUCTURED_CONTENT = "2026-07-28"
 # Each holds a whole history, and its turns.
 _SESSIONS_AT_ONCE = 8
 # What renders is Python, of which one thread runs at a time; more would only slow others down.
@@ -60,7 +63,7 @@ class Renders:
         records: Where they are.
         blobs: Where their media are.
         reading: Reads pages at a level.
-        gathering: Makes smaller images.
+        gathering: Makes smaller images, and knows which media are sound.
         links: Signs URLs.
         content_base_url: What those URLs begin with; `None` if providers do not reach this service.
         limits: For all media of one rendering.
@@ -208,7 +211,8 @@ class Renders:
                 "service. Set PAGEFAULT_PUBLIC_URL, or ask for `media=inline`.",
                 faults=[Fault("/media", "needs PAGEFAULT_PUBLIC_URL")],
             )
-        return profile
+        takes_any_value = wish.options.protocol_version >= _ANY_STRUCTURED_CONTENT
+        return replace(profile, has_structured_values=takes_any_value)
 
     async def _rendered(
         self,
@@ -222,6 +226,7 @@ class Renders:
         options = wish.options
         most = self._most_base64(profile, options, turns)
         turns = await measured(turns)
+        turns = await judged(self._gathering.checks, project_id, turns, profile, options)
         wishes = wishes_of(turns, profile, options, most_base64=most)
         gathered = await self._gathering.gather(project_id, turns, wishes)
         ladder = Ladder(

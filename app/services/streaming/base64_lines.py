@@ -175,6 +175,22 @@ class Base64Lines:
         """All about the text that its bytes do not say."""
         return f"{self._is_url_safe} {self._quad!r} {self._tail!r} {self._breaks}"
 
+    @property
+    def form(self) -> str:
+        """All about the text that its bytes do not say, in a form that is kept in databases.
+
+        After its end only; `spelling` says the same, in a form of earlier versions.
+        """
+        breaks = self._breaks
+        lines = f"{breaks.first},{breaks.others},{not breaks.open_length}"
+        return " ".join(
+            (
+                "url-safe" if self._is_url_safe else "standard",
+                f"{breaks.separator.hex()}:{lines}" if breaks.separator else "one-line",
+                (self._quad + self._tail).hex(),
+            )
+        )
+
     def plain_spelling(self, last: bytes) -> tuple[bool, bool] | None:
         """Whether the alphabet is the URL-safe one, and whether it is padded; after its end only.
 

@@ -88,16 +88,17 @@ class JsonStream:
         """The long strings, in order."""
         return [piece for piece in self._pieces if isinstance(piece, LongString)]
 
-    def digest(self, prefix: bytes = b"") -> str:
+    def digest_of_bytes(self, prefix: bytes = b"") -> str:
         """64 hex digits that stand for the body: the SHA-256 of it, or of what is left of it.
 
-        It is that of what the prefix and the body are together.
+        It is that of what the prefix and the body are together. Earlier versions knew requests by
+        it, and what they have stored is compared with it.
 
         In the place of a long string there is what it is known by, so that no byte is hashed twice.
         """
         sha256 = hashlib.sha256(prefix)
         for piece in self._pieces:
-            sha256.update(piece if isinstance(piece, bytes) else piece.identity())
+            sha256.update(piece if isinstance(piece, bytes) else piece.raw_identity())
         return sha256.hexdigest()
 
     def body(self, raw_strings: Iterable[bytes]) -> bytes:

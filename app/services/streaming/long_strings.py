@@ -7,6 +7,7 @@ and lines, and in the middle something that occurs nowhere else.
 """
 
 import codecs
+import json
 import re
 import secrets
 from collections.abc import Iterator
@@ -16,6 +17,7 @@ import pybase64
 
 from app.services.streaming.base64_lines import Base64Lines
 from app.services.streaming.json_escapes import JsonEscapes
+from app.services.streaming.string_names import NAMED_CHARS, name_of_base64, name_of_text
 from app.stores.blobs import BlobDraft
 
 # Whole quads, and more than anybody looks at before taking a string for what it is.
@@ -27,6 +29,8 @@ _NUMBER_DIGITS = 6
 _NUMBER_CHARS = _NUMBER_DIGITS // 3 * 4
 # Bytes that no readable text has: a stand-in is as unreadable as what it stands for.
 _UNREADABLE = bytes(3)
+# A character outside the basic plane is written as two escapes of six bytes.
+_LONGEST_SPELLING = 12
 _CONTROL = re.compile(r"[\x00-\x08\x0e-\x1f]")
 
 
@@ -37,6 +41,12 @@ class StandIn:
     raw: bytes
     data: bytes
 
+    @property
+    def text(self) -> str:
+        """The string that its raw JSON is."""
+        text: str = json.loads(b'"%b"' % self.raw)
+        return text
+
 
 class Marks:
     """Bytes that stand-ins have in their middle and that nobody can have guessed."""
@@ -45,19 +55,30 @@ class Marks:
         token = secrets.token_hex(_TOKEN_BYTES // 2)
         encoded = pybase64.b64encode(token.encode()).decode()
         self._token = token
+        self._sharing: dict[int, set[int]] = {}
         self._found = re.compile(
             rf"{token}([0-9]{{{_NUMBER_DIGITS}}})|{encoded}([0-9A-Za-z]{{{_NUMBER_CHARS}}})"
         )
 
-    def mark(self, number: int) -> bytes:
-        """The bytes for the stand-in of this number; in base64 they are letters and digits."""
-        return f"{self._token}{number:0{_NUMBER_DIGITS}}".encode()
+    def mark(self, number: int, *, first: int | None = None) -> bytes:
+        """The bytes for the stand-in of this number; in base64 they are letters and digits.
+
+        Args:
+            number: Which it is among the long strings.
+            first: The first one of the same bytes, whose mark it shares: what is equal in a body
+                is equal in what is read instead.
+        """
+        first = number if first is None else first
+        self._sharing.setdefault(first, set()).add(number)
+        return f"{self._token}{first:0{_NUMBER_DIGITS}}".encode()
 
     def numbers_in(self, text: str) -> set[int]:
-        """The stand-ins of which something is in the text, as it is or in base64."""
-        return {
-            int(found[1] or pybase64.b64decode(found[2])) for found in self._found.finditer(text)
-        }
+        """The stand-ins of which something is in the text, as it is or in base64.
+
+        Of those that share a mark it is all or none.
+        """
+        found = (int(each[1] or pybase64.b64decode(each[2])) for each in self._found.finditer(text))
+        return {number for first in found for number in self._sharing.get(first, ())}
 
 
 class LongString:
@@ -173,14 +194,23 @@ class LongString:
             yield self._escapes.written(self._lines.in_alphabet(pybase64.b64encode(data)))
         yield self._escapes.written(self._lines.written(self._lines.quad))
 
-    def identity(self) -> bytes:
+    def raw_identity(self) -> bytes:
         """Return what no string of other raw JSON has: its head, its digest, how it is spelled.
 
-        Raw JSON has no NUL, so nothing else in a body can pass for it.
+        Earlier versions knew bodies by it. Raw JSON has no NUL, so nothing else in a body can pass
+        for it.
         """
         spelled = f"{self._draft.digest()} {self._lines.spelling}".encode()
         escaped = b" " + self._escapes.escaped if self._escapes.escaped else b""
         return b"\0%b %b%b\0" % (self._head, spelled, escaped)
+
+    def name(self) -> str:
+        """Return the name of its text, see `string_names`; after its end only."""
+        if self._raw_bytes < _LONGEST_SPELLING * NAMED_CHARS:
+            text: str = json.loads(b'"%b"' % self.raw())
+            return name_of_text(text)
+        head: str = json.loads(b'"%b"' % self._head)
+        return name_of_base64(head, self._lines.form, self._draft.digest())
 
     def stand_in(self, mark: bytes) -> StandIn | None:
         """A short text in the place of this one; `None` if it is too short for that itself."""

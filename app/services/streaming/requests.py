@@ -10,11 +10,13 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from typing import Generic, TypeAlias, TypeVar
 
+from app.models.json_value import JsonValue
 from app.services.inline_media.data_uris import DataUriText
 from app.services.large_work import LargeWork
+from app.services.request_identity import RequestIdentity
 from app.services.streaming.bodies import ReceivedBody, StreamedBodies
 from app.services.streaming.long_strings import LongString, Marks, StandIn
-from app.services.streaming.stand_ins import read_with_stand_ins
+from app.services.streaming.stand_ins import identity_of_stream, read_with_stand_ins
 
 _T = TypeVar("_T")
 
@@ -24,10 +26,10 @@ StreamedMedia: TypeAlias = Mapping[bytes, LongString]
 
 @dataclass(frozen=True, slots=True)
 class StreamedRequest(Generic[_T]):
-    """What was read from a body, the media of it that are in drafts, and the body's digest."""
+    """What was read from a body, the media of it that are in drafts, and what it is known by."""
 
     value: _T
-    digest: str
+    identity: RequestIdentity
     media: StreamedMedia = field(default_factory=dict)
 
 
@@ -48,19 +50,21 @@ class StreamedRequests:
         self,
         project_id: str,
         chunks: AsyncIterator[bytes],
-        read: Callable[[bytes], _T],
+        parse: Callable[[bytes], JsonValue],
+        read: Callable[[JsonValue], _T],
         *,
         media_of: Callable[[_T], Iterable[DataUriText]],
-        digest_prefix: bytes = b"",
+        identity_prefix: bytes = b"",
     ) -> AsyncIterator[StreamedRequest[_T]]:
         """What `read` makes of a body, in a worker thread; its media last as long as the block.
 
         Args:
             project_id: Whose it is.
             chunks: The body, within the caller's limit.
-            read: Parses and checks it; the strings in it may be stand-ins.
+            parse: Returns the JSON value of a body.
+            read: Checks it, and leaves it as it is; the strings in it may be stand-ins.
             media_of: The media that are moved to the store, of those that a whole string is.
-            digest_prefix: What the digest covers before the body.
+            identity_prefix: What tells the request from the same body elsewhere.
 
         Raises:
             OverloadedError: The memory that it takes is not free now.
@@ -69,18 +73,18 @@ class StreamedRequests:
         """
         async with self._bodies.received(project_id, chunks) as body:
             yield await self._work.run(
-                body.bytes_in_memory, _read_streamed, body, read, media_of, digest_prefix
+                body.bytes_in_memory, _read_streamed, body, parse, read, media_of, identity_prefix
             )
 
 
 def _read_streamed(
     body: ReceivedBody,
-    read: Callable[[bytes], _T],
+    parse: Callable[[bytes], JsonValue],
+    read: Callable[[JsonValue], _T],
     media_of: Callable[[_T], Iterable[DataUriText]],
-    digest_prefix: bytes,
+    identity_prefix: bytes,
 ) -> StreamedRequest[_T]:
     json = body.finish()
-    digest = json.digest(digest_prefix)
     strings = json.long_strings
     marks = Marks()
     stand_ins: dict[int, StandIn] = {
@@ -91,12 +95,19 @@ def _read_streamed(
         and (stand_in := string.stand_in(marks.mark(number)))
     }
 
-    def settle(value: _T, stand_ins: dict[int, StandIn]) -> tuple[StreamedRequest[_T], set[int]]:
-        found = {uri.data for uri in media_of(value)} if stand_ins else set()
-        media = {each.data: strings[number] for number, each in stand_ins.items()}
-        as_text = {number for number, each in stand_ins.items() if each.data not in found}
-        return StreamedRequest(value, digest, media), as_text
+    def parsed_and_read(text: bytes) -> tuple[JsonValue, _T]:
+        value = parse(text)
+        return value, read(value)
 
-    return read_with_stand_ins(
-        json, stand_ins, marks, read=read, settle=settle, hold_text=body.hold_text
+    def settle(
+        made: tuple[JsonValue, _T], stand_ins: dict[int, StandIn]
+    ) -> tuple[tuple[JsonValue, _T], set[int]]:
+        found = {uri.data for uri in media_of(made[1])} if stand_ins else set()
+        return made, {number for number, each in stand_ins.items() if each.data not in found}
+
+    (value, made), left = read_with_stand_ins(
+        json, stand_ins, marks, read=parsed_and_read, settle=settle, hold_text=body.hold_text
     )
+    media = {each.data: strings[number] for number, each in left.items()}
+    identity = identity_of_stream(json, value, left, prefix=identity_prefix)
+    return StreamedRequest(made, identity, media)

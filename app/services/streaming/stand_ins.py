@@ -7,18 +7,20 @@ what it would say of the body that came.
 """
 
 import re
-from collections.abc import Callable, Iterator
-from dataclasses import fields, is_dataclass, replace
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, fields, is_dataclass, replace
 from json import JSONDecodeError
 from typing import TypeVar
 
 from app.errors import InvalidJsonError, InvalidPayloadError
+from app.models.json_value import JsonValue
 from app.models.media import InMemoryMedia, MediaSource
 from app.models.normalized import NormalizedToolResult
 from app.services.normalization import normalize_tool_result
+from app.services.request_identity import RequestIdentity, json_digest
 from app.services.streaming.json_stream import JsonStream
 from app.services.streaming.long_strings import LongString, Marks, StandIn
-from app.services.tool_result_requests import ToolResultRequest
+from app.services.tool_result_requests import ReadToolResult, ToolResultRequest
 from app.stores.blobs import DraftMedia
 
 _Read = TypeVar("_Read")
@@ -26,12 +28,21 @@ _Settled = TypeVar("_Settled")
 _PLACE = re.compile(r"\b((?:column|byte) )(\d+)")
 
 
+@dataclass(frozen=True, slots=True)
+class NormalizedRequest:
+    """A request, its result normalized, and what it is known by."""
+
+    request: ToolResultRequest
+    normalized: NormalizedToolResult
+    identity: RequestIdentity
+
+
 def normalize_streamed(
     json: JsonStream,
-    read: Callable[[bytes], ToolResultRequest],
+    read: Callable[[bytes], ReadToolResult],
     hold_text: Callable[[int], None],
-) -> tuple[ToolResultRequest, NormalizedToolResult]:
-    """The request in a body, and its result normalized; blocks.
+) -> NormalizedRequest:
+    """The request in a body, with its result normalized; blocks.
 
     Args:
         json: The body.
@@ -44,21 +55,28 @@ def normalize_streamed(
     """
     marks = Marks()
     strings = json.long_strings
-    stand_ins = {
-        number: stand_in
-        for number, string in enumerate(strings)
-        if not string.must_be_text and (stand_in := string.stand_in(marks.mark(number)))
-    }
+    firsts: dict[str, int] = {}
+    stand_ins: dict[int, StandIn] = {}
+    for number, string in enumerate(strings):
+        if string.must_be_text:
+            continue
+        first = firsts.setdefault(string.draft.digest(), number)
+        if stand_in := string.stand_in(marks.mark(number, first=first)):
+            stand_ins[number] = stand_in
 
     def settle(
-        request: ToolResultRequest, stand_ins: dict[int, StandIn]
-    ) -> tuple[tuple[ToolResultRequest, NormalizedToolResult], set[int]]:
-        normalized = normalize_tool_result(request.result)
-        settled, numbers = _settled(normalized, strings, stand_ins)
-        return (request, settled), (stand_ins.keys() - numbers) | _numbers_in(settled, marks)
+        read: ReadToolResult, stand_ins: dict[int, StandIn]
+    ) -> tuple[tuple[ReadToolResult, NormalizedToolResult], set[int]]:
+        normalized = normalize_tool_result(read.request.result)
+        settled, found = _settled(normalized, strings, stand_ins)
+        missing = {number for number, each in stand_ins.items() if each.data not in found}
+        return (read, settled), missing | (_numbers_in(settled, marks) & stand_ins.keys())
 
-    return read_with_stand_ins(
+    (settled, normalized), left = read_with_stand_ins(
         json, stand_ins, marks, read=read, settle=settle, hold_text=hold_text
+    )
+    return NormalizedRequest(
+        settled.request, normalized, identity_of_stream(json, settled.value, left)
     )
 
 
@@ -70,7 +88,7 @@ def read_with_stand_ins(
     read: Callable[[bytes], _Read],
     settle: Callable[[_Read, dict[int, StandIn]], tuple[_Settled, set[int]]],
     hold_text: Callable[[int], None],
-) -> _Settled:
+) -> tuple[_Settled, dict[int, StandIn]]:
     """Read a body with short texts for its long strings, until each of these is a medium.
 
     Args:
@@ -82,6 +100,9 @@ def read_with_stand_ins(
             there; those strings are read as they are the next time.
         hold_text: Is told how long the strings are that are read as they are, before they are in
             memory.
+
+    Returns:
+        What came of the body in the end, and the stand-ins that are still in it.
 
     Raises:
         InvalidJsonError, InvalidPayloadError, PayloadTooLargeError: As `read` and `hold_text`.
@@ -97,14 +118,46 @@ def read_with_stand_ins(
             raise _as_of_whole_body(exc, strings, stand_ins) from exc
         except InvalidPayloadError as exc:
             # A fault points at its key, which may be a long string as well.
-            as_text = _numbers_in(exc.faults, marks)
+            as_text = _numbers_in(exc.faults, marks) & stand_ins.keys()
             if not as_text:
                 raise
         else:
             settled, as_text = settle(value, stand_ins)
             if not as_text:
-                return settled
+                return settled, stand_ins
         stand_ins = {number: each for number, each in stand_ins.items() if number not in as_text}
+
+
+def identity_of_stream(
+    json: JsonStream,
+    value: JsonValue,
+    stand_ins: Mapping[int, StandIn],
+    *,
+    prefix: bytes = b"",
+) -> RequestIdentity:
+    """Return what the request in a body is known by; blocks.
+
+    Args:
+        json: The body.
+        value: What it was parsed to.
+        stand_ins: What stands in that value for which of the long strings.
+        prefix: What tells it from the same body elsewhere.
+
+    Raises:
+        StoreUnavailableError: What a draft holds cannot be read.
+    """
+    strings = json.long_strings
+    named: dict[str, dict[str, None]] = {}
+    for number, each in stand_ins.items():
+        # Those that share a mark may differ in a character that is not in the short text.
+        named.setdefault(each.text, {})[strings[number].name()] = None
+    names = {text: "".join(each) for text, each in named.items()}
+    return RequestIdentity(
+        json_digest(
+            value, prefix=prefix, body_bytes=None if strings else json.kept_bytes, names=names
+        ),
+        json.digest_of_bytes(prefix),
+    )
 
 
 def _raw_strings(strings: list[LongString], stand_ins: dict[int, StandIn]) -> Iterator[bytes]:
@@ -138,17 +191,18 @@ def _as_of_whole_body(
 
 def _settled(
     normalized: NormalizedToolResult, strings: list[LongString], stand_ins: dict[int, StandIn]
-) -> tuple[NormalizedToolResult, set[int]]:
-    """The result with drafts in the places of the media that were stand-ins, and which they are."""
+) -> tuple[NormalizedToolResult, set[bytes]]:
+    """The result with drafts in the places of the media that were stand-ins, and their bytes."""
     numbers = {stand_in.data: number for number, stand_in in stand_ins.items()}
     media = []
     found = set()
     for medium in normalized.media:
-        number = numbers.get(_bytes_of(medium.source)) if numbers else None
+        data = _bytes_of(medium.source) if numbers else b""
+        number = numbers.get(data)
         if number is None:
             media.append(medium)
             continue
-        found.add(number)
+        found.add(data)
         draft = DraftMedia(strings[number].draft, medium.source.declared_mime_type)
         media.append(replace(medium, source=draft))
     return replace(normalized, media=tuple(media)), found

@@ -106,6 +106,10 @@ class DraftMedia:
         """See `MediaSource.head`."""
         return self.draft.read(0, size_bytes)
 
+    def read(self, start: int, size_bytes: int) -> bytes:
+        """See `MediaSource.read`."""
+        return self.draft.read(start, size_bytes)
+
     def chunks(self) -> Iterator[bytes]:
         """See `MediaSource.chunks`."""
         for start in range(0, self.size_bytes, CHUNK_BYTES):

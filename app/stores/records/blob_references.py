@@ -6,8 +6,9 @@ from typing import Any
 
 from sqlalchemy import Row, func
 
+from app.stores.records.blob_tables import upload_segments
 from app.stores.records.scope import ProjectScope
-from app.stores.records.tables import resources, upload_segments
+from app.stores.records.tables import resources
 
 _TABLES = (resources, upload_segments)
 

@@ -14,7 +14,7 @@ from app.models.interaction import StoredInteraction
 from app.models.message import EntryKind, StoredHistoryMessage
 from app.models.page import Level, StoredRepresentation
 from app.models.tool_result import StoredToolResult
-from app.stores.records.interactions import stored_interaction
+from app.stores.records.interactions import bindings_text, stored_interaction
 from app.stores.records.messages import stored_message
 from app.stores.records.scope import AnyTable, ProjectScope
 from app.stores.records.sessions import (
@@ -197,6 +197,7 @@ class BundleRecords:
                 "created_at": each.created_at,
                 "answer_seq": each.answer_seq,
                 "answered_at": each.answered_at,
+                "bindings": bindings_text(each.bindings),
                 "output": each.output,
                 "input": each.input,
             }

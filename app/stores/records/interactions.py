@@ -6,7 +6,8 @@ from typing import Any
 
 from sqlalchemy import Row, Select, func
 
-from app.models.interaction import InputKind, StoredInteraction
+from app.models.interaction import Bindings, InputKind, StoredInteraction
+from app.models.json_value import json_text, parse_stored_json
 from app.stores.records.scope import ProjectScope
 from app.stores.records.tables import interactions
 
@@ -31,6 +32,7 @@ class InteractionRecords:
             created_at=interaction.created_at,
             answer_seq=interaction.answer_seq,
             answered_at=interaction.answered_at,
+            bindings=bindings_text(interaction.bindings),
             output=interaction.output,
             input=interaction.input,
         )
@@ -119,4 +121,10 @@ def stored_interaction(row: Row[Any]) -> StoredInteraction:
         output=row.output,
         answer_seq=row.answer_seq,
         answered_at=row.answered_at,
+        bindings={} if row.bindings is None else parse_stored_json(row.bindings.encode()),
     )
+
+
+def bindings_text(bindings: Bindings) -> str | None:
+    """Return what the column `bindings` holds; null where all ids say what they are bound to."""
+    return json_text(dict(bindings)) if bindings else None

@@ -1,32 +1,29 @@
 """Brings a database to the schema this version needs, and says whether it is there.
 
-Migrations live under `migrations/` beside the package. On the embedded database `serve` applies
+`app.shipped_files` says where the migrations are. On the embedded database `serve` applies
 them itself; on a server's they are applied by `pagefault migrate`, once, before the new version
-starts.
+starts. Alembic, which applies them, is loaded for that alone: a command over a database that is up
+to date would wait longer for it than for everything else it does.
 """
 
-from pathlib import Path
-
 import anyio.to_thread
-from alembic import command
-from alembic.config import Config
-from alembic.runtime.migration import MigrationContext
-from alembic.script import ScriptDirectory
 from sqlalchemy import Connection, inspect
 from sqlalchemy.ext.asyncio import AsyncEngine
 
+from app.shipped_files import MIGRATIONS
 from app.stores.records.unit_of_work import translated_errors
-
-_SCRIPTS = Path(__file__).resolve().parents[3] / "migrations"
 
 
 def newest_revision() -> str:
-    """The revision this version of the service needs."""
-    revision = ScriptDirectory(str(_SCRIPTS)).get_current_head()
-    if revision is None:
-        msg = f"no migrations under {_SCRIPTS}"
+    """Return the revision this version of the service needs: the number of its last migration.
+
+    Each file is named by its revision, `0001_first_schema.py`, and follows the one before it.
+    """
+    names = [path.name for path in (MIGRATIONS / "versions").glob("[0-9]*_*.py")]
+    if not names:
+        msg = f"no migrations under {MIGRATIONS}"
         raise RuntimeError(msg)
-    return revision
+    return max(names).partition("_")[0]
 
 
 async def current_revision(engine: AsyncEngine) -> str | None:
@@ -54,13 +51,17 @@ async def migrate(engine: AsyncEngine) -> tuple[str | None, str]:
 def _read_revision(connection: Connection) -> str | None:
     if not inspect(connection).has_table("alembic_version"):
         return None
-    return MigrationContext.configure(connection).get_current_revision()
+    found = connection.exec_driver_sql("SELECT version_num FROM alembic_version").scalar()
+    return None if found is None else str(found)
 
 
 def _upgrade(connection: Connection) -> None:
+    from alembic import command  # noqa: PLC0415
+    from alembic.config import Config  # noqa: PLC0415
+
     if connection.dialect.name == "postgresql":
         # Any number will do as long as every version of the service uses the same.
         connection.exec_driver_sql("SELECT pg_advisory_xact_lock(7224012)")
     config = Config(attributes={"connection": connection})
-    config.set_main_option("script_location", str(_SCRIPTS))
+    config.set_main_option("script_location", str(MIGRATIONS))
     command.upgrade(config, "head")

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from app.models.search import SearchQuery, SearchTerm
 from app.stores.records.page_search import MOST_RANKED, IndexEntry, PageSearch, opening, padded
-from app.stores.records.tables import page_search_sqlite as page_search
+from app.stores.records.search_tables import page_search_sqlite as page_search
 
 
 class SqlitePageSearch(PageSearch):

@@ -139,6 +139,12 @@ class PageRecords:
             statement = statement.where(pages.c.page_number < before)
         return await self._numbers(statement.order_by(pages.c.page_number.desc()).limit(limit))
 
+    async def number_of(self, page_id: str, filters: PageFilters) -> int | None:
+        """The number of a page, unless it is not there or the filters leave it out."""
+        named = self._scope.select(pages).where(pages.c.page_id == page_id)
+        numbers = await self._numbers(_filtered(named, filters))
+        return numbers[0] if numbers else None
+
     async def numbered(
         self,
         numbers: Collection[int],

@@ -19,15 +19,15 @@ from typing import Any
 
 from sqlalchemy import ColumnElement, Select, bindparam
 
-from app.stores.records.inserts import Offered
-from app.stores.records.scope import AnyTable, ProjectScope, scoped_update
-from app.stores.records.tables import (
+from app.stores.records.blob_tables import (
     byte_reservations,
-    resources,
     stored_blobs,
     stored_totals,
     upload_segments,
 )
+from app.stores.records.inserts import Offered
+from app.stores.records.scope import AnyTable, ProjectScope, scoped_update
+from app.stores.records.tables import resources
 
 _TOTAL = stored_totals.c.stored_bytes + stored_totals.c.reserved_bytes
 _CHANGE = scoped_update(stored_totals).values(

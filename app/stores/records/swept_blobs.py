@@ -23,9 +23,9 @@ from sqlalchemy import or_
 
 from app.errors import BlobSweptError
 from app.stores.records.blob_references import BlobReferenceRecords
+from app.stores.records.blob_tables import swept_blobs
 from app.stores.records.scope import ProjectScope
 from app.stores.records.stored_blobs import Entered, StoredBlobRecords
-from app.stores.records.tables import swept_blobs
 
 BlobSize: TypeAlias = Callable[[str, str], Awaitable[int | None]]
 """The size in bytes of the blob that a project (first) has of a digest (second), if it has one."""

@@ -1,9 +1,10 @@
-"""The tables.
+"""The tables; those of uploads and of what is kept of blobs are in `blob_tables`.
 
     projects ─┬─ api_keys
               ├─ sessions ── history_entries ·· tool_results, messages, interactions
               ├─ resources ─┬─ resource_links
-              │             └─ derived_images
+              │             ├─ derived_images
+              │             └─ aliases
               ├─ uploads ── upload_segments
               ├─ swept_blobs
               ├─ stored_blobs, stored_totals, byte_reservations
@@ -30,30 +31,15 @@ from sqlalchemy import (
     Index,
     Integer,
     LargeBinary,
-    MetaData,
     Sequence,
     String,
     Table,
-    Text,
     UniqueConstraint,
     false,
 )
-from sqlalchemy.dialects.postgresql import TSVECTOR
 
 from app.stores.records.columns import ClientText, UtcTime
-
-metadata = MetaData(
-    naming_convention={
-        "ix": "ix_%(table_name)s_%(column_0_N_name)s",
-        "uq": "uq_%(table_name)s_%(column_0_N_name)s",
-        "fk": "fk_%(table_name)s_%(referred_table_name)s",
-        "pk": "pk_%(table_name)s",
-    }
-)
-
-
-def _project() -> Column[str]:
-    return Column("project_id", String, ForeignKey("projects.project_id"), primary_key=True)
+from app.stores.records.metadata import metadata, project_column
 
 
 def _count(kind: str) -> Column[int]:
@@ -84,7 +70,7 @@ api_keys = Table(
 sessions = Table(
     "sessions",
     metadata,
-    _project(),
+    project_column(),
     Column("session_id", String, primary_key=True),
     Column("created_at", UtcTime, nullable=False),
     Column("updated_at", UtcTime, nullable=False),
@@ -102,7 +88,7 @@ sessions = Table(
 ended_sessions = Table(
     "ended_sessions",
     metadata,
-    _project(),
+    project_column(),
     Column("session_id", String, primary_key=True),
     Column("last_seq", BigInteger, nullable=False),
 )
@@ -125,7 +111,7 @@ history_entries = Table(
 tool_results = Table(
     "tool_results",
     metadata,
-    _project(),
+    project_column(),
     Column("tool_result_id", String, primary_key=True),
     Column("session_id", String),
     Column("seq", BigInteger),
@@ -142,7 +128,7 @@ tool_results = Table(
 resources = Table(
     "resources",
     metadata,
-    _project(),
+    project_column(),
     Column("resource_id", String, primary_key=True),
     Column("digest", String, nullable=False),
     Column("mime_type", String, nullable=False),
@@ -177,10 +163,28 @@ resource_links = Table(
     Index(None, "project_id", "owner_kind", "owner_id"),
 )
 
+# Ids that other systems have for resources.
+aliases = Table(
+    "aliases",
+    metadata,
+    project_column(),
+    Column("alias", String, primary_key=True),
+    Column("resource_id", String, nullable=False),
+    Column("created_at", UtcTime, nullable=False),
+    # An alias goes with its resource, whoever removes that.
+    ForeignKeyConstraint(
+        ["project_id", "resource_id"],
+        ["resources.project_id", "resources.resource_id"],
+        ondelete="CASCADE",
+    ),
+    Index(None, "project_id", "resource_id"),
+    Index(None, "project_id", "created_at", "alias"),
+)
+
 derived_images = Table(
     "derived_images",
     metadata,
-    _project(),
+    project_column(),
     Column("source_digest", String, primary_key=True),
     Column("recipe", String, primary_key=True),
     # Null where nothing can be made of the source, so that hostile bytes are decoded once.
@@ -198,7 +202,7 @@ derived_images = Table(
 events = Table(
     "events",
     metadata,
-    _project(),
+    project_column(),
     Column("number", BigInteger, primary_key=True, autoincrement=False),
     Column("type", String, nullable=False),
     Column("subject_id", String, nullable=False),
@@ -218,7 +222,7 @@ events = Table(
 idempotency_keys = Table(
     "idempotency_keys",
     metadata,
-    _project(),
+    project_column(),
     Column("route", String, primary_key=True),
     Column("idempotency_key", ClientText, primary_key=True),
     Column("request_digest", String, nullable=False),
@@ -300,7 +304,7 @@ page_accesses = Table(
 messages = Table(
     "messages",
     metadata,
-    _project(),
+    project_column(),
     Column("message_id", String, primary_key=True),
     Column("session_id", String, nullable=False),
     Column("seq", BigInteger, nullable=False),
@@ -315,7 +319,7 @@ messages = Table(
 interactions = Table(
     "interactions",
     metadata,
-    _project(),
+    project_column(),
     Column("interaction_id", String, primary_key=True),
     Column("session_id", String, nullable=False),
     Column("seq", BigInteger, nullable=False),
@@ -325,115 +329,10 @@ interactions = Table(
     # The number in the history that the answer took; null while there is none, or if it came along.
     Column("answer_seq", BigInteger),
     Column("answered_at", UtcTime),
+    # What its attachments were bound to when it was written, where their ids do not say so.
+    Column("bindings", String),
     Column("output", LargeBinary),
     Column("input", LargeBinary, nullable=False),
     Index(None, "project_id", "session_id", "seq"),
     Index(None, "project_id", "session_id", "input_kind", "seq"),
 )
-
-uploads = Table(
-    "uploads",
-    metadata,
-    _project(),
-    Column("upload_id", String, primary_key=True),
-    Column("length_bytes", BigInteger, nullable=False),
-    Column("received_bytes", BigInteger, nullable=False),
-    Column("metadata", ClientText),
-    Column("filename", ClientText),
-    Column("mime_type", ClientText),
-    Column("created_at", UtcTime, nullable=False),
-    Column("expires_at", UtcTime, nullable=False),
-    # Set once the whole file is a resource; a resource that is deleted later leaves it as it is.
-    Column("resource_id", String),
-    Index(None, "project_id", "expires_at"),
-)
-
-upload_segments = Table(
-    "upload_segments",
-    metadata,
-    Column("project_id", String, primary_key=True),
-    Column("upload_id", String, primary_key=True),
-    Column("start", BigInteger, primary_key=True, autoincrement=False),
-    Column("size_bytes", BigInteger, nullable=False),
-    Column("digest", String, nullable=False),
-    ForeignKeyConstraint(
-        ["project_id", "upload_id"],
-        ["uploads.project_id", "uploads.upload_id"],
-        ondelete="CASCADE",
-    ),
-    Index(None, "project_id", "digest"),
-)
-
-swept_blobs = Table(
-    "swept_blobs",
-    metadata,
-    _project(),
-    Column("digest", String, primary_key=True),
-    Column("claimed_at", UtcTime, nullable=False),
-    Column("swept_at", UtcTime),
-)
-
-# What a project keeps, where a quota of bytes is set: each blob once, their sum, and what is on its
-# way.
-stored_blobs = Table(
-    "stored_blobs",
-    metadata,
-    _project(),
-    Column("digest", String, primary_key=True),
-    Column("size_bytes", BigInteger, nullable=False),
-)
-
-stored_totals = Table(
-    "stored_totals",
-    metadata,
-    _project(),
-    Column("stored_bytes", BigInteger, nullable=False),
-    Column("reserved_bytes", BigInteger, nullable=False),
-)
-
-byte_reservations = Table(
-    "byte_reservations",
-    metadata,
-    _project(),
-    Column("reservation_id", String, primary_key=True),
-    Column("size_bytes", BigInteger, nullable=False),
-    Column("expires_at", UtcTime, nullable=False),
-)
-
-# What search looks in is no part of the schema that both databases share; migration 0002 makes it.
-_search = MetaData()
-
-page_search_sqlite = Table(
-    "page_search",
-    _search,
-    Column("rowid", Integer, primary_key=True),
-    Column("project_id", String),
-    Column("scope", Text),
-    Column("heading", Text),
-    Column("body", Text),
-    # The table as a whole: FTS5 takes a query for it.
-    Column("page_search", Text),
-)
-
-page_search_postgresql = Table(
-    "page_search",
-    MetaData(),
-    Column("page_number", BigInteger, primary_key=True),
-    Column("project_id", String, nullable=False),
-    Column("is_long", Boolean, nullable=False),
-    Column("words", TSVECTOR, nullable=False),
-)
-
-page_search_texts = Table(
-    "page_search_texts",
-    _search,
-    Column("page_number", BigInteger, primary_key=True),
-    Column("project_id", String, nullable=False),
-    Column("heading", Text, nullable=False),
-    Column("body", Text, nullable=False),
-)
-
-
-def is_shared_schema(name: str | None, kind: str, _: object) -> bool:
-    """Whether something in a database belongs to `metadata`, for Alembic's `include_name`."""
-    return kind != "table" or not (name or "").startswith("page_search")

@@ -18,6 +18,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from app.crash_points import CrashPoint, reached
 from app.errors import StoreFullError, StoreUnavailableError
+from app.stores.records.aliases import AliasRecords
 from app.stores.records.blob_references import BlobReferenceRecords
 from app.stores.records.bundles import BundleRecords
 from app.stores.records.derived_images import DerivedImageRecords
@@ -94,6 +95,11 @@ class UnitOfWork:
     def resources(self) -> ResourceRecords:
         """Resources, and the links that keep them."""
         return ResourceRecords(self._scope, self.swept_blobs)
+
+    @cached_property
+    def aliases(self) -> AliasRecords:
+        """Aliases of resources."""
+        return AliasRecords(self._scope)
 
     @cached_property
     def derived_images(self) -> DerivedImageRecords:

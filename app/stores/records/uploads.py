@@ -7,9 +7,9 @@ from typing import Any
 from sqlalchemy import Row
 
 from app.models.upload import ResumableUpload, Segment
+from app.stores.records.blob_tables import upload_segments, uploads
 from app.stores.records.scope import ProjectScope
 from app.stores.records.swept_blobs import SweptBlobRecords
-from app.stores.records.tables import upload_segments, uploads
 
 
 class UploadRecords:
@@ -32,6 +32,7 @@ class UploadRecords:
             created_at=upload.created_at,
             expires_at=upload.expires_at,
             resource_id=upload.resource_id,
+            alias=upload.alias,
         )
 
     async def find(self, upload_id: str) -> ResumableUpload | None:
@@ -141,4 +142,5 @@ def _upload(row: Row[Any]) -> ResumableUpload:
         created_at=row.created_at,
         expires_at=row.expires_at,
         resource_id=row.resource_id,
+        alias=row.alias,
     )

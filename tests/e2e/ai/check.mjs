@@ -2,14 +2,18 @@
 // answered with a line, a JSON string that says what is wrong, or is empty.
 //
 // Each has to be a `ModelMessage` and nothing more, and all of them together have to become a prompt
-// in which every file is still of its type. Nothing is sent.
+// in which every file is still of its type. Nothing is sent. An argument names another package than `ai`,
+// such as an older version under a name of its own.
 
 import assert from 'node:assert'
 import { createInterface } from 'node:readline'
-import { generateText, modelMessageSchema } from 'ai'
-import { MockLanguageModelV4 } from 'ai/test'
 
-const FILES = new Set(['file', 'file-url'])
+const name = process.argv[2] ?? 'ai'
+const { generateText, modelMessageSchema } = await import(name)
+const { MockLanguageModelV3, MockLanguageModelV4 } = await import(`${name}/test`)
+const Model = MockLanguageModelV4 ?? MockLanguageModelV3
+
+const FILES = new Set(['file', 'file-url', 'file-data', 'image-data', 'image-url'])
 const DONE = {
   content: [],
   finishReason: { unified: 'stop', raw: 'stop' },
@@ -31,7 +35,7 @@ async function check(json) {
     assert.deepStrictEqual(modelMessageSchema.parse(message), message)
   }
   if (!messages.length) return
-  const model = new MockLanguageModelV4({ doGenerate: DONE })
+  const model = new Model({ doGenerate: DONE })
   await generateText({
     model,
     messages: withoutReferences(json),

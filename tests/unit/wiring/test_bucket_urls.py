@@ -87,7 +87,7 @@ def test_endpoint_is_used_as_it_was_written(text: str | None, endpoint: str | No
     [
         "",
         "127.0.0.1:9000",
-        "minio:9000",
+        "objects:9000",
         "s3.example.com",
         "ftp://s3.example.com",
         "http://",

@@ -3,7 +3,7 @@ import type { ReactNode } from "react";
 import { Link } from "react-router";
 
 import type { PageRecord } from "../api/generated";
-import { counted, duration, fileSize } from "../shared/measures";
+import { clock, counted, duration, fileSize } from "../shared/measures";
 import { TimeText } from "../shared/TimeText";
 import { visibleText } from "../shared/visibleText";
 import { levelName } from "./pageWords";
@@ -113,6 +113,7 @@ function sceneText(scene: string | Record<string, unknown>): string {
   if (typeof scene === "string") return scene;
   const words = [scene["summary"], scene["caption"], scene["description"], scene["text"]];
   const shown = words.find((each) => typeof each === "string") ?? JSON.stringify(scene);
-  const times = [scene["start"], scene["end"]].filter((each) => typeof each === "number");
-  return times.length === 0 ? shown : `${times.map(duration).join(" – ")}: ${shown}`;
+  const [start, end] = [scene["start"], scene["end"]];
+  if (typeof start !== "number") return shown;
+  return `${clock(start)}${typeof end === "number" ? `-${clock(end)}` : ""} ${shown}`;
 }

@@ -33,6 +33,7 @@ const EVERY_TARGET: Record<Target, true> = {
   mcp: true,
   langchain: true,
   vercel: true,
+  "vercel-6": true,
   text: true,
 };
 

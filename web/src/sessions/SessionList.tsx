@@ -1,15 +1,16 @@
 /** The sessions, the one last written to first, and a search in their names. */
-import { keepPreviousData, useInfiniteQuery } from "@tanstack/react-query";
-import { useEffect, useState } from "react";
+import { keepPreviousData, useInfiniteQuery, useQuery } from "@tanstack/react-query";
+import { useEffect, useRef, useState } from "react";
 import { NavLink, useMatch, useSearchParams } from "react-router";
 
 import { answered } from "../api/client";
-import { listSessions, type SessionRecord } from "../api/generated";
+import { getSession, listSessions, type SessionRecord } from "../api/generated";
 import { LiveLabel } from "../live/LiveLabel";
 import { counted, fileSize } from "../shared/measures";
 import { Empty, Failure, Loading } from "../shared/states";
 import { TimeText } from "../shared/TimeText";
 import { visibleName } from "../shared/visibleText";
+import { searchWithoutEntry } from "../timeline/placeKept";
 import { useSharedStream } from "./live";
 
 const TYPING_PAUSE_MS = 200;
@@ -80,6 +81,7 @@ function FoundSessions({ q }: { q: string }) {
   return (
     <div className="session-list-items scroller">
       <ul>
+        {q === "" && <OpenSession listed={sessions} />}
         {sessions.map((session) => (
           <SessionRow key={session.id} session={session} />
         ))}
@@ -99,6 +101,19 @@ function FoundSessions({ q }: { q: string }) {
   );
 }
 
+/** The open session, where it is not among those that are listed yet. */
+function OpenSession({ listed }: { listed: readonly SessionRecord[] }) {
+  const sessionId = useMatch("/sessions/:sessionId")?.params.sessionId ?? "";
+  const isListed = sessionId === "" || listed.some(({ id }) => id === sessionId);
+  const found = useQuery({
+    queryKey: ["sessions", "open", sessionId],
+    queryFn: ({ signal }) => answered(getSession({ path: { session_id: sessionId }, signal })),
+    enabled: !isListed,
+    retry: false,
+  });
+  return isListed || found.data === undefined ? null : <SessionRow session={found.data} />;
+}
+
 function NoneFound({ q }: { q: string }) {
   return q === "" ? (
     <Empty title="No session yet">
@@ -116,11 +131,19 @@ function SessionRow({ session }: { session: SessionRecord }) {
   const { counts } = session;
   const entries =
     counts.toolResults + counts.pageFaults + counts.messages + counts.interactions + counts.answers;
+  const row = useRef<HTMLLIElement>(null);
+  const isOpen = useMatch("/sessions/:sessionId")?.params.sessionId === session.id;
+
+  // Who comes by an address, or by Back, sees which one is open.
+  useEffect(() => {
+    if (isOpen) row.current?.scrollIntoView({ block: "nearest" });
+  }, [isOpen]);
+
   return (
-    <li>
+    <li ref={row}>
       <NavLink
         className="session-row"
-        to={{ pathname: `/sessions/${encodeURIComponent(session.id)}`, search: `${search}` }}
+        to={{ pathname: `/sessions/${encodeURIComponent(session.id)}`, search: searchWithoutEntry(search) }}
       >
         <span className="session-id">{visibleName(session.id)}</span>
         <span className="small quiet">

@@ -14,6 +14,14 @@ export function fileSize(bytes: number): string {
   return `${value.toFixed(1)} ${UNITS[unit] ?? ""}`;
 }
 
+/** A place in a recording, as the service writes it for models: `0:12`, `1:02:03`. */
+export function clock(seconds: number): string {
+  const whole = Math.floor(seconds);
+  const parts = [Math.floor(whole / 3600), Math.floor(whole / 60) % 60, whole % 60];
+  const shown = parts[0] === 0 ? parts.slice(1) : parts;
+  return shown.map((part, index) => (index === 0 ? `${part}` : `${part}`.padStart(2, "0"))).join(":");
+}
+
 /** A duration as a player shows it: `1:35`, `1:02:03`; below ten seconds with a tenth. */
 export function duration(seconds: number): string {
   if (seconds < 10) return `${seconds.toFixed(1)} s`;

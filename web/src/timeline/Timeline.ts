@@ -15,6 +15,8 @@ export interface TimelineState {
   readonly status: "loading" | "ready" | "absent" | "failed";
   readonly entries: readonly TimelineEntry[];
   readonly hasEarlier: boolean;
+  /** All entries above this number are in the window. */
+  readonly lower: number;
   readonly isLoadingEarlier: boolean;
   readonly wasDeleted: boolean;
   /** Why loading failed; what was loaded before stays. */
@@ -26,6 +28,7 @@ const BEGINNING: TimelineState = {
   status: "loading",
   entries: [],
   hasEarlier: false,
+  lower: 0,
   isLoadingEarlier: false,
   wasDeleted: false,
   failure: null,
@@ -34,6 +37,8 @@ const BEGINNING: TimelineState = {
 const WINDOW = 100;
 const FEWEST = 40;
 const MOST_PER_REQUEST = 200;
+/** An entry further down than this is not brought into the window at once. */
+const MOST_REACHED = 5_000;
 
 export class Timeline {
   private current = BEGINNING;
@@ -43,6 +48,7 @@ export class Timeline {
   private lower = 0;
   private isCatchingUp = false;
   private isDue = false;
+  private wanted = Infinity;
 
   constructor(private readonly sessionId: string) {}
 
@@ -62,6 +68,12 @@ export class Timeline {
     const { signal } = this.life;
     void this.loadNewest(signal);
     return () => this.life.abort();
+  };
+
+  /** Have an entry in the window, now or as soon as there is one. */
+  readonly reach = (seq: number): void => {
+    this.wanted = seq;
+    if (this.current.status === "ready" && seq <= this.lower) this.load();
   };
 
   /** Load the entries behind the last one, now or as soon as what is being loaded is there. */
@@ -85,7 +97,7 @@ export class Timeline {
     try {
       const earlier = await this.window(this.lower, signal);
       if (signal.aborted) return;
-      this.change({ entries: [...earlier, ...this.current.entries], hasEarlier: this.lower > 0 });
+      this.change({ entries: [...earlier, ...this.current.entries], ...this.reached() });
     } catch (failure) {
       if (!signal.aborted) this.change({ earlierFailure: failure });
     } finally {
@@ -101,9 +113,10 @@ export class Timeline {
     try {
       const path = { session_id: this.sessionId };
       const { lastSeq } = await answered(getSession({ path, signal }));
-      const entries = await this.window(lastSeq, signal);
+      const newest = await this.window(lastSeq, signal);
+      const entries = [...(await this.downToWanted(signal)), ...newest];
       if (signal.aborted) return;
-      this.change({ ...BEGINNING, status: "ready", entries, hasEarlier: this.lower > 0 });
+      this.change({ ...BEGINNING, status: "ready", entries, ...this.reached() });
       if (this.isDue) this.catchUp();
     } catch (failure) {
       if (signal.aborted) return;
@@ -146,6 +159,14 @@ export class Timeline {
     return entries;
   }
 
+  /** The entries between the window and some before the wanted one, if it is below the window. */
+  private async downToWanted(signal: AbortSignal): Promise<TimelineEntry[]> {
+    const above = this.lower;
+    if (this.wanted > above || above - this.wanted > MOST_REACHED) return [];
+    this.lower = Math.max(0, this.wanted - FEWEST);
+    return this.read(this.lower, above, signal);
+  }
+
   private async read(after: number, upTo: number, signal: AbortSignal): Promise<TimelineEntry[]> {
     const found: TimelineEntry[] = [];
     const limit = Math.min(upTo - after, MOST_PER_REQUEST);
@@ -157,6 +178,10 @@ export class Timeline {
       cursor = isPast ? undefined : (page.nextCursor ?? undefined);
     } while (cursor !== undefined);
     return found;
+  }
+
+  private reached(): Pick<TimelineState, "hasEarlier" | "lower"> {
+    return { hasEarlier: this.lower > 0, lower: this.lower };
   }
 
   private change(changed: Partial<TimelineState>): void {

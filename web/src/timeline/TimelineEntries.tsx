@@ -7,6 +7,7 @@ import { visibleName } from "../shared/visibleText";
 import { EntryBoundary } from "./entries/EntryBoundary";
 import { EntryView } from "./entries/EntryView";
 import { titleOf } from "./history";
+import type { KeptPlace } from "./placeKept";
 import type { Timeline, TimelineState } from "./Timeline";
 import { useReadingPlace } from "./useReadingPlace";
 
@@ -15,9 +16,13 @@ interface TimelineEntriesProps {
   readonly state: TimelineState;
 }
 
-export function TimelineEntries({ timeline, state }: TimelineEntriesProps) {
+export function TimelineEntries({
+  timeline,
+  state,
+  place,
+}: TimelineEntriesProps & { readonly place: KeptPlace }) {
   const { entries } = state;
-  const { scroller, list, newCount, goToEnd } = useReadingPlace(entries);
+  const { scroller, list, newCount, goToEnd } = useReadingPlace(state, place);
 
   // Who has just come here by keyboard scrolls with it, without passing through the list.
   useEffect(() => {
@@ -36,7 +41,12 @@ export function TimelineEntries({ timeline, state }: TimelineEntriesProps) {
         {state.hasEarlier && <EarlierEntries {...{ timeline, state, scroller }} />}
         <ol ref={list} className="entries">
           {entries.map((shown) => (
-            <li key={shown.seq} data-seq={shown.seq} className="entry-place-holder">
+            <li
+              key={shown.seq}
+              data-seq={shown.seq}
+              className="entry-place-holder"
+              aria-current={shown.seq === place.named ? "location" : undefined}
+            >
               <EntryBoundary seq={shown.seq} source={shown.source}>
                 <EntryView shown={shown} />
               </EntryBoundary>

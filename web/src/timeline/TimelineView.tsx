@@ -5,6 +5,7 @@ import { LiveLabel } from "../live/LiveLabel";
 import { Empty, Failure, Loading } from "../shared/states";
 import { usePageTitle } from "../shared/usePageTitle";
 import { visibleName } from "../shared/visibleText";
+import { searchWithoutEntry, useKeptPlace } from "./placeKept";
 import { TimelineEntries } from "./TimelineEntries";
 import { useTimeline } from "./useTimeline";
 import "./timeline.css";
@@ -16,14 +17,19 @@ export function TimelineView() {
 }
 
 function SessionTimeline({ sessionId }: { sessionId: string }) {
-  const { timeline, state, live } = useTimeline(sessionId);
+  const place = useKeptPlace(sessionId);
+  const wanted = place.start === "end" ? undefined : place.start?.seq;
+  const { timeline, state, live } = useTimeline(sessionId, wanted);
   const [search] = useSearchParams();
   const name = visibleName(sessionId);
   usePageTitle(`${name} · Sessions`);
   return (
     <section className="timeline" aria-label={`Session ${name}`}>
       <header className="timeline-header">
-        <Link className="timeline-back" to={{ pathname: "/sessions", search: `${search}` }}>
+        <Link
+          className="timeline-back"
+          to={{ pathname: "/sessions", search: searchWithoutEntry(search) }}
+        >
           All sessions
         </Link>
         <h1>{name}</h1>
@@ -42,7 +48,7 @@ function SessionTimeline({ sessionId }: { sessionId: string }) {
           <p>It may hold pages: they are not part of its history.</p>
         </Empty>
       )}
-      {state.entries.length > 0 && <TimelineEntries timeline={timeline} state={state} />}
+      {state.entries.length > 0 && <TimelineEntries {...{ timeline, state, place }} />}
     </section>
   );
 }

@@ -22,6 +22,8 @@ export interface HistoryPage {
   readonly nextCursor: string | null;
 }
 
+const RESOURCE_LINE = "\n  Resource: @blob:";
+
 interface HistoryQuery {
   readonly after: number;
   readonly limit: number;
@@ -76,6 +78,18 @@ export function titleOf(entry: HistoryEntry): string {
   if (isAnswer(entry)) return "Answer";
   const pageId = faultedPage(entry);
   return pageId === null ? `Message of ${entry.role}` : `Page fault ${pageId}`;
+}
+
+/**
+ * The stored recording of the page that a page fault put into the history; null if it has none. Its
+ * text names it behind all words, since models do not take recordings in messages.
+ */
+export function faultedRecording(entry: HistoryMessage | HistoryEntry): string | null {
+  if (faultedPage(entry) === null || !("content" in entry)) return null;
+  const { content } = entry;
+  if (typeof content !== "string" || !/^Page \S+ \((?:audio|video), /.test(content)) return null;
+  const line = content.slice(content.lastIndexOf(RESOURCE_LINE));
+  return /^\n {2}Resource: (@blob:[0-9a-f]{32})\b/.exec(line)?.[1] ?? null;
 }
 
 /** The page that a page fault put into the history; null for a message of another kind. */

@@ -12,12 +12,17 @@ interface ShownTimeline {
   readonly live: LiveState;
 }
 
-export function useTimeline(sessionId: string): ShownTimeline {
+/** The timeline, with the entry of this number in its window if it has one. */
+export function useTimeline(sessionId: string, wanted: number | undefined): ShownTimeline {
   const { key } = useAccess();
   // With another key it may be another project's session.
   const timeline = useMemo(() => new Timeline(sessionId), [sessionId, key]);
   const state = useSyncExternalStore(timeline.subscribe, timeline.state);
 
+  // Before it is loaded, which brings the wanted entry along.
+  useEffect(() => {
+    if (wanted !== undefined) timeline.reach(wanted);
+  }, [timeline, wanted]);
   useEffect(() => timeline.load(), [timeline]);
 
   const live = useSharedStream((signal) => hear(timeline, sessionId, signal));

@@ -73,7 +73,7 @@ IMAGES = {
         NAMELESS,
         1,
         URL,
-        attached(f"Page img_002 (image, REDUCED):\n  {ADDRESS_NOTE}" + note("img_002"), URL),
+        attached(f"Page img_002 (image, REDUCED):\n  {ADDRESS_NOTE}", URL),
     ),
     "abstract": (
         CAPTIONED,
@@ -92,7 +92,7 @@ IMAGES = {
         make_page("i", Body("none"), modality="image"),
         2,
         None,
-        "Page i (image, ABSTRACT — no caption):\n  [no caption available]" + note("i"),
+        "Page i (image, FULL):\n  [no image available]",
     ),
     "reference": (
         CAPTIONED,
@@ -111,7 +111,7 @@ IMAGES = {
         make_page("i", text("A sunset"), modality="image"),
         1,
         None,
-        'Page i (image, REDUCED — caption only):\n  "A sunset"' + note("i"),
+        'Page i (image, FULL — caption only):\n  "A sunset"',
     ),
     "full of nothing": (
         make_page("i", Body("none"), modality="image", mime_type="image/png"),
@@ -161,8 +161,8 @@ RECORDINGS = {
     "abstract": (
         TALK,
         2,
-        "Page aud_001 (audio, ABSTRACT):\n  [audio, 5:42 (342.0 s), audio/mpeg, summary below]\n"
-        "So the key insight is locality." + note("aud_001"),
+        "Page aud_001 (audio, FULL):\n  [audio, 5:42 (342.0 s), audio/mpeg, transcript below]\n"
+        "So the key insight is locality.\n  URL: https://cdn/x.mp3",
     ),
     "reference": (
         TALK,
@@ -179,8 +179,8 @@ RECORDINGS = {
     "abstract without a transcript": (
         SILENT,
         2,
-        "Page aud_004 (audio, ABSTRACT):\n  [audio, 0.0 s, no transcript available]"
-        + note("aud_004"),
+        "Page aud_004 (audio, FULL):\n  [audio, 0.0 s, no transcript available]\n"
+        f"  Resource: {REFERENCE} (audio/wav)",
     ),
     "of nothing": (
         make_page("aud_006", Body("none"), modality="audio"),
@@ -232,7 +232,7 @@ TEXTS_AND_DATA = {
         0,
         "Page msg_004 (text, FULL):\n" + FOX * 1_200,
     ),
-    "short text above": (make_page("t", text("Hi")), 2, "Page t (text, ABSTRACT):\nHi" + note("t")),
+    "short text above": (make_page("t", text("Hi")), 2, "Page t (text, FULL):\nHi"),
     "no text": (make_page("t", Body("none")), 0, "Page t (text, FULL):\n  [no text available]"),
     "data with a schema": (
         make_page("st_8", Body("json", {}), modality="structured", schema_name="weather\nv2"),
@@ -252,7 +252,7 @@ TEXTS_AND_DATA = {
     "no data": (
         make_page("s", Body("none"), modality="structured"),
         1,
-        "Page s (structured, REDUCED):\n  [no data available]" + note("s"),
+        "Page s (structured, FULL):\n  [no data available]",
     ),
     "outline": (
         make_page("c_011", Body("json", {"a": list(range(50))}), modality="structured"),
@@ -286,7 +286,7 @@ def test_a_text_that_is_cut_says_so_and_where_to_go_on() -> None:
             truncated=True,
             total_chars=5,
             next_offset=2,
-            was_compressed=False,
+            level=Level.FULL,
         )
     )
 
@@ -294,12 +294,12 @@ def test_a_text_that_is_cut_says_so_and_where_to_go_on() -> None:
 def test_a_caption_that_is_cut_says_so() -> None:
     page = make_page("i", text("Sunset"), modality="image")
     assert page_blocks(page, Level.ABSTRACT, image_url=None, max_chars=3, offset=2) == PageBlocks(
-        content='Page i (image, ABSTRACT — caption only):\n  "nse"\n'
-        "  [truncated: characters 2 to 5 of 6; go on with offset=5]" + note("i"),
+        content='Page i (image, FULL — caption only):\n  "nse"\n'
+        "  [truncated: characters 2 to 5 of 6; go on with offset=5]",
         truncated=True,
         total_chars=6,
         next_offset=5,
-        was_compressed=True,
+        level=Level.FULL,
     )
 
 
@@ -311,7 +311,7 @@ def test_addresses_and_references_are_never_cut() -> None:
         truncated=False,
         total_chars=0,
         next_offset=None,
-        was_compressed=False,
+        level=Level.FULL,
     )
     film = make_page("v", Body("url", long_url), modality="video", transcript="Look.")
     assert f"\n  URL: {long_url}" in str(
@@ -344,9 +344,9 @@ def test_text_forms_never_hold_the_bytes_of_a_medium(
     blocks = page_blocks(page, level, image_url=DATA_URI, max_chars=max_chars)
     is_list = isinstance(blocks.content, list)
     block_text = blocks.content[0]["text"] if isinstance(blocks.content, list) else blocks.content
-    assert is_list == (page.fields.modality == "image" and level <= Level.REDUCED)
+    assert is_list == (page.fields.modality == "image" and blocks.level <= Level.REDUCED)
     assert BASE64[:40] not in block_text
-    assert block_text.endswith(note("p_1")) == (level is not Level.FULL)
+    assert block_text.endswith(note("p_1")) <= (blocks.level is not Level.FULL)
 
 
 def _piece(block_text: str, page: Page) -> str:

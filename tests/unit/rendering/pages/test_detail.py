@@ -128,6 +128,9 @@ CONTENTS = {
     "long text": (make_page("t", text(FOX * 50)), (FOX * 5)[:200] + "..."),
     "empty text": (make_page("t", text("")), "[empty text]"),
     "no text": (make_page("t", Body("none")), "[no content]"),
+    "letters": (make_page("t", text("a" * 90)), "a" * 90),
+    "digest": (make_page("t", text("0fA9" * 32)), "0fA9" * 32),
+    "number": (make_page("s", Body("json", 10**90), modality="structured"), str(10**90)),
     "text with base64": (make_page("t", text(f"see {BASE64} there")), "see […] there"),
     "data": (make_page("s", Body("json", '{"a": 1}'), modality="structured"), '{"a":1}'),
     "outline": (

@@ -33,7 +33,7 @@ CASES: dict[str, tuple[Page, int, JsonValue]] = {
     ),
     "inline image": (
         make_page("p", INLINE_IMAGE, modality="image"),
-        1,
+        0,
         {"type": "image", "caption": None, "url": None},
     ),
     "audio": (make_page("p", RECORDING, modality="audio"), 0, NO_WORDS),
@@ -54,13 +54,14 @@ CASES: dict[str, tuple[Page, int, JsonValue]] = {
 
 @pytest.mark.parametrize(("page", "level", "content"), CASES.values(), ids=CASES)
 def test_a_page_is_one_json_string(page: Page, level: int, content: JsonValue) -> None:
-    assert json.loads(page_json(page, Level(level), source_tier="stored")) == {
+    shown = page.at(Level(level))
+    assert json.loads(page_json(page, Level(level))) == {
         "success": True,
         "page_id": "p",
         "content": content,
         "modality": page.fields.modality,
         "compression": Level(level).name,
-        "source_tier": "stored",
+        "source_tier": shown.origin if shown else "none",
         "was_compressed": level > 0,
         "truncated": False,
     }
@@ -86,22 +87,18 @@ CUT: dict[str, tuple[Page, JsonValue, int]] = {
 def test_a_page_that_is_cut_says_where_to_go_on(
     page: Page, content: JsonValue, total_chars: int
 ) -> None:
-    shown = json.loads(page_json(page, Level.FULL, source_tier=None, max_chars=2))
+    shown = json.loads(page_json(page, Level.FULL, max_chars=2))
     assert (shown["content"], shown["truncated"]) == (content, True)
     assert (shown["total_chars"], shown["next_offset"]) == (total_chars, 2)
 
 
 def test_the_last_piece_is_not_truncated() -> None:
-    shown = json.loads(
-        page_json(make_page("p", text("Hello")), Level.FULL, source_tier=None, offset=3)
-    )
+    shown = json.loads(page_json(make_page("p", text("Hello")), Level.FULL, offset=3))
     assert (shown["content"], shown["truncated"], shown["next_offset"]) == ("lo", False, None)
 
 
 def _read(page: Page, max_chars: int | None, offset: int = 0) -> JsonValue:
-    return json.loads(
-        page_json(page, Level.FULL, source_tier=None, max_chars=max_chars, offset=offset)
-    )
+    return json.loads(page_json(page, Level.FULL, max_chars=max_chars, offset=offset))
 
 
 SCENES = [{"summary": f"Scene {number}", "start": number} for number in range(3_000)]
@@ -122,7 +119,7 @@ def test_scenes_that_do_not_fit_are_left_out_whole() -> None:
         },
         "modality": "video",
         "compression": "FULL",
-        "source_tier": None,
+        "source_tier": "none",
         "was_compressed": False,
         "truncated": True,
         "total_chars": page_blocks(LONG_FILM, Level.FULL, image_url=None).total_chars,
@@ -176,7 +173,7 @@ def test_json_and_blocks_agree_on_what_is_left_out(
 ) -> None:
     if page.fields.modality == "image":
         return
-    shown = json.loads(page_json(page, level, source_tier=None, max_chars=max_chars))
+    shown = json.loads(page_json(page, level, max_chars=max_chars))
     blocks = page_blocks(page, level, image_url=None, max_chars=max_chars)
     assert shown["truncated"] >= blocks.truncated
     assert shown.get("total_chars", blocks.total_chars) == blocks.total_chars
@@ -190,6 +187,6 @@ def test_a_failure_is_one_json_string() -> None:
 
 @given(page=pages(), level=st.sampled_from(Level), max_chars=st.none() | st.integers(1, 99))
 def test_every_page_is_json_without_bytes(page: Page, level: Level, max_chars: int | None) -> None:
-    written = page_json(page, level, source_tier="derived", max_chars=max_chars)
+    written = page_json(page, level, max_chars=max_chars)
     assert json.loads(written)["success"] is True
     assert BASE64[:40] not in written

@@ -1,3 +1,5 @@
+import base64
+import hashlib
 import json
 
 import pytest
@@ -19,6 +21,24 @@ from tests.unit.rendering.pages.page_factory import BASE64, DATA_URI
 
 NEW_LINE, CR_INDENTED, ESCAPED_BREAK = "\n", "\r\n  ", "\\n"
 WRAPPED = NEW_LINE.join(BASE64[:64] for _ in range(3))
+
+NOISE = base64.b64encode(hashlib.sha512(b"noise").digest()).decode()
+SILENCE = base64.b64encode(bytes(2_000) + b"end").decode()
+# What is as long as base64, and made of its characters.
+ORDINARY = (
+    "a" * 90,
+    "A" * 3_000,
+    "=" * 90,
+    hashlib.sha512(b"text").hexdigest(),
+    hashlib.sha512(b"text").hexdigest().upper(),
+    "0xDEADBEEFdeadbeef" * 5,
+    "1234567890" * 20,
+    "ACGT" * 100,
+    "/usr/local/lib/Python/site-packages/SomePackage/InnerModule/AnotherModule/TheTest_Case",
+    "src/main/java/org/example/project/service/implementation/DefaultUserAccountServiceFactory",
+    "AVeryLongIdentifierThatSomebodyHasMadeOutOfManyWordsAndNobodyWillEverTypeItAgain2026",
+    "20261123T044733Z-20261124T044733Z-20261125T044733Z-20261126T044733Z",
+)
 
 ANY_TEXT = st.text(max_size=300)
 
@@ -67,7 +87,11 @@ def test_a_quoted_text_that_fits_is_not_cut() -> None:
         (f"see {BASE64}.", "see […]."),
         ("data:text/html,%3Cb%3E x", "[…] x"),
         ("A" * 64, "A" * 64),
-        ("A" * 65 + "==", "[…]"),
+        (NOISE, "[…]"),
+        (NOISE.rstrip("="), "[…]"),
+        (NOISE.replace("+", "-").replace("/", "_"), "[…]"),
+        (SILENCE, "[…]"),
+        (f"/srv/my-data/{NOISE}", "[…]"),
         ("words only", "words only"),
         (f"see\n{WRAPPED}\nthere", "see\n[…]\nthere"),
         (f"see\r\n  {WRAPPED.replace(NEW_LINE, CR_INDENTED)}.", "see\r\n  […]."),
@@ -79,6 +103,7 @@ def test_a_quoted_text_that_fits_is_not_cut() -> None:
         (f"sha-256 {'0f' * 32}", f"sha-256 {'0f' * 32}"),
         ("test_a_function_with_a_very_long_name_stays_as_it_is",) * 2,
         (f"{'-' * 60}\ntitle", f"{'-' * 60}\ntitle"),
+        *((ordinary, ordinary) for ordinary in ORDINARY),
     ],
 )
 def test_base64_is_left_out(text: str, expected: str) -> None:
@@ -114,7 +139,22 @@ def test_the_longest_duration_is_a_short_text() -> None:
 
 @pytest.mark.parametrize(
     ("value", "expected"),
-    [(5, 5), (0.5, 0.5), (True, None), ("5", None), (-1, None), (10**400, None), (None, None)],
+    [
+        (5, 5),
+        (0.5, 0.5),
+        ("0:12", 12),
+        ("00:01:02,5", 62.5),
+        ("90:00", 5_400),
+        (True, None),
+        ("5", None),
+        ("1:75", None),
+        ("soon", None),
+        (-1, None),
+        (10**400, None),
+        (None, None),
+    ],
 )
-def test_only_numbers_of_seconds_are_moments(value: object, expected: float | None) -> None:
+def test_numbers_of_seconds_and_the_text_of_a_clock_are_moments(
+    value: object, expected: float | None
+) -> None:
     assert moment(value) == expected

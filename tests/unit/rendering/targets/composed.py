@@ -11,12 +11,15 @@ from app.models.conversation import (
     Turn,
     TurnRole,
 )
+from app.models.damage import Damage
 from app.models.derived_image import DerivedImage
 from app.models.resource import MediaHints, Resource, resource_kind
 from app.rendering.targets.profile import MediaClass, MediaRule, Profile
 
 ID, OTHER_ID, SMALL_ID = "a1" * 16, "b2" * 16, "c3" * 16
 DIGEST, SMALL_DIGEST = "d4" * 32, "e5" * 32
+CUT = Damage("damaged-media", "The image/png is damaged: it ends inside of its IDAT chunk.")
+MENDED = Damage("damaged-media", "The checksum of its iCCP chunk is wrong.", is_repairable=True)
 ORIGIN = "/api/sessions/s/messages/7"
 CONTENT = f"GET /api/resources/{ID}/content"
 

@@ -16,7 +16,7 @@ from app.rendering.targets.fitting import (
     places_of,
 )
 from app.rendering.targets.profile import Profile
-from tests.unit.rendering.targets.composed import medium, profile, rule, turn
+from tests.unit.rendering.targets.composed import CUT, MENDED, medium, profile, rule, turn
 
 INLINE = RenderOptions()
 URL = "https://files.example/a"
@@ -116,7 +116,8 @@ def test_what_can_become_of_a_medium() -> None:
     assert [has_pixels(each) for each in (medium(), inline, addressed)] == [True, True, False]
     assert not has_pixels(medium("image/tiff"))
     assert not has_pixels(medium(hints=MediaHints()))
-    assert not has_pixels(replace(medium(), is_sound=False))
+    assert not has_pixels(medium(damage=CUT))
+    assert has_pixels(medium(damage=MENDED))
     assert [is_stored_apart(each) for each in (medium(), inline, addressed)] == [True, False, False]
     types = ("text/csv", "image/svg+xml", "application/json", "application/pdf", "image/png")
     assert [can_be_read_out(medium(each)) for each in types] == [True, True, True, False, False]

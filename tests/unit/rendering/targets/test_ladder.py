@@ -19,12 +19,15 @@ from app.models.conversation import (
 )
 from app.models.derived_image import DerivedImage
 from app.models.rendering import LossEntry, MediaWish, RenderOptions
+from app.models.resource import MediaHints
 from app.rendering.targets.ladder import Ladder, Settled, Sign
 from app.rendering.targets.profile import MediaRule, Profile
 from app.rendering.targets.wishes import Gathered
 from tests.unit.rendering.targets.composed import (
     CONTENT,
+    CUT,
     ID,
+    MENDED,
     ORIGIN,
     SMALL_ID,
     made,
@@ -48,11 +51,10 @@ def settled(
     options: RenderOptions = INLINE,
     images: Mapping[int, DerivedImage] | None = None,
     texts: Mapping[int, str] | None = None,
-    unsound: frozenset[int] = frozenset(),
     most_base64: int = 1_000_000,
     sign: Sign | None = None,
 ) -> Settled:
-    gathered = Gathered(images or {}, texts or {}, unsound)
+    gathered = Gathered(images or {}, texts or {})
     return Ladder(target, options, most_base64=most_base64, sign=sign).settle(turns, gathered)
 
 
@@ -176,8 +178,11 @@ def test_a_smaller_image_that_is_not_stored_is_there_itself(media: MediaWish) ->
          "image/png is not among what `accept` names."),
         (medium(), profile(image=rule("*/*", most_side=79)), INLINE, "too-many-pixels",
          "t takes 79 pixels a side here, and this has 80."),
-        (replace(medium(), is_sound=False), PNGS, INLINE, "unreadable",
+        (medium(hints=MediaHints()), PNGS, INLINE, "unreadable",
          "The bytes are not those of a sound image/png."),
+        (medium(damage=CUT), PNGS, INLINE, "unreadable", CUT.detail),
+        (medium(damage=MENDED), profile(image=rule("image/gif", "image/png")), INLINE,
+         "damaged-media", MENDED.detail),
         (medium(), profile(image=rule("*/*", most=0)), INLINE, "too-many-media",
          "At most 0 of this kind (image) may be there; the newest stay."),
         (medium(), PNGS, RenderOptions(max_images=0), "too-many-media",
@@ -193,12 +198,13 @@ def test_each_limit_has_a_code_and_a_reason(
     assert outcome.loss == (step("placeholder", code, reason),)
 
 
-def test_a_file_that_does_not_begin_as_its_type_is_a_line() -> None:
-    shown = medium("application/pdf", "a.pdf")
-    outcome = settled(turn(shown), unsound=frozenset({0}))
-    assert items(outcome) == [(line("[File: a.pdf (3.0 kB)]"),)]
-    reason = "The bytes are not those of a sound application/pdf."
-    assert outcome.loss == (step("placeholder", "unreadable", reason),)
+def test_an_image_that_is_damaged_beside_its_picture_is_shown_repaired() -> None:
+    shown, mended = medium(damage=MENDED), made(mime_type="image/png")
+    mended = replace(mended, resource=replace(mended.resource, hints=shown.hints))
+    outcome = settled(turn(shown), target=PNGS, images={0: mended})
+    said = line("[Image: a.png (3.0 kB), repaired]")
+    assert items(outcome) == [(said, smaller(shown, mended))]
+    assert outcome.loss == (step("repaired", "damaged-media", MENDED.detail),)
 
 
 def test_an_address_that_is_not_loaded_is_a_line_with_the_address() -> None:

@@ -4,7 +4,7 @@ from typing import Any
 import pytest
 
 from app.models.conversation import Address, Attachment, Call, SettledTurn, StoredBytes
-from app.models.json_value import JsonValue
+from app.models.json_value import JsonValue, json_text
 from app.rendering.targets.leaves import Base64Leaf
 from app.rendering.targets.table import TARGETS
 from tests.media import mp4
@@ -23,6 +23,7 @@ from tests.unit.rendering.targets.settled import (
     calling,
     data,
     deep,
+    plain,
     said,
     turn,
     written,
@@ -78,6 +79,21 @@ def test_data_of_its_own_is_text() -> None:
 def test_structured_content_may_be_any_json(value: JsonValue) -> None:
     assert mcp(structured(answer(said("a")), value)) == [
         result(text("a"), structuredContent=value),
+    ]
+
+
+@pytest.mark.parametrize("value", [[1], "a", 1, True])
+def test_structured_content_of_older_revisions_is_an_object(value: JsonValue) -> None:
+    profile = replace(TARGETS["mcp"], has_structured_values=False)
+
+    def older(turn: SettledTurn) -> JsonValue:
+        return [plain(message) for message in profile.write([turn], profile, "auto")]
+
+    told = structured(answer(said("a"), data(value)), value)
+    assert older(told) == [result(text("a"), text(json_text(value)))]
+    assert older(structured(answer(said("a")), value)) == [result(text("a"))]
+    assert older(structured(answer(said("a"), data({"n": value})), {"n": value})) == [
+        result(text("a"), structuredContent={"n": value})
     ]
 
 

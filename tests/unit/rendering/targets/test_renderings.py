@@ -24,7 +24,7 @@ INLINE = RenderOptions()
 
 
 def shown_as_they_are(turns: Sequence[ComposedTurn], rendered: Rendered) -> bool:
-    """Whether every medium stands there as it was stored, and nothing was left out.
+    """Whether every medium stands there as it was stored, nothing was left out, nothing invented.
 
     In whichever order: an answer stands behind its call.
     """
@@ -37,13 +37,13 @@ def shown_as_they_are(turns: Sequence[ComposedTurn], rendered: Rendered) -> bool
         if isinstance(item, Attachment)
     ]
     left_out = any(isinstance(item, LeftOut) for item in items)
-    return sorted(stored) == sorted(attached) and not left_out
+    return sorted(stored) == sorted(attached) and not left_out and len(turns) == len(rendered.turns)
 
 
 @EVERY
 @settings(max_examples=30)
 @given(turns=histories(), wish=options)
-def test_loss_is_empty_exactly_when_nothing_was_lost(
+def test_loss_is_empty_exactly_when_nothing_was_lost_or_invented(
     target: str, turns: tuple[ComposedTurn, ...], wish: RenderOptions
 ) -> None:
     rendered = render(turns, target, wish)

@@ -10,7 +10,7 @@ from app.models.rendering import RenderOptions
 from app.models.resource import MediaHints
 from app.rendering.targets.profile import Profile
 from app.rendering.targets.wishes import Wishes, wishes_of
-from tests.unit.rendering.targets.composed import medium, profile, rule, turn
+from tests.unit.rendering.targets.composed import CUT, MENDED, medium, profile, rule, turn
 
 INLINE = RenderOptions()
 IMAGES = profile(image=rule("image/png", "image/jpeg", most_base64=40_000, most_side=100))
@@ -120,13 +120,7 @@ def test_a_short_text_file_that_is_not_taken_is_to_be_read(shown: Medium, is_rea
     assert wishes(shown) == Wishes(texts=frozenset({0} if is_read else ()))
 
 
-def test_the_heads_of_stored_files_that_are_taken_are_to_be_seen() -> None:
-    target = profile(image=rule("*/*"), audio=rule("*/*"), document=rule("application/pdf"))
-    media = (
-        medium(),
-        medium("audio/wav", "a.wav"),
-        medium("application/pdf", "a.pdf"),
-        medium("application/zip", "a.zip"),
-        replace(medium("application/pdf"), source=InlineBytes(b"%PDF-")),
-    )
-    assert wishes(*media, target=target) == Wishes(heads=frozenset({1, 2}))
+def test_of_damaged_images_those_that_can_be_repaired_are_to_be_made() -> None:
+    media = (medium(damage=CUT), medium(damage=MENDED))
+    recipe = ImageRecipe(("image/png",), None, None)
+    assert wishes(*media, target=profile(image=rule("image/png"))) == Wishes({1: recipe})

@@ -1,8 +1,12 @@
 """Canonical tool results as turns."""
 
 import base64
+import hashlib
 import json
+from collections.abc import Sequence
 from typing import Any
+
+import pytest
 
 from app.models.conversation import (
     Address,
@@ -17,12 +21,19 @@ from app.models.conversation import (
 )
 from app.models.rendering import Audience
 from app.models.resource import MediaHints
+from app.rendering.previews import preview
 from app.rendering.turns.tool_results import tool_result_turn
 from tests.media import png
 
 ID = "0c8e6cc1ab1f4d34b4a5a0e21f7d6c15"
 DIGEST = "ab" * 32
 ORIGIN = "/api/tool-results/1"
+SPELLINGS: Sequence[dict[str, Any]] = (
+    {"separators": (",", ":")},
+    {},
+    {"indent": 2},
+    {"indent": 4},
+)
 
 
 def record(*parts: dict[str, Any], success: bool = True, **meta: object) -> bytes:
@@ -141,11 +152,59 @@ def test_structured_content_that_a_text_tells_is_not_repeated() -> None:
     assert turn.structured == ({"a": [1, 2]},)
 
 
-def test_null_is_structured_content() -> None:
+@pytest.mark.parametrize("said", ["x", ""])
+def test_null_is_no_structured_content(said: str) -> None:
     turn = tool_result_turn(
-        record(text("x"), structuredContent=None), origin=ORIGIN, audience="assistant"
+        record(text(said), structuredContent=None), origin=ORIGIN, audience="assistant"
     )
-    assert turn.structured == (None,)
+    assert (turn.structured, turn.items) == (None, (TextItem("/sanitized/parts/0", said),))
+
+
+@pytest.mark.parametrize("value", [None, {"result": None}])
+def test_part_that_was_made_of_nothing_says_nothing(value: object) -> None:
+    made = text(json.dumps(value, separators=(",", ":")))
+    turn = tool_result_turn(
+        record(made, structuredContent=value), origin=ORIGIN, audience="assistant"
+    )
+    assert turn.items == (TextItem("/sanitized/parts/0", ""),)
+
+
+def long_record(whole: str, value: object) -> bytes:
+    """A record that shows a long text shortened, beside structured content."""
+    stored = record(text(preview(whole, f"blob:{ID}")), structuredContent=value)
+    digest = hashlib.sha256(whole.encode()).hexdigest()
+    return stored.replace(b'"video"', b'"text"').replace(DIGEST.encode(), digest.encode())
+
+
+_ROWS = [{"n\u00e4me": f"r\u00f6w {number}", "share": 0.1, "of": []} for number in range(400)]
+
+
+@pytest.mark.parametrize(
+    "whole",
+    [
+        "\n".join(f"l\u00efne {number}" for number in range(2_000)),
+        *(
+            json.dumps(_ROWS, ensure_ascii=is_ascii, **spelling)
+            for is_ascii in (False, True)
+            for spelling in SPELLINGS
+        ),
+    ],
+    ids=repr,
+)
+def test_long_text_is_compared_by_the_digest_of_the_whole(whole: str) -> None:
+    value = {"result": _ROWS if whole.startswith("[") else whole}
+    turn = tool_result_turn(long_record(whole, value), origin=ORIGIN, audience="assistant")
+    assert len(turn.items) == 1
+    changed = {"result": [*_ROWS, 1] if whole.startswith("[") else whole + "!"}
+    turn = tool_result_turn(long_record(whole, changed), origin=ORIGIN, audience="assistant")
+    assert turn.items[1:] == (DataItem("/sanitized/meta/structuredContent", changed),)
+
+
+def test_structured_content_stored_apart_is_no_loss_if_a_long_text_says_the_same() -> None:
+    whole = json.dumps(_ROWS, ensure_ascii=False, separators=(",", ":"))
+    stored = long_record(whole, f"@blob:{ID}")
+    turn = tool_result_turn(stored, origin=ORIGIN, audience="assistant")
+    assert (len(turn.items), turn.structured) == (1, None)
 
 
 def test_structured_content_that_was_a_medium_is_the_part_it_became() -> None:

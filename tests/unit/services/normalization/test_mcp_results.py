@@ -71,7 +71,7 @@ def test_is_error_beside_any_content_makes_a_call_tool_result(
     assert seen(result) == Seen((*parts, json_part('{"code":5}')), is_error=True)
 
 
-@pytest.mark.parametrize("value", [{"t": 22.5}, [1], "x", 0, False, None])
+@pytest.mark.parametrize("value", [{"t": None}, [1, None], "x", 0, False])
 def test_structured_content_may_be_any_value_and_is_not_repeated_beside_content(
     value: object,
 ) -> None:
@@ -84,7 +84,19 @@ def test_structured_content_alone_is_readable_as_well(others: dict[str, object])
     assert seen({**others, "structuredContent": {"t": 22.5}}) == Seen(
         (json_part('{"t":22.5}'),), structured_content=({"t": 22.5},)
     )
-    assert seen({"structuredContent": None}).parts == (text("null"),)
+
+
+@pytest.mark.parametrize(
+    "result",
+    [
+        {"content": [], "structuredContent": None, "isError": False, "_meta": None},
+        {"content": [], "structured_content": None, "is_error": False, "meta": None},
+        {"content": None, "isError": False},
+    ],
+)
+def test_a_tool_that_returned_nothing_is_an_empty_text(result: dict[str, object]) -> None:
+    assert seen(result) == Seen((text(""),), is_error=False)
+    assert seen({"structuredContent": None}) == Seen((text(""),))
 
 
 def test_media_in_structured_content_leave_a_slot_and_follow_the_content() -> None:

@@ -15,6 +15,7 @@ from tests.unit.services.normalization.samples import (
     Medium,
     Seen,
     b64,
+    extracted,
     json_part,
     medium,
     seen,
@@ -334,15 +335,39 @@ def test_an_empty_payload_is_said_to_be_empty() -> None:
 
 
 @pytest.mark.parametrize(
-    "block",
+    "value",
     [
+        "data:,hello%20world",
+        "data:text/plain,hello%20world",
+        "data:;base64,aGVsbG8gd29ybGQ=",
         {"type": "file", "data": "data:text/plain,hello%20world"},
         {"data": "data:,hello%20world", "mimeType": "text/plain"},
     ],
 )
-def test_a_data_uri_that_is_readable_as_it_stands_is_left_so(block: dict[str, str]) -> None:
-    assert seen(block) == Seen((text(block["data"]),))
-    assert seen({"value": "data:,hello"}) == Seen((json_part('{"value":"data:,hello"}'),))
+def test_a_data_uri_of_text_is_the_text(value: object) -> None:
+    assert seen(value) == Seen((text("hello world"),))
+
+
+def test_a_data_uri_without_a_type_is_plain_text_or_what_its_bytes_show() -> None:
+    assert seen(f"data:;base64,{PNG64}") == Seen((medium(),), (Medium(PNG),))
+    assert seen({"note": "data:;base64,aGVsbG8gd29ybGQ="}) == Seen(
+        (json_part('{"note":"', 0, '"}'), extracted()),
+        (Medium(b"hello world", "text/plain", must_be_stored=True),),
+    )
+    assert seen({"note": "data:,hello"}) == Seen((json_part('{"note":"data:,hello"}'),))
+
+
+@pytest.mark.parametrize("identifier", [{}, {"identifier": "d40f18"}])
+def test_binary_content_of_pydantic_ai_is_its_medium_under_its_identifier(
+    identifier: dict[str, str],
+) -> None:
+    data = b"\xfb\xff\xfe" * 40
+    encoded = b64(data).replace("+", "-").replace("/", "_")
+    content = {"data": encoded, "media_type": "audio/mpeg", "vendor_metadata": None}
+    beside = Provenance(name=identifier.get("identifier"))
+    assert seen({**content, "kind": "binary", **identifier}) == Seen(
+        (medium(beside=beside),), (Medium(data, "audio/mpeg"),)
+    )
 
 
 @pytest.mark.parametrize("payload", [b64("grüß\n".encode()), "grüß\n", "hello", "Buchstabe"])

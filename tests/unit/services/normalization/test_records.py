@@ -29,10 +29,14 @@ from tests.unit.services.normalization.samples import (
 )
 
 
+def test_nothing_is_no_text_and_null_inside_of_a_record_is_null() -> None:
+    assert seen(None) == Seen((text(""),))
+    assert seen({"a": None, "b": [None]}) == Seen((json_part('{"a":null,"b":[null]}'),))
+
+
 @pytest.mark.parametrize(
     ("value", "written"),
     [
-        (None, "null"),
         (True, "true"),
         (False, "false"),
         (42, "42"),

@@ -105,8 +105,10 @@ def test_a_broken_data_uri_is_text_with_a_warning(value: str) -> None:
 PLAIN_TEXTS = [
     *("", " ", " \n\t ", "null", "{}", "[]", "nul \x00 and \u202ebidi", "Zażółć 🧑\u200d🚀 שלום"),
     "data: the quick brown fox, jumps; base64",
-    "data:,hello",
-    "data:text/plain,hello%20world",
+    "data:,",
+    "data:, and words behind it",
+    "data:text/plain,two%20or more words",
+    "data:text/plain,%ff%fe",
     "data:image/png;base64",
     "use data:image/png;base64,... here, or data:image/png;base64,<DATA>",
     "write data:image/png;base64,iVBORw0KGgo... into src",

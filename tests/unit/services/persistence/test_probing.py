@@ -36,6 +36,9 @@ class HugeMedia:
         size = min(size_bytes, self.size_bytes)
         return self._beginning[:size] + bytes(max(0, size - len(self._beginning)))
 
+    def read(self, start: int, size_bytes: int) -> bytes:
+        return self.head(start + size_bytes)[start:]
+
     def chunks(self) -> Iterator[bytes]:
         raise AssertionError("a probe must not read everything")
 

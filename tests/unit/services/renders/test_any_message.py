@@ -110,6 +110,7 @@ def told(turns: list[ComposedTurn], message: dict[str, Any]) -> Iterator[str]:
                 followed = follow(message, names)
                 yield from (item.pointer, json_text(followed.value))
             else:
+                assert isinstance(item, Medium), item
                 source = item.source
                 yield source.url if isinstance(source, Address) else ""
                 yield from (item.filename or "", item.words.text if item.words else "")

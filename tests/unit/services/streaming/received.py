@@ -20,7 +20,7 @@ from app.services.persistence import persist_tool_media
 from app.services.persistence.keeping import MediaKeeper
 from app.services.streaming.bodies import ReceivedBody, StreamedBodies
 from app.services.streaming.stand_ins import normalize_streamed
-from app.services.tool_result_requests import ToolResultRequest, read_tool_result_request
+from app.services.tool_result_requests import ReadToolResult, read_tool_result_request
 from app.setting_groups import LimitSettings
 from app.stores.blobs import FilesystemBlobStore
 
@@ -31,7 +31,7 @@ LIMITS = Limits(**LimitSettings().model_dump())
 
 @dataclass(frozen=True)
 class Outcome:
-    """What became of a body: the record's bytes, the resources, the body's digest and the files."""
+    """What became of a body: the record's bytes, the resources, what it is known by, the files."""
 
     sanitized: bytes
     resources: tuple[Resource, ...]
@@ -76,24 +76,25 @@ async def _outcome(
 async def _kept(
     received: ReceivedBody, blobs: FilesystemBlobStore, limits: Limits
 ) -> tuple[bytes, tuple[Resource, ...], str]:
-    def read(body: bytes) -> ToolResultRequest:
+    def read(body: bytes) -> ReadToolResult:
         return read_tool_result_request(
             body, max_depth=limits.json_depth, max_nodes=limits.json_nodes
         )
 
     json = await anyio.to_thread.run_sync(received.finish)
-    request, normalized = await anyio.to_thread.run_sync(
-        normalize_streamed, json, read, received.hold_text
-    )
+    found = await anyio.to_thread.run_sync(normalize_streamed, json, read, received.hold_text)
+    request = found.request
     keeper = MediaKeeper(blobs, PROJECT, limit_bytes=limits.medium_bytes, now=NOW)
-    persisted = await persist_tool_media(normalized, keeper, session_resources={}, limits=limits)
+    persisted = await persist_tool_media(
+        found.normalized, keeper, session_resources={}, limits=limits
+    )
     sanitized = build_sanitized_tool_result(
         persisted,
         tool_name=request.tool_name,
         tool_call_id=request.tool_call_id,
         success=request.success,
     )
-    return encode_sanitized(sanitized), tuple(persisted.resources), json.digest()
+    return encode_sanitized(sanitized), tuple(persisted.resources), found.identity.digest
 
 
 def files_in(folder: Path) -> frozenset[str]:

@@ -29,7 +29,7 @@ export function EntryFrame({ seq, kind, name, at, source, tone, labels, children
         </h2>
         {labels}
         <span className="entry-place quiet small">
-          <TimeText at={at} /> <span>#{seq}</span>
+          <TimeText at={at} /> <a href={`#${seq}`}>#{seq}</a>
         </span>
       </header>
       <div className="entry-body">{children}</div>

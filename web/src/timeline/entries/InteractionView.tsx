@@ -8,7 +8,9 @@ import type {
 } from "../../api/generated";
 import { JsonText } from "../../json/JsonDetails";
 import { memberOf } from "../../json/source";
+import { FileCard } from "../../media/FileCard";
 import { MediaPart } from "../../media/MediaPart";
+import { resourceId } from "../../media/references";
 import { FoldedText } from "../../shared/FoldedText";
 import { visibleName } from "../../shared/visibleText";
 import { EntryFrame } from "./EntryFrame";
@@ -27,7 +29,7 @@ export function InteractionView({ entry, source }: { entry: InteractionEntry; so
       {typeof interaction.input === "string" ? (
         <FoldedText text={interaction.input} />
       ) : input_kind === "multimodal" ? (
-        <RichInput input={interaction.input as MultiModalInput} />
+        <RichInput input={interaction.input as MultiModalInput} bound={entry.bound ?? {}} />
       ) : (
         <JsonText source={inputSource(source)} />
       )}
@@ -55,20 +57,28 @@ export function AnswerView({ entry, source }: { entry: AnswerEntry; source: stri
   );
 }
 
-function RichInput({ input }: { input: MultiModalInput }) {
+/** What attachments are bound to, where their ids do not say so. */
+type Bound = NonNullable<InteractionEntry["bound"]>;
+
+function RichInput({ input, bound }: { input: MultiModalInput; bound: Bound }) {
   return input.parts.map((part, index) => (
     <div key={index} className="part">
       {part.text != null && <FoldedText text={part.text} />}
       {(part.attachments ?? []).map((attached, place) => (
-        <Attachment key={place} attached={attached} />
+        <Attachment key={place} attached={attached} bound={bound} />
       ))}
     </div>
   ));
 }
 
-function Attachment({ attached }: { attached: AttachedFile }) {
+function Attachment({ attached, bound }: { attached: AttachedFile; bound: Bound }) {
   const mimeType = attached.mime_type ?? undefined;
-  return <MediaPart medium={{ reference: attached.id, mimeType }} />;
+  const id = resourceId(attached.id);
+  const key = id ?? attached.id;
+  const reference = Object.hasOwn(bound, key) ? bound[key] : id;
+  // An id that nobody knew when it was written: there is nothing to show but what it is called.
+  if (reference == null) return <FileCard facts={{ mimeType, filename: attached.id }} />;
+  return <MediaPart medium={{ reference, mimeType }} />;
 }
 
 function Said({ message }: { message: ChatMessage }) {

@@ -1,8 +1,9 @@
 /** A message of a conversation, or a page that was put into it. */
 import type { HistoryMessage, PageFaultMessage } from "../../api/generated";
 import { itemsOf, memberOf } from "../../json/source";
+import { MediaPart } from "../../media/MediaPart";
 import { visibleName } from "../../shared/visibleText";
-import { faultedPage } from "../history";
+import { faultedPage, faultedRecording } from "../history";
 import { blocksOf } from "../messageBlocks";
 import { BlockViews, CallView } from "./BlockView";
 import { EntryFrame } from "./EntryFrame";
@@ -27,6 +28,7 @@ export function MessageView({ entry, source }: MessageViewProps) {
   // Gemini calls the blocks of a message its parts.
   const member = "parts" in entry && entry.content == null ? "parts" : "content";
   const content = "parts" in entry && member === "parts" ? entry["parts"] : entry.content;
+  const recording = faultedRecording(entry);
   const blocks = blocksOf(content, memberOf(source, member));
   const calls = itemsOf(memberOf(source, "tool_calls") ?? "[]");
   const said = entry.role === "user" || entry.role === "assistant" || entry.role === "model";
@@ -46,6 +48,11 @@ export function MessageView({ entry, source }: MessageViewProps) {
     >
       {blocks.length === 0 && calls.length === 0 && <p className="quiet">No content.</p>}
       <BlockViews blocks={blocks} />
+      {recording !== null && (
+        <div className="part">
+          <MediaPart medium={{ reference: recording }} />
+        </div>
+      )}
       {calls.map((call, index) => (
         <CallView key={index} {...openAiCall(call)} />
       ))}

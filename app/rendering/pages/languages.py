@@ -1,0 +1,155 @@
+"""The programming language of a text page, and its code in a fence for a model.
+
+A language is told by `metadata.language`, else by the MIME type, else by a file name's extension.
+`metadata.language` may as well name the language people speak in a transcript; what is no name of
+a programming language is not understood as one.
+"""
+
+import re
+
+from app.models.page import Level, Page, PageFields
+
+_EXTENSIONS: dict[str, str] = {
+    "bash": "sh bash zsh",
+    "c": "c h",
+    "clojure": "clj cljs",
+    "cpp": "cc cpp cxx hpp hxx",
+    "csharp": "cs",
+    "css": "css",
+    "dart": "dart",
+    "diff": "diff patch",
+    "elixir": "ex exs",
+    "erlang": "erl",
+    "fsharp": "fs fsx",
+    "go": "go",
+    "graphql": "graphql gql",
+    "groovy": "groovy gradle",
+    "haskell": "hs",
+    "html": "html htm",
+    "java": "java",
+    "javascript": "js mjs cjs",
+    "json": "json",
+    "jsx": "jsx",
+    "julia": "jl",
+    "kotlin": "kt kts",
+    "less": "less",
+    "lua": "lua",
+    "ocaml": "ml mli",
+    "perl": "pl pm",
+    "php": "php",
+    "powershell": "ps1",
+    "protobuf": "proto",
+    "python": "py pyi pyw",
+    "r": "r",
+    "ruby": "rb",
+    "rust": "rs",
+    "scala": "scala",
+    "scss": "scss",
+    "sql": "sql",
+    "svelte": "svelte",
+    "swift": "swift",
+    "terraform": "tf",
+    "toml": "toml",
+    "tsx": "tsx",
+    "typescript": "ts mts cts",
+    "vue": "vue",
+    "xml": "xml xsl xsd",
+    "yaml": "yaml yml",
+    "zig": "zig",
+}
+_BY_EXTENSION = {
+    extension: language for language, known in _EXTENSIONS.items() for extension in known.split()
+}
+# Other names, in `metadata.language` and behind `text/x-`. Czech (cs), Polish (pl) and the like
+# are not among them.
+_ALIASES = {
+    "c#": "csharp",
+    "c++": "cpp",
+    "c++src": "cpp",
+    "c++hdr": "cpp",
+    "chdr": "c",
+    "csrc": "c",
+    "ecmascript": "javascript",
+    "f#": "fsharp",
+    "golang": "go",
+    "js": "javascript",
+    "patch": "diff",
+    "py": "python",
+    "python3": "python",
+    "rb": "ruby",
+    "script.python": "python",
+    "sh": "bash",
+    "shell": "bash",
+    "shellscript": "bash",
+    "ts": "typescript",
+    "yml": "yaml",
+    "zsh": "bash",
+}
+# RFC 6648 took the meaning from `x-`: both spellings are met.
+_MIME_TYPE = re.compile(r"(?:text|application)/(?:x-|vnd\.)?([a-z0-9+#.]{1,32})")
+_BACKTICKS = re.compile("`+")
+_NAMES = ("filename", "file_name", "name", "path")
+_LONGEST_NAME = 4_096
+
+
+def language_of(page: Page) -> str | None:
+    """Return the programming language a text page is written in, as fences name it."""
+    if page.fields.modality != "text":
+        return None
+    named = page.fields.metadata.get("language")
+    media = page.full.media
+    return (
+        _by_name(named)
+        or _by_type(page.fields.mime_type)
+        or _by_type(media.mime_type if media else None)
+        or _by_file_name(page.fields, media.filename if media else None, page.page_id)
+    )
+
+
+def shown_language(page: Page, level: Level) -> str | None:
+    """Return the language of what a level shows; `None` for a tag or for words about the code."""
+    representation = page.at(level)
+    if representation is None or level is Level.REFERENCE:
+        return None
+    below = (held for at, held in page.levels.items() if at <= level)
+    if any(held.origin == "supplied" for held in below):
+        return None
+    return language_of(page)
+
+
+def fenced(code: str, language: str) -> str:
+    """Return code between fences that are longer than any run of backticks in it."""
+    longest = max((len(run.group()) for run in _BACKTICKS.finditer(code)), default=0)
+    fence = "`" * max(3, longest + 1)
+    end = "" if code.endswith("\n") or not code else "\n"
+    return f"{fence}{language}\n{code}{end}{fence}"
+
+
+def _by_name(name: object) -> str | None:
+    if not isinstance(name, str):
+        return None
+    known = name.strip().lower()
+    return known if known in _EXTENSIONS else _ALIASES.get(known)
+
+
+def _by_type(mime_type: str | None) -> str | None:
+    essence = (mime_type or "").partition(";")[0].strip().lower()
+    match = _MIME_TYPE.fullmatch(essence)
+    return _by_name(match.group(1)) if match else None
+
+
+def _by_file_name(fields: PageFields, stored: str | None, page_id: str) -> str | None:
+    """The language of the first name that has a known extension."""
+    names = (stored, *(fields.metadata.get(name) for name in _NAMES))
+    for name in names:
+        if isinstance(name, str) and len(name) <= _LONGEST_NAME:
+            language = _BY_EXTENSION.get(_extension(name))
+            if language is not None:
+                return language
+    # A page's id is not made to be a file name: one letter behind a dot says nothing.
+    extension = _extension(page_id)
+    return _BY_EXTENSION.get(extension) if len(extension) > 1 else None
+
+
+def _extension(name: str) -> str:
+    return name.strip().rpartition(".")[2].lower() if "." in name else ""

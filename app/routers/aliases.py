@@ -1,0 +1,136 @@
+"""`/api/aliases`: ids that other systems have for resources."""
+
+from typing import Annotated
+from urllib.parse import quote
+
+from fastapi import APIRouter, Header, Path, Query, Request, Response
+
+from app.deps import AliasesDep, ContainerDep, CursorQuery, LimitQuery, ProjectDep
+from app.errors import (
+    ConflictError,
+    InvalidCursorError,
+    InvalidPayloadError,
+    MalformedRequestError,
+    NotFoundError,
+    PayloadTooLargeError,
+    PreconditionFailedError,
+    SlowBodyError,
+    UnsupportedMediaError,
+)
+from app.rendering.alias_envelopes import alias_record
+from app.routers.answers import answer_page, answer_record, answer_written, read_responses
+from app.routers.bodies import read_model
+from app.routers.conditions import write_condition
+from app.routers.openapi import json_body
+from app.routers.plain_route import PlainRoute
+from app.routers.problem_kinds import problem_responses
+from app.schemas.aliases import AliasDraft, AliasPage, AliasRecord
+
+router = APIRouter(prefix="/api/aliases", tags=["aliases"], route_class=PlainRoute)
+
+AliasPath = Annotated[
+    str,
+    Path(
+        description='Visible ASCII without `/`, `\\` and `"`, percent-encoded; not of the form '
+        "of a resource's id or URI.",
+        examples=["doc-123"],
+    ),
+]
+UriQuery = Annotated[str | None, Query(description="Only the aliases of this resource.")]
+IfMatchHeader = Annotated[
+    str | None, Header(description="Write only over this version (its ETag), else 412.")
+]
+IfNoneMatchHeader = Annotated[
+    str | None, Header(description="`*`: write only if there is no such alias yet, else 412.")
+]
+
+
+@router.get(
+    "",
+    response_model=AliasPage,
+    responses=read_responses(InvalidCursorError, InvalidPayloadError),
+)
+async def list_aliases(
+    request: Request,
+    project_id: ProjectDep,
+    aliases: AliasesDep,
+    uri: UriQuery = None,
+    limit: LimitQuery = 50,
+    cursor: CursorQuery = None,
+) -> Response:
+    """List aliases with the resources they name, newest first."""
+    listed, next_cursor = await aliases.list(project_id, uri=uri, cursor=cursor, limit=limit)
+    return answer_page(request, map(alias_record, listed), next_cursor)
+
+
+@router.get("/{alias}", response_model=AliasRecord, responses=read_responses(NotFoundError))
+async def get_alias(
+    request: Request, alias: AliasPath, project_id: ProjectDep, aliases: AliasesDep
+) -> Response:
+    """Read which resource an alias names, with its descriptor."""
+    return answer_record(request, alias_record(await aliases.get(project_id, alias)))
+
+
+@router.put(
+    "/{alias}",
+    status_code=201,
+    response_model=AliasRecord,
+    openapi_extra=json_body(AliasDraft),
+    responses={
+        200: {"model": AliasRecord, "description": "It was there, or names another one now."},
+        **problem_responses(
+            MalformedRequestError,
+            SlowBodyError,
+            ConflictError,
+            PreconditionFailedError,
+            PayloadTooLargeError,
+            UnsupportedMediaError,
+            InvalidPayloadError,
+        ),
+    },
+)
+async def put_alias(
+    request: Request,
+    container: ContainerDep,
+    alias: AliasPath,
+    project_id: ProjectDep,
+    aliases: AliasesDep,
+    if_match: IfMatchHeader = None,
+    if_none_match: IfNoneMatchHeader = None,
+) -> Response:
+    """Give a resource an alias, by which attachments of interactions may name it.
+
+    The same again changes nothing. An alias that names another resource is a 409, unless
+    `If-Match` has its ETag; what was bound by it before stays bound as it was.
+    """
+    draft = await read_model(request, container.limits, AliasDraft)
+    written = await aliases.put(
+        project_id,
+        alias,
+        draft.uri,
+        condition=write_condition(request.headers, request.method),
+        is_guarded=if_match is not None,
+    )
+    return answer_written(
+        request,
+        alias_record(written.alias),
+        path=f"/api/aliases/{quote(alias, safe='')}",
+        is_new=written.is_new,
+    )
+
+
+@router.delete(
+    "/{alias}",
+    status_code=204,
+    responses=problem_responses(NotFoundError, PreconditionFailedError),
+)
+async def delete_alias(
+    request: Request,
+    alias: AliasPath,
+    project_id: ProjectDep,
+    aliases: AliasesDep,
+    if_match: IfMatchHeader = None,
+) -> None:
+    """Remove an alias; the resource stays, and so do interactions that were written with it."""
+    condition = write_condition(request.headers, request.method)
+    await aliases.delete(project_id, alias, condition=condition)

@@ -1,0 +1,199 @@
+"""What stands around a tool's result when it was taken from a message: opened, read for failure.
+
+JSON-RPC's response, Bedrock's `toolResult`, LangChain's `ToolMessage` in its dumps, Gemini's
+`functionResponse` and the Vercel AI SDK's `tool-result` and `tool-error` each say in their own way
+whether the tool failed. An envelope is taken for one only around the whole result, and only with
+the members that its protocol requires: a `status` or an `error` elsewhere is some record's own.
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+from app.services.normalization.block_shapes import Path, value_at
+from app.services.normalization.side_information import without
+
+_JSON_RPC_KEYS = frozenset(("jsonrpc", "id", "result", "error"))
+_STATUSES = ("success", "error")
+_FUNCTION_RESPONSES = ("functionResponse", "function_response")
+_ROLES = ("tool", "user", "function")
+
+Object = dict[str, object]
+
+
+@dataclass(frozen=True, slots=True)
+class Opened:
+    """A result without what stood around it.
+
+    Attributes:
+        value: What is left.
+        path: Where it stands in what was given.
+        is_content: Whether a list there is content by definition.
+        is_protocol_error: Whether it is the `error` of a JSON-RPC response, with its `message`.
+        is_error: What the envelope says about success, `None` if it says nothing.
+        beside: What else the envelope held, and where it stood.
+    """
+
+    value: object
+    path: tuple[str | int, ...] = ()
+    is_content: bool = False
+    is_protocol_error: bool = False
+    is_error: bool | None = None
+    beside: Object = field(default_factory=dict)
+    beside_path: tuple[str | int, ...] = ()
+
+
+def open_envelope(result: object) -> Opened:
+    """Return a result without the envelope around it, or as it is if there is none."""
+    value, path = _within_responses(result)
+    if isinstance(value, dict) and _is_response(value):
+        return _protocol_error(value["error"], (*path, "error"))
+    for alone, step in _alone(value):
+        opened = _opened(alone)
+        if opened is not None:
+            return _inside((*path, *step), opened)
+    return Opened(value, path)
+
+
+def _within_responses(result: object) -> tuple[object, tuple[str, ...]]:
+    """Return what the responses around a result hold; a proxy may have put one into another."""
+    depth = 0
+    while isinstance(result, dict) and _is_response(result) and result.get("error") is None:
+        result = result["result"]
+        depth += 1
+    return result, ("result",) * depth
+
+
+def _is_response(value: Object) -> bool:
+    """Whether this is a response of JSON-RPC 2.0 (section 5): a result or an error, never both."""
+    if value.get("jsonrpc") != "2.0" or not value.keys() <= _JSON_RPC_KEYS:
+        return False
+    if value.get("error") is not None:
+        return value.get("result") is None
+    return "result" in value
+
+
+def _protocol_error(error: object, path: tuple[str, ...]) -> Opened:
+    """Return an `error`; what it holds besides its words, as the code, is no text to read."""
+    has_words = isinstance(error, dict) and isinstance(error.get("message"), str)
+    beside = without(error, [("message",), ("data",)]) if isinstance(error, dict) else {}
+    return Opened(
+        error,
+        path,
+        is_protocol_error=has_words,
+        is_error=True,
+        beside=beside if has_words else {},
+        beside_path=path,
+    )
+
+
+def _alone(value: object) -> Iterable[tuple[Object, tuple[str | int, ...]]]:
+    """Return where one envelope may stand: alone, in a list, in a message."""
+    step: tuple[str | int, ...] = ()
+    if isinstance(value, list) and len(value) == 1:
+        value, step = value[0], (0,)
+    if not isinstance(value, dict):
+        return
+    yield value, step
+    for key in ("content", "parts") if value.get("role") in _ROLES else ():
+        items = value.get(key)
+        if isinstance(items, list) and len(items) == 1 and _said(value) == {"role", key}:
+            item = items[0]
+            if isinstance(item, dict):
+                yield item, (*step, key, 0)
+
+
+def _opened(value: Object) -> Opened | None:
+    for opening in (_bedrock, _langchain, _gemini, _vercel):
+        opened = opening(value)
+        if opened is not None:
+            return opened
+    return None
+
+
+def _inside(path: tuple[str | int, ...], opened: Opened) -> Opened:
+    return Opened(
+        opened.value,
+        (*path, *opened.path),
+        opened.is_content,
+        opened.is_protocol_error,
+        opened.is_error,
+        opened.beside,
+        (*path, *opened.beside_path),
+    )
+
+
+def _bedrock(value: Object) -> Opened | None:
+    """Return what is in `{"toolResult": {toolUseId, content, status}}`, or in that object alone."""
+    inner = value
+    path: Path = ()
+    around = value.get("toolResult")
+    if isinstance(around, dict) and _said(value) == {"toolResult"}:
+        inner, path = around, ("toolResult",)
+    if not isinstance(inner.get("content"), list) or not isinstance(inner.get("toolUseId"), str):
+        return None
+    status = inner.get("status")
+    if status not in _STATUSES and (status is not None or not path):
+        return None
+    return _of_content(inner, path, status)
+
+
+def _langchain(value: Object) -> Opened | None:
+    """Return what is in a `ToolMessage`: `model_dump`, `message_to_dict` or `dumpd`."""
+    message: object = value
+    path: Path = ()
+    if value.get("type") == "tool" and value.keys() == {"type", "data"}:
+        message, path = value["data"], ("data",)
+    elif value.get("type") == "constructor" and isinstance(value.get("lc"), int):
+        kind = value.get("id")
+        is_message = isinstance(kind, list) and bool(kind) and kind[-1] == "ToolMessage"
+        if is_message and value.keys() <= {"lc", "type", "id", "kwargs"}:
+            message, path = value.get("kwargs"), ("kwargs",)
+    elif value.get("type") != "tool":
+        return None
+    if not isinstance(message, dict) or not isinstance(message.get("content"), str | list):
+        return None
+    if message.get("type", "tool") != "tool" or not isinstance(message.get("tool_call_id"), str):
+        return None
+    return _of_content(message, path, message.get("status"))
+
+
+def _of_content(inner: Object, path: Path, status: object) -> Opened:
+    gone: list[Path] = [("content",), ("type",)]
+    gone += [("status",)] if status in _STATUSES else []
+    return Opened(
+        inner["content"],
+        (*path, "content"),
+        is_content=True,
+        is_error=status == "error" if status in _STATUSES else None,
+        beside=without(inner, gone),
+        beside_path=path,
+    )
+
+
+def _gemini(value: Object) -> Opened | None:
+    """Return `{"functionResponse": {name, response}}` as it is: its `response` may be anything."""
+    for key in _FUNCTION_RESPONSES:
+        response = value_at(value, (key, "response"))
+        if isinstance(response, dict) and isinstance(value_at(value, (key, "name")), str):
+            # `error` is where Gemini is told of a failure; empty, it tells of none. Its SDK puts
+            # the whole of an MCP result there.
+            failed = bool(response.get("error")) or response.get("isError") is True
+            return Opened(value, is_error=failed or None)
+    return None
+
+
+def _vercel(value: Object) -> Opened | None:
+    """Return what is in a `tool-result` or a `tool-error` part."""
+    key = {"tool-result": "output", "tool-error": "error"}.get(str(value.get("type")))
+    if key is None or key not in value or not isinstance(value.get("toolCallId"), str):
+        return None
+    return Opened(
+        value[key],
+        (key,),
+        is_error=True if key == "error" else None,
+        beside=without(value, [(key,), ("type",)]),
+    )
+
+
+def _said(value: Object) -> set[str]:
+    return {key for key, member in value.items() if member is not None}

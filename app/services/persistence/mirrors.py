@@ -1,0 +1,104 @@
+"""A medium that a result holds twice, once to show and once in a structure, becomes one.
+
+Servers repeat in `structuredContent` what their blocks carry. A block may know the type and the
+structure the name, or the other way round; told apart by these they would be two resources. Two
+blocks that show the same bytes under two names are two files, and stay two.
+"""
+
+import hashlib
+from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import replace
+
+from app.models.media import InMemoryMedia, MediaSource
+from app.models.media_types import OCTET_STREAM, canonical_mime_type
+from app.models.normalized import NormalizedMedia, NormalizedMediaPart, NormalizedToolResult
+from app.stores.blobs import DraftMedia
+
+
+def with_one_of_each(normalized: NormalizedToolResult) -> NormalizedToolResult:
+    """Return the result with the better name and type for what stands in it twice. Blocks.
+
+    Raises:
+        StoreUnavailableError: A draft cannot be read.
+    """
+    shown = {
+        part.slot.index
+        for part in normalized.parts
+        if isinstance(part, NormalizedMediaPart) and not part.extracted
+    }
+    media = list(normalized.media)
+    for group in _same_bytes(media):
+        for twins in _twins(group, media, shown):
+            _join(twins, media)
+    return replace(normalized, media=tuple(media))
+
+
+def _same_bytes(media: Sequence[NormalizedMedia]) -> list[list[int]]:
+    """Return the media of the same bytes, by their numbers; only equal sizes are looked at."""
+    sizes: dict[int, list[int]] = defaultdict(list)
+    for number, medium in enumerate(media):
+        sizes[medium.source.size_bytes].append(number)
+    groups: dict[tuple[int, str], list[int]] = defaultdict(list)
+    for size, numbers in sizes.items():
+        for number in numbers if len(numbers) > 1 else ():
+            groups[size, _digest(media[number].source)].append(number)
+    return [numbers for numbers in groups.values() if len(numbers) > 1]
+
+
+def _digest(source: MediaSource) -> str:
+    if isinstance(source, DraftMedia):
+        return source.draft.digest()
+    sha256 = hashlib.sha256()
+    for chunk in source.chunks():
+        sha256.update(chunk)
+    return sha256.hexdigest()
+
+
+def _twins(group: list[int], media: list[NormalizedMedia], shown: set[int]) -> list[list[int]]:
+    """Return which of the media of the same bytes are one: each lifted one with the one it is of.
+
+    A lifted one is of the shown one with its name, else of the first. Where none is shown, one
+    without a name is of the first with a name.
+    """
+    heads = [number for number in group if number in shown]
+    lifted = [number for number in group if number not in shown]
+    if not heads:
+        heads = [number for number in lifted if media[number].filename][:1] or lifted[:1]
+        lifted = [number for number in lifted if not media[number].filename and number != heads[0]]
+    by_name: dict[str | None, list[int]] = defaultdict(list)
+    for head in heads:
+        by_name[media[head].filename].append(head)
+    first = by_name[media[heads[0]].filename]
+    joined: dict[int, list[int]] = {}
+    for number in lifted:
+        twins = by_name.get(media[number].filename, first)
+        twins.append(number)
+        joined[id(twins)] = twins
+    return list(joined.values())
+
+
+def _join(twins: list[int], media: list[NormalizedMedia]) -> None:
+    filename = next((media[each].filename for each in twins if media[each].filename), None)
+    declared = [media[each].source.declared_mime_type for each in twins]
+    mime_type = next((each for each in declared if _is_specific(each)), declared[0])
+    for each in twins:
+        # What a structure refers to has to be stored, however small it is.
+        media[each] = replace(
+            media[each],
+            source=_under_type(media[each].source, mime_type),
+            filename=filename,
+            must_be_stored=True,
+        )
+
+
+def _is_specific(mime_type: str | None) -> bool:
+    return mime_type is not None and canonical_mime_type(mime_type) not in (None, OCTET_STREAM)
+
+
+def _under_type(source: MediaSource, mime_type: str | None) -> MediaSource:
+    if source.declared_mime_type == mime_type:
+        return source
+    if isinstance(source, DraftMedia):
+        return DraftMedia(source.draft, mime_type)
+    return InMemoryMedia(source.head(source.size_bytes), mime_type)

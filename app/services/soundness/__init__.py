@@ -1,0 +1,13 @@
+"""Soundness: whether the bytes of a medium are whole, as far as that shows without decoding them.
+
+A file that was cut, or that is encrypted, is refused by every provider, and by most of them in
+every later turn as well. Only what decoders refuse is called damaged: bytes behind the end, sizes
+that a stream left open and chunks nobody knows are none of it.
+"""
+
+from app.services.soundness.judging import damage_of, judge
+from app.services.soundness.looking import Looking
+from app.services.soundness.media_checks import MediaChecks
+from app.services.soundness.png import without_damaged_chunks
+
+__all__ = ["Looking", "MediaChecks", "damage_of", "judge", "without_damaged_chunks"]

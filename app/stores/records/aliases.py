@@ -1,0 +1,163 @@
+"""Aliases: rows that name resources, and go with them."""
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from sqlalchemy import Row, Select, and_, func, or_
+
+from app.models.alias import Alias
+from app.models.resource import Resource
+from app.stores.records.resources import stored_resource
+from app.stores.records.scope import ProjectScope
+from app.stores.records.tables import aliases, resources
+
+_AT_ONCE = 500
+_NAMED_AT = "named_at"
+
+
+@dataclass(frozen=True, slots=True)
+class NamedResource:
+    """Which resource an alias names, and since when."""
+
+    resource_id: str
+    created_at: datetime
+
+
+class AliasRecords:
+    """The aliases of one project.
+
+    Whoever gives a resource an alias holds the row of the resource first.
+    """
+
+    def __init__(self, scope: ProjectScope) -> None:
+        self._scope = scope
+
+    async def find(self, alias: str) -> Alias | None:
+        """Return an alias with its resource."""
+        row = await self._scope.first(self._joined().where(aliases.c.alias == alias))
+        return _alias(row) if row else None
+
+    async def find_all(self, wanted: Collection[str]) -> dict[str, Resource]:
+        """Return the resources that these aliases name, by alias."""
+        found: dict[str, Resource] = {}
+        for batch in _batches(wanted):
+            rows = await self._scope.all(self._joined().where(aliases.c.alias.in_(batch)))
+            found |= {row.alias: stored_resource(row) for row in rows}
+        return found
+
+    async def ensure(self, alias: str, resource_id: str, *, now: datetime) -> NamedResource:
+        """Store an alias unless it is there, and return what it names then.
+
+        Its row is held until the transaction ends: of two who store it, one waits for the other.
+        """
+        row = await self._scope.insert_or_touch(
+            aliases, ["alias"], alias=alias, resource_id=resource_id, created_at=now
+        )
+        return NamedResource(row.resource_id, row.created_at)
+
+    async def move(self, alias: str, resource_id: str, *, now: datetime) -> None:
+        """Let an alias, whose row the caller holds, name another resource."""
+        await self._scope.run(
+            self._scope.update(aliases)
+            .where(aliases.c.alias == alias)
+            .values(resource_id=resource_id, created_at=now)
+        )
+
+    async def remove(self, alias: str) -> None:
+        """Remove an alias; its resource stays."""
+        await self._scope.run(self._scope.delete(aliases).where(aliases.c.alias == alias))
+
+    async def hold(self, alias: str) -> Alias | None:
+        """Return an alias with its resource, its row held until the transaction ends."""
+        held = await self._scope.run(
+            self._scope.update(aliases).where(aliases.c.alias == alias).values(alias=alias)
+        )
+        return await self.find(alias) if held else None
+
+    async def list(
+        self, *, before: tuple[datetime, str] | None, resource_id: str | None, limit: int
+    ) -> Sequence[Alias]:
+        """Return up to `limit` aliases, newest first, behind a (created_at, alias) position.
+
+        With `resource_id`, only those of this resource.
+        """
+        statement = self._joined()
+        if resource_id is not None:
+            statement = statement.where(aliases.c.resource_id == resource_id)
+        if before is not None:
+            created_at, alias = before
+            statement = statement.where(
+                or_(
+                    aliases.c.created_at < created_at,
+                    and_(aliases.c.created_at == created_at, aliases.c.alias < alias),
+                )
+            )
+        statement = statement.order_by(aliases.c.created_at.desc(), aliases.c.alias.desc())
+        return [_alias(row) for row in await self._scope.all(statement.limit(limit))]
+
+    async def of_resources(self, resource_ids: Collection[str]) -> dict[str, dict[str, datetime]]:
+        """Return the aliases of resources by id, each with its moment, in the order of bytes."""
+        found: dict[str, dict[str, datetime]] = {}
+        for batch in _batches(resource_ids):
+            rows = await self._scope.all(
+                self._scope.select(aliases).where(aliases.c.resource_id.in_(batch))
+            )
+            # Sorted here: the databases sort text in orders of their own.
+            for row in sorted(rows, key=lambda row: str(row.alias)):
+                found.setdefault(row.resource_id, {})[row.alias] = row.created_at
+        return found
+
+    async def count_most(self, resource_ids: Collection[str]) -> int:
+        """Return how many aliases that one of the resources has which has most."""
+        most = 0
+        for batch in _batches(resource_ids):
+            count = func.count().label("aliases")
+            rows = await self._scope.all(
+                self._scope.select(aliases)
+                .with_only_columns(count)
+                .where(aliases.c.resource_id.in_(batch))
+                .group_by(aliases.c.resource_id)
+            )
+            most = max(most, *(row.aliases for row in rows), 0)
+        return most
+
+    async def add_all(self, named: Mapping[str, NamedResource]) -> Sequence[str]:
+        """Store aliases that are not there; return those that name another resource already."""
+        rows = [
+            {"alias": alias, "resource_id": each.resource_id, "created_at": each.created_at}
+            for alias, each in sorted(named.items())
+        ]
+        await self._scope.insert_all(aliases, rows, touch=["alias"])
+        taken: list[str] = []
+        for batch in _batches(named):
+            found = await self._scope.all(
+                self._scope.select(aliases).where(aliases.c.alias.in_(batch))
+            )
+            taken += [row.alias for row in found if row.resource_id != named[row.alias].resource_id]
+        return taken
+
+    def _joined(self) -> Select[Any]:
+        """Select aliases with the resources they name."""
+        return (
+            self._scope.select(aliases)
+            .join_from(
+                aliases,
+                resources,
+                and_(
+                    resources.c.project_id == aliases.c.project_id,
+                    resources.c.resource_id == aliases.c.resource_id,
+                ),
+            )
+            .with_only_columns(aliases.c.alias, aliases.c.created_at.label(_NAMED_AT), *resources.c)
+        )
+
+
+def _alias(row: Row[Any]) -> Alias:
+    return Alias(row.alias, stored_resource(row), row._mapping[_NAMED_AT])
+
+
+def _batches(values: Collection[str]) -> list[list[str]]:
+    ordered = sorted(values)
+    return [ordered[start : start + _AT_ONCE] for start in range(0, len(ordered), _AT_ONCE)]

@@ -1,0 +1,59 @@
+"""The lines of the README run, from top to bottom, in one data directory, and once more."""
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+from app.settings import Settings
+from tests.process import ROOT
+from tests.servers import serving
+
+README = (ROOT / "README.md").read_text()
+FENCED = re.findall(r"^```(\w*)\n(.*?)\n```$", README, re.MULTILINE | re.DOTALL)
+BLOCKS = [text for language, text in FENCED if not language]
+SECONDS = 60
+
+
+def commands() -> list[str]:
+    """The lines that ask a service or its stores, each with those that belong to it."""
+    one = r"^(?:\$ )?((?:curl|\.venv/bin/pagefault (?:ingest|page)) (?:[^'\n\\]|\\\n|'[^']*')*)$"
+    return [line for block in BLOCKS for line in re.findall(one, block, re.MULTILINE)]
+
+
+def run(command: str, folder: Path, address: str) -> str:
+    """Run a line as a newcomer does; what it asks for has to be there."""
+    asked = (
+        command.replace("localhost:8000", address)
+        .replace("curl ", "curl --fail-with-body --noproxy '*' ", 1)
+        .replace(".venv/bin/pagefault", str(Path(sys.executable).parent / "pagefault"))
+    )
+    if " -sN " in asked:
+        # A stream has no end.
+        asked += " | head -n 3"
+    done = subprocess.run(  # noqa: S603
+        ["/bin/bash", "-ec", asked],
+        cwd=folder,
+        env={**os.environ, "PAGEFAULT_DATA_DIR": str(folder / "data")},
+        capture_output=True,
+        text=True,
+        timeout=SECONDS,
+        check=False,
+    )
+    assert done.returncode == 0, (command, done.stdout, done.stderr)
+    return done.stdout
+
+
+def test_lines_of_the_front_page_run_from_top_to_bottom_twice(tmp_path: Path) -> None:
+    (tmp_path / "examples").symlink_to(ROOT / "examples")
+    lines = commands()
+    assert len(lines) >= 12
+    settings = Settings(_env_file=None, data_dir=tmp_path / "data", auth="none", log_level="error")
+    with serving(settings) as service:
+        address = service.base_url.removeprefix("http://")
+        first, second = ([run(line, tmp_path, address) for line in lines] for _ in range(2))
+    assert first[0] == second[0]
+    stored = [output for line, output in zip(lines, first, strict=True) if "ingest" in line]
+    assert all("was stored before" in output for output in stored)
+    assert len(stored) == 1

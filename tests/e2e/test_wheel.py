@@ -1,0 +1,208 @@
+"""The package as it is handed on: built, installed outside of the checkout, and used there.
+
+It is installed without its dependencies, into an environment that sees those of the tests, which
+are the locked ones: so nothing is fetched.
+"""
+
+import hashlib
+import json
+import shutil
+import subprocess
+import sys
+import sysconfig
+import tarfile
+import venv
+import zipfile
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from app.shipped_files import BUILT_VIEWER, MIGRATIONS
+from app.stores.records.migration import newest_revision
+from app.version import VERSION
+from tests.process import ROOT, WAIT_SECONDS, PagefaultProcess, environment, run_command
+
+EXAMPLE = ROOT / "examples" / "mcp-result-with-image-and-video.json"
+BUILD_SECONDS = 240.0
+
+
+def build(source: Path, folder: Path) -> subprocess.CompletedProcess[str]:
+    """Build both packages with the tools of the lock."""
+    arguments = ("-m", "build", "--no-isolation", "--outdir", str(folder), str(source))
+    return subprocess.run(  # noqa: S603 - our own source
+        [sys.executable, *arguments],
+        cwd=folder,
+        env=environment(),
+        capture_output=True,
+        text=True,
+        timeout=BUILD_SECONDS,
+        check=False,
+    )
+
+
+@dataclass(frozen=True)
+class Packages:
+    """The source distribution and the wheel that was made of it."""
+
+    source: Path
+    wheel: Path
+
+
+@dataclass(frozen=True)
+class Installed:
+    """The wheel in an environment of its own, and a folder that has nothing to do with it."""
+
+    python: Path
+    folder: Path
+
+    @property
+    def command(self) -> Path:
+        return self.python.with_name("pagefault")
+
+    def run(self, *arguments: str) -> subprocess.CompletedProcess[str]:
+        """Run the installed command in the folder."""
+        return run_command(*arguments, command=self.command, folder=self.folder)
+
+    def says(self, expression: str) -> str:
+        """What Python prints for an expression, after `import app`."""
+        return subprocess.run(  # noqa: S603 - the interpreter of the environment
+            [self.python, "-c", f"import app, sys; print({expression})"],
+            cwd=self.folder,
+            env=environment(),
+            capture_output=True,
+            text=True,
+            timeout=WAIT_SECONDS,
+            check=True,
+        ).stdout.strip()
+
+
+@pytest.fixture(scope="session")
+def packages(tmp_path_factory: pytest.TempPathFactory) -> Packages:
+    folder = tmp_path_factory.mktemp("packages")
+    done = build(ROOT, folder)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert sorted(path.name for path in folder.iterdir()) == [
+        f"pagefault-{VERSION}-py3-none-any.whl",
+        f"pagefault-{VERSION}.tar.gz",
+    ]
+    return Packages(*sorted(folder.iterdir(), reverse=True))
+
+
+@pytest.fixture(scope="session")
+def installed(packages: Packages, tmp_path_factory: pytest.TempPathFactory) -> Installed:
+    root = tmp_path_factory.mktemp("elsewhere")
+    python = root / "venv" / "bin" / "python"
+    venv.create(root / "venv", symlinks=True)
+    install = ("install", "--no-deps", "--no-index", "--no-input", "--quiet", str(packages.wheel))
+    subprocess.run(  # noqa: S603 - the wheel that was built above
+        [sys.executable, "-m", "pip", "--python", python, *install],
+        env=environment(),
+        timeout=WAIT_SECONDS,
+        check=True,
+    )
+    (site_packages,) = (root / "venv" / "lib").glob("python*/site-packages")
+    dependencies = {sysconfig.get_path(name) for name in ("purelib", "platlib")}
+    # A path that is added by such a file has its own files of that kind left unread, so the
+    # checkout, which is installed there, stays out.
+    (site_packages / "dependencies.pth").write_text("\n".join(sorted(dependencies)))
+    (root / "work").mkdir()
+    return Installed(python, root / "work")
+
+
+@pytest.fixture
+def data_dir(tmp_path: Path) -> Path:
+    return tmp_path / "data"
+
+
+def contents(root: Path) -> dict[str, bytes]:
+    """The files under a folder, by path."""
+    return {
+        str(path.relative_to(root)): path.read_bytes()
+        for path in root.rglob("*")
+        if path.is_file() and "__pycache__" not in path.parts
+    }
+
+
+def test_wheel_holds_the_code_the_migrations_and_the_built_viewer(packages: Packages) -> None:
+    with zipfile.ZipFile(packages.wheel) as wheel:
+        packed = {name: wheel.read(name) for name in wheel.namelist() if ".dist-info/" not in name}
+    expected = {f"app/{name}": body for name, body in contents(ROOT / "app").items()}
+    for name, folder in (("migrations", MIGRATIONS), ("web/dist", BUILT_VIEWER)):
+        shipped = contents(folder)
+        expected |= {f"app/shipped/{name}/{path}": body for path, body in shipped.items()}
+    assert packed.keys() == expected.keys()
+    assert [name for name, body in packed.items() if body != expected[name]] == []
+    assert "app/py.typed" in packed
+
+
+def test_source_distribution_needs_no_node_to_become_a_wheel(packages: Packages) -> None:
+    with tarfile.open(packages.source) as source:
+        packed = {name.partition("/")[2] for name in source.getnames()}
+    viewer = {f"web/dist/{name}" for name in contents(BUILT_VIEWER)}
+    assert {name for name in packed if name.startswith("web/")} == viewer
+
+
+def test_dependencies_name_no_tool_that_builds(packages: Packages) -> None:
+    with zipfile.ZipFile(packages.wheel) as wheel:
+        metadata = wheel.read(f"pagefault-{VERSION}.dist-info/METADATA").decode()
+    needed = [line for line in metadata.splitlines() if line.startswith("Requires-Dist:")]
+    always = [line.split()[1] for line in needed if "extra ==" not in line]
+    assert always
+    assert [name for name in always if name in ("build", "hatchling", "setuptools", "wheel")] == []
+
+
+def test_installed_wheel_is_what_runs_outside_of_the_checkout(installed: Installed) -> None:
+    assert Path(installed.says("app.__file__")).is_relative_to(installed.python.parents[1])
+    assert str(ROOT) not in installed.says("sys.path").split("'")
+    said = installed.run("--version")
+    assert (said.returncode, said.stdout, said.stderr) == (0, f"pagefault {VERSION}\n", "")
+
+
+def test_installed_wheel_migrates(installed: Installed, data_dir: Path) -> None:
+    done = installed.run("migrate", "--data-dir", str(data_dir))
+    assert (done.returncode, done.stdout, done.stderr) == (
+        *(0, f"Migrated the database from nothing to revision {newest_revision()}.\n"),
+        "",
+    )
+
+
+@pytest.fixture
+def served(installed: Installed, data_dir: Path) -> Iterator[PagefaultProcess]:
+    done = installed.run("ingest", str(EXAMPLE), "--session", "demo", "--data-dir", str(data_dir))
+    assert (done.returncode, done.stderr) == (0, "")
+    with PagefaultProcess(data_dir, command=installed.command, folder=installed.folder) as process:
+        yield process
+
+
+def test_installed_wheel_serves_what_it_ingested_and_its_viewer(served: PagefaultProcess) -> None:
+    viewer = contents(BUILT_VIEWER)
+    with served.client() as client:
+        assert client.get("/api/version").json() == {"name": "pagefault", "version": VERSION}
+        (message,) = client.get("/api/sessions/demo/messages").json()["items"]
+        given = json.loads(EXAMPLE.read_bytes())
+        assert (message["toolCallId"], message["name"]) == (given["toolCallId"], given["toolName"])
+        video = message["sanitized"]["resources"][1]
+        content = client.get(f"/api/resources/{video['uri']}/content").content
+        assert hashlib.sha256(content).hexdigest() == video["digest"].removeprefix("sha-256:")
+        answers = {name: client.get(f"/{name}") for name in viewer if name != "index.html"}
+        answers["index.html"] = client.get("/")
+    assert {name: answer.status_code for name, answer in answers.items()} == dict.fromkeys(
+        viewer, 200
+    )
+    assert [name for name, answer in answers.items() if answer.content != viewer[name]] == []
+
+
+def test_no_package_is_made_without_the_viewer(tmp_path: Path) -> None:
+    source, folder = tmp_path / "source", tmp_path / "packages"
+    folder.mkdir()
+    for name in ("app", "migrations"):
+        shutil.copytree(ROOT / name, source / name, ignore=shutil.ignore_patterns("__pycache__"))
+    for name in ("pyproject.toml", "package_build.py", "README.md", "LICENSE"):
+        shutil.copy(ROOT / name, source / name)
+    done = build(source, folder)
+    assert done.returncode != 0
+    said = "The viewer is not built: there is no web/dist/index.html. Run `make web`"
+    assert said in done.stdout + done.stderr
+    assert list(folder.iterdir()) == []

@@ -1,0 +1,47 @@
+"""Media that are to be shown are judged wherever they are, and read no more often than needed."""
+
+from pathlib import Path
+
+import pytest
+
+from app.models.conversation import Address, InlineBytes, Medium, MediumSource, StoredBytes
+from app.models.damage import Damage
+from app.models.media import InMemoryMedia
+from app.services.soundness import MediaChecks
+from app.stores.blobs import FilesystemBlobStore, StoredBlob
+from tests import media
+
+PNG = media.png(400, 300, noise=True)
+DAMAGE = Damage("damaged-media", "The image/png is damaged: it ends inside of its IDAT chunk.")
+
+pytestmark = pytest.mark.anyio
+
+
+def medium(source: MediumSource, size_bytes: int | None) -> Medium:
+    return Medium("/parts/0", source, "image", "image/png", None, size_bytes)
+
+
+@pytest.mark.parametrize(("size", "damage"), [(len(PNG), None), (len(PNG) - 50, DAMAGE)])
+async def test_a_medium_is_judged_where_it_is_and_read_once(
+    tmp_path: Path, size: int, damage: Damage | None
+) -> None:
+    data = PNG[:size]
+    blobs = FilesystemBlobStore(tmp_path)
+    checks = MediaChecks(blobs)
+    blob: StoredBlob = await blobs.put("p", InMemoryMedia(data), limit_bytes=len(data))
+    stored = medium(StoredBytes("a" * 32, blob.digest), len(data))
+    assert await checks.of_medium("p", stored) == damage
+    await blobs.delete("p", blob.digest)
+    assert await checks.of_medium("p", stored) == damage
+    assert await checks.of_medium("p", medium(InlineBytes(data), len(data))) == damage
+
+
+@pytest.mark.parametrize("data", [b"", b"x", b"\x89PNG\r\n\x1a\n"])
+async def test_a_small_medium_in_a_record_is_judged(tmp_path: Path, data: bytes) -> None:
+    checks = MediaChecks(FilesystemBlobStore(tmp_path))
+    assert await checks.of_medium("p", medium(InlineBytes(data), len(data))) is not None
+
+
+async def test_nothing_is_known_of_what_is_elsewhere(tmp_path: Path) -> None:
+    checks = MediaChecks(FilesystemBlobStore(tmp_path))
+    assert await checks.of_medium("p", medium(Address("https://a.example/b.png"), None)) is None
