@@ -17,7 +17,7 @@ import anyio
 
 from app.errors import ConflictError, InvalidPayloadError, ServiceError
 from app.models.identity import new_id
-from app.services.request_identity import RequestIdentity
+from app.services.request_identity import RequestIdentity, how_compared
 from app.stores.records import Records, UnitOfWork
 from app.stores.records.idempotency import Claim
 
@@ -122,10 +122,10 @@ def _answer_of(claim: Claim, identity: RequestIdentity) -> str:
     """
     if not identity.is_that_of(claim.request_digest):
         raise InvalidPayloadError(
-            "This Idempotency-Key was used for another request. Requests are compared by the JSON "
-            "of their bodies, where the order of keys, blanks and escapes do not count, and only "
-            "its digest is kept, so where they differ cannot be said. Send what was sent with the "
-            "key before, or take a new key for a new request.",
+            "This Idempotency-Key was used for another request. "
+            f"{how_compared(claim.request_digest)} Only a digest of it is kept, so where they "
+            "differ cannot be said. Send what was sent with the key before, or take a new key for "
+            "a new request.",
             code="idempotency-key-reused",
         )
     if claim.answer_id is None:

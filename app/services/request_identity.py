@@ -43,6 +43,19 @@ class RequestIdentity:
         return stored in (self.digest, self.digest_of_bytes)
 
 
+def how_compared(stored: str) -> str:
+    """Return a sentence about how requests are compared with the one whose digest was stored."""
+    if stored.startswith(SCHEME):
+        return (
+            "Requests are compared by their JSON: key order, white space and escapes make no "
+            "difference."
+        )
+    return (
+        "The first request came to an earlier version of the service, which knew requests by their "
+        "bytes: only the same bytes are the same request."
+    )
+
+
 def identity_of_body(value: JsonValue, body: bytes, *, prefix: bytes = b"") -> RequestIdentity:
     """Return the identity of a body in memory.
 

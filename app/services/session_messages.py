@@ -32,7 +32,7 @@ from app.services.inline_media.data_uris import DataUriText, Movable, dump_forms
 from app.services.inline_media.message_media import media_in_message, references_in
 from app.services.inline_media.moving import MediaMover
 from app.services.persistence.keeping import MediaKeeper
-from app.services.request_identity import RequestIdentity
+from app.services.request_identity import RequestIdentity, how_compared
 from app.services.request_models import as_object, read_value, validated
 from app.services.streaming.requests import StreamedRequest, StreamedRequests
 from app.stores.blobs import BlobStore
@@ -286,11 +286,12 @@ async def _answered(
     if earlier is None and not await unit.tool_results.find_call(session_id, read.tool_call_id):
         return None
     differences: Sequence[Fault] = ()
+    compared = ""
     if earlier is not None:
         differences = await anyio.to_thread.run_sync(_differences, earlier, read)
+        compared = f" {how_compared(earlier.request_digest)}"
     raise ConflictError(
-        "This tool call of the session was already answered with something else: messages are "
-        "compared by their JSON, where the order of keys, blanks and escapes do not count. A call "
+        f"This tool call of the session was already answered with something else.{compared} A call "
         "has one result: take a new tool_call_id, or leave the message out where its tool result "
         "is in the history already.",
         faults=differences,

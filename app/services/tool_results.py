@@ -25,7 +25,7 @@ from app.services.large_work import LargeWork
 from app.services.packaging import build_sanitized_tool_result, encode_sanitized
 from app.services.persistence import persist_tool_media
 from app.services.persistence.keeping import MediaKeeper
-from app.services.request_identity import RequestIdentity
+from app.services.request_identity import RequestIdentity, how_compared
 from app.services.stage_clock import StageClock
 from app.services.streaming.bodies import ReceivedBody, StreamedBodies
 from app.services.streaming.stand_ins import normalize_streamed
@@ -37,6 +37,7 @@ from app.services.tool_result_requests import (
 from app.stores.blobs import BlobStore
 from app.stores.records import Records, UnitOfWork
 from app.stores.records.sessions import TOOL_RESULT
+from app.stores.records.tool_results import RecordedCall
 
 IDEMPOTENT_ROUTE = "POST /api/tool-results"
 
@@ -304,7 +305,7 @@ async def _previous(
     if recorded is not None and identity.is_that_of(recorded.request_digest):
         return Ingested(recorded.result, is_new=False)
     if recorded is not None:
-        raise _another_result(recorded.result, request)
+        raise _another_result(recorded, request)
     answer = await unit.messages.find_call(request.session_id, request.tool_call_id)
     if answer is None:
         return None
@@ -315,17 +316,16 @@ async def _previous(
     )
 
 
-def _another_result(recorded: StoredToolResult, request: ToolResultRequest) -> ConflictError:
+def _another_result(recorded: RecordedCall, request: ToolResultRequest) -> ConflictError:
     """Of the earlier request only what names the tool is at hand, and the digest of the rest."""
     faults = []
-    if recorded.tool_name != request.tool_name:
+    if recorded.result.tool_name != request.tool_name:
         faults.append(Fault("/toolName", "is not what it is in the record"))
     return ConflictError(
         "This tool call of the session was already answered with another result "
-        f"({recorded.tool_result_id}). Requests are compared by their JSON, where the order of "
-        "keys, blanks and escapes do not count; of the first one only a digest is kept, so that "
-        "what differs in `result` or `success` cannot be said: read the record, and compare. A "
-        "call has one result: take a new toolCallId for another.",
+        f"({recorded.result.tool_result_id}). {how_compared(recorded.request_digest)} Of the first "
+        "one only a digest is kept, so what differs in `result` or `success` cannot be said: read "
+        "the record, and compare. A call has one result: take a new toolCallId for another.",
         faults=faults,
         code="tool-call-answered",
     )

@@ -76,7 +76,7 @@ def test_conflict_of_calls_says_what_is_compared_and_where_tools_differ(
 ) -> None:
     client.post(ROUTE, json=call(sessionId="s"))
     same_tool = client.post(ROUTE, json=call("other", sessionId="s")).json()
-    assert "order of keys, blanks and escapes do not count" in same_tool["detail"]
+    assert "key order, white space and escapes make no difference" in same_tool["detail"]
     assert "errors" not in same_tool
     other_tool = client.post(ROUTE, json={**call(sessionId="s"), "toolName": "eye"}).json()
     assert [fault["pointer"] for fault in other_tool["errors"]] == ["/toolName"]

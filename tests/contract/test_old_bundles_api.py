@@ -1,0 +1,81 @@
+"""Bundles of version 1 of the format are read: their requests are known by their bytes.
+
+`tests/data/session_of_version_1.zip` was made by the last service that wrote version 1, by
+the calls of `fill` here.
+"""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+
+from tests import media
+from tests.contract.bundled_sessions import SESSION, block, done, export, members_of, take_in
+from tests.servers import LiveService
+
+BUNDLE = Path("tests/data/session_of_version_1.zip")
+RESULT: dict[str, Any] = {
+    "toolName": "record",
+    "toolCallId": "call-1",
+    "sessionId": SESSION,
+    "result": {"content": [block(media.wav(0.01), "audio/wav", "audio")], "isError": False},
+}
+ASKED: dict[str, Any] = {"role": "user", "content": "What was said?"}
+ANSWER: dict[str, Any] = {"role": "tool", "tool_call_id": "call-2", "content": "Nothing."}
+FAULT = {"session_id": SESSION, "tool_call_id": "call-3", "target_level": 0}
+MESSAGES = f"/api/sessions/{SESSION}/messages"
+
+
+def fill(client: httpx.Client) -> None:
+    """Make the session that the bundle is of."""
+    done(client.post("/api/tool-results", json=RESULT))
+    for message in (ASKED, ANSWER):
+        done(client.post(MESSAGES, json=message))
+    page = {"content": "some words", "session_id": SESSION}
+    done(client.put("/api/pages/p-1", json=page))
+    done(client.post("/api/pages/p-1/fault", json=FAULT))
+    file = done(client.post("/api/resources", content=b"attached"))
+    asked = {"input": {"parts": [{"text": "x", "attachments": [{"id": file["uri"]}]}]}}
+    path = f"/api/sessions/{SESSION}/interactions"
+    asked_id = done(client.post(path, json=asked))["id"]
+    done(client.put(f"{path}/{asked_id}/output", json={"role": "assistant", "content": "y"}))
+
+
+def test_bundle_of_version_1_is_taken_in_with_its_ids_and_bytes(service: LiveService) -> None:
+    bundle = BUNDLE.read_bytes()
+    old = members_of(bundle)
+    with service.client() as client:
+        assert take_in(client, bundle).status_code == 201
+        new = members_of(export(client))
+        files = {name: data for name, data in old.items() if name != "manifest.json"}
+        assert {name: data for name, data in new.items() if name != "manifest.json"} == files
+        manifest = json.loads(old["manifest.json"])
+        assert json.loads(new["manifest.json"]) == {**manifest, "version": 2}
+        content = client.get("/api/pages/p-1/content")
+        assert (content.status_code, content.json()["text"]) == (200, "some words")
+
+
+def test_request_known_by_its_bytes_is_known_when_it_comes_again(service: LiveService) -> None:
+    with service.client() as client:
+        done(take_in(client, BUNDLE.read_bytes()))
+        before = export(client)
+        assert client.post("/api/tool-results", json=RESULT).status_code == 200
+        assert client.post(MESSAGES, json=ANSWER).status_code == 200
+        assert client.post("/api/pages/p-1/fault", json=FAULT).status_code == 200
+        assert members_of(export(client))["history.jsonl"] == members_of(before)["history.jsonl"]
+
+
+@pytest.mark.parametrize(
+    ("path", "body"), [("/api/tool-results", RESULT), (MESSAGES, ANSWER)], ids=["result", "message"]
+)
+def test_other_spelling_of_a_request_known_by_its_bytes_is_refused_with_the_reason(
+    service: LiveService, path: str, body: dict[str, Any]
+) -> None:
+    with service.client() as client:
+        done(take_in(client, BUNDLE.read_bytes()))
+        spelled = json.dumps(body, indent=1)
+        answer = client.post(path, content=spelled, headers={"Content-Type": "application/json"})
+        assert answer.status_code == 409
+        assert "only the same bytes are the same request" in answer.json()["detail"]
