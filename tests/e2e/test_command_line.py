@@ -1,6 +1,7 @@
 """The `pagefault` command as a user meets it: real processes, real output, real exit statuses."""
 
 import base64
+import hashlib
 import json
 import re
 import signal
@@ -315,6 +316,34 @@ def test_ingesting_a_file_shows_its_parts_and_stores_it_once(
     identity, told = first.splitlines()[-1].split(" ", 1)
     assert told == "stored as seq 1 of session s-1; 1 resource"
     assert second.splitlines()[-1] == f"{identity} was {told.replace('stored', 'stored before')}"
+
+
+def test_result_in_another_spelling_is_the_same_call(
+    pagefault: LoadedCommand, data_dir: Path
+) -> None:
+    line = ("ingest", "-", "--session", "s-1", "--data-dir", str(data_dir))
+    spellings = ('{"a": "x", "b": [1]}', '{"b":[1.0],"a":"\\u0078"}\n', '{"a": "y", "b": [1]}')
+    told = [pagefault.run(*line, given=each).stdout.splitlines()[-1] for each in spellings]
+    identities, ends = zip(*(each.split(" ", 1) for each in told), strict=True)
+    assert (identities[0] == identities[1], identities[0] == identities[2]) == (True, False)
+    assert ends == (
+        "stored as seq 1 of session s-1; 0 resources",
+        "was stored before as seq 1 of session s-1; 0 resources",
+        "stored as seq 2 of session s-1; 0 resources",
+    )
+
+
+def test_result_that_an_earlier_version_named_by_its_bytes_keeps_that_name(
+    pagefault: LoadedCommand, data_dir: Path
+) -> None:
+    content = '{"b": 1, "a": 2}'
+    old_name = f"cli-{hashlib.sha256(content.encode()).hexdigest()[:16]}"
+    line = ("ingest", "-", "--session", "s-1", "--data-dir", str(data_dir))
+    pagefault.run(*line, "--tool-call-id", old_name, given=content)
+    again = pagefault.run(*line, given=content)
+    assert again.stdout.splitlines()[-1].endswith(
+        " was stored before as seq 1 of session s-1; 0 resources"
+    )
 
 
 def test_what_was_piped_in_is_served_afterwards_with_the_names_of_the_call(
