@@ -114,7 +114,7 @@ bench: $(VENV)/dev.stamp ## Measure everything and write benchmarks/results.md; 
 bench-smoke: $(VENV)/dev.stamp ## See that every benchmark runs; no time is judged
 	$(BIN)/python -m benchmarks --smoke
 
-torture: $(VENV)/dev.stamp nginx ## Run the long forms of what tries to break it, an hour or more; TORTURE_PERCENT=10 for a part
+torture: $(VENV)/dev.stamp web nginx ## Run the long forms of what tries to break it, an hour or more; TORTURE_PERCENT=10 for a part
 	@printf '| tried | found |\n|---|---|\n' >$(VENV)/torture.md
 	@TORTURE=long KILL_ROUNDS=long TORTURE_FIGURES=$(CURDIR)/$(VENV)/torture.md \
 	  $(BIN)/python -m pytest -n 2 --dist loadgroup --durations 20 tests/faults tests/security \

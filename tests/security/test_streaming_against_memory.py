@@ -1,13 +1,15 @@
 """Bodies in all spellings become the same streamed as in memory, and no two have one digest."""
 
+import base64
 from collections import Counter
 from pathlib import Path
 
 import anyio
 import pytest
 
+from tests import media
 from tests.faults.lengths import TIMEOUT_SECONDS, tell, times
-from tests.security.both_ways import Accepted, Reader, Reading
+from tests.security.both_ways import Accepted, Piecing, Reader, Reading
 from tests.security.spelled_bodies import SpelledBody, spelled_body
 
 PARTS = 4
@@ -79,3 +81,20 @@ def _came_to(reading: Reading) -> list[str]:
 
 def _shown(seed: int, spelled: SpelledBody) -> str:
     return f"seed {seed}, {spelled.piecing}, {spelled.body!r}, or its sibling {spelled.sibling!r}"
+
+
+@pytest.mark.parametrize("broken", ["{0},,{0}", "{0},{0},,{0}", "{0},\n{0},,{0}", ",,{0},{0}"])
+def test_place_of_an_error_among_equal_strings_is_that_in_the_body(
+    broken: str, tmp_path: Path
+) -> None:
+    string = f'"{base64.b64encode(media.png(80, 80, noise=True)).decode()}"'
+    call = f'{{"toolName":"t","toolCallId":"c","result":[{broken.format(string)}]}}'.encode()
+
+    async def read_in_both_ways() -> tuple[Reading, Reading]:
+        piecing = Piecing(long_chars=2_000, piece_bytes=1_024)
+        streamed = await Reader(tmp_path / "streaming").read(call, piecing)
+        return streamed, await Reader(tmp_path / "memory").read(call, None)
+
+    streamed, whole = anyio.run(read_in_both_ways)
+    assert streamed.scan.long_strings == broken.count("{0}")
+    assert streamed.outcome == whole.outcome

@@ -33,13 +33,13 @@ def judge_png(file: Looking) -> Damage | None:
     while True:
         file.step()
         length, kind = _chunk(file, at)
-        if not size[0]:
-            if kind != b"IHDR" or length != 13:
-                raise DamagedError("it does not begin with an IHDR chunk")
-            size = struct.unpack(">II", file.piece(at + 8, 8))
+        if not size[0] and (kind, length) != (b"IHDR", 13):
+            raise DamagedError("it does not begin with an IHDR chunk")
         end = at + 12 + length
         if end > file.size_bytes:
             raise DamagedError(f"it ends inside of its {kind.decode()} chunk")
+        if not size[0]:
+            size = struct.unpack(">II", file.piece(at + 8, 8))
         if not _is_checked(file, at, length):
             if not kind[0] & _ANCILLARY:
                 raise DamagedError(f"the checksum of a {kind.decode()} chunk is wrong")

@@ -179,11 +179,15 @@ def _as_of_whole_body(
         return error
     # No long string has a line break, so that what is missing is missing in its line.
     start = body.rfind(b"\n") + 1 if isinstance(cause, JSONDecodeError) else 0
-    missing = sum(
-        strings[number].raw_bytes - len(stand_in.raw)
-        for number, stand_in in stand_ins.items()
-        if body.find(stand_in.raw, start) >= 0
-    )
+    missing = 0
+    ends: dict[bytes, int] = {}
+    for number, stand_in in stand_ins.items():
+        # Equal strings have one stand-in, and the next of them is looked for behind the last.
+        at = body.find(stand_in.raw, ends.get(stand_in.raw, 0))
+        if at >= 0:
+            ends[stand_in.raw] = at + len(stand_in.raw)
+        if at >= start:
+            missing += strings[number].raw_bytes - len(stand_in.raw)
     return InvalidJsonError(
         _PLACE.sub(lambda found: f"{found[1]}{int(found[2]) + missing}", error.detail)
     )

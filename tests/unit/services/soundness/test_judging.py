@@ -4,6 +4,7 @@ import io
 import random
 import struct
 import zlib
+from collections.abc import Iterator
 
 import av
 import pytest
@@ -95,6 +96,33 @@ def chunk(kind: bytes, data: bytes = b"", *, checksum: int | None = None) -> byt
 def with_chunk(png: bytes, added: bytes) -> bytes:
     """The PNG with a chunk more behind its header."""
     return png[:33] + added + png[33:]
+
+
+@pytest.mark.parametrize("name", [*IMAGES, *RECORDINGS, "PDF"])
+def test_whatever_a_file_has_become_is_judged(name: str) -> None:
+    """Cut anywhere in its beginning, and with bytes replaced, moved, doubled and left out."""
+    mime_type, whole = {**IMAGES, **RECORDINGS, "PDF": ("application/pdf", PDF)}[name]
+    for data in [*(whole[:end] for end in range(400)), *changed(whole, times=200)]:
+        damage = judged(data, mime_type)
+        assert damage is None or damage.code
+        without_damaged_chunks(data)
+
+
+def changed(data: bytes, *, times: int) -> Iterator[bytes]:
+    chosen = random.Random(data)  # noqa: S311 - the same changes in every run
+    for _ in range(times):
+        made = bytearray(data)
+        for _ in range(chosen.randint(1, 4)):
+            # Most of what is read stands at the beginning or at the end.
+            span = chosen.choice([64, 400, len(made)])
+            start = chosen.randrange(min(span, len(made)))
+            start = chosen.choice([start, len(made) - 1 - start])
+            end = start + chosen.choice([1, 2, 4, 8, 200])
+            made[start:end] = chosen.choice(
+                [b"", b"\xff" * 4, b"\0" * 8, bytes(made[start:end]) * 2, chosen.randbytes(4)]
+            )
+            made = made or bytearray(b"\0")
+        yield bytes(made)
 
 
 @pytest.mark.parametrize("name", [*IMAGES, *RECORDINGS])
