@@ -18,23 +18,29 @@ from app.models.windows import replace_in_windows, search_windows
 _SURROGATE = re.compile("[\ud800-\udfff]")
 _REPLACEMENT = "\ufffd"
 _MAX_WARNINGS = 100
+_MAX_POINTER_CHARS = 1_000
 _CERTAIN_BASE64_CHARS = 64
 
 
 class Pointer:
-    """A place in the result, as a chain of steps; it becomes text only for a warning.
+    """A place in the result, as a chain of steps; it becomes text only where it is told.
+
+    As text it ends above a key that would make it longer than a thousand characters: a result may
+    have one key of a megabyte, and a hundred media below it.
 
     Args:
         parent: The place this one lies in; `None` for the result itself.
         token: The key or index that leads here from the parent.
     """
 
-    __slots__ = ("_parent", "_sealed", "_token")
+    __slots__ = ("_is_cut", "_parent", "_sealed", "_text", "_token")
 
     def __init__(self, parent: "Pointer | None" = None, token: str | int = "") -> None:
         self._parent = parent
         self._token = token
         self._sealed = False
+        self._text = "" if parent is None else None
+        self._is_cut = False
 
     def child(self, token: str | int) -> "Pointer":
         """The place one step further in."""
@@ -47,13 +53,23 @@ class Pointer:
         return inner
 
     def __str__(self) -> str:
-        tokens: list[str] = []
+        untold: list[Pointer] = []
         here: Pointer | None = self
-        while here is not None and here._parent is not None:
-            token = without_lone_surrogates(str(here._token))
-            tokens.append("/" + token.replace("~", "~0").replace("/", "~1"))
+        text, is_cut = "", False
+        while here is not None:
+            if here._text is not None:
+                text, is_cut = here._text, here._is_cut
+                break
+            untold.append(here)
             here = here._parent
-        return "".join(reversed(tokens))
+        for each in reversed(untold):
+            token = str(each._token)
+            is_cut = is_cut or len(text) + len(token) >= _MAX_POINTER_CHARS
+            if not is_cut:
+                token = without_lone_surrogates(token)
+                text = f"{text}/{token.replace('~', '~0').replace('/', '~1')}"
+            each._text, each._is_cut = text, is_cut
+        return text
 
 
 class Collector:

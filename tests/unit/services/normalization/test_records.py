@@ -240,6 +240,16 @@ def test_of_many_warnings_the_first_hundred_are_kept_and_the_rest_is_counted(
     assert warnings[100:] == (() if count == 100 else (closing,))
 
 
+def test_pointer_ends_above_a_key_that_is_longer_than_a_pointer_may_be() -> None:
+    """One key stands in the pointer of everything below it, and is told once at most."""
+    key = "k" * 1_000_000
+    below = {"a/b": {key: ["\ud800"] * 3}, "c": {"~" * 600: {"d" * 600: "\ud800"}}}
+    warnings = normalize_tool_result(below).warnings
+    assert [warning.pointer for warning in warnings] == ["/a~1b"] * 3 + ["/c/" + "~0" * 600]
+    images = normalize_tool_result({key: [PNG64] * 40}).media
+    assert [medium.pointer for medium in images] == [""] * 40
+
+
 @pytest.mark.parametrize("depth", [1_000, 20_000])
 def test_depth_is_no_obstacle(depth: int) -> None:
     value: object = {"leaf": PNG64}
