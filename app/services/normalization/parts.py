@@ -29,7 +29,7 @@ from app.models.normalized import (
 )
 from app.models.resource import parse_resource_id, resource_kind
 from app.services.normalization.base64_runs import decode_undeclared
-from app.services.normalization.base64_text import decode_base64
+from app.services.normalization.base64_text import CERTAIN_BASE64_CHARS, decode_base64
 from app.services.normalization.block_shapes import Claim, Payload
 from app.services.normalization.collector import (
     Collector,
@@ -60,7 +60,6 @@ _OWN_REFERENCE = re.compile(r"@?blob:[0-9a-f]{32}\Z")
 # What is longer is no type, and may be anything.
 _MAX_TYPE_CHARS = 255
 _SHORTEST_ENCODED_TEXT = 8
-_CERTAIN_BASE64_CHARS = 64
 
 
 @dataclass(frozen=True, slots=True)
@@ -233,7 +232,7 @@ def _encoded_parts(text: str, claim: Claim, place: Place) -> list[NormalizedPart
         place.collector.note_payload(text)
         return [medium_part(data, claim, place)]
     # A word may happen to be base64 as well; what it would stand for is hardly ever text.
-    certain = claim.is_encoded or len(text) >= _CERTAIN_BASE64_CHARS
+    certain = claim.is_encoded or len(text) >= CERTAIN_BASE64_CHARS
     long_enough = claim.is_encoded or len(text) >= _SHORTEST_ENCODED_TEXT
     if data and (certain or (long_enough and readable_text(data) is not None)):
         return decoded_parts(data, claim, place)

@@ -6,7 +6,7 @@ from decimal import Decimal
 from app.models.json_value import json_text
 from app.models.media_types import canonical_mime_type, is_textual
 from app.models.normalized import NormalizedPart, NormalizedReference, NormalizedText
-from app.services.normalization.base64_text import decode_base64
+from app.services.normalization.base64_text import CERTAIN_BASE64_CHARS, decode_base64
 from app.services.normalization.block_shapes import Claim, Path, is_handle, payload_of, value_at
 from app.services.normalization.collector import without_lone_surrogates
 from app.services.normalization.parts import (
@@ -29,7 +29,6 @@ _TEXT: Path = ("resource", "text")
 _MIME_TYPES: tuple[Path, ...] = (("resource", "mimeType"), ("resource", "mime_type"))
 _SVG = "image/svg+xml"
 _SHORTEST_BASE64 = 16
-_CERTAIN_BASE64_CHARS = 64
 
 
 def carries_resource(block: dict[str, object]) -> bool:
@@ -177,7 +176,7 @@ def _text_parts(text: object, claim: Claim, place: Place) -> list[NormalizedPart
 def _certain_base64(text: str) -> bytes | None:
     """Base64 that a server put where text belongs; a short word does not count."""
     data = decode_base64(text) if len(text) >= _SHORTEST_BASE64 else None
-    certain = len(text) >= _CERTAIN_BASE64_CHARS or text.rstrip().endswith("=")
+    certain = len(text) >= CERTAIN_BASE64_CHARS or text.rstrip().endswith("=")
     return data if data and (certain or is_recognised(data, None)) else None
 
 

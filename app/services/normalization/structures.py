@@ -16,12 +16,11 @@ from app.models.media_types import is_strong_signature, is_textual, sniff
 from app.models.normalized import ClaimedKind, MediaSlot, TextTemplate
 from app.models.windows import search_windows
 from app.services.normalization.base64_runs import (
-    MIN_UNDECLARED_CHARS,
     decode_undeclared,
     find_runs,
     has_long_run,
 )
-from app.services.normalization.base64_text import decode_base64
+from app.services.normalization.base64_text import CERTAIN_BASE64_CHARS, decode_base64
 from app.services.normalization.block_shapes import (
     Claim,
     Path,
@@ -156,13 +155,25 @@ def _rewrite_member(
         return rewriting.keep(value, claims.get((), Claim()))
     if not isinstance(value, dict | list):
         return value
-    data = _claimed_bytes(value, claims.get(())) or _bytes_of_lines(value, claims.get(()))
-    if data is not None:
-        return rewriting.keep(data, claims.get((), Claim()))
+    medium = _rewrite_pieces(value, pointer, claims.get(()), rewriting)
+    if medium is not None:
+        return medium
     inner = {path: claim for path, claim in claims.items() if path}
     if isinstance(value, list):
         return _Frame(iter(enumerate(value)), [], pointer, inner)
     return _Frame(iter(value.items()), {}, pointer, embedded_claims(value) | inner)
+
+
+def _rewrite_pieces(
+    value: object, pointer: Pointer, claim: Claim | None, rewriting: Rewriting
+) -> object | None:
+    """The slot of a medium that stands there as numbers or as lines, `None` if none does."""
+    data = _claimed_bytes(value, claim)
+    if data is None and (lines := _lines_of(value, claim)):
+        if is_data_uri(lines):
+            return _rewrite_data_uri(lines, pointer, claim or Claim(), rewriting)
+        data = (_claimed_text(lines, claim) if claim else None) or decode_undeclared(lines)
+    return None if data is None else rewriting.keep(data, claim or Claim())
 
 
 def _attach(
@@ -231,7 +242,7 @@ def warn_undecodable(collector: Collector, pointer: Pointer) -> None:
 def _claimed_text(text: str, claim: Claim) -> bytes | None:
     if claim.min_chars is None and claim.kind is None:
         return None
-    shortest = MIN_UNDECLARED_CHARS if claim.min_chars is None else _SHORTEST_MEDIA_TEXT
+    shortest = CERTAIN_BASE64_CHARS if claim.min_chars is None else _SHORTEST_MEDIA_TEXT
     data = decode_base64(text) if len(text) >= shortest else None
     if data is None or is_recognised(data, claim.kind):
         return data
@@ -245,20 +256,17 @@ def _claimed_bytes(value: object, claim: Claim | None) -> bytes | None:
     data = byte_sequence(value) if claim else None
     if claim is None or data is None:
         return None
-    shortest = MIN_UNDECLARED_CHARS if claim.min_chars is None else claim.min_chars
+    shortest = CERTAIN_BASE64_CHARS if claim.min_chars is None else claim.min_chars
     if len(data) * 4 // 3 < shortest:
         return None
     return data if claim.min_chars is not None or is_recognised(data, claim.kind) else None
 
 
-def _bytes_of_lines(value: object, claim: Claim | None) -> bytes | None:
-    """The bytes of a list that is base64 line by line; a single one is read as the string it is."""
-    is_declared = claim is not None and claim.kind is not None
-    lines = joined_lines(value, is_declared=is_declared)
-    if lines is None or not isinstance(value, list):
-        return None
-    claimed = _claimed_text(lines, claim) if claim else None
-    return claimed or (decode_undeclared(lines) if len(value) > 1 else None)
+def _lines_of(value: object, claim: Claim | None) -> str | None:
+    """What a list of lines is on one line; one that nothing is said of is read as it is."""
+    is_declared = claim is not None and (claim.kind is not None or claim.min_chars is not None)
+    is_single = isinstance(value, list) and len(value) == 1
+    return None if is_single and not is_declared else joined_lines(value, is_declared=is_declared)
 
 
 def is_recognised(data: bytes, kind: ClaimedKind | None) -> bool:
