@@ -49,7 +49,7 @@ _CONTROL = re.compile(r"[\x00-\x08\x0e-\x1f]")
 class Rewriting:
     """A walk over one value: where its media go, and the slots they got, in order.
 
-    `pointer` is where the walk is.
+    `pointer` is where the walk is. What a block has told as a text already gets no part of its own.
     """
 
     collector: Collector
@@ -57,7 +57,9 @@ class Rewriting:
     slots: list[MediaSlot] = field(default_factory=list)
     pointer: Pointer | None = None
 
-    def keep(self, medium: MediaSource | bytes, claim: Claim) -> MediaSlot:
+    def keep(
+        self, medium: MediaSource | bytes, claim: Claim, *, is_told: bool = False
+    ) -> MediaSlot:
         """Lift a medium out and get its slot."""
         slot = self.collector.add_medium(
             as_source(medium, claim.mime_type),
@@ -66,7 +68,8 @@ class Rewriting:
             must_be_stored=True,
             pointer=self.pointer,
         )
-        self.slots.append(slot)
+        if not is_told:
+            self.slots.append(slot)
         return slot
 
 
@@ -200,17 +203,25 @@ def _free_name(frame: _Frame, target: dict[str, object], name: str) -> str:
 def _rewrite_string(
     text: str, pointer: Pointer, claim: Claim | None, rewriting: Rewriting
 ) -> str | MediaSlot | TextTemplate:
-    if len(text) < _SHORTEST_MEDIA_TEXT:
+    is_repeated = _is_repeated(text, claim, rewriting.collector)
+    if len(text) < _SHORTEST_MEDIA_TEXT and not is_repeated:
         return text
     if is_data_uri(text):
         return _rewrite_data_uri(text, pointer, claim or Claim(), rewriting)
     data = _claimed_text(text, claim) if claim else None
-    if data is None and rewriting.collector.is_payload(text):
+    if data is None and is_repeated:
         data = decode_base64(text)
     data = data or decode_undeclared(text)
     if data:
-        return rewriting.keep(data, claim or Claim())
+        is_told = rewriting.collector.is_told(text)
+        return rewriting.keep(data, claim or Claim(), is_told=is_told)
     return rewrite_text(text, pointer, rewriting)
+
+
+def _is_repeated(text: str, claim: Claim | None, collector: Collector) -> bool:
+    """Whether a block carried the same payload; a short one may be some word elsewhere."""
+    may_be = claim is not None or len(text) >= CERTAIN_BASE64_CHARS
+    return may_be and collector.is_payload(text)
 
 
 def _rewrite_data_uri(
@@ -221,9 +232,8 @@ def _rewrite_data_uri(
         mime_type = uri.mime_type or claim.mime_type
         if claim.kind is None:
             mime_type = type_of_data_uri(mime_type, uri.data)
-        return rewriting.keep(
-            uri.data, Claim(claim.kind, mime_type, uri.filename or claim.filename)
-        )
+        named = Claim(claim.kind, mime_type, uri.filename or claim.filename)
+        return rewriting.keep(uri.data, named, is_told=rewriting.collector.is_told(text))
     rewritten = _rewrite_sentence(text, rewriting)
     if uri and rewritten == text:
         warn_undecodable(rewriting.collector, pointer)
@@ -291,9 +301,9 @@ def _rewrite_embedded_json(
     collector = rewriting.collector
     warnings_before = collector.warning_count
     inner = Rewriting(collector, rewriting.level + 1, rewriting.slots)
-    slots_before = len(rewriting.slots)
+    media_before = len(collector.media)
     rewritten = rewrite_value(value, pointer.sealed(), inner)
-    if len(rewriting.slots) == slots_before:
+    if len(collector.media) == media_before:
         # The text stays as it is, so what was repaired in the copy is no one's business.
         collector.forget_warnings_after(warnings_before)
         return None
