@@ -217,9 +217,10 @@ def _read_denial(block: Block, place: Place) -> Outcome:
 
 def _read_tool_result(block: Block, place: Place) -> Outcome:
     consumed = _framed("content")
-    if isinstance(block.get("is_error"), bool):
-        place.collector.report_error(block["is_error"] is True)
-        consumed.append(("is_error",))
+    for key in ("is_error", "isError"):
+        if isinstance(block.get(key), bool):
+            place.collector.report_error(block[key] is True)
+            consumed.append((key,))
     following = following_parts(block, consumed, place)
     return NestedContent(block["content"], place.inside("content"), following)
 

@@ -307,11 +307,45 @@ def test_a_tool_result_block_is_its_content() -> None:
         "content": [{"type": "text", "text": "x"}, image],
     }
     expected = Seen(
-        (text("x"), medium(), json_part('{"tool_use_id":"t1"}')),
+        (text("x"), medium()),
         (Medium(PNG, "image/png", "image"),),
         is_error=True,
+        meta={"tool_use_id": "t1"},
     )
     assert seen(block) == seen([block]) == expected
+
+
+@pytest.mark.parametrize(
+    ("said", "is_error"),
+    [
+        ({"isError": True}, True),
+        ({"is_error": False}, False),
+        ({"isError": None}, None),
+        ({}, None),
+    ],
+)
+def test_a_tool_result_block_of_sampling_is_a_result(
+    said: dict[str, object], is_error: bool | None
+) -> None:
+    content = [{"type": "text", "text": "x"}]
+    block = {"type": "tool_result", "toolUseId": "t1", "content": content, **said}
+    meta = {"toolUseId": "t1"}
+    assert seen(block) == Seen((text("x"),), is_error=is_error, meta=meta)
+    words = {**block, "content": "x", "cache_control": {"type": "ephemeral"}}
+    assert seen(words) == seen(block)
+    told = {**block, "structuredContent": {"a": 1}, "_meta": {"k": 1}}
+    assert seen([told]) == Seen(
+        (text("x"),), is_error=is_error, structured_content=({"a": 1},), meta={**meta, "k": 1}
+    )
+
+
+def test_several_tool_result_blocks_say_whose_they_are_and_whether_any_failed() -> None:
+    first = {"type": "tool_result", "toolUseId": "a", "content": [], "isError": True}
+    second = {"type": "tool_result", "tool_use_id": "b", "content": "x", "is_error": False}
+    assert seen([first, second]) == Seen(
+        (json_part('{"toolUseId":"a"}'), text("x"), json_part('{"tool_use_id":"b"}')),
+        is_error=True,
+    )
 
 
 @pytest.mark.parametrize(
