@@ -247,6 +247,11 @@ def match_linked_media(members: dict[str, object]) -> MediaMatch | None:
     return match if mime_type and not is_textual(mime_type) else None
 
 
+def is_binary_content(members: dict[str, object]) -> bool:
+    """Whether an object is a `BinaryContent` of pydantic-ai, whose data are always base64."""
+    return members.get("kind") == "binary" and "media_type" in members
+
+
 def is_loosely_named(path: Path) -> bool:
     """Whether a plain object's key may as well hold a word, a path or a sentence."""
     return not _PLAIN[path[0]][1]
@@ -302,6 +307,7 @@ def _match(
         mime_type=mime[1] if mime else None,
         filename=name[1] if name else None,
         min_chars=_DECLARED_CHARS if mime else CERTAIN_BASE64_CHARS if kind else None,
+        is_encoded=is_binary_content(block),
     )
     return MediaMatch(path, payload, claim, tuple(consumed))
 
@@ -375,7 +381,6 @@ def _beside_payload(members: dict[str, object]) -> set[str]:
     mime = _mime_type(members, ())
     names = {*_FILENAME_KEYS, *_NAME_KEYS}
     beside = {key for key in names if isinstance(members.get(key), str)}
-    if members.get("kind") == "binary" and "media_type" in members:
-        # A `BinaryContent` of pydantic-ai.
+    if is_binary_content(members):
         beside |= {"kind", "identifier", "vendor_metadata"}
     return beside | {mime[0][0]} if mime else beside

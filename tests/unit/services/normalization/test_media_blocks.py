@@ -370,6 +370,21 @@ def test_binary_content_of_pydantic_ai_is_its_medium_under_its_identifier(
     )
 
 
+def test_binary_content_of_pydantic_ai_is_base64_however_short() -> None:
+    content = {"data": "aGk=", "media_type": "text/plain", "vendor_metadata": None}
+    assert seen({**content, "kind": "binary", "identifier": "x"}) == Seen(
+        (text("hi", beside=Provenance(name="x")),)
+    )
+
+
+def test_an_identifier_of_another_kind_of_block_is_no_name() -> None:
+    block = {"type": "image", "data": PNG64, "mimeType": "image/png"}
+    assert seen({**block, "kind": "chart", "identifier": "u-1"}) == Seen(
+        (medium(), json_part('{"kind":"chart","identifier":"u-1"}')),
+        (Medium(PNG, "image/png", "image"),),
+    )
+
+
 @pytest.mark.parametrize("payload", [b64("grüß\n".encode()), "grüß\n", "hello", "Buchstabe"])
 def test_a_payload_of_text_becomes_text(payload: str) -> None:
     expected = "grüß\n" if payload == b64("grüß\n".encode()) else payload
