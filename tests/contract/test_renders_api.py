@@ -439,6 +439,15 @@ def test_data_with_a_reference_in_it_is_told_whole(
 
 
 CITY = {"name": "K\u00f6ln", "inhabitants": 1073096, "share": 0.1}
+
+
+def sheet(rows: int) -> Json:
+    """A resource that holds a table as bytes, in an address that names no file."""
+    blob = encoded(b"a,b\n" * rows)
+    held = {"uri": "file:///data/a-b", "mimeType": "text/csv", "blob": blob}
+    return {"type": "resource", "resource": held}
+
+
 TOLD_TWICE: list[Json] = [
     {"content": [{"type": "text", "text": "1073096"}], "structuredContent": {"result": 1073096}},
     {
@@ -455,6 +464,10 @@ TOLD_TWICE: list[Json] = [
         "content": [{"type": "text", "text": "1073096 or so\n" * 1_000}],
         "structuredContent": {"content": "1073096 or so\n" * 1_000},
     },
+    *(
+        {"content": [sheet(rows)], "structuredContent": {"content": [sheet(rows)]}}
+        for rows in (1, 50, 2_000, 30_000)
+    ),
 ]
 
 

@@ -59,7 +59,10 @@ _MEDIA = frozenset({"image", "audio", "video", "file", "resource_link"})
 
 
 def is_told(
-    value: JsonValue, items: Iterable[Item], whole_texts: Mapping[str, str] = _NO_DIGESTS
+    value: JsonValue,
+    items: Iterable[Item],
+    whole_texts: Mapping[str, str] = _NO_DIGESTS,
+    resources: Mapping[str, str] = _NO_DIGESTS,
 ) -> bool:
     """Return whether the items say all that a JSON value says.
 
@@ -68,9 +71,10 @@ def is_told(
         items: What is shown of the parts, in order.
         whole_texts: Of each text that is shown shortened, by its pointer: the SHA-256 of the whole
             text, as hex digits.
+        resources: Of each resource of the record, by its URI: its SHA-256, as hex digits.
     """
     shown = [
-        _Shown(item, whole_texts.get(item.pointer, ""))
+        _Shown(item, whole_texts.get(item.pointer, ""), resources)
         for item in items
         if isinstance(item, TextItem | DataItem | Medium)
     ]
@@ -85,9 +89,12 @@ def says_nothing(value: JsonValue) -> bool:
 class _Shown:
     """An item that is shown, in the forms that a value may have."""
 
-    def __init__(self, item: TextItem | DataItem | Medium, digest: str) -> None:
+    def __init__(
+        self, item: TextItem | DataItem | Medium, digest: str, resources: Mapping[str, str]
+    ) -> None:
         self.item = item
         self.digest = digest
+        self._resources = resources
         self.text = item.text if isinstance(item, TextItem) else None
 
     @cached_property
@@ -107,8 +114,12 @@ class _Shown:
 
     @cached_property
     def references(self) -> frozenset[str]:
-        """What stands in a structure in the place of the medium."""
+        """What stands in a structure in the place of the medium, or of a text's own bytes."""
         match self.item:
+            case TextItem(text=text) if self._resources:
+                digest = self.digest or _digest(text)
+                alike = [uri for uri, each in self._resources.items() if each == digest]
+                return frozenset(alike).union("@" + uri for uri in alike)
             case Medium(source=StoredBytes(resource_id=resource_id)):
                 return frozenset({f"@blob:{resource_id}", f"blob:{resource_id}"})
             case Medium(source=Address(url=url)):

@@ -174,7 +174,10 @@ def _structured(
     if "structuredContent" in record["meta"] and says_nothing(value):
         # Where there were no parts, the text of nothing was made one.
         return structured, [_unless_nothing(item, value) for item in shown]
-    is_shown = structured is None or is_told(value, shown, whole_texts)
+    digests = {
+        each["uri"]: each["digest"].removeprefix(_DIGEST.format("")) for each in record["resources"]
+    }
+    is_shown = structured is None or is_told(value, shown, whole_texts, digests)
     return structured, shown if is_shown else [*shown, DataItem(_STRUCTURED, value)]
 
 

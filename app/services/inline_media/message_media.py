@@ -19,12 +19,11 @@ from app.services.inline_media.data_uris import (
     strings_in,
 )
 from app.services.normalization.base64_runs import (
-    MIN_UNDECLARED_CHARS,
     decode_undeclared,
     find_runs,
     has_long_run,
 )
-from app.services.normalization.base64_text import decode_base64
+from app.services.normalization.base64_text import CERTAIN_BASE64_CHARS, decode_base64
 from app.services.normalization.data_uris import DataUriSpan
 from app.services.persistence.keeping import INLINE_LIMIT_BYTES
 
@@ -49,7 +48,7 @@ def media_in_message(value: JsonValue) -> list[Movable]:
     """The strings in a message that hold media from 1,024 bytes on, or recordings."""
     found = {each.pointer: each for each in movable_media(value)}
     for place, text, holder in held_strings(value):
-        if len(text) < MIN_UNDECLARED_CHARS or text.lstrip()[:5].lower() == "data:":
+        if len(text) < CERTAIN_BASE64_CHARS or text.lstrip()[:5].lower() == "data:":
             continue
         uri = _in_block(holder, place, text)
         spans = () if uri else _among_words(text)

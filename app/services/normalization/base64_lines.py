@@ -18,7 +18,7 @@ _LONGEST_ESCAPE = 3
 
 _MIN_COLUMNS = 40
 # A longer line is hardly ever the first of two: it stands for itself, whatever comes below.
-_MAX_SINGLE_COLUMNS = 256
+MAX_SINGLE_COLUMNS = 256
 
 _ALPHABETS = ("A-Za-z0-9+/", "A-Za-z0-9_-")
 _LINES = {
@@ -29,7 +29,7 @@ _PADDING = re.compile(r"(?:=|%3[Dd]|\\u003[Dd]){1,2}+")
 _LINE_BREAK = r"(?:\r?\n|\\r\\n|\\n)[ \t]*"
 _BLANK = r" (?! )"
 _SEPARATORS = {separator: re.compile(separator) for separator in (_LINE_BREAK, _BLANK)}
-_WORD = re.compile(r"[A-Za-z]?[a-z]*\Z")
+WORD = re.compile(r"[A-Za-z]?[a-z]*\Z")
 _CLOSED = re.compile(r"\Z|[)\"'`<]|\\\"")
 _LINE_ENDS = re.compile(r"[ \t]*(?:\r?\n|\\r\\n|\\n|\Z|[\"'`<]|\\\")")
 
@@ -105,7 +105,7 @@ class _Run:
         end, is_padded = self._tail_end(body, separator, columns, is_single=is_single)
         if is_padded:
             return end, end
-        if is_single and columns > _MAX_SINGLE_COLUMNS:
+        if is_single and columns > MAX_SINGLE_COLUMNS:
             return body, body
         following = self._next_width(end, separator)
         goes_on = following >= _MIN_COLUMNS and (is_single or end == body or following == columns)
@@ -132,7 +132,7 @@ class _Run:
 
     def _is_word(self, body: int, start: int, end: int) -> bool:
         """Whether the short last line is the first word of what follows the base64."""
-        if not _WORD.match(self._text[start:end]) or _CLOSED.match(self._text, end):
+        if not WORD.match(self._text[start:end]) or _CLOSED.match(self._text, end):
             return False
         complete, longer = self._width(self._start, body), self._width(self._start, end)
         return complete % 4 == 0 or longer % 4 != 0

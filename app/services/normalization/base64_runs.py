@@ -11,13 +11,12 @@ from app.models.media_types import STRONG_SIGNATURE_STARTS, is_strong_signature
 from app.models.windows import search_windows
 from app.services.normalization.base64_lines import ESCAPED, run_end
 from app.services.normalization.base64_text import (
+    CERTAIN_BASE64_CHARS,
     decode_base64,
     decode_compact,
     without_blanks,
     without_escapes,
 )
-
-MIN_UNDECLARED_CHARS = 64
 
 _HEAD_CHARS = 64
 _RUN_START_CHARS = 40
@@ -65,10 +64,10 @@ class Run:
 def decode_undeclared(text: str) -> bytes | None:
     """The bytes of a text that is base64 as a whole and shows a file's signature, else `None`."""
     start = len(text) - len(text.lstrip())
-    if len(text) - start < MIN_UNDECLARED_CHARS or not shows_signature(text, start):
+    if len(text) - start < CERTAIN_BASE64_CHARS or not shows_signature(text, start):
         return None
     body = text.strip()
-    if len(body) < MIN_UNDECLARED_CHARS:
+    if len(body) < CERTAIN_BASE64_CHARS:
         return None
     if _BLANK.search(body) and _measured(body, 0) != len(body):
         return None
@@ -124,7 +123,7 @@ def _run_at(text: str, start: int) -> Run | None:
         # Cut off in the middle: the last character says nothing and stays in the text.
         last = _LAST_CHARACTER.search(text, max(signed, end - 3), end)
         compact, end = compact[:-1], last.start() if last else end - 1
-    if len(compact) < MIN_UNDECLARED_CHARS:
+    if len(compact) < CERTAIN_BASE64_CHARS:
         return None
     data = decode_base64(compact)
     return Run(signed, end, data) if data else None

@@ -12,6 +12,9 @@ import pybase64
 from app.models.media_types import sniff
 from app.models.windows import percent_decoded
 
+# So long, base64 is hardly ever a word, a name or a path.
+CERTAIN_BASE64_CHARS = 64
+
 # Blanks that stand neither before nor behind a line break. Each run of them is looked at once.
 _INNER_BLANK = re.compile(rb"(?<![ \t\r\n])[ \t]++(?![\r\n])")
 _FROM_URL_SAFE = bytes.maketrans(b"-_", b"+/")

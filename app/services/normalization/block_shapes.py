@@ -14,6 +14,7 @@ from typing import TypeGuard
 from app.models.media import MediaSource
 from app.models.media_types import canonical_mime_type, is_textual, mime_type_for_filename
 from app.models.normalized import ClaimedKind
+from app.services.normalization.base64_text import CERTAIN_BASE64_CHARS
 from app.services.normalization.line_lists import joined_lines
 
 Path = tuple[str, ...]
@@ -144,7 +145,6 @@ _LINK_BLOCK_KEYS = frozenset(
 )
 _SCHEME = re.compile(r"\s*@?[A-Za-z][A-Za-z0-9+.-]*:")
 _DECLARED_CHARS = 16
-_LOOSE_CHARS = 64
 
 
 def is_handle(value: object) -> TypeGuard[MediaSource]:
@@ -207,7 +207,7 @@ def _is_record_of(
     """Whether a block only looks like one: {"type":"file","url":"/a/b","size":9} in a listing."""
     if not path[-1].endswith(("url", "Uri", "uri")) or not isinstance(payload, str):
         return False
-    is_path = len(payload) < _LOOSE_CHARS and not _SCHEME.match(payload)
+    is_path = len(payload) < CERTAIN_BASE64_CHARS and not _SCHEME.match(payload)
     return is_path or (kind is None and path == ("url",) and not block.keys() <= _LINK_BLOCK_KEYS)
 
 
@@ -232,7 +232,7 @@ def match_plain_object(members: dict[str, object]) -> MediaMatch | None:
     if len(keys) != 1 or keys[0] not in _PLAIN:
         return None
     key = keys[0]
-    payload = payload_of(members[key], is_declared=False)
+    payload = payload_of(members[key], is_declared=_mime_type(members, ()) is not None)
     return None if payload is None else _match(members, (key,), payload, _PLAIN[key][0])
 
 
@@ -245,6 +245,11 @@ def match_linked_media(members: dict[str, object]) -> MediaMatch | None:
     match = _match(members, path, payload, None)
     mime_type = match.claim.mime_type
     return match if mime_type and not is_textual(mime_type) else None
+
+
+def is_binary_content(members: dict[str, object]) -> bool:
+    """Whether an object is a `BinaryContent` of pydantic-ai, whose data are always base64."""
+    return members.get("kind") == "binary" and "media_type" in members
 
 
 def is_loosely_named(path: Path) -> bool:
@@ -301,7 +306,8 @@ def _match(
         kind=kind,
         mime_type=mime[1] if mime else None,
         filename=name[1] if name else None,
-        min_chars=_DECLARED_CHARS if mime else _LOOSE_CHARS if kind else None,
+        min_chars=_DECLARED_CHARS if mime else CERTAIN_BASE64_CHARS if kind else None,
+        is_encoded=is_binary_content(block),
     )
     return MediaMatch(path, payload, claim, tuple(consumed))
 
@@ -315,7 +321,7 @@ def _plain_claim(members: dict[str, object], key: str) -> Claim:
     if key == "text" and (mime is None or is_textual(mime[1]) or "svg" in mime[1]):
         return Claim()
     declared = mime is not None or members.get("encoding") == "base64"
-    shortest = _DECLARED_CHARS if holds_bytes else _LOOSE_CHARS
+    shortest = _DECLARED_CHARS if holds_bytes else CERTAIN_BASE64_CHARS
     return Claim(
         kind=kind,
         mime_type=mime[1] if mime else None,
@@ -375,7 +381,6 @@ def _beside_payload(members: dict[str, object]) -> set[str]:
     mime = _mime_type(members, ())
     names = {*_FILENAME_KEYS, *_NAME_KEYS}
     beside = {key for key in names if isinstance(members.get(key), str)}
-    if members.get("kind") == "binary" and "media_type" in members:
-        # A `BinaryContent` of pydantic-ai.
+    if is_binary_content(members):
         beside |= {"kind", "identifier", "vendor_metadata"}
     return beside | {mime[0][0]} if mime else beside

@@ -11,7 +11,7 @@ from decimal import Decimal
 from app.models.json_value import json_text
 from app.models.media_types import is_textual, mime_type_for_filename
 from app.models.normalized import NormalizedPart, NormalizedText
-from app.services.normalization.base64_text import decode_base64
+from app.services.normalization.base64_text import CERTAIN_BASE64_CHARS, decode_base64
 from app.services.normalization.block_shapes import (
     Claim,
     MediaMatch,
@@ -50,7 +50,6 @@ from app.services.normalization.side_information import (
 )
 from app.services.normalization.structures import is_recognised
 
-_SHORTEST_CERTAIN_BASE64 = 64
 _SHORTEST_BASE64 = 16
 _DENIAL_KEYS = frozenset(("type", "reason", "providerOptions", "providerMetadata"))
 _DENIED = "The tool was not allowed to run."
@@ -107,7 +106,7 @@ def _is_a_name(match: MediaMatch) -> bool:
         return False
     if not isinstance(payload, str | bytes):
         return False
-    if len(payload) >= _SHORTEST_CERTAIN_BASE64:
+    if len(payload) >= CERTAIN_BASE64_CHARS:
         return False
     data = payload if isinstance(payload, bytes) else decode_base64(payload)
     return data is not None and not is_recognised(data, claim.kind)
@@ -162,7 +161,7 @@ def _certain_base64(text: str, claim: Claim, *, claimed: bool) -> bytes | None:
     if data is None:
         return None
     # Two of three have to speak for it: its length, the claimed type, the bytes themselves.
-    long = len(text) >= _SHORTEST_CERTAIN_BASE64
+    long = len(text) >= CERTAIN_BASE64_CHARS
     return data if claimed + long + is_recognised(data, claim.kind) >= 2 else None
 
 
@@ -218,9 +217,10 @@ def _read_denial(block: Block, place: Place) -> Outcome:
 
 def _read_tool_result(block: Block, place: Place) -> Outcome:
     consumed = _framed("content")
-    if isinstance(block.get("is_error"), bool):
-        place.collector.report_error(block["is_error"] is True)
-        consumed.append(("is_error",))
+    for key in ("is_error", "isError"):
+        if isinstance(block.get(key), bool):
+            place.collector.report_error(block[key] is True)
+            consumed.append((key,))
     following = following_parts(block, consumed, place)
     return NestedContent(block["content"], place.inside("content"), following)
 

@@ -27,6 +27,7 @@ _NAMES = {
 _SDK_NAMES = frozenset(
     ("structuredContent", "structured_content", "isError", "is_error", "resultType", "result_type")
 )
+_RESULT_TYPES = frozenset(("resultType", "result_type"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +64,7 @@ def read_call_tool_result(result: dict[str, object]) -> CallToolResult | None:
         return None
     blocks = isinstance(content, list) and content and all(map(is_typed_block, content))
     whole = says_success and content is not None
-    return read if blocks or whole or read.extras.keys() <= {"resultType"} else None
+    return read if blocks or whole or read.extras.keys() <= _RESULT_TYPES else None
 
 
 def _read(result: dict[str, object]) -> CallToolResult:
@@ -77,7 +78,7 @@ def _read(result: dict[str, object]) -> CallToolResult:
         if name is not None and _is_protocol(name, member, says_success=says_success):
             _add(members, extras, name, key, member)
         else:
-            extras[name or key] = member
+            extras[key] = member
     if _is_read_again(extras.get("data"), members.get("structuredContent"), result):
         del extras["data"]
     return CallToolResult(members, extras)

@@ -19,7 +19,6 @@ _SURROGATE = re.compile("[\ud800-\udfff]")
 _REPLACEMENT = "\ufffd"
 _MAX_WARNINGS = 100
 _MAX_POINTER_CHARS = 1_000
-_CERTAIN_BASE64_CHARS = 64
 
 
 class Pointer:
@@ -83,7 +82,8 @@ class Collector:
         self.media: list[NormalizedMedia] = []
         self._warnings: list[Warning] = []
         self._warning_count = 0
-        self._payloads: dict[int, set[str]] = {}
+        # By their lengths, so that hardly any other text is looked at.
+        self._payloads: dict[int, dict[str, bool]] = {}
         self.is_error: bool | None = None
 
     def add_medium(
@@ -108,17 +108,28 @@ class Collector:
         )
         return MediaSlot(len(self.media) - 1)
 
-    def note_payload(self, text: str) -> None:
-        """Note the base64 of a medium that a block carried."""
-        if len(text) >= _CERTAIN_BASE64_CHARS:
-            text = text.rstrip("=")
-            self._payloads.setdefault(len(text), set()).add(_in_one_alphabet(text))
+    def note_payload(self, text: str, *, is_told: bool = False) -> None:
+        """Note the base64, or the data URI, that a block carried.
+
+        Args:
+            text: All of it.
+            is_told: Whether it became a text to read, and no medium.
+        """
+        text = text.rstrip("=")
+        self._payloads.setdefault(len(text), {})[_in_one_alphabet(text)] = is_told
 
     def is_payload(self, text: str) -> bool:
-        """Whether a text is the base64 of a medium that was noted, in either alphabet."""
+        """Whether a text is a payload that was noted, in either alphabet."""
+        return self._noted(text) is not None
+
+    def is_told(self, text: str) -> bool:
+        """Whether a text is a payload that became a text to read."""
+        return self._noted(text) is True
+
+    def _noted(self, text: str) -> bool | None:
         text = text.rstrip("=") if self._payloads else ""
         alike = self._payloads.get(len(text))
-        return alike is not None and _in_one_alphabet(text) in alike
+        return None if alike is None else alike.get(_in_one_alphabet(text))
 
     def warn(self, code: str, pointer: Pointer, detail: str) -> None:
         """Note that something at `pointer` could not be taken as the tool meant it."""

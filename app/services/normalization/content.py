@@ -14,6 +14,7 @@ from app.models.normalized import NormalizedPart
 from app.services.normalization.base64_runs import decode_undeclared
 from app.services.normalization.block_shapes import Claim, is_handle
 from app.services.normalization.blocks import NestedContent, read_block
+from app.services.normalization.data_uris import is_data_uri
 from app.services.normalization.line_lists import joined_lines
 from app.services.normalization.parts import (
     Place,
@@ -97,7 +98,7 @@ def _read(value: object, place: Place, *, is_content: bool) -> Outcome:
 def _enter(value: object, place: Place, stack: list[_List], *, is_content: bool) -> None:
     if isinstance(value, list):
         lines = joined_lines(value) if len(value) > 1 else None
-        if lines is None or decode_undeclared(lines) is None:
+        if lines is None or not (is_data_uri(lines) or decode_undeclared(lines)):
             stack.append(_List(_items(value, place), is_content))
             return
         value = lines

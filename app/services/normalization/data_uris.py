@@ -27,6 +27,16 @@ _SCHEME_CHARS = 7
 _START = re.compile(r"\s*+(?=[dD][aA][tT][aA](?::|%3[aA]))")
 _PARAMETER = re.compile(r";\s*(?!(?:file)?name=|base64\Z)([\w.+-]+=[^;]+)", re.IGNORECASE)
 _NAME = re.compile(r";\s*(?:file)?name=\"?([^;\"]+)", re.IGNORECASE)
+_CHARSET = re.compile(r";\s*charset=([^;]+)", re.IGNORECASE)
+# Python knows many more, among them some that are no charsets, and some that take their time.
+_CHARSETS = frozenset(
+    (
+        *("utf-8", "utf-16", "utf-16le", "utf-16be", "us-ascii", "latin1", "koi8-r", "koi8-u"),
+        *("shift_jis", "euc-jp", "euc-kr", "gb2312", "gbk", "gb18030", "big5"),
+        *(f"iso-8859-{number}" for number in range(1, 17) if number != 12),
+        *(f"windows-125{number}" for number in range(9)),
+    )
+)
 _SHORTEST_CHARS = 16
 _LONG_CHARS = 64
 # Three for each of 512 bytes.
@@ -78,7 +88,7 @@ def announces_media(text: str) -> bool:
 def parse_data_uri(text: str) -> DataUri | None:
     """The data URI that the whole text is, or `None` if it is none, or one of plain text.
 
-    Text that is not base64 (`data:,hello`) is for `parse_text_uri`.
+    Text that is neither base64 nor a file with a name (`data:,hello`) is for `parse_text_uri`.
     """
     start = _START.match(text)
     head = _HEAD.match(text, start.end()) if start else None
@@ -88,10 +98,12 @@ def parse_data_uri(text: str) -> DataUri | None:
     if head["base64"]:
         data = decode_percent_encoded_base64(text[head.end() :])
         return DataUri(mime_type, data, _filename(head))
-    if mime_type is None or is_textual(mime_type):
+    body = text[head.end() :].strip()
+    is_text = mime_type is None or is_textual(mime_type)
+    if is_text and (_filename(head) is None or _has_blanks(body)):
         return None
     # Markup is often left as it is (";utf8,<svg"), so only what is percent-encoded is decoded.
-    data = percent_decoded(text[head.end() :].strip().encode("utf-8", "replace"))
+    data = percent_decoded(body.encode("utf-8", "replace"))
     return DataUri(mime_type, data or None, _filename(head))
 
 
@@ -108,12 +120,23 @@ def parse_text_uri(text: str) -> tuple[str | None, str] | None:
     if mime_type is not None and not is_textual(mime_type):
         return None
     body = text[head.end() :].strip()
-    if not body or search_windows(_BLANK, body, 0, len(body), reach=0):
+    if _has_blanks(body):
         return None
     try:
-        return mime_type, percent_decoded(body.encode()).decode()
+        return mime_type, percent_decoded(body.encode()).decode(_charset(head, body))
     except UnicodeError:
         return None
+
+
+def _has_blanks(body: str) -> bool:
+    return search_windows(_BLANK, body, 0, len(body), reach=0) is not None
+
+
+def _charset(head: re.Match[str], body: str) -> str:
+    """In which charset a body is; one that holds more than URIs may is UTF-8 already."""
+    named = _CHARSET.search(unquote(head["parameters"])) if body.isascii() else None
+    charset = named.group(1).strip().lower() if named else ""
+    return charset if charset in _CHARSETS else "utf-8"
 
 
 def base64_head_end(text: str) -> int:

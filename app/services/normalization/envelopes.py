@@ -16,6 +16,10 @@ _JSON_RPC_KEYS = frozenset(("jsonrpc", "id", "result", "error"))
 _STATUSES = ("success", "error")
 _FUNCTION_RESPONSES = ("functionResponse", "function_response")
 _ROLES = ("tool", "user", "function")
+_CALL_IDS = ("tool_use_id", "toolUseId")
+_FLAGS = ("is_error", "isError")
+_FRAME = frozenset((*_CALL_IDS, "type", "cache_control"))
+_BLOCK_KEYS = _FRAME | frozenset((*_FLAGS, "content", "structuredContent", "_meta"))
 
 Object = dict[str, object]
 
@@ -103,7 +107,7 @@ def _alone(value: object) -> Iterable[tuple[Object, tuple[str | int, ...]]]:
 
 
 def _opened(value: Object) -> Opened | None:
-    for opening in (_bedrock, _langchain, _gemini, _vercel):
+    for opening in (_bedrock, _tool_result, _langchain, _gemini, _vercel):
         opened = opening(value)
         if opened is not None:
             return opened
@@ -135,6 +139,21 @@ def _bedrock(value: Object) -> Opened | None:
     if status not in _STATUSES and (status is not None or not path):
         return None
     return _of_content(inner, path, status)
+
+
+def _tool_result(value: Object) -> Opened | None:
+    """Return the MCP result that a `tool_result` of Anthropic, or of MCP's sampling, is.
+
+    One with anything else in it is a block like others.
+    """
+    ids = {key: value[key] for key in _CALL_IDS if isinstance(value.get(key), str)}
+    content = value.get("content")
+    if value.get("type") != "tool_result" or not ids or not isinstance(content, str | list):
+        return None
+    flags = [value.get(key) for key in _FLAGS]
+    if not _said(value) <= _BLOCK_KEYS or not all(isinstance(each, bool | None) for each in flags):
+        return None
+    return Opened({key: value[key] for key in value if key not in _FRAME}, beside=ids)
 
 
 def _langchain(value: Object) -> Opened | None:
@@ -178,7 +197,9 @@ def _gemini(value: Object) -> Opened | None:
             # `error` is where Gemini is told of a failure; empty, it tells of none. Its SDK puts
             # the whole of an MCP result there.
             failed = bool(response.get("error")) or response.get("isError") is True
-            return Opened(value, is_error=failed or None)
+            # What its SDK dumps is `null` for whatever was not given, beside the response.
+            given = {**value, key: dict(_given(value[key]))}
+            return Opened(dict(_given(given)), is_error=failed or None)
     return None
 
 
@@ -196,4 +217,9 @@ def _vercel(value: Object) -> Opened | None:
 
 
 def _said(value: Object) -> set[str]:
-    return {key for key, member in value.items() if member is not None}
+    return {key for key, _ in _given(value)}
+
+
+def _given(value: object) -> list[tuple[str, object]]:
+    members = value.items() if isinstance(value, dict) else ()
+    return [(key, member) for key, member in members if member is not None]

@@ -29,7 +29,7 @@ from app.models.normalized import (
 )
 from app.models.resource import parse_resource_id, resource_kind
 from app.services.normalization.base64_runs import decode_undeclared
-from app.services.normalization.base64_text import decode_base64
+from app.services.normalization.base64_text import CERTAIN_BASE64_CHARS, decode_base64
 from app.services.normalization.block_shapes import Claim, Payload
 from app.services.normalization.collector import (
     Collector,
@@ -60,7 +60,6 @@ _OWN_REFERENCE = re.compile(r"@?blob:[0-9a-f]{32}\Z")
 # What is longer is no type, and may be anything.
 _MAX_TYPE_CHARS = 255
 _SHORTEST_ENCODED_TEXT = 8
-_CERTAIN_BASE64_CHARS = 64
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,7 +96,7 @@ def text_parts(text: str, place: Place, *, declared: str | None = None) -> list[
     if uri and uri.data:
         mime_type = type_of_data_uri(uri.mime_type, uri.data)
         claim = Claim(mime_type=mime_type, filename=uri.filename)
-        return decoded_parts(uri.data, claim, place)
+        return _decoded_parts(uri.data, claim, place, encoded=text)
     if (written := parse_text_uri(text)) and readable_text(written[1].encode()) is not None:
         return _rewritten_parts(written[1], place, written[0] or declared)
     if data := decode_undeclared(text):
@@ -222,7 +221,8 @@ def _data_uri_parts(text: str, claim: Claim, place: Place) -> list[NormalizedPar
     if claim.kind is None:
         mime_type = type_of_data_uri(mime_type, uri.data)
     filename = claim.filename or uri.filename
-    return decoded_parts(uri.data, Claim(claim.kind, mime_type, filename), place)
+    named = Claim(claim.kind, mime_type, filename)
+    return _decoded_parts(uri.data, named, place, encoded=text)
 
 
 def _encoded_parts(text: str, claim: Claim, place: Place) -> list[NormalizedPart]:
@@ -233,14 +233,17 @@ def _encoded_parts(text: str, claim: Claim, place: Place) -> list[NormalizedPart
         place.collector.note_payload(text)
         return [medium_part(data, claim, place)]
     # A word may happen to be base64 as well; what it would stand for is hardly ever text.
-    certain = claim.is_encoded or len(text) >= _CERTAIN_BASE64_CHARS
+    certain = claim.is_encoded or len(text) >= CERTAIN_BASE64_CHARS
     long_enough = claim.is_encoded or len(text) >= _SHORTEST_ENCODED_TEXT
     if data and (certain or (long_enough and readable_text(data) is not None)):
-        return decoded_parts(data, claim, place)
+        place.collector.note_payload(text)
+        return _decoded_parts(data, claim, place, encoded=text)
     return text_parts(text, place, declared=claim.mime_type)
 
 
-def decoded_parts(data: bytes, claim: Claim, place: Place) -> list[NormalizedPart]:
+def _decoded_parts(
+    data: bytes, claim: Claim, place: Place, *, encoded: str
+) -> list[NormalizedPart]:
     """The parts of decoded bytes: text where they are, and are declared as, text to read.
 
     A text with a file name of its own is a file that somebody may want to have, and stays one.
@@ -249,6 +252,7 @@ def decoded_parts(data: bytes, claim: Claim, place: Place) -> list[NormalizedPar
     text = None if claim.filename else text_of_type(data, mime_type)
     if mime_type is None or text is None:
         return [medium_part(data, claim, place)]
+    place.collector.note_payload(encoded, is_told=True)
     return _rewritten_parts(text, place, claim.mime_type)
 
 

@@ -5,11 +5,17 @@ from decimal import Decimal
 
 from app.models.json_value import json_text
 from app.models.media_types import canonical_mime_type, is_textual
-from app.models.normalized import NormalizedPart, NormalizedReference, NormalizedText
-from app.services.normalization.base64_text import decode_base64
+from app.models.normalized import (
+    NormalizedPart,
+    NormalizedReference,
+    NormalizedText,
+    Provenance,
+)
+from app.services.normalization.base64_text import CERTAIN_BASE64_CHARS, decode_base64
 from app.services.normalization.block_shapes import Claim, Path, is_handle, payload_of, value_at
 from app.services.normalization.collector import without_lone_surrogates
 from app.services.normalization.parts import (
+    JSON_TEXT,
     Place,
     declared_parts,
     filename_of_url,
@@ -29,7 +35,6 @@ _TEXT: Path = ("resource", "text")
 _MIME_TYPES: tuple[Path, ...] = (("resource", "mimeType"), ("resource", "mime_type"))
 _SVG = "image/svg+xml"
 _SHORTEST_BASE64 = 16
-_CERTAIN_BASE64_CHARS = 64
 
 
 def carries_resource(block: dict[str, object]) -> bool:
@@ -54,8 +59,8 @@ def read_resource(block: dict[str, object], place: Place) -> list[NormalizedPart
         parts = [medium_part(blob, claim, here)]
     else:
         parts = _text_parts(value_at(block, _TEXT), claim, here)
-        if parts == [NormalizedText(("",))]:
-            parts = [NormalizedText((_empty(_text_of(block["resource"], "uri")),))]
+    if isinstance(parts[0], NormalizedText) and parts[0].template == ("",):
+        parts = [_empty(_text_of(block["resource"], "uri"), parts[0])]
     return with_provenance(parts, side_information(block, [("type",), path, *consumed], place))
 
 
@@ -145,12 +150,18 @@ def _blob_parts(blob: str, claim: Claim, place: Place, *, is_named: bool) -> lis
     if text is None:
         place.collector.note_payload(blob)
         return [medium_part(data, claim, place)]
+    place.collector.note_payload(blob, is_told=True)
     return text_parts(text, place, declared=claim.mime_type)
 
 
-def _empty(uri: str | None) -> str:
+def _empty(uri: str | None, part: NormalizedText) -> NormalizedText:
     """Return the words for a resource without any, since no text at all looks like a mistake."""
-    return "" if uri is None or holds_media(uri) else f"[{without_lone_surrogates(uri)} is empty]"
+    if uri is None or holds_media(uri):
+        return part
+    words = (f"[{without_lone_surrogates(uri)} is empty]",)
+    is_json = part.mime_type == JSON_TEXT
+    beside = Provenance(meta={"mimeType": JSON_TEXT}) if is_json else part.provenance
+    return NormalizedText(words, provenance=beside)
 
 
 def _text_parts(text: object, claim: Claim, place: Place) -> list[NormalizedPart]:
@@ -177,7 +188,7 @@ def _text_parts(text: object, claim: Claim, place: Place) -> list[NormalizedPart
 def _certain_base64(text: str) -> bytes | None:
     """Base64 that a server put where text belongs; a short word does not count."""
     data = decode_base64(text) if len(text) >= _SHORTEST_BASE64 else None
-    certain = len(text) >= _CERTAIN_BASE64_CHARS or text.rstrip().endswith("=")
+    certain = len(text) >= CERTAIN_BASE64_CHARS or text.rstrip().endswith("=")
     return data if data and (certain or is_recognised(data, None)) else None
 
 

@@ -14,7 +14,7 @@ from app.models.normalized import (
     NormalizedPart,
     Provenance,
 )
-from app.services.normalization.block_shapes import Path, value_at
+from app.services.normalization.block_shapes import Path, is_binary_content, value_at
 from app.services.normalization.collector import without_lone_surrogates
 from app.services.normalization.parts import Place, extracted_parts, json_part, json_parts
 from app.services.normalization.spellings import in_protocol_words
@@ -30,7 +30,7 @@ _NAMES: tuple[Path, ...] = (
     ("title",),
 )
 # What pydantic-ai calls a medium, which it tells the model: {"kind": "binary", "identifier": …}.
-_KINDED_NAMES = (*_NAMES, ("identifier",))
+_BINARY_NAMES = (*_NAMES, ("identifier",))
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +50,7 @@ def side_information(
     if not isinstance(rest, dict):
         return SideInformation(Provenance(), [])
     rest = in_protocol_words(rest, block)
-    provenance, taken = _provenance(rest, _NAMES if "kind" not in block else _KINDED_NAMES)
+    provenance, taken = _provenance(rest, _BINARY_NAMES if is_binary_content(block) else _NAMES)
     left = without(rest, taken)
     following: list[NormalizedPart] = [json_part(left)] if left else []
     return SideInformation(provenance, following + extracted_parts(rewriting.slots))

@@ -16,12 +16,11 @@ from app.models.media_types import is_strong_signature, is_textual, sniff
 from app.models.normalized import ClaimedKind, MediaSlot, TextTemplate
 from app.models.windows import search_windows
 from app.services.normalization.base64_runs import (
-    MIN_UNDECLARED_CHARS,
     decode_undeclared,
     find_runs,
     has_long_run,
 )
-from app.services.normalization.base64_text import decode_base64
+from app.services.normalization.base64_text import CERTAIN_BASE64_CHARS, decode_base64
 from app.services.normalization.block_shapes import (
     Claim,
     Path,
@@ -50,7 +49,7 @@ _CONTROL = re.compile(r"[\x00-\x08\x0e-\x1f]")
 class Rewriting:
     """A walk over one value: where its media go, and the slots they got, in order.
 
-    `pointer` is where the walk is.
+    `pointer` is where the walk is. What a block has told as a text already gets no part of its own.
     """
 
     collector: Collector
@@ -58,7 +57,9 @@ class Rewriting:
     slots: list[MediaSlot] = field(default_factory=list)
     pointer: Pointer | None = None
 
-    def keep(self, medium: MediaSource | bytes, claim: Claim) -> MediaSlot:
+    def keep(
+        self, medium: MediaSource | bytes, claim: Claim, *, is_told: bool = False
+    ) -> MediaSlot:
         """Lift a medium out and get its slot."""
         slot = self.collector.add_medium(
             as_source(medium, claim.mime_type),
@@ -67,7 +68,8 @@ class Rewriting:
             must_be_stored=True,
             pointer=self.pointer,
         )
-        self.slots.append(slot)
+        if not is_told:
+            self.slots.append(slot)
         return slot
 
 
@@ -156,13 +158,25 @@ def _rewrite_member(
         return rewriting.keep(value, claims.get((), Claim()))
     if not isinstance(value, dict | list):
         return value
-    data = _claimed_bytes(value, claims.get(())) or _bytes_of_lines(value, claims.get(()))
-    if data is not None:
-        return rewriting.keep(data, claims.get((), Claim()))
+    medium = _rewrite_pieces(value, pointer, claims.get(()), rewriting)
+    if medium is not None:
+        return medium
     inner = {path: claim for path, claim in claims.items() if path}
     if isinstance(value, list):
         return _Frame(iter(enumerate(value)), [], pointer, inner)
     return _Frame(iter(value.items()), {}, pointer, embedded_claims(value) | inner)
+
+
+def _rewrite_pieces(
+    value: object, pointer: Pointer, claim: Claim | None, rewriting: Rewriting
+) -> object | None:
+    """The slot of a medium that stands there as numbers or as lines, `None` if none does."""
+    data = _claimed_bytes(value, claim)
+    if data is None and (lines := _lines_of(value, claim)):
+        if is_data_uri(lines):
+            return _rewrite_data_uri(lines, pointer, claim or Claim(), rewriting)
+        data = (_claimed_text(lines, claim) if claim else None) or decode_undeclared(lines)
+    return None if data is None else rewriting.keep(data, claim or Claim())
 
 
 def _attach(
@@ -189,17 +203,25 @@ def _free_name(frame: _Frame, target: dict[str, object], name: str) -> str:
 def _rewrite_string(
     text: str, pointer: Pointer, claim: Claim | None, rewriting: Rewriting
 ) -> str | MediaSlot | TextTemplate:
-    if len(text) < _SHORTEST_MEDIA_TEXT:
+    is_repeated = _is_repeated(text, claim, rewriting.collector)
+    if len(text) < _SHORTEST_MEDIA_TEXT and not is_repeated:
         return text
     if is_data_uri(text):
         return _rewrite_data_uri(text, pointer, claim or Claim(), rewriting)
     data = _claimed_text(text, claim) if claim else None
-    if data is None and rewriting.collector.is_payload(text):
+    if data is None and is_repeated:
         data = decode_base64(text)
     data = data or decode_undeclared(text)
     if data:
-        return rewriting.keep(data, claim or Claim())
+        is_told = rewriting.collector.is_told(text)
+        return rewriting.keep(data, claim or Claim(), is_told=is_told)
     return rewrite_text(text, pointer, rewriting)
+
+
+def _is_repeated(text: str, claim: Claim | None, collector: Collector) -> bool:
+    """Whether a block carried the same payload; a short one may be some word elsewhere."""
+    may_be = claim is not None or len(text) >= CERTAIN_BASE64_CHARS
+    return may_be and collector.is_payload(text)
 
 
 def _rewrite_data_uri(
@@ -210,9 +232,8 @@ def _rewrite_data_uri(
         mime_type = uri.mime_type or claim.mime_type
         if claim.kind is None:
             mime_type = type_of_data_uri(mime_type, uri.data)
-        return rewriting.keep(
-            uri.data, Claim(claim.kind, mime_type, uri.filename or claim.filename)
-        )
+        named = Claim(claim.kind, mime_type, uri.filename or claim.filename)
+        return rewriting.keep(uri.data, named, is_told=rewriting.collector.is_told(text))
     rewritten = _rewrite_sentence(text, rewriting)
     if uri and rewritten == text:
         warn_undecodable(rewriting.collector, pointer)
@@ -231,7 +252,7 @@ def warn_undecodable(collector: Collector, pointer: Pointer) -> None:
 def _claimed_text(text: str, claim: Claim) -> bytes | None:
     if claim.min_chars is None and claim.kind is None:
         return None
-    shortest = MIN_UNDECLARED_CHARS if claim.min_chars is None else _SHORTEST_MEDIA_TEXT
+    shortest = CERTAIN_BASE64_CHARS if claim.min_chars is None else _SHORTEST_MEDIA_TEXT
     data = decode_base64(text) if len(text) >= shortest else None
     if data is None or is_recognised(data, claim.kind):
         return data
@@ -245,20 +266,17 @@ def _claimed_bytes(value: object, claim: Claim | None) -> bytes | None:
     data = byte_sequence(value) if claim else None
     if claim is None or data is None:
         return None
-    shortest = MIN_UNDECLARED_CHARS if claim.min_chars is None else claim.min_chars
+    shortest = CERTAIN_BASE64_CHARS if claim.min_chars is None else claim.min_chars
     if len(data) * 4 // 3 < shortest:
         return None
     return data if claim.min_chars is not None or is_recognised(data, claim.kind) else None
 
 
-def _bytes_of_lines(value: object, claim: Claim | None) -> bytes | None:
-    """The bytes of a list that is base64 line by line; a single one is read as the string it is."""
-    is_declared = claim is not None and claim.kind is not None
-    lines = joined_lines(value, is_declared=is_declared)
-    if lines is None or not isinstance(value, list):
-        return None
-    claimed = _claimed_text(lines, claim) if claim else None
-    return claimed or (decode_undeclared(lines) if len(value) > 1 else None)
+def _lines_of(value: object, claim: Claim | None) -> str | None:
+    """What a list of lines is on one line; one that nothing is said of is read as it is."""
+    is_declared = claim is not None and (claim.kind is not None or claim.min_chars is not None)
+    is_single = isinstance(value, list) and len(value) == 1
+    return None if is_single and not is_declared else joined_lines(value, is_declared=is_declared)
 
 
 def is_recognised(data: bytes, kind: ClaimedKind | None) -> bool:
@@ -283,9 +301,9 @@ def _rewrite_embedded_json(
     collector = rewriting.collector
     warnings_before = collector.warning_count
     inner = Rewriting(collector, rewriting.level + 1, rewriting.slots)
-    slots_before = len(rewriting.slots)
+    media_before = len(collector.media)
     rewritten = rewrite_value(value, pointer.sealed(), inner)
-    if len(rewriting.slots) == slots_before:
+    if len(collector.media) == media_before:
         # The text stays as it is, so what was repaired in the copy is no one's business.
         collector.forget_warnings_after(warnings_before)
         return None

@@ -4,7 +4,7 @@ from decimal import Decimal
 
 import pytest
 
-from app.models.normalized import NormalizedLink, NormalizedReference, Provenance
+from app.models.normalized import MediaSlot, NormalizedLink, NormalizedReference, Provenance
 from tests.unit.services.normalization.samples import (
     NOISE,
     PDF,
@@ -122,6 +122,62 @@ def test_text_under_a_binary_type_is_text_and_the_type_is_kept() -> None:
                 beside=Provenance(uri="a://b", meta={"mimeType": "application/pdf"}),
             ),
         )
+    )
+
+
+@pytest.mark.parametrize(
+    "carrier",
+    [
+        {"type": "resource", "resource": {"mimeType": "text/csv", "blob": b64(b"a,b\n" * 20)}},
+        {"type": "resource", "resource": {"mimeType": "text/csv", "blob": b64(b"a,b\n" * 2)}},
+        {"type": "file", "data": b64(b"a,b\n" * 2), "mimeType": "text/csv"},
+        {"type": "file", "data": f"data:text/csv;base64,{b64(b'a,b')}"},
+    ],
+)
+def test_bytes_that_became_a_text_are_no_other_part_where_a_structure_repeats_them(
+    carrier: dict[str, object],
+) -> None:
+    once = seen({"content": [carrier]})
+    twice = seen({"content": [carrier], "structuredContent": {"content": [carrier]}})
+    (part,) = once.parts
+    assert twice.parts == once.parts
+    data = "".join(part.template).encode()
+    assert twice.media == (Medium(data, "text/csv", must_be_stored=True),)
+    assert twice.structured_content == ({"content": [_with_slot(carrier)]},)
+
+
+def _with_slot(value: object) -> object:
+    if not isinstance(value, dict):
+        return value
+    held = {key: _with_slot(each) for key, each in value.items()}
+    return held | {key: MediaSlot(0) for key in ("blob", "data") if key in held}
+
+
+def test_a_short_payload_is_known_only_where_a_payload_may_stand() -> None:
+    block = {"type": "audio", "data": "Tm90ZQ==", "mimeType": "audio/midi"}
+    structured = {"data": "Tm90ZQ==", "word": "Tm90ZQ=="}
+    found = seen({"content": [block], "structuredContent": structured})
+    assert found.structured_content == ({"data": MediaSlot(1), "word": "Tm90ZQ=="},)
+    assert [each.data for each in found.media] == [b"Note", b"Note"]
+
+
+@pytest.mark.parametrize("held", [{"text": ""}, {"blob": ""}])
+@pytest.mark.parametrize(
+    ("mime_type", "meta"),
+    [
+        ("text/plain", None),
+        ("text/csv", {"mimeType": "text/csv"}),
+        ("text/markdown", {"mimeType": "text/markdown"}),
+        ("application/json", {"mimeType": "application/json"}),
+        ("text/plain; charset=utf-8", {"mimeType": "text/plain; charset=utf-8"}),
+    ],
+)
+def test_an_empty_resource_says_so_whatever_its_type(
+    held: dict[str, str], mime_type: str, meta: dict[str, str] | None
+) -> None:
+    resource = {"uri": "file:///a", "mimeType": mime_type, **held}
+    assert seen({"type": "resource", "resource": resource}) == Seen(
+        (text("[file:///a is empty]", beside=Provenance(uri="file:///a", meta=meta)),)
     )
 
 
@@ -251,11 +307,45 @@ def test_a_tool_result_block_is_its_content() -> None:
         "content": [{"type": "text", "text": "x"}, image],
     }
     expected = Seen(
-        (text("x"), medium(), json_part('{"tool_use_id":"t1"}')),
+        (text("x"), medium()),
         (Medium(PNG, "image/png", "image"),),
         is_error=True,
+        meta={"tool_use_id": "t1"},
     )
     assert seen(block) == seen([block]) == expected
+
+
+@pytest.mark.parametrize(
+    ("said", "is_error"),
+    [
+        ({"isError": True}, True),
+        ({"is_error": False}, False),
+        ({"isError": None}, None),
+        ({}, None),
+    ],
+)
+def test_a_tool_result_block_of_sampling_is_a_result(
+    said: dict[str, object], is_error: bool | None
+) -> None:
+    content = [{"type": "text", "text": "x"}]
+    block = {"type": "tool_result", "toolUseId": "t1", "content": content, **said}
+    meta = {"toolUseId": "t1"}
+    assert seen(block) == Seen((text("x"),), is_error=is_error, meta=meta)
+    words = {**block, "content": "x", "cache_control": {"type": "ephemeral"}}
+    assert seen(words) == seen(block)
+    told = {**block, "structuredContent": {"a": 1}, "_meta": {"k": 1}}
+    assert seen([told]) == Seen(
+        (text("x"),), is_error=is_error, structured_content=({"a": 1},), meta={**meta, "k": 1}
+    )
+
+
+def test_several_tool_result_blocks_say_whose_they_are_and_whether_any_failed() -> None:
+    first = {"type": "tool_result", "toolUseId": "a", "content": [], "isError": True}
+    second = {"type": "tool_result", "tool_use_id": "b", "content": "x", "is_error": False}
+    assert seen([first, second]) == Seen(
+        (json_part('{"toolUseId":"a"}'), text("x"), json_part('{"tool_use_id":"b"}')),
+        is_error=True,
+    )
 
 
 @pytest.mark.parametrize(

@@ -203,3 +203,10 @@ def test_media_in_an_envelope_are_media() -> None:
 )
 def test_a_record_outside_of_an_envelope_says_nothing_of_success(record: str) -> None:
     assert seen(json.loads(record)) == Seen((json_part(record),))
+
+
+@pytest.mark.parametrize("key", ["function_response", "functionResponse"])
+def test_what_was_not_given_to_a_response_of_gemini_is_no_text(key: str) -> None:
+    held = {"will_continue": None, "parts": None, "id": "1", "name": "x", "response": {"a": None}}
+    shown = f'{{"{key}":{{"id":"1","name":"x","response":{{"a":null}}}}}}'
+    assert seen({"thought": None, key: held}) == Seen((json_part(shown),))

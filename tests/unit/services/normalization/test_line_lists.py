@@ -1,11 +1,14 @@
 """Base64 as a list of its lines, and lists that are something else."""
 
+import hashlib
+
 import pytest
 
 from tests.unit.services.normalization.samples import (
     NOISE,
     PNG,
     PNG64,
+    PNG_URI,
     WAV64,
     Medium,
     Seen,
@@ -14,9 +17,16 @@ from tests.unit.services.normalization.samples import (
     json_part,
     medium,
     seen,
+    text,
 )
 
 LIFTED = Medium(PNG, must_be_stored=True)
+OF_URI = Medium(PNG, "image/png")
+# Neither has padding: what follows could go on with it.
+UNPADDED = PNG + bytes(-len(PNG) % 3)
+ICON = UNPADDED[:90]
+SVG64 = b64(b"<svg xmlns='http://www.w3.org/2000/svg'><rect width='1'/></svg>")
+DIGESTS = [hashlib.sha256(bytes([number])).hexdigest() for number in range(3)]
 
 
 def lines(encoded: str, *, end: str = "\n", columns: int = 76) -> list[str]:
@@ -25,7 +35,16 @@ def lines(encoded: str, *, end: str = "\n", columns: int = 76) -> list[str]:
     return [line + end for line in cut[:-1]] + cut[-1:]
 
 
-@pytest.mark.parametrize("written", [lines(PNG64), lines(PNG64, end=""), lines(PNG64 + "\n")])
+@pytest.mark.parametrize(
+    "written",
+    [
+        lines(PNG64),
+        lines(PNG64, end=""),
+        lines(PNG64 + "\n"),
+        [*lines(PNG64, end=""), ""],
+        [*lines(PNG64), "\n", ""],
+    ],
+)
 def test_the_lines_of_a_medium_are_one_medium(written: list[str]) -> None:
     cell = {"data": {"image/png": written, "text/plain": ["<Figure>"]}}
     assert seen(cell) == Seen(
@@ -61,3 +80,81 @@ def test_other_lists_of_strings_stay_as_they_are(items: list[str]) -> None:
 def test_a_list_of_files_is_no_file() -> None:
     assert [each.data for each in seen({"images": [PNG64, PNG64]}).media] == [PNG, PNG]
     assert len(seen({"files": [PNG64, WAV64]}).media) == 2
+
+
+@pytest.mark.parametrize(
+    "written",
+    [
+        lines(PNG_URI, end=""),
+        lines(PNG_URI),
+        ["data:image/png;base64,", *lines(PNG64, end="")],
+        ["data:image/png;base64," + PNG64[:76], *lines(PNG64, end="")[1:]],
+    ],
+)
+def test_the_lines_of_a_data_uri_are_its_medium(written: list[str]) -> None:
+    assert seen(written) == Seen((medium(),), (OF_URI,))
+    lifted = Medium(PNG, "image/png", must_be_stored=True)
+    assert seen({"shot": written, "n": 1}) == Seen(
+        (json_part('{"shot":"', 0, '","n":1}'), extracted()), (lifted,)
+    )
+
+
+@pytest.mark.parametrize(
+    ("data", "beside"),
+    [
+        (UNPADDED, SVG64),
+        *(
+            (data, beside)
+            for data in (UNPADDED, ICON)
+            for beside in ("image/jpeg", "shot", "Shot 1")
+        ),
+    ],
+)
+def test_what_stands_behind_base64_in_a_list_is_no_line_of_it(data: bytes, beside: str) -> None:
+    pair = [b64(data), beside]
+    shown = Seen((medium(), text(beside)), (Medium(data),))
+    assert seen(pair) == seen({"content": pair}) == shown
+    lifted = Seen(
+        (json_part('{"images":["', 0, f'","{beside}"]}}'), extracted()),
+        (Medium(data, must_be_stored=True),),
+    )
+    assert seen({"images": pair}) == lifted
+    structured = seen({"content": [], "structuredContent": {"images": pair}})
+    assert structured.media == lifted.media
+    assert structured.parts == lifted.parts
+
+
+def test_two_lines_of_a_small_file_are_one_medium() -> None:
+    data = ICON + b"\x00"
+    assert seen(lines(b64(data), end="")) == Seen((medium(),), (Medium(data),))
+
+
+def test_two_files_of_which_the_first_has_no_padding_are_two() -> None:
+    two = Medium(UNPADDED)
+    assert seen([b64(UNPADDED), b64(UNPADDED)]) == Seen((medium(0), medium(1)), (two, two))
+
+
+def test_the_lines_of_a_plain_object_that_says_its_type_are_its_medium() -> None:
+    file = {"name": "a.bin", "mimeType": "application/octet-stream"}
+    kept = Medium(NOISE, "application/octet-stream", filename="a.bin")
+    (part,) = seen({**file, "data": lines(b64(NOISE), end="")}).parts
+    assert (part.slot.index, part.provenance.name) == (0, "a.bin")
+    assert seen({**file, "data": lines(b64(NOISE), end="")}).media == (kept,)
+
+
+@pytest.mark.parametrize(
+    "listed",
+    [
+        DIGESTS,
+        [digest + "\n" for digest in DIGESTS],
+        [digest.encode().hex().upper()[:60] for digest in DIGESTS],
+        ["ACGTACGTTTGACCAATGAC" * 3] * 3,
+        ["hUqMmPq3qQn7bGkq0lWZy5n0Y3m1tS2x8vK4c6Jd9eF"] * 3,
+    ],
+)
+def test_digests_and_sequences_are_no_lines_even_where_a_medium_may_stand(
+    listed: list[str],
+) -> None:
+    for record in ({"image": listed, "mimeType": "image/png", "n": 1}, {"image": listed}):
+        assert seen(record).media == ()
+    assert seen({"data": listed, "mimeType": "application/octet-stream"}).media == ()

@@ -348,6 +348,50 @@ def test_a_data_uri_of_text_is_the_text(value: object) -> None:
     assert seen(value) == Seen((text("hello world"),))
 
 
+@pytest.mark.parametrize(
+    ("head", "body", "expected"),
+    [
+        ("text/plain;charset=iso-8859-1", "h%E9llo%20all", "h\u00e9llo all"),
+        ("text/plain;charset=Windows-1252", "%80%205", "\u20ac 5"),
+        ("text/plain;charset=Shift_JIS", "%93%FA%96%7B", "\u65e5\u672c"),
+        ("text/plain;charset=utf-16le", "h%00i%00", "hi"),
+        ("text/plain;charset=iso-8859-1", "h\u00e9llo", "h\u00e9llo"),
+        ("text/plain;charset=unknown-8", "h%C3%A9llo", "h\u00e9llo"),
+        ("text/plain;charset=utf-7", "+AGgAaQ-", "+AGgAaQ-"),
+        ("text/plain;charset=rot13", "uryyb", "uryyb"),
+        ("text/plain;charset=zip", "x", "x"),
+    ],
+)
+def test_a_data_uri_of_text_is_read_in_its_charset(head: str, body: str, expected: str) -> None:
+    beside = Provenance(meta={"mimeType": head})
+    found = seen(f"data:{head},{body}")
+    assert found.media == found.warnings == ()
+    assert found.parts == (text(expected, beside=beside),)
+
+
+def test_a_data_uri_that_is_not_in_its_charset_stays_as_it_is() -> None:
+    uri = "data:text/plain;charset=us-ascii,h%E9llo"
+    assert seen(uri) == Seen((text(uri),))
+
+
+@pytest.mark.parametrize("uri", ["data:,", "data:text/plain,"])
+def test_a_data_uri_of_no_text_is_the_empty_text(uri: str) -> None:
+    assert seen(uri) == Seen((text(""),))
+
+
+@pytest.mark.parametrize(
+    ("uri", "found"),
+    [
+        ("data:text/csv;name=a.csv,1%2C2", Medium(b"1,2", "text/csv", None, "a.csv")),
+        ("data:;name=a.txt,hello", Medium(b"hello", "text/plain", None, "a.txt")),
+    ],
+)
+def test_a_data_uri_of_text_with_a_file_name_is_a_file(uri: str, found: Medium) -> None:
+    assert seen(uri) == seen({"type": "file", "data": uri}) == Seen((medium(),), (found,))
+    words = uri.replace("hello", "1%2C2") + " and so on"
+    assert seen(words) == Seen((text(words),))
+
+
 def test_a_data_uri_without_a_type_is_plain_text_or_what_its_bytes_show() -> None:
     assert seen(f"data:;base64,{PNG64}") == Seen((medium(),), (Medium(PNG),))
     assert seen({"note": "data:;base64,aGVsbG8gd29ybGQ="}) == Seen(
@@ -367,6 +411,21 @@ def test_binary_content_of_pydantic_ai_is_its_medium_under_its_identifier(
     beside = Provenance(name=identifier.get("identifier"))
     assert seen({**content, "kind": "binary", **identifier}) == Seen(
         (medium(beside=beside),), (Medium(data, "audio/mpeg"),)
+    )
+
+
+def test_binary_content_of_pydantic_ai_is_base64_however_short() -> None:
+    content = {"data": "aGk=", "media_type": "text/plain", "vendor_metadata": None}
+    assert seen({**content, "kind": "binary", "identifier": "x"}) == Seen(
+        (text("hi", beside=Provenance(name="x")),)
+    )
+
+
+def test_an_identifier_of_another_kind_of_block_is_no_name() -> None:
+    block = {"type": "image", "data": PNG64, "mimeType": "image/png"}
+    assert seen({**block, "kind": "chart", "identifier": "u-1"}) == Seen(
+        (medium(), json_part('{"kind":"chart","identifier":"u-1"}')),
+        (Medium(PNG, "image/png", "image"),),
     )
 
 

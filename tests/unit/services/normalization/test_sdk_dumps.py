@@ -148,3 +148,10 @@ def test_two_spellings_of_a_member_with_other_values_are_both_kept() -> None:
     assert part.provenance == Provenance(annotations=kept)
     both = {"structuredContent": 1, "structured_content": True, "isError": False}
     assert "true" in str(normalize_tool_result({"content": [block], **both}).parts)
+
+
+def test_a_member_that_says_nothing_of_success_is_kept_in_both_spellings() -> None:
+    words = {"type": "text", "text": "a"}
+    assert seen({"content": [words], "is_error": "maybe", "isError": "no"}) == Seen(
+        (text("a"), json_part('{"is_error":"maybe","isError":"no"}'))
+    )
