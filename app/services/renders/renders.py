@@ -8,6 +8,7 @@ import hashlib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
+from functools import partial
 from typing import TypeVar
 
 import anyio.to_thread
@@ -142,7 +143,6 @@ class Renders:
         """
         profile = self._profile(wish)
         view = await self._reading.view(project_id, page_id, level)
-        self._reading.note(project_id, page_id)
         medium = await page_medium(self._reading, project_id, view)
         call_id = tool_call_id or f"call_{hashlib.sha256(page_id.encode()).hexdigest()[:24]}"
         turn = await self._worked(
@@ -154,7 +154,8 @@ class Renders:
                 origin=f"/api/pages/{page_id}",
             )
         )
-        return await self._rendered(project_id, [turn], profile, wish)
+        counted = partial(self._reading.note, project_id, page_id)
+        return await self._rendered(project_id, [turn], profile, wish, given=counted)
 
     async def session(
         self, project_id: str, session_id: str, wish: RenderWish, *, since: int
@@ -222,6 +223,7 @@ class Renders:
         wish: RenderWish,
         *,
         is_whole: bool = False,
+        given: Callable[[], None] | None = None,
     ) -> RenderedBody:
         options = wish.options
         most = self._most_base64(profile, options, turns)
@@ -237,7 +239,8 @@ class Renders:
             settled = ladder.settle(turns, gathered)
             return _document(settled, profile, options, is_whole=is_whole)
 
-        body = RenderedBody(self._blobs, project_id, await self._worked(render))
+        rendered = await self._worked(render)
+        body = RenderedBody(self._blobs, project_id, rendered, given=given)
         await body.check()
         return body
 
