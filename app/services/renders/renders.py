@@ -19,6 +19,7 @@ from app.models.identity import is_id, utc_now
 from app.models.limits import Limits
 from app.models.page import Level
 from app.models.rendering import NamedRecord, Rendering, RenderOptions, base64_length
+from app.rendering.pages import shown_level
 from app.rendering.targets.json_pieces import json_pieces
 from app.rendering.targets.ladder import Ladder, Settled, Sign
 from app.rendering.targets.leaves import JsonLeaf, Node
@@ -142,7 +143,10 @@ class Renders:
         Source: spec 000, "Multi-block Tool Results".
         """
         profile = self._profile(wish)
-        view = await self._reading.view(project_id, page_id, level)
+        view = await self._reading.looked_at(await self._reading.view(project_id, page_id, level))
+        if view.page.damage:
+            # An image that no model can read makes no level fuller, and is told of at any.
+            view = replace(view, level=shown_level(view.page, view.level).level)
         medium = await page_medium(self._reading, project_id, view)
         call_id = tool_call_id or f"call_{hashlib.sha256(page_id.encode()).hexdigest()[:24]}"
         turn = await self._worked(

@@ -40,7 +40,7 @@ CASES: dict[str, tuple[Page, list[tuple[int, bool]]]] = {
     "nothing": (make_page("p", Body("none")), [(0, False)] * 3 + [(3, False)]),
     "content that was compressed before it came": (
         make_page("p", text("A sunset"), modality="image", compression_level=2),
-        [(0, False), (0, False), (2, True), (2, True)],
+        [(0, False), (0, False), (2, False), (2, False)],
     ),
 }
 
