@@ -23,6 +23,7 @@ from app.rendering.pages import shown_level
 from app.rendering.targets.json_pieces import json_pieces
 from app.rendering.targets.ladder import Ladder, Settled, Sign
 from app.rendering.targets.leaves import JsonLeaf, Node
+from app.rendering.targets.mcp import of_revision
 from app.rendering.targets.opening import opened
 from app.rendering.targets.profile import Profile
 from app.rendering.targets.table import TARGETS
@@ -40,8 +41,6 @@ from app.stores.blobs import BlobStore
 from app.stores.records import Records
 
 _URL_HOURS = 2
-# From this revision of MCP on, `structuredContent` may be any JSON value.
-_ANY_STRUCTURED_CONTENT = "2026-07-28"
 # Each holds a whole history, and its turns.
 _SESSIONS_AT_ONCE = 8
 # What renders is Python, of which one thread runs at a time; more would only slow others down.
@@ -216,8 +215,9 @@ class Renders:
                 "service. Set PAGEFAULT_PUBLIC_URL, or ask for `media=inline`.",
                 faults=[Fault("/media", "needs PAGEFAULT_PUBLIC_URL")],
             )
-        takes_any_value = wish.options.protocol_version >= _ANY_STRUCTURED_CONTENT
-        return replace(profile, has_structured_values=takes_any_value)
+        if wish.target == "mcp":
+            return of_revision(profile, wish.options.protocol_version)
+        return profile
 
     async def _rendered(
         self,
