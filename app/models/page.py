@@ -6,10 +6,11 @@ are supplied by the client or derived from it, once, when the page is written.
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from decimal import Decimal
 from enum import IntEnum
+from types import MappingProxyType
 from typing import Annotated, Any, Literal, TypeAlias
 
 from pydantic import (
@@ -24,6 +25,7 @@ from pydantic import (
 from typing_extensions import TypeAliasType
 
 from app.models.base import FrozenModel
+from app.models.damage import Damage
 from app.models.identity import CLIENT_ID_PATTERN
 from app.models.json_value import JsonValue
 
@@ -233,13 +235,15 @@ class Page:
     """A page as the pure code sees it.
 
     `full` is the content. `levels` has REDUCED, ABSTRACT and REFERENCE as far as they exist: what
-    could be neither supplied nor derived is not in it.
+    could be neither supplied nor derived is not in it. `damage` is what is wrong with the images
+    of levels; it is empty until somebody has looked.
     """
 
     page_id: str
     fields: PageFields
     full: Body
     levels: Mapping[Level, Representation]
+    damage: Mapping[Level, Damage] = field(default_factory=lambda: MappingProxyType({}))
 
     @property
     def existing_levels(self) -> tuple[Level, ...]:
@@ -253,6 +257,11 @@ class Page:
             is_empty = self.full.kind == "none"
             return None if is_empty else Representation(level, "stored", self.full)
         return self.levels.get(level)
+
+    def unreadable(self, level: Level) -> Damage | None:
+        """What is wrong with the image of a level, if no model could read it."""
+        damage = self.damage.get(level)
+        return None if damage is None or damage.is_repairable else damage
 
 
 @dataclass(frozen=True, slots=True)

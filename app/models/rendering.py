@@ -15,7 +15,10 @@ from app.models.page import Level
 MediaWish = TypeAliasType("MediaWish", Literal["inline", "signed-url", "reference"])
 ImageDetail = TypeAliasType("ImageDetail", Literal["low", "high", "auto"])
 Audience = TypeAliasType("Audience", Literal["assistant", "user"])
-McpRevision = TypeAliasType("McpRevision", Literal["2025-06-18", "2025-11-25", "2026-07-28"])
+McpRevision = TypeAliasType(
+    "McpRevision",
+    Literal["2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25", "2026-07-28"],
+)
 
 Rung: TypeAlias = Literal[
     "original", "smaller", "repaired", "caption", "transcript", "text", "placeholder"

@@ -59,7 +59,7 @@ ProtocolVersionQuery = Annotated[
     Query(
         alias="protocolVersion",
         description="Of `mcp`: the revision of the protocol. Before 2026-07-28 "
-        "`structuredContent` is an object or absent.",
+        "`structuredContent` is an object or absent, before 2025-06-18 absent.",
     ),
 ]
 

@@ -51,6 +51,7 @@ def sent_json(request: Request, body: RenderedBody, headers: Mapping[str, str]) 
     if request.method == "HEAD":
         all_headers = {**headers, "Content-Length": length}
         return Response(headers=all_headers, media_type="application/json")
+    body.give()
     if len(pieces) == 1 and isinstance(pieces[0], bytes):
         return Response(pieces[0], headers=headers, media_type="application/json")
     return _RenderedStream(body, {**headers, "Content-Length": length})

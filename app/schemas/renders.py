@@ -123,7 +123,7 @@ class RenderRequest(WireModel):
         McpRevision,
         Field(
             description="Of `mcp`: the revision of the protocol. Before 2026-07-28 "
-            "`structuredContent` is an object or absent."
+            "`structuredContent` is an object or absent, before 2025-06-18 absent."
         ),
     ] = "2026-07-28"
 

@@ -8,7 +8,7 @@ import pytest
 
 from tests import media
 from tests.contract.bundled_sessions import SESSION, make_small_session
-from tests.contract.page_requests import outcome
+from tests.contract.page_requests import data_uri, outcome, put, read
 from tests.contract.render_cases import image_block
 from tests.contract.session_requests import append, call_tool, upload
 from tests.contract.upload_requests import DATA, begin, content, offset_of, send
@@ -86,6 +86,16 @@ def test_rendering_is_refused_whole_where_a_later_image_is_damaged(
     for headers in ({}, {"If-None-Match": sound.headers["etag"]}):
         refused = client.get(path, headers=headers)
         assert (refused.status_code, refused.json()["code"]) == (503, code)
+
+
+def test_page_whose_rendering_fails_is_not_counted_as_read(
+    client: httpx.Client, behind: ProjectFiles
+) -> None:
+    image = media.png(noise=True)
+    put(client, modality="image", content=data_uri(image, "image/png"))
+    remove(behind, image)
+    assert outcome(client.get("/api/pages/p/render", params={"level": 0})) == (503, "blob-missing")
+    assert read(client, "p")["access_count"] == 0
 
 
 @pytest.mark.parametrize("harm", [damage, remove])

@@ -194,9 +194,114 @@ def test_rendering_counts_as_reading(client: httpx.Client) -> None:
     assert read(client, "p")["access_count"] == before + 1
 
 
+def test_what_gives_a_model_nothing_is_no_reading(client: httpx.Client) -> None:
+    put(client, content="x")
+    etag = client.get(PATH).headers["etag"]
+    asked: list[tuple[Json, int]] = [
+        ({"headers": {"If-None-Match": etag}}, 304),
+        ({"headers": {"If-Match": '"another"'}}, 412),
+        ({"params": {"target": "nothing"}}, 422),
+        ({"params": {"target": "anthropic", "media": "signed-url"}}, 422),
+    ]
+    before = read(client, "p")["access_count"]
+    assert [client.get(PATH, **each).status_code for each, _ in asked] == [
+        status for _, status in asked
+    ]
+    assert read(client, "p")["access_count"] == before
+
+
 def test_reference_to_the_image_of_a_page_is_its_resource(client: httpx.Client) -> None:
     put(client, **PAGES["image"])
     record = rendering(client, PATH, "openai-compat", level=0, media="reference")
     [reference] = [text for text in strings(record["messages"]) if text.startswith("@blob:")]
     found = client.get(f"/api/resources/{reference.removeprefix('@blob:')}/content")
     assert found.content == PNG
+
+
+ADDRESSED: Mapping[str, tuple[Json, str]] = MappingProxyType(
+    {
+        "by its extension": ({"content": "https://files.example/a.webp"}, "image/webp"),
+        "by the page": (
+            {"content": "https://files.example/a", "mime_type": " Image/JPG; q=1"},
+            "image/jpeg",
+        ),
+        "by the page before its extension": (
+            {"content": "https://files.example/a.png", "mime_type": "image/gif"},
+            "image/gif",
+        ),
+        "by nothing": ({"content": "https://files.example/a"}, "image/*"),
+        "by a kind alone": (
+            {"content": "https://files.example/a", "mime_type": "image"},
+            "image/*",
+        ),
+        "by a range": ({"content": "https://files.example/a", "mime_type": "image/*"}, "image/*"),
+        "by a type of another kind": (
+            {"content": "https://files.example/a.php", "mime_type": "text/html"},
+            "image/*",
+        ),
+        "by a type that says nothing": (
+            {"content": "https://files.example/a.gif", "mime_type": "application/octet-stream"},
+            "image/gif",
+        ),
+        "sound by its extension": (
+            {"modality": "audio", "content": "https://files.example/a.wav"},
+            "audio/wav",
+        ),
+        "sound by nothing": (
+            {"modality": "audio", "content": "https://files.example/a"},
+            "audio/*",
+        ),
+        "sound in a container": (
+            {"modality": "audio", "content": "https://files.example/a", "mime_type": "video/mp4"},
+            "video/mp4",
+        ),
+        "video by nothing": (
+            {"modality": "video", "content": "https://files.example/a"},
+            "video/*",
+        ),
+    }
+)
+
+
+@ON_ONE_ENGINE
+@pytest.mark.parametrize(("fields", "mime_type"), ADDRESSED.values(), ids=ADDRESSED)
+def test_medium_at_an_address_has_the_type_that_is_known_of_it(
+    client: httpx.Client, fields: Json, mime_type: str
+) -> None:
+    put(client, **{"modality": "image", **fields})
+    record = rendering(client, PATH, "vercel", level=0)
+    shown = [{"type": "file-url", "url": fields["content"], "mediaType": mime_type}]
+    [message] = record["messages"]
+    [result] = message["content"]
+    assert result["output"]["value"][1:] == shown
+    assert record["loss"] == []
+
+
+def test_reduced_copy_at_another_address_has_the_type_of_that(client: httpx.Client) -> None:
+    page: Json = {"modality": "image", "content": "https://files.example/a.svg"}
+    put(client, **page, mime_type="image/svg+xml")
+    assert supply(client, 1, "https://files.example/small.webp").is_success
+    record = rendering(client, PATH, "vercel", level=1)
+    [result] = record["messages"][0]["content"]
+    assert result["output"]["value"][1]["mediaType"] == "image/webp"
+
+
+@pytest.mark.parametrize(
+    ("address", "target", "code"),
+    [
+        ("https://files.example/a.svg", "anthropic", "type-not-taken"),
+        ("https://files.example/a.svg", "gemini", "address-not-taken"),
+        ("https://files.example/a", "anthropic", None),
+        ("https://files.example/a", "gemini", "address-not-taken"),
+        ("http://files.example/a", "anthropic", "address-not-taken"),
+        ("http://files.example/a", "text", "type-not-taken"),
+    ],
+)
+def test_image_at_an_address_steps_down_for_the_reason_there_is(
+    client: httpx.Client, address: str, target: str, code: str | None
+) -> None:
+    put(client, modality="image", content=address)
+    record = rendering(client, PATH, target, level=0)
+    placed = ("/content", "original", "placeholder", code)
+    assert steps(record) == ([] if code is None else [placed])
+    assert address in told(record)

@@ -495,8 +495,29 @@ def test_revision_of_mcp_says_what_structured_content_may_be(client: httpx.Clien
     assert "structuredContent" not in older["messages"][0]
     assert older["messages"][0]["content"] == [*said, {"type": "text", "text": '[1,"b"]'}]
     assert older["loss"] == []
+    for oldest in ("2025-03-26", "2024-11-05"):
+        assert rendering(client, path, "mcp", protocolVersion=oldest) == older
     refused = client.get(path, params={"target": "mcp", "protocolVersion": "2025"})
     assert pointers(refused) == ["/query/protocolVersion"]
+
+
+@pytest.mark.parametrize(
+    ("revision", "loss"),
+    [
+        ("2024-11-05", ["address-not-taken"]),
+        ("2025-03-26", ["address-not-taken"]),
+        ("2025-06-18", []),
+    ],
+)
+def test_address_is_told_in_words_before_mcp_had_links(
+    client: httpx.Client, revision: str, loss: list[str]
+) -> None:
+    address = "https://files.example/a.png"
+    path = stored(client, {"content": [{"type": "image", "url": address}]})
+    record = rendering(client, path, "mcp", protocolVersion=revision)
+    [block] = record["messages"][0]["content"]
+    assert [each["code"] for each in record["loss"]] == loss
+    assert (block["type"], address in str(block)) == ("text" if loss else "resource_link", True)
 
 
 @EVERY

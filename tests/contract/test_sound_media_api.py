@@ -1,5 +1,6 @@
 """Media that were cut, over HTTP: kept as they came, warned of, and handed to no model."""
 
+import json
 import struct
 
 import httpx
@@ -125,6 +126,47 @@ def test_a_page_whose_image_was_cut_is_told_in_words(client: httpx.Client) -> No
     fault = client.post("/api/pages/p/fault", json=wish).json()
     assert fault["content"] == blocks
     assert "A form." in blocks[0]["text"]
+
+
+@ON_ONE_ENGINE
+@pytest.mark.parametrize("level", [0, 1, 2])
+@pytest.mark.parametrize("caption", [None, "A form."])
+def test_a_fuller_level_with_an_image_that_was_cut_is_not_promised(
+    client: httpx.Client, level: int, caption: str | None
+) -> None:
+    put(client, modality="image", content=data_uri(CUT, "image/png"), caption=caption)
+    head = "Page p (image, FULL — caption only):" if caption else "Page p (image, FULL):"
+    facts = "[no image available: image/png, 64x48]"
+    words = "\n".join([head, f"  {facts}", *([f'  "{caption}"'] if caption else [])])
+    fault = client.post("/api/pages/p/fault", json={"target_level": level}).json()
+    assert fault["content"] == [
+        {"type": "text", "text": words},
+        {"type": "text", "text": f"[image not shown: {SENTENCE}]"},
+    ]
+    shown = rendering(client, "/api/pages/p/render", "openai-chat", level=level)
+    assert [lost["reason"] for lost in shown["loss"]] == [SENTENCE]
+    assert "compressed summary" not in told(shown)
+
+
+@ON_ONE_ENGINE
+def test_a_page_whose_image_was_cut_says_so_in_json(client: httpx.Client) -> None:
+    page = put(client, modality="image", content=data_uri(CUT, "image/png"))
+    wish = {"target_level": 2, "form": "json"}
+    fault = client.post("/api/pages/p/fault", json=wish).json()
+    told_by_blocks = read(client, "p/blocks", level=2, form="json")
+    assert fault["content"] == told_by_blocks["content"]
+    assert json.loads(fault["content"]) == {
+        "success": True,
+        "page_id": "p",
+        "content": {"type": "image", "caption": None, "url": page["content"]},
+        "modality": "image",
+        "compression": "FULL",
+        "requested_level": "ABSTRACT",
+        "source_tier": "stored",
+        "was_compressed": False,
+        "truncated": False,
+        "damage": SENTENCE,
+    }
 
 
 def test_a_page_whose_image_is_damaged_beside_the_picture_is_repaired(

@@ -80,12 +80,14 @@ def _check_block(block: Json) -> None:
         assert block["text"], "an empty text"
         return
     assert is_data_content_block(block)
-    mime_type = block["mime_type"]
+    assert "mime_type" in block or "url" in block, "bytes without a type"
+    mime_type = block.get("mime_type", f"{block['type']}/*")
     assert block["type"] in ("file", mime_type.partition("/")[0]), f"{mime_type} as {block['type']}"
     assert ("url" in block) != ("base64" in block), "neither bytes nor a URL, or both"
     if "base64" in block:
         check_encoded(block["base64"], mime_type)
     else:
+        assert not block.get("mime_type", "").endswith("/*"), f"the type {mime_type}"
         assert block["url"].startswith(("https://", "http://")), f"no URL: {block['url'][:80]}"
     if block["type"] == "file":
         assert block["extras"]["filename"], "a file without a name"

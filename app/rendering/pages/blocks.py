@@ -6,7 +6,6 @@ Source: spec 000, "Multi-block Tool Results" and "Compression level annotation".
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from app.models.damage import Damage
 from app.models.page import Level, Page
 from app.rendering.pages.annotations import (
     ATTACHED,
@@ -59,7 +58,7 @@ def page_blocks(
     page: Page,
     level: Level,
     *,
-    image_url: str | Damage | None,
+    image_url: str | None,
     max_chars: int | None = None,
     offset: int = 0,
     detail: Literal["low", "high", "auto"] = "low",
@@ -73,7 +72,7 @@ def page_blocks(
             `shown_level`; where there is nothing to show, it says what is missing.
         image_url: What to attach: an `http(s)` URL or a `data:` URI, exactly when the image of the
             level that is shown is really there. It is never cut, and never attached above REDUCED.
-            Where no model could read that image, what is wrong with it; a second text says it.
+            What is wrong with an image that no model could read, a second text says.
         max_chars: The most characters of the level's text to give.
         offset: Where in that text to begin.
         detail: How closely a model is to look at the image.
@@ -92,8 +91,8 @@ def page_blocks(
     if shown.has_more:
         text_form += f"\n\n{INDENT}Note: {note(page)}"
     content: str | list[dict[str, Any]] = text_form
-    if isinstance(image_url, Damage):
-        content = [_text_block(text_form), _text_block(image_damaged(image_url.detail))]
+    if damage := page.unreadable(level):
+        content = [_text_block(text_form), _text_block(image_damaged(damage.detail))]
     attached = {"type": "image_url", "image_url": {"url": image_url, "detail": detail}}
     piece = annotated.piece
     return PageBlocks(

@@ -50,7 +50,7 @@ def page_json(
     `compression` is the level that is shown, `requested_level` the one that was asked for, where
     it is another; `source_tier` says where the former came from: stored, supplied, derived, or
     none. `schema_name` and `language` are there where data has a schema and text is code, `note`
-    where a fuller level shows more.
+    where a fuller level shows more, and `damage` where the image is one that no model can read.
 
     `content` is a text page's text, a structured page's data, or the typed content of a medium
     without its bytes; of a recording whose content is other words than its transcript, those too.
@@ -85,6 +85,8 @@ def page_json(
     if piece.notice is not None:
         members |= {"total_chars": piece.total_chars, "next_offset": piece.next_offset}
         members |= {"scenes_total": bounded.scenes_total} if bounded.scenes_total else {}
+    if damage := page.unreadable(shown.level):
+        members["damage"] = damage.detail
     if shown.has_more:
         members["note"] = note(page)
     return json_text(members)

@@ -1,6 +1,7 @@
 """The programming language of a text page, and its code in a fence for a model.
 
-A language is told by `metadata.language`, else by the MIME type, else by a file name's extension.
+A language is told by `metadata.language`, else by the MIME type, else by a file name's extension,
+unless the type says that it is prose.
 `metadata.language` may as well name the language people speak in a transcript; what is no name of
 a programming language is not understood as one.
 """
@@ -60,8 +61,8 @@ _EXTENSIONS: dict[str, str] = {
 _BY_EXTENSION = {
     extension: language for language, known in _EXTENSIONS.items() for extension in known.split()
 }
-# Other names, in `metadata.language` and behind `text/x-`. Czech (cs), Polish (pl) and the like
-# are not among them.
+# Other names, in `metadata.language` and behind `text/x-`. Codes of spoken languages are not among
+# them: Czech (cs), Polish (pl), Serbo-Croatian (sh), Tsonga (ts).
 _ALIASES = {
     "c#": "csharp",
     "c++": "cpp",
@@ -78,15 +79,16 @@ _ALIASES = {
     "python3": "python",
     "rb": "ruby",
     "script.python": "python",
-    "sh": "bash",
     "shell": "bash",
     "shellscript": "bash",
-    "ts": "typescript",
     "yml": "yaml",
     "zsh": "bash",
 }
 # RFC 6648 took the meaning from `x-`: both spellings are met.
 _MIME_TYPE = re.compile(r"(?:text|application)/(?:x-|vnd\.)?([a-z0-9+#.]{1,32})")
+# What says that a text is prose, so that a name which looks like a file's is not asked.
+_PROSE = frozenset({"text/plain", "text/markdown", "text/x-markdown"})
+_SEPARATOR = re.compile(r"[/\\]")
 _BACKTICKS = re.compile("`+")
 _NAMES = ("filename", "file_name", "name", "path")
 _LONGEST_NAME = 4_096
@@ -96,14 +98,13 @@ def language_of(page: Page) -> str | None:
     """Return the programming language a text page is written in, as fences name it."""
     if page.fields.modality != "text":
         return None
-    named = page.fields.metadata.get("language")
     media = page.full.media
-    return (
-        _by_name(named)
-        or _by_type(page.fields.mime_type)
-        or _by_type(media.mime_type if media else None)
-        or _by_file_name(page.fields, media.filename if media else None, page.page_id)
-    )
+    types = (page.fields.mime_type, media.mime_type if media else None)
+    named = (_by_name(page.fields.metadata.get("language")), *map(_by_type, types))
+    language = next(filter(None, named), None)
+    if language is not None or not _PROSE.isdisjoint(map(_essence, types)):
+        return language
+    return _by_file_name(page.fields, media.filename if media else None, page.page_id)
 
 
 def shown_language(page: Page, level: Level) -> str | None:
@@ -133,9 +134,12 @@ def _by_name(name: object) -> str | None:
 
 
 def _by_type(mime_type: str | None) -> str | None:
-    essence = (mime_type or "").partition(";")[0].strip().lower()
-    match = _MIME_TYPE.fullmatch(essence)
+    match = _MIME_TYPE.fullmatch(_essence(mime_type))
     return _by_name(match.group(1)) if match else None
+
+
+def _essence(mime_type: str | None) -> str:
+    return (mime_type or "").partition(";")[0].strip().lower()
 
 
 def _by_file_name(fields: PageFields, stored: str | None, page_id: str) -> str | None:
@@ -152,4 +156,8 @@ def _by_file_name(fields: PageFields, stored: str | None, page_id: str) -> str |
 
 
 def _extension(name: str) -> str:
-    return name.strip().rpartition(".")[2].lower() if "." in name else ""
+    """What stands behind the last dot of a file name; a title with blanks is none."""
+    last_step = _SEPARATOR.split(name.strip())[-1]
+    if "." not in last_step or any(map(str.isspace, last_step)):
+        return ""
+    return last_step.rpartition(".")[2].lower()

@@ -21,7 +21,8 @@ _SHORT_ESCAPES = {"\n": "\\n", "\r": "\\r", "\t": "\\t", '"': '\\"', "\\": "\\\\
 
 # Base64 as it is wrapped: lines of 48 characters or more, line breaks as such or as JSON escapes.
 _SHORTEST_RUN = 48
-_RUN = rf"[A-Za-z0-9+/_-]{{{_SHORTEST_RUN},}}+=*+"
+# What goes on behind its padding was no padding, but the value of a name.
+_RUN = rf"[A-Za-z0-9+/_-]{{{_SHORTEST_RUN},}}+(?:=++(?![A-Za-z0-9]))?+"
 _BREAK = r"[ \t]*+(?:\r?\n|(?:\\r)?\\n)[ \t]*+"
 # A shorter line of whole groups behind it is the end of the same data, and no word if it is long.
 _GROUP = r"[A-Za-z0-9+/_-]{4}"
@@ -43,10 +44,10 @@ _CLOCK = re.compile(r"(?:([0-9]{1,4}):(?=[0-9]{2}:))?([0-9]{1,4}):([0-5][0-9](?:
 _BETWEEN_LINES = re.compile(r"\s|\\[nr]")
 # Digests, numbers, rules, names and paths in one case: base64 of this length has both.
 _PLAIN = re.compile(r"[0-9a-fA-F]+=*|[^A-Z]+|[^a-z]+")
-# A piece that is nothing but capitals, small letters or digits. Base64 changes between them at six
-# characters of ten, names and paths at two to four.
-_PIECE = re.compile(r"[A-Z]+|[a-z]+|[0-9]+|[^A-Za-z0-9]")
-_FEWEST_PIECES_OF_TEN = 4.5
+# A word as names and paths are made of: `Word`, `word`, `WORD` or `42`. Ten letters and digits of
+# theirs are two or three words, and those of base64 are five.
+_WORD = re.compile(r"[A-Z]?[a-z]+|[A-Z]+|[0-9]+")
+_FEWEST_WORDS_OF_TEN = 3.8
 _FROM_URL_SAFE = str.maketrans("-_", "+/")
 _CLUSTER = regex.compile(r"\X")
 
@@ -101,8 +102,9 @@ def _is_base64(run: str) -> bool:
     if ("-" in run or "_" in run) and ("/" in run or "+" in run):
         # No alphabet has them all, so it is a path, which may have base64 in it.
         run = max(re.split("[/+]", run), key=len)
-    enough = _FEWEST_PIECES_OF_TEN * len(run) / 10
-    return len(run) >= _SHORTEST_RUN and len(_PIECE.findall(run)) >= enough
+    words = _WORD.findall(run)
+    enough = _FEWEST_WORDS_OF_TEN * sum(map(len, words)) / 10
+    return len(run) >= _SHORTEST_RUN and len(words) >= enough
 
 
 def _is_padded(run: str) -> bool:

@@ -34,10 +34,12 @@ def attached_image(page: Page, level: Level) -> Body | None:
     """Return the image that is attached at a level: an address, or a medium that is an image.
 
     A data URI of an image that cannot be read is attached as it was sent (spec 000: what starts
-    with `data:` is a block).
+    with `data:` is a block), unless it is known to be damaged.
     """
     representation = page.at(level)
     if representation is None or level > Level.REDUCED or page.fields.modality != "image":
+        return None
+    if page.unreadable(level):
         return None
     body = representation.body
     if body.media is not None:
@@ -51,7 +53,7 @@ def shown_level(page: Page, level: Level, *, with_recordings: bool = False) -> S
 
     It is the fullest level that shows the same, and no fuller than the page's own where that or a
     higher one is asked for: content that is stored at `compression_level` ABSTRACT was compressed
-    before it came, and more of it may be had where it came from. Where the asked level does not
+    before it came. Nothing more of it is to be had here. Where the asked level does not
     exist, the nearest one that has its content stands in for it.
 
     Args:
@@ -75,7 +77,7 @@ def shown_level(page: Page, level: Level, *, with_recordings: bool = False) -> S
         elif (other := _sight(page, fuller)) == sight:
             # The address of an image may serve a smaller copy, so it stays what it was called.
             told = held if is_address else max(fuller, floor)
-            return ShownLevel(told, has_more or fuller < floor)
+            return ShownLevel(told, has_more)
         else:
             has_more = has_more or _is_more(other, sight)
     return ShownLevel(held, has_more)

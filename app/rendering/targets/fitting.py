@@ -75,8 +75,8 @@ class Fitting:
         medium = place.medium
         return (
             self._by_place(place)
-            or self._by_type(medium)
             or self._by_address(medium)
+            or self._by_type(medium)
             or _by_bytes(medium)
             or self._by_size(medium)
             or _by_damage(medium)
@@ -154,7 +154,10 @@ class Fitting:
 
     def _by_address(self, medium: Medium) -> Obstacle | None:
         rule = self._profile.rule(medium.kind)
-        if not isinstance(medium.source, Address) or (rule and rule.loads(medium.source.url)):
+        # Where nothing of the kind is taken, that is the reason, wherever it is.
+        if rule is None or not isinstance(medium.source, Address):
+            return None
+        if rule.loads(medium.source.url):
             return None
         return Obstacle(
             "address-not-taken",

@@ -57,10 +57,10 @@ def _call(call: Call, profile: Profile) -> Node:
 
 def _medium(attachment: Attachment) -> Node:
     is_file = attachment.kind not in ("image", "audio", "video")
-    block: dict[str, Node] = {
-        "type": "file" if is_file else attachment.kind,
-        "mime_type": attachment.mime_type,
-    }
+    block: dict[str, Node] = {"type": "file" if is_file else attachment.kind}
+    # Of an image at an address no more may be known than that it is one, which the block says.
+    if not attachment.mime_type.endswith("/*"):
+        block["mime_type"] = attachment.mime_type
     if attachment.url is not None:
         block["url"] = attachment.url
     else:

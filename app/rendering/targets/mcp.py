@@ -4,14 +4,18 @@ An answer is a `CallToolResult`. It has no room for the call it answers, since a
 that; here `_meta` says it. What people and models said are `PromptMessage`s, which hold one block
 each. Only a `SamplingMessage` can hold tool calls.
 
-Before revision 2026-07-28 structured content is an object; any other value is told in words there,
-unless the words say it already. `resultType` is new in that revision, and passed over before.
+Before revision 2026-07-28 structured content is an object, and before 2025-06-18 there is none;
+what is not taken is told in words, unless the words say it already. Links came with 2025-06-18, so
+before that an address is told in words. Audio came with 2025-03-26, and is a file before that.
+`resultType` is new in 2026-07-28, and passed over before.
 
-Source: Model Context Protocol, revision 2026-07-28.
+Source: Model Context Protocol, revisions 2024-11-05 to 2026-07-28.
 """
 
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import partial
+from types import MappingProxyType
 from urllib.parse import quote
 
 from app.models.conversation import (
@@ -24,20 +28,33 @@ from app.models.conversation import (
     StoredBytes,
 )
 from app.models.json_value import JsonValue, json_text
-from app.models.rendering import ImageDetail
+from app.models.rendering import ImageDetail, McpRevision
 from app.rendering.targets.leaves import JsonLeaf, Node, base64_of, blocks_of, file_name_of
 from app.rendering.targets.profile import Profile
+
+_AUDIO: McpRevision = "2025-03-26"
+_LINKS_AND_STRUCTURED_OBJECTS: McpRevision = "2025-06-18"
+_ANY_STRUCTURED_VALUE: McpRevision = "2026-07-28"
+
+
+def of_revision(profile: Profile, revision: McpRevision) -> Profile:
+    """Return what a revision of the protocol takes, of what the newest one does."""
+    if revision >= _LINKS_AND_STRUCTURED_OBJECTS:
+        return replace(profile, revision=revision)
+    media = {kind: replace(rule, addresses=()) for kind, rule in profile.media.items()}
+    return replace(profile, revision=revision, media=MappingProxyType(media))
 
 
 def write(turns: Sequence[SettledTurn], profile: Profile, detail: ImageDetail) -> list[Node]:
     """Settled turns as messages; `detail` has no place in them."""
     messages: list[Node] = []
+    medium = partial(_medium, profile.revision)
     for turn in turns:
         if turn.role == "tool":
             messages.append(_result(turn, profile))
             continue
         messages += (
-            {"role": turn.role, "content": block} for block in blocks_of(turn.items, _medium)
+            {"role": turn.role, "content": block} for block in blocks_of(turn.items, medium)
         )
         if turn.calls:
             uses: list[Node] = [_use(call, profile) for call in turn.calls]
@@ -46,14 +63,15 @@ def write(turns: Sequence[SettledTurn], profile: Profile, detail: ImageDetail) -
 
 
 def _result(turn: SettledTurn, profile: Profile) -> Node:
-    if not (profile.has_structured_values or _is_object(turn.structured)):
+    if not _takes_structured(profile.revision, turn.structured):
         turn = replace(turn, structured=None)
     # What stands in `structuredContent` is said in words only where there is nothing else: clients
     # that know no other place read `content`.
-    content = blocks_of((item for item in turn.items if not _is_structured(item, turn)), _medium)
+    medium = partial(_medium, profile.revision)
+    content = blocks_of((item for item in turn.items if not _is_structured(item, turn)), medium)
     result: dict[str, Node] = {
         "resultType": "complete",
-        "content": content or blocks_of(turn.items, _medium),
+        "content": content or blocks_of(turn.items, medium),
     }
     if turn.structured is not None:
         result["structuredContent"] = JsonLeaf(turn.structured[0])
@@ -66,8 +84,10 @@ def _result(turn: SettledTurn, profile: Profile) -> Node:
     }
 
 
-def _is_object(structured: tuple[JsonValue] | None) -> bool:
-    return structured is not None and isinstance(structured[0], dict)
+def _takes_structured(revision: McpRevision, structured: tuple[JsonValue] | None) -> bool:
+    if structured is None or revision >= _ANY_STRUCTURED_VALUE:
+        return True
+    return revision >= _LINKS_AND_STRUCTURED_OBJECTS and isinstance(structured[0], dict)
 
 
 def _is_structured(item: SettledItem, turn: SettledTurn) -> bool:
@@ -87,10 +107,10 @@ def _use(call: Call, profile: Profile) -> Node:
     }
 
 
-def _medium(attachment: Attachment) -> Node:
-    if attachment.address is not None:
+def _medium(revision: McpRevision, attachment: Attachment) -> Node:
+    if attachment.address is not None and revision >= _LINKS_AND_STRUCTURED_OBJECTS:
         return _link(attachment, attachment.address)
-    if attachment.kind in ("image", "audio"):
+    if attachment.kind == "image" or (attachment.kind == "audio" and revision >= _AUDIO):
         return {
             "type": attachment.kind,
             "data": base64_of(attachment),

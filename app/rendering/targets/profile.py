@@ -9,7 +9,7 @@ from typing import Literal, TypeAlias
 
 from app.models.conversation import SettledTurn, TurnRole
 from app.models.media_types import canonical_mime_type
-from app.models.rendering import ImageDetail
+from app.models.rendering import ImageDetail, McpRevision
 from app.models.resource import ResourceKind
 from app.rendering.targets.leaves import Node
 
@@ -94,8 +94,7 @@ class Profile:
         starts_with_user: Whether the user has to speak first.
         default_detail: How closely images are looked at unless something else is asked for.
         text_file_chars: How long a text file may be that is read out in place of the file.
-        has_structured_values: Of MCP, whether `structuredContent` may be any JSON value; else it is
-            an object.
+        revision: Of MCP, the revision of the protocol.
     """
 
     target: str
@@ -112,7 +111,7 @@ class Profile:
     starts_with_user: bool = False
     default_detail: ImageDetail = "auto"
     text_file_chars: int = 32_768
-    has_structured_values: bool = True
+    revision: McpRevision = "2026-07-28"
 
     def rule(self, kind: ResourceKind) -> MediaRule | None:
         """The rule for media of a kind, if any are taken."""

@@ -187,7 +187,7 @@ _ROWS = (
     ),
     Profile(
         "langchain",
-        "2026-11-21",
+        "2026-11-23",
         "types of langchain-core 1.7",
         langchain.write,
         media=_HANDED_ON,

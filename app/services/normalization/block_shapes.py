@@ -143,6 +143,7 @@ _LINK_BLOCK_KEYS = frozenset(
         *("url", "id", "index", "extras", "metadata", "annotations", "_meta"),
     )
 )
+_KINDS: dict[str, ClaimedKind] = {"image": "image", "audio": "audio", "video": "video"}
 _SCHEME = re.compile(r"\s*@?[A-Za-z][A-Za-z0-9+.-]*:")
 _DECLARED_CHARS = 16
 
@@ -243,8 +244,10 @@ def match_linked_media(members: dict[str, object]) -> MediaMatch | None:
     if path is None or payload is None:
         return None
     match = _match(members, path, payload, None)
-    mime_type = match.claim.mime_type
-    return match if mime_type and not is_textual(mime_type) else None
+    mime = _mime_type(members, ())
+    # A word alone may as well say what a page is about: {"url": …, "contentType": "video"}.
+    is_of_media = mime is not None and "/" in mime[1] and not is_textual(mime[1])
+    return match if is_of_media else None
 
 
 def is_binary_content(members: dict[str, object]) -> bool:
@@ -260,6 +263,11 @@ def is_loosely_named(path: Path) -> bool:
 def claim_for(members: dict[str, object], path: Path, kind: ClaimedKind | None) -> Claim:
     """What an object says about the payload at `path` in it."""
     return _match(members, path, "", kind).claim
+
+
+def kind_of_range(claimed: str) -> ClaimedKind | None:
+    """Return the kind that `image/*` or `image` in the place of a MIME type stands for."""
+    return _KINDS.get(claimed.strip().lower().removesuffix("/*"))
 
 
 def embedded_claims(members: dict[str, object]) -> dict[Path, Claim]:
@@ -295,6 +303,8 @@ def _match(
 ) -> MediaMatch:
     consumed = [path]
     mime = next((found for place in _outwards(path) if (found := _mime_type(block, place))), None)
+    known_kind = kind_of_range(mime[1]) if mime else None
+    mime_type = mime[1] if mime and known_kind is None else None
     name = _filename(block, path)
     if mime:
         consumed.append(mime[0])
@@ -302,11 +312,12 @@ def _match(
     if name and not (len(name[0]) == 1 and name[0][-1] in _NAME_KEYS):
         consumed.append(name[0])
     consumed += _framing(block, path)
+    kind = kind or known_kind
     claim = Claim(
         kind=kind,
-        mime_type=mime[1] if mime else None,
+        mime_type=mime_type,
         filename=name[1] if name else None,
-        min_chars=_DECLARED_CHARS if mime else CERTAIN_BASE64_CHARS if kind else None,
+        min_chars=_DECLARED_CHARS if mime_type else CERTAIN_BASE64_CHARS if kind else None,
         is_encoded=is_binary_content(block),
     )
     return MediaMatch(path, payload, claim, tuple(consumed))
@@ -322,9 +333,10 @@ def _plain_claim(members: dict[str, object], key: str) -> Claim:
         return Claim()
     declared = mime is not None or members.get("encoding") == "base64"
     shortest = _DECLARED_CHARS if holds_bytes else CERTAIN_BASE64_CHARS
+    known_kind = kind_of_range(mime[1]) if mime else None
     return Claim(
-        kind=kind,
-        mime_type=mime[1] if mime else None,
+        kind=kind or known_kind,
+        mime_type=mime[1] if mime and known_kind is None else None,
         filename=name[1] if name and "." in name[1].strip(".") else None,
         min_chars=shortest if declared else None,
     )
@@ -358,6 +370,19 @@ def _mime_type(block: dict[str, object], place: Path) -> tuple[Path, str] | None
         # Right beside a text, "json" says nothing of a file: it is the tool's own member.
         if mime_type and not (is_textual(mime_type) and _is_plain_object(container)):
             return (*place, key), mime_type
+    return _range(container, place)
+
+
+def _range(container: dict[str, object], place: Path) -> tuple[Path, str] | None:
+    """What tells the kind of a medium, and no more; the word alone is a block's own `type`."""
+    for key in _MIME_KEYS:
+        claimed = container.get(key)
+        if (
+            isinstance(claimed, str)
+            and kind_of_range(claimed)
+            and (key != "type" or "/" in claimed)
+        ):
+            return (*place, key), claimed.strip()
     return None
 
 

@@ -12,7 +12,14 @@ from app.models.normalized import (
     Provenance,
 )
 from app.services.normalization.base64_text import CERTAIN_BASE64_CHARS, decode_base64
-from app.services.normalization.block_shapes import Claim, Path, is_handle, payload_of, value_at
+from app.services.normalization.block_shapes import (
+    Claim,
+    Path,
+    is_handle,
+    kind_of_range,
+    payload_of,
+    value_at,
+)
 from app.services.normalization.collector import without_lone_surrogates
 from app.services.normalization.parts import (
     JSON_TEXT,
@@ -73,14 +80,15 @@ def read_resource_link(block: dict[str, object], place: Place) -> list[Normalize
     """A link to media as such, any other as readable lines: name, address, type and size."""
     uri, type_key = str(block["uri"]), _type_key(block)
     mime_type = _text_of(block, type_key)
-    family = (canonical_mime_type(mime_type or "") or "").partition("/")[0]
+    kind = kind_of_range(mime_type or "")
+    family = kind or (canonical_mime_type(mime_type or "") or "").partition("/")[0]
     if resource_id := own_reference(uri):
         beside = type_beside(mime_type, is_text=True)
         pointer = str(place.inside("uri").pointer)
         side = side_information(block, [("type",), ("uri",), (type_key,)], place)
         return with_provenance([NormalizedReference(uri, resource_id, pointer, beside)], side)
     if is_remote(uri) and family in ("image", "audio", "video"):
-        claim = Claim(mime_type=mime_type, filename=_text_of(block, "name"))
+        claim = Claim(kind, None if kind else mime_type, _text_of(block, "name"))
         side = side_information(block, [("type",), (type_key,)], place)
         return with_provenance([link(without_lone_surrogates(uri), claim)], side)
     summary, described = _summary(block, place)
@@ -118,11 +126,12 @@ def _claim(block: dict[str, object]) -> tuple[Claim, list[Path]]:
         (
             (path, value)
             for path, value in claimed
-            if isinstance(value, str) and canonical_mime_type(value)
+            if isinstance(value, str) and (canonical_mime_type(value) or kind_of_range(value))
         ),
         (None, None),
     )
-    claim = Claim(mime_type=mime_type, filename=_filename(block), is_encoded=True)
+    kind = kind_of_range(mime_type or "")
+    claim = Claim(kind, None if kind else mime_type, _filename(block), is_encoded=True)
     return claim, [path] if path else []
 
 

@@ -246,15 +246,17 @@ def _of_uri(view: PageView, uri: DataUriText, data: bytes, mime_type: str) -> Pa
 def _written_uri(view: PageView, body: Body) -> PageFile | None:
     """The file in the data URI that a text or the string of data is; `None` if it is none.
 
-    What cannot be decoded is text. So is a sentence that begins with `data:,`.
+    What cannot be decoded is text. So is a sentence that begins with `data:,` or with
+    `data:text/plain,`: in a URI of a text, blanks are written as `%20`.
     """
     is_content = view.level is Level.FULL or body.value == view.page.full.value
     text = body.value
     uri = split_data_uri(text) if is_content and isinstance(text, str) else None
     if uri is None or uri.data is None:
         return None
-    is_typed = uri.is_base64 or uri.declared_type is not None
-    if not is_typed and any(map(str.isspace, uri.payload)):
+    declared = uri.declared_type
+    may_be_words = not uri.is_base64 and (declared is None or is_textual(declared))
+    if may_be_words and any(map(str.isspace, uri.payload)):
         return None
     mime_type = settle_type(uri.data[:HEAD_BYTES], uri.mime_type, uri.filename)
     return _of_uri(view, uri, uri.data, mime_type)

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 import anyio.to_thread
 import pybase64
 
+from app.errors import NotFoundError, StoreUnavailableError
 from app.models.damage import Damage
 from app.models.limits import Limits
 from app.models.media_types import OCTET_STREAM
@@ -47,13 +48,30 @@ class PageMediaReader:
         uri = split_data_uri(form.head) if form else None
         return uri.declared_type if uri else None
 
-    async def damage(self, page: Page, level: Level) -> Damage | None:
-        """What is wrong with the image of a level, if its bytes are here.
+    async def damage(self, page: Page, level: Level) -> dict[Level, Damage]:
+        """What is wrong with the images of a page, by level, as far as their bytes are here.
+
+        Args:
+            page: The page.
+            level: The level that is asked for. The image of another one may be gone.
 
         Raises:
             NotFoundError: The image is gone.
             StoreUnavailableError: The store did not answer.
         """
+        found: dict[Level, Damage] = {}
+        for each in (Level.FULL, Level.REDUCED):
+            try:
+                damage = await self._damage_at(page, each)
+            except (NotFoundError, StoreUnavailableError):
+                if each is level:
+                    raise
+                continue
+            if damage is not None:
+                found[each] = damage
+        return found
+
+    async def _damage_at(self, page: Page, level: Level) -> Damage | None:
         body = attached_image(page, level)
         if body is None:
             return None

@@ -11,7 +11,6 @@ from typing import Literal
 import anyio.to_thread
 
 from app.errors import NotFoundError
-from app.models.damage import Damage
 from app.models.identity import utc_now
 from app.models.limits import Limits
 from app.models.page import Body, Level, Page, Representation, StoredPage
@@ -199,13 +198,12 @@ class PageReading:
             options: How the blocks are wanted.
             places: Where the bytes of a stored image are to stand; `None` for its reference.
         """
+        view = await self.looked_at(view)
         shown = await anyio.to_thread.run_sync(shown_level, view.page, view.level)
-        damage = await view.media.damage(view.page, shown.level)
-        address: str | Damage | None = damage
-        if damage is None or damage.is_repairable:
-            address = await view.media.address(
-                view.page, shown.level, places=places, is_repaired=damage is not None
-            )
+        is_repaired = shown.level in view.page.damage
+        address = await view.media.address(
+            view.page, shown.level, places=places, is_repaired=is_repaired
+        )
         return await anyio.to_thread.run_sync(
             lambda: page_blocks(
                 view.page,
@@ -225,7 +223,7 @@ class PageReading:
         Raises:
             NotFoundError: The project has no such page.
         """
-        view = await self.view(project_id, page_id, level)
+        view = await self.looked_at(await self.view(project_id, page_id, level))
         blocks = await self.blocks_of(view, replace(options, media="reference"))
         return await self._rendered(
             project_id, MediaPlaces(), lambda: _json_blocks(view, options, blocks)
@@ -233,7 +231,17 @@ class PageReading:
 
     async def json_text_of(self, view: PageView, options: BlocksOptions) -> str:
         """The string of `json_form` for a page that is read already."""
-        return await anyio.to_thread.run_sync(_json_text, view, options)
+        return await anyio.to_thread.run_sync(_json_text, await self.looked_at(view), options)
+
+    async def looked_at(self, view: PageView) -> PageView:
+        """The view of a page with what is wrong with its images.
+
+        Raises:
+            NotFoundError: The image of the level is gone.
+            StoreUnavailableError: The store did not answer.
+        """
+        damage = await view.media.damage(view.page, view.level)
+        return replace(view, page=replace(view.page, damage=damage))
 
     async def detail(self, project_id: str, page_id: str) -> str:
         """A page for a terminal, field by field.

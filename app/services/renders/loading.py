@@ -16,6 +16,7 @@ from app.models.conversation import (
 )
 from app.models.interaction import StoredAnswer, StoredInteraction
 from app.models.json_value import parse_stored_json
+from app.models.media_types import OCTET_STREAM, canonical_mime_type
 from app.models.message import (
     HistoryEntry,
     StoredHistoryMessage,
@@ -24,11 +25,13 @@ from app.models.message import (
 from app.models.page import Body, Level
 from app.models.rendering import Audience
 from app.models.resource import MediaHints, Resource, resource_kind
+from app.rendering.pages.descriptors import body_mime_type
 from app.rendering.turns.interactions import answer_turn, attached_ids, interaction_turns
 from app.rendering.turns.pairing import paired
 from app.rendering.turns.tool_results import tool_result_turn
 from app.services.inline_media.data_uris import split_data_uri
 from app.services.inline_media.message_media import references_in
+from app.services.pages.fitting import fits
 from app.services.pages.reading import PageReading, PageView
 from app.services.renders.message_content import ContentReading
 from app.services.renders.messages import MessageContext, message_turns, moved_out_of
@@ -113,7 +116,7 @@ async def page_medium(reading: PageReading, project_id: str, view: PageView) -> 
     if body is None or not body.is_media:
         return None
     if body.kind == "url":
-        return _addressed(str(body.value), view)
+        return _addressed(body, view)
     if body.media is None:
         return None
     source = await _source(reading, project_id, body)
@@ -138,13 +141,18 @@ async def _source(reading: PageReading, project_id: str, body: Body) -> MediumSo
     return InlineBytes(uri.data) if uri and uri.data is not None else None
 
 
-def _addressed(url: str, view: PageView) -> Medium | None:
+def _addressed(body: Body, view: PageView) -> Medium | None:
+    """The medium at an address, of which nothing is known but what the page and the URL say."""
     modality = view.page.fields.modality
     if modality not in ("image", "audio", "video"):
         return None
-    usual = {"image": "image/png", "audio": "audio/mpeg", "video": "video/mp4"}[modality]
-    mime_type = view.page.fields.mime_type or usual
-    return Medium("/content", Address(url), modality, mime_type, None, None)
+    claims = [canonical_mime_type(view.page.fields.mime_type or ""), body_mime_type(body)]
+    if body.value != view.page.full.value:
+        # The page speaks of its content, and this is another file.
+        claims.reverse()
+    known = (claim for claim in claims if claim and claim != OCTET_STREAM and fits(modality, claim))
+    mime_type = next(known, f"{modality}/*")
+    return Medium("/content", Address(str(body.value)), modality, mime_type, None, None)
 
 
 def _referred(entries: Sequence[HistoryEntry]) -> set[str]:

@@ -8,6 +8,7 @@ import hashlib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
+from functools import partial
 from typing import TypeVar
 
 import anyio.to_thread
@@ -18,9 +19,11 @@ from app.models.identity import is_id, utc_now
 from app.models.limits import Limits
 from app.models.page import Level
 from app.models.rendering import NamedRecord, Rendering, RenderOptions, base64_length
+from app.rendering.pages import shown_level
 from app.rendering.targets.json_pieces import json_pieces
 from app.rendering.targets.ladder import Ladder, Settled, Sign
 from app.rendering.targets.leaves import JsonLeaf, Node
+from app.rendering.targets.mcp import of_revision
 from app.rendering.targets.opening import opened
 from app.rendering.targets.profile import Profile
 from app.rendering.targets.table import TARGETS
@@ -38,8 +41,6 @@ from app.stores.blobs import BlobStore
 from app.stores.records import Records
 
 _URL_HOURS = 2
-# From this revision of MCP on, `structuredContent` may be any JSON value.
-_ANY_STRUCTURED_CONTENT = "2026-07-28"
 # Each holds a whole history, and its turns.
 _SESSIONS_AT_ONCE = 8
 # What renders is Python, of which one thread runs at a time; more would only slow others down.
@@ -141,8 +142,10 @@ class Renders:
         Source: spec 000, "Multi-block Tool Results".
         """
         profile = self._profile(wish)
-        view = await self._reading.view(project_id, page_id, level)
-        self._reading.note(project_id, page_id)
+        view = await self._reading.looked_at(await self._reading.view(project_id, page_id, level))
+        if view.page.damage:
+            # An image that no model can read makes no level fuller, and is told of at any.
+            view = replace(view, level=shown_level(view.page, view.level).level)
         medium = await page_medium(self._reading, project_id, view)
         call_id = tool_call_id or f"call_{hashlib.sha256(page_id.encode()).hexdigest()[:24]}"
         turn = await self._worked(
@@ -154,7 +157,8 @@ class Renders:
                 origin=f"/api/pages/{page_id}",
             )
         )
-        return await self._rendered(project_id, [turn], profile, wish)
+        counted = partial(self._reading.note, project_id, page_id)
+        return await self._rendered(project_id, [turn], profile, wish, given=counted)
 
     async def session(
         self, project_id: str, session_id: str, wish: RenderWish, *, since: int
@@ -211,8 +215,9 @@ class Renders:
                 "service. Set PAGEFAULT_PUBLIC_URL, or ask for `media=inline`.",
                 faults=[Fault("/media", "needs PAGEFAULT_PUBLIC_URL")],
             )
-        takes_any_value = wish.options.protocol_version >= _ANY_STRUCTURED_CONTENT
-        return replace(profile, has_structured_values=takes_any_value)
+        if wish.target == "mcp":
+            return of_revision(profile, wish.options.protocol_version)
+        return profile
 
     async def _rendered(
         self,
@@ -222,6 +227,7 @@ class Renders:
         wish: RenderWish,
         *,
         is_whole: bool = False,
+        given: Callable[[], None] | None = None,
     ) -> RenderedBody:
         options = wish.options
         most = self._most_base64(profile, options, turns)
@@ -237,7 +243,8 @@ class Renders:
             settled = ladder.settle(turns, gathered)
             return _document(settled, profile, options, is_whole=is_whole)
 
-        body = RenderedBody(self._blobs, project_id, await self._worked(render))
+        rendered = await self._worked(render)
+        body = RenderedBody(self._blobs, project_id, rendered, given=given)
         await body.check()
         return body
 

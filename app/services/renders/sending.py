@@ -1,6 +1,6 @@
 """JSON text with stored media in it, which are read from the store while it is sent."""
 
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Callable
 from contextlib import aclosing
 
 from app.errors import StoreUnavailableError
@@ -20,6 +20,7 @@ class RenderedBody:
         project_id: Whose they are.
         rendering: What is to be sent.
         held: What was taken for its text, if anything; to be released when it is sent.
+        given: Called once somebody is given it, and not only told that it has not changed.
     """
 
     def __init__(
@@ -29,11 +30,18 @@ class RenderedBody:
         rendering: Rendering,
         *,
         held: AnswerMemory | None = None,
+        given: Callable[[], None] | None = None,
     ) -> None:
         self._blobs = blobs
         self._project_id = project_id
+        self._given = given
         self.rendering = rendering
         self.held = held
+
+    def give(self) -> None:
+        """Note that somebody is given it."""
+        if self._given is not None:
+            self._given()
 
     async def check(self) -> None:
         """Make sure that all files are there before anything is sent.

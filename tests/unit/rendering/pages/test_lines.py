@@ -1,10 +1,13 @@
 import base64
 import hashlib
+import io
 import json
+import random
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
+from PIL import Image
 from pydantic import ValidationError
 
 from app.models.page import LONGEST_SECONDS, PageFields
@@ -37,6 +40,12 @@ ORDINARY = (
     "/usr/local/lib/Python/site-packages/SomePackage/InnerModule/AnotherModule/TheTest_Case",
     "src/main/java/org/example/project/service/implementation/DefaultUserAccountServiceFactory",
     "AVeryLongIdentifierThatSomebodyHasMadeOutOfManyWordsAndNobodyWillEverTypeItAgain2026",
+    "/Users/Ada/Work/Client/Acme/Repo/Source/Main/Java/Com/Acme/Foo",
+    "/home/user/Dev/Repo/App/Http/Controllers/Api/V1/Admin/UserController",
+    "testThatItDoesNotFailIfTheListIsEmptyOrHasOneItemOnlyOnceMore",
+    "C:/Users/Bob/Desktop/Work/New/Acme/Src/Api/V2/Web/Ui/Main/App/Foo/BarView",
+    "/Users/Bob/Desktop/My/Own/Dir/On/It/A/B/C1/Foo/Bar/Baz/Qux",
+    "TheNameOfAVariableThatIsLongEnoughToBeBase64ByItsLength=4",
     "20261123T044733Z-20261124T044733Z-20261125T044733Z-20261126T044733Z",
 )
 
@@ -108,6 +117,30 @@ def test_a_quoted_text_that_fits_is_not_cut() -> None:
 )
 def test_base64_is_left_out(text: str, expected: str) -> None:
     assert without_base64(text) == expected
+
+
+@given(seed=st.integers(0, 2**32), size=st.integers(150, 2_000), altered=st.booleans())
+def test_random_bytes_in_base64_are_left_out(seed: int, size: int, altered: bool) -> None:
+    written = base64.b64encode(random.Random(seed).randbytes(size)).decode().rstrip("=")  # noqa: S311
+    run = written.translate(str.maketrans("+/", "-_")) if altered else written
+    assert without_base64(f"see {run} there") == "see […] there"
+
+
+@given(side=st.integers(20, 200), is_noise=st.booleans(), kind=st.sampled_from(["PNG", "JPEG"]))
+@settings(max_examples=30)
+def test_images_in_base64_are_left_out(side: int, is_noise: bool, kind: str) -> None:
+    written = base64.b64encode(drawn(side, kind, is_noise=is_noise)).decode()
+    for run in (written, written.rstrip("=")):
+        assert without_base64(f"see {run} there") == "see […] there"
+
+
+def drawn(side: int, kind: str, *, is_noise: bool) -> bytes:
+    """A picture of a noise, or of one colour."""
+    size = (side, 2 * side)
+    picture = Image.effect_noise(size, 80) if is_noise else Image.new("L", size, side)
+    written = io.BytesIO()
+    picture.save(written, kind)
+    return written.getvalue()
 
 
 @pytest.mark.parametrize(

@@ -40,7 +40,7 @@ CASES: dict[str, tuple[Page, list[tuple[int, bool]]]] = {
     "nothing": (make_page("p", Body("none")), [(0, False)] * 3 + [(3, False)]),
     "content that was compressed before it came": (
         make_page("p", text("A sunset"), modality="image", compression_level=2),
-        [(0, False), (0, False), (2, True), (2, True)],
+        [(0, False), (0, False), (2, False), (2, False)],
     ),
 }
 
@@ -72,6 +72,15 @@ def test_words_of_a_recording_that_is_heard_at_full_are_less() -> None:
         ({"metadata": {"language": ["python"]}}, None),
         ({"mime_type": "text/plain"}, None),
         ({"mime_type": "text/x-log"}, None),
+        ({"metadata": {"language": "ts"}}, None),
+        ({"metadata": {"language": "sh"}}, None),
+        ({"metadata": {"path": "C:\\My Files\\run.sh"}}, "bash"),
+        ({"metadata": {"filename": "a.ts"}}, "typescript"),
+        ({"metadata": {"name": "Introduction to Node.js"}}, None),
+        ({"metadata": {"path": "/home/My Files/Introduction to Node.js"}}, None),
+        ({"metadata": {"name": "node.js"}, "mime_type": "text/markdown"}, None),
+        ({"metadata": {"name": "node.js"}, "mime_type": "Text/Plain; charset=utf-8"}, None),
+        ({"metadata": {"language": "python"}, "mime_type": "text/plain"}, "python"),
         ({"modality": "structured", "mime_type": "text/x-python"}, None),
     ],
     ids=str,
@@ -85,3 +94,11 @@ def test_language_is_told_by_metadata_type_or_name(
 def test_a_fence_is_longer_than_any_run_of_backticks_in_the_code() -> None:
     assert fenced("a````b\n", "r") == "`````r\na````b\n`````"
     assert fenced("", "r") == "```r\n```"
+
+
+@pytest.mark.parametrize(("mime_type", "language"), [("text/plain", None), (None, "javascript")])
+def test_the_id_of_a_page_is_no_file_name_where_its_text_is_prose(
+    mime_type: str | None, language: str | None
+) -> None:
+    page = make_page("notes-on-node.js", text("x"), mime_type=mime_type)
+    assert language_of(page) == language

@@ -71,6 +71,9 @@ def test_types_and_ranges_are_compared(mime_type: str, taken: str, fits: bool) -
         (medium(size_bytes=0), None),
         (replace(medium(), source=Address(URL), size_bytes=None), None),
         (replace(medium(), source=Address("http://files.example/a")), "address-not-taken"),
+        (replace(medium("audio/wav"), source=Address(URL)), "address-not-taken"),
+        (replace(medium("video/mp4"), source=Address(URL)), "type-not-taken"),
+        (replace(medium(), mime_type="image/*", source=Address(URL)), None),
         (replace(medium(), source=Address("HTTPS://FILES.EXAMPLE/A"), size_bytes=None), None),
     ],
 )

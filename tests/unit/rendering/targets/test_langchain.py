@@ -100,6 +100,10 @@ def test_an_error_may_hold_media() -> None:
             {"type": "image", "mime_type": "image/png", "url": URL},
         ),
         (
+            attached(PNG, "image/*", address=URL),
+            {"type": "image", "url": URL},
+        ),
+        (
             attached(WAV, "audio/wav", address=REFERENCE, is_reference=True),
             {"type": "audio", "mime_type": "audio/wav", "base64": REFERENCE},
         ),

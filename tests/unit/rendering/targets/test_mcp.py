@@ -5,7 +5,9 @@ import pytest
 
 from app.models.conversation import Address, Attachment, Call, SettledTurn, StoredBytes
 from app.models.json_value import JsonValue, json_text
+from app.models.rendering import McpRevision
 from app.rendering.targets.leaves import Base64Leaf
+from app.rendering.targets.mcp import of_revision
 from app.rendering.targets.table import TARGETS
 from tests.media import mp4
 from tests.providers.mcp_types import check_mcp
@@ -34,6 +36,12 @@ def mcp(*turns: SettledTurn) -> list[Any]:
     messages = written("mcp", *turns)
     check_mcp(messages)
     return messages
+
+
+def of(revision: McpRevision, *turns: SettledTurn) -> JsonValue:
+    """The messages for a revision of the protocol."""
+    profile = of_revision(TARGETS["mcp"], revision)
+    return [plain(message) for message in profile.write(turns, profile, "auto")]
 
 
 def result(
@@ -84,16 +92,43 @@ def test_structured_content_may_be_any_json(value: JsonValue) -> None:
 
 @pytest.mark.parametrize("value", [[1], "a", 1, True])
 def test_structured_content_of_older_revisions_is_an_object(value: JsonValue) -> None:
-    profile = replace(TARGETS["mcp"], has_structured_values=False)
-
     def older(turn: SettledTurn) -> JsonValue:
-        return [plain(message) for message in profile.write([turn], profile, "auto")]
+        return of("2025-06-18", turn)
 
     told = structured(answer(said("a"), data(value)), value)
     assert older(told) == [result(text("a"), text(json_text(value)))]
     assert older(structured(answer(said("a")), value)) == [result(text("a"))]
     assert older(structured(answer(said("a"), data({"n": value})), {"n": value})) == [
         result(text("a"), structuredContent={"n": value})
+    ]
+
+
+@pytest.mark.parametrize("revision", ["2024-11-05", "2025-03-26"])
+def test_the_oldest_revisions_take_no_structured_content(revision: McpRevision) -> None:
+    value: JsonValue = {"n": 2}
+    assert of(revision, structured(answer(said("two")), value)) == [result(text("two"))]
+    assert of(revision, structured(answer(said("two"), data(value)), value)) == [
+        result(text("two"), text('{"n":2}'))
+    ]
+
+
+@pytest.mark.parametrize("revision", ["2024-11-05", "2025-03-26"])
+def test_the_oldest_revisions_take_no_links(revision: McpRevision) -> None:
+    rules = of_revision(TARGETS["mcp"], revision).media
+    assert {kind: rule.addresses for kind, rule in rules.items()} == dict.fromkeys(rules, ())
+    referred = attached(PNG, "image/png", address=REFERENCE, is_reference=True)
+    image = {"type": "image", "data": REFERENCE, "mimeType": "image/png"}
+    assert of(revision, answer(referred)) == [result(image)]
+
+
+def test_sound_is_a_file_before_it_was_content() -> None:
+    sound = {"type": "audio", "data": base64(WAV), "mimeType": "audio/wav"}
+    resource = {"uri": "file:///a.wav", "mimeType": "audio/wav", "blob": base64(WAV)}
+    played = attached(WAV, "audio/wav", "a.wav")
+    assert of("2025-03-26", answer(played)) == [result(sound)]
+    assert of("2024-11-05", answer(played)) == [result({"type": "resource", "resource": resource})]
+    assert of("2024-11-05", turn("user", played)) == [
+        {"role": "user", "content": {"type": "resource", "resource": resource}}
     ]
 
 

@@ -28,6 +28,22 @@ NAMED_PNG = Medium(PNG, "image/png", None, "a.png")
 SOUND = Medium(WAV, "audio/wav", "audio")
 
 BLOCKS = {
+    "image of any type": ({"type": "image", "data": PNG64, "mimeType": "image/*"}, UNTYPED_IMAGE),
+    "image by a word": ({"type": "image", "data": PNG64, "mimeType": "Image"}, UNTYPED_IMAGE),
+    "file that is an image": (
+        {"type": "file", "data": PNG64, "mediaType": "image/*"},
+        UNTYPED_IMAGE,
+    ),
+    "langchain media": ({"type": "media", "data": PNG64, "mime_type": "image/*"}, UNTYPED_IMAGE),
+    "gemini image of any type": (
+        {"inlineData": {"data": PNG64, "mimeType": "image/*"}},
+        UNTYPED_IMAGE,
+    ),
+    "plain image of any type": ({"data": PNG64, "mimeType": "image"}, UNTYPED_IMAGE),
+    "resource of any type": (
+        {"type": "resource", "resource": {"blob": WAV64, "mimeType": "audio/*"}},
+        Medium(WAV, None, "audio"),
+    ),
     "mcp image": ({"type": "image", "data": PNG64, "mimeType": "image/png"}, IMAGE),
     "mcp image without type": ({"type": "image", "data": PNG64}, UNTYPED_IMAGE),
     "mcp audio": ({"type": "audio", "data": WAV64, "mimeType": "audio/wav"}, SOUND),
@@ -213,6 +229,26 @@ LINKS = {
     "page posing as image": (
         {"type": "image", "data": "https://h/view.html"},
         NormalizedLink("https://h/view.html", "image", "image/*"),
+    ),
+    "vercel file-url of any type": (
+        {"type": "file-url", "url": "https://h/x", "mediaType": "image/*"},
+        NormalizedLink("https://h/x", "image", "image/*"),
+    ),
+    "vercel file of any type": (
+        {"type": "file", "data": "https://h/x.webp", "mediaType": "image/*"},
+        NormalizedLink("https://h/x.webp", "image", "image/webp"),
+    ),
+    "langchain image of any type": (
+        {"type": "image", "url": "https://h/x", "mime_type": "image/*"},
+        NormalizedLink("https://h/x", "image", "image/*"),
+    ),
+    "image by a word": (
+        {"type": "image", "url": "https://h/x", "mimeType": "image"},
+        NormalizedLink("https://h/x", "image", "image/*"),
+    ),
+    "url and any type": (
+        {"url": "https://h/v", "mimeType": "video/*"},
+        NormalizedLink("https://h/v", "video", "video/*"),
     ),
     "url and type": (
         {"url": "https://h/v", "mimeType": "video/mp4", "filename": "z.mp4"},
@@ -497,3 +533,16 @@ def test_what_does_not_carry_what_its_type_promises_is_a_record(record: dict[str
     assert [type(part).__name__ for part in result.parts] == ["NormalizedText"] * 2
     assert result.parts[0] == seen({"json": record}).parts[0]
     assert result.warnings == ()
+
+
+def test_a_resource_link_of_any_type_is_a_medium() -> None:
+    link = {"type": "resource_link", "uri": "https://h/x", "name": "x", "mimeType": "image/*"}
+    beside = Provenance(uri="https://h/x", name="x")
+    assert seen({"content": [link]}) == Seen(
+        (NormalizedLink("https://h/x", "image", "image/*", "x", beside),)
+    )
+
+
+def test_a_word_beside_an_address_may_as_well_say_what_a_page_is_about() -> None:
+    record = {"url": "https://h/watch", "contentType": "video"}
+    assert seen(record) == Seen((json_part('{"url":"https://h/watch","contentType":"video"}'),))
