@@ -116,8 +116,8 @@ class Settings(BaseSettings):
     cross_origin_resource_policy: Annotated[
         ResourcePolicy,
         Field(
-            description="Whose web pages may embed media. If it is not set, what signed links lead to "
-            "is `cross-origin`: it may be embedded wherever the link is known."
+            description="Whose web pages may embed media. If it is not set, what signed links lead "
+            "to is `cross-origin`: it may be embedded wherever the link is known."
         ),
     ] = "same-origin"
     viewer_dir: Annotated[
@@ -148,9 +148,9 @@ class Settings(BaseSettings):
         bool,
         Field(
             validation_alias=RAW_RESULTS,
-            description="For debugging only: `true` or `1` adds the raw result, `rawResult`, to the "
-            "events that connected listeners receive. It is never stored. The name is that of the "
-            "specification.",
+            description="For debugging only: `true` or `1` adds the raw result, `rawResult`, to "
+            "the events that connected listeners receive. It is never stored. The name is that of "
+            "the specification.",
         ),
     ] = False
 
