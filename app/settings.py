@@ -90,8 +90,8 @@ class Settings(BaseSettings):
         tuple[str, ...],
         NoDecode,
         Field(
-            description="Origins whose pages may call the API, such as `https://app.example.com`, "
-            "exact, separated by commas."
+            description="Origins whose web pages may call the API, such as "
+            "`https://app.example.com`, exact, separated by commas."
         ),
     ] = ()
     allowed_hosts: Annotated[
