@@ -36,17 +36,29 @@ def settings_markdown() -> str:
     )
     return f"""# Settings
 
-Settings are environment variables, read once when the service starts. Options of `pagefault serve`
-(`--host`, `--port`, `--data-dir`, `--workers`) come before them. Limits are in bytes and seconds;
-what lies beyond a limit is refused with 413, 422 or 408 and not stored.
+Settings are environment variables, read once when the service starts. The options of
+`pagefault serve` (`--host`, `--port`, `--data-dir`, `--workers`) override them. Sizes are in bytes
+and times in seconds. A request beyond a limit is refused with 408, 413 or 422, and nothing of it
+is stored.
 
-What the environment does not set may stand in a file: `.env` in the data directory, if this is
-named by `--data-dir` or `PAGEFAULT_DATA_DIR`, or the file that `--env-file` names, which is then
-the only one. A `.env` in the working directory is never read, so that a command started in somebody
-else's folder does not obey it. Each line is `NAME=value`; `#` begins a comment, single quotes keep
-a value as it is, double quotes know `\\n`, `\\"` and `\\\\`, and nothing is replaced. Names of
-other programs are passed over; a misspelt setting, a line of another form and a name that is set
-twice are refused at the start.
+## Settings in a file
+
+Settings may also be in a file, which every command reads for variables that the environment does
+not set:
+
+- the file that `--env-file` names; or, without that option,
+- `.env` in the data directory, if `--data-dir` or `PAGEFAULT_DATA_DIR` names that directory.
+
+A `.env` in the working directory is never read, so a command that you start in somebody else's
+folder does not use that person's settings. The file may hold secrets, so make it readable by the
+service only (`chmod 600`).
+
+Each line is `NAME=value`. `#` begins a comment. Single quotes keep a value as it is; in double
+quotes `\\n`, `\\"` and `\\\\` are escapes. Variables are not expanded. Names that are not
+Pagefault's are ignored. The service does not start if a setting is misspelt or set twice, or if a
+line has another form.
+
+## All settings
 
 | variable | default | meaning |
 |---|---|---|

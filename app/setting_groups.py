@@ -235,7 +235,7 @@ class FetchSettings(SettingsGroup):
         ),
     ] = ()
     max_bytes: Annotated[int, Field(gt=0, description="The largest file fetched.")] = 100 * MIB
-    connect_seconds: Annotated[float, Field(gt=0, description="Until a connection stands.")] = 3.0
+    connect_seconds: Annotated[float, Field(gt=0, description="Time limit for connecting.")] = 3.0
     read_seconds: Annotated[float, Field(gt=0, description="Between two pieces of a file.")] = 5.0
     total_seconds: Annotated[
         float, Field(gt=0, description="For a whole file, redirects included.")

@@ -62,7 +62,10 @@ class Settings(BaseSettings):
     ] = Path("data")
     auth: Annotated[
         Literal["none", "api-key"],
-        Field(description="`api-key` wants a key on every request; `none` is for loopback only."),
+        Field(
+            description="`api-key`: every request needs a key. `none`: no keys; the service then "
+            "listens on loopback only."
+        ),
     ] = "none"
     default_project: Annotated[
         str,
@@ -87,8 +90,8 @@ class Settings(BaseSettings):
         tuple[str, ...],
         NoDecode,
         Field(
-            description="Origins whose pages may call the API, such as `https://app.example.com`, "
-            "exact, separated by commas."
+            description="Origins whose web pages may call the API, such as "
+            "`https://app.example.com`, exact, separated by commas."
         ),
     ] = ()
     allowed_hosts: Annotated[
@@ -113,8 +116,8 @@ class Settings(BaseSettings):
     cross_origin_resource_policy: Annotated[
         ResourcePolicy,
         Field(
-            description="Whose pages may embed media. If it is not set, what signed links lead to "
-            "is `cross-origin`: it may be embedded wherever the link is known."
+            description="Whose web pages may embed media. If it is not set, what signed links lead "
+            "to is `cross-origin`: it may be embedded wherever the link is known."
         ),
     ] = "same-origin"
     viewer_dir: Annotated[
@@ -130,7 +133,7 @@ class Settings(BaseSettings):
     ] = None
     log_level: Annotated[
         Literal["debug", "info", "warning", "error"],
-        Field(description="What is logged at the least."),
+        Field(description="The lowest level that is logged."),
     ] = "info"
     db: DatabaseSettings = DatabaseSettings()
     blobs: BlobSettings = BlobSettings()
@@ -145,8 +148,9 @@ class Settings(BaseSettings):
         bool,
         Field(
             validation_alias=RAW_RESULTS,
-            description="`true` or `1`: those who listen now are shown what tools returned, "
-            "`rawResult`. It is never stored.",
+            description="For debugging only: `true` or `1` adds the raw result, `rawResult`, to "
+            "the events that connected listeners receive. It is never stored. The name is that of "
+            "the specification.",
         ),
     ] = False
 
