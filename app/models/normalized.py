@@ -117,6 +117,11 @@ class Warning:
     detail: str
 
 
+def more_warnings(count: int) -> Warning:
+    """Return what closes a list of warnings that are not all told."""
+    return Warning("more-warnings", "", f"There were {count} more warnings like these.")
+
+
 @dataclass(frozen=True, slots=True)
 class NormalizedToolResult:
     """A tool result as typed parts in display order.

@@ -186,3 +186,16 @@ def test_a_page_whose_data_uri_cannot_be_decoded_says_so(client: httpx.Client) -
     put(client, modality="image", content="data:image/png;base64,abc123!")
     blocks = read(client, "p/blocks", level=0)["content"]
     assert [each["type"] for each in blocks] == ["text", "text"]
+
+
+def test_of_many_damaged_media_the_first_are_warned_of_and_the_others_counted(
+    client: httpx.Client,
+) -> None:
+    cut = [media.png(8 + number, 8)[:50] for number in range(60)]
+    warnings = stored(client, *map(image_block, cut))["sanitized"]["meta"]["warnings"]
+    assert [each["pointer"] for each in warnings[:-1]] == [f"/content/{n}/data" for n in range(50)]
+    assert warnings[-1] == {
+        "code": "more-warnings",
+        "pointer": "",
+        "detail": "There were 10 more warnings like these.",
+    }

@@ -12,6 +12,7 @@ from app.models.normalized import (
     MediaSlot,
     NormalizedMedia,
     Warning,
+    more_warnings,
 )
 from app.models.windows import replace_in_windows, search_windows
 
@@ -152,8 +153,7 @@ class Collector:
         more = self._warning_count - len(self._warnings)
         if not more:
             return tuple(self._warnings)
-        closing = Warning("more-warnings", "", f"There were {more} more warnings like these.")
-        return (*self._warnings, closing)
+        return (*self._warnings, more_warnings(more))
 
     def report_error(self, is_error: bool) -> None:
         """Note what the result says about its success; one failure makes it a failure."""

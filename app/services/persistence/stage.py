@@ -24,6 +24,7 @@ from app.models.normalized import (
     Provenance,
     TextTemplate,
     Warning,
+    more_warnings,
 )
 from app.models.persisted import PersistedPart, PersistedToolResult
 from app.models.resource import Resource, ResourceKind, media_kind, resource_kind
@@ -262,16 +263,20 @@ def _shown(
 
 
 def _damages(media: Sequence[NormalizedMedia], kept: Sequence[KeptMedium]) -> Iterator[Warning]:
-    """A warning for each medium that no model is handed as it is, where it was found first."""
+    """A warning for each medium that no model is handed as it is, where it was found first.
+
+    The first of them, closed by one that says how many more there are.
+    """
     warned: set[str] = set()
     for medium, each in zip(media, kept, strict=True):
         damage = each.damage
         if damage is None or not damage.is_certain or each.reference in warned:
             continue
-        if len(warned) == _MOST_DAMAGES:
-            return
         warned.add(each.reference)
-        yield Warning(damage.code, medium.pointer, damage.detail)
+        if len(warned) <= _MOST_DAMAGES:
+            yield Warning(damage.code, medium.pointer, damage.detail)
+    if len(warned) > _MOST_DAMAGES:
+        yield more_warnings(len(warned) - _MOST_DAMAGES)
 
 
 def _link(part: NormalizedLink, beside: dict[str, Any]) -> PersistedPart:
