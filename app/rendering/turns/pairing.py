@@ -4,8 +4,9 @@ An answer stands directly behind the turn that made its call, every call has an 
 user or the assistant goes on, and no id is used twice. A history need not be like that: hosts that
 store results only, results that are stored before the message that calls for them, calls that never
 came back, answers that came too late. A call takes the answer that comes behind it; where none has
-come when somebody goes on, it takes the one that was stored before it under its id. What is missing
-then is written here, each time with a note for the account of the loss.
+come when somebody goes on, it takes the one that was stored before it under its id, unless another
+tool gave it. What is missing then is written here, each time with a note for the account of the
+loss.
 
 What is written comes from what came before and never from what comes after, so that appending
 changes nothing that was rendered before. Only the answers of calls that are still open may come in
@@ -72,29 +73,46 @@ class _Group:
 class _Orphans:
     """Answers whose call has not come yet; a call takes each of them once, the oldest first.
 
-    Each stands in a group of its own, behind a call that was written for it.
+    Each stands in a group of its own, behind a call that was written for it. Some hosts count their
+    calls from `call_0` in every turn, so that under the same id may stand what another tool said.
     """
 
     def __init__(self) -> None:
-        self._by_id: defaultdict[str, deque[_Group]] = defaultdict(deque)
+        self._by_id: defaultdict[str, dict[str, deque[_Group]]] = defaultdict(dict)
         self._by_name: defaultdict[str, deque[_Group]] = defaultdict(deque)
 
     def add(self, group: _Group, answer: ComposedTurn) -> None:
         """Keep an answer until its call comes."""
         if answer.call_id:
-            self._by_id[answer.call_id].append(group)
+            by_tool = self._by_id[answer.call_id]
+            by_tool.setdefault(answer.tool_name, deque()).append(group)
         else:
             self._by_name[answer.tool_name].append(group)
 
     def take(self, call: Call) -> ComposedTurn | None:
         """Return the answer to a call, if there is one; its group is empty then."""
-        for groups in (self._by_id.get(call.call_id), self._by_name.get(call.name)):
-            if groups:
-                group = groups.popleft()
-                [(_, answer)] = group.answers
-                group.answers.clear()
-                return answer
-        return None
+        group = self._under_id(call) or self._under_name(call)
+        if group is None:
+            return None
+        [(_, answer)] = group.answers
+        group.answers.clear()
+        return answer
+
+    def _under_id(self, call: Call) -> _Group | None:
+        """The answer of the call's id, of its tool or of one that is not named."""
+        by_tool = self._by_id.get(call.call_id, {})
+        tools = [call.name, ""] if call.name else [*by_tool][:1]
+        name = next((each for each in tools if each in by_tool), None)
+        if name is None:
+            return None
+        group = by_tool[name].popleft()
+        if not by_tool[name]:
+            del by_tool[name]
+        return group
+
+    def _under_name(self, call: Call) -> _Group | None:
+        groups = self._by_name.get(call.name)
+        return groups.popleft() if groups else None
 
     def forget_names(self) -> None:
         """Leave answers that have no id to themselves: a call of later turns is another one."""
@@ -148,7 +166,7 @@ class _Pairing:
         if self._open is not None and self._open.take(turn):
             return
         # What it was called with is known if it only came too late.
-        late = self._closed.pop(turn.call_id, None)
+        late = self._late(turn)
         call = late or Call(turn.call_id or "call", turn.tool_name, {})
         code, reason = _LATE if late else _NO_CALL
         calling: ComposedTurn = Turn(
@@ -162,6 +180,13 @@ class _Pairing:
         self._groups.append(group)
         if late is None:
             self._orphans.add(group, turn)
+
+    def _late(self, answer: ComposedTurn) -> Call | None:
+        """Take the closed call that is answered, unless another tool's is of the same id."""
+        call = self._closed.get(answer.call_id)
+        if call is None or (call.name and answer.tool_name not in ("", call.name)):
+            return None
+        return self._closed.pop(answer.call_id)
 
     def _close(self, following: ComposedTurn) -> None:
         """Answer the calls that are open when somebody goes on."""

@@ -18,8 +18,10 @@ import hashlib
 import json
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import cached_property
 from types import MappingProxyType
+from typing import TypeAlias
 
 import pybase64
 
@@ -34,9 +36,11 @@ from app.models.conversation import (
     TextItem,
 )
 from app.models.json_value import JsonValue, json_text, parse_json
+from app.rendering.turns.canonical_json import canonical, canonical_text
 from app.rendering.turns.json_spelling import Spelling, escaped, spelling_of
 
-_NO_DIGESTS: Mapping[str, str] = MappingProxyType({})
+_NOTHING: Mapping[str, JsonValue] = MappingProxyType({})
+_NO_RESOURCES: Mapping[str, str] = MappingProxyType({})
 _WRAPPERS = frozenset({"result", "content"})
 _MOST_WRAPPERS = 2
 # A server spells in one way; who sends texts in many is not to have a value written in all of them.
@@ -44,64 +48,74 @@ _MOST_SPELLINGS = 4
 _WORDS_OF_PYTHON = {True: "True", False: "False"}
 _DEEPEST = 4_000
 _MOST_NODES = 1_000_000
-_SORTED = json.JSONEncoder(
-    ensure_ascii=False, allow_nan=False, sort_keys=True, separators=(",", ":")
-)
-_HALF = re.compile("[\ud800-\udfff]")
 _MAY_BE_JSON = re.compile(r'[\s]*+[\[{"\-0-9tfn]')
 
-# What a block says beside its text or medium: its part was made of the same block.
-_FRAME = frozenset({"type", "annotations", "_meta", "meta"})
-_MIME_TYPES = frozenset({"mimeType", "mime_type", "mediaType", "media_type"})
-_FRAME_OF_MEDIA = _FRAME | _MIME_TYPES | {"name", "filename", "title", "description", "size"}
+_Member: TypeAlias = tuple[str, JsonValue]
+
 _PAYLOADS = ("text", "data", "blob", "base64", "image", "url", "uri")
 _MEDIA = frozenset({"image", "audio", "video", "file", "resource_link"})
+_MIME_TYPES = frozenset({"mimeType", "mime_type", "mediaType", "media_type"})
+# What only says that a block is one. Whatever else it says has to be said by its part as well.
+_FRAME = _MIME_TYPES | {"type"}
+_NAMES = ("name", "filename", "title")
+_META = ("_meta", "meta")
+
+
+@dataclass(frozen=True, slots=True)
+class Said:
+    """What is shown of a part, and what is known of the part besides.
+
+    Attributes:
+        item: What is shown.
+        members: What the record's part carries: its name, where it is from, its annotations.
+        digest: Of a text that is shown shortened: the SHA-256 of the whole, as hex digits.
+    """
+
+    item: Item
+    members: Mapping[str, JsonValue] = field(default_factory=lambda: _NOTHING)
+    digest: str = ""
 
 
 def is_told(
-    value: JsonValue,
-    items: Iterable[Item],
-    whole_texts: Mapping[str, str] = _NO_DIGESTS,
-    resources: Mapping[str, str] = _NO_DIGESTS,
+    value: JsonValue, parts: Iterable[Said], resources: Mapping[str, str] = _NO_RESOURCES
 ) -> bool:
-    """Return whether the items say all that a JSON value says.
+    """Return whether parts say all that a JSON value says.
 
     Args:
         value: Structured content.
-        items: What is shown of the parts, in order.
-        whole_texts: Of each text that is shown shortened, by its pointer: the SHA-256 of the whole
-            text, as hex digits.
+        parts: What is shown of the parts, in order.
         resources: Of each resource of the record, by its URI: its SHA-256, as hex digits.
     """
-    shown = [
-        _Shown(item, whole_texts.get(item.pointer, ""), resources)
-        for item in items
-        if isinstance(item, TextItem | DataItem | Medium)
-    ]
+    shown: list[_Shown] = []
+    for each in reversed([*parts]):
+        if isinstance(each.item, TextItem | DataItem | Medium):
+            shown.append(_Shown(each.item, each, shown[-1] if shown else None, resources))
+    shown.reverse()
     return any(_says_all(shown, each) for each in _unwrapped(value))
-
-
-def says_nothing(value: JsonValue) -> bool:
-    """Return whether structured content is what an SDK makes of a tool that returned nothing."""
-    return any(each is None for each in _unwrapped(value))
 
 
 class _Shown:
     """An item that is shown, in the forms that a value may have."""
 
     def __init__(
-        self, item: TextItem | DataItem | Medium, digest: str, resources: Mapping[str, str]
+        self,
+        item: TextItem | DataItem | Medium,
+        said: Said,
+        following: "_Shown | None",
+        resources: Mapping[str, str],
     ) -> None:
         self.item = item
-        self.digest = digest
         self._resources = resources
         self.text = item.text if isinstance(item, TextItem) else None
+        self._members = said.members
+        self._digest = said.digest
+        self._following = following
 
     @cached_property
     def as_json(self) -> str | None:
         """The value that it is the JSON of, written in one way; a text itself if it is of none."""
         if isinstance(self.item, DataItem):
-            return _canonical(self.item.value)
+            return canonical(self.item.value)
         if self.text is None or not _MAY_BE_JSON.match(self.text):
             return None
         try:
@@ -110,14 +124,14 @@ class _Shown:
             )
         except (InvalidJsonError, PayloadTooLargeError):
             return self.text
-        return _canonical_text(self.text)
+        return canonical_text(self.text)
 
     @cached_property
     def references(self) -> frozenset[str]:
         """What stands in a structure in the place of the medium, or of a text's own bytes."""
         match self.item:
             case TextItem(text=text) if self._resources:
-                digest = self.digest or _digest(text)
+                digest = self._digest or _digest(text)
                 alike = [uri for uri, each in self._resources.items() if each == digest]
                 return frozenset(alike).union("@" + uri for uri in alike)
             case Medium(source=StoredBytes(resource_id=resource_id)):
@@ -131,13 +145,66 @@ class _Shown:
 
     def says(self, value: "_Value") -> bool:
         """Return whether it says what a value says, and the value no more than it."""
-        if self.text is not None and self.text == value.text:
+        if self._is(value) and self._carries_all(value):
             return True
-        if value.text is not None and value.text in self.references:
-            return True
-        if self.digest:
-            return self.digest in value.digests(self.text or "")
+        if self._digest:
+            return self._digest in value.digests(self.text or "")
         return self.as_json is not None and self.as_json == value.as_json
+
+    def _is(self, value: "_Value") -> bool:
+        """Return whether it is a text, or the medium or the link that the text stands for."""
+        text = value.text
+        if text is None:
+            return False
+        if self._digest:
+            return self._digest == value.digest_of_text or text in self.references
+        return text in (self.text, *self.references) or self._tells(text)
+
+    def _carries_all(self, value: "_Value") -> bool:
+        return all(
+            self._carries(name, said) or self._is_followed_by(name, said)
+            for name, said in value.beside
+        )
+
+    def _carries(self, name: str, said: JsonValue) -> bool:
+        if name in _NAMES:
+            named = (self._members.get(each) for each in _NAMES)
+            filename = self.item.filename if isinstance(self.item, Medium) else None
+            return said in (*named, filename) or self._tells(said)
+        if name == "size":
+            size = self.item.size_bytes if isinstance(self.item, Medium) else None
+            return said == size or self._tells(f"{said} bytes")
+        held = self._members.get("_meta" if name in _META else name)
+        if isinstance(said, dict) and isinstance(held, dict):
+            # The service may have noted something of its own there.
+            return all(
+                each in held and canonical(said[each]) == canonical(held[each])
+                for each in said
+                if said[each] is not None
+            )
+        return self._tells(said) or (held is not None and canonical(held) == canonical(said))
+
+    def _is_followed_by(self, name: str, said: JsonValue) -> bool:
+        """Return whether what was left of its block stands behind it, and says this."""
+        rest = self._following.rest if self._following else _NOTHING
+        return name in rest and canonical(rest[name]) == canonical(said)
+
+    @cached_property
+    def rest(self) -> Mapping[str, JsonValue]:
+        """The members of the object that it is the JSON of, of what is in its resource as well."""
+        if self._digest or self.as_json is None or not self.as_json.startswith("{"):
+            return _NOTHING
+        try:
+            members: dict[str, JsonValue] = json.loads(self.as_json)
+        except (RecursionError, ValueError):
+            return _NOTHING
+        resource = members.get("resource")
+        return members | resource if isinstance(resource, dict) else members
+
+    def _tells(self, words: JsonValue) -> bool:
+        """Return whether words are lines of what is told of a link, with its address among them."""
+        text, uri = f"\n{self.text or ''}\n", self._members.get("uri")
+        return all(isinstance(each, str) and f"\n{each}\n" in text for each in (uri, words))
 
 
 class _Value:
@@ -147,19 +214,33 @@ class _Value:
         self._value = value
         self._digests: dict[Spelling, frozenset[str]] = {}
 
-    @cached_property
+    @property
     def text(self) -> str | None:
         """What it says as a text: a string itself, a block its text or what stands for a medium."""
+        return self._said[0]
+
+    @cached_property
+    def digest_of_text(self) -> str:
+        """The digest of that text."""
+        return _digest(self.text or "")
+
+    @property
+    def beside(self) -> Sequence[_Member]:
+        """What a block says beside that."""
+        return self._said[1]
+
+    @cached_property
+    def _said(self) -> tuple[str | None, Sequence[_Member]]:
         if isinstance(self._value, bool):
-            return _WORDS_OF_PYTHON[self._value]
+            return _WORDS_OF_PYTHON[self._value], ()
         if isinstance(self._value, dict):
-            return _payload_of(self._value)
-        return self._value if isinstance(self._value, str) else None
+            return _read(self._value)
+        return (self._value if isinstance(self._value, str) else None), ()
 
     @cached_property
     def as_json(self) -> str:
         """The value, written in one way."""
-        return _canonical(self._value)
+        return canonical(self._value)
 
     def digests(self, head: str) -> frozenset[str]:
         """Return the digests of the texts it may be, if they begin as a text does."""
@@ -169,7 +250,6 @@ class _Value:
             if len(self._digests) < _MOST_SPELLINGS:
                 text = spelling.write(json_text(self._value))
             texts = set() if text is None else {text, escaped(text)}
-            texts |= set() if self.text is None else {self.text}
             self._digests[spelling] = frozenset(map(_digest, texts))
         return self._digests[spelling]
 
@@ -202,48 +282,34 @@ def _says_all(shown: Sequence[_Shown], value: JsonValue) -> bool:
     )
 
 
-def _payload_of(block: Mapping[str, JsonValue]) -> str | None:
-    """The text of a content block, or what stands in it for its medium; `None` of other objects."""
-    kind = block.get("type")
-    if kind == "resource" and isinstance(block.get("resource"), dict):
-        is_all = _FRAME.issuperset(name for name in block if _says(block, name, "resource"))
-        return _only_payload(block["resource"], _FRAME_OF_MEDIA) if is_all else None
-    if kind == "text":
-        return _only_payload(block, _FRAME)
-    is_medium = kind in _MEDIA or not _MIME_TYPES.isdisjoint(block)
-    return _only_payload(block, _FRAME_OF_MEDIA) if is_medium else None
+def _read(block: Mapping[str, JsonValue]) -> tuple[str | None, Sequence[_Member]]:
+    """The text of a content block, or what stands in it for its medium, and what else it says.
+
+    Other objects have no text.
+    """
+    kind, resource = block.get("type"), block.get("resource")
+    if kind == "resource" and isinstance(resource, dict):
+        text, beside = _payload_of(resource)
+        return text, [*beside, *(each for each in _members(block) if each[0] != "resource")]
+    is_block = kind == "text" or kind in _MEDIA or not _MIME_TYPES.isdisjoint(block)
+    return _payload_of(block) if is_block else (None, ())
 
 
-def _only_payload(block: Mapping[str, JsonValue], frame: frozenset[str]) -> str | None:
-    said = [name for name in block if _says(block, name) and name not in frame]
-    payload = next((name for name in _PAYLOADS if name in said), "")
-    if not payload or not {payload, "uri"}.issuperset(said):
-        return None
-    held = block[payload]
-    return held if isinstance(held, str) else None
+def _payload_of(block: Mapping[str, JsonValue]) -> tuple[str | None, Sequence[_Member]]:
+    said = _members(block)
+    payload = next((name for name in _PAYLOADS if block.get(name) is not None), "")
+    held = block.get(payload)
+    beside = [each for each in said if each[0] != payload]
+    return (held, beside) if isinstance(held, str) else (None, ())
 
 
-def _says(block: Mapping[str, JsonValue], name: str, apart_from: str = "") -> bool:
-    return block[name] is not None and name != apart_from
-
-
-def _canonical(value: JsonValue) -> str:
-    return _canonical_text(json_text(value))
-
-
-def _canonical_text(text: str) -> str:
-    """A JSON text as any other one of the same value."""
-    try:
-        value = json.loads(text, parse_float=_number, parse_int=int)
-        return _HALF.sub("\ufffd", _SORTED.encode(value))
-    except (RecursionError, ValueError):
-        # Too deep, or with numbers too long, for anything but the text.
-        return text
-
-
-def _number(literal: str) -> int | float:
-    number = float(literal)
-    return int(number) if number.is_integer() else number
+def _members(block: Mapping[str, JsonValue]) -> Sequence[_Member]:
+    """What a block says, without what only says that it is one; an empty object says nothing."""
+    return [
+        (name, said)
+        for name, said in block.items()
+        if name not in _FRAME and said is not None and said not in ({}, [])
+    ]
 
 
 def _digest(text: str) -> str:

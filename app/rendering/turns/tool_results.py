@@ -3,7 +3,7 @@
 Source: spec 002, "Canonical Types"; MCP annotations are honoured.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 import pybase64
@@ -22,12 +22,12 @@ from app.models.conversation import (
     Turn,
     Words,
 )
-from app.models.json_value import JsonValue, json_text, parse_stored_json
+from app.models.json_value import JsonValue, parse_stored_json
 from app.models.rendering import Audience
 from app.models.resource import MediaHints, ResourceKind, parse_resource_id, resource_kind
 from app.rendering.pages.lines import one_line, quoted_short
 from app.rendering.previews import whole_text_uri
-from app.rendering.turns.told import is_told, says_nothing
+from app.rendering.turns.told import Said, is_told
 
 _WORDS_OF_META: tuple[tuple[str, str], ...] = (
     ("caption", "caption"),
@@ -170,21 +170,31 @@ def _structured(
             restore=f"GET /api/resources/{moved}/text",
         )
         return None, [*shown, left_out]
-    structured = None if value is None else (value,)
-    if "structuredContent" in record["meta"] and says_nothing(value):
-        # Where there were no parts, the text of nothing was made one.
-        return structured, [_unless_nothing(item, value) for item in shown]
+    if "structuredContent" not in record["meta"]:
+        return None, shown
+    if value is None:
+        # Only earlier versions stored it. Where there were no parts, they made one of it.
+        return None, [_unless_null(item) for item in shown]
     digests = {
         each["uri"]: each["digest"].removeprefix(_DIGEST.format("")) for each in record["resources"]
     }
-    is_shown = structured is None or is_told(value, shown, whole_texts, digests)
-    return structured, shown if is_shown else [*shown, DataItem(_STRUCTURED, value)]
+    is_shown = is_told(value, _said(record, shown, whole_texts), digests)
+    return (value,), shown if is_shown else [*shown, DataItem(_STRUCTURED, value)]
 
 
-def _unless_nothing(item: Item, value: JsonValue) -> Item:
-    if isinstance(item, TextItem) and item.text == json_text(value):
+def _unless_null(item: Item) -> Item:
+    if isinstance(item, TextItem) and item.text == "null":
         return TextItem(item.pointer, "")
     return item
+
+
+def _said(
+    record: dict[str, Any], shown: Iterable[Item], whole_texts: Mapping[str, str]
+) -> Iterator[Said]:
+    """What is shown of each part, with what its part carries."""
+    for part, item in zip(record["parts"], shown, strict=True):
+        digest = whole_texts.get(item.pointer, "") if isinstance(item, TextItem) else ""
+        yield Said(item, part, digest)
 
 
 def _whole_texts(record: dict[str, Any], shown: Iterable[Item]) -> dict[str, str]:

@@ -5,6 +5,7 @@ Pure code: it reads no clock and no file, and raises on no JSON value.
     result      the whole value: an MCP CallToolResult, or anything else
       content     strings, blocks and lists of them, in order
         blocks, resource_blocks     one block; block_shapes says where its medium lies
+          langchain_blocks            what LangChain adds to a block
           side_information            what a block carries besides
           parts                       one string, one payload
             structures                  media lifted out of records and texts

@@ -27,6 +27,7 @@ from app.services.normalization.block_shapes import (
 )
 from app.services.normalization.collector import without_lone_surrogates
 from app.services.normalization.data_uris import announces_media
+from app.services.normalization.langchain_blocks import is_of_langchain, without_frame
 from app.services.normalization.parts import (
     Place,
     declared_parts,
@@ -78,7 +79,7 @@ def read_block(block: Block, place: Place) -> Outcome | None:
     """What a block holds, or `None` if the object is a record and no block."""
     reader = _typed_reader(block)
     if reader:
-        return reader(block, place)
+        return reader(without_frame(block) if is_of_langchain(block) else block, place)
     return _read_untyped(block, place)
 
 

@@ -10,6 +10,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from app.services.normalization.block_shapes import Path, value_at
+from app.services.normalization.call_tool_results import read_call_tool_result
 from app.services.normalization.side_information import without
 
 _JSON_RPC_KEYS = frozenset(("jsonrpc", "id", "result", "error"))
@@ -20,6 +21,8 @@ _CALL_IDS = ("tool_use_id", "toolUseId")
 _FLAGS = ("is_error", "isError")
 _FRAME = frozenset((*_CALL_IDS, "type", "cache_control"))
 _BLOCK_KEYS = _FRAME | frozenset((*_FLAGS, "content", "structuredContent", "_meta"))
+_JSON_OUTPUTS = ("json", "error-json")
+_OUTPUT_KEYS = frozenset(("type", "value", "providerOptions", "providerMetadata"))
 
 Object = dict[str, object]
 
@@ -207,12 +210,32 @@ def _vercel(value: Object) -> Opened | None:
     """Return what is in a `tool-result` or a `tool-error` part."""
     key = {"tool-result": "output", "tool-error": "error"}.get(str(value.get("type")))
     if key is None or key not in value or not isinstance(value.get("toolCallId"), str):
+        return _vercel_output(value)
+    held = value[key]
+    inner = _vercel_output(held) if key == "output" and isinstance(held, dict) else None
+    return Opened(
+        inner.value if inner else held,
+        (key, *inner.path) if inner else (key,),
+        is_error=inner.is_error if inner else True if key == "error" else None,
+        beside=without(value, [(key,), ("type",)]) | (inner.beside if inner else {}),
+    )
+
+
+def _vercel_output(output: Object) -> Opened | None:
+    """Return the MCP result that is in `{"type": "json", value}`, as clients of MCP put it there.
+
+    Any other output is a block like others.
+    """
+    held = output.get("value")
+    if output.get("type") not in _JSON_OUTPUTS or not output.keys() <= _OUTPUT_KEYS:
+        return None
+    if not isinstance(held, dict) or read_call_tool_result(held) is None:
         return None
     return Opened(
-        value[key],
-        (key,),
-        is_error=True if key == "error" else None,
-        beside=without(value, [(key,), ("type",)]),
+        held,
+        ("value",),
+        is_error=True if output["type"] == "error-json" else None,
+        beside=without(output, [("value",), ("type",)]),
     )
 
 

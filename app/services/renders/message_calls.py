@@ -5,13 +5,14 @@ have blocks for calls and blocks for answers.
 """
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from app.errors import InvalidJsonError, PayloadTooLargeError
 from app.models.conversation import Call, LeftOut
 from app.models.json_pointer import child_pointer
 from app.models.json_value import JsonValue, parse_embedded_json, parse_repaired_json
+from app.services.normalization.call_tool_results import CallToolResult, read_call_tool_result
 from app.services.renders.message_members import is_block, left_beside
 
 _REASONING_TYPES = frozenset(
@@ -28,7 +29,7 @@ _IDS = ("toolCallId", "tool_use_id", "toolUseId", "tool_call_id", "call_id", "id
 _NAMES = ("toolName", "name")
 _ARGUMENTS = ("input", "args", "arguments")
 _CONTENTS = ("content", "output", "result", "response")
-_OF_RESULT = frozenset({"content", "structuredContent", "isError"})
+_DISPLAY = "_display"
 _AROUND_CONTENT = frozenset({"value", "reason", "output", "result", "error"})
 
 _SURROGATE = "\\ud"
@@ -105,19 +106,15 @@ def as_answer(block: JsonValue) -> Answer | None:
         return None
     content, failed = _content(held)
     parts = held.get("parts")
-    structured: tuple[JsonValue] | None = None
-    if _is_mcp_result(content):
-        failed = failed or content.get("isError") is True
-        structured = (content["structuredContent"],) if "structuredContent" in content else None
-        content = content["content"]
-    return Answer(
+    answer = Answer(
         call_id=_text(_first(held, _IDS)),
         name=_text(_first(held, _NAMES)),
         content=content,
         is_error=failed or says_error(held),
         parts=tuple(parts) if isinstance(parts, list) else (),
-        structured=structured,
     )
+    result = _mcp_result(content)
+    return answer if result is None else _of_mcp(result, answer)
 
 
 def left_of_answer(block: dict[str, JsonValue], pointer: str) -> Iterator[LeftOut]:
@@ -130,8 +127,8 @@ def left_of_answer(block: dict[str, JsonValue], pointer: str) -> Iterator[LeftOu
     if is_block(outer) and inner is not outer:
         yield from left_beside(outer, _AROUND_CONTENT, here)
         here = next((child_pointer(here, name) for name in _around(outer, inner)), here)
-    if _is_mcp_result(inner):
-        yield from left_beside(inner, _OF_RESULT, here)
+    if is_block(inner) and _mcp_result(inner) is not None:
+        yield from left_beside(inner, frozenset(inner.keys() - {_DISPLAY}), here)
 
 
 def says_error(held: Mapping[str, JsonValue]) -> bool:
@@ -204,9 +201,23 @@ def _content(held: dict[str, JsonValue]) -> tuple[JsonValue, bool]:
     return content, False
 
 
-def _is_mcp_result(content: JsonValue) -> bool:
-    is_result = is_block(content) and isinstance(content.get("content"), list)
-    return is_result and content.keys() <= _OF_RESULT | {"_meta", "_display"}
+def _mcp_result(content: JsonValue) -> CallToolResult | None:
+    """The MCP result that a content is, in any spelling, as results of tools are read."""
+    if not is_block(content):
+        return None
+    return read_call_tool_result({key: content[key] for key in content if key != _DISPLAY})
+
+
+def _of_mcp(result: CallToolResult, answer: Answer) -> Answer:
+    beside = (result.get("toolResult"), result.extras or None)
+    structured = result.get("structuredContent")
+    return replace(
+        answer,
+        content=result.get("content"),
+        is_error=answer.is_error or result.get("isError") is True,
+        parts=(*(each for each in beside if each is not None), *answer.parts),
+        structured=None if structured is None else (structured,),
+    )
 
 
 def _inner(listed: dict[str, JsonValue]) -> dict[str, JsonValue]:

@@ -26,6 +26,7 @@ from app.rendering.turns.interactions import stored_medium
 from app.rendering.turns.tool_results import is_for, left_out_for, words_of
 from app.services.normalization import normalize_tool_result
 from app.services.normalization.blocks import is_typed_block
+from app.services.normalization.langchain_blocks import without_frame
 from app.services.persistence.keeping import HEAD_BYTES, settle_type
 from app.services.renders.message_members import is_block, left_beside, says_something
 
@@ -98,7 +99,7 @@ class ContentReading:
             yield from self._data({name: _said(said[name])}, pointer)
             yield from left_beside(said, frozenset({name}), pointer)
         else:
-            yield from self._data(_unframed(said), pointer)
+            yield from self._data(without_frame(said), pointer)
 
     def _text(self, text: str, pointer: str) -> Iterator[Item]:
         resource_id = parse_resource_id(text) if text.startswith("@blob:") else None
@@ -190,18 +191,3 @@ def _said(value: JsonValue) -> JsonValue:
     if not is_block(value):
         return value
     return {name: member for name, member in value.items() if says_something(member)}
-
-
-def _unframed(block: dict[str, JsonValue]) -> dict[str, JsonValue]:
-    """A block without what LangChain adds to every one: ids, numbers, an outer place for names."""
-    made = {
-        key
-        for key in ("id", "index")
-        if isinstance(block.get(key), int) or str(block.get(key, "")).startswith("lc_")
-    }
-    bare = {key: value for key, value in block.items() if key not in made}
-    extras = bare.get("extras")
-    if is_block(extras) and isinstance(extras.get("filename"), str) and "filename" not in bare:
-        rest = {key: value for key, value in extras.items() if key != "filename"}
-        bare |= {"filename": extras["filename"], "extras": rest}
-    return bare

@@ -27,7 +27,7 @@ from app.models.message import StoredHistoryMessage
 from app.models.rendering import Audience
 from app.models.resource import Resource
 from app.rendering.turns.pages import PAGE_FAULT_TOOL, faulted
-from app.rendering.turns.told import is_told
+from app.rendering.turns.told import Said, is_told
 from app.services.inline_media.data_uris import load_forms
 from app.services.renders.message_calls import (
     Answer,
@@ -158,7 +158,7 @@ class _Reading:
         items = [*self._content.items(answer.content, pointer)]
         for part in answer.parts:
             items += self._content.items(part, pointer)
-        if answer.structured is not None and not is_told(answer.structured[0], items):
+        if answer.structured is not None and not is_told(answer.structured[0], map(Said, items)):
             items.append(DataItem(pointer, answer.structured[0]))
         said = self._calling.get(answer.call_id, self._said[-1])
         said.answers.append(self._answer_turn(answer, [*items, *left]))

@@ -133,6 +133,42 @@ def test_early_answer_finds_its_call_whoever_spoke_between() -> None:
     assert paired(turns) == (*turns[1:], turns[0])
 
 
+def test_early_answer_of_another_tool_is_left_to_itself() -> None:
+    other, own = answer(1, "call_0", name="search"), answer(2, "call_0")
+    rest = (
+        written(1, Call("call_0", "search", {})),
+        other,
+        replace(calling(3, "call_0"), calls=(Call("call_0-2", "f", {}),)),
+    )
+    assert paired([other, calling(3, "call_0"), said("user", 4)]) == (
+        *rest,
+        replace(missing("call_0", 4, "/3"), call_id="call_0-2"),
+        said("user", 4),
+    )
+    assert paired([other, own, calling(3, "call_0"), said("user", 4)]) == (
+        *rest,
+        replace(own, call_id="call_0-2"),
+        said("user", 4),
+    )
+
+
+def test_early_answer_finds_its_call_if_one_of_them_names_no_tool() -> None:
+    unnamed: ComposedTurn = replace(calling(2, "a"), calls=(Call("a", "", {}),))
+    for early, call in ((answer(1, "a", name=""), calling(2, "a")), (answer(1, "a"), unnamed)):
+        assert paired([early, call]) == (call, replace(early, tool_name="f"))
+
+
+def test_late_answer_of_another_tool_is_left_to_itself() -> None:
+    turns = [calling(1, "call_0"), said("user", 2), answer(3, "call_0", name="search")]
+    assert paired(turns) == (
+        calling(1, "call_0"),
+        missing("call_0", 2, "/1"),
+        said("user", 2),
+        written(3, Call("call_0-2", "search", {})),
+        replace(turns[2], call_id="call_0-2"),
+    )
+
+
 def test_early_answer_without_an_id_finds_the_call_of_its_name_in_the_same_turn_only() -> None:
     assert paired([answer(1, ""), calling(2, "a")]) == (
         calling(2, "a"),

@@ -160,13 +160,33 @@ def test_null_is_no_structured_content(said: str) -> None:
     assert (turn.structured, turn.items) == (None, (TextItem("/sanitized/parts/0", said),))
 
 
-@pytest.mark.parametrize("value", [None, {"result": None}])
-def test_part_that_was_made_of_nothing_says_nothing(value: object) -> None:
-    made = text(json.dumps(value, separators=(",", ":")))
+def test_part_that_earlier_versions_made_of_null_says_nothing() -> None:
     turn = tool_result_turn(
-        record(made, structuredContent=value), origin=ORIGIN, audience="assistant"
+        record(text("null"), structuredContent=None), origin=ORIGIN, audience="assistant"
     )
     assert turn.items == (TextItem("/sanitized/parts/0", ""),)
+
+
+@pytest.mark.parametrize(
+    ("sent", "about"), [('{"result":null}', {"structuredContent": {"result": None}}), ("null", {})]
+)
+def test_text_that_says_null_is_shown_as_it_was_sent(sent: str, about: dict[str, Any]) -> None:
+    turn = tool_result_turn(record(text(sent), **about), origin=ORIGIN, audience="assistant")
+    assert turn.items == (TextItem("/sanitized/parts/0", sent),)
+
+
+def test_mirror_of_a_block_is_told_by_the_part_that_carries_what_it_says() -> None:
+    block = {"uri": "file:///a.txt", "name": "a.txt", "mimeType": "text/plain", "text": "a"}
+    mirror = {"result": [{"type": "resource", "resource": block}]}
+    named = text("a", uri="file:///a.txt", name="a.txt")
+    for part, items in (
+        (named, []),
+        (text("a"), [DataItem("/sanitized/meta/structuredContent", mirror)]),
+    ):
+        turn = tool_result_turn(
+            record(part, structuredContent=mirror), origin=ORIGIN, audience="assistant"
+        )
+        assert turn.items == (TextItem("/sanitized/parts/0", "a"), *items)
 
 
 def long_record(whole: str, value: object) -> bytes:

@@ -1,6 +1,8 @@
 """What providers and protocols put around a result: opened, and read for failure."""
 
 import json
+from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -165,6 +167,33 @@ def test_outputs_of_the_vercel_ai_sdk_say_that_the_tool_failed(
     kept = {"toolCallId": "c", "toolName": "t"}
     within = {"role": "tool", "content": [{**VERCEL, "output": output}]}
     assert seen(within) == Seen((part,), is_error=True, meta=kept)
+
+
+@pytest.mark.parametrize("kind", ["json", "error-json"])
+def test_output_of_the_vercel_ai_sdk_is_the_mcp_result_that_it_holds(kind: str) -> None:
+    result = {"content": [{"type": "text", "text": "a"}], "structuredContent": {"result": "a"}}
+    flags: Mapping[str, object]
+    for is_error, flags in (
+        (None, {}),
+        (False, {"isError": False}),
+        (True, {"is_error": True, "result_type": "complete"}),
+    ):
+        output = {"type": kind, "value": {**result, **flags}, "providerOptions": {"p": 1}}
+        expected = Seen(
+            (text("a"),),
+            is_error=kind == "error-json" or is_error,
+            structured_content=({"result": "a"},),
+            meta={"providerOptions": {"p": 1}},
+        )
+        assert seen(output) == expected
+        kept = {"toolCallId": "c", "toolName": "t", "providerOptions": {"p": 1}}
+        assert seen({**VERCEL, "output": output}) == replace(expected, meta=kept)
+
+
+def test_output_of_the_vercel_ai_sdk_that_holds_a_record_is_its_json() -> None:
+    record = {"content": "a", "score": 1}
+    output = {"type": "json", "value": record}
+    assert seen(output) == Seen((json_part('{"content":"a","score":1}'),))
 
 
 def test_a_tool_error_of_the_vercel_ai_sdk_is_a_failure() -> None:

@@ -155,3 +155,37 @@ def test_a_member_that_says_nothing_of_success_is_kept_in_both_spellings() -> No
     assert seen({"content": [words], "is_error": "maybe", "isError": "no"}) == Seen(
         (text("a"), json_part('{"is_error":"maybe","isError":"no"}'))
     )
+
+
+def test_what_langchain_adds_to_every_block_is_no_text_of_a_tool() -> None:
+    made = "lc_1faba2c5-5f8e-4f4c-9a8e-6a1f6a3c7f10"
+    blocks = [
+        {"type": "text", "id": made, "text": "hi", "index": 0},
+        {"type": "image", "id": made, "url": "https://x.example/a.png", "index": "lc_img_1"},
+        {
+            "type": "file",
+            "id": made,
+            "base64": PNG64,
+            "mime_type": "image/png",
+            "extras": {"filename": "a.png", "detail": "high"},
+        },
+    ]
+    bare = [
+        {"type": "text", "text": "hi"},
+        {"type": "image", "url": "https://x.example/a.png"},
+        {
+            "type": "file",
+            "base64": PNG64,
+            "mime_type": "image/png",
+            "filename": "a.png",
+            "extras": {"detail": "high"},
+        },
+    ]
+    message = {"type": "tool", "tool_call_id": "c", "status": "success"}
+    assert seen({**message, "content": blocks}) == seen({**message, "content": bare})
+    assert seen(blocks) == seen(bare)
+
+
+def test_id_that_a_tool_gives_its_own_block_is_kept() -> None:
+    own = {"type": "text", "text": "hi", "id": "row-1", "index": 0}
+    assert seen([own]) == Seen((text("hi"), json_part('{"id":"row-1","index":0}')))

@@ -81,7 +81,7 @@ def test_a_call_without_an_id_gets_one_of_its_place() -> None:
                     },
                 }
             },
-            Answer("", "f", [], is_error=True, structured=(None,)),
+            Answer("", "f", [], is_error=True),
         ),
         (
             {"type": "tool_result", "tool_use_id": "c", "content": {"content": [], "b": 1}},
@@ -92,6 +92,37 @@ def test_a_call_without_an_id_gets_one_of_its_place() -> None:
 def test_an_answer_is_known_by_its_shape(block: dict[str, Any], answer: Answer) -> None:
     assert as_answer(block) == answer
     assert list(left_of_answer(block, "/p")) == []
+
+
+BOOM = [{"type": "text", "text": "boom"}]
+
+
+@pytest.mark.parametrize(
+    ("value", "answer"),
+    [
+        (
+            {"content": BOOM, "isError": True, "resultType": "complete", "_meta": None},
+            Answer("c", "", BOOM, is_error=True),
+        ),
+        (
+            {"content": BOOM, "is_error": True, "structured_content": {"result": "boom"}},
+            Answer("c", "", BOOM, is_error=True, structured=({"result": "boom"},)),
+        ),
+        (
+            {"content": BOOM, "structured_content": {"a": 1}, "is_error": False, "data": {"a": 1}},
+            Answer("c", "", BOOM, structured=({"a": 1},)),
+        ),
+        ({"content": BOOM, "took": 5}, Answer("c", "", BOOM, parts=({"took": 5},))),
+        ({"toolResult": 5}, Answer("c", "", None, parts=(5,))),
+    ],
+)
+def test_mcp_result_in_an_answer_is_known_in_every_spelling(
+    value: dict[str, Any], answer: Answer
+) -> None:
+    for output in ({"type": "json", "value": value}, value):
+        block = {"type": "tool-result", "toolCallId": "c", "output": output}
+        assert as_answer(block) == answer
+        assert list(left_of_answer(block, "/p")) == []
 
 
 def test_what_a_call_says_besides_is_named_where_it_stands() -> None:

@@ -601,6 +601,14 @@ def vercel_cases() -> dict[str, Case]:
         "structuredContent": {"k": 1},
         "isError": True,
     }
+    image = {"type": "image", "data": b64(PNG), "mime_type": "image/png", "meta": None}
+    in_snake_case = {
+        "content": [{"type": "text", "text": "boom", "annotations": None}, image],
+        "structured_content": {"result": "boom"},
+        "is_error": True,
+        "result_type": "complete",
+        "meta": None,
+    }
     return {
         "user": (
             {
@@ -683,6 +691,21 @@ def vercel_cases() -> dict[str, Case]:
                     text("/content/4", "a"),
                     DataItem("/content/4", {"k": 1}),
                     homeless("/content/5", "tool-approval-response"),
+                    name="f",
+                    is_error=True,
+                ),
+            ],
+        ),
+        "an MCP result in the other spelling": (
+            {
+                "role": "tool",
+                "content": [vercel_result("v1", {"type": "json", "value": in_snake_case})],
+            },
+            [
+                answered(
+                    "v1",
+                    text("/content/0", "boom"),
+                    stored("/content/0", PNG, "image/png"),
                     name="f",
                     is_error=True,
                 ),
