@@ -3,6 +3,7 @@
 import base64
 import hashlib
 import json
+import tracemalloc
 from collections.abc import Callable
 from decimal import Decimal
 from random import Random
@@ -19,8 +20,14 @@ from tests.unit.services.streaming.received import Outcome, outcome_of
 
 MIB = 1024 * 1024
 TEXTS = st.text(st.characters(exclude_categories=()), max_size=8)
+LARGE_DOUBLES = st.one_of(st.floats(1e15, 1e18), st.floats(1e15, 1e308)).map(lambda it: it // 1)
 NUMBERS = st.one_of(
-    st.integers(), st.integers(-9, 9).map(float), st.floats(allow_nan=False, allow_infinity=False)
+    st.integers(),
+    st.integers(-9, 9).map(float),
+    st.floats(allow_nan=False, allow_infinity=False),
+    LARGE_DOUBLES,
+    LARGE_DOUBLES.map(lambda it: -int(it)),
+    st.builds(lambda it, more: int(it) + more, LARGE_DOUBLES, st.integers(-2, 2)),
 )
 VALUES = st.recursive(
     st.one_of(st.none(), st.booleans(), NUMBERS, TEXTS),
@@ -51,7 +58,7 @@ def written(value: JsonValue, chance: Random) -> str:
         return f'"{"".join(spelled)}"'
 
     def number(value: float) -> str:
-        if isinstance(value, float) and value.is_integer() and abs(value) < 1e15:
+        if isinstance(value, float) and value.is_integer() and abs(value) <= 1e308:
             return chance.choice([repr(value), str(int(value)), f"{int(value)}e0"])
         return repr(value)
 
@@ -102,6 +109,10 @@ def test_two_values_have_two_digests(one: JsonValue, other: JsonValue) -> None:
         ("[1.10]", "[1.1]"),
         ("[1e300]", "[1E+300]"),
         ("[1e21]", "[1000000000000000000000]"),
+        ('{"a":[10000000000000000]}', '{"a":[1e16]}'),
+        ("[-9007199254740992.0,7]", "[-9007199254740992,7.0]"),
+        ("[-10000000000000000]", "[-1e+16]"),
+        ("[9999999999999998.0]", "[9999999999999998]"),
         ("[0.1]", "[0.1000000000000000055]"),
         ('{"a":1,"a":2}', '{"a":2}'),
         ('{"a/\\u0062":[]}', ' {"a\\/b" : [ ] }\n'),
@@ -126,6 +137,12 @@ def test_spellings_of_one_value(one: str, other: str) -> None:
         ("[0]", "[null]"),
         ("[1]", '["1"]'),
         ("[9007199254740992]", "[9007199254740993]"),
+        ("[10000000000000000]", "[10000000000000001]"),
+        ("[1e16]", "[10000000000000001]"),
+        ("[1e308]", "[1" + "0" * 308 + "]"),
+        ('["10000000000000000"]', '["1e+16"]'),
+        ('[",10000000000000000,"]', '[",1e+16,"]'),
+        ('["a\\",-0.0]"]', '["a\\",0]"]'),
         ("[" + "1" * 5_000 + "]", "[" + "1" * 4_999 + "2]"),
         ('["\\u0000text:0"]', '["text:0"]'),
         ('["\\u0000"]', '["\\u0000\\u0000"]'),
@@ -141,6 +158,25 @@ def test_spellings_of_two_values(one: str, other: str) -> None:
     for size in (None, 0):
         assert len({json_digest(each, body_bytes=size) for each in values}) == 2
     assert first_difference(*values) is not None
+
+
+@pytest.mark.parametrize("number", ["1e308", "1e15", "-0.0", "1.0", "10000000000000000"])
+def test_digest_takes_a_few_times_the_memory_of_the_text(number: str) -> None:
+    text = f"[{','.join([number] * 20_000)}]"
+    most = 24 * len(text)
+    for spelled, size, most_bytes in (
+        (False, len(text), most),
+        (True, len(text), most),
+        (True, None, MIB // 2),
+    ):
+        value = parsed(text, spelled=spelled)
+        tracemalloc.start()
+        try:
+            json_digest(value, body_bytes=size)
+            _, peak_bytes = tracemalloc.get_traced_memory()
+        finally:
+            tracemalloc.stop()
+        assert peak_bytes < most_bytes, (spelled, size)
 
 
 def test_depth_and_length_of_integers_do_not_matter() -> None:
