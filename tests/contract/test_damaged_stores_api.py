@@ -10,7 +10,7 @@ from tests import media
 from tests.contract.bundled_sessions import SESSION, make_small_session
 from tests.contract.page_requests import outcome
 from tests.contract.render_cases import image_block
-from tests.contract.session_requests import append, call_tool, upload
+from tests.contract.session_requests import append, ask, call_tool, rich, upload
 from tests.contract.upload_requests import DATA, begin, content, offset_of, send
 from tests.integration.sweep_stores import BehindTheStore, ProjectFiles
 from tests.servers import LiveService
@@ -86,6 +86,21 @@ def test_rendering_is_refused_whole_where_a_later_image_is_damaged(
     for headers in ({}, {"If-None-Match": sound.headers["etag"]}):
         refused = client.get(path, headers=headers)
         assert (refused.status_code, refused.json()["code"]) == (503, code)
+
+
+@pytest.mark.parametrize(("harm", "code"), [(remove, "blob-missing"), (cut, "store-unavailable")])
+def test_references_are_told_although_the_bytes_behind_them_are_lost(
+    client: httpx.Client, behind: ProjectFiles, harm: Harm, code: str
+) -> None:
+    # Nobody has looked at an upload before it is shown.
+    data = media.png(80, 48, noise=True)
+    ask(client, rich(upload(client, data, filename="shot.png")["uri"]))
+    harm(behind, data)
+    path = "/api/sessions/s/render?target=anthropic"
+    told = client.get(path, params={"target": "anthropic", "media": "reference"})
+    assert (told.status_code, told.json()["loss"]) == (200, [])
+    refused = client.get(path)
+    assert (refused.status_code, refused.json()["code"]) == (503, code)
 
 
 @pytest.mark.parametrize("harm", [damage, remove])

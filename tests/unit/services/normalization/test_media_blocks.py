@@ -365,8 +365,7 @@ def test_a_data_uri_of_text_is_the_text(value: object) -> None:
 def test_a_data_uri_of_text_is_read_in_its_charset(head: str, body: str, expected: str) -> None:
     beside = Provenance(meta={"mimeType": head})
     found = seen(f"data:{head},{body}")
-    assert found.media == found.warnings == ()
-    assert found.parts == (text(expected, beside=beside),)
+    assert found == Seen((text(expected, beside=beside),))
 
 
 def test_a_data_uri_that_is_not_in_its_charset_stays_as_it_is() -> None:
