@@ -24,7 +24,7 @@ from app.services.idempotency import Idempotency, IdempotentCall
 from app.services.large_work import LargeWork
 from app.services.packaging import build_sanitized_tool_result, encode_sanitized
 from app.services.persistence import persist_tool_media
-from app.services.persistence.keeping import MediaKeeper
+from app.services.persistence.keeping import MediaKeepers
 from app.services.request_identity import RequestIdentity, how_compared
 from app.services.stage_clock import StageClock
 from app.services.streaming.bodies import ReceivedBody, StreamedBodies
@@ -34,7 +34,6 @@ from app.services.tool_result_requests import (
     ToolResultRequest,
     read_tool_result_request,
 )
-from app.stores.blobs import BlobStore
 from app.stores.records import Records, UnitOfWork
 from app.stores.records.sessions import TOOL_RESULT
 from app.stores.records.tool_results import RecordedCall
@@ -76,7 +75,7 @@ class ToolResults:
     def __init__(
         self,
         records: Records,
-        blobs: BlobStore,
+        keepers: MediaKeepers,
         *,
         bodies: StreamedBodies,
         work: LargeWork,
@@ -85,7 +84,7 @@ class ToolResults:
         raw_results: RawResults,
     ) -> None:
         self._records = records
-        self._blobs = blobs
+        self._keepers = keepers
         self._bodies = bodies
         self._work = work
         self._limits = limits
@@ -189,9 +188,7 @@ class ToolResults:
         if previous is not None:
             return previous
         now = utc_now()
-        keeper = MediaKeeper(
-            self._blobs, project_id, limit_bytes=self._limits.medium_bytes, now=now
-        )
+        keeper = self._keepers.keeper(project_id, now=now)
         with self._clock.stage("persistence"):
             persisted = await persist_tool_media(
                 prepared.normalized,

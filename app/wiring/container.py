@@ -35,6 +35,7 @@ from app.services.pages.lists import PageLists
 from app.services.pages.pages import Pages
 from app.services.pages.preparing import PagePreparer
 from app.services.pages.reading import PageReading
+from app.services.persistence.keeping import MediaKeepers
 from app.services.quota_blobs import QuotaBlobStore
 from app.services.quotas import Quotas
 from app.services.references import References
@@ -220,14 +221,13 @@ def _wired(settings: Settings, opened: _Opened) -> Container:
     images = ImageWork(opened.memory, limits)
     answers = AnswerRoom(opened.memory)
     preparer = PagePreparer(records, blobs, images=images, limits=limits)
-    reading = PageReading(
-        records, blobs, preparer, accesses=accesses, checks=MediaChecks(blobs), limits=limits
-    )
+    checks = MediaChecks(blobs)
+    reading = PageReading(records, blobs, preparer, accesses=accesses, checks=checks, limits=limits)
     return Container(
         access=opened.access,
         quotas=_quotas(settings),
         links=links,
-        tool_results=_tool_results(opened, streamed, work, limits),
+        tool_results=_tool_results(opened, streamed, work, limits, checks=checks),
         resources=resources,
         aliases=Aliases(records),
         deliveries=opened.deliveries,
@@ -285,11 +285,16 @@ def _wired(settings: Settings, opened: _Opened) -> Container:
 
 
 def _tool_results(
-    opened: _Opened, bodies: StreamedBodies, work: LargeWork, limits: Limits
+    opened: _Opened,
+    bodies: StreamedBodies,
+    work: LargeWork,
+    limits: Limits,
+    *,
+    checks: MediaChecks,
 ) -> ToolResults:
     return ToolResults(
         opened.records,
-        opened.blobs,
+        MediaKeepers(opened.blobs, limits.medium_bytes, checks),
         bodies=bodies,
         work=work,
         limits=limits,

@@ -10,7 +10,7 @@ from tests import media
 from tests.contract.bundled_sessions import SESSION, make_small_session
 from tests.contract.page_requests import data_uri, outcome, put, read
 from tests.contract.render_cases import image_block
-from tests.contract.session_requests import append, call_tool, upload
+from tests.contract.session_requests import append, ask, call_tool, rich, upload
 from tests.contract.upload_requests import DATA, begin, content, offset_of, send
 from tests.integration.sweep_stores import BehindTheStore, ProjectFiles
 from tests.servers import LiveService
@@ -96,6 +96,21 @@ def test_page_whose_rendering_fails_is_not_counted_as_read(
     remove(behind, image)
     assert outcome(client.get("/api/pages/p/render", params={"level": 0})) == (503, "blob-missing")
     assert read(client, "p")["access_count"] == 0
+
+
+@pytest.mark.parametrize(("harm", "code"), [(remove, "blob-missing"), (cut, "store-unavailable")])
+def test_references_are_told_although_the_bytes_behind_them_are_lost(
+    client: httpx.Client, behind: ProjectFiles, harm: Harm, code: str
+) -> None:
+    # Nobody has looked at an upload before it is shown.
+    data = media.png(80, 48, noise=True)
+    ask(client, rich(upload(client, data, filename="shot.png")["uri"]))
+    harm(behind, data)
+    path = "/api/sessions/s/render?target=anthropic"
+    told = client.get(path, params={"target": "anthropic", "media": "reference"})
+    assert (told.status_code, told.json()["loss"]) == (200, [])
+    refused = client.get(path)
+    assert (refused.status_code, refused.json()["code"]) == (503, code)
 
 
 @pytest.mark.parametrize("harm", [damage, remove])

@@ -14,7 +14,7 @@ from app.models.normalized import NormalizedMedia
 from app.models.resource import Resource, derive_resource_id, resource_kind
 from app.rendering.file_names import safe_file_name
 from app.services.persistence.probing import probe_media, second_opinion
-from app.services.soundness import damage_of
+from app.services.soundness import MediaChecks, damage_of
 from app.stores.blobs import BlobStore, DraftMedia
 
 HEAD_BYTES = 4_096
@@ -49,15 +49,23 @@ class MediaKeeper:
         project_id: Whose they are.
         limit_bytes: The largest medium taken.
         now: When this happens; the `created_at` of new descriptors.
+        checks: Is told what is wrong with each, so that nobody reads it again for that.
     """
 
     def __init__(
-        self, blobs: BlobStore, project_id: str, *, limit_bytes: int, now: datetime
+        self,
+        blobs: BlobStore,
+        project_id: str,
+        *,
+        limit_bytes: int,
+        now: datetime,
+        checks: MediaChecks | None = None,
     ) -> None:
         self._blobs = blobs
         self._project_id = project_id
         self._limit_bytes = limit_bytes
         self.now = now
+        self._checks = checks
         self._kept: dict[tuple[object, ...], KeptMedium] = {}
 
     async def keep(self, medium: NormalizedMedia) -> KeptMedium:
@@ -90,6 +98,8 @@ class MediaKeeper:
             return KeptMedium(mime_type, filename, None, inline, damage_of(source, mime_type))
         resource = await self.store(source, mime_type, filename)
         damage = await anyio.to_thread.run_sync(damage_of, source, mime_type)
+        if self._checks is not None:
+            self._checks.remember(resource.digest, mime_type, damage)
         return KeptMedium(mime_type, filename, resource, damage=damage)
 
     async def store(self, source: MediaSource, mime_type: str, filename: str | None) -> Resource:
@@ -110,6 +120,21 @@ class MediaKeeper:
             kind=resource_kind(mime_type),
             hints=hints,
             created_at=self.now,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class MediaKeepers:
+    """What keepers for any project have in common; see `MediaKeeper`."""
+
+    blobs: BlobStore
+    limit_bytes: int
+    checks: MediaChecks
+
+    def keeper(self, project_id: str, *, now: datetime) -> MediaKeeper:
+        """Return a keeper for one project, and for one request."""
+        return MediaKeeper(
+            self.blobs, project_id, limit_bytes=self.limit_bytes, now=now, checks=self.checks
         )
 
 

@@ -10,6 +10,7 @@ from functools import partial
 
 import anyio.to_thread
 
+from app.errors import StoreUnavailableError
 from app.models.conversation import ComposedTurn, InlineBytes, Item, Medium
 from app.models.damage import Damage
 from app.models.media import InMemoryMedia
@@ -40,14 +41,20 @@ async def judged(
     """The turns, with the damage of the media that could be attached.
 
     Raises:
-        StoreUnavailableError: The store did not answer, or has lost the bytes.
+        StoreUnavailableError: The store did not answer, or has lost the bytes. Where only
+            references are sent, such a medium is not judged instead.
     """
     places = places_of(turns)
     fitting = Fitting(profile, options, places)
     found: dict[int, Damage] = {}
 
     async def look(place: Place) -> None:
-        damage = await checks.of_medium(project_id, place.medium)
+        try:
+            damage = await checks.of_medium(project_id, place.medium)
+        except StoreUnavailableError:
+            if options.media != "reference":
+                raise
+            return
         if damage is not None:
             found[place.index] = damage
 

@@ -7,6 +7,8 @@ bytes are always judged the same. A file beyond them is not judged.
 
 from collections.abc import Callable
 
+from app.errors import StoreUnavailableError
+
 _FIRST_READ_BYTES = 64 * 1024
 _NEXT_READ_BYTES = 1024 * 1024
 _MOST_BYTES = 64 * 1024 * 1024
@@ -26,8 +28,11 @@ class Looking:
     """Reads a file for one judgment.
 
     Args:
-        read_at: Reads so many bytes from a position on, fewer only at the end of the file.
+        read_at: Reads so many bytes from a position on; it is asked for none behind the end.
         size_bytes: The size of the file.
+
+    Raises:
+        StoreUnavailableError: On reading, where fewer bytes come than the file has.
     """
 
     def __init__(self, read_at: Callable[[int, int], bytes], size_bytes: int) -> None:
@@ -85,3 +90,6 @@ class Looking:
                 raise NotJudgedError
         self._held = memoryview(self._read_at(start, size) if size else b"")
         self._start = start
+        if len(self._held) != size:
+            # A store that has lost a part says nothing of how sound the file was.
+            raise StoreUnavailableError("blob store")

@@ -80,7 +80,11 @@ class MediaChecks:
             return judge(Looking(read_at, size_bytes), mime_type)
 
         damage = await anyio.to_thread.run_sync(look, limiter=self._threads)
+        self.remember(digest, mime_type, damage)
+        return damage
+
+    def remember(self, digest: str, mime_type: str, damage: Damage | None) -> None:
+        """Remember what was found about the bytes of a digest, by whoever looked at them."""
         self._known[digest, mime_type] = damage
         if len(self._known) > _MOST_REMEMBERED:
             self._known.popitem(last=False)
-        return damage

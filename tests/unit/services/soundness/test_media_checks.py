@@ -4,9 +4,13 @@ from pathlib import Path
 
 import pytest
 
+from app.errors import StoreUnavailableError
 from app.models.conversation import Address, InlineBytes, Medium, MediumSource, StoredBytes
 from app.models.damage import Damage
+from app.models.identity import utc_now
 from app.models.media import InMemoryMedia
+from app.models.normalized import NormalizedMedia
+from app.services.persistence.keeping import MediaKeeper
 from app.services.soundness import MediaChecks
 from app.stores.blobs import FilesystemBlobStore, StoredBlob
 from tests import media
@@ -34,6 +38,28 @@ async def test_a_medium_is_judged_where_it_is_and_read_once(
     await blobs.delete("p", blob.digest)
     assert await checks.of_medium("p", stored) == damage
     assert await checks.of_medium("p", medium(InlineBytes(data), len(data))) == damage
+
+
+async def test_bytes_that_a_store_has_lost_are_not_judged(tmp_path: Path) -> None:
+    blobs = FilesystemBlobStore(tmp_path)
+    checks = MediaChecks(blobs)
+    part = PNG[: len(PNG) // 2]
+    blob: StoredBlob = await blobs.put("p", InMemoryMedia(part), limit_bytes=len(part))
+    stored = medium(StoredBytes("a" * 32, blob.digest), len(PNG))
+    for _ in range(2):
+        with pytest.raises(StoreUnavailableError):
+            await checks.of_medium("p", stored)
+
+
+async def test_what_is_kept_is_judged_for_all_who_show_it(tmp_path: Path) -> None:
+    blobs = FilesystemBlobStore(tmp_path)
+    checks = MediaChecks(blobs)
+    keeper = MediaKeeper(blobs, "p", limit_bytes=len(PNG), now=utc_now(), checks=checks)
+    kept = await keeper.keep(NormalizedMedia(InMemoryMedia(PNG[:-50]), must_be_stored=True))
+    assert kept.resource is not None
+    await blobs.delete("p", kept.resource.digest)
+    stored = medium(StoredBytes("a" * 32, kept.resource.digest), len(PNG) - 50)
+    assert await checks.of_medium("p", stored) == kept.damage == DAMAGE
 
 
 @pytest.mark.parametrize("data", [b"", b"x", b"\x89PNG\r\n\x1a\n"])
