@@ -21,7 +21,7 @@ from app.models.rendering import NamedRecord, Rendering, RenderOptions, base64_l
 from app.rendering.targets.json_pieces import json_pieces
 from app.rendering.targets.ladder import Ladder, Settled, Sign
 from app.rendering.targets.leaves import JsonLeaf, Node
-from app.rendering.targets.opening import opened
+from app.rendering.targets.opening import opened, with_lines
 from app.rendering.targets.profile import Profile
 from app.rendering.targets.table import TARGETS
 from app.rendering.targets.tokens import estimate_turns, request_text_bytes
@@ -224,6 +224,7 @@ class Renders:
         is_whole: bool = False,
     ) -> RenderedBody:
         options = wish.options
+        turns = with_lines(turns, profile, is_whole=is_whole)
         most = self._most_base64(profile, options, turns)
         turns = await measured(turns)
         turns = await judged(self._gathering.checks, project_id, turns, profile, options)
@@ -235,7 +236,7 @@ class Renders:
 
         def render() -> Rendering:
             settled = ladder.settle(turns, gathered)
-            return _document(settled, profile, options, is_whole=is_whole)
+            return _document(settled, profile, options)
 
         body = RenderedBody(self._blobs, project_id, await self._worked(render))
         await body.check()
@@ -270,11 +271,9 @@ class Renders:
         return sign
 
 
-def _document(
-    settled: Settled, profile: Profile, options: RenderOptions, *, is_whole: bool
-) -> Rendering:
+def _document(settled: Settled, profile: Profile, options: RenderOptions) -> Rendering:
     """The answer: `{target, profile, messages, system?, loss, tokensEst}`."""
-    system, turns = opened(settled.turns, profile, is_whole=is_whole)
+    system, turns = opened(settled.turns, profile)
     messages = profile.write(turns, profile, options.detail or profile.default_detail)
     document: dict[str, Node] = {
         "target": profile.target,
