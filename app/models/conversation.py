@@ -132,12 +132,12 @@ class LeftOut:
 
 @dataclass(frozen=True, slots=True)
 class Invented:
-    """A note that a turn, or what it answers, was recorded by nobody and is there for a provider.
+    """A note that a turn, or what it answers or begins with, was recorded by nobody.
 
-    `seq` is the entry that it was written for.
+    It is there for a provider. `seq` is the entry that it was written for.
     """
 
-    what: Literal["call", "answer"]
+    what: Literal["call", "answer", "line"]
     code: str
     reason: str
     seq: int | None

@@ -50,9 +50,16 @@ def calling(client: httpx.Client, *calls: tuple[str, str]) -> None:
     say(client, "assistant", None, tool_calls=listed)
 
 
+def beginning(target: str) -> list[tuple[object, ...]]:
+    """The entry of the line that begins a session where somebody else has to speak first."""
+    entry = (1, "", "nothing", "line", "no-beginning", "GET /api/sessions/s/messages/1")
+    return [entry] if TARGETS[target].starts_with_user else []
+
+
 def lost(record: Json) -> list[Json]:
-    """The loss, without the calls that are written where only results are stored."""
-    return [each for each in record["loss"] if each["code"] != "no-call"]
+    """The loss, without what is written where only results are stored."""
+    written = ("no-call", "no-beginning")
+    return [each for each in record["loss"] if each["code"] not in written]
 
 
 def fault_in(client: httpx.Client) -> None:
@@ -221,8 +228,11 @@ def test_host_that_stores_results_only_has_a_conversation(
         (each["seq"], each["pointer"], each["from"], each["to"], each["code"], each["restore"])
         for each in record["loss"]
     ] == [
-        (seq, "", "nothing", "call", "no-call", f"GET /api/sessions/s/messages/{seq}")
-        for seq in (1, 2, 3)
+        *beginning(target),
+        *(
+            (seq, "", "nothing", "call", "no-call", f"GET /api/sessions/s/messages/{seq}")
+            for seq in (1, 2, 3)
+        ),
     ]
 
 
@@ -254,9 +264,24 @@ def test_loss_says_what_was_written_for_a_provider(client: httpx.Client, target:
     record = rendering(client, SESSION_RENDER, target)
     assert (told(record).count(NO_RESULT), told(record).count("A fox.")) == (1, 1)
     assert [(each["seq"], each["to"], each["code"]) for each in record["loss"]] == [
+        *((seq, to, code) for seq, _, _, to, code, _ in beginning(target)),
         (1, "answer", "no-answer"),
         (3, "call", "late-answer"),
     ]
+
+
+@EVERY
+def test_loss_names_the_line_before_what_the_system_says_late(
+    client: httpx.Client, target: str
+) -> None:
+    say(client, "user", "Look.")
+    say(client, "system", "Be brief.")
+    record = rendering(client, SESSION_RENDER, target)
+    is_written = "[Said by the system, not by the user:]" in told(record)
+    assert is_written is TARGETS[target].has_system_apart
+    assert [(each["seq"], each["from"], each["to"], each["code"]) for each in record["loss"]] == [
+        (2, "nothing", "line", "late-system")
+    ] * is_written
 
 
 def test_open_call_is_rendered_without_an_answer(client: httpx.Client) -> None:

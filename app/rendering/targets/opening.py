@@ -1,19 +1,61 @@
-"""How a conversation begins for a target: what the system said, and who has to speak first."""
+"""How a conversation begins for a target: what the system said, and who has to speak first.
 
-from collections.abc import Sequence
+Lines that nobody said are noted before anything is settled, so that they are entries of the loss.
+"""
+
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from typing import TypeVar
 
-from app.models.conversation import SettledItem, SettledTurn, TextItem, Turn
+from app.models.conversation import (
+    ComposedTurn,
+    Invented,
+    Item,
+    LeftOut,
+    SettledItem,
+    SettledTurn,
+    TextItem,
+    Turn,
+)
 from app.rendering.targets.leaves import joined, text_of
 from app.rendering.targets.profile import Profile
+
+_Item = TypeVar("_Item")
 
 FROM_THE_SYSTEM = "[Said by the system, not by the user:]"
 BEGINNING = "[The conversation begins here.]"
 
+_NO_BEGINNING = (
+    "no-beginning",
+    "The target wants the user to speak first, who does not; a line stands before it.",
+)
+_LATE_SYSTEM = (
+    "late-system",
+    "The target knows no message of the system here; the user's turn says it, behind a line.",
+)
 
-def opened(
-    turns: Sequence[SettledTurn], profile: Profile, *, is_whole: bool
-) -> tuple[str, Sequence[SettledTurn]]:
+
+def with_lines(
+    turns: Sequence[ComposedTurn], profile: Profile, *, is_whole: bool
+) -> Sequence[ComposedTurn]:
+    """Return the conversation with what is written at its beginning, and notes of all such lines.
+
+    Args:
+        turns: The conversation.
+        profile: The target.
+        is_whole: Whether it is one from its beginning. Where the user has to speak first and does
+            not, a line begins it.
+    """
+    leading = _leading(turns) if profile.has_system_apart else 0
+    following = [*_noted(turns[leading:], profile)]
+    if is_whole and profile.starts_with_user and following and not _is_said_by_user(following[0]):
+        first = following[0]
+        line = (Invented("line", *_NO_BEGINNING, first.seq), TextItem("", BEGINNING))
+        following.insert(0, Turn("user", line, first.origin, first.seq))
+    return [*turns[:leading], *following]
+
+
+def opened(turns: Sequence[SettledTurn], profile: Profile) -> tuple[str, Sequence[SettledTurn]]:
     """What the system said before anybody else, where that is told apart, and the turns.
 
     What the system says later is then said in the user's turns, behind a line that tells so: moved
@@ -22,21 +64,25 @@ def opened(
     Args:
         turns: The conversation.
         profile: The target.
-        is_whole: Whether it is one from its beginning. Where the user has to speak first and does
-            not, a line begins it.
     """
-    system = ""
-    if profile.has_system_apart:
-        leading = _leading(turns)
-        system = joined(text_of(item) for turn in turns[:leading] for item in turn.items)
-        turns = tuple(_by_user(turn) for turn in turns[leading:])
-    if is_whole and profile.starts_with_user and turns and not _is_said_by_user(turns[0]):
-        beginning: SettledTurn = Turn("user", (TextItem("", BEGINNING),), seq=turns[0].seq)
-        turns = (beginning, *turns)
-    return system, turns
+    if not profile.has_system_apart:
+        return "", turns
+    leading = _leading(turns)
+    system = joined(text_of(item) for turn in turns[:leading] for item in turn.items)
+    return system, tuple(_by_user(turn) for turn in turns[leading:])
 
 
-def _leading(turns: Sequence[SettledTurn]) -> int:
+def _noted(turns: Sequence[ComposedTurn], profile: Profile) -> Iterator[ComposedTurn]:
+    for turn in turns:
+        is_late = profile.has_system_apart and turn.role == "system"
+        if is_late and any(map(_says_something, turn.items)):
+            note = Invented("line", *_LATE_SYSTEM, turn.seq)
+            yield replace(turn, items=(note, *turn.items))
+        else:
+            yield turn
+
+
+def _leading(turns: Sequence[Turn[_Item]]) -> int:
     others = (index for index, turn in enumerate(turns) if turn.role != "system")
     return next(others, len(turns))
 
@@ -49,10 +95,12 @@ def _by_user(turn: SettledTurn) -> SettledTurn:
     return by_user
 
 
-def _is_said_by_user(turn: SettledTurn) -> bool:
+def _is_said_by_user(turn: ComposedTurn) -> bool:
     return turn.role == "user" and any(map(_says_something, turn.items))
 
 
-def _says_something(item: SettledItem) -> bool:
-    text = text_of(item)
+def _says_something(item: Item | SettledItem) -> bool:
+    if isinstance(item, LeftOut | Invented):
+        return False
+    text = item.text if isinstance(item, TextItem) else None
     return text is None or bool(text.strip())

@@ -24,7 +24,7 @@ from app.rendering.targets.json_pieces import json_pieces
 from app.rendering.targets.ladder import Ladder, Settled, Sign
 from app.rendering.targets.leaves import JsonLeaf, Node
 from app.rendering.targets.mcp import of_revision
-from app.rendering.targets.opening import opened
+from app.rendering.targets.opening import opened, with_lines
 from app.rendering.targets.profile import Profile
 from app.rendering.targets.table import TARGETS
 from app.rendering.targets.tokens import estimate_turns, request_text_bytes
@@ -230,6 +230,7 @@ class Renders:
         given: Callable[[], None] | None = None,
     ) -> RenderedBody:
         options = wish.options
+        turns = with_lines(turns, profile, is_whole=is_whole)
         most = self._most_base64(profile, options, turns)
         turns = await measured(turns)
         turns = await judged(self._gathering.checks, project_id, turns, profile, options)
@@ -241,7 +242,7 @@ class Renders:
 
         def render() -> Rendering:
             settled = ladder.settle(turns, gathered)
-            return _document(settled, profile, options, is_whole=is_whole)
+            return _document(settled, profile, options)
 
         rendered = await self._worked(render)
         body = RenderedBody(self._blobs, project_id, rendered, given=given)
@@ -277,11 +278,9 @@ class Renders:
         return sign
 
 
-def _document(
-    settled: Settled, profile: Profile, options: RenderOptions, *, is_whole: bool
-) -> Rendering:
+def _document(settled: Settled, profile: Profile, options: RenderOptions) -> Rendering:
     """The answer: `{target, profile, messages, system?, loss, tokensEst}`."""
-    system, turns = opened(settled.turns, profile, is_whole=is_whole)
+    system, turns = opened(settled.turns, profile)
     messages = profile.write(turns, profile, options.detail or profile.default_detail)
     document: dict[str, Node] = {
         "target": profile.target,

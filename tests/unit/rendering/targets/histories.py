@@ -32,7 +32,7 @@ from app.models.resource import MediaHints, Resource, resource_kind
 from app.rendering.targets.fitting import places_of
 from app.rendering.targets.ladder import Ladder
 from app.rendering.targets.leaves import Base64Leaf, JsonLeaf, Node
-from app.rendering.targets.opening import opened
+from app.rendering.targets.opening import opened, with_lines
 from app.rendering.targets.table import TARGETS
 from app.rendering.targets.wishes import Gathered, wishes_of
 from app.rendering.turns.pairing import paired
@@ -168,7 +168,7 @@ options = st.builds(
 def render(turns: Sequence[ComposedTurn], target: str, wish: RenderOptions) -> Rendered:
     """The rendering of a history, with smaller images that are always the same."""
     profile = TARGETS[target]
-    conversation = paired(turns)
+    conversation = with_lines(paired(turns), profile, is_whole=True)
     most = min(
         limit for limit in (MOST_BASE64, profile.request_bytes, wish.max_bytes) if limit is not None
     )
@@ -183,7 +183,7 @@ def render(turns: Sequence[ComposedTurn], target: str, wish: RenderOptions) -> R
         texts={index: _content(places[index].medium).decode() for index in wishes.texts},
     )
     settled = Ladder(profile, wish, most_base64=most, sign=None).settle(conversation, gathered)
-    system, told = opened(settled.turns, profile, is_whole=True)
+    system, told = opened(settled.turns, profile)
     messages = profile.write(told, profile, wish.detail or profile.default_detail)
     return Rendered([_plain(message) for message in messages], system, settled.loss, settled.turns)
 
