@@ -101,6 +101,7 @@ def listening(
     *,
     after: int | None = None,
     last_event_id: int | str | None = None,
+    queried_event_id: int | None = None,
     ticket: str | None = None,
 ) -> Iterator[Listening]:
     """A stream of what a client may hear, open for the length of the block.
@@ -110,12 +111,13 @@ def listening(
         path: The route of the stream.
         after: The position in the query.
         last_event_id: The position in the header, as browsers that come back send it.
+        queried_event_id: The same in the query, as a polyfill of theirs sends it.
         ticket: What is shown instead of the key.
     """
     headers = {} if ticket is not None else {"Authorization": client.headers["authorization"]}
     if last_event_id is not None:
         headers["Last-Event-ID"] = str(last_event_id)
-    query = {"after": after, "ticket": ticket}
+    query = {"after": after, "ticket": ticket, "lastEventId": queried_event_id}
     given = urlencode({name: value for name, value in query.items() if value is not None})
     connection = http.client.HTTPConnection(
         client.base_url.host, client.base_url.port, timeout=WAIT_SECONDS

@@ -39,7 +39,17 @@ LastEventIdHeader = Annotated[
         alias="Last-Event-ID",
         ge=0,
         le=LARGEST_POSITION,
-        description="The last `id` that was seen; it comes before `after`.",
+        description="The last `id` that was seen; it comes before `lastEventId` and `after`.",
+    ),
+]
+LastEventIdQuery = Annotated[
+    int | None,
+    Query(
+        alias="lastEventId",
+        ge=0,
+        le=LARGEST_POSITION,
+        description="The same in the query, where `event-source-polyfill` puts it; it comes before "
+        "`after`.",
     ),
 ]
 
@@ -71,15 +81,26 @@ async def get_listener(
 ListenerDep = Annotated[Caller, Depends(get_listener)]
 
 
+async def get_beginning(
+    after: AfterQuery = None,
+    last_event_id: LastEventIdHeader = None,
+    queried_event_id: LastEventIdQuery = None,
+) -> int | None:
+    """Return the position behind which to begin: of the last one seen, else of the first wish."""
+    named = (last_event_id, queried_event_id, after)
+    return next((position for position in named if position is not None), None)
+
+
+BeginningDep = Annotated[int | None, Depends(get_beginning)]
+
+
 async def get_project_stream(
     request: Request,
     container: ContainerDep,
     listener: ListenerDep,
-    after: AfterQuery = None,
-    last_event_id: LastEventIdHeader = None,
+    begin: BeginningDep,
 ) -> AsyncIterator[EventStream]:
     """The stream of the listener's project; open before the answer begins, closed behind it."""
-    begin = last_event_id if last_event_id is not None else after
     async with container.event_streams.opened(listener, session_id=None, after=begin) as stream:
         _hold(request, stream)
         yield stream
@@ -90,11 +111,9 @@ async def get_session_stream(
     container: ContainerDep,
     session_id: SessionIdPath,
     listener: ListenerDep,
-    after: AfterQuery = None,
-    last_event_id: LastEventIdHeader = None,
+    begin: BeginningDep,
 ) -> AsyncIterator[EventStream]:
     """The stream of a session; it may be one that nothing was written to yet."""
-    begin = last_event_id if last_event_id is not None else after
     async with container.event_streams.opened(
         listener, session_id=session_id, after=begin
     ) as stream:

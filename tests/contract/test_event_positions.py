@@ -72,6 +72,18 @@ def test_last_event_id_comes_before_after(filled: httpx.Client, path: str, last:
 
 
 @pytest.mark.parametrize(("path", "last"), [(PROJECT, 5), (SESSION, 3)])
+def test_last_event_id_in_the_query_comes_before_after_and_behind_the_header(
+    filled: httpx.Client, path: str, last: int
+) -> None:
+    """As `event-source-polyfill` comes back: it keeps the address, and adds the last id to it."""
+    with listening(filled, path, after=0, queried_event_id=last - 1) as stream:
+        assert stream.opening.position == last - 1
+        assert stream.next().position == last
+    with listening(filled, path, last_event_id=last - 1, queried_event_id=0) as stream:
+        assert stream.opening.position == last - 1
+
+
+@pytest.mark.parametrize(("path", "last"), [(PROJECT, 5), (SESSION, 3)])
 @pytest.mark.parametrize("beyond", [1, 2, 1_000, 2**63 - 3])
 def test_position_that_never_was_is_reset_to_now(
     filled: httpx.Client, path: str, last: int, beyond: int
@@ -90,6 +102,8 @@ def test_place_that_is_no_position_is_refused(client: httpx.Client, path: str) -
         in_query = client.get(path, params={"after": place})
         assert outcome(in_query) == (422, "invalid-payload")
         assert pointers(in_query) == ["/query/after"]
+        in_query = client.get(path, params={"lastEventId": place})
+        assert pointers(in_query) == ["/query/lastEventId"]
         in_header = client.get(path, headers={b"Last-Event-ID": place.encode()})
         assert outcome(in_header) == (422, "invalid-payload")
 
