@@ -130,7 +130,9 @@ def matrix(client: httpx.Client) -> str:
 
 
 def _cell(name: str, record: dict[str, Any]) -> str:
-    lost = {(entry["seq"], entry["pointer"]): entry["to"] for entry in record["loss"]}
+    # What a provider demands besides, as a line before the first turn, is no loss of the medium.
+    losses = [entry for entry in record["loss"] if entry["from"] != "nothing"]
+    lost = {(entry["seq"], entry["pointer"]): entry["to"] for entry in losses}
     if not lost:
         return "✓"
     words = ", ".join(sorted({_WORDS.get(to, to) for to in lost.values()}))
