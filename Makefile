@@ -75,7 +75,7 @@ nginx:
 	  || echo "The tests behind a proxy need Debian's package nginx; install it." >&2
 
 migrate: install ## Bring the configured database up to date
-	@$(BIN)/pagefault migrate
+	@$(BIN)/pagefault migrate --data-dir "$${PAGEFAULT_DATA_DIR:-data}"
 
 test: $(VENV)/dev.stamp web chromium nginx ## Run all tests, PostgreSQL, S3 and a browser included
 	$(BIN)/python -m pytest -n 2 --dist loadgroup --no-loadscope-reorder tests

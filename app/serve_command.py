@@ -1,5 +1,6 @@
 """`pagefault serve`: the API on a socket, by one process or several."""
 
+import errno
 import os
 import socket
 import tempfile
@@ -66,12 +67,23 @@ def _listen(host: str, port: int, *, is_option: bool) -> socket.socket:
     try:
         listening = socket.create_server((host, port), family=family, backlog=2048)
     except OSError as exc:
-        reason = os.strerror(exc.errno) if exc.errno else str(exc)
-        other = _other_port(port, is_option=is_option)
+        # The number of an error of names is none of the system's; Python adds to its sentences.
+        is_of_system = bool(exc.errno) and not isinstance(exc, socket.gaierror)
+        reason = os.strerror(exc.errno or 0) if is_of_system else exc.strerror or str(exc)
+        other = _other_place(exc, port, is_option=is_option)
         complain(f"cannot listen on {_shown_host(host)}:{port}: {reason}. {other}")
         raise SystemExit(1) from exc
     listening.set_inheritable(True)
     return listening
+
+
+def _other_place(error: OSError, port: int, *, is_option: bool) -> str:
+    """Return what to name instead of what cannot be listened on."""
+    if error.errno == errno.EADDRINUSE and not isinstance(error, socket.gaierror):
+        return _other_port(port, is_option=is_option)
+    if error.errno == errno.EACCES:
+        return "Ports below 1024 need special rights: name one above, such as `--port 8000`."
+    return "Name an address of this machine: `--host 127.0.0.1`, or PAGEFAULT_HOST=127.0.0.1."
 
 
 def _other_port(taken: int, *, is_option: bool) -> str:

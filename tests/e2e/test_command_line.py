@@ -209,6 +209,20 @@ def test_a_taken_port_is_refused_with_how_to_name_another(
     assert not data_dir.exists()
 
 
+def test_address_of_another_machine_is_told_from_a_taken_port(
+    pagefault: LoadedCommand, data_dir: Path
+) -> None:
+    refused = pagefault.run(
+        *("serve", "--host", "192.0.2.7", "--port", "8123", "--data-dir", str(data_dir)),
+        env={"PAGEFAULT_AUTH": "api-key"},
+    )
+    assert (refused.returncode, refused.stdout) == (1, "")
+    assert sentence(refused.stderr) == (
+        "pagefault: cannot listen on 192.0.2.7:8123: Cannot assign requested address. Name an "
+        "address of this machine: `--host 127.0.0.1`, or PAGEFAULT_HOST=127.0.0.1."
+    )
+
+
 def test_version_is_told_and_nothing_else(pagefault: LoadedCommand) -> None:
     told = pagefault.run("--version")
     assert (told.returncode, told.stdout, told.stderr) == (0, f"pagefault {VERSION}\n", "")
