@@ -11,14 +11,17 @@ from datetime import datetime
 from app.errors import InvalidPayloadError
 from app.models.resource import Resource
 
-ALIAS_PATTERN = r"^[A-Za-z0-9_][!#-.0-\[\]-~]{0,255}$"
-"""Visible ASCII without the slash, the backslash and the quotation mark."""
+_CHARACTERS = r"!#-.0-\[\]-~"
+ALIAS_PATTERN = rf"^(?!\.{{1,2}}$)[{_CHARACTERS}]{{1,256}}$"
+"""Visible ASCII without the slash, the backslash and the quotation mark; not `.` and not `..`."""
+_MOST_CHARS = 256
 MOST_ALIASES = 1_000
 """How many aliases one resource may have: a file that came often has as many ids elsewhere."""
 
 _FORM = re.compile(ALIAS_PATTERN.replace("$", r"\Z"))
+_FOREIGN = re.compile(f"[^{_CHARACTERS}]")
 # In any case of letters: a URI that was changed on its way is no alias either.
-_OF_RESOURCE = re.compile(r"blob:|[0-9a-f]{32}\Z", re.IGNORECASE)
+_OF_RESOURCE = re.compile(r"@?blob:|[0-9a-f]{32}\Z", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +53,15 @@ def check_alias(text: str) -> None:
         )
     else:
         detail = (
-            "An alias has 1 to 256 visible ASCII characters, the first a letter, a digit or `_`, "
-            'and none of them `/`, `\\` or `"`. In a path or a query it is percent-encoded.'
+            f"An alias has 1 to {_MOST_CHARS} visible ASCII characters, none of them `/`, `\\` or "
+            f'`"`; {_what_is_wrong(text)}. In a path or a query it is percent-encoded.'
         )
     raise InvalidPayloadError(f"{detail} Nothing was stored.", code="invalid-alias")
+
+
+def _what_is_wrong(text: str) -> str:
+    if foreign := _FOREIGN.search(text):
+        return f"character {foreign.start() + 1} of this one is U+{ord(foreign[0]):04X}"
+    if text in (".", ".."):
+        return f"`{text}` is a step in a path, which is taken out of it on the way"
+    return f"this one has {len(text)}"

@@ -32,7 +32,7 @@ AliasPath = Annotated[
     str,
     Path(
         description='Visible ASCII without `/`, `\\` and `"`, percent-encoded; not of the form '
-        "of a resource's id or URI.",
+        "of a resource's id or URI, nor `.` or `..`.",
         examples=["doc-123"],
     ),
 ]

@@ -6,11 +6,12 @@ from dataclasses import dataclass, field
 from python_multipart.exceptions import FormParserError
 from python_multipart.multipart import MultipartParser, parse_options_header
 
-from app.errors import InvalidPayloadError, MalformedRequestError, PayloadTooLargeError
+from app.errors import Fault, InvalidPayloadError, MalformedRequestError, PayloadTooLargeError
 from app.rendering.disposition import disposition_filename
 
 _LARGEST_HEADERS_BYTES = 16 * 1024
 _MOST_PARTS = 100
+_IN_QUERY = ("alias", "filename")
 _LARGEST_FIELDS_BYTES = 1024 * 1024
 
 
@@ -59,7 +60,9 @@ class _Form:
         self.value.clear()
 
     def headers_finished(self) -> None:
-        if disposition_filename(self.headers.get("content-disposition", "")) is None:
+        disposition = self.headers.get("content-disposition", "")
+        if disposition_filename(disposition) is None:
+            _check_field(disposition)
             return
         self.files += 1
         self.in_file = True
@@ -82,6 +85,20 @@ class _Form:
             raise MalformedRequestError("The headers of a part of the form are too long.")
 
 
+def _check_field(disposition: str) -> None:
+    """Refuse a field that says what the query says; all others are passed over.
+
+    It may come behind the file, when what it says is no longer of use.
+    """
+    name = parse_options_header(disposition)[1].get(b"name", b"").decode("latin-1")
+    if name in _IN_QUERY:
+        raise InvalidPayloadError(
+            f"`{name}` is not read from a field of the form: send it in the query, as in "
+            f"`POST /api/resources?{name}=…`. Nothing was stored.",
+            faults=[Fault("", f"has a field `{name}`, which belongs in the query")],
+        )
+
+
 def _too_large(has: str) -> PayloadTooLargeError:
     return PayloadTooLargeError(f"The form has {has}. Send the file alone: nothing else is kept.")
 
@@ -95,7 +112,8 @@ async def form_file(content_type: str, chunks: AsyncIterator[bytes]) -> FormFile
 
     Raises:
         MalformedRequestError: Not a multipart form.
-        InvalidPayloadError: There is no file in it; while streaming: there is more than one.
+        InvalidPayloadError: There is no file in it; while streaming: there is more than one. Also
+            at any time: there is a field for what is sent in the query.
         PayloadTooLargeError: There is too much beside the file; also while streaming.
     """
     _, options = parse_options_header(content_type)

@@ -14,7 +14,13 @@ from fastapi import Depends, Header, Request
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from app.deps import ProjectDep
-from app.errors import MalformedRequestError, TusVersionError, UnsupportedMediaError
+from app.errors import (
+    Fault,
+    InvalidPayloadError,
+    MalformedRequestError,
+    TusVersionError,
+    UnsupportedMediaError,
+)
 from app.models.upload import Checksum, ChecksumAlgorithm, ResumableUpload
 from app.routers.problem_kinds import KINDS
 from app.services.uploads import Piece, UploadDraft
@@ -49,6 +55,7 @@ _KEY = re.compile(r"[!-+\--~]+\Z")
 _NAME_KEYS = ("filename", "name")
 _TYPE_KEYS = ("filetype", "type", "mimeType")
 _ALIAS_KEYS = ("alias",)
+_SHOWN_CHARS = 256
 
 
 class TusMiddleware:
@@ -109,7 +116,9 @@ async def read_draft(
 
     Raises:
         MalformedRequestError: The length is missing or none, or the metadata cannot be read.
+        InvalidPayloadError: The query says what the metadata say.
     """
+    _check_query(request)
     if "upload-defer-length" in request.headers:
         raise MalformedRequestError(
             "Uploads of a length that is not known yet are not offered: send Upload-Length."
@@ -220,6 +229,20 @@ def state_headers(upload: ResumableUpload) -> dict[str, str]:
     if upload.metadata is not None:
         headers["Upload-Metadata"] = upload.metadata
     return headers
+
+
+def _check_query(request: Request) -> None:
+    """Refuse names in the query that other uploads take there; all others are passed over."""
+    for name in (*_ALIAS_KEYS, _NAME_KEYS[0]):
+        value = request.query_params.get(name)
+        if value is not None:
+            encoded = base64.b64encode(value[:_SHOWN_CHARS].encode()).decode()
+            raise InvalidPayloadError(
+                f"`{name}` is not read from the query here: send `Upload-Metadata: {name} "
+                f"{encoded}`, with the text in base64. Nothing was done.",
+                faults=[Fault(f"/query/{name}", "is read from Upload-Metadata")],
+                code="unknown-parameter",
+            )
 
 
 def _number(request: Request, name: str) -> int:

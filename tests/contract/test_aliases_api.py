@@ -79,6 +79,26 @@ def test_upload_names_its_resource_in_each_form(client: httpx.Client) -> None:
     assert sorted(mine) == ["raw-1", "raw-2"]
 
 
+@pytest.mark.parametrize("parameter", ["alias", "filename"])
+def test_name_where_it_is_not_read_is_refused_and_stores_nothing(
+    client: httpx.Client, parameter: str
+) -> None:
+    form = client.post(
+        "/api/resources", files={"file": ("f.txt", b"form")}, data={parameter: "doc-1"}
+    )
+    assert outcome(form) == (422, "invalid-payload")
+    assert f"POST /api/resources?{parameter}=" in form.json()["detail"]
+    query = client.post(
+        "/api/uploads", headers={**TUS, "Upload-Length": "3"}, params={parameter: "doc-1"}
+    )
+    assert (outcome(query), pointers(query)) == (
+        (422, "unknown-parameter"),
+        [f"/query/{parameter}"],
+    )
+    assert f"Upload-Metadata: {parameter} ZG9jLTE=" in query.json()["detail"]
+    assert (listed(client, ROUTE), listed(client, "/api/resources")) == ([], [])
+
+
 def test_upload_under_an_alias_of_another_file_stores_nothing(client: httpx.Client) -> None:
     first = upload(client, b"first", alias="doc-1")
     refused = client.post("/api/resources", content=b"other", params={"alias": "doc-1"})
@@ -114,6 +134,11 @@ def test_upload_in_pieces_under_an_alias_that_is_taken_is_refused_and_can_go_on(
         "0190b2c4-7a1e-7000-8000-000000000000",
         "x" * 256,
         "search",
+        "-V1StGXR8_Z5jdHi6B-myT",
+        "_",
+        "...",
+        "@x",
+        "{0190b2c4-7a1e-7000-8000-000000000000}",
         EVERY_CHARACTER,
     ],
 )
@@ -130,7 +155,7 @@ def test_alias_of_any_visible_character_is_addressed_percent_encoded(
 
 
 @pytest.mark.parametrize(
-    "alias", ["0" * 32, "0c8e6cc1ab1f4d34B4A5A0E21F7D6C15", f"blob:{'0' * 32}", "blob:x", "BLOB:x"]
+    "alias", ["0" * 32, "0c8e6cc1ab1f4d34B4A5A0E21F7D6C15", f"blob:{'0' * 32}", "@blob:x", "BLOB:x"]
 )
 def test_alias_that_looks_like_a_resource_is_refused_and_told_so(
     client: httpx.Client, alias: str
@@ -155,12 +180,27 @@ def test_alias_that_looks_like_a_resource_is_refused_and_told_so(
 
 
 @pytest.mark.parametrize(
-    "alias", ["", "-x", ".", "..", "a b", "a/b", "a\\b", 'a"b', "é", "\x00", "a\n", "x" * 257, "@x"]
+    ("alias", "wrong"),
+    [
+        ("", "this one has 0"),
+        (".", "is a step in a path"),
+        ("..", "is a step in a path"),
+        ("a b", "character 2 of this one is U+0020"),
+        ("a/b", "character 2 of this one is U+002F"),
+        ("a\\b", "U+005C"),
+        ('a"b', "U+0022"),
+        ("é", "character 1 of this one is U+00E9"),
+        ("\x00", "U+0000"),
+        ("a\n", "character 2 of this one is U+000A"),
+        ("x" * 257, "this one has 257"),
+    ],
 )
-def test_alias_of_other_characters_is_refused(client: httpx.Client, alias: str) -> None:
+def test_alias_of_other_characters_is_refused_and_told_which(
+    client: httpx.Client, alias: str, wrong: str
+) -> None:
     refused = client.post("/api/resources", content=b"x", params={"alias": alias})
     assert outcome(refused) == (422, "invalid-alias")
-    assert "visible ASCII" in refused.json()["detail"]
+    assert wrong in refused.json()["detail"]
     assert listed(client, "/api/resources") == []
 
 

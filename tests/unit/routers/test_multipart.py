@@ -40,7 +40,7 @@ def read(body: bytes, *cuts: int) -> tuple[str | None, str | None, bytes]:
 FILE = part(
     'form-data; name="file"; filename="a.png"', b"\r\n--cu\x00--cut", "Content-Type: image/png"
 )
-FIELD = part('form-data; name="filename"', b"not a file")
+FIELD = part('form-data; name="file-name"', b"not a file")
 
 
 @given(cuts=st.lists(st.integers(0, len(form(FIELD, FILE, FIELD))), max_size=12))
@@ -61,6 +61,14 @@ def test_file_without_a_name_is_a_file() -> None:
 def test_form_without_exactly_one_file_is_refused(body: bytes) -> None:
     with pytest.raises(InvalidPayloadError):
         read(body)
+
+
+@pytest.mark.parametrize("name", ["alias", "filename"])
+@pytest.mark.parametrize("is_first", [True, False])
+def test_field_for_what_the_query_says_is_refused(name: str, *, is_first: bool) -> None:
+    field = part(f'form-data; name="{name}"', b"doc-1")
+    with pytest.raises(InvalidPayloadError, match="send it in the query"):
+        read(form(field, FILE) if is_first else form(FILE, field), 3, 90)
 
 
 @pytest.mark.parametrize("body", [b"", b"no form", FILE, FILE[:40]])
