@@ -95,7 +95,7 @@ def test_bundle_is_the_same_with_and_without_derived_images(service: LiveService
             if client is there:
                 assert take_in(there, bundle).status_code == 201
             rendered = client.get(f"/api/sessions/{SESSION}/render?target=anthropic")
-            assert [step["to"] for step in rendered.json()["loss"]] == ["call", "smaller"]
+            assert [step["to"] for step in rendered.json()["loss"]] == ["line", "call", "smaller"]
             kept = listed(client, "/api/resources")
             assert [(each["width"], each.get("filename")) for each in kept] == [
                 (8_000, None),
