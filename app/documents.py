@@ -46,7 +46,8 @@ the only one. A `.env` in the working directory is never read, so that a command
 else's folder does not obey it. Each line is `NAME=value`; `#` begins a comment, single quotes keep
 a value as it is, double quotes know `\\n`, `\\"` and `\\\\`, and nothing is replaced. Names of
 other programs are passed over; a misspelt setting, a line of another form and a name that is set
-twice are refused at the start.
+twice are refused at the start, and so is `AWS_*` where it would be the key of a bucket: these are
+taken from the environment only.
 
 | variable | default | meaning |
 |---|---|---|
