@@ -14,7 +14,7 @@ from rich.filesize import decimal
 from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn
 from rich.table import Table
 
-from app.command_faults import CommandError
+from app.command_faults import CommandError, told_faults
 from app.errors import InvalidJsonError, InvalidPayloadError
 from app.models.json_value import JsonValue, json_text, parse_json
 from app.services.request_identity import SCHEME, json_digest
@@ -74,7 +74,7 @@ def ingest_file(
         try:
             ingested = anyio.run(_ingest, settings, project_id, session_id, naming, names)
         except InvalidPayloadError as exc:
-            faults = "; ".join(f"{fault.pointer} {fault.detail}" for fault in exc.faults)
+            faults = told_faults(exc.faults)
             raise IngestError(f"the tool result is refused: {faults or exc.detail}") from exc
     _print(ingested, console)
 
