@@ -3,7 +3,6 @@
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
-from datetime import timedelta
 
 import anyio.to_thread
 
@@ -69,6 +68,7 @@ from app.wiring.stores import (
     open_database,
     prove_blob_store,
 )
+from app.wiring.sweeping import open_stored_bytes, wired_sweep
 
 # Longer than any upload that keeps the pace the limits ask for is likely to take.
 _ABANDONED_UPLOAD_SECONDS = 24 * 3600.0
@@ -141,9 +141,7 @@ async def open_container(settings: Settings) -> AsyncIterator[Container]:
         await blobs.sweep_temporary(_ABANDONED_UPLOAD_SECONDS)
         keys = await anyio.to_thread.run_sync(signing_keys, settings)
         access = await _open_access(settings, records)
-        stored_bytes = await _counted(settings, records, blobs)
-        if stored_bytes is not None:
-            await stack.enter_async_context(stored_bytes.running())
+        stored_bytes = await stack.enter_async_context(open_stored_bytes(settings, records, blobs))
         accesses = AccessCounts(records)
         await stack.enter_async_context(accesses.kept())
         raw_results = RawResults(is_enabled=settings.debug_tool_result_raw)
@@ -159,7 +157,7 @@ async def open_container(settings: Settings) -> AsyncIterator[Container]:
             memory=memory,
         )
         await stack.enter_async_context(event_streams.running(broker))
-        sweep = _sweep(settings, records, blobs, stored_bytes)
+        sweep = wired_sweep(settings, records, blobs, stored_bytes)
         await stack.enter_async_context(
             sweep.scheduled(
                 interval_seconds=settings.sweep.interval_seconds,
@@ -337,28 +335,6 @@ async def _open_access(settings: Settings, records: Records) -> Access:
     if default_project is not None:
         await access.ensure_project(default_project)
     return access
-
-
-async def _counted(settings: Settings, records: Records, blobs: BlobStore) -> StoredBytes | None:
-    """What counts for each project, all that it keeps by now counted; `None` without a quota."""
-    quota_bytes = settings.quotas.stored_bytes
-    if not quota_bytes:
-        return None
-    stored_bytes = StoredBytes(records, blobs, quota_bytes=quota_bytes)
-    await stored_bytes.count_all()
-    return stored_bytes
-
-
-def _sweep(
-    settings: Settings, records: Records, blobs: BlobStore, stored_bytes: StoredBytes | None
-) -> Sweep:
-    return Sweep(
-        records,
-        blobs,
-        events_kept=timedelta(seconds=settings.events.keep_seconds),
-        most_events=settings.events.keep_count,
-        stored_bytes=stored_bytes,
-    )
 
 
 def _fetcher(settings: Settings) -> Fetcher:
