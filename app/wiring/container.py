@@ -16,10 +16,8 @@ from app.services.bundles.exporting import BundleExports
 from app.services.bundles.importing import BundleImports
 from app.services.deliveries import Deliveries
 from app.services.derived_images import DerivedImages
-from app.services.events.feeds import Feeds
-from app.services.events.queue_room import QueueRoom
 from app.services.events.raw_results import RawResults
-from app.services.events.streams import EventStreams, StreamLimits
+from app.services.events.streams import EventStreams
 from app.services.fetching import Fetcher
 from app.services.history import History
 from app.services.image_work import ImageWork
@@ -59,6 +57,7 @@ from app.stores.records import Records
 from app.telemetry import Metrics
 from app.wiring.deliveries import delivery_rules
 from app.wiring.faults import SettingError
+from app.wiring.listening import base_url_of, wired_streams
 from app.wiring.signing_keys import signing_keys
 from app.wiring.stores import (
     check_schema,
@@ -148,13 +147,8 @@ async def open_container(settings: Settings) -> AsyncIterator[Container]:
         metrics = Metrics()
         memory = MemoryBudget(settings.limits.memory_bytes)
         metrics.watch_memory(lambda: memory.held_bytes)
-        event_streams = EventStreams(
-            records,
-            access,
-            Feeds(records, raw_results, QueueRoom(memory)),
-            limits=_stream_limits(settings),
-            counts=metrics,
-            memory=memory,
+        event_streams = wired_streams(
+            settings, records, access, raw_results=raw_results, metrics=metrics, memory=memory
         )
         await stack.enter_async_context(event_streams.running(broker))
         sweep = wired_sweep(settings, records, blobs, stored_bytes)
@@ -206,7 +200,7 @@ def _wired(settings: Settings, opened: _Opened) -> Container:
     records, blobs, accesses = opened.records, opened.blobs, opened.accesses
     links = opened.links
     limits = _limits(settings)
-    base_url = _base_url(settings)
+    base_url = base_url_of(settings)
     content_base_url = settings.content_url or base_url
     metrics = opened.metrics
     resources = Resources(records, blobs, limit_bytes=limits.medium_bytes)
@@ -344,22 +338,5 @@ def _fetcher(settings: Settings) -> Fetcher:
         raise SettingError(f"PAGEFAULT_FETCH__ALLOW: {exc}") from exc
 
 
-def _stream_limits(settings: Settings) -> StreamLimits:
-    return StreamLimits(
-        streams=settings.events.streams,
-        streams_per_key=settings.events.streams_per_key,
-        queued_events=settings.events.queued_events,
-        queued_bytes=settings.events.queued_bytes,
-    )
-
-
-def _base_url(settings: Settings) -> str:
-    return settings.public_url or f"http://{_bracketed(settings.host)}:{settings.port}"
-
-
 def _limits(settings: Settings) -> Limits:
     return Limits(**settings.limits.model_dump())
-
-
-def _bracketed(host: str) -> str:
-    return f"[{host}]" if ":" in host else host
