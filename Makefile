@@ -6,7 +6,8 @@ BIN := $(VENV)/bin
 # What npm runs asks for `node` by name, so that of the environment comes first.
 NPM := PATH="$(CURDIR)/$(BIN):$$PATH" npm --prefix web
 # The data directory is named, so that a file of settings in it is read; see docs/settings.md.
-SERVE_OPTIONS = --data-dir "$${PAGEFAULT_DATA_DIR:-data}" $(if $(findstring command,$(origin PORT)),--port $(PORT))
+DATA_DIR_OPTION := --data-dir "$${PAGEFAULT_DATA_DIR:-data}"
+SERVE_OPTIONS = $(DATA_DIR_OPTION) $(if $(findstring command,$(origin PORT)),--port $(PORT))
 # Whoever starts the service without a network does not wait for npm's patience to end.
 HASTY := npm_config_fetch_retries=1 npm_config_fetch_retry_mintimeout=1000 npm_config_fetch_timeout=20000
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-input
@@ -75,7 +76,7 @@ nginx:
 	  || echo "The tests behind a proxy need Debian's package nginx; install it." >&2
 
 migrate: install ## Bring the configured database up to date
-	@$(BIN)/pagefault migrate --data-dir "$${PAGEFAULT_DATA_DIR:-data}"
+	@$(BIN)/pagefault migrate $(DATA_DIR_OPTION)
 
 test: $(VENV)/dev.stamp web chromium nginx ## Run all tests, PostgreSQL, S3 and a browser included
 	$(BIN)/python -m pytest -n 2 --dist loadgroup --no-loadscope-reorder tests

@@ -1,6 +1,8 @@
 """What is expected to go wrong in a command, and the sentence that it ends with."""
 
-from app.errors import ServiceError, StoreUnavailableError
+from collections.abc import Sequence
+
+from app.errors import Fault, ServiceError, StoreUnavailableError
 from app.wiring.faults import (
     DataDirectoryError,
     MissingSigningKeysError,
@@ -28,4 +30,12 @@ def expected_sentence(error: Exception) -> str | None:
     if not isinstance(error, _EXPECTED):
         return None
     cause = error.cause if isinstance(error, StoreUnavailableError) else None
-    return cause or str(error)
+    sentence = cause or str(error)
+    if isinstance(error, ServiceError) and error.faults:
+        sentence = f"{sentence} ({told_faults(error.faults)})"
+    return sentence
+
+
+def told_faults(faults: Sequence[Fault]) -> str:
+    """Return the single faults of a request in one line."""
+    return "; ".join(f"{fault.pointer} {fault.detail}".strip() for fault in faults)

@@ -19,6 +19,17 @@ DATA_DIR = "PAGEFAULT_DATA_DIR"
 DEFAULT_DATA_DIR = Path("data")
 FILE_NAME = ".env"
 
+_OF_AWS = "AWS_"
+_BUCKET = f"{PREFIX}BLOBS__URL"
+_OWN_NAMES = {
+    "AWS_ACCESS_KEY_ID": f"{PREFIX}BLOBS__S3_ACCESS_KEY_ID",
+    "AWS_SECRET_ACCESS_KEY": f"{PREFIX}BLOBS__S3_SECRET_ACCESS_KEY",
+    "AWS_REGION": f"{PREFIX}BLOBS__S3_REGION",
+    "AWS_DEFAULT_REGION": f"{PREFIX}BLOBS__S3_REGION",
+    "AWS_ENDPOINT": f"{PREFIX}BLOBS__S3_ENDPOINT",
+    "AWS_ENDPOINT_URL": f"{PREFIX}BLOBS__S3_ENDPOINT",
+    "AWS_ENDPOINT_URL_S3": f"{PREFIX}BLOBS__S3_ENDPOINT",
+}
 _LARGEST_BYTES = 1024 * 1024
 _LINE = re.compile(r"(?:export[ \t]+)?(?P<name>[A-Za-z_][A-Za-z0-9_]*)[ \t]*=[ \t]*(?P<value>.*)")
 _QUOTED = re.compile(r"""(?:'(?P<plain>[^']*)'|"(?P<escaped>(?:[^"\\]|\\.)*)")[ \t]*(?:#.*)?""")
@@ -86,7 +97,10 @@ def _settings_in(file: Path) -> dict[str, str]:
     except UnicodeDecodeError as exc:
         raise EnvFileError(f"{file} is not UTF-8") from exc
     given: dict[str, str] = {}
+    foreign: dict[str, int] = {}
     for number, (name, value) in _assignments(file, text):
+        if name.startswith(_OF_AWS):
+            foreign[name] = number
         if not name.startswith(PREFIX) and name != RAW_RESULTS:
             continue
         if name in given:
@@ -94,7 +108,20 @@ def _settings_in(file: Path) -> dict[str, str]:
         given[name] = value
     if wrong := misspelt(given, Settings):
         raise EnvFileError(f"{file}: {'; '.join(wrong)}")
+    _check_foreign(file, foreign, given)
     return given
+
+
+def _check_foreign(file: Path, foreign: Mapping[str, int], given: Mapping[str, str]) -> None:
+    """Refuse what the client of a bucket reads from the environment, and not from a file."""
+    is_set = given.keys() | {name.upper() for name in os.environ}
+    if _BUCKET not in is_set:
+        return
+    for name, number in foreign.items():
+        own = _OWN_NAMES.get(name)
+        if own not in is_set:
+            instead = "set it in the environment" if own is None else f"name it {own}"
+            raise EnvFileError(f"{file}, line {number}: {name} is not read from here: {instead}")
 
 
 def _assignments(file: Path, text: str) -> Iterator[tuple[int, tuple[str, str]]]:

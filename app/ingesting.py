@@ -14,14 +14,14 @@ from rich.filesize import decimal
 from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn
 from rich.table import Table
 
-from app.command_faults import CommandError
+from app.command_faults import CommandError, told_faults
 from app.errors import InvalidJsonError, InvalidPayloadError
 from app.models.json_value import JsonValue, json_text, parse_json
 from app.services.request_identity import SCHEME, json_digest
 from app.services.tool_results import Ingested
 from app.settings import Settings
 from app.terminal import counted, printable
-from app.wiring import open_container
+from app.wiring.ingesting import open_tool_results
 
 _CHUNK_BYTES = 1024 * 1024
 _REQUEST_KEYS = {"toolName", "toolCallId", "success", "sessionId", "result"}
@@ -74,7 +74,7 @@ def ingest_file(
         try:
             ingested = anyio.run(_ingest, settings, project_id, session_id, naming, names)
         except InvalidPayloadError as exc:
-            faults = "; ".join(f"{fault.pointer} {fault.detail}" for fault in exc.faults)
+            faults = told_faults(exc.faults)
             raise IngestError(f"the tool result is refused: {faults or exc.detail}") from exc
     _print(ingested, console)
 
@@ -128,17 +128,17 @@ async def _ingest(
     names: Sequence[str],
 ) -> Ingested:
     """Store the result under the name that its call has already, or else under the first."""
-    async with open_container(settings) as container:
-        await container.access.ensure_project(project_id)
+    async with open_tool_results(settings) as (access, tool_results):
+        await access.ensure_project(project_id)
         name = names[0]
         for earlier in names[1:]:
-            if await container.tool_results.has_call(project_id, session_id, earlier):
+            if await tool_results.has_call(project_id, session_id, earlier):
                 name = earlier
 
         async def whole() -> AsyncIterator[bytes]:
             yield naming(name)
 
-        return await container.tool_results.ingest(project_id, whole(), idempotency_key=None)
+        return await tool_results.ingest(project_id, whole(), idempotency_key=None)
 
 
 def _print(ingested: Ingested, console: Console) -> None:

@@ -4,6 +4,7 @@ import errno
 import os
 import socket
 import tempfile
+from errno import EACCES, EADDRINUSE, EPERM
 from pathlib import Path
 
 import anyio
@@ -17,6 +18,9 @@ from app.settings import Settings
 from app.telemetry import configure_logging, configure_process_logging, tell_address
 from app.terminal import ERR, complain, read_settings, say
 from app.wiring import open_container
+
+_USUAL_PORT = 8000
+_LEAST_FREE_PORT = 1024
 
 
 def serve_api(
@@ -66,29 +70,36 @@ def _listen(host: str, port: int, *, is_option: bool) -> socket.socket:
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     try:
         listening = socket.create_server((host, port), family=family, backlog=2048)
-    except OSError as exc:
-        # The number of an error of names is none of the system's; Python adds to its sentences.
-        is_of_system = bool(exc.errno) and not isinstance(exc, socket.gaierror)
-        reason = os.strerror(exc.errno or 0) if is_of_system else exc.strerror or str(exc)
-        other = _other_place(exc, port, is_option=is_option)
-        complain(f"cannot listen on {_shown_host(host)}:{port}: {reason}. {other}")
+    except (OSError, UnicodeError) as exc:
+        errno = getattr(exc, "errno", None) or 0
+        way_out = _way_out(errno, port, is_option=is_option)
+        complain(f"cannot listen on {_shown_host(host)}:{port}: {_reason(exc, errno)}. {way_out}")
         raise SystemExit(1) from exc
     listening.set_inheritable(True)
     return listening
 
 
-def _other_place(error: OSError, port: int, *, is_option: bool) -> str:
-    """Return what to name instead of what cannot be listened on."""
-    if error.errno == errno.EADDRINUSE and not isinstance(error, socket.gaierror):
-        return _other_port(port, is_option=is_option)
-    if error.errno == errno.EACCES:
-        return "Ports below 1024 need special rights: name one above, such as `--port 8000`."
-    return "Name an address of this machine: `--host 127.0.0.1`, or PAGEFAULT_HOST=127.0.0.1."
+def _reason(error: OSError | UnicodeError, errno: int) -> str:
+    if errno > 0:
+        return os.strerror(errno)
+    # What looks names up has numbers of its own, and takes no empty or endless part of one.
+    told = error.strerror if isinstance(error, OSError) else None
+    return told or "not the name of a host"
 
 
-def _other_port(taken: int, *, is_option: bool) -> str:
-    """Return how another port is named, in the words of whoever started the command."""
-    port = taken + 1 if taken < LARGEST_PORT else 8000
+def _way_out(errno: int, port: int, *, is_option: bool) -> str:
+    if errno == EADDRINUSE:
+        return _other_port(port + 1 if port < LARGEST_PORT else _USUAL_PORT, is_option=is_option)
+    if errno in (EACCES, EPERM) and port < _LEAST_FREE_PORT:
+        other = _other_port(_USUAL_PORT, is_option=is_option)
+        return f"Ports below {_LEAST_FREE_PORT} are for privileged processes. {other}"
+    if os.environ.get(STARTED_BY) == "make run":
+        return "Name another host: PAGEFAULT_HOST=127.0.0.1."
+    return "Name another host: `--host 127.0.0.1`, or PAGEFAULT_HOST=127.0.0.1."
+
+
+def _other_port(port: int, *, is_option: bool) -> str:
+    """Return how a port is named, in the words of whoever started the command."""
     if os.environ.get(STARTED_BY) == "make run":
         return f"Name another one: `make run PORT={port}`."
     if is_option:

@@ -14,6 +14,7 @@ from app.services.sweep import SweepReport
 from app.settings import Settings
 from app.terminal import CANNOT, ERR, OUT, complain, counted, existing_stores, say
 from app.wiring.stores import open_records
+from app.wiring.sweeping import open_sweep
 
 _DURATION = re.compile(r"([0-9]{1,12}(?:\.[0-9]{1,6})?)([smhd]?)\Z")
 _SECONDS_OF_UNIT = {"": 1, "s": 1, "m": 60, "h": 3600, "d": 24 * 3600}
@@ -61,10 +62,7 @@ def check_stores(data_dir: Path | None, env_file: Path | None, *, repair: bool) 
 
 
 async def _sweep(settings: Settings, grace_seconds: float, dry_run: bool) -> SweepReport:
-    # With quotas a sweep needs more than the stores; a check never does, and need not wait for it.
-    from app.wiring import open_container  # noqa: PLC0415
-
-    async with open_container(settings) as container:
+    async with open_sweep(settings) as sweep:
         with _progress(BarColumn(), TextColumn("{task.fields[seen]}")) as progress:
             task = progress.add_task("sweeping", total=None, seen="")
 
@@ -72,7 +70,7 @@ async def _sweep(settings: Settings, grace_seconds: float, dry_run: bool) -> Swe
                 seen = f"{report.looked_at:,} looked at, {report.removed:,} removed"
                 progress.update(task, seen=seen)
 
-            return await container.sweep.run(grace_seconds, dry_run=dry_run, progress=show)
+            return await sweep.run(grace_seconds, dry_run=dry_run, progress=show)
 
 
 async def _check(settings: Settings, repair: bool) -> StoreCheckReport:

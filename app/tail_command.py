@@ -16,7 +16,7 @@ from app.services.access import Caller, LinkGrant, link_expiry
 from app.services.events.delivery import Delivery
 from app.settings import Settings
 from app.terminal import ERR, counted, say
-from app.wiring import Container, open_container
+from app.wiring.listening import Listening, open_listening
 
 _LINK_SECONDS = 3600
 _SHOWN_CHARS = 80
@@ -46,13 +46,13 @@ async def _follow(
     settings: Settings, project_id: str, session_id: str | None, after: int | None, as_json: bool
 ) -> None:
     caller = Caller(project_id, is_operator=True)
-    async with open_container(settings) as container:
-        lines = _Lines(container, project_id, needs_key=settings.auth != "none")
+    async with open_listening(settings) as listening:
+        lines = _Lines(listening, project_id, needs_key=settings.auth != "none")
         if ERR.is_terminal:
             whose = f"session {session_id}" if session_id else f"project {project_id}"
             say(f"Listening to {whose}; Ctrl-C ends it.", to=ERR)
         while True:
-            async with container.event_streams.opened(
+            async with listening.event_streams.opened(
                 caller, session_id=session_id, after=after
             ) as stream:
                 async for delivery in stream.deliveries():
@@ -70,8 +70,8 @@ def _json_line(delivery: Delivery) -> str:
 class _Lines:
     """Events for the eyes."""
 
-    def __init__(self, container: Container, project_id: str, *, needs_key: bool) -> None:
-        self._container = container
+    def __init__(self, listening: Listening, project_id: str, *, needs_key: bool) -> None:
+        self._listening = listening
         self._project_id = project_id
         self._needs_key = needs_key
 
@@ -87,11 +87,11 @@ class _Lines:
 
     def _medium(self, descriptor: _Data) -> str:
         resource_id = descriptor["uri"].partition(":")[2]
-        url = f"{self._container.base_url}/api/resources/{resource_id}/content"
+        url = f"{self._listening.base_url}/api/resources/{resource_id}/content"
         if self._needs_key:
             expires_at = link_expiry(utc_now(), _LINK_SECONDS)
             grant = LinkGrant(self._project_id, resource_id, "inline", None, expires_at)
-            url = self._container.content_base_url + self._container.links.content_path(grant)
+            url = self._listening.content_base_url + self._listening.links.content_path(grant)
         name = f"{descriptor['filename']}  " if descriptor.get("filename") else ""
         size = decimal(descriptor["size"])
         return f"    {descriptor['mimeType']}  {size}  {name}{url}"

@@ -99,7 +99,8 @@ class Aliases:
             resource = await unit.resources.find(resource_id)
             if resource is None:
                 raise _no_resource("/uri")
-            # It is held so, and stays although it was only derived from another one.
+            # Its row is held from here on. One that was only derived from another file, and
+            # would go with it, is kept for itself.
             await unit.resources.ensure(resource)
             return await name_resource(
                 unit, alias, resource, condition=condition, is_guarded=is_guarded
@@ -136,10 +137,9 @@ async def name_resource(
     """
     judge = condition or _anything
     now = utc_now()
-    named = await unit.aliases.ensure(alias, resource.resource_id, now=now)
+    named, is_new = await unit.aliases.ensure(alias, resource.resource_id, now=now)
     if named.resource_id == resource.resource_id:
         known = Alias(alias, resource, named.created_at)
-        is_new = named.created_at == now
         judge(None if is_new else _digest(known))
         if is_new:
             await _check_count(unit, resource)

@@ -316,17 +316,15 @@ async def _previous(
 def _another_result(recorded: RecordedCall, request: ToolResultRequest) -> ConflictError:
     """Of the earlier request only what names the tool is at hand, and the digest of the rest."""
     faults = []
-    differs = (
-        "Of the first one only a digest is kept, so what differs in `result` or `success` cannot "
-        "be said: read the record, and compare."
-    )
+    differs = "what differs in `result` or `success`"
     if recorded.result.tool_name != request.tool_name:
         faults.append(Fault("/toolName", "is not what it is in the record"))
-        differs = "The name of the tool differs from that in the record."
+        differs = "`toolName` differs, and whether `result` or `success` do as well"
     return ConflictError(
         "This tool call of the session was already answered with another result "
-        f"({recorded.result.tool_result_id}). {how_compared(recorded.request_digest)} "
-        f"{differs} A call has one result: take a new toolCallId for another.",
+        f"({recorded.result.tool_result_id}). {how_compared(recorded.request_digest)} Of the first "
+        f"one only a digest is kept: {differs} cannot be said. Read the record, and compare. A "
+        "call has one result: take a new toolCallId for another.",
         faults=faults,
         code="tool-call-answered",
     )

@@ -2,6 +2,10 @@
 
 container       all of it, for the service and for some commands
 stores          database, blobs and broker alone
+ingesting       what takes tool results in, for the command that does
+listening       what tells of events, for the command that shows them
+sweeping        what sweeps the stores, and counts what they keep
+page_reading    what reads pages, for the command that shows one
 signing_keys    the keys of links and tickets
 faults          what keeps the service from opening
 """

@@ -3,7 +3,6 @@
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
-from datetime import timedelta
 
 import anyio.to_thread
 
@@ -17,10 +16,8 @@ from app.services.bundles.exporting import BundleExports
 from app.services.bundles.importing import BundleImports
 from app.services.deliveries import Deliveries
 from app.services.derived_images import DerivedImages
-from app.services.events.feeds import Feeds
-from app.services.events.queue_room import QueueRoom
 from app.services.events.raw_results import RawResults
-from app.services.events.streams import EventStreams, StreamLimits
+from app.services.events.streams import EventStreams
 from app.services.fetching import Fetcher
 from app.services.history import History
 from app.services.image_work import ImageWork
@@ -61,6 +58,7 @@ from app.stores.records import Records
 from app.telemetry import Metrics
 from app.wiring.deliveries import delivery_rules
 from app.wiring.faults import SettingError
+from app.wiring.listening import base_url_of, wired_streams
 from app.wiring.signing_keys import signing_keys
 from app.wiring.stores import (
     check_schema,
@@ -70,6 +68,7 @@ from app.wiring.stores import (
     open_database,
     prove_blob_store,
 )
+from app.wiring.sweeping import open_stored_bytes, wired_sweep
 
 # Longer than any upload that keeps the pace the limits ask for is likely to take.
 _ABANDONED_UPLOAD_SECONDS = 24 * 3600.0
@@ -142,25 +141,18 @@ async def open_container(settings: Settings) -> AsyncIterator[Container]:
         await blobs.sweep_temporary(_ABANDONED_UPLOAD_SECONDS)
         keys = await anyio.to_thread.run_sync(signing_keys, settings)
         access = await _open_access(settings, records)
-        stored_bytes = await _counted(settings, records, blobs)
-        if stored_bytes is not None:
-            await stack.enter_async_context(stored_bytes.running())
+        stored_bytes = await stack.enter_async_context(open_stored_bytes(settings, records, blobs))
         accesses = AccessCounts(records)
         await stack.enter_async_context(accesses.kept())
         raw_results = RawResults(is_enabled=settings.debug_tool_result_raw)
         metrics = Metrics()
         memory = MemoryBudget(settings.limits.memory_bytes)
         metrics.watch_memory(lambda: memory.held_bytes)
-        event_streams = EventStreams(
-            records,
-            access,
-            Feeds(records, raw_results, QueueRoom(memory)),
-            limits=_stream_limits(settings),
-            counts=metrics,
-            memory=memory,
+        event_streams = wired_streams(
+            settings, records, access, raw_results=raw_results, metrics=metrics, memory=memory
         )
         await stack.enter_async_context(event_streams.running(broker))
-        sweep = _sweep(settings, records, blobs, stored_bytes)
+        sweep = wired_sweep(settings, records, blobs, stored_bytes)
         await stack.enter_async_context(
             sweep.scheduled(
                 interval_seconds=settings.sweep.interval_seconds,
@@ -209,7 +201,7 @@ def _wired(settings: Settings, opened: _Opened) -> Container:
     records, blobs, accesses = opened.records, opened.blobs, opened.accesses
     links = opened.links
     limits = _limits(settings)
-    base_url = _base_url(settings)
+    base_url = base_url_of(settings)
     content_base_url = settings.content_url or base_url
     metrics = opened.metrics
     resources = Resources(records, blobs, limit_bytes=limits.medium_bytes)
@@ -344,28 +336,6 @@ async def _open_access(settings: Settings, records: Records) -> Access:
     return access
 
 
-async def _counted(settings: Settings, records: Records, blobs: BlobStore) -> StoredBytes | None:
-    """What counts for each project, all that it keeps by now counted; `None` without a quota."""
-    quota_bytes = settings.quotas.stored_bytes
-    if not quota_bytes:
-        return None
-    stored_bytes = StoredBytes(records, blobs, quota_bytes=quota_bytes)
-    await stored_bytes.count_all()
-    return stored_bytes
-
-
-def _sweep(
-    settings: Settings, records: Records, blobs: BlobStore, stored_bytes: StoredBytes | None
-) -> Sweep:
-    return Sweep(
-        records,
-        blobs,
-        events_kept=timedelta(seconds=settings.events.keep_seconds),
-        most_events=settings.events.keep_count,
-        stored_bytes=stored_bytes,
-    )
-
-
 def _fetcher(settings: Settings) -> Fetcher:
     try:
         return Fetcher(FetchPolicy(**settings.fetch.model_dump()))
@@ -373,22 +343,5 @@ def _fetcher(settings: Settings) -> Fetcher:
         raise SettingError(f"PAGEFAULT_FETCH__ALLOW: {exc}") from exc
 
 
-def _stream_limits(settings: Settings) -> StreamLimits:
-    return StreamLimits(
-        streams=settings.events.streams,
-        streams_per_key=settings.events.streams_per_key,
-        queued_events=settings.events.queued_events,
-        queued_bytes=settings.events.queued_bytes,
-    )
-
-
-def _base_url(settings: Settings) -> str:
-    return settings.public_url or f"http://{_bracketed(settings.host)}:{settings.port}"
-
-
 def _limits(settings: Settings) -> Limits:
     return Limits(**settings.limits.model_dump())
-
-
-def _bracketed(host: str) -> str:
-    return f"[{host}]" if ":" in host else host

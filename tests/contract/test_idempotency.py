@@ -80,7 +80,7 @@ def test_conflict_of_calls_says_what_is_compared_and_where_tools_differ(
     assert "errors" not in same_tool
     other_tool = client.post(ROUTE, json={**call(sessionId="s"), "toolName": "eye"}).json()
     assert [fault["pointer"] for fault in other_tool["errors"]] == ["/toolName"]
-    assert "The name of the tool differs from that in the record." in other_tool["detail"]
+    assert "`toolName` differs" in other_tool["detail"]
 
 
 def test_idempotency_key_of_another_project_is_another_key(

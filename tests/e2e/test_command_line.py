@@ -209,18 +209,23 @@ def test_a_taken_port_is_refused_with_how_to_name_another(
     assert not data_dir.exists()
 
 
-def test_address_of_another_machine_is_told_from_a_taken_port(
+def test_a_host_that_is_not_here_is_not_told_as_a_taken_port(
     pagefault: LoadedCommand, data_dir: Path
 ) -> None:
-    refused = pagefault.run(
-        *("serve", "--host", "192.0.2.7", "--port", "8123", "--data-dir", str(data_dir)),
-        env={"PAGEFAULT_AUTH": "api-key"},
-    )
-    assert (refused.returncode, refused.stdout) == (1, "")
-    assert sentence(refused.stderr) == (
-        "pagefault: cannot listen on 192.0.2.7:8123: Cannot assign requested address. Name an "
-        "address of this machine: `--host 127.0.0.1`, or PAGEFAULT_HOST=127.0.0.1."
-    )
+    hosts = ("a..b", "192.0.2.1")
+    # With a way to sign in, it would listen on any address.
+    env = {"PAGEFAULT_AUTH": "api-key"}
+    for host in hosts:
+        options = ("--host", host, "--port", "8213", "--data-dir", str(data_dir))
+        refused = pagefault.run("serve", *options, env=env)
+        assert (refused.returncode, refused.stdout) == (1, "")
+        told = sentence(refused.stderr)
+        assert told.startswith(f"pagefault: cannot listen on {host}:8213: ")
+        assert told.endswith(
+            ". Name another host: `--host 127.0.0.1`, or PAGEFAULT_HOST=127.0.0.1."
+        )
+        assert "Unknown error" not in told
+    assert not data_dir.exists()
 
 
 def test_version_is_told_and_nothing_else(pagefault: LoadedCommand) -> None:
@@ -344,6 +349,22 @@ def test_result_in_another_spelling_is_the_same_call(
         "stored as seq 1 of session s-1; 0 resources",
         "was stored before as seq 1 of session s-1; 0 resources",
         "stored as seq 2 of session s-1; 0 resources",
+    )
+
+
+def test_result_under_another_tool_name_is_refused_with_what_differs(
+    pagefault: LoadedCommand, data_dir: Path
+) -> None:
+    line = ("ingest", "-", "--session", "s-1", "--data-dir", str(data_dir))
+    stored = pagefault.run(*line, given='"one"').stdout.splitlines()[-1].split(" ")[0]
+    refused = pagefault.run(*line, "--tool-name", "other", given='"one"')
+    assert (refused.returncode, refused.stdout) == (1, "")
+    assert sentence(refused.stderr) == (
+        "pagefault: This tool call of the session was already answered with another result "
+        f"({stored}). Requests are compared by their JSON: key order, white space and escapes make "
+        "no difference. Of the first one only a digest is kept: `toolName` differs, and whether "
+        "`result` or `success` do as well cannot be said. Read the record, and compare. A call has "
+        "one result: take a new toolCallId for another. (/toolName is not what it is in the record)"
     )
 
 

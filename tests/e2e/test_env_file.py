@@ -1,11 +1,13 @@
 """Settings in a file: which file is read by whom, and what is said of mistakes in it."""
 
+import shutil
+import subprocess
 from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
 
-from tests.process import PagefaultProcess, run_command
+from tests.process import ROOT, WAIT_SECONDS, PagefaultProcess, environment, run_command
 
 FOREIGN = "PAGEFAULT_AUTH=api-key\nPAGEFAULT_NO_SUCH_SETTING=1\nPAGEFAULT_DATA_DIR=/nowhere\n"
 
@@ -45,6 +47,21 @@ def test_serve_and_its_workers_read_the_file_of_the_data_directory_and_no_other(
         sizes = (2_000, 2_001)
         answers = [client.post("/api/resources", content=bytes(size)) for size in sizes]
     assert [answer.status_code for answer in answers] == [201, 413]
+
+
+def test_make_migrates_the_data_directory_that_it_serves() -> None:
+    make = shutil.which("make")
+    assert make is not None
+    told = subprocess.run(  # noqa: S603 - our own Makefile, which only says what it would do
+        [make, "--no-print-directory", "-n", "-o", "install", "migrate"],
+        cwd=ROOT,
+        env=environment(),
+        capture_output=True,
+        text=True,
+        check=True,
+        timeout=WAIT_SECONDS,
+    ).stdout
+    assert told == '.venv/bin/pagefault migrate --data-dir "${PAGEFAULT_DATA_DIR:-data}"\n'
 
 
 def test_file_of_the_working_directory_is_not_read_by_a_command(

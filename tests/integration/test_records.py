@@ -21,6 +21,7 @@ from app.models.tool_result import StoredToolResult
 from app.setting_groups import DatabaseSettings
 from app.settings import Settings
 from app.stores.records import Records, UnitOfWork
+from app.stores.records.aliases import NamedResource
 from app.stores.records.engine import database_url, open_engines
 from app.stores.records.idempotency import Claim
 from app.stores.records.scope import ProjectScope
@@ -438,3 +439,14 @@ async def test_key_with_an_answer_is_not_given_up(records: Records) -> None:
             "d", NOW, "a", "c"
         )
         assert await unit.idempotency.claim("r", "open", "d", NOW, claim_id="c") is None
+
+
+async def test_alias_is_new_once_even_at_one_moment(records: Records) -> None:
+    async with records.write(PROJECT) as unit:
+        await unit.resources.ensure(resource())
+        await unit.resources.ensure(resource("1" * 32))
+        ensured = [await unit.aliases.ensure("a", each * 32, now=NOW) for each in "001"]
+        await unit.aliases.remove("a")
+        ensured.append(await unit.aliases.ensure("a", "1" * 32, now=NOW))
+    named = [NamedResource(each * 32, NOW) for each in "0001"]
+    assert ensured == list(zip(named, [True, False, False, True], strict=True))

@@ -102,6 +102,38 @@ def test_mistake_is_told_with_its_place_and_sets_nothing(
     assert added(environ) == {}
 
 
+@pytest.mark.parametrize(
+    ("name", "told"),
+    [
+        ("AWS_ACCESS_KEY_ID", "name it PAGEFAULT_BLOBS__S3_ACCESS_KEY_ID"),
+        ("AWS_SECRET_ACCESS_KEY", "name it PAGEFAULT_BLOBS__S3_SECRET_ACCESS_KEY"),
+        ("AWS_ENDPOINT_URL", "name it PAGEFAULT_BLOBS__S3_ENDPOINT"),
+        ("AWS_SESSION_TOKEN", "set it in the environment"),
+    ],
+)
+def test_key_of_a_bucket_by_its_name_in_the_environment_is_refused(
+    environ: dict[str, str], file: Path, name: str, told: str
+) -> None:
+    file.write_text(f"{name}=secret\nPAGEFAULT_BLOBS__URL=s3://bucket\n")
+    with pytest.raises(EnvFileError) as refused:
+        add_env_file(file, None)
+    assert str(refused.value) == f"{file}, line 1: {name} is not read from here: {told}"
+    assert added(environ) == {}
+
+
+def test_keys_of_aws_without_a_bucket_or_beside_our_own_are_passed_over(
+    environ: dict[str, str], file: Path
+) -> None:
+    file.write_text("AWS_SESSION_TOKEN=x\n")
+    add_env_file(file, None)
+    assert added(environ) == {}
+    own = {"PAGEFAULT_BLOBS__URL": "s3://bucket", "PAGEFAULT_BLOBS__S3_ACCESS_KEY_ID": "own"}
+    lines = [f"{name}={value}\n" for name, value in own.items()]
+    file.write_text("".join(["AWS_ACCESS_KEY_ID=x\n", *lines]))
+    add_env_file(file, None)
+    assert added(environ) == own
+
+
 def test_named_file_has_to_be_there(file: Path) -> None:
     with pytest.raises(EnvFileError, match=r"cannot read .*: No such file or directory"):
         add_env_file(file, None)

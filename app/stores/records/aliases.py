@@ -5,10 +5,11 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import Row, Select, and_, func, or_
+from sqlalchemy import Row, Select, Update, and_, func
 
 from app.models.alias import Alias
 from app.models.resource import Resource
+from app.stores.records.columns import stands_before
 from app.stores.records.resources import stored_resource
 from app.stores.records.scope import ProjectScope
 from app.stores.records.tables import aliases, resources
@@ -47,15 +48,20 @@ class AliasRecords:
             found |= {row.alias: stored_resource(row) for row in rows}
         return found
 
-    async def ensure(self, alias: str, resource_id: str, *, now: datetime) -> NamedResource:
-        """Store an alias unless it is there, and return what it names then.
+    async def ensure(
+        self, alias: str, resource_id: str, *, now: datetime
+    ) -> tuple[NamedResource, bool]:
+        """Store an alias unless it is there; return what it names then, and whether it is new.
 
         Its row is held until the transaction ends: of two who store it, one waits for the other.
         """
-        row = await self._scope.insert_or_touch(
-            aliases, ["alias"], alias=alias, resource_id=resource_id, created_at=now
-        )
-        return NamedResource(row.resource_id, row.created_at)
+        row = {"alias": alias, "resource_id": resource_id, "created_at": now}
+        while not await self._scope.insert_if_absent(aliases, **row):
+            held = await self._scope.first(self._holding(alias).returning(*aliases.c))
+            # It may have been removed in between, by who had it then.
+            if held is not None:
+                return NamedResource(held.resource_id, held.created_at), False
+        return NamedResource(resource_id, now), True
 
     async def move(self, alias: str, resource_id: str, *, now: datetime) -> None:
         """Let an alias, whose row the caller holds, name another resource."""
@@ -71,9 +77,7 @@ class AliasRecords:
 
     async def hold(self, alias: str) -> Alias | None:
         """Return an alias with its resource, its row held until the transaction ends."""
-        held = await self._scope.run(
-            self._scope.update(aliases).where(aliases.c.alias == alias).values(alias=alias)
-        )
+        held = await self._scope.run(self._holding(alias))
         return await self.find(alias) if held else None
 
     async def list(
@@ -87,12 +91,8 @@ class AliasRecords:
         if resource_id is not None:
             statement = statement.where(aliases.c.resource_id == resource_id)
         if before is not None:
-            created_at, alias = before
             statement = statement.where(
-                or_(
-                    aliases.c.created_at < created_at,
-                    and_(aliases.c.created_at == created_at, aliases.c.alias < alias),
-                )
+                stands_before(aliases.c.created_at, aliases.c.alias, before)
             )
         statement = statement.order_by(aliases.c.created_at.desc(), aliases.c.alias.desc())
         return [_alias(row) for row in await self._scope.all(statement.limit(limit))]
@@ -137,6 +137,10 @@ class AliasRecords:
             )
             taken += [row.alias for row in found if row.resource_id != named[row.alias].resource_id]
         return taken
+
+    def _holding(self, alias: str) -> Update:
+        """Change nothing of an alias, so that its row is held."""
+        return self._scope.update(aliases).where(aliases.c.alias == alias).values(alias=alias)
 
     def _joined(self) -> Select[Any]:
         """Select aliases with the resources they name."""

@@ -1,8 +1,8 @@
-"""Column types that mean the same on both engines."""
+"""Column types that mean the same on both engines, and a comparison of places in a list."""
 
 from datetime import UTC, datetime, timedelta
 
-from sqlalchemy import BigInteger, Dialect, String, TypeDecorator
+from sqlalchemy import BigInteger, Column, ColumnElement, Dialect, String, TypeDecorator, tuple_
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _MICROSECOND = timedelta(microseconds=1)
@@ -42,3 +42,14 @@ class UtcTime(TypeDecorator[datetime]):
     def process_result_value(self, value: int | None, dialect: Dialect) -> datetime | None:
         """From microseconds."""
         return None if value is None else _EPOCH + value * _MICROSECOND
+
+
+def stands_before(
+    moment: Column[datetime], identity: Column[str], place: tuple[datetime, str]
+) -> ColumnElement[bool]:
+    """Return the condition that a row stands before a place, by its moment and then its id.
+
+    Both engines read such a comparison of rows from an index over the columns: they begin at the
+    place, and do not pass over what lies on its other side.
+    """
+    return tuple_(moment, identity) < place

@@ -4,9 +4,10 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import ColumnElement, Delete, Row, and_, bindparam, case, or_
+from sqlalchemy import ColumnElement, Delete, Row, bindparam, case
 
 from app.models.resource import MediaHints, Resource
+from app.stores.records.columns import stands_before
 from app.stores.records.inserts import Offered
 from app.stores.records.lookups import Lookup
 from app.stores.records.scope import ProjectScope, scoped_select
@@ -183,15 +184,8 @@ class ResourceRecords:
         """Up to `limit` resources, newest first, behind a (created_at, id) position."""
         statement = self._scope.select(resources)
         if before is not None:
-            created_at, resource_id = before
             statement = statement.where(
-                or_(
-                    resources.c.created_at < created_at,
-                    and_(
-                        resources.c.created_at == created_at,
-                        resources.c.resource_id < resource_id,
-                    ),
-                )
+                stands_before(resources.c.created_at, resources.c.resource_id, before)
             )
         statement = statement.order_by(
             resources.c.created_at.desc(), resources.c.resource_id.desc()

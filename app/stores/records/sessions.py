@@ -4,10 +4,11 @@ from collections.abc import Sequence
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import ColumnElement, Row, and_, bindparam, case, or_
+from sqlalchemy import ColumnElement, Row, bindparam, case
 
 from app.models.identity import new_id
 from app.models.message import EntryCounts, EntryKind, HistoryEntry, Session
+from app.stores.records.columns import stands_before
 from app.stores.records.history import (
     ANSWER,
     INTERACTION,
@@ -164,12 +165,8 @@ class SessionRecords:
                 return []
             statement = statement.where(sessions.c.session_id.icontains(wanted, autoescape=True))
         if before is not None:
-            updated_at, session_id = before
             statement = statement.where(
-                or_(
-                    sessions.c.updated_at < updated_at,
-                    and_(sessions.c.updated_at == updated_at, sessions.c.session_id < session_id),
-                )
+                stands_before(sessions.c.updated_at, sessions.c.session_id, before)
             )
         statement = statement.order_by(sessions.c.updated_at.desc(), sessions.c.session_id.desc())
         return [_session(row) for row in await self._scope.all(statement.limit(limit))]

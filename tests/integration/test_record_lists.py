@@ -1,0 +1,107 @@
+"""Lists by a moment and an id, on both engines: what stands on a page, and how it is found."""
+
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from datetime import UTC, datetime, timedelta
+from typing import Any, TypeAlias
+
+import pytest
+from sqlalchemy import event
+
+from app.models.resource import MediaHints, Resource
+from app.settings import Settings
+from app.stores.records import Records, UnitOfWork
+from app.stores.records.engine import Engines
+from app.wiring import migrate_database, open_database
+
+pytestmark = pytest.mark.anyio
+PROJECT = "p"
+NOW = datetime(2026, 1, 2, 3, 4, 5, 678_901, tzinfo=UTC)
+Place: TypeAlias = tuple[datetime, str]
+Listing: TypeAlias = Callable[[UnitOfWork, Place | None], Awaitable[Sequence[Place]]]
+
+
+def place(number: int) -> Place:
+    """Three rows have one moment each."""
+    return NOW + timedelta(microseconds=number // 3), f"{number:032}"
+
+
+def resource(number: int) -> Resource:
+    moment, resource_id = place(number)
+    return Resource(
+        resource_id=resource_id,
+        digest="d" * 64,
+        mime_type="image/png",
+        filename=None,
+        size_bytes=1,
+        kind="image",
+        hints=MediaHints(),
+        created_at=moment,
+    )
+
+
+@pytest.fixture
+async def engines(settings: Settings) -> AsyncIterator[Engines]:
+    await migrate_database(settings)
+    opened = open_database(settings)
+    records = Records(opened)
+    async with records.projects() as projects:
+        await projects.ensure(PROJECT, NOW)
+    async with records.write(PROJECT) as unit:
+        for number in range(12):
+            moment, name = place(number)
+            await unit.resources.ensure(resource(number))
+            await unit.aliases.ensure(name, name, now=moment)
+            await unit.sessions.enter(name, moment)
+    yield opened
+    await opened.close()
+
+
+async def aliases(unit: UnitOfWork, before: Place | None) -> Sequence[Place]:
+    found = await unit.aliases.list(before=before, resource_id=None, limit=5)
+    return [(each.created_at, each.alias) for each in found]
+
+
+async def resources(unit: UnitOfWork, before: Place | None) -> Sequence[Place]:
+    found = await unit.resources.page(before=before, limit=5)
+    return [(each.created_at, each.resource_id) for each in found]
+
+
+async def sessions(unit: UnitOfWork, before: Place | None) -> Sequence[Place]:
+    found = await unit.sessions.page(wanted=None, before=before, limit=5)
+    return [(each.updated_at, each.session_id) for each in found]
+
+
+@pytest.mark.parametrize("listing", [aliases, resources, sessions])
+async def test_pages_follow_each_other_without_a_gap(engines: Engines, listing: Listing) -> None:
+    async with Records(engines).read(PROJECT) as unit:
+        first = await listing(unit, None)
+        second = await listing(unit, first[-1])
+        third = await listing(unit, second[-1])
+        assert await listing(unit, third[-1]) == []
+    assert [*first, *second, *third] == [place(number) for number in reversed(range(12))]
+
+
+@pytest.mark.parametrize("listing", [aliases, resources, sessions])
+async def test_page_is_read_from_its_place_in_an_index_on(
+    engines: Engines, listing: Listing
+) -> None:
+    asked: list[tuple[str, Any]] = []
+
+    def note(*called: Any) -> None:  # noqa: ANN401 - as SQLAlchemy calls it
+        asked.append(called[2:4])
+
+    engine = engines.reader.sync_engine
+    if engine.dialect.name == "postgresql":
+        # It judges by the size of the tables, and these are small.
+        return
+    event.listen(engine, "before_cursor_execute", note)
+    async with Records(engines).read(PROJECT) as unit:
+        await listing(unit, place(7))
+    event.remove(engine, "before_cursor_execute", note)
+    statement, parameters = asked[-1]
+    async with engines.reader.connect() as connection:
+        told = await connection.exec_driver_sql(f"EXPLAIN QUERY PLAN {statement}", parameters)
+        plan = [row[3] for row in told]
+    moment = "updated_at" if listing is sessions else "created_at"
+    assert any(f"(project_id=? AND ({moment}," in line for line in plan), plan
+    assert not any("TEMP B-TREE" in line for line in plan), plan
