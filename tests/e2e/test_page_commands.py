@@ -139,7 +139,7 @@ def test_a_level_is_downloaded_as_text(pages: Pages, tmp_path: Path) -> None:
         (
             {"modality": "image", "content": "data:image/png;base64,abc"},
             "The page's content announces base64, but is invalid base64, so there is no file in "
-            "it. PUT the page with the whole data: URI.",
+            "it. PUT the page with the whole data: URI. (/content invalid base64)",
         ),
     ],
 )

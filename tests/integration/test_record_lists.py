@@ -101,7 +101,7 @@ async def test_page_is_read_from_its_place_in_an_index_on(
     statement, parameters = asked[-1]
     async with engines.reader.connect() as connection:
         told = await connection.exec_driver_sql(f"EXPLAIN QUERY PLAN {statement}", parameters)
-        plan = [row[3] for row in told]
+        plan = [str(row._mapping["detail"]) for row in told]
     moment = "updated_at" if listing is sessions else "created_at"
     assert any(f"(project_id=? AND ({moment}," in line for line in plan), plan
     assert not any("TEMP B-TREE" in line for line in plan), plan
