@@ -56,8 +56,8 @@ service only (`chmod 600`).
 Each line is `NAME=value`. `#` begins a comment. Single quotes keep a value as it is; in double
 quotes `\\n`, `\\"` and `\\\\` are escapes. Variables are not expanded. Names that are not
 Pagefault's are ignored, but `AWS_*` is refused where it would be the key of a bucket: that is
-taken from the environment only. The service does not start if a setting is misspelt or set twice, or if a
-line has another form.
+taken from the environment only. The service does not start if a setting is misspelt or set twice,
+or if a line has another form.
 
 ## All settings
 

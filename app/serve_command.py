@@ -1,6 +1,5 @@
 """`pagefault serve`: the API on a socket, by one process or several."""
 
-import errno
 import os
 import socket
 import tempfile

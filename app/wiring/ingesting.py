@@ -9,7 +9,9 @@ from app.services.body_memory import BodyBudget
 from app.services.events.raw_results import RawResults
 from app.services.large_work import LargeWork
 from app.services.memory_budget import MemoryBudget
+from app.services.persistence.keeping import MediaKeepers
 from app.services.quota_blobs import QuotaBlobStore
+from app.services.soundness.media_checks import MediaChecks
 from app.services.streaming.bodies import StreamedBodies
 from app.services.tool_results import ToolResults
 from app.settings import Settings
@@ -36,7 +38,7 @@ async def open_tool_results(settings: Settings) -> AsyncIterator[tuple[Access, T
             Access(records, None),
             ToolResults(
                 records,
-                blobs,
+                MediaKeepers(blobs, limits.medium_bytes, MediaChecks(blobs)),
                 bodies=StreamedBodies(blobs, work, budget, limit_bytes=limits.medium_bytes),
                 work=work,
                 limits=limits,
