@@ -86,10 +86,13 @@ def is_told(
         parts: What is shown of the parts, in order.
         resources: Of each resource of the record, by its URI: its SHA-256, as hex digits.
     """
+    uris: dict[str, list[str]] = {}
+    for uri, digest in resources.items():
+        uris.setdefault(digest, []).append(uri)
     shown: list[_Shown] = []
     for each in reversed([*parts]):
         if isinstance(each.item, TextItem | DataItem | Medium):
-            shown.append(_Shown(each.item, each, shown[-1] if shown else None, resources))
+            shown.append(_Shown(each.item, each, shown[-1] if shown else None, uris))
     shown.reverse()
     return any(_says_all(shown, each) for each in _unwrapped(value))
 
@@ -102,10 +105,10 @@ class _Shown:
         item: TextItem | DataItem | Medium,
         said: Said,
         following: "_Shown | None",
-        resources: Mapping[str, str],
+        uris: Mapping[str, Sequence[str]],
     ) -> None:
         self.item = item
-        self._resources = resources
+        self._uris = uris
         self.text = item.text if isinstance(item, TextItem) else None
         self._members = said.members
         self._digest = said.digest
@@ -130,9 +133,8 @@ class _Shown:
     def references(self) -> frozenset[str]:
         """What stands in a structure in the place of the medium, or of a text's own bytes."""
         match self.item:
-            case TextItem(text=text) if self._resources:
-                digest = self._digest or _digest(text)
-                alike = [uri for uri, each in self._resources.items() if each == digest]
+            case TextItem(text=text) if self._uris:
+                alike = self._uris.get(self._digest or _digest(text), ())
                 return frozenset(alike).union("@" + uri for uri in alike)
             case Medium(source=StoredBytes(resource_id=resource_id)):
                 return frozenset({f"@blob:{resource_id}", f"blob:{resource_id}"})
