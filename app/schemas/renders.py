@@ -22,7 +22,7 @@ from app.rendering.targets.table import TARGETS
 
 _EXAMPLE: JsonDict = {
     "target": "anthropic",
-    "profile": "anthropic/2026-11-21",
+    "profile": "anthropic/2026-11-23",
     "messages": [
         {
             "role": "user",

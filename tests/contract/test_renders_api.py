@@ -643,3 +643,76 @@ def test_base64_is_that_of_the_stored_bytes(shared_client: httpx.Client, path: s
         encoded(JPEG),
         encoded(media.wav()),
     ]
+
+
+def rows(number: int) -> list[Json]:
+    """A table that is too long for a record."""
+    return [{"row": each, "name": f"K\u00f6ln {each}", "share": 0.1} for each in range(number)]
+
+
+LONG_TEXT = "1073096 or so\n" * 10_000
+LONG_TWICE: list[tuple[Json, str]] = [
+    ({"result": LONG_TEXT}, LONG_TEXT),
+    ({"rows": rows(3_000)}, json.dumps({"rows": rows(3_000)}, indent=2)),
+    ({"result": rows(3_000)}, json.dumps(rows(3_000))),
+]
+
+
+@EVERY
+@pytest.mark.parametrize("number", range(len(LONG_TWICE)))
+def test_what_is_too_long_for_a_record_is_told_once_as_well(
+    shared_client: httpx.Client, target: str, number: int
+) -> None:
+    value, text = LONG_TWICE[number]
+    said = {"content": [{"type": "text", "text": text}]}
+    once = rendering(shared_client, stored(shared_client, said, "once"), target)
+    path = stored(shared_client, said | {"structuredContent": value}, "twice")
+    twice = rendering(shared_client, path, target)
+    if target == "mcp":
+        assert [each.pop("structuredContent") for each in twice["messages"]] == [value]
+    spelled = json.dumps(once["messages"]).replace("once", "twice")
+    assert json.dumps(twice["messages"]) == spelled
+    assert twice["loss"] == once["loss"]
+
+
+@EVERY
+def test_structured_content_too_long_for_words_is_shown_where_it_has_a_place_of_its_own(
+    shared_client: httpx.Client, target: str
+) -> None:
+    value = {"rows": rows(3_000)}
+    said = [{"type": "text", "text": "3000 rows."}]
+    path = stored(shared_client, {"content": said, "structuredContent": value}, "long")
+    record = rendering(shared_client, path, target)
+    left_out = [("/sanitized/meta/structuredContent", "structuredContent", "nothing")]
+    if target == "mcp":
+        assert record["messages"][0]["structuredContent"] == value
+        assert record["messages"][0]["content"] == said
+        assert record["loss"] == []
+        older = rendering(shared_client, path, "mcp", protocolVersion="2025-03-26")
+        assert "structuredContent" not in older["messages"][0]
+        assert steps(older) == [(*left_out[0], "stored-apart")]
+        return
+    assert steps(record) == [(*left_out[0], "stored-apart")]
+    [entry] = record["loss"]
+    whole = shared_client.get(entry["restore"].removeprefix("GET "), params={"pointer": "/rows/7"})
+    assert whole.json()["value"] == value["rows"][7]
+
+
+def test_structured_contents_of_a_history_are_shown_up_to_a_length_of_them_all(
+    client: httpx.Client,
+) -> None:
+    value = {"text": "a" * 1_500_000}
+    for number in range(4):
+        structured = value | {"number": number}
+        result = {"content": [{"type": "text", "text": "ok"}], "structuredContent": structured}
+        call_tool(client, f"call_{number}", result)
+    record = rendering(client, "/api/sessions/s/render", "mcp")
+    answers = [each for each in record["messages"] if "resultType" in each]
+    shown = [each.get("structuredContent", {}).get("number") for each in answers]
+    assert shown == [0, 1, None, None]
+    assert [(each["seq"], each["code"]) for each in record["loss"] if each["seq"] > 2] == [
+        (3, "no-call"),
+        (3, "stored-apart"),
+        (4, "no-call"),
+        (4, "stored-apart"),
+    ]

@@ -161,7 +161,8 @@ class Ladder:
                 items += choice.items()
                 loss += choice.steps
             elif isinstance(item, LeftOut):
-                loss.append(_left_out(turn, item))
+                if not self._is_taken(turn, item):
+                    loss.append(_left_out(turn, item))
             elif isinstance(item, Invented):
                 loss.append(_invented(turn, item))
             else:
@@ -178,6 +179,12 @@ class Ladder:
             structured=turn.structured,
         )
         return settled, loss
+
+    def _is_taken(self, turn: ComposedTurn, item: LeftOut) -> bool:
+        """Whether the target takes what is too long to be said in words as a value of its own."""
+        if item.code != "stored-apart" or turn.structured is None:
+            return False
+        return self._profile.takes_structured(turn.structured[0])
 
 
 def _hold_to_count(choices: Sequence[Choice], kind: MediaClass, most: int | None) -> None:

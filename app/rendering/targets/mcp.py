@@ -39,10 +39,13 @@ _ANY_STRUCTURED_VALUE: McpRevision = "2026-07-28"
 
 def of_revision(profile: Profile, revision: McpRevision) -> Profile:
     """Return what a revision of the protocol takes, of what the newest one does."""
+    profile = replace(
+        profile, revision=revision, takes_structured=partial(takes_structured, revision=revision)
+    )
     if revision >= _LINKS_AND_STRUCTURED_OBJECTS:
-        return replace(profile, revision=revision)
+        return profile
     media = {kind: replace(rule, addresses=()) for kind, rule in profile.media.items()}
-    return replace(profile, revision=revision, media=MappingProxyType(media))
+    return replace(profile, media=MappingProxyType(media))
 
 
 def write(turns: Sequence[SettledTurn], profile: Profile, detail: ImageDetail) -> list[Node]:
@@ -63,7 +66,7 @@ def write(turns: Sequence[SettledTurn], profile: Profile, detail: ImageDetail) -
 
 
 def _result(turn: SettledTurn, profile: Profile) -> Node:
-    if not _takes_structured(profile.revision, turn.structured):
+    if turn.structured is not None and not profile.takes_structured(turn.structured[0]):
         turn = replace(turn, structured=None)
     # What stands in `structuredContent` is said in words only where there is nothing else: clients
     # that know no other place read `content`.
@@ -84,10 +87,11 @@ def _result(turn: SettledTurn, profile: Profile) -> Node:
     }
 
 
-def _takes_structured(revision: McpRevision, structured: tuple[JsonValue] | None) -> bool:
-    if structured is None or revision >= _ANY_STRUCTURED_VALUE:
+def takes_structured(value: JsonValue, *, revision: McpRevision = _ANY_STRUCTURED_VALUE) -> bool:
+    """Return whether a revision takes a value as `structuredContent`."""
+    if revision >= _ANY_STRUCTURED_VALUE:
         return True
-    return revision >= _LINKS_AND_STRUCTURED_OBJECTS and isinstance(structured[0], dict)
+    return revision >= _LINKS_AND_STRUCTURED_OBJECTS and isinstance(value, dict)
 
 
 def _is_structured(item: SettledItem, turn: SettledTurn) -> bool:

@@ -8,6 +8,7 @@ from types import MappingProxyType
 from typing import Literal, TypeAlias
 
 from app.models.conversation import SettledTurn, TurnRole
+from app.models.json_value import JsonValue
 from app.models.media_types import canonical_mime_type
 from app.models.rendering import ImageDetail, McpRevision
 from app.models.resource import ResourceKind
@@ -16,6 +17,10 @@ from app.rendering.targets.leaves import Node
 MediaClass: TypeAlias = Literal["image", "audio", "video", "document"]
 
 _DIGEST_CHARS = 8
+
+
+def _takes_none(_: JsonValue) -> bool:
+    return False
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,6 +100,7 @@ class Profile:
         default_detail: How closely images are looked at unless something else is asked for.
         text_file_chars: How long a text file may be that is read out in place of the file.
         revision: Of MCP, the revision of the protocol.
+        takes_structured: Whether a value is taken as `structuredContent`, whatever its length.
     """
 
     target: str
@@ -112,6 +118,7 @@ class Profile:
     default_detail: ImageDetail = "auto"
     text_file_chars: int = 32_768
     revision: McpRevision = "2026-07-28"
+    takes_structured: Callable[[JsonValue], bool] = _takes_none
 
     def rule(self, kind: ResourceKind) -> MediaRule | None:
         """The rule for media of a kind, if any are taken."""

@@ -40,7 +40,7 @@ _EVERYBODY: frozenset[TurnRole] = frozenset({"user", "tool", "assistant"})
 _ROWS = (
     Profile(
         "openai-compat",
-        "2026-11-21",
+        "2026-11-23",
         "specification 000 and its servers",
         openai_compat.write,
         media={"image": _OPENAI_IMAGES},
@@ -50,7 +50,7 @@ _ROWS = (
     ),
     Profile(
         "openai-chat",
-        "2026-11-21",
+        "2026-11-23",
         "types of openai 3.54, documentation of November 2026",
         openai_chat.write,
         media={
@@ -64,7 +64,7 @@ _ROWS = (
     ),
     Profile(
         "openai-responses",
-        "2026-11-21",
+        "2026-11-23",
         "types of openai 3.54, documentation of November 2026",
         openai_responses.write,
         media={"image": _OPENAI_IMAGES, "document": MediaRule(_PDF, addresses=_HTTPS)},
@@ -74,7 +74,7 @@ _ROWS = (
     ),
     Profile(
         "anthropic",
-        "2026-11-21",
+        "2026-11-23",
         "types of anthropic 2.12, documentation of November 2026",
         anthropic.write,
         media={
@@ -96,7 +96,7 @@ _ROWS = (
     ),
     Profile(
         "gemini",
-        "2026-11-21",
+        "2026-11-23",
         "types of google-genai 3.4, documentation of November 2026",
         gemini.write,
         media={
@@ -128,7 +128,7 @@ _ROWS = (
     ),
     Profile(
         "bedrock",
-        "2026-11-21",
+        "2026-11-23",
         "service model of botocore 1.44, documentation of November 2026",
         bedrock.write,
         media={
@@ -177,13 +177,14 @@ _ROWS = (
     ),
     Profile(
         "mcp",
-        "2026-11-21",
+        "2026-11-23",
         "types of mcp 2.3, revision 2026-07-28",
         mcp.write,
         media=_HANDED_ON,
         media_roles=_EVERYBODY,
         has_error_flag=True,
         has_system_apart=True,
+        takes_structured=mcp.takes_structured,
     ),
     Profile(
         "langchain",
@@ -196,7 +197,7 @@ _ROWS = (
     ),
     Profile(
         "vercel",
-        "2026-11-21",
+        "2026-11-23",
         "types of ai 7",
         vercel.write,
         media=_HANDED_ON,
@@ -216,7 +217,7 @@ _ROWS = (
     ),
     Profile(
         "text",
-        "2026-11-21",
+        "2026-11-23",
         "people, and models that take nothing but text",
         text.write,
         call_id=_READABLE,

@@ -4,6 +4,8 @@ Source: spec 002, "Canonical Types"; MCP annotations are honoured.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Any
 
 import pybase64
@@ -37,7 +39,27 @@ _WORDS_OF_META: tuple[tuple[str, str], ...] = (
 )
 _LONGEST_NAMED = 200
 _STRUCTURED = "/sanitized/meta/structuredContent"
-_DIGEST = "sha-256:{}"
+_STRUCTURED_REFERENCE = b'"structuredContent":"@blob:'
+_NONE_READ: Mapping[str, JsonValue] = MappingProxyType({})
+
+
+@dataclass(frozen=True, slots=True)
+class KeptApart:
+    """Structured content that was too long for its record: its digest, as hex, and its length."""
+
+    digest: str
+    size_bytes: int
+
+
+def kept_apart(sanitized: bytes) -> KeptApart | None:
+    """Return where the structured content of a stored record is kept, if that is a resource."""
+    if _STRUCTURED_REFERENCE not in sanitized:
+        return None
+    record = parse_stored_json(sanitized)
+    kept = _resource_of(record, record["meta"].get("structuredContent"))
+    if kept is None or kept["kind"] != "text":
+        return None
+    return KeptApart(_digest(kept), kept["size"])
 
 
 def tool_result_turn(
@@ -46,6 +68,7 @@ def tool_result_turn(
     origin: str,
     audience: Audience,
     seq: int | None = None,
+    apart: Mapping[str, JsonValue] = _NONE_READ,
 ) -> ComposedTurn:
     """A tool's answer.
 
@@ -54,6 +77,7 @@ def tool_result_turn(
         origin: The path it is read from.
         audience: For whom; what is for others only is left out.
         seq: The number of its entry, where it is one of a session.
+        apart: Structured content that was kept apart and has been read, by its digest.
     """
     record = parse_stored_json(sanitized)
     meta = record["meta"]
@@ -62,7 +86,7 @@ def tool_result_turn(
         _of_audience(part, f"/sanitized/parts/{index}", audience, resources)
         for index, part in enumerate(record["parts"])
     ]
-    structured, items = _structured(record, items)
+    structured, items = _structured(record, items, apart)
     return Turn(
         role="tool",
         items=tuple(items),
@@ -147,39 +171,47 @@ def words_of(meta: object) -> Words | None:
 
 
 def _structured(
-    record: dict[str, Any], shown: list[Item]
+    record: dict[str, Any], shown: list[Item], apart: Mapping[str, JsonValue]
 ) -> tuple[tuple[JsonValue] | None, list[Item]]:
     """`structuredContent`, and all that is to be read of the result, which is told once."""
     value = record["meta"].get("structuredContent")
-    moved = parse_resource_id(value) if isinstance(value, str) else None
-    kept = next((each for each in record["resources"] if each["uri"] == f"blob:{moved}"), None)
+    kept = _resource_of(record, value)
     whole_texts = _whole_texts(record, shown)
     if kept is not None and kept["kind"] != "text":
         # It was a medium and nothing else, which is a part of its own.
         return None, shown
-    if kept is not None and kept["digest"] in map(_DIGEST.format, whole_texts.values()):
-        # It was too long for the record, and so was the text that says the same.
-        return None, shown
     if kept is not None:
-        # It was too long for the record, which has its reference.
-        left_out = LeftOut(
-            _STRUCTURED,
-            "structuredContent",
-            "stored-apart",
-            "It is too long for the record, and kept as a resource.",
-            restore=f"GET /api/resources/{moved}/text",
-        )
-        return None, [*shown, left_out]
+        # It was too long for the record, and so may the text have been that says the same.
+        digest = _digest(kept)
+        structured = (apart[digest],) if digest in apart else None
+        is_shown = digest in whole_texts.values()
+        if structured is not None and not is_shown:
+            said = _said(record, shown, whole_texts)
+            is_shown = is_told(structured[0], said, _digests(record))
+        return structured, shown if is_shown else [*shown, _left_apart(kept)]
     if "structuredContent" not in record["meta"]:
         return None, shown
     if value is None:
         # Only earlier versions stored it. Where there were no parts, they made one of it.
         return None, [_unless_null(item) for item in shown]
-    digests = {
-        each["uri"]: each["digest"].removeprefix(_DIGEST.format("")) for each in record["resources"]
-    }
-    is_shown = is_told(value, _said(record, shown, whole_texts), digests)
+    is_shown = is_told(value, _said(record, shown, whole_texts), _digests(record))
     return (value,), shown if is_shown else [*shown, DataItem(_STRUCTURED, value)]
+
+
+def _resource_of(record: dict[str, Any], value: JsonValue) -> dict[str, Any] | None:
+    """The resource of the record that stands in the place of a value, if one does."""
+    moved = parse_resource_id(value) if isinstance(value, str) else None
+    return next((each for each in record["resources"] if each["uri"] == f"blob:{moved}"), None)
+
+
+def _left_apart(kept: dict[str, Any]) -> LeftOut:
+    return LeftOut(
+        _STRUCTURED,
+        "structuredContent",
+        "stored-apart",
+        "It is too long for the record, and kept as a resource.",
+        restore=f"GET /api/resources/{kept['uri'].removeprefix('blob:')}/text",
+    )
 
 
 def _unless_null(item: Item) -> Item:
@@ -199,9 +231,19 @@ def _said(
 
 def _whole_texts(record: dict[str, Any], shown: Iterable[Item]) -> dict[str, str]:
     """The digests of the texts that the record has shortened, by the pointers of their parts."""
-    digests = {each["uri"]: each["digest"] for each in record["resources"]}
+    digests = _digests(record)
     return {
-        item.pointer: digests[uri].removeprefix(_DIGEST.format(""))
+        item.pointer: digests[uri]
         for item in shown
         if isinstance(item, TextItem) and (uri := whole_text_uri(item.text)) in digests
     }
+
+
+def _digests(record: dict[str, Any]) -> dict[str, str]:
+    """The SHA-256 of each resource of a record, as hex digits, by its URI."""
+    return {each["uri"]: _digest(each) for each in record["resources"]}
+
+
+def _digest(resource: Mapping[str, Any]) -> str:
+    digest: str = resource["digest"]
+    return digest.removeprefix("sha-256:")

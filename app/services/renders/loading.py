@@ -15,7 +15,7 @@ from app.models.conversation import (
     StoredBytes,
 )
 from app.models.interaction import StoredAnswer, StoredInteraction
-from app.models.json_value import parse_stored_json
+from app.models.json_value import JsonValue, parse_stored_json
 from app.models.media_types import OCTET_STREAM, canonical_mime_type
 from app.models.message import (
     HistoryEntry,
@@ -33,8 +33,10 @@ from app.services.inline_media.data_uris import split_data_uri
 from app.services.inline_media.message_media import references_in
 from app.services.pages.fitting import fits
 from app.services.pages.reading import PageReading, PageView
+from app.services.renders.kept_apart import read_apart
 from app.services.renders.message_content import ContentReading
 from app.services.renders.messages import MessageContext, message_turns, moved_out_of
+from app.stores.blobs import BlobStore
 from app.stores.records import Records
 
 _ENTRIES_AT_ONCE = 200
@@ -43,11 +45,15 @@ _MOST_TEXT_BYTES = 16 * 1024 * 1024
 
 @dataclass(frozen=True, slots=True)
 class LoadedSession:
-    """The history of a session, and the resources that its messages and interactions show."""
+    """The history of a session, and the resources that its messages and interactions show.
+
+    `apart` has the structured contents that are resources of their own, by their digests.
+    """
 
     session_id: str
     entries: Sequence[HistoryEntry]
     resources: Mapping[str, Resource]
+    apart: Mapping[str, JsonValue]
 
     def turns(self, *, since: int, audience: Audience) -> Sequence[ComposedTurn]:
         """The history as a conversation that providers take; only what came after `since`."""
@@ -60,7 +66,11 @@ class LoadedSession:
             case StoredMessage():
                 return [
                     tool_result_turn(
-                        entry.sanitized, origin=origin, audience=audience, seq=entry.seq
+                        entry.sanitized,
+                        origin=origin,
+                        audience=audience,
+                        seq=entry.seq,
+                        apart=self.apart,
                     )
                 ]
             case StoredHistoryMessage():
@@ -73,12 +83,15 @@ class LoadedSession:
                 return [answer_turn(entry, origin=origin, read=raw)]
 
 
-async def load_session(records: Records, project_id: str, session_id: str) -> LoadedSession:
+async def load_session(
+    records: Records, blobs: BlobStore, project_id: str, session_id: str
+) -> LoadedSession:
     """Read a history whole.
 
     Raises:
         NotFoundError: The project has no such session.
         PayloadTooLargeError: It is too long to be rendered at once.
+        StoreUnavailableError: A store did not answer.
     """
     entries: list[HistoryEntry] = []
     size_bytes = 0
@@ -103,7 +116,9 @@ async def load_session(records: Records, project_id: str, session_id: str) -> Lo
         told = [each for each in entries if not isinstance(each, StoredMessage)]
         wanted = await anyio.to_thread.run_sync(_referred, told) if told else set()
         resources = await unit.resources.find_all(wanted)
-    return LoadedSession(session_id, entries, resources)
+    results = [each.sanitized for each in entries if isinstance(each, StoredMessage)]
+    apart = await read_apart(blobs, project_id, results)
+    return LoadedSession(session_id, entries, resources, apart)
 
 
 async def page_medium(reading: PageReading, project_id: str, view: PageView) -> Medium | None:

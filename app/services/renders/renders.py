@@ -35,6 +35,7 @@ from app.services.access import LinkGrant, LinkSigner
 from app.services.pages.reading import PageReading
 from app.services.renders.gathering import Gathering
 from app.services.renders.judged_media import judged, measured
+from app.services.renders.kept_apart import read_apart
 from app.services.renders.loading import load_session, page_medium
 from app.services.renders.sending import RenderedBody
 from app.stores.blobs import BlobStore
@@ -108,11 +109,13 @@ class Renders:
             stored = await unit.tool_results.find(tool_result_id)
         if stored is None:
             raise NotFoundError("tool result")
+        apart = await read_apart(self._blobs, project_id, [stored.sanitized])
         turn = await self._worked(
             lambda: tool_result_turn(
                 stored.sanitized,
                 origin=f"/api/tool-results/{tool_result_id}",
                 audience=wish.options.audience,
+                apart=apart,
             )
         )
         return await self._rendered(project_id, [turn], profile, wish)
@@ -179,7 +182,7 @@ class Renders:
         """
         profile = self._profile(wish)
         async with self._sessions:
-            loaded = await load_session(self._records, project_id, session_id)
+            loaded = await load_session(self._records, self._blobs, project_id, session_id)
             turns = await self._worked(
                 lambda: loaded.turns(since=since, audience=wish.options.audience)
             )

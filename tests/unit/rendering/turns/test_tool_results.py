@@ -22,7 +22,7 @@ from app.models.conversation import (
 from app.models.rendering import Audience
 from app.models.resource import MediaHints
 from app.rendering.previews import preview
-from app.rendering.turns.tool_results import tool_result_turn
+from app.rendering.turns.tool_results import KeptApart, kept_apart, tool_result_turn
 from tests.media import png
 
 ID = "0c8e6cc1ab1f4d34b4a5a0e21f7d6c15"
@@ -225,6 +225,45 @@ def test_structured_content_stored_apart_is_no_loss_if_a_long_text_says_the_same
     stored = long_record(whole, f"@blob:{ID}")
     turn = tool_result_turn(stored, origin=ORIGIN, audience="assistant")
     assert (len(turn.items), turn.structured) == (1, None)
+
+
+def test_structured_content_that_was_read_back_is_compared_as_a_value() -> None:
+    value = {"result": ["a", "b"]}
+    left_out = LeftOut(
+        "/sanitized/meta/structuredContent",
+        "structuredContent",
+        "stored-apart",
+        "It is too long for the record, and kept as a resource.",
+        restore=f"GET /api/resources/{ID}/text",
+    )
+    for parts, rest in (((text("a"), text("b")), ()), ((text("a"),), (left_out,))):
+        stored = record(*parts, structuredContent=f"@blob:{ID}").replace(b'"video"', b'"text"')
+        turn = tool_result_turn(stored, origin=ORIGIN, audience="assistant", apart={DIGEST: value})
+        assert turn.items[len(parts) :] == rest
+        assert turn.structured == (value,)
+
+
+@pytest.mark.parametrize(
+    ("about", "kept"),
+    [
+        ({"structuredContent": f"@blob:{ID}"}, KeptApart(DIGEST, 5_200_000)),
+        ({"structuredContent": "@blob:" + "0" * 32}, None),
+        ({"structuredContent": {"a": f"@blob:{ID}"}}, None),
+        ({"other": {"structuredContent": f"@blob:{ID}"}}, None),
+        ({}, None),
+    ],
+    ids=str,
+)
+def test_kept_apart_is_what_stands_in_the_record_as_a_reference(
+    about: dict[str, Any], kept: KeptApart | None
+) -> None:
+    stored = record(text("a"), **about).replace(b'"video"', b'"text"')
+    assert kept_apart(json.dumps(json.loads(stored), separators=(",", ":")).encode()) == kept
+
+
+def test_a_medium_in_place_of_structured_content_is_not_read_back() -> None:
+    stored = json.loads(record(text("a"), structuredContent=f"@blob:{ID}"))
+    assert kept_apart(json.dumps(stored, separators=(",", ":")).encode()) is None
 
 
 def test_structured_content_that_was_a_medium_is_the_part_it_became() -> None:
