@@ -1,6 +1,7 @@
 """Bodies in all spellings become the same streamed as in memory, and no two have one digest."""
 
 import base64
+import json
 from collections import Counter
 from pathlib import Path
 
@@ -98,3 +99,31 @@ def test_place_of_an_error_among_equal_strings_is_that_in_the_body(
     streamed, whole = anyio.run(read_in_both_ways)
     assert streamed.scan.long_strings == broken.count("{0}")
     assert streamed.outcome == whole.outcome
+
+
+@pytest.mark.parametrize("end", ["", "\n"])
+@pytest.mark.parametrize("last", [None, 9_000])
+@pytest.mark.parametrize("columns", [8_000, 8_192, 30_000])
+def test_lists_of_long_lines_are_read_alike(
+    columns: int, last: int | None, end: str, tmp_path: Path
+) -> None:
+    text = base64.b64encode(media.png(200, 200, noise=True)).decode()
+    lines = [text[at : at + columns] + end for at in range(0, len(text), columns)]
+    lines[-1] = lines[-1][:last]
+    blank = ["A" * columns + end]
+    results = [
+        lines,
+        *({"data": each} for each in (lines, blank)),
+        *({"type": "image", "data": each} for each in (lines, blank)),
+        {"image/png": lines},
+    ]
+    calls = [json.dumps({"toolName": "t", "toolCallId": "c", "result": each}) for each in results]
+
+    async def read_in_both_ways(call: str, folder: Path) -> tuple[Reading, Reading]:
+        piecing = Piecing(long_chars=2_000, piece_bytes=1_024)
+        streamed = await Reader(folder / "streaming").read(call.encode(), piecing)
+        return streamed, await Reader(folder / "memory").read(call.encode(), None)
+
+    for number, call in enumerate(calls):
+        streamed, whole = anyio.run(read_in_both_ways, call, tmp_path / str(number))
+        assert streamed.outcome == whole.outcome

@@ -15,10 +15,14 @@ from app.services.normalization.base64_text import CERTAIN_BASE64_CHARS, decode_
 from app.services.normalization.data_uris import base64_head_end
 
 _MIN_COLUMNS = 16
+# What is longer is no line. The stand-in of a long string (`streaming`) is longer as well, so that
+# lists with such strings are read in the same way whether they were streamed or not.
+_MAX_COLUMNS = 8_000
 # Without a signature and without line ends: no digest and no identifier is as long as such lines.
 _MIN_BARE_COLUMNS = 40
 _MIN_BARE_LINES = 3
-# Digests, sequences and identifiers keep to some of these.
+# Digests, sequences and identifiers keep to some of these, and in so many characters it shows.
+_JUDGED_CHARS = 4_096
 _KINDS_OF_CHARACTERS = tuple(map(re.compile, ("[A-Z]", "[a-z]", "[0-9]")))
 
 
@@ -43,7 +47,9 @@ def joined_lines(value: object, *, is_declared: bool = False) -> str | None:
     if not _are_lines(lines, head) or (len(value) > 1 and not _is_wrapped(lines, head)):
         return None
     joined = "".join(lines)
-    if not (is_certain or _looks_encoded(joined, lines, has_ends=value[0].endswith("\n"))):
+    # One string that is declared to be a medium is one without the list around it, too.
+    is_plain = is_certain or (is_declared and len(value) == 1)
+    if not (is_plain or _looks_encoded(joined, lines, has_ends=value[0].endswith("\n"))):
         return None
     body = joined[head:]
     return joined if len(body) >= CERTAIN_BASE64_CHARS and decode_base64(body) else None
@@ -62,6 +68,8 @@ def _without_ends(value: list[str], head: int) -> list[str]:
 def _are_lines(lines: list[str], head: int) -> bool:
     """Whether the lines before the last are equally long, with or without the head."""
     widths = [len(line) for line in lines]
+    if len(lines) > 1 and max(widths) > _MAX_COLUMNS:
+        return False
     if len(lines) > 2 and widths[0] - head == widths[1]:
         widths[0] = widths[1]
     if widths[-1] > widths[0] or any(width != widths[0] for width in widths[:-1]):
@@ -81,7 +89,7 @@ def _is_wrapped(lines: list[str], head: int) -> bool:
 
 def _looks_encoded(joined: str, lines: list[str], *, has_ends: bool) -> bool:
     """Whether lines that nothing but a declaration speaks for are base64 and not some names."""
-    if not all(kind.search(joined) for kind in _KINDS_OF_CHARACTERS):
+    if not all(kind.search(joined, 0, _JUDGED_CHARS) for kind in _KINDS_OF_CHARACTERS):
         return False
     columns = len(lines[0])
     is_bare = not has_ends and len(lines) > 1

@@ -142,6 +142,21 @@ def test_the_lines_of_a_plain_object_that_says_its_type_are_its_medium() -> None
     assert seen({**file, "data": lines(b64(NOISE), end="")}).media == (kept,)
 
 
+def test_a_list_of_one_string_that_is_declared_to_be_a_medium_is_what_the_string_is() -> None:
+    silence = bytes(600)
+    for data in (b64(silence), [b64(silence)]):
+        medium = Medium(silence, "audio/wav", "audio")
+        assert seen({"type": "audio", "data": data, "mimeType": "audio/wav"}).media == (medium,)
+
+
+@pytest.mark.parametrize(("columns", "media"), [(8_000, 1), (8_004, 0)])
+def test_a_line_has_at_most_eight_thousand_characters(columns: int, media: int) -> None:
+    text = b64(hashlib.shake_128(NOISE).digest(30_000))
+    listed = [text[at : at + columns] for at in range(0, len(text), columns)]
+    record = {"data": listed, "mimeType": "application/octet-stream"}
+    assert len(seen(record).media) == media
+
+
 @pytest.mark.parametrize(
     "listed",
     [
