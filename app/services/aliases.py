@@ -95,7 +95,8 @@ class Aliases:
         """
         check_alias(alias)
         resource_id = _resource_id(uri, pointer="/uri")
-        async with self._records.write_together(project_id) as unit:
+
+        async def name(unit: UnitOfWork) -> WrittenAlias:
             resource = await unit.resources.find(resource_id)
             if resource is None:
                 raise _no_resource("/uri")
@@ -106,6 +107,8 @@ class Aliases:
                 unit, alias, resource, condition=condition, is_guarded=is_guarded
             )
 
+        return await self._records.write_together(project_id, name)
+
     async def delete(self, project_id: str, alias: str, *, condition: WriteCondition) -> None:
         """Remove an alias. The resource and what was written with the alias stay as they are.
 
@@ -115,12 +118,15 @@ class Aliases:
         """
         if not is_alias(alias):
             raise NotFoundError("alias")
-        async with self._records.write_together(project_id) as unit:
+
+        async def remove(unit: UnitOfWork) -> None:
             held = await unit.aliases.hold(alias)
             if held is None:
                 raise NotFoundError("alias")
             condition(_digest(held))
             await unit.aliases.remove(alias)
+
+        await self._records.write_together(project_id, remove)
 
 
 async def name_resource(

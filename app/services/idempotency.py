@@ -91,24 +91,34 @@ class Idempotency:
 
         Whoever has taken the key over meanwhile comes to the same answer.
         """
-        async with self._records.write(call.project_id) as unit:
-            await unit.idempotency.answer(call.route, call.key, answer_id, claim_id=call.claim_id)
+        await self._records.write_together(
+            call.project_id,
+            lambda unit: unit.idempotency.answer(
+                call.route, call.key, answer_id, claim_id=call.claim_id
+            ),
+        )
 
     async def _claim(self, call: IdempotentCall, now: datetime) -> str | None:
         route, key, digest, claim_id = call.route, call.key, call.identity.digest, call.claim_id
-        async with self._records.write_together(call.project_id) as unit:
+
+        async def claim(unit: UnitOfWork) -> Claim | None:
             held = await unit.idempotency.claim(route, key, digest, now, claim_id=claim_id)
             if held is not None and _is_over(held, now):
                 held = await unit.idempotency.take_over(
                     route, key, held, request_digest=digest, now=now, claim_id=claim_id
                 )
+            return held
+
+        held = await self._records.write_together(call.project_id, claim)
         return None if held is None else _answer_of(held, call.identity)
 
     async def _abandon(self, call: IdempotentCall) -> None:
         try:
-            async with self._records.write(call.project_id) as unit:
-                # The block may have been cancelled just after its commit: then there is an answer.
-                await unit.idempotency.abandon(call.route, call.key, claim_id=call.claim_id)
+            # The block may have been cancelled just after its commit: then there is an answer.
+            await self._records.write_together(
+                call.project_id,
+                lambda unit: unit.idempotency.abandon(call.route, call.key, claim_id=call.claim_id),
+            )
         except ServiceError:
             # The database is what failed; the claim is over by itself after a while.
             return

@@ -6,8 +6,6 @@ from datetime import datetime
 from functools import partial
 from hashlib import sha256
 
-import anyio.to_thread
-
 from app.errors import ConflictError, Fault, NotFoundError
 from app.models.base import moment_text
 from app.models.cursor import decode_cursor, encode_cursor
@@ -172,17 +170,20 @@ class Interactions:
         async with self._records.read(project_id) as unit:
             await _found(unit, session_id, interaction_id)
         now = utc_now()
-        async with self._records.write_together(project_id) as unit:
+
+        async def answer(unit: UnitOfWork) -> ShownInteraction:
             await unit.sessions.enter(session_id, now)
             stored = await _found(unit, session_id, interaction_id)
             attachments = (await attachments_of(unit, [stored]))[0]
             condition(sha256(interaction_record(stored, attachments)).hexdigest())
             if stored.output is not None:
-                await anyio.to_thread.run_sync(_check_same, output, stored.output)
+                _check_same(output, stored.output)
             is_new = stored.output is None
             if is_new:
                 stored = await _answered(unit, stored, output, now)
-        return ShownInteraction(stored, attachments, is_new)
+            return ShownInteraction(stored, attachments, is_new)
+
+        return await self._records.write_together(project_id, answer)
 
     async def _create(
         self,
@@ -194,9 +195,10 @@ class Interactions:
         accepts_unknown: bool,
     ) -> ShownInteraction:
         """Write interaction, history entry and links in one transaction."""
-        stored = _stored(read.interaction, session_id)
-        async with self._records.write_together(project_id) as unit:
-            await unit.sessions.enter(session_id, stored.created_at)
+        given = _stored(read.interaction, session_id)
+
+        async def create(unit: UnitOfWork) -> ShownInteraction:
+            await unit.sessions.enter(session_id, given.created_at)
             attachments = await resolve_attachments(
                 unit, read.interaction.input, accepts_unknown=accepts_unknown
             )
@@ -204,10 +206,10 @@ class Interactions:
             seq = await unit.sessions.append(
                 session_id,
                 INTERACTION,
-                stored.interaction_id,
-                size_bytes=len(stored.input) + len(stored.output or b""),
+                given.interaction_id,
+                size_bytes=len(given.input) + len(given.output or b""),
             )
-            stored = replace(stored, seq=seq, bindings=bindings_of(attachments))
+            stored = replace(given, seq=seq, bindings=bindings_of(attachments))
             await unit.interactions.add(stored)
             kept = {
                 each.resource.resource_id: each.resource for each in attachments if each.resource
@@ -222,7 +224,9 @@ class Interactions:
                 await self._idempotency.note_answer(unit, call, stored.interaction_id)
             size_bytes = len(stored.input) + len(stored.output or b"")
             unit.events.note(_event("interaction:created", stored, seq, size_bytes=size_bytes))
-        return ShownInteraction(stored, attachments, is_new=True)
+            return ShownInteraction(stored, attachments, is_new=True)
+
+        return await self._records.write_together(project_id, create)
 
 
 def _stored(interaction: Interaction, session_id: str) -> StoredInteraction:

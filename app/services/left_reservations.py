@@ -8,12 +8,13 @@ left to expire, as that of a killed process is.
 import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from functools import partial
 
 import anyio
 import structlog
 
 from app.errors import ServiceError
-from app.stores.records import Records
+from app.stores.records import Records, UnitOfWork
 
 _RETRY_SECONDS = 5.0
 _log = structlog.get_logger(__name__)
@@ -70,6 +71,11 @@ class LeftReservations:
 
     async def _release(self) -> None:
         for reservation_id, project_id in list(self._left.items()):
-            async with self._records.write_together(project_id) as unit:
-                await unit.stored_blobs.release(reservation_id)
+            await self._records.write_together(
+                project_id, partial(_release, reservation_id=reservation_id)
+            )
             del self._left[reservation_id]
+
+
+async def _release(unit: UnitOfWork, *, reservation_id: str) -> None:
+    await unit.stored_blobs.release(reservation_id)

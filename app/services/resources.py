@@ -18,7 +18,7 @@ from app.services.aliases import name_resource
 from app.services.persistence.keeping import HEAD_BYTES, settle_type
 from app.services.persistence.probing import probe_stored_media
 from app.stores.blobs import BlobReader, BlobStore, StoredBlob
-from app.stores.records import Records
+from app.stores.records import Records, UnitOfWork
 
 _NAMED_OWNERS = 10
 
@@ -77,11 +77,14 @@ class Resources:
         resource = await describe_blob(
             self._blobs, project_id, blob=blob, claim=upload, head=bytes(head)
         )
-        async with self._records.write_together(project_id) as unit:
+
+        async def described(unit: UnitOfWork) -> Uploaded:
             stored, is_new = await unit.resources.ensure(resource)
             if upload.alias is not None:
                 await name_resource(unit, upload.alias, stored)
-        return Uploaded(stored, is_new)
+            return Uploaded(stored, is_new)
+
+        return await self._records.write_together(project_id, described)
 
     async def get(self, project_id: str, uri: str) -> Resource:
         """The resource with this URI, `@blob:` reference or bare id.

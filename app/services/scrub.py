@@ -225,8 +225,9 @@ class Scrub:
             async with self._idempotency.claimed(call, utc_now()) as done:
                 if done is None:
                     await self._scrub(project_id, due)
-                    async with self._records.write_together(project_id) as unit:
-                        await self._idempotency.note_answer(unit, call, _DONE)
+                    await self._records.write_together(
+                        project_id, lambda unit: self._idempotency.note_answer(unit, call, _DONE)
+                    )
         except ConflictError:
             # Another process is at it, or was killed and has left that to whoever comes later.
             return False

@@ -219,7 +219,8 @@ class SessionMessages:
     ) -> AppendedMessage:
         """Write message, history entry and links in one transaction."""
         read = request.value
-        async with self._records.write_together(project_id) as unit:
+
+        async def append(unit: UnitOfWork) -> AppendedMessage:
             await unit.sessions.enter(session_id, message.created_at)
             # Nobody else writes to the session now, so a twin that was faster is seen here.
             answered = await _answered(unit, session_id, read, request.identity)
@@ -228,8 +229,8 @@ class SessionMessages:
             seq = await unit.sessions.append(
                 session_id, MESSAGE, message.message_id, size_bytes=len(message.message)
             )
-            message = replace(message, seq=seq)
-            await unit.messages.add(message, session_id=session_id)
+            appended = replace(message, seq=seq)
+            await unit.messages.add(appended, session_id=session_id)
             referred = await unit.resources.find_all(read.references)
             await unit.resources.ensure_linked(
                 ({**referred, **{each.resource_id: each for each in resources}}).values(),
@@ -239,8 +240,10 @@ class SessionMessages:
             )
             if call is not None:
                 await self._idempotency.note_answer(unit, call, message.message_id)
-            unit.events.note(_event(session_id, message, str(read.value["role"])))
-        return AppendedMessage(message, is_new=True)
+            unit.events.note(_event(session_id, appended, str(read.value["role"])))
+            return AppendedMessage(appended, is_new=True)
+
+        return await self._records.write_together(project_id, append)
 
 
 def _event(session_id: str, message: StoredHistoryMessage, role: str) -> NewEvent:

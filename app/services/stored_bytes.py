@@ -17,7 +17,7 @@ from app.errors import ServiceError, StoredBytesQuotaError
 from app.models.identity import new_id, utc_now
 from app.services.left_reservations import LeftReservations
 from app.stores.blobs import BlobStore, StoredBlob
-from app.stores.records import Records
+from app.stores.records import Records, UnitOfWork
 from app.stores.records.stored_blobs import StoredTotal
 from app.stores.records.swept_blobs import DIGESTS_AT_ONCE
 
@@ -66,8 +66,9 @@ class StoredBytes:
         Raises:
             StoredBytesQuotaError: There is none.
         """
-        async with self._records.write_together(project_id) as unit:
-            total = await unit.stored_blobs.total()
+        total = await self._records.write_together(
+            project_id, lambda unit: unit.stored_blobs.total()
+        )
         if total.bytes + size_bytes > self._quota_bytes:
             raise _no_room(total, self._quota_bytes, size_bytes)
 
@@ -179,7 +180,8 @@ class ByteReservation:
                 blob is garbage.
             StoreUnavailableError: The database did not answer; the blob is garbage.
         """
-        async with self._records.write_together(self._project_id) as unit:
+
+        async def count(unit: UnitOfWork) -> None:
             entered = await unit.swept_blobs.enter(
                 {blob.digest: blob.size_bytes}, reservation_id=self._id if self._is_open else None
             )
@@ -187,6 +189,8 @@ class ByteReservation:
             if needed_more and entered.total.bytes > self._quota_bytes:
                 total = entered.total.without(entered.size_bytes)
                 raise _no_room(total, self._quota_bytes, entered.size_bytes)
+
+        await self._records.write_together(self._project_id, count)
         self._is_open = False
 
     async def release(self) -> None:
@@ -195,8 +199,9 @@ class ByteReservation:
             return
         with anyio.CancelScope(shield=True):
             try:
-                async with self._records.write_together(self._project_id) as unit:
-                    await unit.stored_blobs.release(self._id)
+                await self._records.write_together(
+                    self._project_id, lambda unit: unit.stored_blobs.release(self._id)
+                )
             except ServiceError as exc:
                 _log.warning("reserved bytes given back later", code=exc.problem_code)
                 self._left.add(self._project_id, self._id)
@@ -205,13 +210,15 @@ class ByteReservation:
     async def _grow(self, more_bytes: int) -> None:
         # Before it is: a change that is cancelled may be committed all the same.
         self._is_open = True
-        async with self._records.write_together(self._project_id) as unit:
-            total = await unit.stored_blobs.reserve(
+        total = await self._records.write_together(
+            self._project_id,
+            lambda unit: unit.stored_blobs.reserve(
                 self._id,
                 more_bytes,
                 quota_bytes=self._quota_bytes,
                 expires_at=utc_now() + _EXPIRES_AFTER,
-            )
+            ),
+        )
         if total is not None:
             raise _no_room(total, self._quota_bytes, more_bytes)
         self.size_bytes += more_bytes

@@ -245,8 +245,9 @@ class ToolResults:
         call: IdempotentCall | None,
     ) -> Ingested:
         """Write record, history entry and resources in one transaction."""
-        result = package.result
-        async with self._records.write_together(project_id) as unit:
+
+        async def write(unit: UnitOfWork) -> Ingested:
+            result = package.result
             if result.session_id is not None:
                 await unit.sessions.enter(result.session_id, result.created_at)
                 # Nobody else writes to the session now, so a twin that was faster is seen here.
@@ -272,8 +273,11 @@ class ToolResults:
             if call is not None:
                 await self._idempotency.note_answer(unit, call, result.tool_result_id)
             unit.events.note(_event(result, success=package.success))
+            return Ingested(result, is_new=True)
+
+        ingested = await self._records.write_together(project_id, write)
         reached(CrashPoint.RESULT_COMMITTED)
-        return Ingested(result, is_new=True)
+        return ingested
 
 
 def _event(result: StoredToolResult, *, success: bool) -> NewEvent:

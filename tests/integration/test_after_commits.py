@@ -12,7 +12,7 @@ from structlog.testing import capture_logs
 from app.errors import StoreUnavailableError
 from app.models.event import NewEvent
 from app.settings import Settings
-from app.stores.records import Records
+from app.stores.records import Records, UnitOfWork
 from tests.integration.sweep_stores import PROJECT, opened_stores
 from tests.servers import Backends
 
@@ -22,9 +22,18 @@ NOW = datetime(2026, 1, 2, 3, 4, 5, 678_901, tzinfo=UTC)
 
 async def enter_session(records: Records, session_id: str) -> None:
     """Write something, and tell of it."""
-    async with records.write_together(PROJECT) as unit:
+
+    async def enter(unit: UnitOfWork) -> None:
         await unit.sessions.enter(session_id, NOW)
         unit.events.note(NewEvent("page:created", "p", NOW, session_id=session_id, seq=1))
+
+    await records.write_together(PROJECT, enter)
+
+
+async def enter_session_alone(records: Records, session_id: str) -> None:
+    """Write something in a transaction of its own."""
+    async with records.write(PROJECT) as unit:
+        await unit.sessions.enter(session_id, NOW)
 
 
 async def lose_the_connection_early(records: Records) -> None:
@@ -65,7 +74,7 @@ async def test_commit_that_was_not_confirmed_is_not_said_to_have_stored_nothing(
 
         event.listen(stores.engines.writer.sync_engine, "commit", fail)
         with pytest.raises(StoreUnavailableError) as unconfirmed:
-            await enter_session(stores.records, "s")
+            await enter_session_alone(stores.records, "s")
         event.remove(stores.engines.writer.sync_engine, "commit", fail)
         with pytest.raises(StoreUnavailableError) as before:
             await lose_the_connection_early(stores.records)

@@ -22,12 +22,13 @@ from app.setting_groups import DatabaseSettings
 from app.settings import Settings
 from app.stores.records import Records, UnitOfWork
 from app.stores.records.aliases import NamedResource
+from app.stores.records.connections import PooledConnection
+from app.stores.records.database_errors import translated_errors
 from app.stores.records.engine import database_url, open_engines
 from app.stores.records.idempotency import Claim
 from app.stores.records.scope import ProjectScope
 from app.stores.records.sessions import TOOL_RESULT
 from app.stores.records.tables import resource_links
-from app.stores.records.unit_of_work import translated_errors
 from app.wiring import migrate_database, open_database
 from tests.servers import Backends
 
@@ -196,7 +197,7 @@ async def test_link_to_a_resource_that_is_not_there_is_refused(
     try:
         with pytest.raises(sql.IntegrityError):
             async with engines.writer.begin() as connection:
-                await ProjectScope(connection, PROJECT).insert(
+                await ProjectScope(PooledConnection(connection), PROJECT).insert(
                     resource_links, resource_id="0" * 32, owner_kind=TOOL_RESULT, owner_id="o"
                 )
     finally:

@@ -94,8 +94,11 @@ class PageFaults:
         answer = await self._with_media(project_id, message)
         if call is None:
             self._reading.note(project_id, page_id)
-            async with self._records.write(project_id) as unit:
+
+            async def tell(unit: UnitOfWork) -> None:
                 unit.events.note(_event(page_id, request, utc_now()))
+
+            await self._records.write_together(project_id, tell)
             return answer
         answered = await self._append(project_id, call, message)
         return answer if answered is None else await self._with_media(project_id, answered)
@@ -134,7 +137,8 @@ class PageFaults:
         """Append the message; returns the one that a twin of this request was faster with."""
         message_id = new_id()
         wanted = image_ids(message)
-        async with self._records.write(project_id) as unit:
+
+        async def append(unit: UnitOfWork) -> bytes | None:
             await unit.sessions.enter(call.session_id, call.now)
             answered = await _answered(unit, call)
             if answered is not None:
@@ -168,7 +172,9 @@ class PageFaults:
             )
             event = _event(call.page_id, call.request, call.now, message_id=message_id)
             unit.events.note(replace(event, session_id=call.session_id, seq=seq))
-        return None
+            return None
+
+        return await self._records.write_together(project_id, append)
 
     async def _with_media(self, project_id: str, message: bytes) -> RenderedBody:
         media = self._preparer.contents(project_id, utc_now()).media

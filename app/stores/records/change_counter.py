@@ -5,8 +5,8 @@ from contextlib import asynccontextmanager
 
 from sqlalchemy.ext.asyncio import AsyncConnection
 
+from app.stores.records.database_errors import translated_errors
 from app.stores.records.engine import Engines
-from app.stores.records.unit_of_work import translated_errors
 
 
 class ChangeCounter:

@@ -5,17 +5,19 @@ of fighting for the file's lock, and a pool of read-only connections that never 
 PostgreSQL serves both from one pool.
 """
 
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from sqlalchemy import URL, Connection, event, make_url
 from sqlalchemy.engine.interfaces import DBAPIConnection
-from sqlalchemy.ext.asyncio import AsyncEngine, create_async_engine
+from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine, create_async_engine
 from sqlalchemy.pool import ConnectionPoolEntry
 
+from app.stores.records.group_commits import GroupCommits
 from app.stores.records.lookups import LoopConnection
-from app.stores.records.shared_commits import SharedCommits
 from app.stores.records.sqlite_driver import IS_SHORT, connect
 
 
@@ -23,19 +25,31 @@ from app.stores.records.sqlite_driver import IS_SHORT, connect
 class Engines:
     """`writer` runs transactions; `reader` runs single statements outside of any.
 
-    `loop` reads lookups over a SQLite file without a thread, and `shared` commits short changes to
-    it together.
+    `loop` reads lookups over a SQLite file without a thread, and `group` commits short changes to
+    it together. What `writer` writes to that file, it writes in turn with those.
     """
 
     writer: AsyncEngine
     reader: AsyncEngine
     loop: LoopConnection | None = None
-    shared: SharedCommits | None = None
+    group: GroupCommits | None = None
+
+    @asynccontextmanager
+    async def transaction(self) -> AsyncIterator[AsyncConnection]:
+        """Write for the length of the block, alone; it is committed when this returns.
+
+        Raises:
+            StoreUnavailableError: The turn did not come.
+        """
+        async with self.group.turn() if self.group else nullcontext(), self.writer.begin() as begun:
+            yield begun
 
     async def close(self) -> None:
         """Close all connections."""
         if self.loop is not None:
             self.loop.close()
+        if self.group is not None:
+            await self.group.close()
         await self.writer.dispose()
         await self.reader.dispose()
 
@@ -101,14 +115,11 @@ def _open_sqlite(url: URL, pool_size: int, timeout_seconds: float) -> Engines:
     event.listen(reader.sync_engine, "connect", _prepare_reader)
     event.listen(writer.sync_engine, "begin", _begin_immediate)
     event.listen(writer.sync_engine, "before_cursor_execute", _note_short)
-    shared = SharedCommits(writer, timeout_seconds)
-    return Engines(writer, reader, _loop_connection(url), shared)
-
-
-def _loop_connection(url: URL) -> LoopConnection | None:
     # What is behind another address than that of a file, a second connection may not see.
-    is_file = url.database is not None and not url.query and ":" not in url.database
-    return LoopConnection(url.database) if is_file and url.database else None
+    if not url.database or url.query or ":" in url.database:
+        return Engines(writer, reader)
+    group = GroupCommits(url.database, timeout_seconds)
+    return Engines(writer, reader, LoopConnection(url.database), group)
 
 
 def _prepare_writer(connection: DBAPIConnection, _: ConnectionPoolEntry) -> None:

@@ -16,24 +16,19 @@ received or committed meanwhile is worked on: who asks sees all that was acknowl
 
 import asyncio
 import sqlite3
-from collections import namedtuple
-from collections.abc import Callable, Sequence
-from functools import partial
-from typing import Any, TypeAlias, cast
+from collections.abc import Sequence
+from typing import Any, TypeAlias
 
-from sqlalchemy import ColumnElement, Row, Select, TypeDecorator, case, func, literal_column
-from sqlalchemy.dialects import sqlite
-from sqlalchemy.ext.asyncio import AsyncConnection
-from sqlalchemy.types import TypeEngine
+from sqlalchemy import ColumnElement, Row, Select, case, func, literal_column
 
-from app.stores.records.sqlite_driver import IS_SHORT
+from app.stores.records.connections import StatementConnection
+from app.stores.records.prepared import Prepared
 
 Values: TypeAlias = dict[str, str | int]
 """The parameters of a lookup, by name."""
 
 _LARGEST_BYTES = 65_536
 _IS_SHORT = "is_short"
-_DIALECT = sqlite.dialect(paramstyle="qmark")
 
 
 class Lookup:
@@ -49,40 +44,15 @@ class Lookup:
     ) -> None:
         self.statement = statement
         self.is_short = not large
-        compiled = _short(statement, large).compile(dialect=_DIALECT)
-        self._text = str(compiled)
-        self._names = compiled.positiontup or []
-        self._writers = {
-            name: process
-            for name in self._names
-            if (process := _bind_processor(compiled.binds[name].type)) is not None
-        }
-        self._constants = {
-            name: value for name, value in compiled.params.items() if value is not None
-        }
-        names = [str(column.key) for column in statement.selected_columns]
-        row = namedtuple("_Row", [*names, _IS_SHORT])  # type: ignore[misc]
-        # It has what is used of a row: its values, by the names of the columns.
-        self._made: Callable[[list[Any]], Row[Any]] = cast(Any, row)._make
-        self._processors = _processors(statement)
+        self._prepared = Prepared(_short(statement, large))
 
     def read(self, connection: sqlite3.Connection, values: Values) -> Sequence[Row[Any]] | None:
         """The rows, or `None` if one of them is too large."""
-        known = {**self._constants, **values}
-        for name, process in self._writers.items():
-            known[name] = process(known[name])
-        given = [known[name] for name in self._names]
+        ready = self._prepared
         # To the end, so that the read is over.
-        rows: list[Any] = connection.execute(self._text, given).fetchall()
-        made = []
-        for row in rows:
-            if not row[-1]:
-                return None
-            values_of_row = list(row)
-            for index, process in self._processors:
-                values_of_row[index] = process(values_of_row[index])
-            made.append(self._made(values_of_row))
-        return made
+        rows = connection.execute(ready.text, ready.parameters(values)).fetchall()
+        # Its last column is `is_short`.
+        return [ready.row(row) for row in rows] if all(row[-1] for row in rows) else None
 
 
 class LoopConnection:
@@ -132,7 +102,7 @@ class LoopConnection:
 
 
 async def look_up(
-    lookup: Lookup, values: Values, *, connection: AsyncConnection, loop: LoopConnection | None
+    lookup: Lookup, values: Values, *, connection: StatementConnection, loop: LoopConnection | None
 ) -> Sequence[Row[Any]]:
     """The rows of a lookup.
 
@@ -144,17 +114,8 @@ async def look_up(
     """
     rows = None if loop is None else loop.rows(lookup, values)
     if rows is None:
-        await ensure_started(connection)
-        options = {IS_SHORT: lookup.is_short}
-        found = await connection.execute(lookup.statement, values, execution_options=options)
-        rows = found.all()
+        rows = await connection.rows(lookup.statement, values, is_short=lookup.is_short)
     return rows
-
-
-async def ensure_started(connection: AsyncConnection) -> None:
-    """Take a connection from the pool, unless that is done: many a read never comes to it."""
-    if connection.sync_connection is None:
-        _ = await connection.start()
 
 
 def _short(statement: Select[Any], large: Sequence[ColumnElement[bytes]]) -> Select[Any]:
@@ -169,21 +130,3 @@ def _short(statement: Select[Any], large: Sequence[ColumnElement[bytes]]) -> Sel
         for column in statement.selected_columns
     ]
     return statement.with_only_columns(*columns, is_short.label(_IS_SHORT))
-
-
-def _bind_processor(kind: TypeEngine[Any]) -> Callable[[Any], Any] | None:
-    return kind.dialect_impl(_DIALECT).bind_processor(_DIALECT)
-
-
-def _processors(statement: Select[Any]) -> list[tuple[int, Callable[[Any], Any]]]:
-    """What makes a value of the database one of ours, by position, where it is not one already."""
-    found = [(index, _processor(column)) for index, column in enumerate(statement.selected_columns)]
-    return [(index, process) for index, process in found if process is not None]
-
-
-def _processor(column: ColumnElement[Any]) -> Callable[[Any], Any] | None:
-    kind = column.type
-    if isinstance(kind, TypeDecorator):
-        # All of ours are over types whose values need no work of their own.
-        return partial(kind.process_result_value, dialect=_DIALECT)
-    return kind.dialect_impl(_DIALECT).result_processor(_DIALECT, None)

@@ -11,7 +11,7 @@ from sqlalchemy import Connection, inspect
 from sqlalchemy.ext.asyncio import AsyncEngine
 
 from app.shipped_files import MIGRATIONS
-from app.stores.records.unit_of_work import translated_errors
+from app.stores.records.database_errors import translated_errors
 
 
 def newest_revision() -> str:

@@ -9,7 +9,8 @@ from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from app.models.project import ApiKey, StoredSecret
-from app.stores.records.lookups import Lookup, LoopConnection, ensure_started, look_up
+from app.stores.records.connections import PooledConnection, ensure_started
+from app.stores.records.lookups import Lookup, LoopConnection, look_up
 from app.stores.records.tables import api_keys, projects
 
 _FIND_SECRET = Lookup(
@@ -62,7 +63,10 @@ class ProjectRecords:
     async def find_secret(self, key_id: str) -> StoredSecret | None:
         """What lets the owner of the key with this id in; the key may be revoked."""
         rows = await look_up(
-            _FIND_SECRET, {"key_id": key_id}, connection=self._connection, loop=self._loop
+            _FIND_SECRET,
+            {"key_id": key_id},
+            connection=PooledConnection(self._connection),
+            loop=self._loop,
         )
         if not rows:
             return None

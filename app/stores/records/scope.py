@@ -28,10 +28,10 @@ from sqlalchemy import (
 )
 from sqlalchemy import Sequence as NumberSequence
 from sqlalchemy.exc import OperationalError
-from sqlalchemy.ext.asyncio import AsyncConnection
 from sqlalchemy.sql.dml import ReturningUpdate
 
 from app.models.identity import utc_now
+from app.stores.records.connections import StatementConnection
 from app.stores.records.inserts import (
     Merge,
     inserting,
@@ -41,15 +41,13 @@ from app.stores.records.inserts import (
     touching,
     upsert,
 )
-from app.stores.records.lookups import Lookup, LoopConnection, ensure_started, look_up
-from app.stores.records.sqlite_driver import IS_SHORT
+from app.stores.records.lookups import Lookup, LoopConnection, look_up
 
 AnyTable: TypeAlias = Table
 """A table as an argument; statements over it are made by a scope."""
 
 # Far below what either database takes as parameters of one statement.
 _ROWS_AT_ONCE = 500
-_SHORT = {IS_SHORT: True}
 # PostgreSQL's SQLSTATE for a lock that was not to be had within `lock_timeout`.
 _LOCK_NOT_AVAILABLE = "55P03"
 
@@ -71,18 +69,22 @@ class ProjectScope:
     """Statements over the rows of one project, on one connection.
 
     Args:
-        connection: It may be one that is not taken from the pool yet: the first statement does it.
+        connection: What the statements run on.
         project_id: The project.
         loop: Where lookups are read, if they need not see what a transaction has written.
     """
 
     def __init__(
-        self, connection: AsyncConnection, project_id: str, *, loop: LoopConnection | None = None
+        self,
+        connection: StatementConnection,
+        project_id: str,
+        *,
+        loop: LoopConnection | None = None,
     ) -> None:
         self._connection = connection
         self._loop = loop
         self.project_id = project_id
-        self.is_postgresql = connection.engine.dialect.name == "postgresql"
+        self.is_postgresql = connection.is_postgresql
 
     async def look_up(
         self, lookup: Lookup, *, is_short: bool = True, **values: str | int
@@ -113,13 +115,13 @@ class ProjectScope:
 
     async def insert(self, table: Table, **values: object) -> None:
         """Insert one row of the project."""
-        await self._execute_short(inserting(table), self._row(values))
+        await self._rows(inserting(table), self._row(values))
 
     async def insert_if_absent(self, table: Table, **values: object) -> bool:
         """Insert one row of the project unless its key is taken; says whether it was inserted."""
         statement = returning(passing_over(table, is_postgresql=self.is_postgresql), table)
         # Counting rows would not do: PostgreSQL's driver does not count those of an INSERT.
-        return (await self._execute_short(statement, self._row(values))).first() is not None
+        return bool(await self._rows(statement, self._row(values)))
 
     async def insert_all(
         self, table: Table, rows: Sequence[Mapping[str, object]], *, touch: Sequence[str] = ()
@@ -182,7 +184,7 @@ class ProjectScope:
         Either way the row is locked until the end of the transaction, and returned as it now is.
         """
         statement = touching(table, tuple(touch), is_postgresql=self.is_postgresql)
-        return (await self._execute_short(returning(statement, table), self._row(values))).one()
+        return (await self._rows(returning(statement, table), self._row(values)))[0]
 
     async def insert_or_merge(
         self,
@@ -192,7 +194,7 @@ class ProjectScope:
     ) -> Row[Any]:
         """As `insert_or_touch`, with what to set worked out as in `merge_all`."""
         statement = merging(table, merge, is_postgresql=self.is_postgresql)
-        return (await self._execute_short(returning(statement, table), self._row(values))).one()
+        return (await self._rows(returning(statement, table), self._row(values)))[0]
 
     async def lock(self, number: int, *, shared: bool) -> None:
         """Hold one of the project's locks until the transaction ends, with others or alone.
@@ -244,7 +246,8 @@ class ProjectScope:
     async def change(self, statement: ReturningUpdate[Any], **values: str | int) -> Row[Any] | None:
         """The one row that an update of `scoped_update` has changed, or `None`."""
         given = {"in_project": self.project_id, **values}
-        return (await self._execute_short(statement, given)).first()
+        rows = await self._rows(statement, given)
+        return rows[0] if rows else None
 
     async def all(self, statement: Executable) -> Sequence[Row[Any]]:
         """All rows of a statement made by this scope."""
@@ -255,21 +258,17 @@ class ProjectScope:
         return (await self._execute(statement)).rowcount
 
     async def _execute(self, statement: Executable) -> CursorResult[Any]:
-        await ensure_started(self._connection)
         return await self._connection.execute(statement)
 
-    async def _execute_short(
+    async def _rows(
         self, statement: Executable, values: Mapping[str, object]
-    ) -> CursorResult[Any]:
-        # One row by its key: on SQLite that is no work for a thread.
-        await ensure_started(self._connection)
-        return await self._connection.execute(statement, values, execution_options=_SHORT)
+    ) -> Sequence[Row[Any]]:
+        return await self._connection.rows(statement, values)
 
     async def _execute_all(self, statement: Insert, rows: Sequence[Mapping[str, object]]) -> None:
         # As one statement with many sets of parameters.
         for batch in self._batches(rows):
-            await ensure_started(self._connection)
-            await self._connection.execute(statement, batch)
+            await self._connection.run_many(statement, batch)
 
     def _row(self, values: Mapping[str, object]) -> dict[str, object]:
         return {"project_id": self.project_id, **values}

@@ -50,6 +50,51 @@ class BlobClaim:
     claimed_at: datetime
 
 
+@dataclass(frozen=True, slots=True)
+class ClaimOver:
+    """A claim on the strength of which nothing is removed any more."""
+
+    digest: str
+    claimed_at: datetime
+    swept_at: datetime | None
+
+
+SizesOfSwept: TypeAlias = Callable[[ClaimOver], Awaitable[int | None]]
+"""The size of the blob that a claim was about, if it has come back since; asks the blob store."""
+
+
+class SizeUnknownError(Exception):
+    """A transaction that cannot ask the blob store needs the size of a blob."""
+
+    def __init__(self, claim: ClaimOver) -> None:
+        super().__init__(claim)
+        self.claim = claim
+
+
+class KnownSizes:
+    """Sizes that were asked for before the transaction; what is not known is to be asked for.
+
+    A blob that was claimed again since has another claim, and is asked for again.
+    """
+
+    def __init__(self) -> None:
+        self._known: dict[ClaimOver, int | None] = {}
+
+    def note(self, claim: ClaimOver, size_bytes: int | None) -> None:
+        """Know a size from now on."""
+        self._known[claim] = size_bytes
+
+    async def __call__(self, claim: ClaimOver) -> int | None:
+        """See `SizesOfSwept`.
+
+        Raises:
+            SizeUnknownError: It is not known.
+        """
+        if claim not in self._known:
+            raise SizeUnknownError(claim)
+        return self._known[claim]
+
+
 class SweptBlobRecords:
     """The removals of one project's blobs."""
 
@@ -58,12 +103,12 @@ class SweptBlobRecords:
         scope: ProjectScope,
         references: BlobReferenceRecords,
         stored_blobs: StoredBlobRecords,
-        blob_size: BlobSize | None,
+        sizes: SizesOfSwept,
     ) -> None:
         self._scope = scope
         self._references = references
         self._stored_blobs = stored_blobs
-        self._blob_size = blob_size
+        self._sizes = sizes
 
     async def guard(self, digests: Collection[str]) -> None:
         """Make sure that the blobs will be there when this transaction's rows are.
@@ -83,12 +128,12 @@ class SweptBlobRecords:
             running, over = await self._claims(batch)
             if running:
                 raise BlobSweptError
-            for digest in sorted(over):
-                size_bytes = await self._size(digest)
+            for claim in over:
+                size_bytes = await self._sizes(claim)
                 if size_bytes is None:
                     raise BlobSweptError
                 # The claim has taken its entry away, and the blob has come back.
-                await self._stored_blobs.enter({digest: size_bytes})
+                await self._stored_blobs.enter({claim.digest: size_bytes})
 
     async def enter(
         self, sizes: Mapping[str, int], *, reservation_id: str | None = None
@@ -100,7 +145,7 @@ class SweptBlobRecords:
         """
         await self._scope.lock(_LOCK, shared=True)
         running, over = await self._claims(sizes)
-        gone = {digest for digest in over if await self._size(digest) is None}
+        gone = {claim.digest for claim in over if await self._sizes(claim) is None}
         there = sizes.keys() - running - gone
         counted = {digest: sizes[digest] for digest in there}
         return await self._stored_blobs.enter(counted, reservation_id=reservation_id)
@@ -167,22 +212,21 @@ class SweptBlobRecords:
         )
         return BlobClaim(claimed, now)
 
-    async def _claims(self, digests: Collection[str]) -> tuple[set[str], set[str]]:
-        """The digests with a claim that runs, and those with one that is over."""
+    async def _claims(self, digests: Collection[str]) -> tuple[set[str], list[ClaimOver]]:
+        """The digests with a claim that runs, and the claims that are over, by their digests."""
         claims = await self._scope.all(
             self._scope.select(swept_blobs).where(swept_blobs.c.digest.in_(sorted(digests)))
         )
         if not claims:
-            return set(), set()
+            return set(), []
         abandoned = await self._scope.now() - _ABANDONED_AFTER
         running = {
             claim.digest
             for claim in claims
             if claim.swept_at is None and claim.claimed_at > abandoned
         }
-        return running, {claim.digest for claim in claims} - running
-
-    async def _size(self, digest: str) -> int | None:
-        if self._blob_size is None:
-            return None
-        return await self._blob_size(self._scope.project_id, digest)
+        return running, [
+            ClaimOver(claim.digest, claim.claimed_at, claim.swept_at)
+            for claim in sorted(claims, key=lambda claim: str(claim.digest))
+            if claim.digest not in running
+        ]

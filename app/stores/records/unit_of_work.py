@@ -5,11 +5,11 @@ returns from it has what it wrote on disk. There is no commit inside, and no way
 project's rows.
 """
 
-from collections.abc import AsyncIterator, Callable, Iterator
-from contextlib import AbstractAsyncContextManager, asynccontextmanager, contextmanager
-from functools import cached_property
+from collections.abc import AsyncIterator, Callable, Coroutine
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from functools import cached_property, partial
 from types import TracebackType
-from typing import Generic, TypeAlias, TypeVar
+from typing import Any, Generic, TypeAlias, TypeVar
 
 import structlog
 from sqlalchemy import exc as sql
@@ -17,10 +17,16 @@ from sqlalchemy import text
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from app.crash_points import CrashPoint, reached
-from app.errors import StoreFullError, StoreUnavailableError
+from app.errors import StoreUnavailableError
 from app.stores.records.aliases import AliasRecords
 from app.stores.records.blob_references import BlobReferenceRecords
 from app.stores.records.bundles import BundleRecords
+from app.stores.records.connections import (
+    PooledConnection,
+    StatementConnection,
+    WritingConnection,
+)
+from app.stores.records.database_errors import translated_errors, unconfirmed
 from app.stores.records.derived_images import DerivedImageRecords
 from app.stores.records.engine import Engines
 from app.stores.records.events import EventRecords
@@ -40,12 +46,20 @@ from app.stores.records.scope import ProjectScope
 from app.stores.records.session_resources import SessionResourceRecords
 from app.stores.records.sessions import SessionRecords
 from app.stores.records.stored_blobs import StoredBlobRecords
-from app.stores.records.swept_blobs import BlobSize, SweptBlobRecords
+from app.stores.records.swept_blobs import (
+    BlobSize,
+    ClaimOver,
+    KnownSizes,
+    SizesOfSwept,
+    SizeUnknownError,
+    SweptBlobRecords,
+)
 from app.stores.records.tool_results import ToolResultRecords
 from app.stores.records.uploads import UploadRecords
 
 _log = structlog.get_logger(__name__)
 _Repositories = TypeVar("_Repositories")
+_Result = TypeVar("_Result")
 Announce: TypeAlias = Callable[[str, int], None]
 """Takes a project and the number of the newest event in it; neither waits nor raises."""
 
@@ -55,14 +69,14 @@ class UnitOfWork:
 
     def __init__(
         self,
-        connection: AsyncConnection,
+        connection: StatementConnection,
         project_id: str,
-        blob_size: BlobSize | None,
+        sizes: SizesOfSwept,
         *,
         loop: LoopConnection | None = None,
     ) -> None:
         self._scope = ProjectScope(connection, project_id, loop=loop)
-        self._blob_size = blob_size
+        self._sizes = sizes
 
     @cached_property
     def blob_references(self) -> BlobReferenceRecords:
@@ -72,9 +86,7 @@ class UnitOfWork:
     @cached_property
     def swept_blobs(self) -> SweptBlobRecords:
         """Blobs that a sweep is removing, or has removed."""
-        return SweptBlobRecords(
-            self._scope, self.blob_references, self.stored_blobs, self._blob_size
-        )
+        return SweptBlobRecords(self._scope, self.blob_references, self.stored_blobs, self._sizes)
 
     @cached_property
     def stored_blobs(self) -> StoredBlobRecords:
@@ -191,8 +203,8 @@ class Records:
 
     def read(self, project_id: str) -> AbstractAsyncContextManager[UnitOfWork]:
         """Look things up; each statement sees what is committed when it runs."""
-        connection, loop = self._engines.reader.connect(), self._engines.loop
-        return _Reading(connection, UnitOfWork(connection, project_id, self._blob_size, loop=loop))
+        connection = self._engines.reader.connect()
+        return _Reading(connection, self._unit(connection, project_id, loop=self._engines.loop))
 
     @asynccontextmanager
     async def snapshot(self, project_id: str) -> AsyncIterator[UnitOfWork]:
@@ -203,54 +215,81 @@ class Records:
                     snapshot = await connection.execution_options(
                         isolation_level="REPEATABLE READ", postgresql_readonly=True
                     )
-                    yield UnitOfWork(snapshot, project_id, self._blob_size)
+                    yield self._unit(snapshot, project_id)
                 return
             async with self._engines.reader.connect() as connection:
                 # Given back to the pool, the connection is rolled back, which ends it.
                 await connection.exec_driver_sql("BEGIN")
-                yield UnitOfWork(connection, project_id, self._blob_size)
+                yield self._unit(connection, project_id)
 
-    def write(self, project_id: str) -> AbstractAsyncContextManager[UnitOfWork]:
+    @asynccontextmanager
+    async def write(self, project_id: str) -> AsyncIterator[UnitOfWork]:
         """Change things: committed when the block ends, rolled back when it raises.
 
         Events that were noted are written with them, and announced behind the commit.
         """
-        return self._write(project_id, self._engines.writer.begin())
-
-    def write_together(self, project_id: str) -> AbstractAsyncContextManager[UnitOfWork]:
-        """As `write`, for changes that take no longer than a commit.
-
-        On SQLite, those of callers who wait for each other are committed together.
-        """
-        if self._engines.shared is None:
-            return self.write(project_id)
-        return self._write(project_id, self._engines.shared.transaction())
-
-    @asynccontextmanager
-    async def _write(
-        self, project_id: str, transaction: AbstractAsyncContextManager[AsyncConnection]
-    ) -> AsyncIterator[UnitOfWork]:
         is_written = False
         try:
             with translated_errors():
-                async with transaction as connection:
-                    unit = UnitOfWork(connection, project_id, self._blob_size)
+                async with self._engines.transaction() as connection:
+                    unit = self._unit(connection, project_id)
                     yield unit
-                    # Last, for the number of an event holds up everybody else's until the commit.
-                    last_event = await unit.events.flush()
-                    reached(CrashPoint.ROWS_WRITTEN)
+                    last_event = await _end(unit)
                     is_written = True
         except StoreUnavailableError as exc:
             if is_written and isinstance(exc.__cause__, sql.SQLAlchemyError):
-                raise _unconfirmed(exc) from exc.__cause__
+                raise unconfirmed(exc) from exc.__cause__
             raise
-        if last_event is not None:
-            self._tell(project_id, last_event)
+        self._tell(project_id, last_event)
 
-    def _tell(self, project_id: str, last_event: int) -> None:
+    async def write_together(
+        self, project_id: str, work: Callable[[UnitOfWork], Coroutine[Any, Any, _Result]]
+    ) -> _Result:
+        """Do some work that takes no longer than a commit; it is committed when this returns.
+
+        Nothing is, if the work raises. On SQLite, that of callers who wait for each other is
+        committed together.
+
+        Args:
+            project_id: The project.
+            work: Awaits nothing but its unit of work. It may run again, and has no effect but on
+                that.
+        """
+        group = self._engines.group
+        if group is None:
+            async with self.write(project_id) as unit:
+                return await work(unit)
+        sizes = KnownSizes()
+
+        async def changed(connection: WritingConnection) -> tuple[_Result, int | None]:
+            unit = UnitOfWork(connection, project_id, sizes)
+            return await work(unit), await _end(unit)
+
+        while True:
+            try:
+                result, last_event = await group.run(changed)
+            except SizeUnknownError as exc:
+                # What a transaction needs from the blob store is there before it begins.
+                sizes.note(exc.claim, await self._size_of(project_id, exc.claim))
+            else:
+                self._tell(project_id, last_event)
+                return result
+
+    def _unit(
+        self, connection: AsyncConnection, project_id: str, *, loop: LoopConnection | None = None
+    ) -> UnitOfWork:
+        return UnitOfWork(
+            PooledConnection(connection), project_id, partial(self._size_of, project_id), loop=loop
+        )
+
+    async def _size_of(self, project_id: str, claim: ClaimOver) -> int | None:
+        """The size of a blob that has come back behind a claim, if it has."""
+        return None if self._blob_size is None else await self._blob_size(project_id, claim.digest)
+
+    def _tell(self, project_id: str, last_event: int | None) -> None:
         """Announce an event; if that fails, the write, which is committed, still succeeds."""
         try:
-            if self._announce is not None:
+            if self._announce is not None and last_event is not None:
                 self._announce(project_id, last_event)
         except Exception:  # noqa: BLE001 - those who listen find the event by the next look
             _log.exception("event not announced")
@@ -259,7 +298,7 @@ class Records:
     async def projects(self) -> AsyncIterator[ProjectRecords]:
         """Change projects and keys, the only records that are not inside a project."""
         with translated_errors():
-            async with self._engines.writer.begin() as connection:
+            async with self._engines.transaction() as connection:
                 yield ProjectRecords(connection)
 
     def read_projects(self) -> AbstractAsyncContextManager[ProjectRecords]:
@@ -303,29 +342,9 @@ class _Reading(Generic[_Repositories]):
                 raise exc
 
 
-def _unconfirmed(error: StoreUnavailableError) -> StoreUnavailableError:
-    """Return the error for a commit whose outcome is not known, or the one there is if it is."""
-    if isinstance(error, StoreFullError):
-        return error
-    return StoreUnavailableError(
-        "database",
-        detail="The database did not confirm the commit, so this may have been stored, or not. "
-        "Send the same request again: with the same Idempotency-Key, tool call or id it is "
-        "stored once.",
-    )
-
-
-@contextmanager
-def translated_errors() -> Iterator[None]:
-    """Raise the database's own faults as ours; mistakes of ours pass through."""
-    try:
-        yield
-    except (sql.OperationalError, sql.InterfaceError, sql.TimeoutError) as exc:
-        if _is_full(str(exc)):
-            raise StoreFullError from exc
-        raise StoreUnavailableError("database") from exc
-
-
-def _is_full(message: str) -> bool:
-    # SQLITE_FULL; PostgreSQL's class 53 names the file it could not extend.
-    return "disk is full" in message or "No space left on device" in message
+async def _end(unit: UnitOfWork) -> int | None:
+    """Write the events of a unit of work; returns the number of the last, if there are any."""
+    # Last, for the number of an event holds up everybody else's until the commit.
+    last_event = await unit.events.flush()
+    reached(CrashPoint.ROWS_WRITTEN)
+    return last_event

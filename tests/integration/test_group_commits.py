@@ -1,0 +1,305 @@
+"""Changes that are committed together: each by itself, none before the commit, none lost alone."""
+
+import asyncio
+import sqlite3
+import threading
+from collections.abc import AsyncIterator
+from datetime import UTC, datetime
+from functools import partial
+from pathlib import Path
+
+import anyio.to_thread
+import pytest
+from sqlalchemy import text
+
+from app.errors import StoreUnavailableError
+from app.models.event import NewEvent
+from app.settings import Settings
+from app.stores.records import Records, UnitOfWork
+from app.stores.records.connections import WritingConnection
+from app.stores.records.engine import Engines, database_url, open_engines
+from app.stores.records.group_commits import GroupCommits
+from app.stores.records.sessions import TOOL_RESULT
+from app.wiring import migrate_database, open_database
+
+pytestmark = pytest.mark.anyio
+PROJECT = "p"
+NOW = datetime(2026, 1, 2, tzinfo=UTC)
+WRITERS = 12
+
+
+class GivenUpError(Exception):
+    """What makes a change be taken back."""
+
+
+@pytest.fixture
+async def records(settings: Settings) -> AsyncIterator[Records]:
+    await migrate_database(settings)
+    made = Records(open_database(settings))
+    async with made.projects() as projects:
+        await projects.ensure(PROJECT, NOW)
+    yield made
+    await made.close()
+
+
+@pytest.fixture
+async def engines(tmp_path: Path) -> AsyncIterator[Engines]:
+    """A new SQLite file with one table."""
+    made = await opened(tmp_path, timeout_seconds=30)
+    yield made
+    await made.close()
+
+
+async def opened(folder: Path, *, timeout_seconds: float) -> Engines:
+    engines = open_engines(database_url(None, folder), pool_size=2, timeout_seconds=timeout_seconds)
+    async with engines.writer.begin() as connection:
+        await connection.execute(text("CREATE TABLE t (k INTEGER PRIMARY KEY)"))
+    return engines
+
+
+def group_of(engines: Engines) -> GroupCommits:
+    assert engines.group is not None
+    return engines.group
+
+
+async def insert(engines: Engines, key: int, *more: str) -> None:
+    """Insert a key, and run more statements behind it, in a group."""
+
+    async def work(connection: WritingConnection) -> None:
+        await connection.execute(text("INSERT INTO t VALUES (:key)").bindparams(key=key))
+        for statement in more:
+            await connection.execute(text(statement))
+
+    await group_of(engines).run(work)
+
+
+def commits(folder: Path) -> int:
+    """How many transactions stand in the log of a SQLite file since it was begun anew."""
+    log = (folder / "pagefault.db-wal").read_bytes()
+    page_bytes = int.from_bytes(log[8:12], "big")
+    salt = log[16:24]
+    frames = (log[at : at + 24] for at in range(32, len(log), 24 + page_bytes))
+    # The last frame of a transaction has the size of the file behind it.
+    return sum(frame[8:16] == salt and frame[4:8] != bytes(4) for frame in frames)
+
+
+async def keys(engines: Engines) -> list[int]:
+    async with engines.reader.connect() as connection:
+        return list((await connection.execute(text("SELECT k FROM t ORDER BY k"))).scalars())
+
+
+async def test_changes_given_up_leave_the_others_and_take_no_numbers(records: Records) -> None:
+    numbers: list[int] = []
+
+    async def append(writer: int, unit: UnitOfWork) -> int:
+        await unit.sessions.enter("s", NOW)
+        seq = await unit.sessions.append("s", TOOL_RESULT, str(writer))
+        unit.events.note(NewEvent("page:deleted", str(writer), NOW, session_id="s", seq=seq))
+        if writer % 3 == 0:
+            raise GivenUpError
+        return seq
+
+    async def write(writer: int) -> None:
+        try:
+            numbers.append(await records.write_together(PROJECT, partial(append, writer)))
+        except GivenUpError:
+            return
+
+    async with anyio.create_task_group() as tasks:
+        for writer in range(WRITERS):
+            tasks.start_soon(write, writer)
+    async with records.read(PROJECT) as unit:
+        logged = await unit.events.after(0, limit=100)
+        session = await unit.sessions.find("s")
+    kept = [writer for writer in range(WRITERS) if writer % 3]
+    assert sorted(numbers) == [*range(1, len(kept) + 1)]
+    assert [(each.number, each.seq) for each in logged] == [
+        (number, number) for number in range(1, len(kept) + 1)
+    ]
+    assert sorted(int(each.subject_id) for each in logged) == kept
+    assert session is not None
+    assert session.last_seq == len(kept)
+
+
+async def test_those_who_wait_are_committed_together_and_return_behind_the_commit(
+    engines: Engines, tmp_path: Path
+) -> None:
+    before = commits(tmp_path)
+    seen: list[list[int]] = []
+
+    async def write(key: int) -> None:
+        await insert(engines, key)
+        seen.append(await keys(engines))
+
+    async with anyio.create_task_group() as tasks, group_of(engines).turn():
+        for key in range(WRITERS):
+            tasks.start_soon(write, key)
+        await anyio.wait_all_tasks_blocked()
+    assert seen == [[*range(WRITERS)]] * WRITERS
+    assert commits(tmp_path) - before == 1
+
+
+async def test_many_are_committed_in_several_transactions_and_let_others_write(
+    engines: Engines, tmp_path: Path
+) -> None:
+    before = commits(tmp_path)
+
+    async def write_alone() -> None:
+        async with engines.transaction() as connection:
+            await connection.execute(text("INSERT INTO t VALUES (1000)"))
+
+    async with anyio.create_task_group() as tasks, group_of(engines).turn():
+        for key in range(70):
+            tasks.start_soon(insert, engines, key)
+        tasks.start_soon(write_alone)
+        await anyio.wait_all_tasks_blocked()
+    assert await keys(engines) == [*range(70), 1000]
+    assert commits(tmp_path) - before == 4
+
+
+async def test_transaction_that_is_lost_is_lost_for_all_and_for_nobody_else(
+    engines: Engines,
+) -> None:
+    failed: list[int] = []
+
+    async def write(key: int, *more: str) -> None:
+        try:
+            await insert(engines, key, *more)
+        except StoreUnavailableError:
+            failed.append(key)
+
+    async with anyio.create_task_group() as tasks, group_of(engines).turn():
+        tasks.start_soon(write, 1)
+        # As SQLite does by itself where the disk is full, or does not answer.
+        tasks.start_soon(write, 2, "ROLLBACK", "SELECT missing FROM t")
+        tasks.start_soon(write, 3)
+        await anyio.wait_all_tasks_blocked()
+    assert (sorted(failed), await keys(engines)) == ([1, 2], [3])
+
+
+async def test_commit_that_fails_fails_for_all_and_for_nobody_else(engines: Engines) -> None:
+    failed: list[str] = []
+    async with engines.writer.begin() as connection:
+        await connection.execute(text("CREATE TABLE u (k INTEGER REFERENCES t (k))"))
+
+    async def write(key: int, *more: str) -> None:
+        try:
+            await insert(engines, key, *more)
+        except StoreUnavailableError as exc:
+            failed.append(exc.detail)
+
+    async with anyio.create_task_group() as tasks, group_of(engines).turn():
+        tasks.start_soon(write, 1)
+        # It is judged at the commit.
+        tasks.start_soon(write, 2, "PRAGMA defer_foreign_keys=ON", "INSERT INTO u VALUES (1000)")
+        await anyio.wait_all_tasks_blocked()
+    assert ["may have been stored, or not" in each for each in failed] == [True, True]
+    await insert(engines, 3)
+    assert await keys(engines) == [3]
+
+
+async def test_first_of_a_group_that_gives_up_takes_nobody_with_it(engines: Engines) -> None:
+    async def write_given_up() -> None:
+        with pytest.raises(GivenUpError):
+            await group_of(engines).run(give_up)
+
+    async def give_up(connection: WritingConnection) -> None:
+        await connection.execute(text("INSERT INTO t VALUES (1)"))
+        raise GivenUpError
+
+    async with anyio.create_task_group() as tasks, group_of(engines).turn():
+        tasks.start_soon(write_given_up)
+        tasks.start_soon(insert, engines, 2)
+        tasks.start_soon(write_given_up)
+        tasks.start_soon(insert, engines, 3)
+        await anyio.wait_all_tasks_blocked()
+    assert await keys(engines) == [2, 3]
+
+
+async def test_change_that_has_not_begun_is_cancelled_and_the_others_stay(
+    engines: Engines,
+) -> None:
+    cancelled = anyio.CancelScope()
+
+    async def write_cancelled() -> None:
+        with cancelled:
+            await insert(engines, 2)
+
+    async with anyio.create_task_group() as tasks, group_of(engines).turn():
+        tasks.start_soon(insert, engines, 1)
+        tasks.start_soon(write_cancelled)
+        tasks.start_soon(insert, engines, 3)
+        await anyio.wait_all_tasks_blocked()
+        cancelled.cancel()
+        await anyio.wait_all_tasks_blocked()
+    assert (cancelled.cancelled_caught, await keys(engines)) == (True, [1, 3])
+
+
+async def test_change_that_has_begun_is_not_cancelled(engines: Engines) -> None:
+    cancelled = anyio.CancelScope()
+    begun = threading.Event()
+    goes_on = threading.Event()
+
+    async def work(connection: WritingConnection) -> None:
+        begun.set()
+        goes_on.wait()
+        await connection.execute(text("INSERT INTO t VALUES (1)"))
+
+    async def write_cancelled() -> None:
+        with cancelled:
+            await group_of(engines).run(work)
+
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(write_cancelled)
+        await anyio.to_thread.run_sync(begun.wait)
+        cancelled.cancel()
+        await anyio.wait_all_tasks_blocked()
+        assert await keys(engines) == []
+        goes_on.set()
+    assert (cancelled.cancelled_caught, await keys(engines)) == (True, [1])
+
+
+async def test_change_that_waits_for_something_else_is_a_mistake(engines: Engines) -> None:
+    async def wait(connection: WritingConnection) -> None:
+        await connection.execute(text("INSERT INTO t VALUES (1)"))
+        await asyncio.sleep(0)
+
+    with pytest.raises(RuntimeError, match="waited for something else"):
+        await group_of(engines).run(wait)
+    assert await keys(engines) == []
+
+
+async def test_turn_that_does_not_come_is_a_database_that_does_not_answer(tmp_path: Path) -> None:
+    engines = await opened(tmp_path, timeout_seconds=0.01)
+    refused = 0
+
+    async def write() -> None:
+        nonlocal refused
+        with pytest.raises(StoreUnavailableError):
+            await insert(engines, 1)
+        with pytest.raises(StoreUnavailableError):
+            async with engines.transaction():
+                pass
+        refused += 1
+
+    async with group_of(engines).turn(), anyio.create_task_group() as tasks:
+        tasks.start_soon(write)
+    assert refused == 1
+    await insert(engines, 2)
+    assert await keys(engines) == [2]
+    await engines.close()
+
+
+async def test_lock_of_another_process_that_stays_is_told_and_the_next_one_writes(
+    tmp_path: Path,
+) -> None:
+    engines = await opened(tmp_path, timeout_seconds=0.01)
+    other = sqlite3.connect(tmp_path / "pagefault.db", isolation_level=None)
+    other.execute("BEGIN IMMEDIATE")
+    with pytest.raises(StoreUnavailableError):
+        await insert(engines, 1)
+    other.execute("ROLLBACK")
+    other.close()
+    await insert(engines, 2)
+    assert await keys(engines) == [2]
+    await engines.close()
