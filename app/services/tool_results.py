@@ -275,7 +275,9 @@ class ToolResults:
             unit.events.note(_event(result, success=package.success))
             return Ingested(result, is_new=True)
 
-        ingested = await self._records.write_together(project_id, write)
+        ingested = await self._records.write_together(
+            project_id, write, order=package.result.session_id or ""
+        )
         reached(CrashPoint.RESULT_COMMITTED)
         return ingested
 

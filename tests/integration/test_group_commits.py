@@ -18,7 +18,7 @@ from app.settings import Settings
 from app.stores.records import Records, UnitOfWork
 from app.stores.records.connections import WritingConnection
 from app.stores.records.engine import Engines, database_url, open_engines
-from app.stores.records.group_commits import GroupCommits
+from app.stores.records.group_commits import GroupCommits, Written
 from app.stores.records.sessions import TOOL_RESULT
 from app.wiring import migrate_database, open_database
 
@@ -26,6 +26,7 @@ pytestmark = pytest.mark.anyio
 PROJECT = "p"
 NOW = datetime(2026, 1, 2, tzinfo=UTC)
 WRITERS = 12
+NOTHING = Written(None, PROJECT, ())
 
 
 class GivenUpError(Exception):
@@ -65,12 +66,13 @@ def group_of(engines: Engines) -> GroupCommits:
 async def insert(engines: Engines, key: int, *more: str) -> None:
     """Insert a key, and run more statements behind it, in a group."""
 
-    async def work(connection: WritingConnection) -> None:
+    async def work(connection: WritingConnection) -> Written[None]:
         await connection.execute(text("INSERT INTO t VALUES (:key)").bindparams(key=key))
         for statement in more:
             await connection.execute(text(statement))
+        return NOTHING
 
-    await group_of(engines).run(work)
+    await group_of(engines).run(work, order="")
 
 
 def commits(folder: Path) -> int:
@@ -174,7 +176,8 @@ async def test_transaction_that_is_lost_is_lost_for_all_and_for_nobody_else(
         tasks.start_soon(write, 2, "ROLLBACK", "SELECT missing FROM t")
         tasks.start_soon(write, 3)
         await anyio.wait_all_tasks_blocked()
-    assert (sorted(failed), await keys(engines)) == ([1, 2], [3])
+    await insert(engines, 4)
+    assert (sorted(failed), await keys(engines)) == ([1, 2, 3], [4])
 
 
 async def test_commit_that_fails_fails_for_all_and_for_nobody_else(engines: Engines) -> None:
@@ -201,9 +204,9 @@ async def test_commit_that_fails_fails_for_all_and_for_nobody_else(engines: Engi
 async def test_first_of_a_group_that_gives_up_takes_nobody_with_it(engines: Engines) -> None:
     async def write_given_up() -> None:
         with pytest.raises(GivenUpError):
-            await group_of(engines).run(give_up)
+            await group_of(engines).run(give_up, order="")
 
-    async def give_up(connection: WritingConnection) -> None:
+    async def give_up(connection: WritingConnection) -> Written[None]:
         await connection.execute(text("INSERT INTO t VALUES (1)"))
         raise GivenUpError
 
@@ -235,37 +238,40 @@ async def test_change_that_has_not_begun_is_cancelled_and_the_others_stay(
     assert (cancelled.cancelled_caught, await keys(engines)) == (True, [1, 3])
 
 
-async def test_change_that_has_begun_is_not_cancelled(engines: Engines) -> None:
+async def test_change_that_has_begun_is_made_though_its_caller_is_cancelled(
+    engines: Engines,
+) -> None:
     cancelled = anyio.CancelScope()
     begun = threading.Event()
     goes_on = threading.Event()
 
-    async def work(connection: WritingConnection) -> None:
+    async def work(connection: WritingConnection) -> Written[None]:
         begun.set()
         goes_on.wait()
         await connection.execute(text("INSERT INTO t VALUES (1)"))
+        return NOTHING
 
     async def write_cancelled() -> None:
         with cancelled:
-            await group_of(engines).run(work)
+            await group_of(engines).run(work, order="")
 
     async with anyio.create_task_group() as tasks:
         tasks.start_soon(write_cancelled)
         await anyio.to_thread.run_sync(begun.wait)
         cancelled.cancel()
-        await anyio.wait_all_tasks_blocked()
-        assert await keys(engines) == []
-        goes_on.set()
-    assert (cancelled.cancelled_caught, await keys(engines)) == (True, [1])
+    goes_on.set()
+    await insert(engines, 2)
+    assert (cancelled.cancelled_caught, await keys(engines)) == (True, [1, 2])
 
 
 async def test_change_that_waits_for_something_else_is_a_mistake(engines: Engines) -> None:
-    async def wait(connection: WritingConnection) -> None:
+    async def wait(connection: WritingConnection) -> Written[None]:
         await connection.execute(text("INSERT INTO t VALUES (1)"))
         await asyncio.sleep(0)
+        return NOTHING
 
     with pytest.raises(RuntimeError, match="waited for something else"):
-        await group_of(engines).run(wait)
+        await group_of(engines).run(wait, order="")
     assert await keys(engines) == []
 
 

@@ -1,18 +1,22 @@
-"""What statements run on: a connection of a pool, or the one that writes to a SQLite file.
+"""What statements run on: a connection of a pool, or the one that a thread writes with.
 
 `execute` takes any statement, `rows` and `run_many` one that is kept, with its values.
 """
 
 from collections.abc import Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
-from sqlite3 import Connection as SqliteConnection
 from typing import Any, Protocol
 
-from sqlalchemy import Connection, CursorResult, Executable, Row
+import psycopg
+import structlog
+from sqlalchemy import Connection, CursorResult, Engine, Executable, Row
+from sqlalchemy.exc import SQLAlchemyError
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from app.stores.records.prepared import prepared
 from app.stores.records.sqlite_driver import IS_SHORT
+
+_log = structlog.get_logger(__name__)
 
 
 class StatementConnection(Protocol):
@@ -73,18 +77,21 @@ class PooledConnection:
 
 
 class WritingConnection:
-    """The connection that writes to a SQLite file, in the thread that writes: nothing here waits.
+    """A connection of one thread, whose statements run at once: nothing here waits for a loop.
+
+    Transactions are begun and ended by statements of ours, so that SQLAlchemy and the driver,
+    which runs what is kept, are in the same one.
 
     Args:
-        driver: SQLite's own connection.
-        connection: SQLAlchemy's over the same, for statements that are not kept.
+        engine: Of a single connection, in the mode AUTOCOMMIT.
     """
 
-    is_postgresql = False
-
-    def __init__(self, driver: SqliteConnection, connection: Connection) -> None:
-        self._driver = driver
-        self._connection = connection
+    def __init__(self, engine: Engine) -> None:
+        self._engine = engine
+        self._connection: Connection = engine.connect()
+        # Of `sqlite3` or of psycopg, which are alike in what is used here.
+        self._driver: Any = self._connection.connection.driver_connection
+        self.is_postgresql = engine.dialect.name == "postgresql"
 
     async def execute(self, statement: Executable) -> CursorResult[Any]:
         """See `StatementConnection`."""
@@ -94,19 +101,58 @@ class WritingConnection:
         self, statement: Executable, values: Mapping[str, object], *, is_short: bool = True
     ) -> Sequence[Row[Any]]:
         """See `StatementConnection`."""
-        ready = prepared(statement, tuple(values))
-        # Read to the end: a statement with rows left keeps its savepoint open.
-        found = self._driver.execute(ready.text, ready.parameters(values)).fetchall()
-        return [ready.row(each) for each in found]
+        ready = prepared(statement, self._engine.dialect, tuple(values))
+        found = self._driver.execute(ready.text, ready.parameters(values))
+        # Read to the end: in SQLite, a statement with rows left keeps its savepoint open.
+        return [ready.row(each) for each in found.fetchall()] if found.description else ()
 
     async def run_many(self, statement: Executable, rows: Sequence[Mapping[str, object]]) -> None:
         """See `StatementConnection`."""
-        ready = prepared(statement, tuple(rows[0]))
-        self._driver.executemany(ready.text, [ready.parameters(each) for each in rows])
+        ready = prepared(statement, self._engine.dialect, tuple(rows[0]))
+        self._driver.cursor().executemany(ready.text, [ready.parameters(each) for each in rows])
 
     def begin_nested(self) -> AbstractAsyncContextManager[object]:
         """See `StatementConnection`."""
-        raise NotImplementedError
+        msg = "what is written together waits for no lock"
+        raise NotImplementedError(msg)
+
+    def begin(self) -> None:
+        """Begin a transaction.
+
+        SQLite takes its lock at once: a read that turned into a write later would fail instead of
+        waiting. Whatever PostgreSQL's default is, who has waited for a lock sees what was written
+        meanwhile.
+        """
+        is_postgresql = self.is_postgresql
+        self.run("BEGIN ISOLATION LEVEL READ COMMITTED" if is_postgresql else "BEGIN IMMEDIATE")
+
+    def run(self, text: str) -> None:
+        """Run a statement that begins, divides or ends a transaction."""
+        self._driver.execute(text)
+
+    def commit(self) -> None:
+        """End the transaction; what was written is on the disk."""
+        self.run("COMMIT")
+        if self._connection.in_transaction():
+            # What SQLAlchemy takes for one is over; the driver has none to roll back.
+            self._connection.rollback()
+
+    @property
+    def is_in_transaction(self) -> bool:
+        """Whether the transaction is there; some faults of the disk make SQLite roll it back."""
+        if not self.is_postgresql:
+            return bool(self._driver.in_transaction)
+        idle = psycopg.pq.TransactionStatus.IDLE
+        return not self._driver.closed and self._driver.info.transaction_status != idle
+
+    def close(self) -> None:
+        """Close it; what was not committed is rolled back. Does not fail."""
+        try:
+            self._connection.invalidate()
+            self._driver.close()
+            self._engine.dispose()
+        except (SQLAlchemyError, OSError):
+            _log.exception("connection not closed")
 
 
 async def ensure_started(connection: AsyncConnection) -> None:

@@ -5,28 +5,35 @@ of fighting for the file's lock, and a pool of read-only connections that never 
 PostgreSQL serves both from one pool.
 """
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager, nullcontext
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
-from sqlalchemy import URL, Connection, event, make_url
+from sqlalchemy import URL, Connection, StaticPool, create_engine, event, make_url
 from sqlalchemy.engine.interfaces import DBAPIConnection
 from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine, create_async_engine
 from sqlalchemy.pool import ConnectionPoolEntry
 
+from app.stores.records.connections import WritingConnection
 from app.stores.records.group_commits import GroupCommits
 from app.stores.records.lookups import LoopConnection
 from app.stores.records.sqlite_driver import IS_SHORT, connect
+
+_POSTGRESQL: Mapping[str, Any] = MappingProxyType({"connect_timeout": 2, "prepare_threshold": 2})
+# A change that waits longer for a row keeps all from writing, and is made alone instead.
+_PATIENCE = "-c lock_timeout=250"
 
 
 @dataclass(frozen=True, slots=True)
 class Engines:
     """`writer` runs transactions; `reader` runs single statements outside of any.
 
-    `loop` reads lookups over a SQLite file without a thread, and `group` commits short changes to
-    it together. What `writer` writes to that file, it writes in turn with those.
+    `loop` reads lookups over a SQLite file without a thread. `group` commits short changes
+    together; what `writer` writes to a SQLite file, it writes in turn with those.
     """
 
     writer: AsyncEngine
@@ -41,7 +48,9 @@ class Engines:
         Raises:
             StoreUnavailableError: The turn did not come.
         """
-        async with self.group.turn() if self.group else nullcontext(), self.writer.begin() as begun:
+        is_alone = self.group is not None and self.writer.dialect.name == "sqlite"
+        turn = self.group.turn() if self.group is not None and is_alone else nullcontext()
+        async with turn, self.writer.begin() as begun:
             yield begun
 
     async def close(self) -> None:
@@ -84,9 +93,21 @@ def open_engines(url: URL, *, pool_size: int, timeout_seconds: float) -> Engines
         pool_timeout=timeout_seconds,
         pool_pre_ping=True,
         hide_parameters=True,
-        connect_args={"connect_timeout": 2, "prepare_threshold": 2},
+        connect_args=_POSTGRESQL,
     )
-    return Engines(engine, engine.execution_options(isolation_level="AUTOCOMMIT"))
+    group = GroupCommits(partial(_postgresql_connection, url), timeout_seconds)
+    return Engines(engine, engine.execution_options(isolation_level="AUTOCOMMIT"), group=group)
+
+
+def _postgresql_connection(url: URL) -> WritingConnection:
+    engine = create_engine(
+        url,
+        poolclass=StaticPool,
+        isolation_level="AUTOCOMMIT",
+        hide_parameters=True,
+        connect_args={**_POSTGRESQL, "options": _PATIENCE},
+    )
+    return WritingConnection(engine)
 
 
 def _open_sqlite(url: URL, pool_size: int, timeout_seconds: float) -> Engines:
@@ -118,8 +139,22 @@ def _open_sqlite(url: URL, pool_size: int, timeout_seconds: float) -> Engines:
     # What is behind another address than that of a file, a second connection may not see.
     if not url.database or url.query or ":" in url.database:
         return Engines(writer, reader)
-    group = GroupCommits(url.database, timeout_seconds)
+    group = GroupCommits(
+        partial(_sqlite_connection, url.database, timeout_seconds), timeout_seconds
+    )
     return Engines(writer, reader, LoopConnection(url.database), group)
+
+
+def _sqlite_connection(path: str, timeout_seconds: float) -> WritingConnection:
+    engine = create_engine(
+        URL.create("sqlite+pysqlite", database=path),
+        poolclass=StaticPool,
+        isolation_level="AUTOCOMMIT",
+        hide_parameters=True,
+        connect_args={"timeout": timeout_seconds, "check_same_thread": False},
+    )
+    event.listen(engine, "connect", _prepare_writer)
+    return WritingConnection(engine)
 
 
 def _prepare_writer(connection: DBAPIConnection, _: ConnectionPoolEntry) -> None:

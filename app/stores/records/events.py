@@ -44,7 +44,9 @@ _NUMBER = (
 )
 # With the same statement, what the server delivers with the commit.
 _NUMBER_AND_TELL = _NUMBER.returning(
-    func.pg_notify(CHANNEL, cast(projects.c.last_event, String) + " " + projects.c.project_id)
+    func.pg_notify(
+        CHANNEL, cast(projects.c.last_event, String) + " " + projects.c.project_id
+    ).label("told")
 )
 
 
@@ -59,10 +61,15 @@ class EventRecords:
         """Have an event written at the end of this transaction, if it gets there."""
         self._noted.append(event)
 
+    @property
+    def noted(self) -> Sequence[NewEvent]:
+        """What was noted and is not written yet."""
+        return tuple(self._noted)
+
     async def flush(self) -> int | None:
         """Write what was noted; returns the number of the last, `None` if nothing was.
 
-        To be called by `Records.write` alone, as the last thing before the commit.
+        To be called by those who commit alone, as the last thing before they do.
         """
         if not self._noted:
             return None

@@ -1,102 +1,131 @@
-"""The thread that writes to a SQLite file, and commits what waits in one visit to the disk.
+"""The thread that writes, and commits what waits in one visit to the disk.
 
-SQLite has one writer at a time, and each commit waits for the disk. Whoever wants to write while
-another one commits has to wait anyway; those who wait are then written one after the other in one
-transaction, each behind a savepoint of its own, and are told together that it is committed:
+A commit waits for the disk. SQLite has one writer at a time, and on PostgreSQL those who write to
+one project wait for each other's events. Whoever wants to write while another one commits has to
+wait anyway; those who wait are then written one after the other in one transaction, each behind a
+savepoint of its own, and are told together that it is committed:
 
     A  begin  …changes…  commit
     B            (waits)          begin  …changes…
-    C               (waits)                         …changes…  commit
-                                                               B and C return
+    C               (waits)                         …changes…  events of B and C  commit
+                                                                                 B and C return
 
 What one of them gives up is rolled back to its savepoint, and leaves the others as they are. What
 fails for the transaction as a whole fails for all of them: nobody was told of anything before.
+
+Processes over one PostgreSQL server lock rows of each other. All take them in one order as far as
+that is known before (`order`); a change that waits for long or blocks another one all the same is
+rolled back and is for its caller to make alone.
 """
 
 import asyncio
-import sqlite3
 from collections import deque
-from collections.abc import AsyncIterator, Callable, Coroutine
+from collections.abc import AsyncIterator, Callable, Coroutine, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from functools import partial
 from typing import Any, Generic, TypeAlias, TypeVar, cast
 
 import anyio
-import structlog
-from sqlalchemy import Connection, Engine, StaticPool, create_engine
-from sqlalchemy.exc import SQLAlchemyError
 
 from app.crash_points import CrashPoint, reached
 from app.errors import StoreUnavailableError
+from app.models.event import NewEvent
 from app.stores.records.connections import WritingConnection
-from app.stores.records.database_errors import is_of_database, translated, unconfirmed
+from app.stores.records.database_errors import (
+    is_contended,
+    is_of_database,
+    translated,
+    unconfirmed,
+)
+from app.stores.records.events import EventRecords
+from app.stores.records.scope import ProjectScope
 
 # So that nobody waits for long, and who wants a transaction alone comes to it.
 _MOST_TOGETHER = 32
-_log = structlog.get_logger(__name__)
 _Result = TypeVar("_Result")
 
-Work: TypeAlias = Callable[[WritingConnection], Coroutine[Any, Any, _Result]]
+
+@dataclass(frozen=True, slots=True)
+class Written(Generic[_Result]):
+    """What some work returned, and the events it noted."""
+
+    result: _Result
+    project_id: str
+    events: Sequence[NewEvent]
+
+
+Work: TypeAlias = Callable[[WritingConnection], Coroutine[Any, Any, Written[_Result]]]
 """What is written over a connection; it awaits nothing but statements on it."""
+
+
+class ContendedError(Exception):
+    """A change has waited too long for rows that others hold: it is to be made alone."""
 
 
 class _Change(Generic[_Result]):
     """The changes of one caller, and what became of them."""
 
-    def __init__(self, work: Work[_Result]) -> None:
+    def __init__(self, work: Work[_Result], order: str) -> None:
         self.work = work
-        self._result: _Result | None = None
+        self.order = order
+        self.written: Written[_Result] | None = None
+        self.last_event: int | None = None
         self.error: BaseException | None = None
         self.over = anyio.Event()
 
-    def run(self, connection: WritingConnection) -> None:
-        """Make the changes; raises what the work raises."""
-        self._result = _driven(self.work(connection))
-
-    def outcome(self) -> _Result:
-        """What the work returned; raises what it raised, or what became of its transaction."""
+    def outcome(self) -> tuple[_Result, int | None]:
+        """What the work returned, and the project's newest event, if it noted any."""
         if self.error is not None:
             raise self.error
-        return cast(_Result, self._result)
+        return cast(Written[_Result], self.written).result, self.last_event
 
 
 class GroupCommits:
-    """Writes to a SQLite file, for one event loop.
+    """Writes to a database, for one event loop.
 
     Args:
-        path: The file.
-        timeout_seconds: How long the turn, and the lock of another process, is waited for.
+        connect: Opens the connection; called in the thread that writes.
+        timeout_seconds: How long a turn is waited for.
     """
 
-    def __init__(self, path: str, timeout_seconds: float) -> None:
-        self._path = path
+    def __init__(self, connect: Callable[[], WritingConnection], timeout_seconds: float) -> None:
+        self._connect = connect
         self._turn = anyio.Lock()
         self._timeout_seconds = timeout_seconds
         self._waiting: deque[_Change[Any]] = deque()
         self._task: asyncio.Task[None] | None = None
         self._thread = ThreadPoolExecutor(1, "writes")
-        self._opened: _Opened | None = None
+        self._connection: WritingConnection | None = None
 
-    async def run(self, work: Work[_Result]) -> _Result:
+    async def run(self, work: Work[_Result], *, order: str) -> tuple[_Result, int | None]:
         """Do some work in a transaction; it is committed when this returns.
 
         If it raises, what it has written is rolled back. Either way this ends with the
-        transaction, so that what was read in it is there as well. What has begun is not cancelled:
-        the caller is, once it is over.
+        transaction, so that what was read in it is there as well. If the caller is cancelled, what
+        has begun is written all the same.
+
+        Args:
+            work: What is written.
+            order: Of those who wait, the one with the lower goes first.
+
+        Returns:
+            What the work returned, and the number of the project's newest event, if it noted any.
 
         Raises:
             StoreUnavailableError: The turn did not come, or the transaction was lost.
+            ContendedError: It was rolled back for the sake of others.
         """
-        change = _Change(work)
+        change = _Change(work, order)
         self._waiting.append(change)
         if self._task is None:
             self._task = asyncio.get_running_loop().create_task(self._write())
         try:
             await change.over.wait()
         except BaseException:
-            if not self._withdraw(change):
-                with anyio.CancelScope(shield=True):
-                    await change.over.wait()
+            if change in self._waiting:
+                self._waiting.remove(change)
             raise
         return change.outcome()
 
@@ -125,22 +154,18 @@ class GroupCommits:
             await asyncio.get_running_loop().run_in_executor(self._thread, self._close)
         self._thread.shutdown(wait=False)
 
-    def _withdraw(self, change: _Change[Any]) -> bool:
-        try:
-            self._waiting.remove(change)
-        except ValueError:
-            return False
-        return True
-
     async def _write(self) -> None:
         """Write until nobody waits any more."""
         loop = asyncio.get_running_loop()
         try:
             while self._waiting:
                 async with self.turn():
-                    written = loop.run_in_executor(self._thread, self._written)
+                    most = min(len(self._waiting), _MOST_TOGETHER)
+                    changes = [self._waiting.popleft() for _ in range(most)]
+                    changes.sort(key=lambda change: change.order)
+                    written = loop.run_in_executor(self._thread, self._written, changes)
                     # They are told even if this is ended, as it is where the process ends.
-                    written.add_done_callback(_tell)
+                    written.add_done_callback(partial(_tell, changes))
                     await asyncio.shield(written)
         except StoreUnavailableError as exc:
             self._refuse_all(exc)
@@ -151,120 +176,106 @@ class GroupCommits:
             self._task = None
 
     def _refuse_all(self, error: StoreUnavailableError) -> None:
-        while self._waiting:
-            change = self._waiting.popleft()
+        for change in self._waiting:
             change.error = error
-            change.over.set()
+        _tell(self._waiting, None)
+        self._waiting.clear()
 
-    def _written(self) -> list[_Change[Any]]:
-        """Write what waits in one transaction and commit it; returns whose changes these were."""
-        changes: list[_Change[Any]] = []
+    def _written(self, changes: Sequence[_Change[Any]]) -> None:
+        """Write changes in one transaction, and commit it."""
         try:
-            opened = self._opened = self._opened or _Opened(self._path, self._timeout_seconds)
-            opened.begin()
-            while self._waiting and len(changes) < _MOST_TOGETHER:
-                try:
-                    change = self._waiting.popleft()
-                except IndexError:
-                    # The last one was withdrawn in this moment.
-                    break
-                changes.append(change)
-                opened.make(change, is_first=len(changes) == 1)
+            connection = self._begun()
+            for index, change in enumerate(changes):
+                _make(change, connection, is_first=index == 0)
+            _write_events(changes, connection)
             reached(CrashPoint.SHARED_ROWS_WRITTEN)
-            opened.commit()
+            _commit(connection)
             reached(CrashPoint.SHARED_COMMITTED)
         except Exception as exc:  # noqa: BLE001 - it is raised to every caller
-            self._lose(changes, exc)
-        return changes
+            fault = _fault(exc)
+            for change in changes:
+                change.error = fault
+            # Nobody knows what state it is in.
+            self._close()
 
-    def _lose(self, changes: list[_Change[Any]], exc: Exception) -> None:
-        """Give the transaction up, and with it the connection: nobody knows what state it is in."""
-        if not changes:
-            # It did not begin.
-            while self._waiting:
-                changes.append(self._waiting.popleft())
-        fault = exc if isinstance(exc, StoreUnavailableError) else translated(exc)
-        for change in changes:
-            # Of who refused before there is nothing to be lost.
-            change.error = fault
-        self._close()
+    def _begun(self) -> WritingConnection:
+        """The connection, in a transaction; one that has been lost meanwhile is opened anew."""
+        if self._connection is not None:
+            try:
+                self._connection.begin()
+            except Exception as exc:
+                if not (self._connection.is_postgresql and is_of_database(exc)):
+                    raise
+                self._close()
+            else:
+                return self._connection
+        self._connection = self._connect()
+        self._connection.begin()
+        return self._connection
 
     def _close(self) -> None:
-        if self._opened is not None:
-            self._opened.close()
-            self._opened = None
+        if self._connection is not None:
+            self._connection.close()
+            self._connection = None
 
 
-class _Opened:
-    """The connection, in the thread that writes."""
+def _make(change: _Change[Any], connection: WritingConnection, *, is_first: bool) -> None:
+    """Make the changes of one caller; if they fail, they are taken back, and noted as failed.
 
-    def __init__(self, path: str, timeout_seconds: float) -> None:
-        self._driver = sqlite3.connect(
-            path, timeout=timeout_seconds, isolation_level=None, check_same_thread=False
-        )
-        for pragma in ("journal_mode=WAL", "synchronous=FULL", "foreign_keys=ON"):
-            self._driver.execute(f"PRAGMA {pragma}").fetchall()
-        self._engine: Engine = create_engine(
-            "sqlite+pysqlite://",
-            creator=lambda: self._driver,
-            poolclass=StaticPool,
-            isolation_level="AUTOCOMMIT",
-            # Parameters are what clients sent, and an error's text ends up in the log.
-            hide_parameters=True,
-        )
-        self._connection: Connection = self._engine.connect()
-        self.statements = WritingConnection(self._driver, self._connection)
+    Raises:
+        StoreUnavailableError: All of the transaction was rolled back.
+    """
+    if not is_first:
+        connection.run("SAVEPOINT own")
+    try:
+        change.written = _driven(change.work(connection))
+    except BaseException as exc:
+        if not connection.is_in_transaction:
+            # The disk is full, or does not answer; or the connection is lost.
+            fault = _fault(exc)
+            lost = StoreUnavailableError("database")
+            raise (fault if isinstance(fault, StoreUnavailableError) else lost) from exc
+        change.error = _fault(exc)
+        # The first has none before it who would lose theirs.
+        connection.run("ROLLBACK" if is_first else "ROLLBACK TO own")
+        if is_first:
+            connection.begin()
+    if not is_first:
+        connection.run("RELEASE own")
 
-    def begin(self) -> None:
-        """Begin a transaction, with the lock: a read that turned into a write later would fail."""
-        self._driver.execute("BEGIN IMMEDIATE")
 
-    def make(self, change: "_Change[Any]", *, is_first: bool) -> None:
-        """Make the changes of one caller; if they fail, they are taken back, and noted as failed.
+def _write_events(changes: Iterable[_Change[Any]], connection: WritingConnection) -> None:
+    """Write the events of those who have changed something, project by project."""
+    noted: dict[str, list[_Change[Any]]] = {}
+    for change in changes:
+        if change.error is None and change.written is not None:
+            noted.setdefault(change.written.project_id, []).append(change)
+    # Last, for the number of an event holds up everybody else's until the commit.
+    for project_id in sorted(noted):
+        events = EventRecords(ProjectScope(connection, project_id))
+        told = [each for each in noted[project_id] if each.written and each.written.events]
+        for change in told:
+            for event in change.written.events if change.written else ():
+                events.note(event)
+        last_event = _driven(events.flush())
+        for change in told:
+            change.last_event = last_event
+        for _ in noted[project_id]:
+            reached(CrashPoint.ROWS_WRITTEN)
 
-        Raises:
-            StoreUnavailableError: SQLite has rolled all of the transaction back.
-        """
-        if not is_first:
-            self._driver.execute("SAVEPOINT own")
-        try:
-            change.run(self.statements)
-        except BaseException as exc:
-            if not self._driver.in_transaction:
-                # As it does where the disk is full, or does not answer.
-                raise (
-                    translated(exc) if is_of_database(exc) else StoreUnavailableError("database")
-                ) from exc
-            change.error = translated(exc) if is_of_database(exc) else exc
-            # The first has none before it who would lose theirs.
-            self._driver.execute("ROLLBACK" if is_first else "ROLLBACK TO own")
-            if is_first:
-                self.begin()
-        if not is_first:
-            self._driver.execute("RELEASE own")
 
-    def commit(self) -> None:
-        """Commit; what was written is on the disk.
+def _commit(connection: WritingConnection) -> None:
+    try:
+        connection.commit()
+    except Exception as exc:
+        raise unconfirmed(translated(exc)) from exc
 
-        Raises:
-            StoreUnavailableError: It is not, or nobody knows.
-        """
-        try:
-            self._driver.execute("COMMIT")
-        except sqlite3.Error as exc:
-            raise unconfirmed(translated(exc)) from exc
-        if self._connection.in_transaction():
-            # What SQLAlchemy takes for one is over; the driver has none to roll back.
-            self._connection.rollback()
 
-    def close(self) -> None:
-        """Close it; what was not committed is rolled back."""
-        try:
-            self._connection.invalidate()
-            self._driver.close()
-            self._engine.dispose()
-        except (sqlite3.Error, SQLAlchemyError):
-            _log.exception("connection not closed")
+def _fault(error: BaseException) -> BaseException:
+    """What a caller is told of an error: of a fault of the database what it comes to, for us."""
+    if is_contended(error):
+        return ContendedError()
+    return translated(error) if is_of_database(error) else error
 
 
 def _driven(coroutine: Coroutine[Any, Any, _Result]) -> _Result:
@@ -279,6 +290,6 @@ def _driven(coroutine: Coroutine[Any, Any, _Result]) -> _Result:
     raise RuntimeError(msg)
 
 
-def _tell(written: asyncio.Future[list[_Change[Any]]]) -> None:
-    for change in written.result():
+def _tell(changes: Iterable[_Change[Any]], _: object) -> None:
+    for change in changes:
         change.over.set()

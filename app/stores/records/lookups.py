@@ -20,6 +20,7 @@ from collections.abc import Sequence
 from typing import Any, TypeAlias
 
 from sqlalchemy import ColumnElement, Row, Select, case, func, literal_column
+from sqlalchemy.dialects import sqlite
 
 from app.stores.records.connections import StatementConnection
 from app.stores.records.prepared import Prepared
@@ -29,6 +30,7 @@ Values: TypeAlias = dict[str, str | int]
 
 _LARGEST_BYTES = 65_536
 _IS_SHORT = "is_short"
+_DIALECT = sqlite.dialect(paramstyle="qmark")
 
 
 class Lookup:
@@ -44,7 +46,7 @@ class Lookup:
     ) -> None:
         self.statement = statement
         self.is_short = not large
-        self._prepared = Prepared(_short(statement, large))
+        self._prepared = Prepared(_short(statement, large), _DIALECT)
 
     def read(self, connection: sqlite3.Connection, values: Values) -> Sequence[Row[Any]] | None:
         """The rows, or `None` if one of them is too large."""

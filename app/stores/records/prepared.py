@@ -1,7 +1,7 @@
-"""Statements that are kept, each compiled once to the text of SQLite and what its values need.
+"""Statements that are kept, each compiled once to the text of a database and what its values need.
 
-Executing a statement through SQLAlchemy takes longer than SQLite takes to run it. A statement that
-is kept and whose values are all parameters needs that only once.
+Executing a statement through SQLAlchemy takes longer than a database takes to run it by a key. A
+statement that is kept and whose values are all parameters needs that only once.
 """
 
 from collections import namedtuple
@@ -9,11 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache, partial
 from typing import Any, TypeAlias, cast
 
-from sqlalchemy import ClauseElement, ColumnElement, Row, TypeDecorator
-from sqlalchemy.dialects import sqlite
-from sqlalchemy.types import TypeEngine
-
-DIALECT = sqlite.dialect(paramstyle="qmark")
+from sqlalchemy import ColumnElement, Dialect, Executable, Row, TypeDecorator
 
 # There are some 60 of them, some with different columns given.
 _MOST_KEPT = 512
@@ -26,17 +22,19 @@ class Prepared:
 
     Args:
         statement: Its values are parameters, or constants.
+        dialect: Whose text it is to be.
         names: Of an insert: the columns that are given.
     """
 
-    def __init__(self, statement: ClauseElement, names: Sequence[str] = ()) -> None:
-        compiled: Any = statement.compile(dialect=DIALECT, column_keys=list(names) or None)
+    def __init__(self, statement: Executable, dialect: Dialect, names: Sequence[str] = ()) -> None:
+        # What a compiled statement knows of its parameters has no types.
+        compiled: Any = cast(Any, statement).compile(dialect=dialect, column_keys=[*names] or None)
         self.text = str(compiled)
-        self._names: Sequence[str] = compiled.positiontup or ()
+        self._names: Sequence[str] | None = compiled.positiontup
         self._writers = {
             name: process
-            for name in self._names
-            if (process := bind_processor(compiled.binds[name].type)) is not None
+            for name, bind in compiled.binds.items()
+            if (process := bind.type.dialect_impl(dialect).bind_processor(dialect)) is not None
         }
         self._constants = {
             name: self._written(name, bind.effective_value)
@@ -44,19 +42,18 @@ class Prepared:
             if not bind.required
         }
         columns = _columns_of(statement)
-        self.returns_rows = bool(columns)
         row = namedtuple("_Row", [str(column.key) for column in columns])  # type: ignore[misc]
         # It has what is used of a row: its values, by the names of the columns.
         self._made: Callable[[list[Any]], Row[Any]] = cast(Any, row)._make
-        self._readers = result_processors(columns)
+        readers = [(index, _reader(column, dialect)) for index, column in enumerate(columns)]
+        self._readers = [(index, process) for index, process in readers if process is not None]
 
-    def parameters(self, values: Mapping[str, object]) -> list[object]:
-        """The values in the order of the text, as SQLite takes them."""
-        constants = self._constants
-        return [
-            self._written(name, values[name]) if name in values else constants[name]
-            for name in self._names
-        ]
+    def parameters(self, values: Mapping[str, object]) -> Any:  # noqa: ANN401 - the driver's
+        """The values as the driver takes them: in the order of the text, or by their names."""
+        named = dict(self._constants)
+        for name, value in values.items():
+            named[name] = self._written(name, value)
+        return named if self._names is None else [named[name] for name in self._names]
 
     def row(self, values: Sequence[Any]) -> Row[Any]:
         """A row as the statement's columns have it."""
@@ -71,44 +68,32 @@ class Prepared:
 
 
 @lru_cache(_MOST_KEPT)
-def prepared(statement: ClauseElement, names: tuple[str, ...] = ()) -> Prepared:
+def prepared(statement: Executable, dialect: Dialect, names: tuple[str, ...] = ()) -> Prepared:
     """A statement that is kept, made ready the first time.
 
     Args:
         statement: It is known by itself: one that is made anew is compiled anew.
+        dialect: Whose text it is to be.
         names: Of an insert: the columns that are given.
     """
-    return Prepared(statement, names)
+    return Prepared(statement, dialect, names)
 
 
-def bind_processor(kind: TypeEngine[Any]) -> _Process | None:
-    """What makes one of our values one of SQLite's, if it is not one already."""
-    return kind.dialect_impl(DIALECT).bind_processor(DIALECT)
-
-
-def result_processors(columns: Sequence[ColumnElement[Any]]) -> list[tuple[int, _Process]]:
-    """What makes a value of the database one of ours, by position, where it is not one already."""
-    found = [(index, _result_processor(column)) for index, column in enumerate(columns)]
-    return [(index, process) for index, process in found if process is not None]
-
-
-def _result_processor(column: ColumnElement[Any]) -> _Process | None:
+def _reader(column: ColumnElement[Any], dialect: Dialect) -> _Process | None:
+    """What makes a value of the database one of ours, where it is not one already."""
     kind = column.type
     if isinstance(kind, TypeDecorator):
         # All of ours are over types whose values need no work of their own.
-        return partial(kind.process_result_value, dialect=DIALECT)
-    return kind.dialect_impl(DIALECT).result_processor(DIALECT, None)
+        return partial(kind.process_result_value, dialect=dialect)
+    # psycopg makes its values by the types of the columns.
+    is_native = dialect.name == "postgresql"
+    return None if is_native else kind.dialect_impl(dialect).result_processor(dialect, None)
 
 
-def _columns_of(statement: Any) -> Sequence[ColumnElement[Any]]:  # noqa: ANN401 - any statement
-    columns = getattr(statement, "selected_columns", None)
-    if columns is None:
-        columns = getattr(statement, "_returning", ())
-    return _flat(columns)
-
-
-def _flat(columns: Any) -> list[ColumnElement[Any]]:  # noqa: ANN401 - columns, or tables of them
-    found: list[ColumnElement[Any]] = []
-    for each in columns:
-        found += each.c if hasattr(each, "c") and not isinstance(each, ColumnElement) else [each]
-    return found
+def _columns_of(statement: Any) -> list[ColumnElement[Any]]:  # noqa: ANN401 - any statement
+    """What a select selects, or a change returns."""
+    columns: list[ColumnElement[Any]] = []
+    told = getattr(statement, "selected_columns", None)
+    for each in getattr(statement, "_returning", ()) if told is None else told:
+        columns += [each] if isinstance(each, ColumnElement) else each.c
+    return columns
