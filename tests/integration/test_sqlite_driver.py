@@ -1,4 +1,4 @@
-"""The driver over SQLite: which thread a statement runs in, and what is left of one given up."""
+"""The driver over SQLite: what a statement tells, and what is left of one given up."""
 
 import sqlite3
 import threading
@@ -13,10 +13,8 @@ from sqlalchemy.exc import IntegrityError
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from app.stores.records.engine import Engines, database_url, open_engines
-from app.stores.records.sqlite_driver import IS_SHORT, connect
 
 pytestmark = pytest.mark.anyio
-SHORT = {IS_SHORT: True}
 PATIENCE_SECONDS = 30
 
 
@@ -37,34 +35,9 @@ async def define(connection: AsyncConnection, name: str, function: Callable[[], 
     await driver.create_function(name, 0, function)
 
 
-async def thread_of(
-    connection: AsyncConnection, *, is_short: bool, value: str = ""
-) -> threading.Thread:
-    """Which thread a statement runs in."""
-    seen: list[threading.Thread] = []
-    await define(connection, "seen", lambda: seen.append(threading.current_thread()))
-    options = SHORT if is_short else {}
-    await connection.execute(text("SELECT seen(), :v"), {"v": value}, execution_options=options)
-    return seen[0]
-
-
 async def values(engines: Engines) -> list[int]:
     async with engines.reader.connect() as connection:
         return list((await connection.execute(text("SELECT k FROM t ORDER BY k"))).scalars())
-
-
-async def test_short_statement_of_a_transaction_runs_in_the_event_loop(engines: Engines) -> None:
-    async with engines.writer.begin() as connection:
-        assert await thread_of(connection, is_short=True) is threading.current_thread()
-
-
-async def test_any_other_statement_runs_in_the_thread_of_its_connection(engines: Engines) -> None:
-    async with engines.writer.begin() as connection:
-        long = await thread_of(connection, is_short=False)
-        large = await thread_of(connection, is_short=True, value="x" * 65_537)
-    async with engines.reader.connect() as connection:
-        outside = await thread_of(connection, is_short=True)
-    assert threading.current_thread() not in (long, large, outside)
 
 
 async def test_long_statement_leaves_the_event_loop_to_others(engines: Engines) -> None:
@@ -83,26 +56,22 @@ async def test_statements_tell_rows_and_counts(engines: Engines) -> None:
     async with engines.writer.begin() as connection:
         rows = [{"k": number, "v": b"\0" * number} for number in range(3)]
         await connection.execute(text("INSERT INTO t VALUES (:k, :v)"), rows)
-        returned = await connection.execute(
-            text("INSERT INTO t VALUES (7, 'x') RETURNING k, v"), execution_options=SHORT
-        )
+        returned = await connection.execute(text("INSERT INTO t VALUES (7, 'x') RETURNING k, v"))
         changed = await connection.execute(text("UPDATE t SET v = 1 WHERE k < 2"))
         assert (returned.all(), changed.rowcount) == ([(7, "x")], 2)
     assert await values(engines) == [0, 1, 2, 7]
 
 
-async def insert_short(engines: Engines, *keys: int) -> None:
+async def insert(engines: Engines, *keys: int) -> None:
     async with engines.writer.begin() as connection:
         for key in keys:
-            await connection.execute(
-                text("INSERT INTO t (k) VALUES (:k)"), {"k": key}, execution_options=SHORT
-            )
+            await connection.execute(text("INSERT INTO t (k) VALUES (:k)"), {"k": key})
 
 
-async def test_failed_short_statement_gives_its_transaction_up(engines: Engines) -> None:
+async def test_failed_statement_gives_its_transaction_up(engines: Engines) -> None:
     with pytest.raises(IntegrityError):
-        await insert_short(engines, 1, 1)
-    await insert_short(engines, 2)
+        await insert(engines, 1, 1)
+    await insert(engines, 2)
     assert await values(engines) == [2]
 
 
@@ -124,7 +93,7 @@ async def test_writer_that_is_cancelled_while_it_waits_leaves_no_transaction(
             await anyio.lowlevel.checkpoint()
             tasks.cancel_scope.cancel()
             other.execute("ROLLBACK")
-    await insert_short(engines, 3)
+    await insert(engines, 3)
     assert await values(engines) == [3]
 
 
@@ -138,7 +107,7 @@ async def test_writer_that_is_cancelled_within_a_statement_leaves_nothing(engine
     async def write() -> None:
         async with engines.writer.begin() as connection:
             await define(connection, "hold", hold)
-            await connection.execute(text("INSERT INTO t (k) VALUES (4)"), execution_options=SHORT)
+            await connection.execute(text("INSERT INTO t (k) VALUES (4)"))
             await connection.execute(text("INSERT INTO t (k) SELECT 5 FROM (SELECT hold())"))
 
     async with anyio.create_task_group() as tasks:
@@ -146,30 +115,5 @@ async def test_writer_that_is_cancelled_within_a_statement_leaves_nothing(engine
         await anyio.to_thread.run_sync(begun.wait, PATIENCE_SECONDS)
         tasks.cancel_scope.cancel()
         may_end.set()
-    await insert_short(engines, 6)
+    await insert(engines, 6)
     assert await values(engines) == [6]
-
-
-async def test_nothing_runs_beside_what_a_cancelled_caller_has_left(tmp_path: Path) -> None:
-    begun, may_end = threading.Event(), threading.Event()
-
-    def hold() -> int:
-        begun.set()
-        return may_end.wait(PATIENCE_SECONDS)
-
-    connection = await connect(
-        str(tmp_path / "file.db"), isolation_level=None, check_same_thread=False
-    )
-    await connection.create_function("hold", 0, hold)
-    at_hand = [connection.is_at_hand]
-    await connection.cursor().execute("BEGIN")
-    at_hand.append(connection.is_at_hand)
-    async with anyio.create_task_group() as tasks:
-        tasks.start_soon(connection.cursor().execute, "SELECT hold()")
-        await anyio.to_thread.run_sync(begun.wait, PATIENCE_SECONDS)
-        tasks.cancel_scope.cancel()
-    at_hand.append(connection.is_at_hand)
-    may_end.set()
-    await connection.rollback()
-    assert (at_hand, connection.in_transaction) == ([False, True, False], False)
-    await connection.close()

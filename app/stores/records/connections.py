@@ -14,7 +14,6 @@ from sqlalchemy.exc import SQLAlchemyError
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from app.stores.records.prepared import prepared
-from app.stores.records.sqlite_driver import IS_SHORT
 
 _log = structlog.get_logger(__name__)
 
@@ -29,13 +28,8 @@ class StatementConnection(Protocol):
     async def execute(self, statement: Executable) -> CursorResult[Any]:
         """Run a statement."""
 
-    async def rows(
-        self, statement: Executable, values: Mapping[str, object], *, is_short: bool = True
-    ) -> Sequence[Row[Any]]:
-        """Run a statement that is kept, and return its rows.
-
-        `is_short` says that it touches a few rows by their keys.
-        """
+    async def rows(self, statement: Executable, values: Mapping[str, object]) -> Sequence[Row[Any]]:
+        """Run a statement that is kept, and return its rows."""
 
     async def run_many(self, statement: Executable, rows: Sequence[Mapping[str, object]]) -> None:
         """Run a statement that is kept and answers nothing with each of some sets of values."""
@@ -56,14 +50,10 @@ class PooledConnection:
         await ensure_started(self._connection)
         return await self._connection.execute(statement)
 
-    async def rows(
-        self, statement: Executable, values: Mapping[str, object], *, is_short: bool = True
-    ) -> Sequence[Row[Any]]:
+    async def rows(self, statement: Executable, values: Mapping[str, object]) -> Sequence[Row[Any]]:
         """See `StatementConnection`."""
-        # On SQLite, what is short is no work for a thread.
         await ensure_started(self._connection)
-        options = {IS_SHORT: is_short}
-        found = await self._connection.execute(statement, values, execution_options=options)
+        found = await self._connection.execute(statement, values)
         return found.all() if found.returns_rows else ()
 
     async def run_many(self, statement: Executable, rows: Sequence[Mapping[str, object]]) -> None:
@@ -97,9 +87,7 @@ class WritingConnection:
         """See `StatementConnection`."""
         return self._connection.execute(statement)
 
-    async def rows(
-        self, statement: Executable, values: Mapping[str, object], *, is_short: bool = True
-    ) -> Sequence[Row[Any]]:
+    async def rows(self, statement: Executable, values: Mapping[str, object]) -> Sequence[Row[Any]]:
         """See `StatementConnection`."""
         ready = prepared(statement, self._engine.dialect, tuple(values))
         found = self._driver.execute(ready.text, ready.parameters(values))

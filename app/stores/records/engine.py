@@ -21,7 +21,7 @@ from sqlalchemy.pool import ConnectionPoolEntry
 from app.stores.records.connections import WritingConnection
 from app.stores.records.group_commits import GroupCommits
 from app.stores.records.lookups import LoopConnection
-from app.stores.records.sqlite_driver import IS_SHORT, connect
+from app.stores.records.sqlite_driver import connect
 
 _POSTGRESQL: Mapping[str, Any] = MappingProxyType({"connect_timeout": 2, "prepare_threshold": 2})
 # A change that waits longer for a row keeps all from writing, and is made alone instead.
@@ -135,7 +135,6 @@ def _open_sqlite(url: URL, pool_size: int, timeout_seconds: float) -> Engines:
     event.listen(writer.sync_engine, "connect", _prepare_writer)
     event.listen(reader.sync_engine, "connect", _prepare_reader)
     event.listen(writer.sync_engine, "begin", _begin_immediate)
-    event.listen(writer.sync_engine, "before_cursor_execute", _note_short)
     # What is behind another address than that of a file, a second connection may not see.
     if not url.database or url.query or ":" in url.database:
         return Engines(writer, reader)
@@ -177,8 +176,3 @@ def _begin_immediate(connection: Connection) -> None:
     # Taking the write lock at once: a read that turns into a write later would fail instead of
     # waiting when another process (a second worker) has written in between.
     connection.exec_driver_sql("BEGIN IMMEDIATE")
-
-
-def _note_short(*executed: Any) -> None:  # noqa: ANN401 - as SQLAlchemy calls it
-    _, cursor, _, _, context, _ = executed
-    cursor._cursor.is_short = context.execution_options.get(IS_SHORT, False)

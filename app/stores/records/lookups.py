@@ -45,7 +45,6 @@ class Lookup:
         self, statement: Select[Any], *, large: Sequence[ColumnElement[bytes]] = ()
     ) -> None:
         self.statement = statement
-        self.is_short = not large
         self._prepared = Prepared(_short(statement, large), _DIALECT)
 
     def read(self, connection: sqlite3.Connection, values: Values) -> Sequence[Row[Any]] | None:
@@ -116,7 +115,7 @@ async def look_up(
     """
     rows = None if loop is None else loop.rows(lookup, values)
     if rows is None:
-        rows = await connection.rows(lookup.statement, values, is_short=lookup.is_short)
+        rows = await connection.rows(lookup.statement, values)
     return rows
 
 

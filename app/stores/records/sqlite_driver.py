@@ -4,10 +4,6 @@ The driver by itself visits it four times: for a cursor, to run the statement, f
 let the cursor go. Every visit wakes a thread and then the event loop, which costs more than most
 statements do. Here a statement runs, is read to its end and is over in one visit. None is read in
 pieces, so no transaction stays open because somebody has not read on.
-
-A statement that is known to be short is not worth a visit: inside a transaction, where it waits for
-no lock, it runs in the event loop. What waits does so in the thread: BEGIN for other processes,
-COMMIT for the disk.
 """
 
 import sqlite3
@@ -16,11 +12,6 @@ from functools import partial
 from typing import Any
 
 import aiosqlite
-
-IS_SHORT = "pagefault_is_short"
-"""The execution option of a statement that touches a few rows by their keys."""
-
-_LARGEST_BYTES = 65_536
 
 
 class WholeCursor:
@@ -31,7 +22,6 @@ class WholeCursor:
     def __init__(self, connection: "WholeConnection") -> None:
         self._connection = connection
         self._rows: Sequence[Any] = ()
-        self.is_short = False
         self.description: Any = None
         self.rowcount = -1
         self.lastrowid: int | None = None
@@ -41,11 +31,9 @@ class WholeCursor:
 
     async def execute(self, statement: str, parameters: Sequence[Any] = ()) -> "WholeCursor":
         """Run a statement, and read what it answers."""
-        work = partial(self._run, sqlite3.Cursor.execute, statement, parameters)
-        if self.is_short and _size(parameters) <= _LARGEST_BYTES and self._connection.is_at_hand:
-            work()
-        else:
-            await self._connection.visit(work)
+        await self._connection.visit(
+            partial(self._run, sqlite3.Cursor.execute, statement, parameters)
+        )
         return self
 
     async def executemany(self, statement: str, rows: Sequence[Any]) -> "WholeCursor":
@@ -86,20 +74,13 @@ class WholeConnection(aiosqlite.Connection):
         """SQLite's own connection."""
         return self._conn
 
-    @property
-    def is_at_hand(self) -> bool:
-        """Whether it is in a transaction and its thread does nothing.
-
-        A caller that was cancelled has left, but not what it asked the thread to do.
-        """
-        return self._is_idle and self.opened.in_transaction
-
     def cursor(self) -> WholeCursor:  # type: ignore[override]
         """A cursor for one statement."""
         return WholeCursor(self)
 
     async def rollback(self) -> None:
         """End a transaction, if there is one."""
+        # A caller that was cancelled has left, but not what it asked the thread to do.
         if not self._is_idle or self.opened.in_transaction:
             await self.visit(self.opened.rollback)
 
@@ -130,7 +111,3 @@ async def connect(path: str, **options: Any) -> WholeConnection:  # noqa: ANN401
     connection._thread.daemon = True
     _ = await connection
     return connection
-
-
-def _size(parameters: Sequence[Any]) -> int:
-    return sum(len(each) for each in parameters if isinstance(each, str | bytes))
