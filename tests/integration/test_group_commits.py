@@ -21,6 +21,7 @@ from app.stores.records.engine import Engines, database_url, open_engines
 from app.stores.records.group_commits import GroupCommits, Written
 from app.stores.records.sessions import TOOL_RESULT
 from app.wiring import migrate_database, open_database
+from tests.servers import Backends
 
 pytestmark = pytest.mark.anyio
 PROJECT = "p"
@@ -309,3 +310,36 @@ async def test_lock_of_another_process_that_stays_is_told_and_the_next_one_write
     await insert(engines, 2)
     assert await keys(engines) == [2]
     await engines.close()
+
+
+async def test_change_that_waits_for_a_row_of_another_process_is_made_alone(
+    backends: Backends, tmp_path: Path
+) -> None:
+    settings = backends.settings("server", tmp_path / "data")
+    await migrate_database(settings)
+    mine, others = Records(open_database(settings)), Records(open_database(settings))
+    async with mine.projects() as projects:
+        await projects.ensure(PROJECT, NOW)
+    begun: list[str] = []
+    entered: list[str] = []
+    alone = anyio.Event()
+
+    async def enter(session_id: str, unit: UnitOfWork) -> None:
+        begun.append(session_id)
+        if begun.count("held") == 2:
+            alone.set()
+        await unit.sessions.enter(session_id, NOW)
+
+    async def write(session_id: str) -> None:
+        await mine.write_together(PROJECT, partial(enter, session_id), order=session_id)
+        entered.append(session_id)
+
+    async with anyio.create_task_group() as tasks, others.write(PROJECT) as holder:
+        await holder.sessions.enter("held", NOW)
+        for session_id in ("held", "free"):
+            tasks.start_soon(write, session_id)
+        await alone.wait()
+        assert entered == ["free"]
+    assert entered == ["free", "held"]
+    await mine.close()
+    await others.close()

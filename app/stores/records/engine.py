@@ -24,8 +24,6 @@ from app.stores.records.lookups import LoopConnection
 from app.stores.records.sqlite_driver import connect
 
 _POSTGRESQL: Mapping[str, Any] = MappingProxyType({"connect_timeout": 2, "prepare_threshold": 2})
-# A change that waits longer for a row keeps all from writing, and is made alone instead.
-_PATIENCE = "-c lock_timeout=250"
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,7 +103,7 @@ def _postgresql_connection(url: URL) -> WritingConnection:
         poolclass=StaticPool,
         isolation_level="AUTOCOMMIT",
         hide_parameters=True,
-        connect_args={**_POSTGRESQL, "options": _PATIENCE},
+        connect_args=_POSTGRESQL,
     )
     return WritingConnection(engine)
 

@@ -22,7 +22,7 @@ import asyncio
 from collections import deque
 from collections.abc import AsyncIterator, Callable, Coroutine, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, Generic, TypeAlias, TypeVar, cast
@@ -149,9 +149,10 @@ class GroupCommits:
             self._turn.release()
 
     async def close(self) -> None:
-        """Close the connection, behind what is being written."""
-        async with self._turn:
-            await asyncio.get_running_loop().run_in_executor(self._thread, self._close)
+        """Close the connection, behind what is being written, unless that takes too long."""
+        with suppress(StoreUnavailableError):
+            async with self.turn():
+                await asyncio.get_running_loop().run_in_executor(self._thread, self._close)
         self._thread.shutdown(wait=False)
 
     async def _write(self) -> None:
