@@ -49,9 +49,11 @@ class Recorder:
             for name in ("open", "close", "write", "fsync", "mkdir", "replace", "unlink"):
                 patch.setattr(os, name, self._between(getattr(os, name), getattr(self, f"_{name}")))
             event.listen(Engine, "commit", self._commit)
+            event.listen(Engine, "before_cursor_execute", self._execute)
             try:
                 yield
             finally:
+                event.remove(Engine, "before_cursor_execute", self._execute)
                 event.remove(Engine, "commit", self._commit)
 
     def _between(self, call: Any, note: Any) -> Any:  # noqa: ANN401 - any function of `os`
@@ -109,6 +111,11 @@ class Recorder:
     def _unlink(self, _: None, path: Any, **__: object) -> None:  # noqa: ANN401
         if self._files.pop(Path(path), None) is not None:
             self.operations.append(Unnamed(Path(path)))
+
+    def _execute(self, *executed: Any) -> None:  # noqa: ANN401 - as SQLAlchemy calls it
+        connection, _, statement, *_ = executed
+        if statement == "COMMIT":
+            self._commit(connection)
 
     def _commit(self, connection: Connection) -> None:
         run = connection.exec_driver_sql

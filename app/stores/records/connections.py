@@ -122,7 +122,7 @@ class WritingConnection:
 
     def commit(self) -> None:
         """End the transaction; what was written is on the disk."""
-        self.run("COMMIT")
+        self._connection.exec_driver_sql("COMMIT")
         if self._connection.in_transaction():
             # What SQLAlchemy takes for one is over; the driver has none to roll back.
             self._connection.rollback()
