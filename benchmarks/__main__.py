@@ -27,7 +27,7 @@ MODULES = {
     "content": "content",
     "lookups": "lookups",
     "growth": "growth",
-    "writing": "small_writes",
+    "common": "common_case",
     "fan-out": "event_fanout",
     "load": "load",
     "hostile": "hostile",

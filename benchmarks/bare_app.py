@@ -2,20 +2,27 @@
 
     python -m benchmarks.bare_app SPECIFICATION
 
-The specification is a JSON file: `{"constants": {"name": "path"}, "files": {"name": "path"}}`. The
-server is the service's own, with its settings, its protocol class and its event loop; of the
-service itself only its limits are there, for the protocol asks for them.
+The specification is a JSON file: `{"constants": {"name": "path"}, "files": {"name": "path"},
+"kept": "folder"}`. The server is the service's own, with its settings, its protocol class and its
+event loop; of the service itself only its limits are there, for the protocol asks for them.
+
+`POST /keep` is the peer that one would write oneself: it reads the JSON, decodes the medium and
+writes it to a file that is there after a loss of power, and does nothing else.
 """
 
+import base64
 import json
+import os
 import socket
 import sys
+import uuid
 from collections.abc import AsyncIterator, Callable, Coroutine
 from contextlib import asynccontextmanager
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
+import anyio.to_thread
 import uvicorn
 from fastapi import FastAPI, Request, Response
 from fastapi.responses import FileResponse
@@ -26,13 +33,14 @@ from app.settings import Settings
 Route = Callable[[], Coroutine[Any, Any, Response]]
 
 
-def create_bare_app(constants: dict[str, str], files: dict[str, str]) -> FastAPI:
-    """The application: `/constants/NAME`, `/files/NAME`, `/reads/NAME`, and `POST /count`.
+def create_bare_app(constants: dict[str, str], files: dict[str, str], kept: str) -> FastAPI:
+    """The application: `/constants/NAME`, `/files/NAME`, `/reads/NAME`, `POST /count` and `/keep`.
 
     Args:
         constants: By name, the file whose bytes a route answers with; read once.
         files: By name, the file that one route sends with Starlette's `FileResponse`, and another
             reads whole, in the event loop.
+        kept: The folder for what `/keep` is sent; made if need be.
     """
     app = FastAPI(lifespan=_limits_alone)
     for name, path in constants.items():
@@ -48,6 +56,7 @@ def create_bare_app(constants: dict[str, str], files: dict[str, str]) -> FastAPI
             received += len(chunk)
         return Response(str(received))
 
+    app.post("/keep", status_code=201)(_keep(Path(kept)))
     return app
 
 
@@ -56,6 +65,33 @@ def _constant(body: bytes) -> Route:
         return Response(body, media_type="application/json")
 
     return constant
+
+
+def _keep(folder: Path) -> Callable[[Request], Coroutine[Any, Any, dict[str, str]]]:
+    folder.mkdir(exist_ok=True)
+
+    async def keep(request: Request) -> dict[str, str]:
+        (block,) = (await request.json())["result"]["content"]
+        raw = base64.b64decode(block["data"], validate=True)
+        name = uuid.uuid4().hex
+        await anyio.to_thread.run_sync(_write, folder, name, raw)
+        return {"id": name}
+
+    return keep
+
+
+def _write(folder: Path, name: str, raw: bytes) -> None:
+    """Write a file that is there, under its name and whole, or not at all."""
+    with (folder / f"{name}.part").open("wb") as file:
+        file.write(raw)
+        file.flush()
+        os.fsync(file.fileno())
+    (folder / f"{name}.part").rename(folder / name)
+    opened = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(opened)
+    finally:
+        os.close(opened)
 
 
 def _file(path: str) -> Route:

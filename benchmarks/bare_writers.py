@@ -51,10 +51,19 @@ class Writer(Protocol):
 
 
 class SqliteWriter:
-    """A connection to a file that the service has made."""
+    """A connection to a file that the service has made.
 
-    def __init__(self, path: Path) -> None:
-        self._connection = sqlite3.connect(path, isolation_level=None, check_same_thread=False)
+    Args:
+        path: The file.
+        factory: What the connection is made of.
+    """
+
+    def __init__(
+        self, path: Path, *, factory: type[sqlite3.Connection] = sqlite3.Connection
+    ) -> None:
+        self._connection = sqlite3.connect(
+            path, isolation_level=None, check_same_thread=False, factory=factory
+        )
         for pragma in ("journal_mode=WAL", "synchronous=FULL", "foreign_keys=ON"):
             self._connection.execute(f"PRAGMA {pragma}")
         self._connection.execute(

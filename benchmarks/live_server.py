@@ -91,7 +91,11 @@ class Memory:
 
 @contextmanager
 def serving(
-    folder: Path, *, env: Mapping[str, str] | None = None, cores: Set[int] = SERVER
+    folder: Path,
+    *,
+    env: Mapping[str, str] | None = None,
+    cores: Set[int] = SERVER,
+    command: Sequence[str] = (str(COMMAND),),
 ) -> Iterator[Service]:
     """The service for the length of the block.
 
@@ -99,6 +103,7 @@ def serving(
         folder: For its data and its log; made if need be.
         env: More settings, by variable: another database, another store.
         cores: Those it may use.
+        command: What it is started with; another one is a module that changes its surroundings.
     """
     data_dir = folder / "data"
     data_dir.mkdir(parents=True, exist_ok=True)
@@ -114,9 +119,7 @@ def serving(
     log = folder / "service.log"
     with (
         log.open("wb") as sink,
-        _running(
-            [str(COMMAND), "serve", "--port", "0"], settings, out=sink, cores=cores
-        ) as process,
+        _running([*command, "serve", "--port", "0"], settings, out=sink, cores=cores) as process,
     ):
         port = _announced_port(process, log)
         service = Service(port, process.pid, made.stdout.strip(), data_dir)
@@ -136,7 +139,7 @@ def bare_server(
     """What the service stands beside, for the length of the block. See `benchmarks.bare_app`.
 
     Args:
-        folder: For the constants; made if need be.
+        folder: For the constants and for what `/keep` is sent; made if need be.
         constants: By name, what `/constants/NAME` answers with.
         files: By name, what `/files/NAME` sends.
         cores: Those it may use.
@@ -148,7 +151,8 @@ def bare_server(
         (folder / name).write_bytes(body)
     specification = folder / "specification.json"
     shown = {name: str(path) for name, path in (files or {}).items()}
-    specification.write_text(json.dumps({"constants": paths, "files": shown}))
+    said = {"constants": paths, "files": shown, "kept": str(folder / "kept")}
+    specification.write_text(json.dumps(said))
     command = [sys.executable, "-m", "benchmarks.bare_app", str(specification)]
     with _running(command, {}, out=subprocess.PIPE, cores=cores) as process:
         # It listens before it says so, so the first request waits until it is served.

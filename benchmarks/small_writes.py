@@ -1,37 +1,55 @@
-"""Small tool results a second, each on the disk before it is answered.
-
-    python -m benchmarks --only writing
+"""Small tool results a second, each on the disk before it is answered; a part of `common_case`.
 
 Texts of 2 KB are sent to sessions, on 1 and on 16 connections. Beside each figure stands its floor,
 measured in turns with it: `benchmarks.bare_writers`, as many as there are clients. Both databases
-sync every commit to the disk.
+sync every commit to the disk. The processor time of a result stands beside that of a route which
+counts the bytes of the same requests.
+
+Then the same with databases whose commits take 5 ms longer (`benchmarks.slow_commits`), for the
+bare writers as well.
 """
 
 import json
 import tempfile
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import partial
 from itertools import count
 from pathlib import Path
 from statistics import median
 
-import anyio.to_thread
-
 from app.settings import Settings
 from app.wiring import migrate_database
-from benchmarks.asking import Ask, loading, request
+from benchmarks.asking import Ask, request
 from benchmarks.bare_writers import PostgresWriter, SqliteWriter, Writer, rate_of
-from benchmarks.figures import Figure, Scale
-from benchmarks.live_server import Service, serving
+from benchmarks.figures import (
+    Aim,
+    Figure,
+    Scale,
+    ratio_at_least,
+    value_at_least,
+    value_at_most,
+)
+from benchmarks.live_server import Bare, Service, bare_server, serving
 from benchmarks.machine import CLIENT, on_cores
 from benchmarks.postgres import durable_postgres
-from benchmarks.turns import Rates, cpu_seconds, spread
+from benchmarks.slow_commits import COMMAND as SLOW_COMMAND
+from benchmarks.slow_commits import SlowConnection, slow_down
+from benchmarks.turns import VariedSide, rates_in_turns, spread
 from tests.servers import SIGNING_KEY, Postgres
 
-GROUP = "writing"
-CLIENTS = (1, 16)
+GROUP = "common"
 TEXT = ("What the tool has found, in a few words of no importance. " * 40)[:2_048]
+
+
+@dataclass(frozen=True, slots=True)
+class Aims:
+    """What so many clients of a database are to get."""
+
+    a_second: float
+    ratio: Aim | None = None
+    cpu_ms: Aim | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,55 +59,73 @@ class Database:
     name: str
     service: Service
     writers: Callable[[int], Sequence[Writer]]
+    aims: Mapping[int, Aims]
+    """By the number of clients, each of which is measured."""
+    is_slow: bool = False
 
 
 async def measure(scale: Scale) -> Sequence[Figure]:
-    """One client and 16, on both databases."""
+    """Every number of clients on every database, one database after the other."""
+    figures: list[Figure] = []
     async with AsyncExitStack() as stack:
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory()))
+        bare = stack.enter_context(bare_server(folder / "bare"))
         postgres = await stack.enter_async_context(durable_postgres())
-        databases = [
-            await stack.enter_async_context(_sqlite(folder)),
-            await stack.enter_async_context(_postgresql(folder, postgres)),
-        ]
-        stack.enter_context(on_cores(CLIENT))
-        return [
-            await _compare(database, clients, scale)
-            for database in databases
-            for clients in CLIENTS
-        ]
+        for opened in (
+            _sqlite(folder / "sqlite"),
+            _postgresql(folder / "postgresql", postgres),
+            _slow_sqlite(folder / "slow-sqlite"),
+            _slow_postgresql(folder / "slow-postgresql", postgres),
+        ):
+            async with opened as database:
+                with on_cores(CLIENT):
+                    for clients in database.aims:
+                        figures += await _compare(database, bare, clients, scale)
+    return figures
 
 
-async def _compare(database: Database, clients: int, scale: Scale) -> Figure:
-    """The service and the bare writers in turns."""
-    seconds, rounds = scale.pick(2.0, 0.05), scale.pick(7, 1)
+async def _compare(database: Database, bare: Bare, clients: int, scale: Scale) -> Sequence[Figure]:
+    """The service, the route that counts and the bare writers in turns."""
     service = database.service
-    writers = database.writers(clients)
-    served, bare = Rates(), []
-    async with loading(
-        service.port, _requests(service, clients), connections=clients, statuses=(201,)
-    ) as load:
-        for number in range(rounds + 1):
-            spent = cpu_seconds(service.pid)
-            answers, took = await load.run(seconds)
-            spent = cpu_seconds(service.pid) - spent
-            written = await anyio.to_thread.run_sync(rate_of, writers, seconds)
-            if number:
-                served.a_second.append(answers / took)
-                served.cpu_us.append(spent / answers * 1e6)
-                bare.append(written)
-    return Figure(
+    served, counted, written = await rates_in_turns(
+        [
+            VariedSide(service, _requests(service, clients), (201,)),
+            VariedSide(bare, _requests(service, clients, path="/count")),
+        ],
+        connections=clients,
+        rounds=scale.pick(5, 1),
+        seconds=scale.pick(1.5, 0.05),
+        work=partial(rate_of, database.writers(clients)),
+    )
+    aims = database.aims[clients]
+    name = f"2 KB text, {database.name}, {clients} client{'s' if clients > 1 else ''}"
+    rate = Figure(
         group=GROUP,
-        name=f"{database.name}, {clients} client{'s' if clients > 1 else ''}",
+        name=name,
         value=median(served.a_second),
         unit="results/s",
-        baseline=median(bare),
+        baseline=median(written.a_second),
         baseline_name="the same rows by the bare driver",
+        aim=value_at_least(aims.a_second),
         detail=f"{spread(served.a_second)}; {median(served.cpu_us):,.0f} µs of CPU each",
     )
+    if database.is_slow:
+        return [rate]
+    shared = replace(rate, name=f"{name}: beside the bare driver", aim=aims.ratio)
+    processor = Figure(
+        group=GROUP,
+        name=f"{name}: processor time",
+        value=median(served.cpu_us) / 1_000,
+        unit="ms",
+        baseline=median(counted.cpu_us) / 1_000,
+        baseline_name="bytes only counted",
+        aim=aims.cpu_ms,
+        detail=f"bytes only counted: {median(counted.a_second):,.0f} results/s",
+    )
+    return [rate, *([shared] if aims.ratio else []), processor]
 
 
-def _requests(service: Service, clients: int) -> Ask:
+def _requests(service: Service, clients: int, *, path: str = "/api/tool-results") -> Ask:
     """Results with calls of their own, to as many sessions as there are clients."""
     run = f"{service.pid}-{clients}"
     numbers = count()
@@ -101,31 +137,70 @@ def _requests(service: Service, clients: int) -> Ask:
             "toolName": "look",
             "toolCallId": f"{run}-{number}",
             "sessionId": f"{run}-{number % clients}",
-            "result": {"content": [{"type": "text", "text": TEXT}]},
+            "result": {"content": [{"type": "text", "text": f"{number:08}{TEXT[8:]}"}]},
         }
         body = json.dumps(result).encode()
-        return request("POST", "/api/tool-results", headers=headers, body=body)
+        return request("POST", path, headers=headers, body=body)
 
     return ask
 
 
 @asynccontextmanager
 async def _sqlite(folder: Path) -> AsyncIterator[Database]:
-    with serving(folder / "sqlite") as service:
-        own = Settings(data_dir=folder / "bare")
-        await migrate_database(own)
-        writer = SqliteWriter(own.data_dir / "pagefault.db")
-        yield Database("SQLite", service, lambda _: [writer])
+    aims = {
+        1: Aims(700, ratio=ratio_at_least(0.25)),
+        16: Aims(1_500, cpu_ms=value_at_most(0.7)),
+    }
+    with serving(folder) as service:
+        writer = SqliteWriter(await _migrated_file(folder))
+        yield Database("SQLite", service, lambda _: [writer], aims)
+
+
+@asynccontextmanager
+async def _slow_sqlite(folder: Path) -> AsyncIterator[Database]:
+    with serving(folder, command=SLOW_COMMAND) as service:
+        writer = SqliteWriter(await _migrated_file(folder), factory=SlowConnection)
+        yield Database(_slow("SQLite"), service, lambda _: [writer], {16: Aims(900)}, is_slow=True)
+
+
+async def _migrated_file(folder: Path) -> Path:
+    own = Settings(data_dir=folder / "bare")
+    await migrate_database(own)
+    return own.data_dir / "pagefault.db"
 
 
 @asynccontextmanager
 async def _postgresql(folder: Path, postgres: Postgres) -> AsyncIterator[Database]:
-    env = {
-        "PAGEFAULT_DB__URL": postgres.url(postgres.new_database(migrated=True)),
+    served, own = _new_databases(postgres)
+    with serving(folder, env=_over(served)) as service:
+        yield Database("PostgreSQL", service, _writers(own), {1: Aims(450), 16: Aims(900)})
+
+
+@asynccontextmanager
+async def _slow_postgresql(folder: Path, postgres: Postgres) -> AsyncIterator[Database]:
+    served, own = _new_databases(postgres)
+    for url in (served, own):
+        slow_down(url)
+    with serving(folder, env=_over(served)) as service:
+        yield Database(_slow("PostgreSQL"), service, _writers(own), {16: Aims(650)}, is_slow=True)
+
+
+def _slow(name: str) -> str:
+    return f"{name} with commits 5 ms slower, one project"
+
+
+def _new_databases(postgres: Postgres) -> tuple[str, str]:
+    """One for the service, one for the bare writers."""
+    first, second = (postgres.url(postgres.new_database(migrated=True)) for _ in range(2))
+    return first, second
+
+
+def _over(url: str) -> dict[str, str]:
+    return {
+        "PAGEFAULT_DB__URL": url,
         "PAGEFAULT_SIGNING_KEYS": SIGNING_KEY.get_secret_value(),
     }
-    own = postgres.url(postgres.new_database(migrated=True))
-    with serving(folder / "postgresql", env=env) as service:
-        yield Database(
-            "PostgreSQL", service, lambda clients: [PostgresWriter(own) for _ in range(clients)]
-        )
+
+
+def _writers(url: str) -> Callable[[int], Sequence[Writer]]:
+    return lambda clients: [PostgresWriter(url) for _ in range(clients)]

@@ -1,4 +1,4 @@
-"""Two servers asked in turns, so that what slows the machine down slows both.
+"""Servers asked in turns, so that what slows the machine down slows both.
 
 Beside the answers a second stands the processor time that each server spent on an answer: that is
 what stays the same on a machine that is busy with something else.
@@ -6,11 +6,13 @@ what stays the same on a machine that is busy with something else.
 
 import os
 import statistics
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
 from contextlib import AsyncExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Protocol
+from typing import Protocol, TypeAlias
+
+import anyio.to_thread
 
 from benchmarks.asking import Ask, loading
 
@@ -37,6 +39,20 @@ class Side:
     request: bytes
     statuses: Collection[int] = (200,)
 
+    @property
+    def ask(self) -> Ask:
+        """Makes the same request every time."""
+        return lambda: self.request
+
+
+@dataclass(frozen=True, slots=True)
+class VariedSide:
+    """One whose requests all differ."""
+
+    server: Server
+    ask: Ask
+    statuses: Collection[int] = (200,)
+
 
 @dataclass(frozen=True, slots=True)
 class Rates:
@@ -48,23 +64,35 @@ class Rates:
     """Microseconds of processor time for an answer."""
 
 
+Work: TypeAlias = Callable[[float], float]
+"""Is done for so many seconds, in a thread; returns how often it was done in one."""
+
+
 async def rates_in_turns(
-    sides: Sequence[Side], *, connections: int, rounds: int, seconds: float
+    sides: Sequence[Side | VariedSide],
+    *,
+    connections: int,
+    rounds: int,
+    seconds: float,
+    work: Work | None = None,
 ) -> list[Rates]:
-    """The rates of every side; a first round warms up and is not counted."""
+    """The rates of every side; a first round warms up and is not counted.
+
+    Where there is `work`, it has its turns as well, and its rates come last.
+    """
     async with AsyncExitStack() as stack:
         loads = [
             await stack.enter_async_context(
                 loading(
                     side.server.port,
-                    _always(side.request),
+                    side.ask,
                     connections=connections,
                     statuses=side.statuses,
                 )
             )
             for side in sides
         ]
-        rates = [Rates() for _ in sides]
+        rates, worked = [Rates() for _ in sides], Rates()
         for number in range(rounds + 1):
             for side, load, measured in zip(sides, loads, rates, strict=True):
                 before = cpu_seconds(side.server.pid)
@@ -73,7 +101,10 @@ async def rates_in_turns(
                     spent = cpu_seconds(side.server.pid) - before
                     measured.a_second.append(answers / took)
                     measured.cpu_us.append(spent / answers * 1e6)
-    return rates
+            if work is not None:
+                rate = await anyio.to_thread.run_sync(work, seconds)
+                worked.a_second.extend([rate] if number else [])
+    return rates if work is None else [*rates, worked]
 
 
 def cpu_seconds(pid: int) -> float:
@@ -91,7 +122,3 @@ def in_words(served: Rates, bare: Rates) -> str:
 def spread(measured: Sequence[float]) -> str:
     """The lowest and the highest of several rounds."""
     return f"{min(measured):,.0f}-{max(measured):,.0f} in {len(measured)} rounds"
-
-
-def _always(asked: bytes) -> Ask:
-    return lambda: asked

@@ -8,6 +8,7 @@ character by character.
 
 import re
 from collections.abc import Sequence
+from functools import cached_property
 from itertools import accumulate
 
 import regex
@@ -26,7 +27,13 @@ _ELLIPSIS = "…"
 _SPACED = rf"[{WORD_CHARS}--[{CONTINUOUS}]]"
 _LETTER = rf"[\p{{L}}\p{{N}}--[{CONTINUOUS}]]"
 _OWN_MARK = rf"[\p{{M}}--[{CONTINUOUS}]]"
-_BETWEEN = rf"(?:[^{WORD_CHARS}{CONTINUOUS}]{_OWN_MARK}*)"
+_BETWEEN_WORDS = rf"(?:[^{WORD_CHARS}{CONTINUOUS}]{_OWN_MARK}*)*+"
+_GAP = regex.compile(_BETWEEN_WORDS, regex.V1)
+_WORD_START = rf"(?<!{_LETTER}{_OWN_MARK}*)"
+_WORD_END = rf"(?!{_SPACED})"
+_NO_MARK = r"(?!\p{M})"
+_CONDITIONS = {each: regex.compile(each, regex.V1) for each in (_WORD_START, _WORD_END, _NO_MARK)}
+_LOOKED_AT = 16
 # A text may be cut before any of these without changing how either side folds.
 _PIECE = regex.compile(
     r"(?s:.{1,1000})(?=[\s\p{P}\p{Han}\p{Hiragana}\p{Katakana}]|\Z)|(?s:.{1,1000})",
@@ -37,49 +44,102 @@ _CLUSTER = regex.compile(r"\X")
 _SPACE = re.compile(r"\s+")
 
 
-def snippet(fields: Sequence[str], query: SearchQuery, *, length: int = 160) -> str | None:
-    """The passage with the first match in the earliest field that has one.
+class Passages:
+    """Finds the passages of texts by which one search has found them.
 
     Args:
-        fields: The texts a page was searched by, the one to prefer first.
         query: What was searched for.
-        length: How many characters it may have, the ellipses apart.
-
-    Returns:
-        One line of whole words, `…` where it goes on; `None` if no field has a match.
+        length: How many characters a passage may have, the ellipses apart.
     """
-    pattern = regex.compile("|".join(map(_term_pattern, query.terms)), regex.V1)
-    for field in fields:
-        place = _find(field, pattern)
-        if place is not None:
-            return _passage(field, place, length)
-    return None
+
+    def __init__(self, query: SearchQuery, *, length: int = 160) -> None:
+        self._terms = [_Term(term) for term in query.terms]
+        self._length = length
+
+    def of(self, fields: Sequence[str]) -> str | None:
+        """Return the passage with the first match in the earliest field that has one.
+
+        Args:
+            fields: The texts a page was searched by, the one to prefer first.
+
+        Returns:
+            One line of whole words, `…` where it goes on; `None` if no field has a match.
+        """
+        for field in fields:
+            place = self._find(field)
+            if place is not None:
+                return _passage(field, place, self._length)
+        return None
+
+    def _find(self, text: str) -> int | None:
+        """Return where the first match in a text begins."""
+        if text.isascii():
+            return self._search(fold(text))
+        pieces: list[str] = _PIECE.findall(text)
+        folds = [fold(piece) for piece in pieces]
+        place = self._search("".join(folds))
+        return None if place is None else _unfolded(pieces, folds, place)
+
+    def _search(self, folded: str) -> int | None:
+        places = (term.search(folded) for term in self._terms)
+        return min((place for place in places if place is not None), default=None)
 
 
-def _term_pattern(term: SearchTerm) -> str:
-    parts = [_word_pattern(word, is_prefix=False) for word in term.words[:-1]]
-    parts.append(_word_pattern(term.words[-1], is_prefix=term.is_prefix))
-    # Words may have nothing between them: where scripts change, or in one that writes no blanks.
-    return f"{_BETWEEN}*+".join(parts)
+class _Term:
+    """Finds a term in folded texts.
 
+    Most of its first words in a text are it, and are looked at one by one, since to compile a
+    pattern takes as long as to look through many texts. Where they are not, there is a pattern.
+    """
 
-def _word_pattern(word: str, *, is_prefix: bool) -> str:
-    if is_continuous(word):
-        return rf"{regex.escape(word)}(?!\p{{M}})"
-    is_cut = len(word) == LONGEST_WORD_CHARS
-    end = "" if is_prefix or is_cut else rf"(?!{_SPACED})"
-    return rf"(?<!{_LETTER}{_OWN_MARK}*){regex.escape(word)}{end}"
+    def __init__(self, term: SearchTerm) -> None:
+        self._words = [
+            (word, *_edges(word, is_prefix=term.is_prefix and index == len(term.words)))
+            for index, word in enumerate(term.words, 1)
+        ]
 
-
-def _find(text: str, pattern: regex.Pattern[str]) -> int | None:
-    """Where the first match in a text begins."""
-    if text.isascii():
-        match = pattern.search(fold(text))
+    def search(self, folded: str) -> int | None:
+        """Return where it begins first."""
+        place = folded.find(self._words[0][0])
+        for _ in range(_LOOKED_AT):
+            if place < 0:
+                return None
+            if self._is_at(folded, place):
+                return place
+            place = folded.find(self._words[0][0], place + 1)
+        match = None if place < 0 else self._pattern.search(folded, place)
         return match.start() if match else None
-    pieces: list[str] = _PIECE.findall(text)
-    folds = [fold(piece) for piece in pieces]
-    match = pattern.search("".join(folds))
-    return _unfolded(pieces, folds, match.start()) if match else None
+
+    def _is_at(self, folded: str, place: int) -> bool:
+        for index, (word, before, after) in enumerate(self._words):
+            if index:
+                # Words may have nothing between them: where scripts change, or in one that writes
+                # no blanks.
+                gap = _GAP.match(folded, place)
+                place = gap.end() if gap else place
+            if not folded.startswith(word, place) or not _holds(before, folded, place):
+                return False
+            place += len(word)
+            if not _holds(after, folded, place):
+                return False
+        return True
+
+    @cached_property
+    def _pattern(self) -> regex.Pattern[str]:
+        words = (f"{before}{regex.escape(word)}{after}" for word, before, after in self._words)
+        return regex.compile(_BETWEEN_WORDS.join(words), regex.V1)
+
+
+def _edges(word: str, *, is_prefix: bool) -> tuple[str, str]:
+    """Return what has to hold before a word and behind it."""
+    if is_continuous(word):
+        return "", _NO_MARK
+    is_cut = len(word) == LONGEST_WORD_CHARS
+    return _WORD_START, "" if is_prefix or is_cut else _WORD_END
+
+
+def _holds(condition: str, text: str, place: int) -> bool:
+    return not condition or _CONDITIONS[condition].match(text, place) is not None
 
 
 def _unfolded(pieces: Sequence[str], folds: Sequence[str], position: int) -> int:

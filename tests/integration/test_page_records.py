@@ -116,6 +116,44 @@ async def test_content_is_read_as_far_as_it_is_wanted(records: Records) -> None:
         assert found[number].content == version().content
 
 
+async def test_few_and_large_pages_are_read_alike(records: Records) -> None:
+    contents = {f"page-{number}": b"%d" % number * 30_000 for number in range(20)}
+    large = replace(version("large"), descriptor=b"x" * 100_000)
+    versions = [replace(version(each), content=content) for each, content in contents.items()]
+    async with records.write(PROJECT) as unit:
+        numbers = await unit.pages.insert_absent([*versions, large])
+        kept = {numbers[each.page_id]: each for each in [*versions, large]}
+        wanted = {number: stored(number, each, with_content=True) for number, each in kept.items()}
+        assert await unit.pages.numbered(numbers.values(), content_up_to=65_536) == wanted
+    async with records.read(PROJECT) as unit:
+        for up_to in (1, 5, 20, 21):
+            some = dict(list(wanted.items())[-up_to:])
+            assert await unit.pages.numbered(some, content_up_to=65_536) == some
+        assert await unit.pages.numbered([]) == {}
+    async with records.read("other") as unit:
+        assert await unit.pages.numbered(wanted) == {}
+
+
+async def test_page_is_named_if_the_filters_let_it_pass(records: Records) -> None:
+    passing = PageFilters("s", "image", "summary", True, Level.ABSTRACT)
+    fields = {"session_id": "s", "modality": "image", "page_type": "summary", "pinned": True}
+    async with records.write(PROJECT) as unit:
+        (number,) = (await insert(unit, "a", **fields, compression_level=2)).values()
+    async with records.read(PROJECT) as unit:
+        for filters in (PageFilters(), passing):
+            assert await unit.pages.number_of("a", filters) == number
+        for other in (
+            PageFilters(session_id="t"),
+            PageFilters(modality="text"),
+            PageFilters(page_type="claim"),
+            PageFilters(pinned=False),
+            PageFilters(compression_level=Level.FULL),
+            replace(passing, pinned=False),
+        ):
+            assert await unit.pages.number_of("a", other) is None
+        assert await unit.pages.number_of("b", passing) is None
+
+
 async def test_taken_ids_are_left_as_they_are(records: Records) -> None:
     async with records.write(PROJECT) as unit:
         first = await insert(unit, "b")

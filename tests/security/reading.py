@@ -25,7 +25,7 @@ from app.rendering.pages import derive_levels, page_blocks, page_json, page_text
 from app.rendering.pages.cuts import excerpt, head_and_tail, sentences
 from app.rendering.pages.lines import one_line, quoted, quoted_short, without_base64
 from app.rendering.previews import needs_preview, preview
-from app.rendering.snippets import snippet
+from app.rendering.snippets import Passages
 from app.rendering.targets.json_pieces import json_pieces
 from app.rendering.texts import LineBlocks, LineCollector, LineIndexer, MatchCollector
 from app.routers.conditions import evaluate_conditions
@@ -196,7 +196,7 @@ def _search(text: str) -> None:
 
 
 def _show_passage(text: str) -> None:
-    snippet([text], parse_search(f'"{text[:100]}" nothing wor*'))
+    Passages(parse_search(f'"{text[:100]}" nothing wor*')).of([text])
 
 
 def _blocks(text: str, collector: LineCollector | MatchCollector) -> None:

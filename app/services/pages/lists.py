@@ -14,7 +14,7 @@ from app.models.json_value import json_text
 from app.models.page import Level, PageFilters, StoredPage
 from app.models.search import SearchQuery, parse_search
 from app.rendering.pages import ManifestEntry, manifest_text
-from app.rendering.snippets import snippet
+from app.rendering.snippets import Passages
 from app.services.pages.accesses import AccessCounts
 from app.services.pages.versions import read_descriptor, read_fields, stored_texts
 from app.stores.records import Records, UnitOfWork
@@ -24,6 +24,8 @@ _SNIPPED_BYTES = 64 * 1024
 # What lists hold is small as a rule; a page whose fields are a megabyte must not make them large.
 _LARGEST_ANSWER_BYTES = 8 * 1024 * 1024
 _PAGES_AT_ONCE = 32
+# So many are read and looked through in no more time than handing them to a thread takes.
+_AT_ONCE_BYTES = 64 * 1024
 # Above any rank: a page has no more words than it has bytes.
 _RANK_OF_THE_NAMED = 2**62
 
@@ -102,21 +104,21 @@ class PageLists:
                 raise InvalidCursorError
             after = (int(rank), int(number))
         async with self._records.read(project_id) as unit:
-            ranks = dict(
-                await unit.page_search.find(
-                    query, session_id=filters.session_id, modality=filters.modality
-                )
+            matches = await unit.page_search.find(
+                query, session_id=filters.session_id, modality=filters.modality
             )
+            # Best first, and of equals the newest.
+            rest = [(rank, number) for number, rank in matches]
             named = await _named(unit, text.strip(), filters)
             if named is not None:
-                ranks[named] = _RANK_OF_THE_NAMED
-            # Best first, and of equals the newest.
-            ordered = sorted(((rank, number) for number, rank in ranks.items()), reverse=True)
-            rest = [match for match in ordered if after is None or match < after]
+                others = (match for match in rest if match[1] != named)
+                rest = [(_RANK_OF_THE_NAMED, named), *others]
+            if after is not None:
+                rest = [match for match in rest if match < after]
             wanted = [number for _, number in rest[:limit]]
             found = await _bounded(unit, wanted, content_up_to=_SNIPPED_BYTES)
         counted = [self._accesses.counted(project_id, stored) for stored in found]
-        hits = await anyio.to_thread.run_sync(_hits, counted, query)
+        hits = await _hits(counted, query)
         if not found or len(rest) == len(found):
             return hits, None
         last = next(match for match in rest if match[1] == found[-1].page_number)
@@ -169,8 +171,13 @@ def _fingerprint(text: str, filters: PageFilters) -> str:
     return hashlib.sha256(asked.encode("utf-8", "replace")).hexdigest()[:16]
 
 
-def _hits(pages: Sequence[StoredPage], query: SearchQuery) -> list[Hit]:
-    return [Hit(page, snippet(stored_texts(page), query)) for page in pages]
+async def _hits(pages: Sequence[StoredPage], query: SearchQuery) -> list[Hit]:
+    def read() -> list[Hit]:
+        passages = Passages(query)
+        return [Hit(page, passages.of(stored_texts(page))) for page in pages]
+
+    size_bytes = sum(len(page.descriptor) + len(page.content or b"") for page in pages)
+    return read() if size_bytes <= _AT_ONCE_BYTES else await anyio.to_thread.run_sync(read)
 
 
 def _entry(page: StoredPage) -> ManifestEntry:

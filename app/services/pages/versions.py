@@ -11,10 +11,11 @@ from datetime import datetime
 from typing import Any
 
 from app.models.identity import rfc3339
-from app.models.json_value import JsonValue, json_text, parse_json
+from app.models.json_value import JsonValue, json_text, parse_json, parse_stored_json
 from app.models.page import (
     SELDOM_SAID,
     Body,
+    BodyKind,
     Level,
     Page,
     PageFields,
@@ -33,6 +34,8 @@ from app.services.pages.contents import SettledContent
 # What we have written ourselves is within the limits it was held to when it came in.
 _OWN_DEPTH = 10_000
 _OWN_NODES = 10_000_000
+# The body of nearly every page.
+_PLAIN_TEXT = b'{"kind":"text","media":null}'
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,11 +114,19 @@ def updated_at(stored: StoredPage) -> datetime:
 
 def stored_texts(stored: StoredPage) -> list[str]:
     """The texts that a search looks in, those that weigh more first; the content if it was read."""
-    descriptor = read_descriptor(stored)
-    heading, words = page_texts(
-        read_fields(descriptor), _parse(stored.body)["kind"], read_content(stored)
-    )
-    return heading + words
+    is_text = stored.body == _PLAIN_TEXT
+    kind: BodyKind = "text" if is_text else parse_stored_json(stored.body)["kind"]
+    descriptor = parse_stored_json(stored.descriptor)
+    if descriptor["scenes"] or descriptor["metadata"].get("scenes") or kind == "json":
+        heading, words = page_texts(
+            read_fields(read_descriptor(stored)), kind, read_content(stored)
+        )
+        return heading + words
+    # What nearly every page has are strings alone, which need no checks and no spelling.
+    texts = [descriptor[name] for name in ("hint", "caption", "transcript")]
+    if kind == "text" and stored.content is not None:
+        texts.append(parse_stored_json(stored.content))
+    return [text for text in texts if text]
 
 
 def read_fields(descriptor: Mapping[str, Any]) -> PageFields:

@@ -13,7 +13,7 @@ so that a search reads no other's entries.
 
 import hashlib
 from abc import ABC, abstractmethod
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import anyio.to_thread
@@ -27,7 +27,8 @@ MOST_RANKED = 1_000
 # Private use, so no word of a text begins so.
 MARK = "\ue000"
 """What the marks of projects, sessions and modalities begin with."""
-_HEADING_WEIGHT = 4
+# What a term in the heading counts above one in the text.
+_MORE_IN_HEADING = 3
 _RANKED_CHARS = 2_000
 _SMALL_TEXT_CHARS = 20_000
 _NUMBERS_AT_ONCE = 1_000
@@ -108,8 +109,8 @@ class PageSearch(ABC):
             own words do.
         """
         newest = await self._newest(query, self._sought(session_id, modality))
-        found = [(number, rank(query, ranked)) for number, ranked in newest]
-        return sorted(found, key=lambda each: (-each[1], -each[0]))[:limit]
+        ranked = sorted(ranks(query, newest), reverse=True)
+        return [(number, rank) for rank, number in ranked[:limit]]
 
     def marks(self, session_id: str | None, modality: Modality | None) -> list[str]:
         """The words that stand for the project, and for a session and a modality in it."""
@@ -156,11 +157,16 @@ def opening(heading: ColumnElement[str], text: ColumnElement[str]) -> ColumnElem
     return lines[0] + "\n" + lines[1]
 
 
-def rank(query: SearchQuery, ranked: str) -> int:
-    """How well a page answers a query, by its `opening`."""
-    heading, _, text = ranked.partition("\n")
-    needles = map(needle, query.terms)
-    return sum(_HEADING_WEIGHT * heading.count(each) + text.count(each) for each in needles)
+def ranks(query: SearchQuery, newest: Sequence[tuple[int, str]]) -> Iterator[tuple[int, int]]:
+    """How well pages answer a query, by their `opening`s, and their numbers."""
+    needles = [needle(term) for term in query.terms]
+    for number, opened in newest:
+        end = opened.index("\n")
+        rank = 0
+        for each in needles:
+            # None reaches from one line into the other; those of the heading are in both counts.
+            rank += opened.count(each) + _MORE_IN_HEADING * opened.count(each, 0, end)
+        yield rank, number
 
 
 async def _words(text: SearchableText | SearchWords) -> SearchWords:

@@ -2,9 +2,25 @@
 
 from collections.abc import Sequence
 
+from sqlalchemy import bindparam
+
 from app.models.search import SearchQuery, SearchTerm
+from app.stores.records.lookups import Lookup
 from app.stores.records.page_search import MOST_RANKED, IndexEntry, PageSearch, opening, padded
+from app.stores.records.scope import scoped_select
 from app.stores.records.search_tables import page_search_sqlite as page_search
+
+# FTS5 walks its lists from the newest page on, so that the limit ends the work.
+_NEWEST = Lookup(
+    scoped_select(
+        page_search,
+        page_search.c.rowid,
+        opening(page_search.c.heading, page_search.c.body).label("opening"),
+    )
+    .where(page_search.c.page_search.op("MATCH")(bindparam("sought")))
+    .order_by(page_search.c.rowid.desc())
+    .limit(MOST_RANKED)
+)
 
 
 class SqlitePageSearch(PageSearch):
@@ -28,19 +44,10 @@ class SqlitePageSearch(PageSearch):
         await self._scope.insert_new(page_search, rows)
 
     async def _newest(self, query: SearchQuery, marks: Sequence[str]) -> list[tuple[int, str]]:
-        # FTS5 walks its lists from the newest page on, so that the limit ends the work.
         sought = " AND ".join([*map(_quoted, marks), *map(_fts_term, query.terms)])
-        statement = (
-            self._scope.select(page_search)
-            .with_only_columns(
-                page_search.c.rowid,
-                opening(page_search.c.heading, page_search.c.body).label("opening"),
-            )
-            .where(page_search.c.page_search.op("MATCH")(sought))
-            .order_by(page_search.c.rowid.desc())
-            .limit(MOST_RANKED)
-        )
-        return [(row.rowid, row.opening) for row in await self._scope.all(statement)]
+        # Nobody knows how many pages have one word and not the other: no work for the loop.
+        rows = await self._scope.look_up(_NEWEST, is_short=False, sought=sought)
+        return [(row.rowid, row.opening) for row in rows]
 
 
 def _fts_term(term: SearchTerm) -> str:

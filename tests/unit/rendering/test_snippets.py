@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from app.errors import InvalidPayloadError
 from app.models.search import fold, parse_search
-from app.rendering.snippets import snippet
+from app.rendering.snippets import Passages
 
 LOREM = "lorem ipsum dolor sit amet consetetur sadipscing elitr sed diam nonumy eirmod tempor "
 
@@ -29,6 +29,13 @@ LOREM = "lorem ipsum dolor sit amet consetetur sadipscing elitr sed diam nonumy 
         ([], "red", None),
         (["", "nothing"], "red", None),
         (["foobar"], "foo", None),
+        (["foobar barfoo " * 40 + "foo"], "foo", "…" + "foobar barfoo " * 11 + "foo"),
+        (["foobar barfoo " * 40 + "é"], "foo", None),
+        (
+            ["page of " * 40 + "page fault"],
+            '"page fault" nothing',
+            "…of " + "page of " * 18 + "page fault",
+        ),
         (["page of a fault"], "page_fault", None),
         (["東 \ue001"], "京", None),
     ],
@@ -36,12 +43,12 @@ LOREM = "lorem ipsum dolor sit amet consetetur sadipscing elitr sed diam nonumy 
 def test_snippet_is_the_passage_with_the_match(
     fields: list[str], query: str, expected: str | None
 ) -> None:
-    assert snippet(fields, parse_search(query)) == expected
+    assert Passages(parse_search(query)).of(fields) == expected
 
 
 @pytest.mark.parametrize("word", ["zebra", "Zébra", "\uff3a\uff45\uff42\uff52\uff41"])
 def test_long_text_is_cut_between_words_on_both_sides(word: str) -> None:
-    shown = snippet([LOREM * 9 + word + " " + LOREM * 9], parse_search("zebra"))
+    shown = Passages(parse_search("zebra")).of([LOREM * 9 + word + " " + LOREM * 9])
     assert shown is not None
     assert (shown[0], shown[-1]) == ("…", "…")
     assert word in shown
@@ -50,18 +57,18 @@ def test_long_text_is_cut_between_words_on_both_sides(word: str) -> None:
 
 
 def test_snippet_is_as_long_as_asked() -> None:
-    shown = snippet([LOREM * 9], parse_search("dolor"), length=40)
+    shown = Passages(parse_search("dolor"), length=40).of([LOREM * 9])
     assert shown == "…ipsum dolor sit amet consetetur…"
 
 
 def test_no_letter_is_parted_from_its_marks() -> None:
-    shown = snippet(["กิ" * 500 + "東" + "ข้" * 500], parse_search("東"))
+    shown = Passages(parse_search("東")).of(["กิ" * 500 + "東" + "ข้" * 500])
     assert shown is not None
     assert shown[1:-1].replace("กิ", "").replace("ข้", "") == "東"
 
 
 def test_match_far_behind_in_a_long_text_is_found() -> None:
-    shown = snippet(["é ﬁ ß " * 300_000 + "zebra"], parse_search("zebra"), length=20)
+    shown = Passages(parse_search("zebra"), length=20).of(["é ﬁ ß " * 300_000 + "zebra"])
     assert shown == "…ß é ﬁ ß é ﬁ ß zebra"
 
 
@@ -71,7 +78,7 @@ def test_snippet_is_part_of_the_text_and_one_line(text: str, query: str) -> None
         asked = parse_search(query)
     except InvalidPayloadError:
         return
-    shown = snippet([text], asked, length=30)
+    shown = Passages(asked, length=30).of([text])
     if shown is not None:
         assert "\n" not in shown
         assert shown.strip("… ") in " ".join(text.split())
@@ -87,4 +94,4 @@ def test_every_word_of_a_text_has_a_snippet(text: str, data: st.DataObject) -> N
         asked = parse_search(word)
     except InvalidPayloadError:
         return
-    assert snippet([text], asked) is not None
+    assert Passages(asked).of([text]) is not None
