@@ -7,7 +7,7 @@ the same bytes already.
 """
 
 import hashlib
-from collections.abc import AsyncGenerator, AsyncIterator, Collection
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Collection, Sequence
 from contextlib import asynccontextmanager
 
 import anyio.from_thread
@@ -22,6 +22,7 @@ from app.stores.blobs import (
     BlobReader,
     BlobStore,
     BlobWriter,
+    DraftMedia,
     ListedBlob,
     StoredBlob,
 )
@@ -62,13 +63,24 @@ class QuotaBlobStore:
 
     async def put(self, project_id: str, source: MediaSource, *, limit_bytes: int) -> StoredBlob:
         """See `BlobStore.put`."""
-        room = _Room(self._stored_bytes, project_id)
+        return (await self.put_all(project_id, [source], limit_bytes=limit_bytes))[0]
+
+    async def put_all(
+        self,
+        project_id: str,
+        sources: Sequence[MediaSource],
+        *,
+        limit_bytes: int,
+        meanwhile: Callable[[], None] | None = None,
+    ) -> list[StoredBlob]:
+        """See `BlobStore.put_all`."""
+        putting = _Putting(self._blobs, self._stored_bytes, project_id, limit_bytes)
         try:
-            if source.size_bytes <= limit_bytes:
-                await self._make_room(room, source)
-            return await unbroken(self._put(project_id, source, limit_bytes, room.reservation))
+            for source in sources:
+                await putting.add(source)
+            return await unbroken(putting.finish(meanwhile))
         finally:
-            await room.reservation.release()
+            await putting.release()
 
     async def open(
         self, project_id: str, digest: str, *, start: int = 0, end: int | None = None
@@ -108,20 +120,6 @@ class QuotaBlobStore:
         """See `BlobStore.sweep_temporary`."""
         return await self._blobs.sweep_temporary(older_than_seconds, dry_run=dry_run)
 
-    async def _make_room(self, room: "_Room", source: MediaSource) -> None:
-        try:
-            await room.reservation.cover_exactly(source.size_bytes)
-        except StoredBytesQuotaError:
-            if not await room.is_kept(await anyio.to_thread.run_sync(_digest, source)):
-                raise
-
-    async def _put(
-        self, project_id: str, source: MediaSource, limit_bytes: int, reservation: ByteReservation
-    ) -> StoredBlob:
-        blob = await self._blobs.put(project_id, source, limit_bytes=limit_bytes)
-        await reservation.settle(blob)
-        return blob
-
 
 class _Room:
     """The room for one blob of a project, and whether it keeps the same bytes already."""
@@ -133,6 +131,66 @@ class _Room:
 
     async def is_kept(self, digest: str) -> bool:
         return await self._stored_bytes.keeps(self._project_id, digest)
+
+
+class _Putting:
+    """The media of one request, each with room of its own until it is counted."""
+
+    def __init__(
+        self, blobs: BlobStore, stored_bytes: StoredBytes, project_id: str, limit_bytes: int
+    ) -> None:
+        self._blobs = blobs
+        self._stored_bytes = stored_bytes
+        self._project_id = project_id
+        self._limit_bytes = limit_bytes
+        self._sources: list[MediaSource] = []
+        self._reservations: list[ByteReservation | None] = []
+        self._rooms: list[_Room] = []
+        self._drafts: list[tuple[int, _QuotaDraft]] = []
+
+    async def add(self, source: MediaSource) -> None:
+        """Make room for a medium; that of a draft is there."""
+        if isinstance(source, DraftMedia) and isinstance(source.draft, _QuotaDraft):
+            self._drafts.append((len(self._sources), source.draft))
+            self._sources.append(DraftMedia(source.draft.inner, source.declared_mime_type))
+            # One that was committed is counted.
+            self._reservations.append(None if source.draft.blob else source.draft.reservation)
+            return
+        room = _Room(self._stored_bytes, self._project_id)
+        self._rooms.append(room)
+        self._sources.append(source)
+        self._reservations.append(room.reservation)
+        if source.size_bytes > self._limit_bytes:
+            return
+        try:
+            await room.reservation.cover_exactly(source.size_bytes)
+        except StoredBytesQuotaError:
+            digest = await anyio.to_thread.run_sync(_digest, source)
+            if not await room.is_kept(digest) and digest not in await self._digests_before(source):
+                raise
+
+    async def _digests_before(self, source: MediaSource) -> set[str]:
+        """What may be of the same bytes and has its room already."""
+        before = self._sources[:-1]
+        alike = [each for each in before if each.size_bytes == source.size_bytes]
+        return {await anyio.to_thread.run_sync(_digest, each) for each in alike}
+
+    async def finish(self, meanwhile: Callable[[], None] | None) -> list[StoredBlob]:
+        """Keep them, and count them."""
+        blobs = await self._blobs.put_all(
+            self._project_id, self._sources, limit_bytes=self._limit_bytes, meanwhile=meanwhile
+        )
+        for blob, reservation in zip(blobs, self._reservations, strict=True):
+            if reservation is not None:
+                await reservation.settle(blob)
+        for place, draft in self._drafts:
+            draft.blob = blobs[place]
+        return blobs
+
+    async def release(self) -> None:
+        """Give back the room of what was not counted; that of a draft goes when it does."""
+        for room in self._rooms:
+            await room.reservation.release()
 
 
 class _QuotaWriter:
@@ -183,49 +241,49 @@ class _QuotaDraft:
     """
 
     def __init__(self, draft: BlobDraft, reservation: ByteReservation, limit_bytes: int) -> None:
-        self._draft = draft
-        self._reservation = reservation
+        self.inner = draft
+        self.reservation = reservation
         self._limit_bytes = limit_bytes
-        self._blob: StoredBlob | None = None
+        self.blob: StoredBlob | None = None
 
     @property
     def size_bytes(self) -> int:
         """See `BlobDraft.size_bytes`."""
-        return self._draft.size_bytes
+        return self.inner.size_bytes
 
     def digest(self) -> str:
         """See `BlobDraft.digest`."""
-        return self._draft.digest()
+        return self.inner.digest()
 
     def append(self, data: bytes) -> None:
         """See `BlobDraft.append`."""
-        size_bytes = self._draft.size_bytes + len(data)
-        if self._reservation.size_bytes < size_bytes <= self._limit_bytes:
-            anyio.from_thread.run(self._reservation.cover, size_bytes)
-        self._draft.append(data)
+        size_bytes = self.inner.size_bytes + len(data)
+        if self.reservation.size_bytes < size_bytes <= self._limit_bytes:
+            anyio.from_thread.run(self.reservation.cover, size_bytes)
+        self.inner.append(data)
 
     def rest(self) -> None:
         """See `BlobDraft.rest`."""
-        self._draft.rest()
+        self.inner.rest()
 
     def read(self, start: int, size_bytes: int) -> bytes:
         """See `BlobDraft.read`."""
-        return self._draft.read(start, size_bytes)
+        return self.inner.read(start, size_bytes)
 
     async def commit(self) -> StoredBlob:
         """See `BlobDraft.commit`."""
-        if self._blob is None:
-            self._blob = await unbroken(self._finish())
-        return self._blob
+        if self.blob is None:
+            self.blob = await unbroken(self._finish())
+        return self.blob
 
     async def discard(self) -> None:
         """See `BlobDraft.discard`."""
-        await self._draft.discard()
-        await self._reservation.release()
+        await self.inner.discard()
+        await self.reservation.release()
 
     async def _finish(self) -> StoredBlob:
-        blob = await self._draft.commit()
-        await self._reservation.settle(blob)
+        blob = await self.inner.commit()
+        await self.reservation.settle(blob)
         return blob
 
 

@@ -15,7 +15,8 @@ import anyio.to_thread
 import pytest
 
 from app.errors import DigestMismatchError, PayloadTooLargeError, StoreUnavailableError
-from app.models.media import InMemoryMedia
+from app.models.media import InMemoryMedia, MediaSource
+from app.stores.blobs.drafts import DraftMedia
 from app.stores.blobs.filesystem import FilesystemBlobStore
 from app.stores.blobs.store import (
     BlobMissingError,
@@ -100,6 +101,11 @@ async def write(
 def broken_body(data: bytes) -> Iterator[bytes]:
     yield data
     raise ConnectionResetError
+
+
+def visible(under_test: StoreUnderTest) -> list[str]:
+    """The objects that anybody may see."""
+    return [name for name in under_test.objects() if name.startswith("blobs/")]
 
 
 async def write_draft(store: BlobStore, data: bytes) -> StoredBlob:
@@ -366,6 +372,57 @@ async def test_a_draft_that_a_killed_process_leaves_is_swept(under_test: StoreUn
     assert await under_test.store.sweep_temporary(3_600) == 0
     assert await under_test.store.sweep_temporary(0, dry_run=True) == 1
     assert await under_test.store.sweep_temporary(0) == 1
+    assert under_test.objects() == []
+
+
+async def test_several_are_kept_together_in_their_order(under_test: StoreUnderTest) -> None:
+    store = under_test.store
+    bodies = [random_bytes(size) for size in (0, 11, 300_000, 2 * MIB, 11)]
+    draft, early = (store.draft(PROJECT, limit_bytes=NO_LIMIT) for _ in range(2))
+    draft.append(b"a draft")
+    early.append(b"a draft that is committed")
+    await early.commit()
+    seen: list[list[str]] = []
+    sources: list[MediaSource] = [InMemoryMedia(body) for body in bodies]
+    sources += [DraftMedia(draft), DraftMedia(early), DraftMedia(draft)]
+    blobs = await store.put_all(
+        PROJECT, sources, limit_bytes=NO_LIMIT, meanwhile=lambda: seen.append(visible(under_test))
+    )
+    kept = [*bodies, b"a draft", b"a draft that is committed", b"a draft"]
+    assert blobs == [stored(body) for body in kept]
+    assert seen == [[place(b"a draft that is committed")]]
+    assert await draft.commit() == stored(b"a draft")
+    for each in (draft, early):
+        await each.discard()
+    assert under_test.objects() == sorted({place(body) for body in kept})
+    assert [await read(store, stored(body).digest) for body in kept] == kept
+
+
+async def test_more_than_have_a_file_open_at_once_are_kept(under_test: StoreUnderTest) -> None:
+    bodies = [b"%d" % number for number in range(70)]
+    sources = [InMemoryMedia(body) for body in bodies]
+    blobs = await under_test.store.put_all(PROJECT, sources, limit_bytes=NO_LIMIT)
+    assert blobs == [stored(body) for body in bodies]
+    assert under_test.objects() == sorted(place(body) for body in bodies)
+
+
+async def test_nothing_is_kept_of_several_if_what_is_done_meanwhile_fails(
+    under_test: StoreUnderTest,
+) -> None:
+    def fail() -> None:
+        raise ConnectionResetError
+
+    draft = under_test.store.draft(PROJECT, limit_bytes=NO_LIMIT)
+    draft.append(SMALL)
+    sources: list[MediaSource] = [InMemoryMedia(b"another"), DraftMedia(draft)]
+    with pytest.raises(ConnectionResetError):
+        await under_test.store.put_all(PROJECT, sources, limit_bytes=NO_LIMIT, meanwhile=fail)
+    await draft.discard()
+    assert under_test.objects() == []
+
+
+async def test_none_of_nothing_is_kept(under_test: StoreUnderTest) -> None:
+    assert await under_test.store.put_all(PROJECT, [], limit_bytes=NO_LIMIT) == []
     assert under_test.objects() == []
 
 

@@ -2,6 +2,7 @@
 
 import errno
 import hashlib
+import itertools
 import os
 import stat
 import subprocess
@@ -12,8 +13,8 @@ from pathlib import Path
 import pytest
 
 from app.errors import StoreFullError, StoreUnavailableError
-from app.models.media import InMemoryMedia
-from app.stores.blobs import directory_listing
+from app.models.media import InMemoryMedia, MediaSource
+from app.stores.blobs import DraftMedia, directory_listing
 from app.stores.blobs.filesystem import FilesystemBlobStore
 from app.stores.blobs.store import StoredBlob, blob_path, project_path, quarantine_path
 
@@ -94,10 +95,11 @@ async def test_the_file_is_synced_then_renamed_then_its_directory_is_synced(
     recorder = Recorder(root, monkeypatch)
     await put(store)
     await put(store)
-    write = [("write", "tmp/*"), ("fsync", "tmp/*")]
+    write, sync = [("write", "tmp/*")], [("fsync", "tmp/*")]
     publish = [("replace", "tmp/*", place), ("fsync", directory)]
-    made = [("mkdir", directory), ("fsync", project)]
-    assert recorder.calls == [*write, *made, *publish, *write, *publish]
+    # The sync of the file takes the new directory along, whose own has little left to do.
+    first = [*write, ("mkdir", directory), *sync, ("fsync", project), *publish]
+    assert recorder.calls == [*first, *write, *sync, *publish]
 
 
 async def test_every_new_directory_is_synced_into_its_parent(
@@ -109,10 +111,75 @@ async def test_every_new_directory_is_synced_into_its_parent(
     project = os.path.dirname(aa)
     chain = [(".", ".."), ("tmp", "."), ("blobs", "."), (project, "blobs"), (aa, project)]
     calls = [call for call in recorder.calls if call[0] != "write"]
+    moved = next(place for place, call in enumerate(calls) if call[0] == "replace")
     for made, parent in chain:
         position = calls.index(("mkdir", made))
-        assert calls[position + 1] == ("fsync", parent)
-    assert calls[-1] == ("fsync", aa)
+        # The last one has the sync of the file before it.
+        behind = [("fsync", parent)] if made != aa else [("fsync", "tmp/*"), ("fsync", parent)]
+        assert calls[position + 1 : position + 1 + len(behind)] == behind
+        assert position + len(behind) < moved
+    assert calls[moved + 1 :] == [("fsync", aa)]
+
+
+def bodies_of_one_directory() -> list[bytes]:
+    """Three bodies, of which the first and the last are kept in one directory."""
+    first, *others = [b"body %d" % number for number in range(5_000)]
+    folder = hashlib.sha256(first).digest()[0]
+    return [
+        first,
+        next(each for each in others if hashlib.sha256(each).digest()[0] != folder),
+        next(each for each in others if hashlib.sha256(each).digest()[0] == folder),
+    ]
+
+
+async def test_of_several_all_are_synced_then_renamed_then_each_directory_is_synced_once(
+    store: FilesystemBlobStore, root: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    await store.check()
+    bodies = bodies_of_one_directory()
+    places = [blob_path(PROJECT, hashlib.sha256(body).hexdigest()) for body in bodies]
+    first, other = (os.path.dirname(place) for place in places[:2])
+    project = os.path.dirname(first)
+    recorder = Recorder(root, monkeypatch)
+    await store.put_all(PROJECT, [InMemoryMedia(body) for body in bodies], limit_bytes=NO_LIMIT)
+    made = [("mkdir", project), ("fsync", "blobs"), ("mkdir", first), ("mkdir", other)]
+    assert recorder.calls[:-2] == [
+        *[("write", "tmp/*")] * 3,
+        *made,
+        *[("fsync", "tmp/*")] * 3,
+        ("fsync", project),
+        *[("replace", "tmp/*", place) for place in places],
+    ]
+    # Side by side, so in no order.
+    assert sorted(recorder.calls[-2:]) == sorted([("fsync", first), ("fsync", other)])
+
+
+@pytest.mark.parametrize("failing", [1, 2, 3])
+async def test_of_several_nothing_is_left_where_one_cannot_be_synced(
+    store: FilesystemBlobStore, root: Path, monkeypatch: pytest.MonkeyPatch, failing: int
+) -> None:
+    await put(store)
+    fsync, numbers = os.fsync, itertools.count(1)
+
+    def fail(file: int) -> None:
+        path = Path(os.readlink(f"/proc/self/fd/{file}"))
+        if path.parent == root / "tmp" and next(numbers) == failing:
+            raise OSError(errno.EIO, os.strerror(errno.EIO))
+        fsync(file)
+
+    draft = store.draft(PROJECT, limit_bytes=NO_LIMIT)
+    draft.append(b"a draft")
+    sources: list[MediaSource] = [
+        InMemoryMedia(b"another body"),
+        DraftMedia(draft),
+        InMemoryMedia(b"a third"),
+    ]
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "fsync", fail)
+        with pytest.raises(StoreUnavailableError):
+            await store.put_all(PROJECT, sources, limit_bytes=NO_LIMIT)
+    await draft.discard()
+    assert (next(numbers), files(root)) == (4, [blob_path(PROJECT, BLOB.digest)])
 
 
 def modes(root: Path) -> dict[bool, set[int]]:

@@ -5,6 +5,7 @@ to the files is then done again to a disk that may lose all that was not synced.
 """
 
 import base64
+from collections.abc import Sequence
 from pathlib import Path
 
 import httpx
@@ -28,15 +29,20 @@ from tests.servers import serving
 MEDIUM = png() + noise_bytes(100_000)
 LARGE = png(32, 32) + noise_bytes(1_400_000)
 """Long enough for a draft that is written while the body comes in."""
+SEVERAL = [png(number, 8) + noise_bytes(50_000 + number) for number in (8, 9)]
+"""Kept together, each in a directory of its own."""
 
 
-def result_of(number: int, medium: bytes) -> dict[str, object]:
-    data = base64.b64encode(medium).decode()
+def result_of(number: int, media: Sequence[bytes]) -> dict[str, object]:
+    images = [
+        {"type": "image", "data": base64.b64encode(medium).decode(), "mimeType": "image/png"}
+        for medium in media
+    ]
     return {
         "toolName": "camera",
         "toolCallId": f"c{number}",
         "sessionId": "s",
-        "result": {"content": [{"type": "image", "data": data, "mimeType": "image/png"}]},
+        "result": {"content": images},
     }
 
 
@@ -59,8 +65,8 @@ def operations(root: Path) -> list[Operation]:
         serving(Settings(data_dir=root, log_level="error")) as service,
         httpx.Client(base_url=service.base_url, timeout=30, trust_env=False) as client,
     ):
-        for number, medium in enumerate((MEDIUM, LARGE, MEDIUM)):
-            answer = client.post("/api/tool-results", json=result_of(number, medium))
+        for number, media in enumerate(([MEDIUM], [LARGE], SEVERAL, [LARGE, *SEVERAL], [MEDIUM])):
+            answer = client.post("/api/tool-results", json=result_of(number, media))
             done.append(digests_of(answer.raise_for_status().json()["sanitized"]["resources"]))
         answer = client.post("/api/resources", content=DATA[::-1])
         done.append(digests_of([answer.raise_for_status().json()]))
@@ -75,9 +81,9 @@ def test_power_loss_behind_any_step_leaves_no_row_without_its_whole_blob(
     root: Path, operations: list[Operation]
 ) -> None:
     assert {kind: len(of(operations, kind)) for kind in (FileSynced, Answered)} == {
-        # The key that signs links, when the service first starts, and seven files.
-        FileSynced: 8,
-        Answered: 4,
+        # The key that signs links, when the service first starts, and twelve files.
+        FileSynced: 13,
+        Answered: 6,
     }
     assert faults(root, operations) == set()
 

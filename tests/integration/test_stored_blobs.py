@@ -4,16 +4,17 @@ from collections.abc import AsyncIterator
 from datetime import timedelta
 
 import anyio
+import anyio.to_thread
 import pytest
 
 from app.errors import BlobSweptError, StoredBytesQuotaError
 from app.models.identity import utc_now
-from app.models.media import InMemoryMedia
+from app.models.media import InMemoryMedia, MediaSource
 from app.services.quota_blobs import QuotaBlobStore
 from app.services.stored_bytes import BLOCK_BYTES, StoredBytes
 from app.services.sweep import Sweep, SweepReport
 from app.settings import Settings
-from app.stores.blobs import StoredBlob
+from app.stores.blobs import DraftMedia, StoredBlob
 from app.stores.records.stored_blobs import StoredTotal
 from tests.integration.sweep_stores import (
     PROJECT,
@@ -97,6 +98,31 @@ async def test_room_is_reserved_ahead_by_as_much_as_has_come_and_a_block_at_most
     await reservation.release()
     await reservation.release()
     assert await bench.total() == NOTHING
+
+
+async def test_several_are_counted_each_once(bench: Bench) -> None:
+    draft = bench.blobs.draft(PROJECT, limit_bytes=2**30)
+    await anyio.to_thread.run_sync(draft.append, b"a draft")
+    sources: list[MediaSource] = [DraftMedia(draft), InMemoryMedia(A)] * 2
+    for _ in range(2):
+        blobs = await bench.blobs.put_all(PROJECT, sources, limit_bytes=2**30)
+        assert [blob.digest for blob in blobs] == [digest_of(b"a draft"), digest_of(A)] * 2
+    await draft.discard()
+    assert await bench.total() == StoredTotal(len(b"a draft") + len(A), 0)
+
+
+async def test_same_bytes_among_several_need_room_once(bench: Bench) -> None:
+    data = bytes(QUOTA - 1)
+    sources = [InMemoryMedia(data), InMemoryMedia(data)]
+    await bench.blobs.put_all(PROJECT, sources, limit_bytes=2**30)
+    assert await bench.total() == StoredTotal(len(data), 0)
+
+
+async def test_nothing_is_kept_of_several_if_one_has_no_room(bench: Bench) -> None:
+    sources = [InMemoryMedia(A), InMemoryMedia(bytes(QUOTA))]
+    with pytest.raises(StoredBytesQuotaError):
+        await bench.blobs.put_all(PROJECT, sources, limit_bytes=2**30)
+    assert (await bench.total(), await bench.stores.blob_ids()) == (NOTHING, set())
 
 
 async def test_writer_that_had_no_room_commits_nothing(bench: Bench) -> None:

@@ -1,21 +1,21 @@
 """Keeps one medium: its bytes into the blob store, its type and hints into a descriptor."""
 
 import base64
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, field
 from datetime import datetime
-
-import anyio.to_thread
+from typing import TypeAlias
 
 from app.models.damage import Damage
 from app.models.file_evidence import contradicts
 from app.models.media import MediaSource
 from app.models.media_types import OCTET_STREAM, mime_type_for_filename, settle_mime_type
 from app.models.normalized import NormalizedMedia
-from app.models.resource import Resource, derive_resource_id, resource_kind
+from app.models.resource import MediaHints, Resource, derive_resource_id, resource_kind
 from app.rendering.file_names import safe_file_name
 from app.services.persistence.probing import probe_media, second_opinion
 from app.services.soundness import MediaChecks, damage_of
-from app.stores.blobs import BlobStore, DraftMedia
+from app.stores.blobs import BlobStore
 
 HEAD_BYTES = 4_096
 INLINE_LIMIT_BYTES = 1_024
@@ -66,61 +66,110 @@ class MediaKeeper:
         self._limit_bytes = limit_bytes
         self.now = now
         self._checks = checks
-        self._kept: dict[tuple[object, ...], KeptMedium] = {}
+        self._kept: dict[_Identity, KeptMedium] = {}
 
-    async def keep(self, medium: NormalizedMedia) -> KeptMedium:
-        """Store a medium, or leave it inline if it is an image below 1,024 bytes.
+    async def keep_all(self, media: Sequence[NormalizedMedia]) -> list[KeptMedium]:
+        """Store media together, and leave those inline that are images below 1,024 bytes.
 
         Raises:
-            PayloadTooLargeError: It is larger than the limit.
-            StoreUnavailableError: The blob store did not take it.
+            PayloadTooLargeError: One is larger than the limit.
+            StoreUnavailableError: The blob store did not take one.
         """
-        source = medium.source
-        if source.size_bytes > _SMALL_BYTES:
-            return await self._keep(medium)
-        # Results repeat icons and thumbnails; each is written, and waited for, once.
-        identity = (
-            source.head(_SMALL_BYTES),
-            source.declared_mime_type,
-            medium.filename,
-            medium.must_be_stored,
-        )
-        if identity not in self._kept:
-            self._kept[identity] = await self._keep(medium)
-        return self._kept[identity]
-
-    async def _keep(self, medium: NormalizedMedia) -> KeptMedium:
-        source = medium.source
-        filename = safe_file_name(medium.filename)
-        mime_type = settle_type(source.head(HEAD_BYTES), source.declared_mime_type, filename)
-        if _may_stay_inline(medium, mime_type):
-            inline = base64.b64encode(source.head(INLINE_LIMIT_BYTES)).decode()
-            return KeptMedium(mime_type, filename, None, inline, damage_of(source, mime_type))
-        resource = await self.store(source, mime_type, filename)
-        damage = await anyio.to_thread.run_sync(damage_of, source, mime_type)
-        if self._checks is not None:
-            self._checks.remember(resource.digest, mime_type, damage)
-        return KeptMedium(mime_type, filename, resource, damage=damage)
+        identities = [_identity(medium) for medium in media]
+        looked: dict[_Identity, _Looked] = {}
+        for identity, medium in zip(identities, media, strict=True):
+            if identity in self._kept or identity in looked:
+                continue
+            each = _settled(medium)
+            if _may_stay_inline(medium, each.mime_type):
+                self._kept[identity] = each.inline()
+            else:
+                looked[identity] = each
+        if looked:
+            resources = await self._store_all(list(looked.values()), are_judged=True)
+            for (identity, each), resource in zip(looked.items(), resources, strict=True):
+                self._kept[identity] = self._judged(each, resource)
+        return [self._kept[identity] for identity in identities]
 
     async def store(self, source: MediaSource, mime_type: str, filename: str | None) -> Resource:
         """Store bytes of a settled type and describe them."""
-        if isinstance(source, DraftMedia):
-            blob = await source.draft.commit()
-        else:
-            blob = await self._blobs.put(self._project_id, source, limit_bytes=self._limit_bytes)
-        hints = await anyio.to_thread.run_sync(
-            probe_media, source.head(HEAD_BYTES), source, mime_type
+        (resource,) = await self._store_all(
+            [_Looked(source, mime_type, filename)], are_judged=False
         )
-        return Resource(
-            resource_id=derive_resource_id(self._project_id, blob.digest, mime_type, filename),
-            digest=blob.digest,
-            mime_type=mime_type,
-            filename=filename,
-            size_bytes=blob.size_bytes,
-            kind=resource_kind(mime_type),
-            hints=hints,
-            created_at=self.now,
+        return resource
+
+    async def _store_all(self, looked: Sequence["_Looked"], *, are_judged: bool) -> list[Resource]:
+        def look() -> None:
+            for each in looked:
+                each.look(is_judged=are_judged)
+
+        blobs = await self._blobs.put_all(
+            self._project_id,
+            [each.source for each in looked],
+            limit_bytes=self._limit_bytes,
+            meanwhile=look,
         )
+        return [
+            Resource(
+                resource_id=derive_resource_id(
+                    self._project_id, blob.digest, each.mime_type, each.filename
+                ),
+                digest=blob.digest,
+                mime_type=each.mime_type,
+                filename=each.filename,
+                size_bytes=blob.size_bytes,
+                kind=resource_kind(each.mime_type),
+                hints=each.hints,
+                created_at=self.now,
+            )
+            for each, blob in zip(looked, blobs, strict=True)
+        ]
+
+    def _judged(self, looked: "_Looked", resource: Resource) -> KeptMedium:
+        if self._checks is not None:
+            self._checks.remember(resource.digest, looked.mime_type, looked.damage)
+        return KeptMedium(looked.mime_type, looked.filename, resource, damage=looked.damage)
+
+
+@dataclass(slots=True)
+class _Looked:
+    """A medium of a settled type, and what is found out about it while it is stored."""
+
+    source: MediaSource
+    mime_type: str
+    filename: str | None
+    hints: MediaHints = field(default_factory=MediaHints)
+    damage: Damage | None = None
+
+    def look(self, *, is_judged: bool) -> None:
+        """Look at the bytes; blocks."""
+        self.hints = probe_media(self.source.head(HEAD_BYTES), self.source, self.mime_type)
+        if is_judged:
+            self.damage = damage_of(self.source, self.mime_type)
+
+    def inline(self) -> KeptMedium:
+        """The medium as plain base64."""
+        data = base64.b64encode(self.source.head(INLINE_LIMIT_BYTES)).decode()
+        damage = damage_of(self.source, self.mime_type)
+        return KeptMedium(self.mime_type, self.filename, None, data, damage)
+
+
+_Identity: TypeAlias = tuple[object, str | None, str | None, bool]
+"""What media are told apart by: their bytes, if they are small, and how they were named."""
+
+
+def _identity(medium: NormalizedMedia) -> _Identity:
+    source = medium.source
+    is_small = source.size_bytes <= _SMALL_BYTES
+    # Results repeat icons and thumbnails; each is written, and waited for, once.
+    data = source.head(source.size_bytes) if is_small else source
+    return data, source.declared_mime_type, medium.filename, medium.must_be_stored
+
+
+def _settled(medium: NormalizedMedia) -> _Looked:
+    source, filename = medium.source, safe_file_name(medium.filename)
+    mime_type = settle_type(source.head(HEAD_BYTES), source.declared_mime_type, filename)
+    return _Looked(source, mime_type, filename)
 
 
 @dataclass(frozen=True, slots=True)

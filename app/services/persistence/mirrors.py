@@ -15,6 +15,17 @@ from app.models.media_types import OCTET_STREAM, canonical_mime_type
 from app.models.normalized import NormalizedMedia, NormalizedMediaPart, NormalizedToolResult
 from app.stores.blobs import DraftMedia
 
+# What a draft has in memory of its own.
+_HEAD_BYTES = 4_096
+
+
+def may_hold_twice(normalized: NormalizedToolResult) -> bool:
+    """Whether two media may have the same bytes, by their sizes and first bytes."""
+    seen: set[tuple[int, bytes]] = set()
+    for medium in normalized.media:
+        seen.add(_beginning(medium.source))
+    return len(seen) < len(normalized.media)
+
 
 def with_one_of_each(normalized: NormalizedToolResult) -> NormalizedToolResult:
     """Return the result with the better name and type for what stands in it twice. Blocks.
@@ -35,15 +46,19 @@ def with_one_of_each(normalized: NormalizedToolResult) -> NormalizedToolResult:
 
 
 def _same_bytes(media: Sequence[NormalizedMedia]) -> list[list[int]]:
-    """Return the media of the same bytes, by their numbers; only equal sizes are looked at."""
-    sizes: dict[int, list[int]] = defaultdict(list)
+    """Return the media of the same bytes, by their numbers; those that begin alike are read."""
+    alike: dict[tuple[int, bytes], list[int]] = defaultdict(list)
     for number, medium in enumerate(media):
-        sizes[medium.source.size_bytes].append(number)
+        alike[_beginning(medium.source)].append(number)
     groups: dict[tuple[int, str], list[int]] = defaultdict(list)
-    for size, numbers in sizes.items():
+    for (size, _), numbers in alike.items():
         for number in numbers if len(numbers) > 1 else ():
             groups[size, _digest(media[number].source)].append(number)
     return [numbers for numbers in groups.values() if len(numbers) > 1]
+
+
+def _beginning(source: MediaSource) -> tuple[int, bytes]:
+    return source.size_bytes, source.head(min(_HEAD_BYTES, source.size_bytes))
 
 
 def _digest(source: MediaSource) -> str:
@@ -82,11 +97,13 @@ def _join(twins: list[int], media: list[NormalizedMedia]) -> None:
     filename = next((media[each].filename for each in twins if media[each].filename), None)
     declared = [media[each].source.declared_mime_type for each in twins]
     mime_type = next((each for each in declared if _is_specific(each)), declared[0])
+    # One handle for all: what is kept of it is kept once.
+    source = _under_type(media[twins[0]].source, mime_type)
     for each in twins:
         # What a structure refers to has to be stored, however small it is.
         media[each] = replace(
             media[each],
-            source=_under_type(media[each].source, mime_type),
+            source=source,
             filename=filename,
             must_be_stored=True,
         )

@@ -31,7 +31,7 @@ from app.models.resource import Resource, ResourceKind, media_kind, resource_kin
 from app.rendering.file_names import safe_file_name
 from app.rendering.previews import needs_preview, preview
 from app.services.persistence.keeping import KeptMedium, MediaKeeper
-from app.services.persistence.mirrors import with_one_of_each
+from app.services.persistence.mirrors import may_hold_twice, with_one_of_each
 from app.services.persistence.open_places import fill_places, slots_in
 
 META_LIMIT_CHARS = 65_536
@@ -68,9 +68,9 @@ async def persist_tool_media(
     Source: spec 002, "Sanitization Pipeline", step 2.
     """
     _check(normalized.media, limits)
-    if len(normalized.media) > 1:
+    if may_hold_twice(normalized):
         normalized = await anyio.to_thread.run_sync(with_one_of_each, normalized)
-    kept = [await keeper.keep(medium) for medium in normalized.media]
+    kept = await keeper.keep_all(normalized.media)
     return await _Persisting(normalized, keeper, kept, session_resources).run()
 
 

@@ -18,6 +18,8 @@ _HEAD_BYTES = 4_096
 class FileDraft:
     """A draft in a file. See `BlobDraft`. Its beginning is looked at often, and kept in memory.
 
+    `blob` is what became of it, once it was committed.
+
     Args:
         temporary: The file.
         publish: Makes a blob of it.
@@ -35,7 +37,7 @@ class FileDraft:
         self._publish = publish
         self._limit_bytes = limit_bytes
         self._head = b""
-        self._blob: StoredBlob | None = None
+        self.blob: StoredBlob | None = None
 
     @property
     def size_bytes(self) -> int:
@@ -66,15 +68,22 @@ class FileDraft:
         with failures_translated():
             return self._temporary.read(start, size_bytes)
 
+    @property
+    def temporary(self) -> TemporaryFile:
+        """The file, for the store that it belongs to."""
+        return self._temporary
+
     async def commit(self) -> StoredBlob:
         """See `BlobDraft.commit`."""
-        if self._blob is None:
+        if self.blob is None:
             with failures_translated():
-                self._blob = await self._publish(self._temporary)
-        return self._blob
+                self.blob = await self._publish(self._temporary)
+        return self.blob
 
     async def discard(self) -> None:
         """See `BlobDraft.discard`."""
+        if self._temporary.is_published:
+            return
         await anyio.to_thread.run_sync(self._temporary.discard)
 
 

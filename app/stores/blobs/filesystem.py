@@ -7,10 +7,11 @@
       quarantine/<the same 16>/<digest>      0600, damaged, moved there to be looked at
 
 A write goes: temporary file, write, verify, fsync, rename onto the final name, fsync the directory
-(and, the first time, those above it). So at any moment there is nothing under the final name, or
-the whole blob. A file that is already there is replaced and not trusted: it may be damaged. A
-failed fsync fails the write and is never retried, because the kernel may have dropped the pages
-it could not write and would report success the second time.
+(and, the first time, before the rename, those above it). Media of one request take each of these
+steps together, in one worker thread; their fsyncs overlap. So at any moment there is nothing under
+the final name, or the whole blob. A file that is already there is replaced and not trusted: it may
+be damaged. A failed fsync fails the write and is never retried, because the kernel may have dropped
+the pages it could not write and would report success the second time.
 
 Reading is `os.pread` in worker threads, one hop for a megabyte and one in all for a small blob, and
 none for a small blob that is in the page cache.
@@ -24,6 +25,7 @@ from collections.abc import (
     Callable,
     Collection,
     Mapping,
+    Sequence,
 )
 from contextlib import aclosing, asynccontextmanager
 from functools import partial
@@ -32,12 +34,14 @@ from pathlib import Path
 import anyio
 import anyio.to_thread
 
-from app.models.media import CHUNK_BYTES, MediaSource
+from app.errors import DigestMismatchError
+from app.models.media import CHUNK_BYTES, InMemoryMedia, MediaSource
 from app.stores.blobs.cached_files import CachedFiles
 from app.stores.blobs.directory_listing import found_file, listed_files
-from app.stores.blobs.drafts import FileDraft
+from app.stores.blobs.drafts import DraftMedia, FileDraft
 from app.stores.blobs.file_reader import FileReader, ReadBytes
 from app.stores.blobs.gathering import GatheringWriter
+from app.stores.blobs.publishing import Publishing
 from app.stores.blobs.store import (
     BlobMissingError,
     BlobReader,
@@ -55,6 +59,9 @@ from app.stores.blobs.temporary_file import (
     move_durably,
     swept_files,
 )
+
+# Each of them has a file open.
+_SYNCED_AT_ONCE = 32
 
 
 class FilesystemBlobStore:
@@ -78,9 +85,9 @@ class FilesystemBlobStore:
     ) -> AsyncIterator["_FilesystemWriter"]:
         """See `BlobStore.writer`."""
         temporary = self._new_temporary()
-        place = partial(self._place, project_id)
+        publish = partial(self._published, project_id)
         try:
-            yield _FilesystemWriter(temporary, place, limit_bytes=limit_bytes)
+            yield _FilesystemWriter(temporary, publish, limit_bytes=limit_bytes)
         finally:
             if not temporary.is_published:
                 with anyio.CancelScope(shield=True):
@@ -94,9 +101,22 @@ class FilesystemBlobStore:
 
     async def put(self, project_id: str, source: MediaSource, *, limit_bytes: int) -> StoredBlob:
         """See `BlobStore.put`."""
-        if source.size_bytes > limit_bytes:
+        return (await self.put_all(project_id, [source], limit_bytes=limit_bytes))[0]
+
+    async def put_all(
+        self,
+        project_id: str,
+        sources: Sequence[MediaSource],
+        *,
+        limit_bytes: int,
+        meanwhile: Callable[[], None] | None = None,
+    ) -> list[StoredBlob]:
+        """See `BlobStore.put_all`; one thread hop for all."""
+        if any(source.size_bytes > limit_bytes for source in sources):
             raise too_large(limit_bytes)
-        return await anyio.to_thread.run_sync(self._put, project_id, source, limit_bytes)
+        return await anyio.to_thread.run_sync(
+            self._put_all, project_id, sources, limit_bytes, meanwhile
+        )
 
     async def open(
         self, project_id: str, digest: str, *, start: int = 0, end: int | None = None
@@ -172,23 +192,52 @@ class FilesystemBlobStore:
     def _new_temporary(self) -> TemporaryFile:
         return TemporaryFile(self._root / "tmp", self._directories)
 
-    def _put(self, project_id: str, source: MediaSource, limit_bytes: int) -> StoredBlob:
-        temporary = self._new_temporary()
+    def _put_all(
+        self,
+        project_id: str,
+        sources: Sequence[MediaSource],
+        limit_bytes: int,
+        meanwhile: Callable[[], None] | None,
+    ) -> list[StoredBlob]:
+        publishing = self._publishing(project_id)
+        wanted = [_draft_of(source) or source for source in sources]
+        new = [each for each in dict.fromkeys(wanted) if _blob_of(each) is None]
+        filled: list[TemporaryFile] = []
         try:
-            for chunk in source.chunks():
-                # The handle's own word on its size is a claim like any other.
-                if temporary.size_bytes + len(chunk) > limit_bytes:
-                    raise too_large(limit_bytes)
+            for start in range(0, len(new) or 1, _SYNCED_AT_ONCE):
+                files: list[TemporaryFile] = []
+                for each in new[start : start + _SYNCED_AT_ONCE]:
+                    if isinstance(each, FileDraft):
+                        files.append(each.temporary)
+                        continue
+                    files.append(self._new_temporary())
+                    filled.append(files[-1])
+                    _fill(files[-1], each, limit_bytes)
+                if meanwhile is not None and not start:
+                    # The disk is at work on what was written.
+                    meanwhile()
                 with failures_translated():
-                    temporary.append(chunk)
+                    publishing.sync(files)
             with failures_translated():
-                return temporary.publish(partial(self._place, project_id))
+                blobs = dict(zip(new, publishing.finish(), strict=True))
         finally:
-            temporary.discard()
+            for file in filled:
+                file.discard()
+        for each, blob in blobs.items():
+            if isinstance(each, FileDraft):
+                each.blob = blob
+        return [_blob_of(each) or blobs[each] for each in wanted]
 
     async def _publish(self, project_id: str, temporary: TemporaryFile) -> StoredBlob:
-        place = partial(self._place, project_id)
-        return await anyio.to_thread.run_sync(temporary.publish, place)
+        return await anyio.to_thread.run_sync(self._published, project_id, temporary)
+
+    def _published(self, project_id: str, temporary: TemporaryFile) -> StoredBlob:
+        publishing = self._publishing(project_id)
+        publishing.sync([temporary])
+        return publishing.finish()[0]
+
+    def _publishing(self, project_id: str) -> Publishing:
+        return Publishing(partial(self._place, project_id), self._directories)
 
     def _check(self) -> None:
         probe = self._new_temporary()
@@ -204,11 +253,15 @@ class _FilesystemWriter(GatheringWriter):
     """Pays one thread hop per megabyte, and one in all for a smaller blob. See `BlobWriter`."""
 
     def __init__(
-        self, temporary: TemporaryFile, place_of: Callable[[str], Path], *, limit_bytes: int
+        self,
+        temporary: TemporaryFile,
+        publish: Callable[[TemporaryFile], StoredBlob],
+        *,
+        limit_bytes: int,
     ) -> None:
         super().__init__(limit_bytes=limit_bytes, buffer_bytes=CHUNK_BYTES)
         self._temporary = temporary
-        self._place_of = place_of
+        self._publish = publish
 
     async def _append(self, data: bytes | bytearray) -> None:
         with failures_translated():
@@ -216,11 +269,37 @@ class _FilesystemWriter(GatheringWriter):
 
     async def _finish(self, rest: bytearray, expected_digest: str | None) -> StoredBlob:
         with failures_translated():
-            return await anyio.to_thread.run_sync(self._publish, rest, expected_digest)
+            return await anyio.to_thread.run_sync(self._end, rest, expected_digest)
 
-    def _publish(self, rest: bytearray, expected_digest: str | None) -> StoredBlob:
-        self._temporary.append(rest)
-        return self._temporary.publish(self._place_of, expected_digest)
+    def _end(self, rest: bytearray, expected_digest: str | None) -> StoredBlob:
+        self._temporary.fill(rest)
+        if expected_digest is not None and self._temporary.digest() != expected_digest:
+            raise DigestMismatchError
+        return self._publish(self._temporary)
+
+
+def _draft_of(source: MediaSource) -> FileDraft | None:
+    if isinstance(source, DraftMedia) and isinstance(source.draft, FileDraft):
+        return source.draft
+    return None
+
+
+def _blob_of(each: MediaSource | FileDraft) -> StoredBlob | None:
+    return each.blob if isinstance(each, FileDraft) else None
+
+
+def _fill(temporary: TemporaryFile, source: MediaSource, limit_bytes: int) -> None:
+    if isinstance(source, InMemoryMedia):
+        # In one piece, which is no copy where it is all that there is.
+        pieces = iter([source.head(limit_bytes + 1)])
+    else:
+        pieces = source.chunks()
+    for piece in pieces:
+        # The handle's own word on its size is a claim like any other.
+        if temporary.size_bytes + len(piece) > limit_bytes:
+            raise too_large(limit_bytes)
+        with failures_translated():
+            temporary.fill(piece)
 
 
 def _size_bytes(path: Path) -> int | None:

@@ -19,7 +19,15 @@ behind, which only the bucket can remove: give it a lifecycle rule for incomplet
 import asyncio
 import hashlib
 import uuid
-from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Collection, Iterator
+from collections.abc import (
+    AsyncGenerator,
+    AsyncIterator,
+    Awaitable,
+    Callable,
+    Collection,
+    Iterator,
+    Sequence,
+)
 from contextlib import asynccontextmanager, suppress
 from datetime import UTC, datetime, timedelta
 from functools import partial
@@ -36,7 +44,7 @@ from obstore.store import S3Store
 from app.crash_points import CrashPoint, reached
 from app.errors import DigestMismatchError, StoreUnavailableError
 from app.models.media import CHUNK_BYTES, MediaSource
-from app.stores.blobs.drafts import FileDraft
+from app.stores.blobs.drafts import DraftMedia, FileDraft
 from app.stores.blobs.gathering import GatheringWriter
 from app.stores.blobs.s3_failures import STORE
 from app.stores.blobs.s3_links import link_with
@@ -186,6 +194,24 @@ class S3BlobStore:
                 for chunk in batch:
                     await writer.write(chunk)
             return await writer.commit()
+
+    async def put_all(
+        self,
+        project_id: str,
+        sources: Sequence[MediaSource],
+        *,
+        limit_bytes: int,
+        meanwhile: Callable[[], None] | None = None,
+    ) -> list[StoredBlob]:
+        """See `BlobStore.put_all`; one after the other."""
+        if meanwhile is not None:
+            await anyio.to_thread.run_sync(meanwhile)
+        return [
+            await source.draft.commit()
+            if isinstance(source, DraftMedia)
+            else await self.put(project_id, source, limit_bytes=limit_bytes)
+            for source in sources
+        ]
 
     async def open(
         self, project_id: str, digest: str, *, start: int = 0, end: int | None = None

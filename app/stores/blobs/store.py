@@ -9,7 +9,7 @@ either, so it deletes what it is told to.
 
 import hashlib
 import re
-from collections.abc import AsyncGenerator, AsyncIterator, Collection
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Collection, Sequence
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
 from datetime import datetime
@@ -181,6 +181,31 @@ class BlobStore(Protocol):
         Raises:
             PayloadTooLargeError: There are more than `limit_bytes`; nothing is left of them.
             StoreUnavailableError: Nothing was kept, or the blob is visible and whole.
+        """
+        ...
+
+    async def put_all(
+        self,
+        project_id: str,
+        sources: Sequence[MediaSource],
+        *,
+        limit_bytes: int,
+        meanwhile: Callable[[], None] | None = None,
+    ) -> list[StoredBlob]:
+        """Keep all bytes of several handles, cheaper than one by one; the blobs in their order.
+
+        Of a draft of this store, that is to commit it.
+
+        Args:
+            project_id: Whose they are.
+            sources: The handles.
+            limit_bytes: How many bytes each may have.
+            meanwhile: Called once in a worker thread, before any blob is visible; what it raises
+                is raised, and nothing was kept.
+
+        Raises:
+            PayloadTooLargeError: One has more than `limit_bytes`.
+            StoreUnavailableError: Some may be visible and whole; there is no telling which.
         """
         ...
 

@@ -9,7 +9,7 @@ import hashlib
 import os
 import time
 import uuid
-from collections.abc import Callable, Iterator
+from collections.abc import Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from io import FileIO
@@ -17,8 +17,8 @@ from pathlib import Path
 from threading import Lock
 
 from app.crash_points import CrashPoint, reached
-from app.errors import DigestMismatchError, StoreFullError, StoreUnavailableError
-from app.stores.blobs.store import StoredBlob
+from app.errors import StoreFullError, StoreUnavailableError
+from app.models.media import CHUNK_BYTES
 
 STORE = "blob store"
 _NO_ROOM = frozenset({errno.ENOSPC, errno.EDQUOT})
@@ -26,6 +26,8 @@ _REMEMBERED_DIRECTORIES = 10_000
 _BEGIN_SYNC_BYTES = 8 * 1024 * 1024
 _HASHED_BESIDE_BYTES = 128 * 1024
 """Handing less than this to another thread costs more than it saves."""
+_WHOLE_HASHED_BESIDE_BYTES = CHUNK_BYTES
+"""As much, where nothing else comes that could be taken in meanwhile."""
 
 # SHA-256 takes longer than all else that is done with bytes, and needs no interpreter.
 _HASHING = ThreadPoolExecutor(os.cpu_count() or 1, thread_name_prefix="sha-256")
@@ -44,18 +46,37 @@ class DurableDirectories:
 
     def ensure(self, directory: Path) -> None:
         """Make sure that the directory exists and will after a power loss."""
-        if directory in self._durable and directory.is_dir():
-            return
-        if directory == self._root:
+        if not self._is_durable(directory):
+            with self.made([directory]):
+                pass
+
+    @contextmanager
+    def made(self, directories: Iterable[Path]) -> Iterator[None]:
+        """Make sure that directories exist in the block, and after it that they outlast a crash.
+
+        What is synced in the block takes them along where a file system has a journal, so that
+        little is left to wait for. What they are in is synced once for all of them. Nothing may be
+        moved into them before the end of the block.
+        """
+        new = [each for each in dict.fromkeys(directories) if not self._is_durable(each)]
+        below = [each for each in new if each != self._root]
+        if len(below) < len(new):
             self._make_root()
-        else:
-            self.ensure(directory.parent)
+        parents = list(dict.fromkeys(each.parent for each in below))
+        for parent in parents:
+            self.ensure(parent)
+        for each in below:
             with suppress(FileExistsError):
-                os.mkdir(directory, 0o700)
-            sync_directory(directory.parent)
-        if len(self._durable) >= _REMEMBERED_DIRECTORIES:
+                os.mkdir(each, 0o700)
+        yield
+        for parent in parents:
+            sync_directory(parent)
+        if len(self._durable) + len(new) > _REMEMBERED_DIRECTORIES:
             self._durable.clear()
-        self._durable.add(directory)
+        self._durable.update(new)
+
+    def _is_durable(self, directory: Path) -> bool:
+        return directory in self._durable and os.path.isdir(directory)
 
     def _make_root(self) -> None:
         missing = [place for place in (self._root, *self._root.parents) if not place.exists()]
@@ -87,14 +108,11 @@ class TemporaryFile:
 
     def append(self, data: bytes | bytearray) -> None:
         """Hash and write bytes, which nobody changes afterwards: hashing may end later."""
-        with self._lock:
-            descriptor = self._opened()
-            self._hash_beside(data)
-            self.size_bytes += len(data)
-            left = memoryview(data)
-            while left:
-                left = left[os.write(descriptor, left) :]
-            self._begin_sync(descriptor)
+        self._take(data, _HASHED_BESIDE_BYTES)
+
+    def fill(self, data: bytes | bytearray) -> None:
+        """As `append`, of all that there is, or of the rest of it."""
+        self._take(data, _WHOLE_HASHED_BESIDE_BYTES)
 
     def rest(self) -> None:
         """Close the file until it is needed again.
@@ -120,32 +138,26 @@ class TemporaryFile:
         with self._lock:
             return self._hashed().hexdigest()
 
-    def publish(
-        self, place_of: Callable[[str], Path], expected_digest: str | None = None
-    ) -> StoredBlob:
-        """Verify, sync, and rename onto the place of the digest, replacing what is there.
-
-        Raises:
-            DigestMismatchError: The bytes have another digest than expected.
-        """
+    def sync(self) -> None:
+        """Make the bytes durable, and close the file."""
         with self._lock:
             descriptor = self._opened()
-            digest = self._hashed().hexdigest()
-            if expected_digest is not None and digest != expected_digest:
-                raise DigestMismatchError
             reached(CrashPoint.FILE_WRITTEN)
             os.fsync(descriptor)
             reached(CrashPoint.FILE_SYNCED)
             self._close()
-            place = place_of(digest)
-            self._directories.ensure(place.parent)
+
+    def rename(self, place: Path) -> None:
+        """Move it to its final name, replacing what is there; it was synced before.
+
+        Raises:
+            RuntimeError: It was discarded meanwhile.
+        """
+        with self._lock:
+            self._check_usable()
             os.replace(self._path, place)
             self._path, self._exists = place, False
             reached(CrashPoint.FILE_RENAMED)
-            sync_directory(place.parent)
-            reached(CrashPoint.DIRECTORY_SYNCED)
-            self.is_published = True
-            return StoredBlob(digest, self.size_bytes)
 
     def discard(self) -> None:
         """Remove the file unless it was published; never fails, a sweep gets what it leaves."""
@@ -157,12 +169,20 @@ class TemporaryFile:
                 with suppress(OSError):
                     os.unlink(self._path)
 
-    def _hash_beside(self, data: bytes | bytearray) -> None:
-        digest = self._hashed()
-        if len(data) < _HASHED_BESIDE_BYTES:
-            digest.update(data)
-        else:
-            self._hashing = _HASHING.submit(digest.update, data)
+    def _take(self, data: bytes | bytearray, beside_bytes: int) -> None:
+        with self._lock:
+            descriptor = self._opened()
+            digest = self._hashed()
+            if len(data) >= beside_bytes:
+                self._hashing = _HASHING.submit(digest.update, data)
+            self.size_bytes += len(data)
+            left = memoryview(data)
+            while left:
+                # One call for several megabytes takes several times as long.
+                left = left[os.write(descriptor, left[:CHUNK_BYTES]) :]
+            self._begin_sync(descriptor)
+            if len(data) < beside_bytes:
+                digest.update(data)
 
     def _hashed(self) -> "hashlib._Hash":
         """The digest of all bytes so far; waits for those that are still on their way."""
@@ -179,9 +199,12 @@ class TemporaryFile:
             os.posix_fadvise(descriptor, self._begun_bytes, unsynced, os.POSIX_FADV_DONTNEED)
             self._begun_bytes = self.size_bytes
 
-    def _opened(self) -> int:
+    def _check_usable(self) -> None:
         if self._discarded:
             raise RuntimeError("this temporary file was discarded")
+
+    def _opened(self) -> int:
+        self._check_usable()
         if self._descriptor is None:
             self._directories.ensure(self._path.parent)
             flags = os.O_WRONLY | os.O_CLOEXEC

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from app.services.normalization import normalize_tool_result
-from app.services.persistence.mirrors import with_one_of_each
+from app.services.persistence.mirrors import may_hold_twice, with_one_of_each
 from tests.unit.services.normalization.samples import NOISE, PNG, PNG64, b64
 
 NOISE64 = b64(NOISE)
@@ -78,3 +78,18 @@ def test_files_of_a_structure_keep_their_names_and_what_has_none_takes_the_first
     names = [name for _, _, name, _ in kept([], structured)]
     # Structured content alone is shown as text too, with its media.
     assert set(names) == {"a.png", "b.png"}
+
+
+def test_mirrored_medium_has_one_handle() -> None:
+    result = normalize_tool_result({"content": [image(PNG64)], "structuredContent": {"a": PNG64}})
+    first, second = with_one_of_each(result).media
+    assert first.source is second.source
+
+
+@pytest.mark.parametrize(
+    ("media", "may"),
+    [([], False), ([PNG], False), ([PNG, PNG + b"x"], False), ([PNG, NOISE, PNG], True)],
+)
+def test_media_of_one_size_that_begin_alike_may_be_one(media: list[bytes], may: bool) -> None:
+    content = [image(b64(medium)) for medium in media]
+    assert may_hold_twice(normalize_tool_result({"content": content})) is may

@@ -55,7 +55,8 @@ async def test_what_is_kept_is_judged_for_all_who_show_it(tmp_path: Path) -> Non
     blobs = FilesystemBlobStore(tmp_path)
     checks = MediaChecks(blobs)
     keeper = MediaKeeper(blobs, "p", limit_bytes=len(PNG), now=utc_now(), checks=checks)
-    kept = await keeper.keep(NormalizedMedia(InMemoryMedia(PNG[:-50]), must_be_stored=True))
+    cut = NormalizedMedia(InMemoryMedia(PNG[:-50]), must_be_stored=True)
+    (kept,) = await keeper.keep_all([cut])
     assert kept.resource is not None
     await blobs.delete("p", kept.resource.digest)
     stored = medium(StoredBytes("a" * 32, kept.resource.digest), len(PNG) - 50)
