@@ -19,6 +19,9 @@ from app.services.memory_budget import HeldMemory, MemoryBudget
 FREE_BYTES = 16 * 1024
 """A body of no more takes nothing of the budget: most requests are small, and many at once."""
 
+QUICKLY_WEIGHED_BYTES = 64 * 1024
+"""So much is weighed at once, and by no thread: of quotation marks alone it has as many pieces."""
+
 WORK_WAIT_SECONDS = 10.0
 """How long a body that has arrived waits for the memory that work on it takes."""
 
@@ -36,8 +39,6 @@ _LONGEST_ESCAPE = 6
 # U+0100 and above are two bytes or four in a string, and begin with these in UTF-8.
 _WIDE = re.compile(rb"[\xc4-\xef]|\\u")
 _WIDEST = re.compile(rb"[\xf0-\xf4]|\\u[dD][89a-fA-F]")
-# Of quotation marks alone there are as many pieces.
-_WINDOW_BYTES = 64 * 1024
 
 
 class TextWeight:
@@ -68,11 +69,11 @@ class TextWeight:
         return text_bytes * (_BYTE_COPIES + _TEXT_COPIES * self._width) + self._value_bytes
 
     def _outside_strings(self, data: bytes) -> bytes:
-        windows = range(0, len(data), _WINDOW_BYTES)
+        windows = range(0, len(data), QUICKLY_WEIGHED_BYTES)
         return b"".join(
             piece
             for start in windows
-            for piece in self._pieces_outside(data[start : start + _WINDOW_BYTES])
+            for piece in self._pieces_outside(data[start : start + QUICKLY_WEIGHED_BYTES])
         )
 
     def _pieces_outside(self, data: bytes) -> list[bytes]:
@@ -284,9 +285,9 @@ class BodyMemory:
         self._weight.add(data)
 
     def hold_work(self, text_bytes: int) -> None:
-        """Hold what work on so many more bytes of text takes; before it.
+        """Hold what work on so many more bytes of text takes; for worker threads, before it.
 
-        For worker threads; and for the event loop where `begin_work` holds as much already.
+        A body of no more than `FREE_BYTES` holds nothing, and any thread may say so.
 
         Raises:
             OverloadedError: That does not fit now.

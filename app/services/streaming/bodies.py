@@ -12,7 +12,7 @@ from contextlib import asynccontextmanager
 
 import anyio
 
-from app.services.body_memory import FREE_BYTES, BodyBudget, BodyMemory
+from app.services.body_memory import FREE_BYTES, QUICKLY_WEIGHED_BYTES, BodyBudget, BodyMemory
 from app.services.large_work import LARGE_BYTES, QUICK_BYTES, LargeWork, is_quick
 from app.services.streaming.held_drafts import HeldDraft
 from app.services.streaming.json_stream import LONG_CHARS, JsonStream
@@ -153,7 +153,7 @@ class StreamedBodies:
             async with memory.arrival():
                 body = await receiving.body(memory.paced(chunks))
             if body.size_bytes > FREE_BYTES:
-                if body.bytes_in_last_piece <= QUICK_BYTES:
+                if body.bytes_in_last_piece <= QUICKLY_WEIGHED_BYTES:
                     body.weigh()
                 else:
                     await self._work.run(body.bytes_in_last_piece, body.weigh)
