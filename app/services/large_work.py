@@ -16,11 +16,27 @@ from app.models.limits import Limits
 LARGE_BYTES = 1024 * 1024
 """What is larger takes long, and several times its size in memory."""
 
+QUICK_BYTES = 16 * 1024
+"""What is not larger is quickly worked on, unless it has many values."""
+
 _SMALL_BYTES = 32 * 1024
 _MIDDLING_AT_ONCE = 2
+# Measured with hostile texts and values: a value takes 50 µs at worst, and 16 KiB of text 20 ms.
+_QUICK_VALUES = 256
 
 _T = TypeVar("_T")
 _Arguments = TypeVarTuple("_Arguments")
+
+
+def is_quick(text: bytes) -> bool:
+    """Whether work on a JSON text takes so little time that the event loop can do it.
+
+    Handing it to a thread takes longer than what is done with most texts. Values are counted by
+    what stands between them, in strings as well.
+    """
+    if len(text) > QUICK_BYTES:
+        return False
+    return text.count(b",") + text.count(b"[") + text.count(b"{") <= _QUICK_VALUES
 
 
 class LargeWork:

@@ -4,7 +4,7 @@ from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from typing import TypeVar
 
-from app.services.body_memory import FREE_BYTES, BodyBudget, BodyMemory
+from app.services.body_memory import FREE_BYTES, QUICKLY_WEIGHED_BYTES, BodyBudget, BodyMemory
 from app.services.large_work import LargeWork
 
 _T = TypeVar("_T")
@@ -40,7 +40,10 @@ class RequestBodies:
                 pieces = await _received(memory.paced(chunks), memory)
             size_bytes = sum(map(len, pieces))
             if size_bytes > FREE_BYTES:
-                await self._work.run(size_bytes, _weigh, pieces, memory)
+                if size_bytes <= QUICKLY_WEIGHED_BYTES:
+                    _weigh(pieces, memory)
+                else:
+                    await self._work.run(size_bytes, _weigh, pieces, memory)
                 await memory.begin_work(size_bytes)
             yield await self._work.run(size_bytes, _worked, pieces, memory, work)
         finally:

@@ -17,7 +17,7 @@ and of the bytes of a body; it is compared with the digest of the bytes that com
 import hashlib
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from decimal import Decimal
 from json.encoder import encode_basestring
@@ -40,14 +40,22 @@ _MEMBERS_AT_ONCE = 1_000
 
 @dataclass(frozen=True, slots=True)
 class RequestIdentity:
-    """The digest of a request's JSON, and that of its bytes, which earlier versions kept."""
+    """The digest of a request's JSON, and that of its bytes, which earlier versions kept.
+
+    The other one is hardly ever needed; where it takes time and no file, it is made when it is.
+    """
 
     digest: str
-    digest_of_bytes: str | None = None
+    digest_of_bytes: str | Callable[[], str] | None = None
 
     def is_that_of(self, stored: str) -> bool:
         """Whether a request whose digest was stored was this one."""
-        return stored in (self.digest, self.digest_of_bytes)
+        if stored == self.digest:
+            return True
+        if stored.startswith(SCHEME):
+            return False
+        of_bytes = self.digest_of_bytes
+        return stored == (of_bytes() if callable(of_bytes) else of_bytes)
 
 
 def how_compared(stored: str) -> str:

@@ -28,7 +28,8 @@ from app.services.persistence.keeping import MediaKeepers
 from app.services.request_identity import RequestIdentity, how_compared
 from app.services.stage_clock import StageClock
 from app.services.streaming.bodies import ReceivedBody, StreamedBodies
-from app.services.streaming.stand_ins import normalize_streamed
+from app.services.streaming.json_stream import JsonStream
+from app.services.streaming.stand_ins import normalize_streamed, whole_request
 from app.services.tool_result_requests import (
     ReadToolResult,
     ToolResultRequest,
@@ -51,12 +52,17 @@ class Ingested:
 
 @dataclass(frozen=True, slots=True)
 class _Prepared:
-    """A request whose result is normalized, and what it is known by, and the size of its body."""
+    """A request whose result is normalized, what it is known by, and the body that it came in.
+
+    `is_quick` says that what its text becomes is not worth a thread.
+    """
 
     request: ToolResultRequest
     normalized: NormalizedToolResult
     identity: RequestIdentity
     body_bytes: int
+    json: JsonStream
+    is_quick: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,7 +119,10 @@ class ToolResults:
         Source: spec 002, "Storage & History".
         """
         async with self._bodies.received(project_id, body) as received:
-            prepared = await self._work.run(received.bytes_in_memory, self._prepared, received)
+            if received.is_quick:
+                prepared = self._prepared(received)
+            else:
+                prepared = await self._work.run(received.bytes_in_memory, self._prepared, received)
             return await self._ingest(project_id, prepared, idempotency_key)
 
     async def _ingest(
@@ -171,7 +180,14 @@ class ToolResults:
         json = body.finish()
         with self._clock.stage("normalization"):
             read = normalize_streamed(json, self._read, body.hold_text)
-        return _Prepared(read.request, read.normalized, read.identity, body.size_bytes)
+        return _Prepared(
+            read.request,
+            read.normalized,
+            read.identity,
+            body_bytes=body.size_bytes,
+            json=json,
+            is_quick=json.is_quick,
+        )
 
     def _read(self, body: bytes) -> ReadToolResult:
         limits = self._limits
@@ -196,19 +212,27 @@ class ToolResults:
                 session_resources=session_resources,
                 limits=self._limits,
             )
-        package = await anyio.to_thread.run_sync(self._package, persisted, prepared, now)
-        self._raw_results.offer(
-            project_id,
-            package.result.tool_result_id,
-            prepared.request.result,
-            size_bytes=prepared.body_bytes,
-        )
+        if prepared.is_quick:
+            package = self._package(persisted, prepared, now)
+        else:
+            package = await anyio.to_thread.run_sync(self._package, persisted, prepared, now)
+        if self._raw_results.is_wanted(project_id, size_bytes=prepared.body_bytes):
+            await self._offer_raw(project_id, package.result.tool_result_id, prepared)
         with self._clock.stage("commit"):
             ingested = await self._commit(project_id, package, prepared.request, call)
         self._clock.count_saved(
             bytes_in=prepared.body_bytes, bytes_kept=len(ingested.result.sanitized)
         )
         return ingested
+
+    async def _offer_raw(self, project_id: str, tool_result_id: str, prepared: _Prepared) -> None:
+        """Show what the tool returned, whole, to those who listen for that."""
+        request = await self._work.run(
+            prepared.body_bytes, whole_request, prepared.json, prepared.request, self._read
+        )
+        self._raw_results.offer(
+            project_id, tool_result_id, request.result, size_bytes=prepared.body_bytes
+        )
 
     def _package(
         self, persisted: PersistedToolResult, prepared: _Prepared, now: datetime

@@ -110,6 +110,15 @@ def test_large_body_is_not_shown(listener: httpx.Client) -> None:
     assert shown == [False, True]
 
 
+def test_long_media_are_shown_as_they_came(listener: httpx.Client) -> None:
+    picture = base64.b64encode(png(300, 300, noise=True)).decode()
+    block = {"type": "image", "mimeType": "image/png", "data": picture}
+    raw = {"content": [block], "structuredContent": {"same": picture, "text": "a" * 70_000}}
+    with listening(listener) as stream:
+        call_tool(listener, "long", raw)
+        assert stream.next().told["rawResult"] == raw
+
+
 def test_what_was_returned_is_in_nothing_but_the_event(
     telling: LiveService, listener: httpx.Client
 ) -> None:

@@ -160,6 +160,8 @@ class Reader:
 def _feed(stream: JsonStream, body: bytes, piecing: Piecing | None) -> None:
     if piecing is None:
         stream.keep(body)
+    elif len(body) <= piecing.piece_bytes:
+        stream.take(body)
     else:
         for start in range(0, len(body), piecing.piece_bytes):
             stream.feed(body[start : start + piecing.piece_bytes])

@@ -24,6 +24,10 @@ class RawResults:
         self._results: OrderedDict[str, bytes] = OrderedDict()
         self.is_heard: Callable[[str], bool] = lambda _: False
 
+    def is_wanted(self, project_id: str, *, size_bytes: int) -> bool:
+        """Whether `offer` keeps a result that came in a body of so many bytes."""
+        return self._is_enabled and size_bytes <= _LARGEST_BYTES and self.is_heard(project_id)
+
     def offer(
         self, project_id: str, tool_result_id: str, result: JsonValue, *, size_bytes: int
     ) -> None:
@@ -31,7 +35,7 @@ class RawResults:
 
         Nothing is kept where nobody listens to the project, nor of a body above 1 MiB.
         """
-        if not self._is_enabled or size_bytes > _LARGEST_BYTES or not self.is_heard(project_id):
+        if not self.is_wanted(project_id, size_bytes=size_bytes):
             return
         self._results[tool_result_id] = json_text(result).encode()
         # What was rolled back is never asked for.

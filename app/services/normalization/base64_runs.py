@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from app.models.media_types import STRONG_SIGNATURE_STARTS, is_strong_signature
-from app.models.windows import search_windows
+from app.models.windows import WINDOW_CHARS, search_windows
 from app.services.normalization.base64_lines import ESCAPED, run_end
 from app.services.normalization.base64_text import (
     CERTAIN_BASE64_CHARS,
@@ -33,6 +33,8 @@ _ESCAPED_RUN_START = re.compile(
 )
 _BLANK = re.compile(r"\s")
 _ALPHABET = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/"
+_LETTER = b"A"
+_TO_LETTERS = bytes(_LETTER[0] if chr(each) in f"{_ALPHABET}-_" else 0 for each in range(256))
 
 
 def _encoded_start(start: bytes) -> str:
@@ -76,13 +78,16 @@ def decode_undeclared(text: str) -> bytes | None:
 
 def has_long_run(text: str) -> bool:
     """Whether there is anything in the text that could be base64 of a file."""
-    pattern = _ESCAPED_RUN_START if "\\/" in text else _RUN_START
-    return search_windows(pattern, text, 0, len(text), reach=_REACH) is not None
+    if "\\/" in text:
+        return search_windows(_ESCAPED_RUN_START, text, 0, len(text), reach=_REACH) is not None
+    return _has_letters_in_a_row(text, 0, len(text))
 
 
 def find_runs(text: str, start: int, end: int) -> Iterator[Run]:
     """The base64 of recognisable files inside `text[start:end]`, in order."""
     escaped = text.find("\\/", start, end) >= 0 or text.find("%2", start, end) >= 0
+    if not escaped and not _has_letters_in_a_row(text, start, end):
+        return
     # Escapes cost twice the time and are rare.
     pattern = _ESCAPED_RUN_START if escaped else _RUN_START
     position = start
@@ -109,6 +114,16 @@ def shows_signature(text: str, start: int) -> bool:
     whole = run.group()[: run.end() // 4 * 4] if run else ""
     decoded = decode_compact(whole.encode()) if whole else None
     return decoded is not None and is_strong_signature(decoded)
+
+
+def _has_letters_in_a_row(text: str, start: int, end: int) -> bool:
+    """Whether a run begins somewhere, in a tenth of the time that it takes to find out where."""
+    row = _LETTER * _RUN_START_CHARS
+    for at in range(start, end, WINDOW_CHARS):
+        window = text[at : min(at + WINDOW_CHARS + _RUN_START_CHARS, end)]
+        if row in window.encode("utf-8", "surrogatepass").translate(_TO_LETTERS):
+            return True
+    return False
 
 
 def _run_at(text: str, start: int) -> Run | None:

@@ -146,11 +146,14 @@ _LINK_BLOCK_KEYS = frozenset(
 _KINDS: dict[str, ClaimedKind] = {"image": "image", "audio": "audio", "video": "video"}
 _SCHEME = re.compile(r"\s*@?[A-Za-z][A-Za-z0-9+.-]*:")
 _DECLARED_CHARS = 16
+_UNTYPED_KEYS = frozenset(path[0] for _, paths in _UNTYPED for path in paths)
+_JSON_TYPES = frozenset((str, int, float, bool, type(None), list, dict))
 
 
 def is_handle(value: object) -> TypeGuard[MediaSource]:
     """Whether a value stands for a medium that a streaming parser has taken out already."""
-    return value is not None and not isinstance(
+    # Nearly all values are of these very types, which is found out in one step.
+    return type(value) not in _JSON_TYPES and not isinstance(
         value, str | bytes | int | float | Decimal | list | dict | tuple
     )
 
@@ -228,6 +231,8 @@ def match_untyped_block(block: dict[str, object]) -> MediaMatch | None:
 
 def match_plain_object(members: dict[str, object]) -> MediaMatch | None:
     """The medium of an object that holds only a payload, its type and its name."""
+    if _PLAIN.keys().isdisjoint(members):
+        return None
     beside = {key for key in _beside_payload(members) if key in members}
     keys = [key for key in members if key not in beside and members[key] is not None]
     if len(keys) != 1 or keys[0] not in _PLAIN:
@@ -291,6 +296,8 @@ def _typed_paths(block: dict[str, object]) -> tuple[ClaimedKind | None, tuple[Pa
 def _untyped_payloads(
     members: dict[str, object],
 ) -> Iterator[tuple[Path, Payload, ClaimedKind | None]]:
+    if _UNTYPED_KEYS.isdisjoint(members):
+        return
     for kind, paths in _UNTYPED:
         for path in paths:
             payload = payload_of(value_at(members, path)) if path[0] in members else None

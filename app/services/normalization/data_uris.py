@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from urllib.parse import unquote
 
 from app.models.media_types import canonical_mime_type, is_textual, sniff
-from app.models.windows import percent_decoded, search_windows
+from app.models.windows import WINDOW_CHARS, percent_decoded, search_windows
 from app.services.normalization.base64_runs import labelled_run_end
 from app.services.normalization.base64_text import decode_percent_encoded_base64, decode_run
 
@@ -145,8 +145,23 @@ def base64_head_end(text: str) -> int:
     return head.end() if head and head["base64"] else 0
 
 
+def has_scheme(text: str) -> bool:
+    """Whether a data URI may begin somewhere in a text, in a fifth of the time that finding takes.
+
+    Outside of ASCII there are no such letters, whatever their bytes are.
+    """
+    for start in range(0, len(text), WINDOW_CHARS):
+        window = text[start : start + WINDOW_CHARS + _SCHEME_CHARS]
+        lower = window.encode("utf-8", "surrogatepass").lower()
+        if b"data:" in lower or b"data%3a" in lower:
+            return True
+    return False
+
+
 def find_data_uris(text: str) -> Iterator[DataUriSpan]:
     """The data URIs inside a text, in order; those that hold nothing usable are passed over."""
+    if not has_scheme(text):
+        return
     position = 0
     # Each head is a search of its own: a text full of them is not one long step.
     while scheme := search_windows(_SCHEME, text, position, len(text), reach=_SCHEME_CHARS):

@@ -94,7 +94,7 @@ class _Normalizing:
         return meta if isinstance(meta, dict) else None
 
     def _rewritten(self, value: object, place: Place) -> object:
-        return rewrite_value(value, place.pointer, self._aside)
+        return rewrite_value(value, place.pointer, self._aside) if value else value
 
 
 def _without_display(result: object, place: Place) -> tuple[object, Place, object]:

@@ -45,8 +45,11 @@ def side_information(
     block: dict[str, object], consumed: Iterable[Path], place: Place
 ) -> SideInformation:
     """Everything in a block but the consumed places; media in it are lifted out as well."""
+    others = without(block, consumed)
+    if not others:
+        return SideInformation(Provenance(), [])
     rewriting = Rewriting(place.collector)
-    rest = rewrite_value(without(block, consumed), place.pointer, rewriting)
+    rest = rewrite_value(others, place.pointer, rewriting)
     if not isinstance(rest, dict):
         return SideInformation(Provenance(), [])
     rest = in_protocol_words(rest, block)

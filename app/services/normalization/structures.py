@@ -29,7 +29,12 @@ from app.services.normalization.block_shapes import (
     is_handle,
 )
 from app.services.normalization.collector import Collector, Pointer, as_source
-from app.services.normalization.data_uris import find_data_uris, is_data_uri, parse_data_uri
+from app.services.normalization.data_uris import (
+    find_data_uris,
+    has_scheme,
+    is_data_uri,
+    parse_data_uri,
+)
 from app.services.normalization.line_lists import joined_lines
 
 MAX_EMBEDDED_LEVELS = 8
@@ -40,8 +45,6 @@ _SHORTEST_MEDIA_TEXT = 16
 _HEAD_BYTES = 512
 
 _JSON_START = re.compile(r"\s*+[\[{]")
-_DATA_SCHEME = re.compile(r"[dD][aA][tT][aA](?::|%3[aA])")
-_SCHEME_CHARS = 7
 _CONTROL = re.compile(r"[\x00-\x08\x0e-\x1f]")
 
 
@@ -313,8 +316,7 @@ def _rewrite_embedded_json(
 def _may_be_json_with_media(text: str) -> bool:
     if not _JSON_START.match(text) or not text[-256:].rstrip().endswith(("}", "]")):
         return False
-    scheme = search_windows(_DATA_SCHEME, text, 0, len(text), reach=_SCHEME_CHARS)
-    return scheme is not None or has_long_run(text)
+    return has_scheme(text) or has_long_run(text)
 
 
 def _rewrite_sentence(text: str, rewriting: Rewriting) -> str | TextTemplate:

@@ -111,17 +111,17 @@ class Base64Lines:
             self.__dict__.update(before.__dict__)
             raise
 
-    def take_plain(self, data: bytes, start: int) -> bytes | None:
-        """The bytes that all characters from `start` on complete; `None` if one is special.
+    def take_plain(self, data: bytes, start: int, end: int) -> bytes | None:
+        """The bytes that the characters `data[start:end]` complete; `None` if one is special.
 
         One pass for what is nearly all of a long text: whatever is not of the standard alphabet
         makes decoding fail, and then nothing was taken.
         """
         if self._held or self._tail or self._is_url_safe or self._breaks.separator:
             return None
-        seam = min(start + -len(self._quad) % 4, len(data))
-        whole = seam + (len(data) - seam) // 4 * 4
-        first, rest = self._quad + data[start:seam], data[whole:]
+        seam = min(start + -len(self._quad) % 4, end)
+        whole = seam + (end - seam) // 4 * 4
+        first, rest = self._quad + data[start:seam], data[whole:end]
         if len(first) % 4 or not _PLAIN.fullmatch(rest):
             return None
         try:
@@ -133,8 +133,8 @@ class Base64Lines:
             # Padding, which is special as well.
             return None
         self._quad = rest
-        self._breaks.go_on(len(data) - start)
-        if self._is_url_safe is None and _has_standard_letters(data, start):
+        self._breaks.go_on(end - start)
+        if self._is_url_safe is None and _has_standard_letters(data, start, end):
             self._is_url_safe = False
         return before + decoded if before else decoded
 
@@ -252,5 +252,5 @@ class Base64Lines:
         return compact.translate(_FROM_URL_SAFE) if self._is_url_safe else compact
 
 
-def _has_standard_letters(data: bytes, start: int) -> bool:
-    return data.find(b"+", start) >= 0 or data.find(b"/", start) >= 0
+def _has_standard_letters(data: bytes, start: int, end: int) -> bool:
+    return data.find(b"+", start, end) >= 0 or data.find(b"/", start, end) >= 0

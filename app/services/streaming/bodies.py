@@ -1,7 +1,9 @@
-"""Bodies taken in while they arrive: small ones whole, long base64 strings of large ones in drafts.
+"""Bodies taken in while they arrive, with their long base64 strings in drafts.
 
-One piece of a body is worked on while the next one is on its way, and no more of it is in memory
-but what is no base64. What that takes comes out of the budget of the process.
+One piece of a large body is worked on while the next one is on its way, and no more of it is in
+memory but what is no base64. A body of one piece is in memory as a whole, its drafts as well, and
+what is quick is worked on in the event loop. What all that takes comes out of the budget of the
+process.
 """
 
 import asyncio
@@ -10,8 +12,9 @@ from contextlib import asynccontextmanager
 
 import anyio
 
-from app.services.body_memory import FREE_BYTES, BodyBudget, BodyMemory
-from app.services.large_work import LARGE_BYTES, LargeWork
+from app.services.body_memory import FREE_BYTES, QUICKLY_WEIGHED_BYTES, BodyBudget, BodyMemory
+from app.services.large_work import LARGE_BYTES, QUICK_BYTES, LargeWork, is_quick
+from app.services.streaming.held_drafts import HeldDraft
 from app.services.streaming.json_stream import LONG_CHARS, JsonStream
 from app.stores.blobs import BlobDraft, BlobStore
 
@@ -46,13 +49,21 @@ class ReceivedBody:
         """How much is still to be worked on."""
         return sum(map(len, self._last_piece))
 
+    @property
+    def is_quick(self) -> bool:
+        """Whether the event loop can do what is done with its text: `finish`, parsing and more."""
+        if self._json.is_begun or self.bytes_in_last_piece > QUICK_BYTES:
+            return False
+        self._last_piece[:] = [b"".join(self._last_piece)]
+        return is_quick(self._last_piece[0])
+
     def weigh(self) -> None:
         """Look at the last piece. Blocks; once, before `finish`."""
         for data in self._last_piece:
             self._memory.weigh(data)
 
     def finish(self) -> JsonStream:
-        """Its JSON, in which long strings may be drafts. Blocks; once.
+        """Its JSON, in which long strings may be drafts. Blocks unless it is quick; once.
 
         What working on its text takes is held from now on.
 
@@ -66,7 +77,7 @@ class ReceivedBody:
         if self._json.is_begun:
             self._json.feed(data)
         else:
-            self._json.keep(data)
+            self._json.take(data)
         self._json.finish()
         self._memory.hold_work(self._json.kept_bytes)
         return self._json
@@ -89,7 +100,7 @@ class StreamedBodies:
         work: Keeps what is done at once in bounds.
         budget: What bodies take their memory from.
         limit_bytes: The largest medium taken.
-        piece_bytes: How much of a body is worked on at once; one of no more is left as it is.
+        piece_bytes: How much of a body is worked on at once; one of no more is kept in memory.
         long_chars: From where on strings become drafts.
     """
 
@@ -128,6 +139,8 @@ class StreamedBodies:
         drafts: list[BlobDraft] = []
 
         def new_draft() -> BlobDraft:
+            if not receiving.is_in_pieces:
+                return HeldDraft(self._blobs, project_id, limit_bytes=self._limit_bytes)
             drafts.append(self._blobs.draft(project_id, limit_bytes=self._limit_bytes))
             return drafts[-1]
 
@@ -140,7 +153,10 @@ class StreamedBodies:
             async with memory.arrival():
                 body = await receiving.body(memory.paced(chunks))
             if body.size_bytes > FREE_BYTES:
-                await self._work.run(body.bytes_in_last_piece, body.weigh)
+                if body.bytes_in_last_piece <= QUICKLY_WEIGHED_BYTES:
+                    body.weigh()
+                else:
+                    await self._work.run(body.bytes_in_last_piece, body.weigh)
                 await memory.begin_work(body.bytes_in_memory)
             yield body
         finally:
@@ -168,6 +184,8 @@ class _Receiving:
         self._piece_bytes = piece_bytes
         self._kept_bytes = 0
         self._step: asyncio.Future[None] | None = None
+        self.is_in_pieces = False
+        """Whether there is more than one piece, as far as is known."""
 
     async def body(self, chunks: AsyncIterator[bytes]) -> ReceivedBody:
         piece: list[bytes] = []
@@ -199,6 +217,7 @@ class _Receiving:
 
     async def _begin(self, piece: list[bytes]) -> None:
         await self._ended()
+        self.is_in_pieces = True
         # Both the pieces that arrived and the one that they are joined to.
         self._kept_bytes += _COPIES * self._piece_bytes
         self._step = asyncio.ensure_future(self._work.run(self._piece_bytes, self._feed, piece))

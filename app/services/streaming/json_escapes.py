@@ -60,18 +60,18 @@ class JsonEscapes:
             # JSON has them as escapes only.
             raise NotStrictBase64Error
         text, learnt = self._unescaped(raw) if b"\\" in raw else (raw, self)
-        learnt = learnt.after_plain(text, 0)
+        learnt = learnt.after_plain(text, 0, len(text))
         if (text is not raw or learnt.escaped) and learnt.written(text) != raw:
             raise NotStrictBase64Error
         return text, learnt
 
-    def after_plain(self, data: bytes, start: int) -> "JsonEscapes":
-        """Return the escapes after the characters of `data` from `start` on, none of them escaped.
+    def after_plain(self, data: bytes, start: int, end: int) -> "JsonEscapes":
+        """Return the escapes after the characters `data[start:end]`, none of them escaped.
 
         The caller checks that none has another spelling already.
         """
         new = [char for char in _OPTIONALLY_ESCAPED if char not in self.spellings]
-        occurring = {char: char for char in new if data.find(char, start) >= 0}
+        occurring = {char: char for char in new if data.find(char, start, end) >= 0}
         return JsonEscapes({**self.spellings, **occurring}) if occurring else self
 
     def written(self, text: bytes) -> bytes:

@@ -9,6 +9,7 @@ import re
 from collections.abc import Callable, Iterable
 from functools import lru_cache
 
+from app.services.large_work import QUICK_BYTES, is_quick
 from app.services.streaming.base64_lines import NotStrictBase64Error
 from app.services.streaming.json_escapes import raw_head_end, without_open_escape
 from app.services.streaming.long_strings import LongString
@@ -19,6 +20,8 @@ LONG_CHARS = 65_536
 
 _TO_STRING_END = re.compile(rb"(?:[^\"\\]++|\\.)*+", re.DOTALL)
 _BACKSLASHES = re.compile(rb"\\*\Z")
+# The end of base64 may have padding, escaped at worst.
+_LONGEST_END = 12
 
 
 class JsonStream:
@@ -50,6 +53,7 @@ class JsonStream:
         self._long: LongString | None = None
         self._raw = b""
         self._is_escaped = False
+        self._is_whole = False
 
     @property
     def is_begun(self) -> bool:
@@ -57,13 +61,31 @@ class JsonStream:
         return bool(self._pieces)
 
     @property
+    def is_whole(self) -> bool:
+        """Whether all of the body was taken at once, so that nothing of it is in files."""
+        return self._is_whole
+
+    @property
     def kept_bytes(self) -> int:
         """How much of what was taken is in memory."""
         return sum(len(piece) for piece in self._pieces if isinstance(piece, bytes))
 
     def keep(self, data: bytes) -> None:
-        """Take bytes without looking for long strings in them."""
+        """Take all bytes of a body at once, without looking for long strings in them."""
+        self._is_whole = True
         self._pieces.append(data)
+
+    def take(self, data: bytes) -> None:
+        """Take all bytes of a body at once.
+
+        Raises:
+            PayloadTooLargeError, StoreUnavailableError: As `feed`.
+        """
+        if _may_have_long_strings(data, self._long_chars):
+            self._is_whole = True
+            self.feed(data)
+        else:
+            self.keep(data)
 
     def feed(self, data: bytes) -> None:
         """Take the next bytes.
@@ -84,6 +106,12 @@ class JsonStream:
         self._opening.clear()
 
     @property
+    def is_quick(self) -> bool:
+        """Whether the text around long strings is short, and has few values."""
+        texts = [piece for piece in self._pieces if isinstance(piece, bytes)]
+        return sum(map(len, texts)) <= QUICK_BYTES and is_quick(b"".join(texts))
+
+    @property
     def long_strings(self) -> list[LongString]:
         """The long strings, in order."""
         return [piece for piece in self._pieces if isinstance(piece, LongString)]
@@ -94,9 +122,13 @@ class JsonStream:
         It is that of what the prefix and the body are together. Earlier versions knew requests by
         it, and what they have stored is compared with it.
 
-        In the place of a long string there is what it is known by, so that no byte is hashed twice.
+        In the place of a long string there is what it is known by, so that no byte is hashed twice;
+        but not in a body that was there at once, in which they looked for no long strings.
         """
         sha256 = hashlib.sha256(prefix)
+        if self._is_whole:
+            sha256.update(self.body(string.raw() for string in self.long_strings))
+            return sha256.hexdigest()
         for piece in self._pieces:
             sha256.update(piece if isinstance(piece, bytes) else piece.raw_identity())
         return sha256.hexdigest()
@@ -133,6 +165,11 @@ class JsonStream:
         return end
 
     def _in_text(self, data: bytes, start: int) -> int:
+        quote = data.find(b'"', start)
+        if quote >= 0 and not self._is_escaped and data.find(b"\\", start, quote) < 0:
+            self._pieces.append(data[start : quote + 1])
+            self._scan = self._outside
+            return quote + 1
         passed = _TO_STRING_END.match(data, start + self._is_escaped)
         end = passed.end() if passed else start
         self._is_escaped = data[end : end + 1] == b"\\"
@@ -144,10 +181,14 @@ class JsonStream:
         return end
 
     def _in_base64(self, data: bytes, start: int) -> int:
-        if not self._raw and self._long is not None and self._long.take_plain(data, start):
-            return len(data)
         quote = data.find(b'"', start)
         end = len(data) if quote < 0 else quote
+        plain_end = end if quote < 0 else max(start, end - _LONGEST_END)
+        if not self._raw and self._long is not None:
+            if self._long.take_plain(data, start, plain_end):
+                start = plain_end
+            if start == len(data):
+                return start
         raw, self._raw = self._raw + data[start:end], b""
         if quote < 0:
             raw, self._raw = without_open_escape(raw)
@@ -194,6 +235,16 @@ class JsonStream:
         raw = bytes(self._opening)
         self._opening.clear()
         return raw
+
+
+def _may_have_long_strings(data: bytes, long_chars: int) -> bool:
+    """Whether so many bytes in a row have no quotation mark; where there are more, it says so.
+
+    Wherever they begin, half as many of them are one of the blocks that are looked at here.
+    """
+    block = max(1, long_chars // 2)
+    starts = range(0, len(data) - block + 1, block)
+    return any(data.find(b'"', start, start + block) < 0 for start in starts)
 
 
 @lru_cache(maxsize=8)

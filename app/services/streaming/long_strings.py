@@ -29,8 +29,8 @@ _NUMBER_DIGITS = 6
 _NUMBER_CHARS = _NUMBER_DIGITS // 3 * 4
 # Bytes that no readable text has: a stand-in is as unreadable as what it stands for.
 _UNREADABLE = bytes(3)
-# A character outside the basic plane is written as two escapes of six bytes.
-_LONGEST_SPELLING = 12
+_NUMBER = re.compile(rf"[0-9]{{{_NUMBER_DIGITS}}}")
+_ENCODED_NUMBER = re.compile(rf"[0-9A-Za-z]{{{_NUMBER_CHARS}}}")
 _CONTROL = re.compile(r"[\x00-\x08\x0e-\x1f]")
 
 
@@ -55,10 +55,8 @@ class Marks:
         token = secrets.token_hex(_TOKEN_BYTES // 2)
         encoded = pybase64.b64encode(token.encode()).decode()
         self._token = token
+        self._encoded = encoded
         self._sharing: dict[int, set[int]] = {}
-        self._found = re.compile(
-            rf"{token}([0-9]{{{_NUMBER_DIGITS}}})|{encoded}([0-9A-Za-z]{{{_NUMBER_CHARS}}})"
-        )
 
     def mark(self, number: int, *, first: int | None = None) -> bytes:
         """The bytes for the stand-in of this number; in base64 they are letters and digits.
@@ -77,8 +75,14 @@ class Marks:
 
         Of those that share a mark it is all or none.
         """
-        found = (int(each[1] or pybase64.b64decode(each[2])) for each in self._found.finditer(text))
-        return {number for first in found for number in self._sharing.get(first, ())}
+        found = {*_following(text, self._token, _NUMBER_DIGITS)}
+        found |= {
+            pybase64.b64decode(each, validate=True).decode("latin-1")
+            for each in _following(text, self._encoded, _NUMBER_CHARS)
+            if _ENCODED_NUMBER.fullmatch(each)
+        }
+        firsts = (int(digits) for digits in found if _NUMBER.fullmatch(digits))
+        return {number for first in firsts for number in self._sharing.get(first, ())}
 
 
 class LongString:
@@ -142,8 +146,8 @@ class LongString:
         self._raw_bytes += len(raw)
         self._keep(decoded)
 
-    def take_plain(self, data: bytes, start: int) -> bool:
-        """Take all of the data from `start` on if it is nothing but base64; says whether it was.
+    def take_plain(self, data: bytes, start: int, end: int) -> bool:
+        """Take the data from `start` to `end` if it is nothing but base64; says whether it was.
 
         What is not may be anything: an escape, a break, the end of the string. Then nothing was
         done, and it is for those to look at who find out.
@@ -153,11 +157,11 @@ class LongString:
         """
         if self._escapes.escaped:
             return False
-        decoded = self._lines.take_plain(data, start)
+        decoded = self._lines.take_plain(data, start, end)
         if decoded is None:
             return False
-        self._escapes = self._escapes.after_plain(data, start)
-        self._raw_bytes += len(data) - start
+        self._escapes = self._escapes.after_plain(data, start, end)
+        self._raw_bytes += end - start
         self._keep(decoded)
         return True
 
@@ -206,7 +210,9 @@ class LongString:
 
     def name(self) -> str:
         """Return the name of its text, see `string_names`; after its end only."""
-        if self._raw_bytes < _LONGEST_SPELLING * NAMED_CHARS:
+        # There may be more, of a head and of line breaks.
+        least_chars = self._draft.size_bytes // 3 * 4
+        if least_chars < NAMED_CHARS:
             text: str = json.loads(b'"%b"' % self.raw())
             return name_of_text(text)
         head: str = json.loads(b'"%b"' % self._head)
@@ -243,6 +249,15 @@ class LongString:
             self._is_readable = False
         else:
             self._is_readable = not _CONTROL.search(text)
+
+
+def _following(text: str, word: str, chars: int) -> Iterator[str]:
+    """Return so many characters behind each place where a word stands in a text."""
+    at = text.find(word)
+    while at >= 0:
+        start = at + len(word)
+        yield text[start : start + chars]
+        at = text.find(word, start)
 
 
 def _up(chars: int, step: int) -> int:

@@ -9,6 +9,7 @@ what it would say of the body that came.
 import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, fields, is_dataclass, replace
+from functools import partial
 from json import JSONDecodeError
 from typing import TypeVar
 
@@ -53,8 +54,10 @@ def normalize_streamed(
         InvalidJsonError, InvalidPayloadError, PayloadTooLargeError: As `read` and `hold_text`.
         StoreUnavailableError: What a draft holds cannot be read.
     """
-    marks = Marks()
     strings = json.long_strings
+    if not strings:
+        return _normalized(json, read(json.body(())))
+    marks = Marks()
     firsts: dict[str, int] = {}
     stand_ins: dict[int, StandIn] = {}
     for number, string in enumerate(strings):
@@ -78,6 +81,28 @@ def normalize_streamed(
     return NormalizedRequest(
         settled.request, normalized, identity_of_stream(json, settled.value, left)
     )
+
+
+def whole_request(
+    json: JsonStream, request: ToolResultRequest, read: Callable[[bytes], ReadToolResult]
+) -> ToolResultRequest:
+    """The request in a body that was normalized, without stand-ins; blocks if it has long strings.
+
+    Args:
+        json: The body.
+        request: What `normalize_streamed` gave, perhaps with stand-ins.
+        read: Parses and checks it.
+    """
+    strings = json.long_strings
+    if not strings:
+        return request
+    return read(json.body(string.raw() for string in strings)).request
+
+
+def _normalized(json: JsonStream, read: ReadToolResult) -> NormalizedRequest:
+    """A request in whose body there are no long strings."""
+    normalized = normalize_tool_result(read.request.result)
+    return NormalizedRequest(read.request, normalized, identity_of_stream(json, read.value, {}))
 
 
 def read_with_stand_ins(
@@ -156,7 +181,7 @@ def identity_of_stream(
         json_digest(
             value, prefix=prefix, body_bytes=None if strings else json.kept_bytes, names=names
         ),
-        json.digest_of_bytes(prefix),
+        partial(json.digest_of_bytes, prefix) if json.is_whole else json.digest_of_bytes(prefix),
     )
 
 

@@ -6,6 +6,7 @@ import json
 import tracemalloc
 from collections.abc import Callable
 from decimal import Decimal
+from pathlib import Path
 from random import Random
 
 import pytest
@@ -15,7 +16,12 @@ from hypothesis import strategies as st
 from app.models.json_difference import first_difference
 from app.models.json_value import JsonValue, parse_json
 from app.services.request_identity import RequestIdentity, identity_of_body, json_digest
+from app.services.streaming.held_drafts import HeldDraft
+from app.services.streaming.json_stream import JsonStream
+from app.services.streaming.stand_ins import normalize_streamed
 from app.services.streaming.string_names import NAMED_CHARS
+from app.services.tool_result_requests import ReadToolResult, read_tool_result_request
+from app.stores.blobs import FilesystemBlobStore
 from tests.unit.services.streaming.received import Outcome, outcome_of
 
 MIB = 1024 * 1024
@@ -207,19 +213,33 @@ def body(**members: object) -> bytes:
     return json.dumps({"toolName": "t", "toolCallId": "c", **members}).encode()
 
 
-def identity(text: bytes, *, piece_bytes: int = 256 * 1024) -> str:
+def identity(text: bytes, *, piece_bytes: int = 256 * 1024, long_chars: int = NAMED_CHARS) -> str:
     """What a body is known by that arrives in pieces; above the size of one it is streamed."""
-    outcome = outcome_of([text], long_chars=NAMED_CHARS, piece_bytes=piece_bytes)
+    outcome = outcome_of([text], long_chars=long_chars, piece_bytes=piece_bytes)
     assert isinstance(outcome, Outcome)
     return outcome.digest
 
 
-@pytest.mark.parametrize("piece_bytes", [256 * 1024, 4 * MIB], ids=["streamed", "in memory"])
+def identity_in_one_piece(text: bytes) -> RequestIdentity:
+    """What a body is known by of which the media are held in memory."""
+    blobs = FilesystemBlobStore(Path("nothing-is-stored"))
+    json_stream = JsonStream(lambda: HeldDraft(blobs, "p", limit_bytes=MIB), lambda _: None)
+    json_stream.take(text)
+    json_stream.finish()
+    assert json_stream.long_strings
+
+    def read(body: bytes) -> ReadToolResult:
+        return read_tool_result_request(body, max_depth=1_000, max_nodes=1_000_000)
+
+    return normalize_streamed(json_stream, read, lambda _: None).identity
+
+
+@pytest.mark.parametrize("piece_bytes", [256 * 1024, 4 * MIB], ids=["streamed", "in one piece"])
 def test_media_above_a_mebibyte_are_known_by_their_text(piece_bytes: int) -> None:
     medium = base64.b64encode(BINARY).decode()
     result = {"b": {"type": "image", "data": medium, "mimeType": "image/png"}, "a": medium[:-4]}
     as_sent = body(result=result)
-    expected = identity(as_sent, piece_bytes=4 * MIB)
+    expected = identity(as_sent, piece_bytes=4 * MIB, long_chars=4 * MIB)
     value = json.loads(as_sent)
     reordered = json.dumps(
         {key: value[key] for key in sorted(value)}, indent=1, sort_keys=True
@@ -244,7 +264,8 @@ def test_media_above_a_mebibyte_are_known_by_their_text(piece_bytes: int) -> Non
 def test_base64_in_another_spelling_is_another_value(spell: Callable[[str], str]) -> None:
     text = base64.b64encode(BINARY[: MIB - 2]).decode()
     plain, spelled = body(result=text), body(result=spell(text))
-    whole = [identity(each, piece_bytes=4 * MIB) for each in (plain, spelled)]
+    whole = [identity(each, piece_bytes=4 * MIB, long_chars=4 * MIB) for each in (plain, spelled)]
+    assert [identity(each, piece_bytes=4 * MIB) for each in (plain, spelled)] == whole
     assert [identity(each) for each in (plain, spelled)] == whole
     assert len(set(whole)) == 2
 
@@ -256,3 +277,13 @@ def test_digest_of_bytes_that_was_stored_is_still_known() -> None:
     assert known.is_that_of(known.digest)
     assert not known.is_that_of(hashlib.sha256(text + b"\n").hexdigest())
     assert not RequestIdentity(known.digest).is_that_of("")
+
+
+def test_digest_of_bytes_of_a_body_in_one_piece_is_that_of_all_of_them() -> None:
+    medium = base64.b64encode(BINARY[:NAMED_CHARS]).decode()
+    text = body(result={"image": f"data:image/png;base64,{medium}", "text": "a" * NAMED_CHARS})
+    for spelled in (text, text.replace(b"/", b"\\/"), text.replace(b"=", b"\\u003d")):
+        known = identity_in_one_piece(spelled)
+        assert known.is_that_of(hashlib.sha256(spelled).hexdigest())
+        assert not known.is_that_of(hashlib.sha256(spelled + b" ").hexdigest())
+        assert not known.is_that_of(f"json:{hashlib.sha256(spelled).hexdigest()}")

@@ -15,11 +15,12 @@ from tests.unit.services.streaming.received import Outcome, outcome_of
 def test_streamed_and_whole_bodies_become_the_same(
     data: st.DataObject, body: bytes, piece_bytes: int
 ) -> None:
-    whole = outcome_of([body], long_chars=LONG_CHARS, piece_bytes=len(body))
+    whole = outcome_of([body], long_chars=len(body) + 1, piece_bytes=len(body))
+    in_one_piece = outcome_of([body], long_chars=LONG_CHARS, piece_bytes=len(body))
     streamed = outcome_of(data.draw(cuts(body)), long_chars=LONG_CHARS, piece_bytes=piece_bytes)
     again = outcome_of(data.draw(cuts(body)), long_chars=LONG_CHARS, piece_bytes=piece_bytes)
     assert again == streamed
-    assert streamed == whole
+    assert streamed == in_one_piece == whole
 
 
 @pytest.mark.parametrize("before", range(4))
@@ -27,7 +28,7 @@ def test_long_text_may_have_a_character_where_it_is_cut(before: int) -> None:
     text = "a" * before + "\N{GRINNING FACE}" * LONG_CHARS
     call = {"toolName": "t", "toolCallId": "c", "result": {"text": text, "more": "b" * LONG_CHARS}}
     body = json.dumps(call, ensure_ascii=False).encode()
-    whole = outcome_of([body], long_chars=LONG_CHARS, piece_bytes=len(body))
+    whole = outcome_of([body], long_chars=len(body) + 1, piece_bytes=len(body))
     assert isinstance(whole, Outcome)
     streamed = outcome_of([body], long_chars=LONG_CHARS, piece_bytes=997)
     assert streamed == whole
