@@ -15,7 +15,6 @@ from app.services.history import History
 from app.services.interactions import Interactions
 from app.services.pages.changes import PageChanges
 from app.services.pages.downloads import PageDownloads
-from app.services.pages.faults import PageFaults
 from app.services.pages.lists import PageLists
 from app.services.pages.pages import Pages
 from app.services.pages.reading import PageReading
@@ -37,40 +36,49 @@ class KeyScheme(HTTPBearer):
         """Leave the key alone."""
 
 
-_bearer = KeyScheme(
-    auto_error=False,
-    scheme_name="apiKey",
-    description="An API key, `pf_…`; not asked for while the service runs without authentication.",
+BEARER = Security(
+    KeyScheme(
+        auto_error=False,
+        scheme_name="apiKey",
+        description="An API key, `pf_…`; not asked for while the service runs without "
+        "authentication.",
+    )
 )
 
 
-def _container(connection: HTTPConnection) -> Container:
+def container_of(connection: HTTPConnection) -> Container:
+    """What the lifespan opened."""
     container: Container = connection.scope["state"]["container"]
     return container
 
 
 async def get_container(connection: HTTPConnection) -> Container:
-    """What the lifespan opened."""
-    return _container(connection)
+    """The same, as a dependency."""
+    return container_of(connection)
 
 
-BearerDep = Annotated[None, Security(_bearer)]
+BearerDep = Annotated[None, BEARER]
 ContainerDep = Annotated[Container, Depends(get_container)]
 
 
 async def get_project(request: Request, _: BearerDep) -> str:
     """The caller's project. Raises UnauthorizedError without a valid key."""
-    return (await caller_by_key(request)).project_id
+    return await authenticate(request)
 
 
-async def caller_by_key(connection: HTTPConnection) -> Caller:
-    """Who has the key of a request, which is counted for it.
+async def authenticate(connection: HTTPConnection) -> str:
+    """Return the project of whoever has the key of a request, which is counted for it.
 
     Raises:
         UnauthorizedError: There is no valid key.
         QuotaExceededError: The key has sent too many requests.
     """
-    caller = await _container(connection).access.caller_of(_authorization(connection.scope))
+    return (await caller_by_key(connection)).project_id
+
+
+async def caller_by_key(connection: HTTPConnection) -> Caller:
+    """Who has the key of a request. Raises what `authenticate` does."""
+    caller = await container_of(connection).access.caller_of(_authorization(connection.scope))
     count_request(connection, caller)
     return caller
 
@@ -85,7 +93,7 @@ def _authorization(scope: Scope) -> str | None:
 
 def count_request(connection: HTTPConnection, caller: Caller) -> None:
     """Count a request for who sent it. Raises QuotaExceededError: there were too many."""
-    quotas = _container(connection).quotas
+    quotas = container_of(connection).quotas
     if quotas is not None:
         allowance = quotas.allowance(caller)
         connection.scope["state"]["allowance"] = allowance
@@ -94,102 +102,97 @@ def count_request(connection: HTTPConnection, caller: Caller) -> None:
 
 async def get_tool_results(connection: HTTPConnection) -> ToolResults:
     """The tool results service."""
-    return _container(connection).tool_results
+    return container_of(connection).tool_results
 
 
 async def get_resources(connection: HTTPConnection) -> Resources:
     """The resources service."""
-    return _container(connection).resources
+    return container_of(connection).resources
 
 
 async def get_aliases(connection: HTTPConnection) -> Aliases:
     """The aliases service."""
-    return _container(connection).aliases
+    return container_of(connection).aliases
 
 
 async def get_resource_texts(connection: HTTPConnection) -> ResourceTexts:
     """The resource texts service."""
-    return _container(connection).resource_texts
+    return container_of(connection).resource_texts
 
 
 async def get_references(connection: HTTPConnection) -> References:
     """The references service."""
-    return _container(connection).references
+    return container_of(connection).references
 
 
 async def get_sessions(connection: HTTPConnection) -> Sessions:
     """The sessions service."""
-    return _container(connection).sessions
+    return container_of(connection).sessions
 
 
 async def get_session_messages(connection: HTTPConnection) -> SessionMessages:
     """The session messages service."""
-    return _container(connection).session_messages
+    return container_of(connection).session_messages
 
 
 async def get_interactions(connection: HTTPConnection) -> Interactions:
     """The interactions service."""
-    return _container(connection).interactions
+    return container_of(connection).interactions
 
 
 async def get_renders(connection: HTTPConnection) -> Renders:
     """The renderings service."""
-    return _container(connection).renders
+    return container_of(connection).renders
 
 
 async def get_history(connection: HTTPConnection) -> History:
     """The history service."""
-    return _container(connection).history
+    return container_of(connection).history
 
 
 async def get_bundle_exports(connection: HTTPConnection) -> BundleExports:
     """The bundle exports service."""
-    return _container(connection).bundle_exports
+    return container_of(connection).bundle_exports
 
 
 async def get_bundle_imports(connection: HTTPConnection) -> BundleImports:
     """The bundle imports service."""
-    return _container(connection).bundle_imports
+    return container_of(connection).bundle_imports
 
 
 async def get_pages(connection: HTTPConnection) -> Pages:
     """The pages service."""
-    return _container(connection).pages
+    return container_of(connection).pages
 
 
 async def get_page_changes(connection: HTTPConnection) -> PageChanges:
     """The page changes service."""
-    return _container(connection).page_changes
+    return container_of(connection).page_changes
 
 
 async def get_page_reading(connection: HTTPConnection) -> PageReading:
     """The page reading service."""
-    return _container(connection).page_reading
-
-
-async def get_page_faults(connection: HTTPConnection) -> PageFaults:
-    """The page faults service."""
-    return _container(connection).page_faults
+    return container_of(connection).page_reading
 
 
 async def get_page_lists(connection: HTTPConnection) -> PageLists:
     """The page lists service."""
-    return _container(connection).page_lists
+    return container_of(connection).page_lists
 
 
 async def get_page_downloads(connection: HTTPConnection) -> PageDownloads:
     """The page downloads service."""
-    return _container(connection).page_downloads
+    return container_of(connection).page_downloads
 
 
 async def get_uploads(connection: HTTPConnection) -> Uploads:
     """The uploads service."""
-    return _container(connection).uploads
+    return container_of(connection).uploads
 
 
 async def get_links(connection: HTTPConnection) -> LinkSigner:
     """The signer of links."""
-    return _container(connection).links
+    return container_of(connection).links
 
 
 ProjectDep = Annotated[str, Depends(get_project)]
@@ -208,7 +211,6 @@ BundleImportsDep = Annotated[BundleImports, Depends(get_bundle_imports)]
 PagesDep = Annotated[Pages, Depends(get_pages)]
 PageChangesDep = Annotated[PageChanges, Depends(get_page_changes)]
 PageReadingDep = Annotated[PageReading, Depends(get_page_reading)]
-PageFaultsDep = Annotated[PageFaults, Depends(get_page_faults)]
 PageListsDep = Annotated[PageLists, Depends(get_page_lists)]
 PageDownloadsDep = Annotated[PageDownloads, Depends(get_page_downloads)]
 UploadsDep = Annotated[Uploads, Depends(get_uploads)]

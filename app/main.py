@@ -36,7 +36,7 @@ from app.routers.content_host import ContentHost
 from app.routers.openapi import install_openapi, operation_id
 from app.routers.problems import install_problem_handlers
 from app.routers.request_context import RequestContextMiddleware
-from app.routers.route_index import RouteIndex
+from app.routers.route_shapes import RouteShapes
 from app.setting_values import host_names
 from app.settings import Settings
 from app.telemetry import configure_logging, flush_logs
@@ -130,8 +130,8 @@ def create_app(settings: Settings | None = None) -> FastAPI:
     routers.append(page_levels.odd_ids_router)
     for router in routers:
         app.include_router(router)
-    routes = (route for router in routers for route in router.routes)
-    app.router.middleware_stack = RouteIndex(routes, app.router.middleware_stack)
+    routes = (route for module in _MODULES for route in module.router.routes)
+    app.router.middleware_stack = RouteShapes(routes, app.router.middleware_stack)
     _give_content_its_host(app, settings)
     _add_middleware(app, settings)
     return app

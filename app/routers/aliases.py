@@ -19,14 +19,14 @@ from app.errors import (
 )
 from app.rendering.alias_envelopes import alias_record
 from app.routers.answers import answer_page, answer_record, answer_written, read_responses
+from app.routers.api_route import ApiRoute
 from app.routers.bodies import read_model
 from app.routers.conditions import write_condition
 from app.routers.openapi import json_body
-from app.routers.plain_route import PlainRoute
 from app.routers.problem_kinds import problem_responses
 from app.schemas.aliases import AliasDraft, AliasPage, AliasRecord
 
-router = APIRouter(prefix="/api/aliases", tags=["aliases"], route_class=PlainRoute)
+router = APIRouter(prefix="/api/aliases", tags=["aliases"], route_class=ApiRoute)
 
 AliasPath = Annotated[
     str,

@@ -18,6 +18,7 @@ from app.errors import (
 )
 from app.rendering.session_envelopes import session_record
 from app.routers.answers import answer_written
+from app.routers.api_route import ApiRoute
 from app.routers.bodies import limited_body
 from app.routers.content_headers import content_disposition, safe_headers
 from app.routers.held_answers import HoldingAnswer
@@ -26,7 +27,7 @@ from app.routers.session_queries import SessionIdPath
 from app.schemas.sessions import SessionRecord
 from app.services.bundles.exporting import EXPORT_BYTES
 
-router = APIRouter(prefix="/api/sessions", tags=["sessions"])
+router = APIRouter(prefix="/api/sessions", tags=["sessions"], route_class=ApiRoute)
 
 _FILE = {"schema": {"type": "string", "format": "binary"}}
 _TAKEN_TYPES = frozenset({"application/zip", "application/octet-stream"})

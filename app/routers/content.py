@@ -3,9 +3,9 @@
 from dataclasses import dataclass
 from typing import Annotated
 
-from fastapi import APIRouter, Depends, Query, Request, Response
+from fastapi import APIRouter, Query, Request, Response
 
-from app.deps import BearerDep, ContainerDep, caller_by_key
+from app.deps import authenticate, container_of
 from app.errors import (
     ForbiddenLinkError,
     InvalidPayloadError,
@@ -15,13 +15,14 @@ from app.errors import (
 from app.models.identity import utc_now
 from app.models.resource import parse_resource_id
 from app.routers.answers import read_responses
+from app.routers.api_route import ApiRoute
 from app.routers.content_headers import Disposition, ResourcePolicy
 from app.routers.content_response import ContentToSend, content_response
 from app.routers.openapi import BINARY
-from app.routers.plain_route import PlainRoute
+from app.routers.parameters import Parameters
 from app.routers.resources import FilenameQuery, UriPath
 
-router = APIRouter(prefix="/api/resources", tags=["resources"], route_class=PlainRoute)
+router = APIRouter(prefix="/api/resources", tags=["resources"], route_class=ApiRoute)
 
 _REFUSALS = read_responses(
     ForbiddenLinkError, NotFoundError, RangeNotSatisfiableError, InvalidPayloadError
@@ -29,7 +30,15 @@ _REFUSALS = read_responses(
 
 
 @dataclass(frozen=True, slots=True)
-class ContentGrant:
+class _Asked(Parameters):
+    uri: UriPath
+    token: Annotated[str | None, Query(max_length=2_048, description="Of a signed URL.")] = None
+    download: Annotated[bool, Query(description="Send it as an attachment.")] = False
+    filename: FilenameQuery = None
+
+
+@dataclass(frozen=True, slots=True)
+class _Grant:
     """Whose content may be read, and how it is to be presented."""
 
     project_id: str
@@ -39,27 +48,19 @@ class ContentGrant:
     """Who may embed it."""
 
 
-async def get_content_grant(
-    request: Request,
-    uri: UriPath,
-    container: ContainerDep,
-    _: BearerDep,
-    token: Annotated[str | None, Query(max_length=2_048, description="Of a signed URL.")] = None,
-    download: Annotated[bool, Query(description="Send it as an attachment.")] = False,
-    filename: FilenameQuery = None,
-) -> ContentGrant:
+async def _grant(request: Request, asked: _Asked) -> _Grant:
     """What the caller may read: by a signed link's token, else by its key."""
-    if token is None:
-        caller = await caller_by_key(request)
-        return ContentGrant(
-            caller.project_id,
-            "attachment" if download else "inline",
-            filename,
+    container = container_of(request)
+    if asked.token is None:
+        return _Grant(
+            await authenticate(request),
+            "attachment" if asked.download else "inline",
+            asked.filename,
             container.cross_origin_resource_policy,
         )
-    grant = container.links.verify(token, parse_resource_id(uri) or "", utc_now())
-    is_attachment = download or grant.disposition == "attachment"
-    return ContentGrant(
+    grant = container.links.verify(asked.token, parse_resource_id(asked.uri) or "", utc_now())
+    is_attachment = asked.download or grant.disposition == "attachment"
+    return _Grant(
         grant.project_id,
         "attachment" if is_attachment else "inline",
         grant.filename,
@@ -71,6 +72,7 @@ async def get_content_grant(
 @router.get(
     "/{uri}/content",
     name="get_resource_content",
+    dependencies=_Asked.documented(),
     response_class=Response,
     responses={
         200: {"description": "The whole content.", "content": BINARY},
@@ -82,6 +84,7 @@ async def get_content_grant(
 @router.head(
     "/{uri}/content",
     name="head_resource_content",
+    dependencies=_Asked.documented(),
     response_class=Response,
     responses={
         200: {"description": "The headers of the whole content."},
@@ -89,14 +92,12 @@ async def get_content_grant(
         **_REFUSALS,
     },
 )
-async def get_resource_content(
-    request: Request,
-    container: ContainerDep,
-    uri: UriPath,
-    grant: Annotated[ContentGrant, Depends(get_content_grant)],
-) -> Response:
+async def get_resource_content(request: Request) -> Response:
     """Read the bytes: whole, in ranges, or only if they changed (RFC 9110)."""
-    resource = await container.resources.get(grant.project_id, uri)
+    asked = _Asked.of(request)
+    grant = await _grant(request, asked)
+    container = container_of(request)
+    resource = await container.resources.get(grant.project_id, asked.uri)
     content = ContentToSend(
         digest=resource.digest,
         size_bytes=resource.size_bytes,

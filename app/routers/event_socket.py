@@ -10,7 +10,7 @@ from typing import Annotated, Any
 
 import anyio
 import msgspec
-from fastapi import APIRouter, Path, WebSocket, WebSocketDisconnect
+from fastapi import APIRouter, Depends, Path, WebSocket, WebSocketDisconnect
 from msgspec import Meta, Struct
 
 from app.deps import ContainerDep
@@ -23,6 +23,7 @@ from app.routers.event_queries import (
     TicketQuery,
     authorised_caller,
 )
+from app.routers.query_names import QueryNames, judge
 from app.services.access import Caller
 from app.services.events.delivery import Delivery
 from app.services.events.stream import EventStream
@@ -47,7 +48,12 @@ class _Wish(Struct, forbid_unknown_fields=True):
 _WISHES = msgspec.json.Decoder(_Wish)
 
 
-@router.websocket("/api/sessions/{session_id}/ws")
+async def judge_query(websocket: WebSocket) -> None:
+    """Raise unless its query has only what the route takes; see `judge`."""
+    await judge(QueryNames(websocket.scope["route"].dependant), websocket)
+
+
+@router.websocket("/api/sessions/{session_id}/ws", dependencies=[Depends(judge_query)])
 async def listen_to_session(
     websocket: WebSocket,
     container: ContainerDep,

@@ -12,6 +12,7 @@ from fastapi.sse import format_sse_event
 from app.deps import BearerDep, LinksDep, caller_by_key
 from app.errors import InvalidPayloadError, OverloadedError, StreamLimitError
 from app.models.identity import utc_now
+from app.routers.api_route import ApiRoute
 from app.routers.event_queries import ProjectStreamDep, SessionStreamDep
 from app.routers.event_stream_response import EventStreamResponse
 from app.routers.problem_kinds import problem_responses
@@ -20,7 +21,7 @@ from app.services.access import Ticket
 from app.services.events.delivery import Delivery
 from app.services.events.stream import EventStream
 
-router = APIRouter(prefix="/api", tags=["events"])
+router = APIRouter(prefix="/api", tags=["events"], route_class=ApiRoute)
 
 _RETRY_MILLISECONDS = 1_000
 _TICKET_SECONDS = 60

@@ -1,15 +1,19 @@
 """`/api/sessions/{session_id}/messages`: the history, and messages appended to it."""
 
+from dataclasses import dataclass
 from typing import Annotated
 
 from fastapi import APIRouter, Path, Request, Response
 
 from app.deps import (
     ContainerDep,
+    CursorQuery,
     HistoryDep,
     LimitQuery,
     ProjectDep,
     SessionMessagesDep,
+    authenticate,
+    container_of,
 )
 from app.errors import (
     ConflictError,
@@ -26,18 +30,19 @@ from app.routers.answers import (
     next_link,
     read_responses,
 )
+from app.routers.api_route import ApiRoute
 from app.routers.bodies import limited_body, require_json
 from app.routers.conditions import strong_etag
 from app.routers.held_answers import held_answer
 from app.routers.openapi import json_body
 from app.routers.pages import WRITE_FAULTS
-from app.routers.plain_route import PlainRoute
+from app.routers.parameters import Parameters
 from app.routers.problem_kinds import problem_responses
 from app.routers.rendered_response import rendered_response
 from app.routers.session_queries import (
     LARGEST_SEQ,
+    AfterSeqQuery,
     HistoryMediaQuery,
-    HistoryPlaceDep,
     IdempotencyKeyHeader,
     SessionIdPath,
 )
@@ -45,41 +50,54 @@ from app.schemas.sessions import HistoryEntry, HistoryMessage, MessagePage
 from app.services.session_messages import HistoryMessageDraft
 
 router = APIRouter(
-    prefix="/api/sessions/{session_id}/messages", tags=["sessions"], route_class=PlainRoute
+    prefix="/api/sessions/{session_id}/messages", tags=["sessions"], route_class=ApiRoute
 )
+
+
+@dataclass(frozen=True, slots=True)
+class _Asked(Parameters):
+    session_id: SessionIdPath
+    media: HistoryMediaQuery = "reference"
+    limit: LimitQuery = 50
+    cursor: CursorQuery = None
+    after: AfterSeqQuery = None
 
 
 @router.get(
     "",
+    dependencies=_Asked.documented(),
     response_model=MessagePage,
     responses=read_responses(
         InvalidCursorError, NotFoundError, PayloadTooLargeError, InvalidPayloadError
     ),
 )
-async def list_messages(
-    request: Request,
-    session_id: SessionIdPath,
-    project_id: ProjectDep,
-    history: HistoryDep,
-    place: HistoryPlaceDep,
-    media: HistoryMediaQuery = "reference",
-    limit: LimitQuery = 50,
-) -> Response:
+async def list_messages(request: Request) -> Response:
     """Replay a session: everything written to it in the order of `seq`, each as it was written.
 
     Tool results, page faults, messages, interactions and their answers share one numbering with
     the writes of the session's pages, which are told in its events only.
     """
-    if media == "inline":
+    project_id = await authenticate(request)
+    asked = _Asked.of(request)
+    history = container_of(request).history
+    if asked.media == "inline":
         inline = await history.inline_page(
-            project_id, session_id, cursor=place.cursor, after_seq=place.after_seq, limit=limit
+            project_id,
+            asked.session_id,
+            cursor=asked.cursor,
+            after_seq=asked.after,
+            limit=asked.limit,
         )
         return held_answer(
             lambda: rendered_response(request, inline.body, next_link(request, inline.next_cursor)),
             inline.body.held,
         )
     page = await history.page(
-        project_id, session_id, cursor=place.cursor, after_seq=place.after_seq, limit=limit
+        project_id,
+        asked.session_id,
+        cursor=asked.cursor,
+        after_seq=asked.after,
+        limit=asked.limit,
     )
     return held_answer(
         lambda: answer_listed(request, page.body, page.next_cursor, etag=strong_etag(page.digest)),

@@ -4,6 +4,7 @@ from fastapi import APIRouter, Depends, Response
 
 from app.deps import ContainerDep, get_project
 from app.errors import StoreFullError, StoreMisconfiguredError, StoreUnavailableError
+from app.routers.api_route import ApiRoute
 from app.routers.problem_kinds import problem_responses
 from app.schemas.health import Health, Readiness, Version
 from app.version import VERSION
@@ -33,10 +34,17 @@ async def get_readiness(container: ContainerDep) -> Readiness:
 
 # Whoever has no key may read it in `/openapi.json`. Here one is asked for, since under `/api/` one
 # always is: a rule without exceptions can be tested on every route there is.
-@router.get("/api/version", dependencies=[Depends(get_project)])
 async def get_version() -> Version:
     """Say which version of the service answers."""
     return Version(name="pagefault", version=VERSION)
+
+
+router.add_api_route(
+    "/api/version",
+    get_version,
+    dependencies=[Depends(get_project)],
+    route_class_override=ApiRoute,
+)
 
 
 @router.get(

@@ -1,14 +1,17 @@
 """`/api/pages/{page_id}/…`: a page at a level: typed, as blocks, as a tool message, as a file."""
 
+from dataclasses import dataclass
+
 from fastapi import APIRouter, Request, Response
 
 from app.deps import (
     ContainerDep,
     PageChangesDep,
     PageDownloadsDep,
-    PageFaultsDep,
     PageReadingDep,
     ProjectDep,
+    authenticate,
+    container_of,
 )
 from app.errors import (
     ConflictError,
@@ -26,6 +29,7 @@ from app.models.page import Level
 from app.models.page_content import PageContent
 from app.rendering.page_envelopes import level_record
 from app.routers.answers import answer_record, answer_written, read_responses
+from app.routers.api_route import ApiRoute
 from app.routers.bodies import limited_body, read_small_json, require_json
 from app.routers.conditions import write_condition
 from app.routers.content_headers import REVALIDATE
@@ -42,16 +46,15 @@ from app.routers.page_queries import (
     PageIdPath,
 )
 from app.routers.pages import WRITE_FAULTS, IfMatchHeader
-from app.routers.plain_route import PlainRoute
+from app.routers.parameters import Parameters
 from app.routers.problem_kinds import problem_responses
 from app.routers.rendered_response import rendered_response, sent_json
 from app.schemas.pages import PageBlocksRecord, PageLevelRecord, PageToolMessage
 from app.services.pages.requests import FaultRequest, RepresentationDraft, read_fault_request
 
-router = APIRouter(prefix="/api/pages", tags=["pages"], route_class=PlainRoute)
+router = APIRouter(prefix="/api/pages", tags=["pages"], route_class=ApiRoute)
 
 _READ_FAULTS = read_responses(NotFoundError, PayloadTooLargeError, InvalidPayloadError)
-
 
 _DOWNLOAD_FAULTS = read_responses(
     NotFoundError,
@@ -63,6 +66,12 @@ _DOWNLOAD_FAULTS = read_responses(
     UpstreamError,
     UpstreamTimeoutError,
 )
+
+
+@dataclass(frozen=True, slots=True)
+class _Faulted(Parameters):
+    page_id: FaultedIdPath
+    form: FormQuery = None
 
 
 @router.get("/{page_id}/content", response_model=PageContent, responses=_READ_FAULTS)
@@ -106,26 +115,25 @@ async def get_page_blocks(
 
 @router.post(
     "/{page_id}/fault",
+    dependencies=_Faulted.documented(),
     response_model=PageToolMessage,
     openapi_extra=json_body(FaultRequest, required=False),
     responses=problem_responses(NotFoundError, ConflictError, *WRITE_FAULTS),
 )
-async def fault_page(
-    request: Request,
-    container: ContainerDep,
-    page_id: FaultedIdPath,
-    project_id: ProjectDep,
-    faults: PageFaultsDep,
-    form: FormQuery = None,
-) -> Response:
+async def fault_page(request: Request) -> Response:
     """Fault a page in: the tool message that puts it before a model.
 
     With `session_id` the message is appended to the session's history; the same `tool_call_id`
     again gives the same message. A page that is not there is a 404, and an id or a level that
     cannot be is a 422, that carries the tool message to give to the model instead.
     """
-    wish = read_fault_request(await read_small_json(request, container.limits), page_id, form)
-    return sent_json(request, await faults.fault(project_id, page_id, wish), {})
+    project_id = await authenticate(request)
+    asked = _Faulted.of(request)
+    container = container_of(request)
+    told = await read_small_json(request, container.limits)
+    wish = read_fault_request(told, asked.page_id, asked.form)
+    message = await container.page_faults.fault(project_id, asked.page_id, wish)
+    return sent_json(request, message, {})
 
 
 odd_ids_router = APIRouter(prefix="/api/pages", include_in_schema=False)

@@ -1,5 +1,6 @@
 """`/api/pages`: memory pages, written, read, listed and searched."""
 
+from dataclasses import dataclass
 from typing import Annotated, Literal
 
 from fastapi import APIRouter, Header, Query, Request, Response
@@ -10,9 +11,10 @@ from app.deps import (
     LimitQuery,
     PageChangesDep,
     PageListsDep,
-    PageReadingDep,
     PagesDep,
     ProjectDep,
+    authenticate,
+    container_of,
 )
 from app.errors import (
     ConflictError,
@@ -34,11 +36,12 @@ from app.routers.answers import (
     read_responses,
     wants_text,
 )
+from app.routers.api_route import ApiRoute
 from app.routers.bodies import limited_body, require_json
 from app.routers.conditions import strong_etag, write_condition
 from app.routers.openapi import json_body
 from app.routers.page_queries import PageFiltersDep, PageIdPath, SearchFiltersDep
-from app.routers.plain_route import PlainRoute
+from app.routers.parameters import Parameters
 from app.routers.problem_kinds import problem_responses
 from app.routers.rendered_response import rendered_response
 from app.schemas.pages import CreatedPages, PageList, PageRecord, SearchHits
@@ -47,7 +50,7 @@ from app.services.pages.writing import WrittenPage
 
 _BY_ACCEPT = {"Vary": "Accept"}
 
-router = APIRouter(prefix="/api/pages", tags=["pages"], route_class=PlainRoute)
+router = APIRouter(prefix="/api/pages", tags=["pages"], route_class=ApiRoute)
 
 IfMatchHeader = Annotated[
     str | None, Header(description="Write only over this version (its ETag), else 412.")
@@ -62,6 +65,15 @@ WRITE_FAULTS = (
     UnsupportedMediaError,
     InvalidPayloadError,
 )
+
+
+@dataclass(frozen=True, slots=True)
+class _Asked(Parameters):
+    page_id: PageIdPath
+    media: Annotated[
+        Literal["reference", "inline"],
+        Query(description="`inline` gives moved data URIs back, byte for byte."),
+    ] = "reference"
 
 
 @router.post(
@@ -165,6 +177,7 @@ async def search_pages(
 @router.get(
     "/{page_id}",
     name="get_page",
+    dependencies=_Asked.documented(),
     response_model=PageRecord,
     responses={
         200: {
@@ -177,26 +190,21 @@ async def search_pages(
 @router.head(
     "/{page_id}",
     name="head_page",
+    dependencies=_Asked.documented(),
     response_class=Response,
     responses=read_responses(NotFoundError, PayloadTooLargeError, InvalidPayloadError),
 )
-async def get_page(
-    request: Request,
-    page_id: PageIdPath,
-    project_id: ProjectDep,
-    reading: PageReadingDep,
-    media: Annotated[
-        Literal["reference", "inline"],
-        Query(description="`inline` gives moved data URIs back, byte for byte."),
-    ] = "reference",
-) -> Response:
+async def get_page(request: Request) -> Response:
     """Read a page. Its ETag stands for everything but the access counters."""
+    project_id = await authenticate(request)
+    asked = _Asked.of(request)
+    reading = container_of(request).page_reading
     if wants_text(request):
-        return answer_text(request, await reading.detail(project_id, page_id))
-    if media == "inline":
-        as_sent = await reading.get_as_sent(project_id, page_id)
+        return answer_text(request, await reading.detail(project_id, asked.page_id))
+    if asked.media == "inline":
+        as_sent = await reading.get_as_sent(project_id, asked.page_id)
         return rendered_response(request, as_sent, _BY_ACCEPT)
-    stored = await reading.get(project_id, page_id)
+    stored = await reading.get(project_id, asked.page_id)
     return answer_record(
         request, page_record(stored), etag=strong_etag(stored.digest), headers=_BY_ACCEPT
     )

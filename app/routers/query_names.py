@@ -9,7 +9,9 @@ from typing import get_args, get_origin
 from urllib.parse import parse_qsl
 
 from fastapi.dependencies.models import Dependant
+from starlette.requests import HTTPConnection
 
+from app.deps import authenticate
 from app.errors import Fault, InvalidPayloadError
 
 # Of signed links, and of streams that browsers open.
@@ -97,6 +99,23 @@ class QueryNames:
             f"is no parameter of this route; did you mean `{by_letters[near[0]]}`? It takes "
             f"{taken}",
         )
+
+
+async def judge(names: QueryNames, connection: HTTPConnection) -> None:
+    """Raise unless the query of a request has only what its route takes.
+
+    Raises:
+        InvalidPayloadError: It has not.
+        UnauthorizedError, QuotaExceededError: Nor has it a key, or one that may send no more.
+    """
+    given = connection.scope["query_string"]
+    try:
+        names.check(given)
+    except InvalidPayloadError:
+        # Whoever may not ask is told that first, and whoever may is counted.
+        if not names.has_credential(given):
+            await authenticate(connection)
+        raise
 
 
 def _letters(name: str) -> str:

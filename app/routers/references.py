@@ -13,15 +13,15 @@ from app.errors import (
     SlowBodyError,
     UnsupportedMediaError,
 )
+from app.routers.api_route import ApiRoute
 from app.routers.bodies import limited_body, require_json
 from app.routers.openapi import json_body
-from app.routers.plain_route import PlainRoute
 from app.routers.problem_kinds import problem_responses
 from app.routers.rendered_response import rendered_response
 from app.schemas.references import ResolvedArguments
 from app.services.reference_requests import ResolveRequest
 
-router = APIRouter(prefix="/api", tags=["references"], route_class=PlainRoute)
+router = APIRouter(prefix="/api", tags=["references"], route_class=ApiRoute)
 
 
 @router.post(

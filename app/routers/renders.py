@@ -14,10 +14,10 @@ from app.errors import (
     UnsupportedMediaError,
 )
 from app.routers.answers import read_responses
+from app.routers.api_route import ApiRoute
 from app.routers.bodies import read_model
 from app.routers.openapi import json_body
 from app.routers.page_queries import LevelQuery, PageIdPath
-from app.routers.plain_route import PlainRoute
 from app.routers.problem_kinds import problem_responses
 from app.routers.render_queries import PageRenderWishDep, RenderWishDep
 from app.routers.rendered_response import rendered_response
@@ -25,7 +25,7 @@ from app.routers.session_queries import SessionIdPath
 from app.schemas.renders import RenderedRecord, RenderRequest
 from app.services.renders.renders import RenderWish
 
-router = APIRouter(prefix="/api", tags=["renderings"], route_class=PlainRoute)
+router = APIRouter(prefix="/api", tags=["renderings"], route_class=ApiRoute)
 
 _READ_FAULTS = read_responses(NotFoundError, PayloadTooLargeError, InvalidPayloadError)
 

@@ -24,14 +24,14 @@ from app.routers.answers import (
     read_responses,
     wants_text,
 )
+from app.routers.api_route import ApiRoute
 from app.routers.conditions import strong_etag
-from app.routers.plain_route import PlainRoute
 from app.routers.problem_kinds import problem_responses
 from app.routers.resources import UriPath
 from app.schemas.resource_texts import TextPiece
 from app.services.resource_texts import TextQuery
 
-router = APIRouter(prefix="/api/resources", tags=["resources"], route_class=PlainRoute)
+router = APIRouter(prefix="/api/resources", tags=["resources"], route_class=ApiRoute)
 
 _LINES = "`10-50`, `10-`, `10`, or `-50` for the last fifty; counted from 1, both included"
 

@@ -1,10 +1,20 @@
 """`/api/resources`: files in, descriptors and signed links out."""
 
+from dataclasses import dataclass
 from typing import Annotated
 
 from fastapi import APIRouter, Header, Path, Query, Request, Response
 
-from app.deps import ContainerDep, CursorQuery, LimitQuery, LinksDep, ProjectDep, ResourcesDep
+from app.deps import (
+    ContainerDep,
+    CursorQuery,
+    LimitQuery,
+    LinksDep,
+    ProjectDep,
+    ResourcesDep,
+    authenticate,
+    container_of,
+)
 from app.errors import (
     ConflictError,
     InvalidCursorError,
@@ -19,18 +29,19 @@ from app.models.identity import utc_now
 from app.rendering.disposition import disposition_filename
 from app.rendering.envelopes import resource_record
 from app.routers.answers import answer_page, answer_record, answer_written, read_responses
+from app.routers.api_route import ApiRoute
 from app.routers.bodies import limited_body, read_model
 from app.routers.content_headers import parse_repr_digest
 from app.routers.multipart import form_file
 from app.routers.openapi import file_body, json_body
-from app.routers.plain_route import PlainRoute
+from app.routers.parameters import Parameters
 from app.routers.problem_kinds import problem_responses
 from app.schemas.links import SignedUrl, SignedUrlRequest
 from app.schemas.records import ResourcePage, ResourceRecord
 from app.services.access import LinkGrant, link_expiry
 from app.services.resources import Upload
 
-router = APIRouter(prefix="/api/resources", tags=["resources"], route_class=PlainRoute)
+router = APIRouter(prefix="/api/resources", tags=["resources"], route_class=ApiRoute)
 
 # What curl puts on any `--data-binary` says nothing about the file.
 _NO_CLAIM = "application/x-www-form-urlencoded"
@@ -43,6 +54,11 @@ AliasQuery = Annotated[
     str | None,
     Query(description="What another system calls the file; see `PUT /api/aliases/{alias}`."),
 ]
+
+
+@dataclass(frozen=True, slots=True)
+class _Named(Parameters):
+    uri: UriPath
 
 
 @router.post(
@@ -125,20 +141,22 @@ async def list_resources(
 @router.get(
     "/{uri}",
     name="get_resource",
+    dependencies=_Named.documented(),
     response_model=ResourceRecord,
     responses=read_responses(NotFoundError),
 )
 @router.head(
     "/{uri}",
     name="head_resource",
+    dependencies=_Named.documented(),
     response_class=Response,
     responses=read_responses(NotFoundError),
 )
-async def get_resource(
-    request: Request, uri: UriPath, project_id: ProjectDep, resources: ResourcesDep
-) -> Response:
+async def get_resource(request: Request) -> Response:
     """Read a descriptor."""
-    return answer_record(request, resource_record(await resources.get(project_id, uri)))
+    project_id = await authenticate(request)
+    resource = await container_of(request).resources.get(project_id, _Named.of(request).uri)
+    return answer_record(request, resource_record(resource))
 
 
 @router.delete("/{uri}", status_code=204, responses=problem_responses(NotFoundError, ConflictError))

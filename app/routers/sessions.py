@@ -19,16 +19,16 @@ from app.routers.answers import (
     read_responses,
     wants_text,
 )
+from app.routers.api_route import ApiRoute
 from app.routers.bodies import read_model
 from app.routers.conditions import write_condition
 from app.routers.pages import WRITE_FAULTS, IfMatchHeader, IfNoneMatchHeader
-from app.routers.plain_route import PlainRoute
 from app.routers.problem_kinds import problem_responses
 from app.routers.session_queries import SessionIdPath, SessionSearchQuery
 from app.schemas.pages import ManifestPage, PageManifest
 from app.schemas.sessions import DeletionReceipt, NoMembers, SessionPage, SessionRecord
 
-router = APIRouter(prefix="/api/sessions", tags=["sessions"], route_class=PlainRoute)
+router = APIRouter(prefix="/api/sessions", tags=["sessions"], route_class=ApiRoute)
 
 
 @router.get(

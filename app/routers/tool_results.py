@@ -1,10 +1,18 @@
 """`/api/tool-results`: raw results in, canonical records out."""
 
+from dataclasses import dataclass
 from typing import Annotated
 
-from fastapi import APIRouter, Header, Query, Request, Response
+from fastapi import APIRouter, Header, Path, Query, Request, Response
 
-from app.deps import ContainerDep, CursorQuery, LimitQuery, ProjectDep, ToolResultsDep
+from app.deps import (
+    CursorQuery,
+    LimitQuery,
+    ProjectDep,
+    ToolResultsDep,
+    authenticate,
+    container_of,
+)
 from app.errors import (
     ConflictError,
     InvalidCursorError,
@@ -18,18 +26,32 @@ from app.errors import (
 from app.models.identity import CLIENT_ID_PATTERN
 from app.rendering.envelopes import tool_result_record
 from app.routers.answers import answer_page, answer_record, answer_written, read_responses
+from app.routers.api_route import ApiRoute
 from app.routers.bodies import limited_body, require_json
 from app.routers.openapi import json_body
-from app.routers.plain_route import PlainRoute
+from app.routers.parameters import Parameters
 from app.routers.problem_kinds import problem_responses
 from app.schemas.records import ToolResultPage, ToolResultRecord
 from app.services.tool_result_requests import ToolResultRequest
 
-router = APIRouter(prefix="/api/tool-results", tags=["tool results"], route_class=PlainRoute)
+router = APIRouter(prefix="/api/tool-results", tags=["tool results"], route_class=ApiRoute)
+
+
+@dataclass(frozen=True, slots=True)
+class _Written(Parameters):
+    idempotency_key: Annotated[
+        str | None, Header(alias="idempotency-key", min_length=1, max_length=255)
+    ] = None
+
+
+@dataclass(frozen=True, slots=True)
+class _Named(Parameters):
+    tool_result_id: Annotated[str, Path()]
 
 
 @router.post(
     "",
+    dependencies=_Written.documented(),
     status_code=201,
     response_model=ToolResultRecord,
     openapi_extra=json_body(ToolResultRequest),
@@ -46,13 +68,7 @@ router = APIRouter(prefix="/api/tool-results", tags=["tool results"], route_clas
         ),
     },
 )
-async def create_tool_result(
-    request: Request,
-    container: ContainerDep,
-    project_id: ProjectDep,
-    tool_results: ToolResultsDep,
-    idempotency_key: Annotated[str | None, Header(min_length=1, max_length=255)] = None,
-) -> Response:
+async def create_tool_result(request: Request) -> Response:
     """Take in what a tool returned, whatever its shape, and answer with the canonical record.
 
     Media leave the result for the resource store, long text is previewed, and nothing is dropped.
@@ -60,9 +76,12 @@ async def create_tool_result(
     is written; other JSON is a 409. Outside a session an `Idempotency-Key` makes a retry safe; that
     of a record which was deleted since is a 404.
     """
+    project_id = await authenticate(request)
+    asked = _Written.of(request)
     require_json(request)
-    ingested = await tool_results.ingest(
-        project_id, limited_body(request, container.limits), idempotency_key=idempotency_key
+    container = container_of(request)
+    ingested = await container.tool_results.ingest(
+        project_id, limited_body(request, container.limits), idempotency_key=asked.idempotency_key
     )
     return answer_written(
         request,
@@ -94,12 +113,13 @@ async def list_tool_results(
 
 @router.get(
     "/{tool_result_id}",
+    dependencies=_Named.documented(),
     response_model=ToolResultRecord,
     responses=read_responses(NotFoundError),
 )
-async def get_tool_result(
-    request: Request, tool_result_id: str, project_id: ProjectDep, tool_results: ToolResultsDep
-) -> Response:
+async def get_tool_result(request: Request) -> Response:
     """Read a record: the stored bytes, with a strong ETag."""
-    stored = await tool_results.get(project_id, tool_result_id)
+    project_id = await authenticate(request)
+    asked = _Named.of(request)
+    stored = await container_of(request).tool_results.get(project_id, asked.tool_result_id)
     return answer_record(request, tool_result_record(stored))

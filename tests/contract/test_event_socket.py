@@ -163,6 +163,8 @@ def test_nonsense_later_ends_it_too(filled: httpx.Client) -> None:
         ("", {"session_id": "-"}, (404, "not-found")),
         ("", {"session_id": "a" * 129}, (404, "not-found")),
         ("?after=x", {}, (422, "invalid-payload")),
+        ("?aftre=1", {}, (422, "unknown-parameter")),
+        ("?aftre=1&after=x", {}, (422, "unknown-parameter")),
         ("?after=-1", {}, (422, "invalid-payload")),
         ("?after=9223372036854775807", {}, (422, "invalid-payload")),
     ],
