@@ -34,8 +34,7 @@ class DatabaseSettings(SettingsGroup):
         int,
         Field(
             ge=1,
-            description="Connections a process keeps open, beside the one that writes. Over SQLite "
-            "each caches up to 8 MiB.",
+            description="Connections a process keeps open. Over SQLite each caches up to 8 MiB.",
         ),
     ] = 10
     timeout_seconds: Annotated[

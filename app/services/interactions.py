@@ -183,7 +183,7 @@ class Interactions:
                 stored = await _answered(unit, stored, output, now)
             return ShownInteraction(stored, attachments, is_new)
 
-        return await self._records.write_together(project_id, answer, order=session_id)
+        return await self._records.write_together(project_id, answer)
 
     async def _create(
         self,
@@ -226,7 +226,7 @@ class Interactions:
             unit.events.note(_event("interaction:created", stored, seq, size_bytes=size_bytes))
             return ShownInteraction(stored, attachments, is_new=True)
 
-        return await self._records.write_together(project_id, create, order=session_id)
+        return await self._records.write_together(project_id, create)
 
 
 def _stored(interaction: Interaction, session_id: str) -> StoredInteraction:

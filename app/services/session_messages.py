@@ -243,7 +243,7 @@ class SessionMessages:
             unit.events.note(_event(session_id, appended, str(read.value["role"])))
             return AppendedMessage(appended, is_new=True)
 
-        return await self._records.write_together(project_id, append, order=session_id)
+        return await self._records.write_together(project_id, append)
 
 
 def _event(session_id: str, message: StoredHistoryMessage, role: str) -> NewEvent:

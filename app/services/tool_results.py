@@ -299,9 +299,7 @@ class ToolResults:
             unit.events.note(_event(result, success=package.success))
             return Ingested(result, is_new=True)
 
-        ingested = await self._records.write_together(
-            project_id, write, order=package.result.session_id or ""
-        )
+        ingested = await self._records.write_together(project_id, write)
         reached(CrashPoint.RESULT_COMMITTED)
         return ingested
 

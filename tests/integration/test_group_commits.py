@@ -21,7 +21,6 @@ from app.stores.records.engine import Engines, database_url, open_engines
 from app.stores.records.group_commits import GroupCommits, Written
 from app.stores.records.sessions import TOOL_RESULT
 from app.wiring import migrate_database, open_database
-from tests.servers import Backends
 
 pytestmark = pytest.mark.anyio
 PROJECT = "p"
@@ -73,7 +72,7 @@ async def insert(engines: Engines, key: int, *more: str) -> None:
             await connection.execute(text(statement))
         return NOTHING
 
-    await group_of(engines).run(work, order="")
+    await group_of(engines).run(work)
 
 
 def commits(folder: Path) -> int:
@@ -205,7 +204,7 @@ async def test_commit_that_fails_fails_for_all_and_for_nobody_else(engines: Engi
 async def test_first_of_a_group_that_gives_up_takes_nobody_with_it(engines: Engines) -> None:
     async def write_given_up() -> None:
         with pytest.raises(GivenUpError):
-            await group_of(engines).run(give_up, order="")
+            await group_of(engines).run(give_up)
 
     async def give_up(connection: WritingConnection) -> Written[None]:
         await connection.execute(text("INSERT INTO t VALUES (1)"))
@@ -254,7 +253,7 @@ async def test_change_that_has_begun_is_made_though_its_caller_is_cancelled(
 
     async def write_cancelled() -> None:
         with cancelled:
-            await group_of(engines).run(work, order="")
+            await group_of(engines).run(work)
 
     async with anyio.create_task_group() as tasks:
         tasks.start_soon(write_cancelled)
@@ -272,7 +271,7 @@ async def test_change_that_waits_for_something_else_is_a_mistake(engines: Engine
         return NOTHING
 
     with pytest.raises(RuntimeError, match="waited for something else"):
-        await group_of(engines).run(wait, order="")
+        await group_of(engines).run(wait)
     assert await keys(engines) == []
 
 
@@ -312,34 +311,42 @@ async def test_lock_of_another_process_that_stays_is_told_and_the_next_one_write
     await engines.close()
 
 
-async def test_change_that_waits_for_a_row_of_another_process_is_made_alone(
-    backends: Backends, tmp_path: Path
-) -> None:
-    settings = backends.settings("server", tmp_path / "data")
-    await migrate_database(settings)
-    mine, others = Records(open_database(settings)), Records(open_database(settings))
-    async with mine.projects() as projects:
-        await projects.ensure(PROJECT, NOW)
-    begun: list[str] = []
-    entered: list[str] = []
-    alone = anyio.Event()
+async def test_nobody_waits_for_what_is_closed(engines: Engines) -> None:
+    await insert(engines, 1)
+    refused: list[int] = []
 
-    async def enter(session_id: str, unit: UnitOfWork) -> None:
-        begun.append(session_id)
-        if begun.count("held") == 2:
-            alone.set()
-        await unit.sessions.enter(session_id, NOW)
+    async def write(key: int) -> None:
+        try:
+            await insert(engines, key)
+        except StoreUnavailableError:
+            refused.append(key)
 
-    async def write(session_id: str) -> None:
-        await mine.write_together(PROJECT, partial(enter, session_id), order=session_id)
-        entered.append(session_id)
+    async with anyio.create_task_group() as tasks, group_of(engines).turn():
+        tasks.start_soon(group_of(engines).close)
+        await anyio.wait_all_tasks_blocked()
+        tasks.start_soon(write, 2)
+        await anyio.wait_all_tasks_blocked()
+    await write(3)
+    assert (refused, await keys(engines)) == ([2, 3], [1])
 
-    async with anyio.create_task_group() as tasks, others.write(PROJECT) as holder:
-        await holder.sessions.enter("held", NOW)
-        for session_id in ("held", "free"):
-            tasks.start_soon(write, session_id)
-        await alone.wait()
-        assert entered == ["free"]
-    assert entered == ["free", "held"]
-    await mine.close()
-    await others.close()
+
+async def test_each_waits_for_its_own_time(tmp_path: Path) -> None:
+    engines = await opened(tmp_path, timeout_seconds=2)
+    refused: list[int] = []
+
+    async def write(key: int) -> None:
+        try:
+            await insert(engines, key)
+        except StoreUnavailableError:
+            refused.append(key)
+            late.set()
+
+    late = anyio.Event()
+    async with anyio.create_task_group() as tasks, group_of(engines).turn():
+        tasks.start_soon(write, 1)
+        with anyio.move_on_after(1):
+            await late.wait()
+        tasks.start_soon(write, 2)
+        await late.wait()
+    assert (refused, await keys(engines)) == ([1], [2])
+    await engines.close()

@@ -174,7 +174,7 @@ class PageFaults:
             unit.events.note(replace(event, session_id=call.session_id, seq=seq))
             return None
 
-        return await self._records.write_together(project_id, append, order=call.session_id)
+        return await self._records.write_together(project_id, append)
 
     async def _with_media(self, project_id: str, message: bytes) -> RenderedBody:
         media = self._preparer.contents(project_id, utc_now()).media

@@ -1,13 +1,13 @@
-"""What statements run on: a connection of a pool, or the one that a thread writes with.
+"""What statements run on: a connection of a pool, or the one that writes to a SQLite file.
 
 `execute` takes any statement, `rows` and `run_many` one that is kept, with its values.
 """
 
+import sqlite3
 from collections.abc import Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
-from typing import Any, Protocol
+from typing import Any, Protocol, cast
 
-import psycopg
 import structlog
 from sqlalchemy import Connection, CursorResult, Engine, Executable, Row
 from sqlalchemy.exc import SQLAlchemyError
@@ -16,9 +16,6 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 from app.stores.records.prepared import prepared
 
 _log = structlog.get_logger(__name__)
-# A change that waits longer for a row keeps all from writing, and is made alone instead. One visit
-# to the server: it runs both statements.
-_BEGIN_POSTGRESQL = "BEGIN ISOLATION LEVEL READ COMMITTED; SET LOCAL lock_timeout = 250"
 
 
 class StatementConnection(Protocol):
@@ -70,7 +67,7 @@ class PooledConnection:
 
 
 class WritingConnection:
-    """A connection of one thread, whose statements run at once: nothing here waits for a loop.
+    """The connection that writes to a SQLite file, in the thread that writes: nothing here waits.
 
     Transactions are begun and ended by statements of ours, so that SQLAlchemy and the driver,
     which runs what is kept, are in the same one.
@@ -79,12 +76,12 @@ class WritingConnection:
         engine: Of a single connection, in the mode AUTOCOMMIT.
     """
 
+    is_postgresql = False
+
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
         self._connection: Connection = engine.connect()
-        # Of `sqlite3` or of psycopg, which are alike in what is used here.
-        self._driver: Any = self._connection.connection.driver_connection
-        self.is_postgresql = engine.dialect.name == "postgresql"
+        self._driver = cast(sqlite3.Connection, self._connection.connection.driver_connection)
 
     async def execute(self, statement: Executable) -> CursorResult[Any]:
         """See `StatementConnection`."""
@@ -92,29 +89,23 @@ class WritingConnection:
 
     async def rows(self, statement: Executable, values: Mapping[str, object]) -> Sequence[Row[Any]]:
         """See `StatementConnection`."""
-        ready = prepared(statement, self._engine.dialect, tuple(values))
-        found = self._driver.execute(ready.text, ready.parameters(values))
-        # Read to the end: in SQLite, a statement with rows left keeps its savepoint open.
-        return [ready.row(each) for each in found.fetchall()] if found.description else ()
+        ready = prepared(statement, tuple(values))
+        # Read to the end: a statement with rows left keeps its savepoint open.
+        found = self._driver.execute(ready.text, ready.parameters(values)).fetchall()
+        return [ready.row(each) for each in found]
 
     async def run_many(self, statement: Executable, rows: Sequence[Mapping[str, object]]) -> None:
         """See `StatementConnection`."""
-        ready = prepared(statement, self._engine.dialect, tuple(rows[0]))
-        self._driver.cursor().executemany(ready.text, [ready.parameters(each) for each in rows])
+        ready = prepared(statement, tuple(rows[0]))
+        self._driver.executemany(ready.text, [ready.parameters(each) for each in rows])
 
     def begin_nested(self) -> AbstractAsyncContextManager[object]:
         """See `StatementConnection`."""
-        msg = "what is written together waits for no lock"
-        raise NotImplementedError(msg)
+        raise NotImplementedError
 
     def begin(self) -> None:
-        """Begin a transaction.
-
-        SQLite takes its lock at once: a read that turned into a write later would fail instead of
-        waiting. Whatever PostgreSQL's defaults are, who has waited for a lock sees what was written
-        meanwhile, and nobody waits for long.
-        """
-        self.run(_BEGIN_POSTGRESQL if self.is_postgresql else "BEGIN IMMEDIATE")
+        """Begin a transaction, with the lock: a read that turned into a write later would fail."""
+        self.run("BEGIN IMMEDIATE")
 
     def run(self, text: str) -> None:
         """Run a statement that begins, divides or ends a transaction."""
@@ -130,10 +121,7 @@ class WritingConnection:
     @property
     def is_in_transaction(self) -> bool:
         """Whether the transaction is there; some faults of the disk make SQLite roll it back."""
-        if not self.is_postgresql:
-            return bool(self._driver.in_transaction)
-        idle = psycopg.pq.TransactionStatus.IDLE
-        return not self._driver.closed and self._driver.info.transaction_status != idle
+        return self._driver.in_transaction
 
     def close(self) -> None:
         """Close it; what was not committed is rolled back. Does not fail."""
@@ -141,7 +129,7 @@ class WritingConnection:
             self._connection.invalidate()
             self._driver.close()
             self._engine.dispose()
-        except (SQLAlchemyError, OSError):
+        except (SQLAlchemyError, sqlite3.Error):
             _log.exception("connection not closed")
 
 

@@ -4,21 +4,13 @@ import sqlite3
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-import psycopg
 from sqlalchemy import exc as sql
 
 from app.errors import StoreFullError, StoreUnavailableError
 
 _FAULTS = (sql.OperationalError, sql.InterfaceError, sql.TimeoutError)
 # The driver's own, where a statement did not run through SQLAlchemy.
-_FAULTS_OF_DRIVERS = (
-    sqlite3.OperationalError,
-    sqlite3.InterfaceError,
-    psycopg.OperationalError,
-    psycopg.InterfaceError,
-)
-# PostgreSQL's for a lock that was not to be had in time, and for two that wait for each other.
-_CONTENDED = (psycopg.errors.LockNotAvailable, psycopg.errors.DeadlockDetected)
+_FAULTS_OF_DRIVER = (sqlite3.OperationalError, sqlite3.InterfaceError)
 
 
 @contextmanager
@@ -32,13 +24,7 @@ def translated_errors() -> Iterator[None]:
 
 def is_of_database(error: BaseException) -> bool:
     """Whether an error is a fault of the database, and no mistake of ours."""
-    return isinstance(error, (*_FAULTS, *_FAULTS_OF_DRIVERS))
-
-
-def is_contended(error: BaseException) -> bool:
-    """Whether a statement failed because others hold what it waited for."""
-    cause = error.orig if isinstance(error, sql.DBAPIError) else error
-    return isinstance(cause, _CONTENDED)
+    return isinstance(error, (*_FAULTS, *_FAULTS_OF_DRIVER))
 
 
 def translated(error: BaseException) -> StoreUnavailableError:

@@ -5,12 +5,11 @@ of fighting for the file's lock, and a pool of read-only connections that never 
 PostgreSQL serves both from one pool.
 """
 
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, nullcontext
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from types import MappingProxyType
 from typing import Any
 
 from sqlalchemy import URL, Connection, StaticPool, create_engine, event, make_url
@@ -23,15 +22,13 @@ from app.stores.records.group_commits import GroupCommits
 from app.stores.records.lookups import LoopConnection
 from app.stores.records.sqlite_driver import connect
 
-_POSTGRESQL: Mapping[str, Any] = MappingProxyType({"connect_timeout": 2, "prepare_threshold": 2})
-
 
 @dataclass(frozen=True, slots=True)
 class Engines:
     """`writer` runs transactions; `reader` runs single statements outside of any.
 
-    `loop` reads lookups over a SQLite file without a thread. `group` commits short changes
-    together; what `writer` writes to a SQLite file, it writes in turn with those.
+    `loop` reads lookups over a SQLite file without a thread. `group` commits short changes to it
+    together; what `writer` writes to it, it writes in turn with those.
     """
 
     writer: AsyncEngine
@@ -46,9 +43,7 @@ class Engines:
         Raises:
             StoreUnavailableError: The turn did not come.
         """
-        is_alone = self.group is not None and self.writer.dialect.name == "sqlite"
-        turn = self.group.turn() if self.group is not None and is_alone else nullcontext()
-        async with turn, self.writer.begin() as begun:
+        async with self.group.turn() if self.group else nullcontext(), self.writer.begin() as begun:
             yield begun
 
     async def close(self) -> None:
@@ -91,21 +86,9 @@ def open_engines(url: URL, *, pool_size: int, timeout_seconds: float) -> Engines
         pool_timeout=timeout_seconds,
         pool_pre_ping=True,
         hide_parameters=True,
-        connect_args=_POSTGRESQL,
+        connect_args={"connect_timeout": 2, "prepare_threshold": 2},
     )
-    group = GroupCommits(partial(_postgresql_connection, url), timeout_seconds)
-    return Engines(engine, engine.execution_options(isolation_level="AUTOCOMMIT"), group=group)
-
-
-def _postgresql_connection(url: URL) -> WritingConnection:
-    engine = create_engine(
-        url,
-        poolclass=StaticPool,
-        isolation_level="AUTOCOMMIT",
-        hide_parameters=True,
-        connect_args=_POSTGRESQL,
-    )
-    return WritingConnection(engine)
+    return Engines(engine, engine.execution_options(isolation_level="AUTOCOMMIT"))
 
 
 def _open_sqlite(url: URL, pool_size: int, timeout_seconds: float) -> Engines:

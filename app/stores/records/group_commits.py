@@ -1,9 +1,8 @@
-"""The thread that writes, and commits what waits in one visit to the disk.
+"""The thread that writes to a SQLite file, and commits what waits in one visit to the disk.
 
-A commit waits for the disk. SQLite has one writer at a time, and on PostgreSQL those who write to
-one project wait for each other's events. Whoever wants to write while another one commits has to
-wait anyway; those who wait are then written one after the other in one transaction, each behind a
-savepoint of its own, and are told together that it is committed:
+SQLite has one writer at a time, and each commit waits for the disk. Whoever wants to write while
+another one commits has to wait anyway; those who wait are then written one after the other in one
+transaction, each behind a savepoint of its own, and are told together that it is committed:
 
     A  begin  …changes…  commit
     B            (waits)          begin  …changes…
@@ -12,10 +11,6 @@ savepoint of its own, and are told together that it is committed:
 
 What one of them gives up is rolled back to its savepoint, and leaves the others as they are. What
 fails for the transaction as a whole fails for all of them: nobody was told of anything before.
-
-Processes over one PostgreSQL server lock rows of each other. All take them in one order as far as
-that is known before (`order`); a change that waits for long or blocks another one all the same is
-rolled back and is for its caller to make alone.
 """
 
 import asyncio
@@ -24,7 +19,6 @@ from collections.abc import AsyncIterator, Callable, Coroutine, Iterable, Sequen
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
-from functools import partial
 from typing import Any, Generic, TypeAlias, TypeVar, cast
 
 import anyio
@@ -33,12 +27,7 @@ from app.crash_points import CrashPoint, reached
 from app.errors import StoreUnavailableError
 from app.models.event import NewEvent
 from app.stores.records.connections import WritingConnection
-from app.stores.records.database_errors import (
-    is_contended,
-    is_of_database,
-    translated,
-    unconfirmed,
-)
+from app.stores.records.database_errors import is_of_database, translated, unconfirmed
 from app.stores.records.events import EventRecords
 from app.stores.records.scope import ProjectScope
 
@@ -60,16 +49,11 @@ Work: TypeAlias = Callable[[WritingConnection], Coroutine[Any, Any, Written[_Res
 """What is written over a connection; it awaits nothing but statements on it."""
 
 
-class ContendedError(Exception):
-    """A change has waited too long for rows that others hold: it is to be made alone."""
-
-
 class _Change(Generic[_Result]):
     """The changes of one caller, and what became of them."""
 
-    def __init__(self, work: Work[_Result], order: str) -> None:
+    def __init__(self, work: Work[_Result]) -> None:
         self.work = work
-        self.order = order
         self.written: Written[_Result] | None = None
         self.last_event: int | None = None
         self.error: BaseException | None = None
@@ -83,7 +67,7 @@ class _Change(Generic[_Result]):
 
 
 class GroupCommits:
-    """Writes to a database, for one event loop.
+    """Writes to a SQLite file, for one event loop.
 
     Args:
         connect: Opens the connection; called in the thread that writes.
@@ -98,35 +82,37 @@ class GroupCommits:
         self._task: asyncio.Task[None] | None = None
         self._thread = ThreadPoolExecutor(1, "writes")
         self._connection: WritingConnection | None = None
+        self._is_closed = False
 
-    async def run(self, work: Work[_Result], *, order: str) -> tuple[_Result, int | None]:
+    async def run(self, work: Work[_Result]) -> tuple[_Result, int | None]:
         """Do some work in a transaction; it is committed when this returns.
 
         If it raises, what it has written is rolled back. Either way this ends with the
         transaction, so that what was read in it is there as well. If the caller is cancelled, what
         has begun is written all the same.
 
-        Args:
-            work: What is written.
-            order: Of those who wait, the one with the lower goes first.
-
         Returns:
             What the work returned, and the number of the project's newest event, if it noted any.
 
         Raises:
             StoreUnavailableError: The turn did not come, or the transaction was lost.
-            ContendedError: It was rolled back for the sake of others.
         """
-        change = _Change(work, order)
+        if self._is_closed:
+            raise StoreUnavailableError("database")
+        change = _Change(work)
         self._waiting.append(change)
-        if self._task is None:
+        if self._task is None or self._task.done():
             self._task = asyncio.get_running_loop().create_task(self._write())
         try:
-            await change.over.wait()
-        except BaseException:
-            if change in self._waiting:
+            with anyio.move_on_after(self._timeout_seconds):
+                await change.over.wait()
+        finally:
+            has_begun = change not in self._waiting
+            if not has_begun:
                 self._waiting.remove(change)
-            raise
+        if not has_begun:
+            raise StoreUnavailableError("database")
+        await change.over.wait()
         return change.outcome()
 
     @asynccontextmanager
@@ -149,43 +135,48 @@ class GroupCommits:
             self._turn.release()
 
     async def close(self) -> None:
-        """Close the connection, behind what is being written, unless that takes too long."""
+        """Close the connection, behind what is being written, unless that takes too long.
+
+        What still waits then is refused.
+        """
+        if self._is_closed:
+            return
+        self._is_closed = True
         with suppress(StoreUnavailableError):
             async with self.turn():
                 await asyncio.get_running_loop().run_in_executor(self._thread, self._close)
+        _tell(self._waiting, StoreUnavailableError("database"))
+        self._waiting.clear()
         self._thread.shutdown(wait=False)
 
     async def _write(self) -> None:
         """Write until nobody waits any more."""
-        loop = asyncio.get_running_loop()
-        try:
-            while self._waiting:
-                async with self.turn():
-                    most = min(len(self._waiting), _MOST_TOGETHER)
-                    changes = [self._waiting.popleft() for _ in range(most)]
-                    changes.sort(key=lambda change: change.order)
-                    written = loop.run_in_executor(self._thread, self._written, changes)
-                    # They are told even if this is ended, as it is where the process ends.
-                    written.add_done_callback(partial(_tell, changes))
-                    await asyncio.shield(written)
-        except StoreUnavailableError as exc:
-            self._refuse_all(exc)
-        except BaseException:
-            self._refuse_all(StoreUnavailableError("database"))
-            raise
-        finally:
-            self._task = None
+        while self._waiting:
+            async with self._turn:
+                # Who waited may have given up meanwhile, or been refused.
+                if self._waiting:
+                    await self._write_some()
 
-    def _refuse_all(self, error: StoreUnavailableError) -> None:
-        for change in self._waiting:
-            change.error = error
-        _tell(self._waiting, None)
-        self._waiting.clear()
+    async def _write_some(self) -> None:
+        most = min(len(self._waiting), _MOST_TOGETHER)
+        changes = [self._waiting.popleft() for _ in range(most)]
+        try:
+            written = asyncio.get_running_loop().run_in_executor(
+                self._thread, self._written, changes
+            )
+        except BaseException:
+            # There is no thread to be had.
+            _tell(changes, StoreUnavailableError("database"))
+            raise
+        # They are told even if this is ended, as it is where the process ends.
+        written.add_done_callback(lambda _: _tell(changes))
+        await asyncio.shield(written)
 
     def _written(self, changes: Sequence[_Change[Any]]) -> None:
         """Write changes in one transaction, and commit it."""
         try:
-            connection = self._begun()
+            connection = self._connection = self._connection or self._connect()
+            connection.begin()
             for index, change in enumerate(changes):
                 _make(change, connection, is_first=index == 0)
             _write_events(changes, connection)
@@ -198,21 +189,6 @@ class GroupCommits:
                 change.error = fault
             # Nobody knows what state it is in.
             self._close()
-
-    def _begun(self) -> WritingConnection:
-        """The connection, in a transaction; one that has been lost meanwhile is opened anew."""
-        if self._connection is not None:
-            try:
-                self._connection.begin()
-            except Exception as exc:
-                if not (self._connection.is_postgresql and is_of_database(exc)):
-                    raise
-                self._close()
-            else:
-                return self._connection
-        self._connection = self._connect()
-        self._connection.begin()
-        return self._connection
 
     def _close(self) -> None:
         if self._connection is not None:
@@ -232,7 +208,7 @@ def _make(change: _Change[Any], connection: WritingConnection, *, is_first: bool
         change.written = _driven(change.work(connection))
     except BaseException as exc:
         if not connection.is_in_transaction:
-            # The disk is full, or does not answer; or the connection is lost.
+            # The disk is full, or does not answer.
             fault = _fault(exc)
             lost = StoreUnavailableError("database")
             raise (fault if isinstance(fault, StoreUnavailableError) else lost) from exc
@@ -274,8 +250,6 @@ def _commit(connection: WritingConnection) -> None:
 
 def _fault(error: BaseException) -> BaseException:
     """What a caller is told of an error: of a fault of the database what it comes to, for us."""
-    if is_contended(error):
-        return ContendedError()
     return translated(error) if is_of_database(error) else error
 
 
@@ -291,6 +265,7 @@ def _driven(coroutine: Coroutine[Any, Any, _Result]) -> _Result:
     raise RuntimeError(msg)
 
 
-def _tell(changes: Iterable[_Change[Any]], _: object) -> None:
+def _tell(changes: Iterable[_Change[Any]], error: Exception | None = None) -> None:
     for change in changes:
+        change.error = error or change.error
         change.over.set()

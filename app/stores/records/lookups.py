@@ -20,7 +20,6 @@ from collections.abc import Sequence
 from typing import Any, TypeAlias
 
 from sqlalchemy import ColumnElement, Row, Select, case, func, literal_column
-from sqlalchemy.dialects import sqlite
 
 from app.stores.records.connections import StatementConnection
 from app.stores.records.prepared import Prepared
@@ -30,7 +29,6 @@ Values: TypeAlias = dict[str, str | int]
 
 _LARGEST_BYTES = 65_536
 _IS_SHORT = "is_short"
-_DIALECT = sqlite.dialect(paramstyle="qmark")
 
 
 class Lookup:
@@ -45,7 +43,7 @@ class Lookup:
         self, statement: Select[Any], *, large: Sequence[ColumnElement[bytes]] = ()
     ) -> None:
         self.statement = statement
-        self._prepared = Prepared(_short(statement, large), _DIALECT)
+        self._prepared = Prepared(_short(statement, large))
 
     def read(self, connection: sqlite3.Connection, values: Values) -> Sequence[Row[Any]] | None:
         """The rows, or `None` if one of them is too large."""

@@ -1,6 +1,6 @@
-"""Statements that are kept, each compiled once to the text of a database and what its values need.
+"""Statements that are kept, each compiled once to the text of SQLite and what its values need.
 
-Executing a statement through SQLAlchemy takes longer than a database takes to run it by a key. A
+Executing a statement through SQLAlchemy takes longer than SQLite takes to run it. A
 statement that is kept and whose values are all parameters needs that only once.
 """
 
@@ -9,10 +9,12 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache, partial
 from typing import Any, TypeAlias, cast
 
-from sqlalchemy import ColumnElement, Dialect, Executable, Row, TypeDecorator
+from sqlalchemy import ColumnElement, Executable, Row, TypeDecorator
+from sqlalchemy.dialects import sqlite
 
 # There are some 60 of them, some with different columns given.
 _MOST_KEPT = 512
+_DIALECT = sqlite.dialect(paramstyle="qmark")
 
 _Process: TypeAlias = Callable[[Any], Any]
 
@@ -22,19 +24,18 @@ class Prepared:
 
     Args:
         statement: Its values are parameters, or constants.
-        dialect: Whose text it is to be.
         names: Of an insert: the columns that are given.
     """
 
-    def __init__(self, statement: Executable, dialect: Dialect, names: Sequence[str] = ()) -> None:
+    def __init__(self, statement: Executable, names: Sequence[str] = ()) -> None:
         # What a compiled statement knows of its parameters has no types.
-        compiled: Any = cast(Any, statement).compile(dialect=dialect, column_keys=[*names] or None)
+        compiled: Any = cast(Any, statement).compile(dialect=_DIALECT, column_keys=[*names] or None)
         self.text = str(compiled)
-        self._names: Sequence[str] | None = compiled.positiontup
+        self._names: Sequence[str] = compiled.positiontup or ()
         self._writers = {
             name: process
             for name, bind in compiled.binds.items()
-            if (process := bind.type.dialect_impl(dialect).bind_processor(dialect)) is not None
+            if (process := bind.type.dialect_impl(_DIALECT).bind_processor(_DIALECT)) is not None
         }
         self._constants = {
             name: self._written(name, bind.effective_value)
@@ -45,15 +46,15 @@ class Prepared:
         row = namedtuple("_Row", [str(column.key) for column in columns])  # type: ignore[misc]
         # It has what is used of a row: its values, by the names of the columns.
         self._made: Callable[[list[Any]], Row[Any]] = cast(Any, row)._make
-        readers = [(index, _reader(column, dialect)) for index, column in enumerate(columns)]
+        readers = [(index, _reader(column)) for index, column in enumerate(columns)]
         self._readers = [(index, process) for index, process in readers if process is not None]
 
-    def parameters(self, values: Mapping[str, object]) -> Any:  # noqa: ANN401 - the driver's
-        """The values as the driver takes them: in the order of the text, or by their names."""
+    def parameters(self, values: Mapping[str, object]) -> list[Any]:
+        """The values in the order of the text, as SQLite takes them."""
         named = dict(self._constants)
         for name, value in values.items():
             named[name] = self._written(name, value)
-        return named if self._names is None else [named[name] for name in self._names]
+        return [named[name] for name in self._names]
 
     def row(self, values: Sequence[Any]) -> Row[Any]:
         """A row as the statement's columns have it."""
@@ -68,26 +69,23 @@ class Prepared:
 
 
 @lru_cache(_MOST_KEPT)
-def prepared(statement: Executable, dialect: Dialect, names: tuple[str, ...] = ()) -> Prepared:
+def prepared(statement: Executable, names: tuple[str, ...] = ()) -> Prepared:
     """A statement that is kept, made ready the first time.
 
     Args:
         statement: It is known by itself: one that is made anew is compiled anew.
-        dialect: Whose text it is to be.
         names: Of an insert: the columns that are given.
     """
-    return Prepared(statement, dialect, names)
+    return Prepared(statement, names)
 
 
-def _reader(column: ColumnElement[Any], dialect: Dialect) -> _Process | None:
+def _reader(column: ColumnElement[Any]) -> _Process | None:
     """What makes a value of the database one of ours, where it is not one already."""
     kind = column.type
     if isinstance(kind, TypeDecorator):
         # All of ours are over types whose values need no work of their own.
-        return partial(kind.process_result_value, dialect=dialect)
-    # psycopg makes its values by the types of the columns.
-    is_native = dialect.name == "postgresql"
-    return None if is_native else kind.dialect_impl(dialect).result_processor(dialect, None)
+        return partial(kind.process_result_value, dialect=_DIALECT)
+    return kind.dialect_impl(_DIALECT).result_processor(_DIALECT, None)
 
 
 def _columns_of(statement: Any) -> list[ColumnElement[Any]]:  # noqa: ANN401 - any statement

@@ -30,7 +30,7 @@ from app.stores.records.database_errors import translated_errors, unconfirmed
 from app.stores.records.derived_images import DerivedImageRecords
 from app.stores.records.engine import Engines
 from app.stores.records.events import EventRecords
-from app.stores.records.group_commits import ContendedError, Written
+from app.stores.records.group_commits import Written
 from app.stores.records.idempotency import IdempotencyRecords
 from app.stores.records.interactions import InteractionRecords
 from app.stores.records.lookups import LoopConnection
@@ -247,19 +247,16 @@ class Records:
         self,
         project_id: str,
         work: Callable[[UnitOfWork], Coroutine[Any, Any, _Result]],
-        *,
-        order: str = "",
     ) -> _Result:
         """Do some work that takes no longer than a commit; it is committed when this returns.
 
-        Nothing is, if the work raises. That of callers who wait for each other is committed
-        together.
+        Nothing is, if the work raises. On SQLite, that of callers who wait for each other is
+        committed together.
 
         Args:
             project_id: The project.
             work: Awaits nothing but its unit of work. It may run again, and has no effect but on
                 that.
-            order: The session whose row it holds, if it does. Rows are taken in this order.
         """
         group = self._engines.group
         sizes = KnownSizes()
@@ -268,19 +265,18 @@ class Records:
             unit = UnitOfWork(connection, project_id, sizes)
             return Written(await work(unit), project_id, unit.events.noted)
 
-        while group is not None:
+        if group is None:
+            async with self.write(project_id) as unit:
+                return await work(unit)
+        while True:
             try:
-                result, last_event = await group.run(changed, order=order)
-            except ContendedError:
-                break
+                result, last_event = await group.run(changed)
             except SizeUnknownError as exc:
                 # What a transaction needs from the blob store is there before it begins.
                 sizes.note(exc.claim, await self._size_of(project_id, exc.claim))
             else:
                 self._tell(project_id, last_event)
                 return result
-        async with self.write(project_id) as unit:
-            return await work(unit)
 
     def _unit(
         self, connection: AsyncConnection, project_id: str, *, loop: LoopConnection | None = None
