@@ -5,6 +5,7 @@ import sys
 from collections.abc import AsyncIterator
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
+from itertools import chain
 from pathlib import Path
 
 import anyio
@@ -265,7 +266,10 @@ async def test_every_lookup_is_one_that_sqlite_understands(tmp_path: Path) -> No
     assert len(lookups) >= 10
     connection = sqlite3.connect(tmp_path / "pagefault.db")
     for lookup in lookups:
-        assert lookup.read(connection, some_values(lookup)) == []
+        rows = lookup.read(connection, some_values(lookup))
+        # A sum of nothing is a row as well.
+        assert rows is not None
+        assert {*chain.from_iterable(row[:-1] for row in rows)} <= {None}
     connection.close()
 
 
