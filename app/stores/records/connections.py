@@ -101,7 +101,8 @@ class WritingConnection:
 
     def begin_nested(self) -> AbstractAsyncContextManager[object]:
         """See `StatementConnection`."""
-        raise NotImplementedError
+        msg = "SQLite has one writer, who waits for no lock"
+        raise RuntimeError(msg)
 
     def begin(self) -> None:
         """Begin a transaction, with the lock: a read that turned into a write later would fail."""

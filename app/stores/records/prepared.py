@@ -1,7 +1,7 @@
 """Statements that are kept, each compiled once to the text of SQLite and what its values need.
 
-Executing a statement through SQLAlchemy takes longer than SQLite takes to run it. A
-statement that is kept and whose values are all parameters needs that only once.
+Executing a statement through SQLAlchemy takes longer than SQLite takes to run it. A statement that
+is kept, and whose values are all parameters, is compiled once and then run by the driver itself.
 """
 
 from collections import namedtuple
