@@ -19,9 +19,8 @@ from app.errors import ConflictError, InvalidPayloadError, ServiceError
 from app.models.identity import new_id
 from app.services.request_identity import RequestIdentity, how_compared
 from app.stores.records import Records, UnitOfWork
-from app.stores.records.idempotency import Claim
+from app.stores.records.idempotency import KEPT, Claim
 
-KEPT = timedelta(hours=24)
 # A claim without an answer belongs to a request in flight, or to a process that was killed.
 ABANDONED_AFTER = timedelta(minutes=15)
 

@@ -27,12 +27,13 @@ import structlog
 from app.errors import ConflictError, ServiceError
 from app.models.identity import utc_now
 from app.models.store_faults import FaultKind
-from app.services.idempotency import KEPT, Idempotency, IdempotentCall
+from app.services.idempotency import Idempotency, IdempotentCall
 from app.services.request_identity import RequestIdentity
 from app.services.store_check import BlobCheck, StoreFault
 from app.stores.blobs import BlobStore
 from app.stores.records import Records
 from app.stores.records.blob_references import BlobReference
+from app.stores.records.idempotency import KEPT
 
 _log = structlog.get_logger(__name__)
 

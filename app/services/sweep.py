@@ -20,10 +20,10 @@ import structlog
 from app.errors import ServiceError
 from app.models.identity import utc_now
 from app.services.blob_removal import BlobRemoval
-from app.services.idempotency import KEPT as KEYS_KEPT
 from app.services.stored_bytes import StoredBytes
 from app.stores.blobs import BlobStore, ListedBlob
 from app.stores.records import Records
+from app.stores.records.idempotency import KEPT as KEYS_KEPT
 from app.stores.records.swept_blobs import DIGESTS_AT_ONCE
 
 _log = structlog.get_logger(__name__)

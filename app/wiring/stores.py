@@ -13,7 +13,7 @@ from app.events.sqlite import SqliteBroker
 from app.services.access import Access
 from app.setting_groups import BlobSettings
 from app.settings import Settings
-from app.stores.blobs import BlobStore, FilesystemBlobStore, S3BlobStore
+from app.stores.blobs import BlobStore, FilesystemBlobStore
 from app.stores.blobs.temporary_file import DurableDirectories
 from app.stores.records import Records
 from app.stores.records.change_counter import open_change_counter
@@ -95,6 +95,9 @@ def open_blob_store(settings: BlobSettings, data_dir: Path) -> BlobStore:
     """
     if settings.url is None:
         return FilesystemBlobStore(data_dir)
+    # Its client takes a while to load, and where there is a directory nobody needs it.
+    from app.stores.blobs.s3 import S3BlobStore  # noqa: PLC0415
+
     place = parse_bucket_url(settings.url)
     key_id, secret = settings.s3_access_key_id, settings.s3_secret_access_key
     return S3BlobStore(

@@ -1,10 +1,12 @@
-"""Bytes addressed by project and SHA-256: the contract, and a store for each place they live."""
+"""Bytes addressed by project and SHA-256: the contract, and a store for each place they live.
+
+That of S3 is imported from its module: its client takes a while to load.
+"""
 
 from app.stores.blobs.abilities import LinkedBlobs, LocalBlobs
 from app.stores.blobs.drafts import DraftMedia
 from app.stores.blobs.filesystem import FilesystemBlobStore
 from app.stores.blobs.reading import read_whole
-from app.stores.blobs.s3 import S3BlobStore
 from app.stores.blobs.store import (
     BlobDraft,
     BlobMissingError,
@@ -26,7 +28,6 @@ __all__ = [
     "LinkedBlobs",
     "ListedBlob",
     "LocalBlobs",
-    "S3BlobStore",
     "StoredBlob",
     "read_whole",
 ]

@@ -1,12 +1,15 @@
 """Idempotency keys: which request a key was used for, and what it was answered with."""
 
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 
 from sqlalchemy import ColumnElement
 
 from app.stores.records.scope import ProjectScope
 from app.stores.records.tables import idempotency_keys
+
+KEPT = timedelta(hours=24)
+"""How long keys are kept, and the answers that belong to them."""
 
 
 @dataclass(frozen=True, slots=True)
