@@ -22,7 +22,7 @@ MIB = 1024 * 1024
 BUDGET_BYTES = 64 * MIB
 SENDERS = 12
 # Beside what is held: what the loop has read of each, and the pieces that are being joined.
-MOST_GROWTH_BYTES = BUDGET_BYTES // 2 + 16 * MIB
+MOST_GROWTH_BYTES = BUDGET_BYTES // 2 + 24 * MIB
 MOST_MEDIUM_GROWTH_BYTES = 16 * MIB
 IMAGE = b"\x89PNG\r\n\x1a\n" + noise_bytes(MIB) * 24
 

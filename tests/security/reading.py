@@ -121,6 +121,10 @@ def _normalize_envelopes(text: str) -> None:
     normalize_tool_result({"jsonrpc": "2.0", "error": {"message": text, "data": words}})
 
 
+def _normalize_lines(text: str) -> None:
+    normalize_tool_result([text[at : at + 76] + "\n" for at in range(0, len(text), 76)])
+
+
 def _decode(text: str) -> None:
     decode_base64(text)
     decode_base64("AAAA\n" + text)
@@ -277,6 +281,7 @@ READERS: dict[str, Reader] = {
     "a record": _normalize_record,
     "a record with JSON in it": _normalize_embedded,
     "envelopes of a result": _normalize_envelopes,
+    "lines of a result": _normalize_lines,
     "base64": _decode,
     "media of a message": _read_message,
     "media of a page": _move_media,

@@ -28,6 +28,7 @@ HOLDING = {
     ("escaped quotes with a head, never closed", "a structured page"),
     ("heads", "a result"),
     ("heads of base64", "content of a message"),
+    ("heads of base64", "lines of a result"),
     ("heads without a type", "lines for a model"),
     ("runs of forty", "media of a message"),
     ("half surrogate escapes", "JSON in a text"),
