@@ -4,6 +4,7 @@ What a command does is in a module of its own, which is loaded when the command 
 whole service takes longer than most commands do, and `--help` needs none of it.
 """
 
+import gc
 import os
 import sys
 from contextlib import suppress
@@ -37,8 +38,14 @@ OutputOption = Annotated[
 ]
 
 
+_USUAL_COLLECTION = gc.get_threshold()
+# Loading a module makes many objects, and hardly any garbage among them.
+_SELDOM = (100_000, 50, 50)
+
+
 def main() -> None:
     """Run the command line; what is expected to go wrong ends in one sentence and status 1."""
+    gc.set_threshold(*_SELDOM)
     if is_json_only():
         from app.telemetry import configure_process_logging
 
@@ -106,6 +113,7 @@ def serve(
     """Serve the API. The embedded database is brought up to date first."""
     from app.serve_command import serve_api
 
+    gc.set_threshold(*_USUAL_COLLECTION)
     serve_api(data_dir, env_file, host=host, port=port, workers=workers)
 
 
