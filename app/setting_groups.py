@@ -30,16 +30,24 @@ class DatabaseSettings(SettingsGroup):
             "without it, SQLite in the data directory."
         ),
     ] = None
+
     pool_size: Annotated[
         int,
         Field(
             ge=1,
-            description="Connections a process keeps open. Over SQLite each caches up to 8 MiB.",
+            description="Connections a process keeps open, beside one that writes. "
+            "Over SQLite each caches up to 8 MiB.",
         ),
     ] = 10
     timeout_seconds: Annotated[
         float, Field(gt=0, description="How long to wait for a connection or a lock.")
     ] = 10.0
+
+    @field_validator("url")
+    @classmethod
+    def _unset_if_empty(cls, url: SecretStr | None) -> SecretStr | None:
+        """What a file for containers leaves empty is not set."""
+        return url if url is not None and url.get_secret_value() else None
 
 
 class BlobSettings(SettingsGroup):

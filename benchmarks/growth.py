@@ -28,6 +28,7 @@ from app.models.cursor import encode_cursor
 from app.models.identity import new_id, utc_now
 from app.models.page import PageFilters
 from app.settings import Settings
+from app.stores.records import UnitOfWork
 from app.wiring import Container, open_container
 from benchmarks import large_store
 from benchmarks.figures import Figure, Scale, WrongAnswerError, ratio_at_most
@@ -90,17 +91,23 @@ async def _append(store: Store, session_id: str) -> int:
 
 async def _number(store: Store) -> int:
     """Take a number of a session."""
-    async with store.container.records.write(PROJECT) as unit:
-        session = await unit.sessions.enter(store.session, utc_now())
-        await unit.sessions.number(session.session_id)
+
+    def take(unit: UnitOfWork) -> None:
+        session = unit.sessions.enter(store.session, utc_now())
+        unit.sessions.number(session.session_id)
+
+    await store.container.records.write(PROJECT, take)
     return 1
 
 
 async def _history(store: Store, session_id: str, after_seq: int) -> int:
     """Read a page of a history; not by the service, which keeps the pages it has shown."""
-    async with store.container.records.read(PROJECT) as unit:
-        await unit.sessions.standing(session_id)
-        return len(await unit.sessions.entries(session_id, after_seq=after_seq, limit=SHOWN))
+
+    def read(unit: UnitOfWork) -> int:
+        unit.sessions.standing(session_id)
+        return len(unit.sessions.entries(session_id, after_seq=after_seq, limit=SHOWN))
+
+    return await store.container.records.read(PROJECT, read)
 
 
 async def _tool_results(store: Store, session_id: str | None = None, *, deep: bool = False) -> int:
@@ -144,8 +151,10 @@ async def _search(store: Store, words: str, session_id: str | None = None) -> in
 
 async def _events(store: Store, session_id: str | None = None) -> int:
     after = store.size // 2 if session_id is None else 0
-    async with store.container.records.read(PROJECT) as unit:
-        return len(await unit.events.after(after, session_id=session_id, limit=SHOWN))
+    found = await store.container.records.read(
+        PROJECT, lambda unit: unit.events.after(after, session_id=session_id, limit=SHOWN)
+    )
+    return len(found)
 
 
 async def _found(awaited: Awaitable[object]) -> int:

@@ -83,8 +83,7 @@ async def fill(settings: Settings, count: int) -> None:
         for project_id in (_TEMPLATE, PROJECT):
             await container.access.ensure_project(project_id)
         await _write_templates(container)
-        async with container.records.read(PROJECT) as unit:
-            marks = _Marks.of(unit, count)
+        marks = await container.records.read(PROJECT, lambda unit: _Marks.of(unit, count))
     if settings.db.url is None:
         _fill_sqlite(settings, count, marks)
     else:

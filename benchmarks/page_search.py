@@ -15,6 +15,7 @@ from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from functools import partial
 from itertools import accumulate
 from pathlib import Path
 from random import Random
@@ -25,7 +26,7 @@ import anyio.to_thread
 from app.models.page import MODALITIES, Modality, PageFields, PageVersion, SearchableText
 from app.models.search import parse_search
 from app.settings import Settings
-from app.stores.records import Records
+from app.stores.records import Records, UnitOfWork
 from app.stores.records.page_search import IndexedPage
 from app.wiring import migrate_database, open_database
 from benchmarks.figures import Figure, Scale, WrongAnswerError, value_at_most
@@ -160,25 +161,27 @@ class Author:
 
 async def fill(records: Records, author: Author, count: int) -> list[GeneratedPage]:
     """Write pages; returns some of them."""
-    async with records.projects() as projects:
-        await projects.ensure(PROJECT, NOW)
+    await records.write_projects(lambda projects: projects.ensure(PROJECT, NOW))
     kept: list[GeneratedPage] = []
     for start in range(0, count, PAGES_AT_ONCE):
         written = [
             author.page(start + offset) for offset in range(min(PAGES_AT_ONCE, count - start))
         ]
-        async with records.write(PROJECT) as unit:
-            numbers = await unit.pages.insert_absent([_version(page) for page in written])
-            await unit.page_search.index_all(
-                {
-                    numbers[f"page-{page.number}"]: IndexedPage(
-                        page.searchable(), page.session_id, page.modality
-                    )
-                    for page in written
-                }
-            )
+        await records.write(PROJECT, partial(_write, written))
         kept += written[:20]
     return kept
+
+
+def _write(written: Sequence[GeneratedPage], unit: UnitOfWork) -> None:
+    numbers = unit.pages.insert_absent([_version(page) for page in written])
+    unit.page_search.index_all(
+        {
+            numbers[f"page-{page.number}"]: IndexedPage(
+                page.searchable(), page.session_id, page.modality
+            )
+            for page in written
+        }
+    )
 
 
 def _version(page: GeneratedPage) -> PageVersion:
@@ -226,14 +229,19 @@ async def timed(records: Records, searches: Sequence[Search]) -> tuple[list[floa
     matches = 0
     for search in searches:
         began = time.perf_counter()
-        async with records.read(PROJECT) as unit:
-            found = await unit.page_search.find(
-                parse_search(search.text), session_id=search.session_id, modality=search.modality
-            )
-            await unit.pages.numbered([number for number, _ in found[:SHOWN]], with_content=True)
+        found = await records.read(PROJECT, partial(_found, search))
         taken.append((time.perf_counter() - began) * 1_000)
-        matches += len(found)
+        matches += found
     return sorted(taken), matches
+
+
+def _found(search: Search, unit: UnitOfWork) -> int:
+    """Search, and read what is shown of the matches; how many there are."""
+    found = unit.page_search.find(
+        parse_search(search.text), session_id=search.session_id, modality=search.modality
+    )
+    unit.pages.numbered([number for number, _ in found[:SHOWN]], with_content=True)
+    return len(found)
 
 
 @asynccontextmanager

@@ -66,9 +66,13 @@ async def fill(container: Container, image_bytes: int) -> None:
 async def copy(container: Container) -> int:
     """Read the entries and the blobs of their images; how many bytes that was."""
     total = 0
-    async with container.records.read(PROJECT) as unit:
-        entries = await unit.sessions.entries(SESSION, after_seq=0, limit=ENTRIES)
-        resources = await unit.session_resources.all_of(SESSION)
+    entries, resources = await container.records.read(
+        PROJECT,
+        lambda unit: (
+            unit.sessions.entries(SESSION, after_seq=0, limit=ENTRIES),
+            unit.session_resources.all_of(SESSION),
+        ),
+    )
     for entry in entries:
         total += len(entry.sanitized) if isinstance(entry, StoredMessage) else 0
     for resource in resources:

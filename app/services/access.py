@@ -13,6 +13,7 @@ from app.errors import ForbiddenLinkError, UnauthorizedError
 from app.models.identity import utc_now
 from app.models.project import ApiKey, new_api_key, parse_api_key
 from app.stores.records import Records
+from app.stores.records.projects import ProjectRecords
 
 _LARGEST_TOKEN_CHARS = 2_048
 # What a token is signed for, so that one is not taken for the other. Links are for reading: a GET's
@@ -58,8 +59,9 @@ class Access:
         presented = parse_api_key(token.strip()) if scheme.lower() == "bearer" else None
         if presented is None:
             raise UnauthorizedError
-        async with self._records.read_projects() as projects:
-            stored = await projects.find_secret(presented.key_id)
+        stored = await self._records.read_projects(
+            lambda projects: projects.find_secret(presented.key_id)
+        )
         if not presented.opens(stored) or stored is None:
             raise UnauthorizedError
         return Caller(stored.project_id, presented.key_id)
@@ -78,35 +80,37 @@ class Access:
         wanted = {each for each in callers if not each.is_operator}
         if self._default_project is not None:
             return wanted - {Caller(self._default_project)}
-        async with self._records.read_projects() as projects:
-            valid = await projects.valid_keys({each.key_id for each in wanted if each.key_id})
+        valid = await self._records.read_projects(
+            lambda projects: projects.valid_keys({each.key_id for each in wanted if each.key_id})
+        )
         return {each for each in wanted if each.key_id not in valid}
 
     async def ensure_project(self, project_id: str) -> None:
         """Create a project unless it is there."""
-        async with self._records.projects() as projects:
-            await projects.ensure(project_id, utc_now())
+        await self._records.write_projects(lambda projects: projects.ensure(project_id, utc_now()))
 
     async def create_key(self, project_id: str, label: str) -> str:
         """Make a key and, if need be, its project; returns the key, which is not kept."""
         presented = new_api_key()
         now = utc_now()
-        async with self._records.projects() as projects:
-            await projects.ensure(project_id, now)
-            await projects.add_key(
-                ApiKey(presented.key_id, project_id, label, presented.secret_sha256, now, None)
-            )
+        key = ApiKey(presented.key_id, project_id, label, presented.secret_sha256, now, None)
+
+        def add(projects: ProjectRecords) -> None:
+            projects.ensure(project_id, now)
+            projects.add_key(key)
+
+        await self._records.write_projects(add)
         return str(presented)
 
     async def list_keys(self) -> list[ApiKey]:
         """All keys of all projects, oldest first, revoked ones included."""
-        async with self._records.read_projects() as projects:
-            return await projects.list_keys()
+        return await self._records.read_projects(lambda projects: projects.list_keys())
 
     async def revoke_key(self, key_id: str) -> bool:
         """Revoke a key at once; says whether there was a valid one with this id."""
-        async with self._records.projects() as projects:
-            return await projects.revoke_key(key_id, utc_now())
+        return await self._records.write_projects(
+            lambda projects: projects.revoke_key(key_id, utc_now())
+        )
 
 
 @dataclass(frozen=True, slots=True)

@@ -36,8 +36,7 @@ class Aliases:
         """
         found = None
         if is_alias(alias):
-            async with self._records.read(project_id) as unit:
-                found = await unit.aliases.find(alias)
+            found = await self._records.read(project_id, lambda unit: unit.aliases.find(alias))
         if found is None:
             raise NotFoundError("alias")
         return found
@@ -61,8 +60,10 @@ class Aliases:
         if uri is not None:
             resource_id = _resource_id(uri, pointer="/query/uri")
         before = decode_moment_cursor("aliases", cursor)
-        async with self._records.read(project_id) as unit:
-            found = await unit.aliases.list(before=before, resource_id=resource_id, limit=limit + 1)
+        found = await self._records.read(
+            project_id,
+            lambda unit: unit.aliases.list(before=before, resource_id=resource_id, limit=limit + 1),
+        )
         listed = found[:limit]
         if len(found) <= limit:
             return listed, None
@@ -96,18 +97,16 @@ class Aliases:
         check_alias(alias)
         resource_id = _resource_id(uri, pointer="/uri")
 
-        async def name(unit: UnitOfWork) -> WrittenAlias:
-            resource = await unit.resources.find(resource_id)
+        def name(unit: UnitOfWork) -> WrittenAlias:
+            resource = unit.resources.find(resource_id)
             if resource is None:
                 raise _no_resource("/uri")
             # Its row is held from here on. One that was only derived from another file, and
             # would go with it, is kept for itself.
-            await unit.resources.ensure(resource)
-            return await name_resource(
-                unit, alias, resource, condition=condition, is_guarded=is_guarded
-            )
+            unit.resources.ensure(resource)
+            return name_resource(unit, alias, resource, condition=condition, is_guarded=is_guarded)
 
-        return await self._records.write_together(project_id, name)
+        return await self._records.write(project_id, name)
 
     async def delete(self, project_id: str, alias: str, *, condition: WriteCondition) -> None:
         """Remove an alias. The resource and what was written with the alias stay as they are.
@@ -119,17 +118,17 @@ class Aliases:
         if not is_alias(alias):
             raise NotFoundError("alias")
 
-        async def remove(unit: UnitOfWork) -> None:
-            held = await unit.aliases.hold(alias)
+        def remove(unit: UnitOfWork) -> None:
+            held = unit.aliases.hold(alias)
             if held is None:
                 raise NotFoundError("alias")
             condition(_digest(held))
-            await unit.aliases.remove(alias)
+            unit.aliases.remove(alias)
 
-        await self._records.write_together(project_id, remove)
+        await self._records.write(project_id, remove)
 
 
-async def name_resource(
+def name_resource(
     unit: UnitOfWork,
     alias: str,
     resource: Resource,
@@ -143,35 +142,35 @@ async def name_resource(
     """
     judge = condition or _anything
     now = utc_now()
-    named, is_new = await unit.aliases.ensure(alias, resource.resource_id, now=now)
+    named, is_new = unit.aliases.ensure(alias, resource.resource_id, now=now)
     if named.resource_id == resource.resource_id:
         known = Alias(alias, resource, named.created_at)
         judge(None if is_new else _digest(known))
         if is_new:
-            await _check_count(unit, resource)
+            _check_count(unit, resource)
         return WrittenAlias(known, is_new)
-    other = await unit.aliases.find(alias)
+    other = unit.aliases.find(alias)
     judge(None if other is None else _digest(other))
     if not is_guarded:
         raise _taken()
-    await unit.aliases.move(alias, resource.resource_id, now=now)
-    await _check_count(unit, resource)
+    unit.aliases.move(alias, resource.resource_id, now=now)
+    _check_count(unit, resource)
     return WrittenAlias(Alias(alias, resource, now), is_new=False)
 
 
-async def check_room_for_alias(unit: UnitOfWork, alias: str, size_bytes: int) -> None:
+def check_room_for_alias(unit: UnitOfWork, alias: str, size_bytes: int) -> None:
     """Refuse an alias that names a file of another size than the one that is to come.
 
     Raises:
         ConflictError: It does; whether a file of the same size is the same shows in the end.
     """
-    named = await unit.aliases.find(alias)
+    named = unit.aliases.find(alias)
     if named is not None and named.resource.size_bytes != size_bytes:
         raise _taken()
 
 
-async def _check_count(unit: UnitOfWork, resource: Resource) -> None:
-    if await unit.aliases.count_most([resource.resource_id]) > MOST_ALIASES:
+def _check_count(unit: UnitOfWork, resource: Resource) -> None:
+    if unit.aliases.count_most([resource.resource_id]) > MOST_ALIASES:
         raise too_many_aliases()
 
 

@@ -163,13 +163,6 @@ class AnswerRoom:
             raise
         return held
 
-    def take_if_free(self, size_bytes: int) -> AnswerMemory | None:
-        """Take so many bytes, if they fit at once."""
-        try:
-            return self.take(size_bytes)
-        except OverloadedError:
-            return None
-
     @contextmanager
     def reading(self, held: Held, cut: Callable[[], object]) -> Iterator[Reader]:
         """Count somebody among those who may be cut off for the length of the block.

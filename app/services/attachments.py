@@ -17,7 +17,7 @@ from app.models.resource import Resource, parse_resource_id
 from app.stores.records import UnitOfWork
 
 
-async def resolve_attachments(
+def resolve_attachments(
     unit: UnitOfWork, given: object, *, accepts_unknown: bool
 ) -> tuple[AttachedResource, ...]:
     """Return what is attached to an input, each id once, in order of first use.
@@ -33,7 +33,7 @@ async def resolve_attachments(
     if not isinstance(given, MultiModalInput):
         return ()
     attached = given.attached_ids()
-    found = await _find(unit, {each for _, each in attached})
+    found = _find(unit, {each for _, each in attached})
     missing = [
         Fault(f"/input{pointer}", "is no resource and no alias of this project")
         for pointer, each in attached
@@ -61,7 +61,7 @@ def bindings_of(attachments: Iterable[AttachedResource]) -> Bindings:
     }
 
 
-async def attachments_of(
+def attachments_of(
     unit: UnitOfWork, stored: Sequence[StoredInteraction]
 ) -> list[tuple[AttachedResource, ...]]:
     """Return what is attached to each of these interactions, looked up together."""
@@ -70,7 +70,7 @@ async def attachments_of(
         for interaction in stored
     ]
     wanted = {resource_id for ids in attached for _, resource_id in ids if resource_id}
-    resources = await unit.resources.find_all(wanted)
+    resources = unit.resources.find_all(wanted)
     return [
         tuple(
             AttachedResource(each, resource_id, resources.get(resource_id or ""))
@@ -80,11 +80,11 @@ async def attachments_of(
     ]
 
 
-async def _find(unit: UnitOfWork, attached_ids: Collection[str]) -> dict[str, Resource]:
+def _find(unit: UnitOfWork, attached_ids: Collection[str]) -> dict[str, Resource]:
     """Return the resources there are, by what the spellings of an id have in common."""
     by_id = {resource_id for each in attached_ids if (resource_id := parse_resource_id(each))}
     by_alias = {each for each in attached_ids if is_alias(each)}
-    return {**await unit.resources.find_all(by_id), **await unit.aliases.find_all(by_alias)}
+    return {**unit.resources.find_all(by_id), **unit.aliases.find_all(by_alias)}
 
 
 def _attached(attached_id: str, resource: Resource | None) -> AttachedResource:

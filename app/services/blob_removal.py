@@ -2,11 +2,13 @@
 
 import asyncio
 from collections.abc import AsyncGenerator, Collection, Sequence
+from contextlib import suppress
 
 import anyio
 import structlog
 
 from app.crash_points import CrashPoint, reached
+from app.errors import ServiceError
 from app.services.claim_time import ClaimTime
 from app.stores.blobs import BlobStore
 from app.stores.records import Records
@@ -71,11 +73,31 @@ class BlobRemoval:
         for attempt in range(_CLAIM_ATTEMPTS):
             if attempt:
                 await anyio.sleep(_BETWEEN_ATTEMPTS_SECONDS)
-            async with self._records.write(project_id) as unit:
-                claim = await unit.swept_blobs.claim(digests)
+            claim = await self._claimed(project_id, digests)
             if claim is not None:
                 return claim
         return None
+
+    async def _claimed(self, project_id: str, digests: Collection[str]) -> BlobClaim | None:
+        claiming = asyncio.ensure_future(
+            self._records.write(
+                project_id, lambda unit: unit.swept_blobs.claim(digests), is_alone=True
+            )
+        )
+        try:
+            return await asyncio.shield(claiming)
+        except asyncio.CancelledError:
+            # It is made all the same, and would turn writers away until it runs out.
+            with anyio.CancelScope(shield=True), suppress(ServiceError):
+                claim = await claiming
+                if claim is not None:
+                    await self._note_over(project_id, claim, claim.digests)
+            raise
+
+    async def _note_over(self, project_id: str, claim: BlobClaim, digests: Collection[str]) -> None:
+        await self._records.write(
+            project_id, lambda unit: unit.swept_blobs.note_over(claim, digests), is_alone=True
+        )
 
     async def _remove_claimed(
         self, project_id: str, claim: BlobClaim, time: ClaimTime
@@ -98,8 +120,7 @@ class BlobRemoval:
         finally:
             over = [digest for digest in claim.digests if digest not in uncertain]
             with anyio.CancelScope(shield=True):
-                async with self._records.write(project_id) as unit:
-                    await unit.swept_blobs.note_over(claim, over)
+                await self._note_over(project_id, claim, over)
                 reached(CrashPoint.CLAIM_DROPPED)
         return removed
 

@@ -25,7 +25,7 @@ from app.services.persistence.keeping import MediaKeeper
 from app.services.persistence.probing import probe_media, probe_stored_media
 from app.services.pixels import CODEC_VERSION
 from app.stores.blobs import BlobStore, StoredBlob, read_whole
-from app.stores.records import Records
+from app.stores.records import Records, UnitOfWork
 from app.stores.records.derived_images import NotedImage
 
 # What is made of bytes in a record is held in memory, many at a time: a kilobyte can be a picture
@@ -124,8 +124,9 @@ class DerivedImages:
         return await probe_stored_media(self._blobs, wanted.project_id, blob, wanted.mime_type)
 
     async def _noted(self, wanted: _Wanted) -> NotedImage | None:
-        async with self._records.read(wanted.project_id) as unit:
-            return await unit.derived_images.find(wanted.digest, wanted.key)
+        return await self._records.read(
+            wanted.project_id, lambda unit: unit.derived_images.find(wanted.digest, wanted.key)
+        )
 
     async def _make(self, wanted: _Wanted) -> NotedImage | None:
         most_bytes = self._limits.image_bytes
@@ -163,15 +164,17 @@ class DerivedImages:
             )
             resource = await keeper.store(InMemoryMedia(fitted.data), fitted.mime_type, None)
             image = DerivedImage(resource, fitted.is_first_picture)
-        made = NotedImage(image)
-        async with self._records.write(wanted.project_id) as unit:
-            await unit.derived_images.lock()
-            noted = await unit.derived_images.find(wanted.digest, wanted.key)
+
+        def note(unit: UnitOfWork) -> NotedImage:
+            unit.derived_images.lock()
+            noted = unit.derived_images.find(wanted.digest, wanted.key)
             if noted is not None:
                 return noted
-            if await unit.derived_images.has_source(wanted.digest):
-                await unit.derived_images.note(wanted.digest, wanted.key, image, now=now)
-        return made
+            if unit.derived_images.has_source(wanted.digest):
+                unit.derived_images.note(wanted.digest, wanted.key, image, now=now)
+            return NotedImage(image)
+
+        return await self._records.write(wanted.project_id, note)
 
 
 def _described(project_id: str, fitted: FittedImage) -> Resource:

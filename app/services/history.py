@@ -4,6 +4,7 @@ import hashlib
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from functools import partial
 
 from app.errors import Fault, InvalidPayloadError, NotFoundError
 from app.models.cursor import decode_cursor, encode_cursor
@@ -24,7 +25,7 @@ from app.services.pages.fault_messages import with_images
 from app.services.renders.sending import RenderedBody
 from app.stores.blobs import BlobStore
 from app.stores.records import Records, UnitOfWork
-from app.stores.records.history import Standing, Stretch
+from app.stores.records.history import Standing
 
 _INLINE_PAGE_BYTES = 64 * 1024 * 1024
 """With media in their places, a page of a history ends with the entry that passes this."""
@@ -57,7 +58,7 @@ class _Entries:
     standing: Standing
     entries: Sequence[HistoryEntry]
     more: bool
-    held: AnswerMemory | None
+    held: AnswerMemory | None = None
 
 
 class History:
@@ -159,17 +160,11 @@ class History:
             OverloadedError: There is no memory for it; nothing was read.
         """
         place = Place(project_id, session_id, seq - 1, 1)
-        async with self._records.read(project_id) as unit:
-            stretch = await _stretch(unit, place)
-            if stretch.size_bytes <= _FREE_BYTES:
-                return await _entry(stretch, seq, None)
-            held = self._room.take_if_free(_COPIES * stretch.size_bytes)
-            if held is not None:
-                return await _entry(stretch, seq, held)
-        held = await self._room.hold(_COPIES * stretch.size_bytes)
-        with _released_if_it_fails(held):
-            async with self._records.read(project_id) as unit:
-                return await _entry(await _stretch(unit, place), seq, held)
+        read = await self._read(place)
+        with _released_if_it_fails(read.held):
+            if not read.entries or read.entries[0].seq != seq:
+                raise NotFoundError("entry")
+        return HeldEntry(read.entries[0], read.held)
 
     async def inline_entry(self, project_id: str, session_id: str, seq: int) -> RenderedBody:
         """The same with its media where they were, byte for byte; they are read when it is sent.
@@ -198,39 +193,25 @@ class History:
 
     async def _known_or_read(self, place: Place) -> ListedPage | _Entries:
         """The page, if it is known, else its entries, once there is memory for them."""
-        async with self._records.read(place.project_id) as unit:
-            standing = await _standing(unit, place.session_id)
-            if known := self._known.find(place, standing):
-                return known
-            found = await self._read_now(unit, place, standing)
-        return found if isinstance(found, _Entries) else await self._read_later(place, found)
+        standing = await self._records.read(
+            place.project_id, lambda unit: _standing(unit, place.session_id)
+        )
+        return self._known.find(place, standing) or await self._read(place)
 
     async def _read(self, place: Place) -> _Entries:
         """The entries of a page, once there is memory for them."""
-        async with self._records.read(place.project_id) as unit:
-            standing = await _standing(unit, place.session_id)
-            found = await self._read_now(unit, place, standing)
-        return found if isinstance(found, _Entries) else await self._read_later(place, found)
-
-    async def _read_now(
-        self, unit: UnitOfWork, place: Place, standing: Standing
-    ) -> _Entries | Stretch:
-        """Read entries if there is memory for them at once; else where they are."""
-        stretch = await _stretch(unit, place)
-        if stretch.size_bytes <= _FREE_BYTES:
-            return await _entries(unit, stretch, standing, None)
-        held = self._room.take_if_free(_COPIES * stretch.size_bytes)
-        return stretch if held is None else await _entries(unit, stretch, standing, held)
-
-    async def _read_later(self, place: Place, found: Stretch) -> _Entries:
-        """Read entries once there is memory for them, waiting without a connection to a store."""
-        held = await self._room.hold(_COPIES * found.size_bytes)
+        read = partial(_entries, place=place, most_bytes=_FREE_BYTES)
+        found = await self._records.read(place.project_id, read)
+        if isinstance(found, _Entries):
+            return found
+        held = await self._room.hold(_COPIES * found)
         with _released_if_it_fails(held):
-            async with self._records.read(place.project_id) as unit:
-                standing = await _standing(unit, place.session_id)
-                stretch = await _stretch(unit, place)
-                held.resize(_COPIES * stretch.size_bytes)
-                return await _entries(unit, stretch, standing, held)
+            while not isinstance(found, _Entries):
+                # More may have been appended meanwhile.
+                held.resize(_COPIES * found)
+                read = partial(_entries, place=place, most_bytes=found)
+                found = await self._records.read(place.project_id, read)
+        return replace(found, held=held)
 
     async def _with_media(
         self, project_id: str, entries: Sequence[HistoryEntry]
@@ -258,35 +239,22 @@ class History:
         return history_message_pieces(entry, pieces)
 
 
-async def _standing(unit: UnitOfWork, session_id: str) -> Standing:
-    standing = await unit.sessions.standing(session_id)
+def _standing(unit: UnitOfWork, session_id: str) -> Standing:
+    standing = unit.sessions.standing(session_id)
     if standing is None:
         raise NotFoundError("session")
     return standing
 
 
-async def _stretch(unit: UnitOfWork, place: Place) -> Stretch:
-    return await unit.sessions.stretch(
-        place.session_id, after_seq=place.after_seq, limit=place.limit
-    )
-
-
-async def _entries(
-    unit: UnitOfWork, stretch: Stretch, standing: Standing, held: AnswerMemory | None
-) -> _Entries:
-    """The entries of a page, and whether the history goes on behind them."""
-    with _released_if_it_fails(held):
-        entries = await stretch.entries()
-        more = await _are_more(unit, stretch.session_id, standing=standing, page=entries)
-    return _Entries(standing, entries, more, held)
-
-
-async def _entry(stretch: Stretch, seq: int, held: AnswerMemory | None) -> HeldEntry:
-    with _released_if_it_fails(held):
-        found = await stretch.entries()
-        if not found or found[0].seq != seq:
-            raise NotFoundError("entry")
-    return HeldEntry(found[0], held)
+def _entries(unit: UnitOfWork, place: Place, *, most_bytes: int) -> _Entries | int:
+    """The entries of a page, and whether the history goes on; if they have more bytes, how many."""
+    standing = _standing(unit, place.session_id)
+    stretch = unit.sessions.stretch(place.session_id, after_seq=place.after_seq, limit=place.limit)
+    if stretch.size_bytes > most_bytes:
+        return stretch.size_bytes
+    entries = stretch.entries()
+    more = _are_more(unit, stretch.session_id, standing=standing, page=entries)
+    return _Entries(standing, entries, more)
 
 
 @contextmanager
@@ -305,13 +273,13 @@ def _listed(entries: Sequence[HistoryEntry], *, more: bool) -> ListedPage:
     return ListedPage(body, hashlib.sha256(body).hexdigest(), next_cursor)
 
 
-async def _are_more(
+def _are_more(
     unit: UnitOfWork, session_id: str, *, standing: Standing, page: Sequence[HistoryEntry]
 ) -> bool:
     """Whether the history goes on behind a page; what was appended meanwhile is for the next."""
     if not page or page[-1].seq >= standing.last_seq:
         return False
-    return await unit.sessions.has_entries(session_id, after_seq=page[-1].seq)
+    return unit.sessions.has_entries(session_id, after_seq=page[-1].seq)
 
 
 def _start(cursor: str | None, after_seq: int | None) -> int:

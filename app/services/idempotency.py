@@ -8,6 +8,7 @@ takes the claim over. Should the first one come to its commit after all, the cla
 than its own: its transaction is rolled back, and nothing is stored twice.
 """
 
+import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
@@ -18,6 +19,7 @@ import anyio
 from app.errors import ConflictError, InvalidPayloadError, ServiceError
 from app.models.identity import new_id
 from app.services.request_identity import RequestIdentity, how_compared
+from app.services.unbroken import unbroken
 from app.stores.records import Records, UnitOfWork
 from app.stores.records.idempotency import KEPT, Claim
 
@@ -58,7 +60,13 @@ class Idempotency:
             InvalidPayloadError: The key was used for another request.
             ConflictError: The same request is in flight.
         """
-        answer_id = await self._claim(call, now)
+        try:
+            answer_id = await unbroken(self._claim(call, now))
+        except asyncio.CancelledError:
+            # The claim is made all the same, by now.
+            with anyio.CancelScope(shield=True):
+                await self._abandon(call)
+            raise
         if answer_id is not None:
             yield answer_id
             return
@@ -69,15 +77,13 @@ class Idempotency:
                 await self._abandon(call)
             raise
 
-    async def note_answer(self, unit: UnitOfWork, call: IdempotentCall, answer_id: str) -> None:
+    def note_answer(self, unit: UnitOfWork, call: IdempotentCall, answer_id: str) -> None:
         """Note the answer, in the transaction that makes it, and is rolled back if this raises.
 
         Raises:
             ConflictError: Another request has taken the key over, and answers it.
         """
-        if not await unit.idempotency.answer(
-            call.route, call.key, answer_id, claim_id=call.claim_id
-        ):
+        if not unit.idempotency.answer(call.route, call.key, answer_id, claim_id=call.claim_id):
             raise ConflictError(
                 "This request took so long that another one with the same Idempotency-Key has "
                 "taken its place. Nothing of this one was stored: send it again, with the same "
@@ -90,7 +96,7 @@ class Idempotency:
 
         Whoever has taken the key over meanwhile comes to the same answer.
         """
-        await self._records.write_together(
+        await self._records.write(
             call.project_id,
             lambda unit: unit.idempotency.answer(
                 call.route, call.key, answer_id, claim_id=call.claim_id
@@ -100,21 +106,21 @@ class Idempotency:
     async def _claim(self, call: IdempotentCall, now: datetime) -> str | None:
         route, key, digest, claim_id = call.route, call.key, call.identity.digest, call.claim_id
 
-        async def claim(unit: UnitOfWork) -> Claim | None:
-            held = await unit.idempotency.claim(route, key, digest, now, claim_id=claim_id)
+        def claim(unit: UnitOfWork) -> Claim | None:
+            held = unit.idempotency.claim(route, key, digest, now, claim_id=claim_id)
             if held is not None and _is_over(held, now):
-                held = await unit.idempotency.take_over(
+                held = unit.idempotency.take_over(
                     route, key, held, request_digest=digest, now=now, claim_id=claim_id
                 )
             return held
 
-        held = await self._records.write_together(call.project_id, claim)
+        held = await self._records.write(call.project_id, claim)
         return None if held is None else _answer_of(held, call.identity)
 
     async def _abandon(self, call: IdempotentCall) -> None:
         try:
             # The block may have been cancelled just after its commit: then there is an answer.
-            await self._records.write_together(
+            await self._records.write(
                 call.project_id,
                 lambda unit: unit.idempotency.abandon(call.route, call.key, claim_id=call.claim_id),
             )

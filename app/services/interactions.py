@@ -30,7 +30,7 @@ from app.services.inline_media.message_media import references_in
 from app.services.interaction_requests import ReadInteraction, read_interaction, read_output
 from app.services.request_bodies import RequestBodies
 from app.services.write_conditions import WriteCondition
-from app.stores.records import Records, UnitOfWork
+from app.stores.records import MOST_TOGETHER_BYTES, Records, UnitOfWork
 from app.stores.records.sessions import ANSWER, INTERACTION
 
 CREATE_ROUTE = "POST /api/sessions/{session_id}/interactions"
@@ -96,9 +96,12 @@ class Interactions:
         Raises:
             NotFoundError: The session has none.
         """
-        async with self._records.read(project_id) as unit:
-            stored = await _found(unit, session_id, interaction_id)
-            return ShownInteraction(stored, (await attachments_of(unit, [stored]))[0])
+
+        def find(unit: UnitOfWork) -> ShownInteraction:
+            stored = _found(unit, session_id, interaction_id)
+            return ShownInteraction(stored, attachments_of(unit, [stored])[0])
+
+        return await self._records.read(project_id, find)
 
     async def page(
         self,
@@ -120,18 +123,21 @@ class Interactions:
         after_seq = 0
         if cursor is not None:
             after_seq = int(decode_cursor("interactions", cursor, (int,))[0])
-        async with self._records.read(project_id) as unit:
-            if await unit.sessions.find(session_id) is None:
+
+        def find(unit: UnitOfWork) -> tuple[list[ShownInteraction], bool]:
+            if unit.sessions.find(session_id) is None:
                 raise NotFoundError("session")
-            found = await unit.interactions.page(
+            found = unit.interactions.page(
                 session_id, input_kind=input_kind, after_seq=after_seq, limit=limit
             )
-            more = bool(found) and await unit.interactions.are_more(
+            more = bool(found) and unit.interactions.are_more(
                 session_id, input_kind=input_kind, after_seq=found[-1].seq
             )
-            attachments = await attachments_of(unit, found)
-        page = [ShownInteraction(*each) for each in zip(found, attachments, strict=True)]
-        return page, encode_cursor("interactions", found[-1].seq) if more else None
+            attachments = attachments_of(unit, found)
+            return [ShownInteraction(*each) for each in zip(found, attachments, strict=True)], more
+
+        page, more = await self._records.read(project_id, find)
+        return page, encode_cursor("interactions", page[-1].interaction.seq) if more else None
 
     async def set_output(
         self,
@@ -167,23 +173,22 @@ class Interactions:
         *,
         condition: WriteCondition,
     ) -> ShownInteraction:
-        async with self._records.read(project_id) as unit:
-            await _found(unit, session_id, interaction_id)
+        await self._records.read(project_id, lambda unit: _found(unit, session_id, interaction_id))
         now = utc_now()
 
-        async def answer(unit: UnitOfWork) -> ShownInteraction:
-            await unit.sessions.enter(session_id, now)
-            stored = await _found(unit, session_id, interaction_id)
-            attachments = (await attachments_of(unit, [stored]))[0]
+        def answer(unit: UnitOfWork) -> ShownInteraction:
+            unit.sessions.enter(session_id, now)
+            stored = _found(unit, session_id, interaction_id)
+            attachments = (attachments_of(unit, [stored]))[0]
             condition(sha256(interaction_record(stored, attachments)).hexdigest())
             if stored.output is not None:
                 _check_same(output, stored.output)
             is_new = stored.output is None
             if is_new:
-                stored = await _answered(unit, stored, output, now)
+                stored = _answered(unit, stored, output, now)
             return ShownInteraction(stored, attachments, is_new)
 
-        return await self._records.write_together(project_id, answer)
+        return await self._records.write(project_id, answer)
 
     async def _create(
         self,
@@ -197,36 +202,37 @@ class Interactions:
         """Write interaction, history entry and links in one transaction."""
         given = _stored(read.interaction, session_id)
 
-        async def create(unit: UnitOfWork) -> ShownInteraction:
-            await unit.sessions.enter(session_id, given.created_at)
-            attachments = await resolve_attachments(
+        def create(unit: UnitOfWork) -> ShownInteraction:
+            unit.sessions.enter(session_id, given.created_at)
+            attachments = resolve_attachments(
                 unit, read.interaction.input, accepts_unknown=accepts_unknown
             )
-            referred = await unit.resources.find_all(read.references)
-            seq = await unit.sessions.append(
+            referred = unit.resources.find_all(read.references)
+            seq = unit.sessions.append(
                 session_id,
                 INTERACTION,
                 given.interaction_id,
                 size_bytes=len(given.input) + len(given.output or b""),
             )
             stored = replace(given, seq=seq, bindings=bindings_of(attachments))
-            await unit.interactions.add(stored)
+            unit.interactions.add(stored)
             kept = {
                 each.resource.resource_id: each.resource for each in attachments if each.resource
             }
-            await unit.resources.ensure_linked(
+            unit.resources.ensure_linked(
                 {**referred, **kept}.values(),
                 owner_kind=INTERACTION,
                 owner_id=stored.interaction_id,
                 session_id=session_id,
             )
             if call is not None:
-                await self._idempotency.note_answer(unit, call, stored.interaction_id)
+                self._idempotency.note_answer(unit, call, stored.interaction_id)
             size_bytes = len(stored.input) + len(stored.output or b"")
             unit.events.note(_event("interaction:created", stored, seq, size_bytes=size_bytes))
             return ShownInteraction(stored, attachments, is_new=True)
 
-        return await self._records.write_together(project_id, create)
+        is_alone = len(given.input) + len(given.output or b"") > MOST_TOGETHER_BYTES
+        return await self._records.write(project_id, create, is_alone=is_alone)
 
 
 def _stored(interaction: Interaction, session_id: str) -> StoredInteraction:
@@ -264,16 +270,16 @@ def _check_same(output: ChatMessage, stored: bytes) -> None:
         )
 
 
-async def _answered(
+def _answered(
     unit: UnitOfWork, stored: StoredInteraction, output: ChatMessage, now: datetime
 ) -> StoredInteraction:
     """The interaction with its answer, written as an entry of its own."""
     text = json_text(output.dump()).encode()
     session_id, interaction_id = stored.session_id, stored.interaction_id
-    seq = await unit.sessions.append(session_id, ANSWER, interaction_id, size_bytes=len(text))
-    await unit.interactions.set_output(interaction_id, text, answer_seq=seq, now=now)
-    referred = await unit.resources.find_all(references_in(output.dump()))
-    await unit.resources.ensure_linked(
+    seq = unit.sessions.append(session_id, ANSWER, interaction_id, size_bytes=len(text))
+    unit.interactions.set_output(interaction_id, text, answer_seq=seq, now=now)
+    referred = unit.resources.find_all(references_in(output.dump()))
+    unit.resources.ensure_linked(
         referred.values(),
         owner_kind=INTERACTION,
         owner_id=interaction_id,
@@ -298,10 +304,10 @@ def _event(
     )
 
 
-async def _found(unit: UnitOfWork, session_id: str, interaction_id: str) -> StoredInteraction:
+def _found(unit: UnitOfWork, session_id: str, interaction_id: str) -> StoredInteraction:
     stored = None
     if is_id(interaction_id):
-        stored = await unit.interactions.find(session_id, interaction_id)
+        stored = unit.interactions.find(session_id, interaction_id)
     if stored is None:
         raise NotFoundError("interaction")
     return stored

@@ -71,11 +71,9 @@ class LeftReservations:
 
     async def _release(self) -> None:
         for reservation_id, project_id in list(self._left.items()):
-            await self._records.write_together(
-                project_id, partial(_release, reservation_id=reservation_id)
-            )
+            await self._records.write(project_id, partial(_release, reservation_id=reservation_id))
             del self._left[reservation_id]
 
 
-async def _release(unit: UnitOfWork, *, reservation_id: str) -> None:
-    await unit.stored_blobs.release(reservation_id)
+def _release(unit: UnitOfWork, *, reservation_id: str) -> None:
+    unit.stored_blobs.release(reservation_id)

@@ -16,7 +16,7 @@ import anyio.to_thread
 from app.errors import StoredBytesQuotaError
 from app.models.media import CHUNK_BYTES, MediaSource
 from app.services.stored_bytes import ByteReservation, StoredBytes
-from app.services.upload_bodies import unbroken
+from app.services.unbroken import unbroken
 from app.stores.blobs import (
     BlobDraft,
     BlobReader,

@@ -31,7 +31,7 @@ from app.services.reference_requests import (
 from app.services.renders.sending import RenderedBody
 from app.services.request_bodies import RequestBodies
 from app.stores.blobs import BlobStore
-from app.stores.records import Records
+from app.stores.records import Records, UnitOfWork
 
 LINK_SECONDS = 300
 """How long the links of `signed-url` live."""
@@ -110,10 +110,13 @@ class References:
     async def _resolve(self, project_id: str, read: ReferenceRequest) -> RenderedBody:
         request = read.request
         wanted = {each.resource_id for each in read.mentions if each.resource_id}
-        async with self._records.read(project_id) as unit:
-            if await unit.sessions.find(request.session_id) is None:
+
+        def find(unit: UnitOfWork) -> Mapping[str, Resource]:
+            if unit.sessions.find(request.session_id) is None:
                 raise NotFoundError("session")
-            found = await unit.resources.find_in_session(wanted, request.session_id)
+            return unit.resources.find_in_session(wanted, request.session_id)
+
+        found = await self._records.read(project_id, find)
         settled = _settle(read, found)
         self._check_size(request.form, settled)
         contents = await self._contents(project_id, request.form, settled.resources.values())

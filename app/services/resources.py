@@ -78,13 +78,13 @@ class Resources:
             self._blobs, project_id, blob=blob, claim=upload, head=bytes(head)
         )
 
-        async def described(unit: UnitOfWork) -> Uploaded:
-            stored, is_new = await unit.resources.ensure(resource)
+        def described(unit: UnitOfWork) -> Uploaded:
+            stored, is_new = unit.resources.ensure(resource)
             if upload.alias is not None:
-                await name_resource(unit, upload.alias, stored)
+                name_resource(unit, upload.alias, stored)
             return Uploaded(stored, is_new)
 
-        return await self._records.write_together(project_id, described)
+        return await self._records.write(project_id, described)
 
     async def get(self, project_id: str, uri: str) -> Resource:
         """The resource with this URI, `@blob:` reference or bare id.
@@ -95,8 +95,9 @@ class Resources:
         resource_id = parse_resource_id(uri)
         if resource_id is None:
             raise NotFoundError("resource")
-        async with self._records.read(project_id) as unit:
-            resource = await unit.resources.find(resource_id)
+        resource = await self._records.read(
+            project_id, lambda unit: unit.resources.find(resource_id)
+        )
         if resource is None:
             raise NotFoundError("resource")
         return resource
@@ -118,8 +119,9 @@ class Resources:
             InvalidCursorError: The cursor is not this list's.
         """
         before = decode_moment_cursor("resources", cursor)
-        async with self._records.read(project_id) as unit:
-            found = await unit.resources.page(before=before, limit=limit + 1)
+        found = await self._records.read(
+            project_id, lambda unit: unit.resources.page(before=before, limit=limit + 1)
+        )
         page = found[:limit]
         if len(found) <= limit:
             return page, None
@@ -136,19 +138,22 @@ class Resources:
             ConflictError: Something refers to it; the faults name what.
         """
         resource = await self.get(project_id, uri)
-        async with self._records.write(project_id) as unit:
-            held = await unit.derived_images.hold_sources([resource])
+
+        def delete(unit: UnitOfWork) -> None:
+            held = unit.derived_images.hold_sources([resource])
             if resource.resource_id not in held:
                 raise NotFoundError("resource")
-            owners = await unit.resources.owners(resource.resource_id, limit=_NAMED_OWNERS)
+            owners = unit.resources.owners(resource.resource_id, limit=_NAMED_OWNERS)
             if owners:
                 named = ", ".join(f"{kind} {owner_id}" for kind, owner_id in owners)
                 raise ConflictError(
                     f"The resource is still referred to by {named}. Delete that first.",
                     code="resource-in-use",
                 )
-            await unit.resources.remove(resource.resource_id)
-            await unit.derived_images.remove_sourceless([resource.digest])
+            unit.resources.remove(resource.resource_id)
+            unit.derived_images.remove_sourceless([resource.digest])
+
+        await self._records.write(project_id, delete, is_alone=True)
 
 
 async def describe_blob(

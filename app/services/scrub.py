@@ -31,7 +31,7 @@ from app.services.idempotency import Idempotency, IdempotentCall
 from app.services.request_identity import RequestIdentity
 from app.services.store_check import BlobCheck, StoreFault
 from app.stores.blobs import BlobStore
-from app.stores.records import Records
+from app.stores.records import Records, UnitOfWork
 from app.stores.records.blob_references import BlobReference
 from app.stores.records.idempotency import KEPT
 
@@ -176,8 +176,7 @@ class Scrub:
         Raises:
             StoreUnavailableError: A store did not answer; the slice that was begun stays due.
         """
-        async with self._records.read_projects() as projects:
-            project_ids = await projects.list_ids()
+        project_ids = await self._records.read_projects(lambda projects: projects.list_ids())
         slices = list(self._period.due(now))
         self._settled = {due.key: self._settled.get(due.key, set()) for due in slices}
         for due in slices:
@@ -226,7 +225,7 @@ class Scrub:
             async with self._idempotency.claimed(call, utc_now()) as done:
                 if done is None:
                     await self._scrub(project_id, due)
-                    await self._records.write_together(
+                    await self._records.write(
                         project_id, lambda unit: self._idempotency.note_answer(unit, call, _DONE)
                     )
         except ConflictError:
@@ -254,11 +253,14 @@ class Scrub:
         self, project_id: str, due: Slice, *, after: str, limit: int
     ) -> Sequence[BlobReference]:
         """The rows of up to `limit` blobs of the slice, in order, behind a digest or a part."""
-        async with self._records.read(project_id) as unit:
-            digests = await unit.blob_references.digests(after=after, limit=limit)
-            return await unit.blob_references.of(
+
+        def some(unit: UnitOfWork) -> Sequence[BlobReference]:
+            digests = unit.blob_references.digests(after=after, limit=limit)
+            return unit.blob_references.of(
                 [digest for digest in digests if due.end is None or digest < due.end]
             )
+
+        return await self._records.read(project_id, some)
 
 
 def _tell(fault: StoreFault) -> None:

@@ -36,7 +36,7 @@ from app.services.request_identity import RequestIdentity, how_compared
 from app.services.request_models import as_object, read_value, validated
 from app.services.streaming.requests import StreamedRequest, StreamedRequests
 from app.stores.blobs import BlobStore
-from app.stores.records import Records, UnitOfWork
+from app.stores.records import MOST_TOGETHER_BYTES, Records, UnitOfWork
 from app.stores.records.sessions import MESSAGE
 
 APPEND_ROUTE = "POST /api/sessions/{session_id}/messages"
@@ -164,8 +164,9 @@ class SessionMessages:
                     # The call had been answered before, so there was no commit to note it in.
                     await self._idempotency.note_known_answer(call, appended.message.message_id)
                 return appended
-            async with self._records.read(project_id) as unit:
-                stored = await unit.messages.find(answer_id)
+            stored = await self._records.read(
+                project_id, lambda unit: unit.messages.find(answer_id)
+            )
         if stored is None:
             raise NotFoundError("message")
         return AppendedMessage(stored, is_new=False)
@@ -178,8 +179,9 @@ class SessionMessages:
         call: IdempotentCall | None,
     ) -> AppendedMessage:
         read = request.value
-        async with self._records.read(project_id) as unit:
-            answered = await _answered(unit, session_id, read, request.identity)
+        answered = await self._records.read(
+            project_id, lambda unit: _answered(unit, session_id, read, request.identity)
+        )
         if answered is not None:
             return answered
         now = utc_now()
@@ -220,30 +222,31 @@ class SessionMessages:
         """Write message, history entry and links in one transaction."""
         read = request.value
 
-        async def append(unit: UnitOfWork) -> AppendedMessage:
-            await unit.sessions.enter(session_id, message.created_at)
+        def append(unit: UnitOfWork) -> AppendedMessage:
+            unit.sessions.enter(session_id, message.created_at)
             # Nobody else writes to the session now, so a twin that was faster is seen here.
-            answered = await _answered(unit, session_id, read, request.identity)
+            answered = _answered(unit, session_id, read, request.identity)
             if answered is not None:
                 return answered
-            seq = await unit.sessions.append(
+            seq = unit.sessions.append(
                 session_id, MESSAGE, message.message_id, size_bytes=len(message.message)
             )
             appended = replace(message, seq=seq)
-            await unit.messages.add(appended, session_id=session_id)
-            referred = await unit.resources.find_all(read.references)
-            await unit.resources.ensure_linked(
+            unit.messages.add(appended, session_id=session_id)
+            referred = unit.resources.find_all(read.references)
+            unit.resources.ensure_linked(
                 ({**referred, **{each.resource_id: each for each in resources}}).values(),
                 owner_kind=MESSAGE,
                 owner_id=message.message_id,
                 session_id=session_id,
             )
             if call is not None:
-                await self._idempotency.note_answer(unit, call, message.message_id)
+                self._idempotency.note_answer(unit, call, message.message_id)
             unit.events.note(_event(session_id, appended, str(read.value["role"])))
             return AppendedMessage(appended, is_new=True)
 
-        return await self._records.write_together(project_id, append)
+        is_alone = len(message.message) > MOST_TOGETHER_BYTES
+        return await self._records.write(project_id, append, is_alone=is_alone)
 
 
 def _event(session_id: str, message: StoredHistoryMessage, role: str) -> NewEvent:
@@ -273,7 +276,7 @@ def _whole_media(read: _Read) -> list[DataUriText]:
     return [each.uri for each in read.movable if each.uri is not None]
 
 
-async def _answered(
+def _answered(
     unit: UnitOfWork, session_id: str, read: _Read, identity: RequestIdentity
 ) -> AppendedMessage | None:
     """The message that answers the same tool call, if it is this one.
@@ -283,15 +286,15 @@ async def _answered(
     """
     if read.tool_call_id is None:
         return None
-    earlier = await unit.messages.find_call(session_id, read.tool_call_id)
+    earlier = unit.messages.find_call(session_id, read.tool_call_id)
     if earlier is not None and identity.is_that_of(earlier.request_digest):
         return AppendedMessage(earlier, is_new=False)
-    if earlier is None and not await unit.tool_results.find_call(session_id, read.tool_call_id):
+    if earlier is None and not unit.tool_results.find_call(session_id, read.tool_call_id):
         return None
     differences: Sequence[Fault] = ()
     compared = ""
     if earlier is not None:
-        differences = await anyio.to_thread.run_sync(_differences, earlier, read)
+        differences = _differences(earlier, read)
         compared = f" {how_compared(earlier.request_digest)}"
     raise ConflictError(
         f"This tool call of the session was already answered with something else.{compared} A call "

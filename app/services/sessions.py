@@ -12,7 +12,7 @@ from app.models.message import DeletedSession, Session, SessionUse
 from app.rendering.session_envelopes import entry_counts, session_record
 from app.services.pages.accesses import AccessCounts
 from app.services.write_conditions import WriteCondition
-from app.stores.records import Records
+from app.stores.records import Records, UnitOfWork
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,15 +41,18 @@ class Sessions:
             StoreUnavailableError: The database did not answer; nothing was stored.
         """
         now = utc_now()
-        async with self._records.write(project_id) as unit:
-            is_new = await unit.sessions.add(Session(session_id, now, now, 0))
-            session = await unit.sessions.hold(session_id)
+
+        def ensured(unit: UnitOfWork) -> ShownSession:
+            is_new = unit.sessions.add(Session(session_id, now, now, 0))
+            session = unit.sessions.hold(session_id)
             if session is None:
                 # Somebody has deleted it in this moment.
                 raise StoreUnavailableError("database")
-            use = (await unit.session_resources.use_of([session_id]))[session_id]
+            use = (unit.session_resources.use_of([session_id]))[session_id]
             condition(None if is_new else sha256(session_record(session, use)).hexdigest())
-        return ShownSession(session, use, is_new)
+            return ShownSession(session, use, is_new)
+
+        return await self._records.write(project_id, ensured)
 
     async def get(self, project_id: str, session_id: str) -> ShownSession:
         """The session, with its counts and sizes.
@@ -57,12 +60,14 @@ class Sessions:
         Raises:
             NotFoundError: Nothing was ever written to it.
         """
-        async with self._records.read(project_id) as unit:
-            session = await unit.sessions.find(session_id)
+
+        def found(unit: UnitOfWork) -> ShownSession:
+            session = unit.sessions.find(session_id)
             if session is None:
                 raise NotFoundError("session")
-            use = await unit.session_resources.use_of([session_id])
-        return ShownSession(session, use[session_id])
+            return ShownSession(session, unit.session_resources.use_of([session_id])[session_id])
+
+        return await self._records.read(project_id, found)
 
     async def page(
         self, project_id: str, *, wanted: str | None, cursor: str | None, limit: int
@@ -79,14 +84,17 @@ class Sessions:
             InvalidCursorError: The cursor is not this list's.
         """
         before = decode_moment_cursor("sessions", cursor)
-        async with self._records.read(project_id) as unit:
-            found = await unit.sessions.page(wanted=wanted, before=before, limit=limit + 1)
-            page = found[:limit]
-            use = await unit.session_resources.use_of([each.session_id for each in page])
-        shown = [ShownSession(each, use[each.session_id]) for each in page]
-        if len(found) <= limit:
+
+        def found(unit: UnitOfWork) -> tuple[list[ShownSession], bool]:
+            rows = unit.sessions.page(wanted=wanted, before=before, limit=limit + 1)
+            page = rows[:limit]
+            use = unit.session_resources.use_of([each.session_id for each in page])
+            return [ShownSession(each, use[each.session_id]) for each in page], len(rows) > limit
+
+        shown, more = await self._records.read(project_id, found)
+        if not more:
             return shown, None
-        last = page[-1]
+        last = shown[-1].session
         return shown, encode_moment_cursor("sessions", last.updated_at, last.session_id)
 
     async def delete(self, project_id: str, session_id: str) -> DeletedSession:
@@ -101,16 +109,20 @@ class Sessions:
             NotFoundError: There is no such session.
             StoreUnavailableError: The database did not answer; nothing was removed.
         """
-        async with self._records.write(project_id) as unit:
-            session = await unit.sessions.hold(session_id)
+
+        def delete(unit: UnitOfWork) -> tuple[DeletedSession, Sequence[str]]:
+            session = unit.sessions.hold(session_id)
             if session is None:
                 raise NotFoundError("session")
-            page_ids = await unit.pages.remove_session(session_id)
-            released = await unit.session_resources.release(session_id)
-            await unit.sessions.remove(session_id)
-            await unit.events.remove_session(session_id)
+            page_ids = unit.pages.remove_session(session_id)
+            released = unit.session_resources.release(session_id)
+            unit.sessions.remove(session_id)
+            unit.events.remove_session(session_id)
             deleted = DeletedSession(session_id, session.counts, len(page_ids), tuple(released))
             unit.events.note(_deletion(session, deleted))
+            return deleted, page_ids
+
+        deleted, page_ids = await self._records.write(project_id, delete, is_alone=True)
         for page_id in page_ids:
             self._accesses.forget(project_id, page_id)
         return deleted

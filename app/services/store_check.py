@@ -11,6 +11,7 @@ import hashlib
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Sequence
 from contextlib import aclosing, suppress
 from dataclasses import dataclass
+from functools import partial
 from itertools import groupby
 from typing import TypeAlias
 
@@ -19,8 +20,9 @@ import anyio.to_thread
 from app.errors import StoreFullError, StoreUnavailableError
 from app.models.store_faults import FaultKind
 from app.services.claim_time import ClaimTime
+from app.services.unbroken import unbroken
 from app.stores.blobs import BlobMissingError, BlobStore, ListedBlob
-from app.stores.records import Records
+from app.stores.records import Records, UnitOfWork
 from app.stores.records.blob_references import BlobReference
 
 _DIGESTS_AT_ONCE = 500
@@ -80,12 +82,12 @@ class StoreCheck:
         Raises:
             StoreUnavailableError: A store did not answer, so the rest is not known.
         """
-        async with self._records.read_projects() as projects:
-            project_ids = await projects.list_ids()
+        project_ids = await self._records.read_projects(lambda projects: projects.list_ids())
         total = 0
         for project_id in project_ids:
-            async with self._records.read(project_id) as unit:
-                total += await unit.blob_references.bytes_needed()
+            total += await self._records.read(
+                project_id, lambda unit: unit.blob_references.bytes_needed()
+            )
         tally = _Tally(total, found, progress)
         for project_id in project_ids:
             check = _ProjectCheck(self._records, self._blobs, project_id, tally, repair=repair)
@@ -163,7 +165,9 @@ class BlobCheck:
         wrong = await self._still_there(digest, wrong)
         if kind is None or not wrong:
             return None
-        moved = self._repair and kind == "damaged" and blob and await self._quarantine(blob)
+        moved = (
+            self._repair and kind == "damaged" and blob and await unbroken(self._quarantine(blob))
+        )
         owners = tuple(row.owner for row in wrong)
         return StoreFault(self._project_id, digest, kind, owners, bool(moved))
 
@@ -212,8 +216,9 @@ class BlobCheck:
     async def _still_there(
         self, digest: str, rows: Sequence[BlobReference]
     ) -> Sequence[BlobReference]:
-        async with self._records.read(self._project_id) as unit:
-            now = set(await unit.blob_references.of([digest]))
+        now = await self._records.read(
+            self._project_id, lambda unit: set(unit.blob_references.of([digest]))
+        )
         return [row for row in rows if row in now]
 
     async def _quarantine(self, damaged: ListedBlob) -> bool:
@@ -222,8 +227,11 @@ class BlobCheck:
         Behind a claim, as a removal is: a write that puts the blob again meanwhile is refused.
         """
         time = ClaimTime()
-        async with self._records.write(self._project_id) as unit:
-            claim = await unit.swept_blobs.claim_needed(damaged.digest)
+        claim = await self._records.write(
+            self._project_id,
+            lambda unit: unit.swept_blobs.claim_needed(damaged.digest),
+            is_alone=True,
+        )
         if claim is None or not claim.digests:
             return False
         is_the_same = await self._blobs.find(self._project_id, damaged.digest) == damaged
@@ -231,8 +239,11 @@ class BlobCheck:
         if may_move:
             await self._blobs.quarantine(self._project_id, damaged.digest)
         # Not after an error: a move that failed may still come to pass.
-        async with self._records.write(self._project_id) as unit:
-            await unit.swept_blobs.note_over(claim, claim.digests)
+        await self._records.write(
+            self._project_id,
+            lambda unit: unit.swept_blobs.note_over(claim, claim.digests),
+            is_alone=True,
+        )
         return may_move
 
 
@@ -269,9 +280,7 @@ class _ProjectCheck:
         """The rows of each blob that rows need, some hundred blobs at a time."""
         last = ""
         while True:
-            async with self._records.read(self._project_id) as unit:
-                digests = await unit.blob_references.digests(after=last, limit=_DIGESTS_AT_ONCE)
-                rows = await unit.blob_references.of(digests)
+            digests, rows = await self._records.read(self._project_id, partial(_behind, last))
             if not digests:
                 return
             yield [list(group) for _, group in groupby(rows, key=lambda row: row.digest)]
@@ -293,5 +302,13 @@ class _ProjectCheck:
 
     async def _count_unneeded_among(self, digests: Iterable[str]) -> None:
         listed = set(digests)
-        async with self._records.read(self._project_id) as unit:
-            self._tally.unneeded += len(listed - await unit.blob_references.needed(listed))
+        needed = await self._records.read(
+            self._project_id, lambda unit: unit.blob_references.needed(listed)
+        )
+        self._tally.unneeded += len(listed - needed)
+
+
+def _behind(last: str, unit: UnitOfWork) -> tuple[Sequence[str], Sequence[BlobReference]]:
+    """Some digests that rows need, in order, and their rows."""
+    digests = unit.blob_references.digests(after=last, limit=_DIGESTS_AT_ONCE)
+    return digests, unit.blob_references.of(digests)

@@ -6,9 +6,10 @@ there, each once, whether a record needs them or a sweep has yet to remove them,
 way.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from datetime import timedelta
+from functools import partial
 
 import anyio
 import structlog
@@ -16,6 +17,7 @@ import structlog
 from app.errors import ServiceError, StoredBytesQuotaError
 from app.models.identity import new_id, utc_now
 from app.services.left_reservations import LeftReservations
+from app.services.unbroken import unbroken
 from app.stores.blobs import BlobStore, StoredBlob
 from app.stores.records import Records, UnitOfWork
 from app.stores.records.stored_blobs import StoredTotal
@@ -57,8 +59,9 @@ class StoredBytes:
 
     async def keeps(self, project_id: str, digest: str) -> bool:
         """Whether a blob is counted already, so that the same bytes again cost nothing."""
-        async with self._records.read(project_id) as unit:
-            return bool(await unit.stored_blobs.sizes([digest]))
+        return await self._records.read(
+            project_id, lambda unit: bool(unit.stored_blobs.sizes([digest]))
+        )
 
     async def check_room(self, project_id: str, size_bytes: int) -> None:
         """Refuse at once what there is no room for now; nothing is reserved.
@@ -66,62 +69,63 @@ class StoredBytes:
         Raises:
             StoredBytesQuotaError: There is none.
         """
-        total = await self._records.write_together(
-            project_id, lambda unit: unit.stored_blobs.total()
-        )
+        total = await self._records.write(project_id, lambda unit: unit.stored_blobs.total())
         if total.bytes + size_bytes > self._quota_bytes:
             raise _no_room(total, self._quota_bytes, size_bytes)
 
     async def check_room_for(self, project_id: str, sizes: Mapping[str, int]) -> None:
         """As `check_room`, for blobs of which some may be there: sizes by digest."""
-        needed = sum(sizes.values())
         digests = list(sizes)
-        async with self._records.read(project_id) as unit:
-            for start in range(0, len(digests), DIGESTS_AT_ONCE):
-                batch = digests[start : start + DIGESTS_AT_ONCE]
-                needed -= sum((await unit.stored_blobs.sizes(batch)).values())
+
+        def kept_bytes(unit: UnitOfWork) -> int:
+            starts = range(0, len(digests), DIGESTS_AT_ONCE)
+            batches = (digests[start : start + DIGESTS_AT_ONCE] for start in starts)
+            return sum(sum(unit.stored_blobs.sizes(batch).values()) for batch in batches)
+
+        needed = sum(sizes.values()) - await self._records.read(project_id, kept_bytes)
         if needed > 0:
             await self.check_room(project_id, needed)
 
     async def count_all(self) -> None:
         """Count the blobs that rows need and nobody has counted, in every project."""
-        async with self._records.read_projects() as projects:
-            project_ids = await projects.list_ids()
+        project_ids = await self._records.read_projects(lambda projects: projects.list_ids())
         for project_id in project_ids:
             await self.count(project_id)
 
     async def count(self, project_id: str) -> None:
         """Count what was stored while there was no quota, or by a process that knows of none."""
         last = ""
-        while True:
-            # Asked without a lock first: where all are counted, no write waits for this.
-            async with self._records.read(project_id) as unit:
-                sizes = await unit.stored_blobs.uncounted(after=last, limit=DIGESTS_AT_ONCE)
-            if not sizes:
-                return
+
+        def uncounted(unit: UnitOfWork) -> Mapping[str, int]:
+            return unit.stored_blobs.uncounted(after=last, limit=DIGESTS_AT_ONCE)
+
+        # Asked without a lock first: where all are counted, no write waits for this.
+        while sizes := await self._records.read(project_id, uncounted):
             last = max(sizes)
-            async with self._records.write(project_id) as unit:
-                await unit.swept_blobs.enter(sizes)
+            await self._records.write(project_id, partial(_enter, sizes), is_alone=True)
 
     async def forget_missing(self, project_id: str) -> None:
         """Count no longer what no row needs and the store has lost: no sweep comes across it."""
         last = ""
-        while True:
-            async with self._records.read(project_id) as unit:
-                digests = await unit.stored_blobs.unneeded(after=last, limit=DIGESTS_AT_ONCE)
-            if not digests:
-                return
+
+        def unneeded(unit: UnitOfWork) -> Sequence[str]:
+            return unit.stored_blobs.unneeded(after=last, limit=DIGESTS_AT_ONCE)
+
+        while digests := await self._records.read(project_id, unneeded):
             last = digests[-1]
             missing = set(digests) - (await self._blobs.sizes(project_id, digests)).keys()
             if missing:
                 await self._forget(project_id, missing)
 
     async def _forget(self, project_id: str, missing: set[str]) -> None:
-        # As a removal is: whoever puts one of them again meanwhile learns of it.
-        async with self._records.write(project_id) as unit:
-            claim = await unit.swept_blobs.claim(missing)
+
+        def forget(unit: UnitOfWork) -> None:
+            # As a removal is: whoever puts one of them again meanwhile learns of it.
+            claim = unit.swept_blobs.claim(missing)
             if claim is not None:
-                await unit.swept_blobs.note_over(claim, claim.digests)
+                unit.swept_blobs.note_over(claim, claim.digests)
+
+        await self._records.write(project_id, forget, is_alone=True)
 
 
 class ByteReservation:
@@ -181,8 +185,8 @@ class ByteReservation:
             StoreUnavailableError: The database did not answer; the blob is garbage.
         """
 
-        async def count(unit: UnitOfWork) -> None:
-            entered = await unit.swept_blobs.enter(
+        def count(unit: UnitOfWork) -> None:
+            entered = unit.swept_blobs.enter(
                 {blob.digest: blob.size_bytes}, reservation_id=self._id if self._is_open else None
             )
             needed_more = entered.size_bytes > entered.released_bytes
@@ -190,7 +194,7 @@ class ByteReservation:
                 total = entered.total.without(entered.size_bytes)
                 raise _no_room(total, self._quota_bytes, entered.size_bytes)
 
-        await self._records.write_together(self._project_id, count)
+        await self._records.write(self._project_id, count)
         self._is_open = False
 
     async def release(self) -> None:
@@ -199,7 +203,7 @@ class ByteReservation:
             return
         with anyio.CancelScope(shield=True):
             try:
-                await self._records.write_together(
+                await self._records.write(
                     self._project_id, lambda unit: unit.stored_blobs.release(self._id)
                 )
             except ServiceError as exc:
@@ -208,20 +212,27 @@ class ByteReservation:
         self._is_open = False
 
     async def _grow(self, more_bytes: int) -> None:
-        # Before it is: a change that is cancelled may be committed all the same.
+        # Before it is, and to its end: a change that is cancelled is committed all the same, and
+        # what gives it back comes behind it.
         self._is_open = True
-        total = await self._records.write_together(
-            self._project_id,
-            lambda unit: unit.stored_blobs.reserve(
-                self._id,
-                more_bytes,
-                quota_bytes=self._quota_bytes,
-                expires_at=utc_now() + _EXPIRES_AFTER,
-            ),
+        total = await unbroken(
+            self._records.write(
+                self._project_id,
+                lambda unit: unit.stored_blobs.reserve(
+                    self._id,
+                    more_bytes,
+                    quota_bytes=self._quota_bytes,
+                    expires_at=utc_now() + _EXPIRES_AFTER,
+                ),
+            )
         )
         if total is not None:
             raise _no_room(total, self._quota_bytes, more_bytes)
         self.size_bytes += more_bytes
+
+
+def _enter(sizes: Mapping[str, int], unit: UnitOfWork) -> None:
+    unit.swept_blobs.enter(sizes)
 
 
 def _no_room(total: StoredTotal, quota_bytes: int, needed_bytes: int) -> StoredBytesQuotaError:

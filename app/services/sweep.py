@@ -8,7 +8,7 @@ projects of this database are swept: another one may share the blob store.
 
 import asyncio
 from collections.abc import AsyncIterator, Callable, Sequence
-from contextlib import aclosing, asynccontextmanager, suppress
+from contextlib import aclosing, asynccontextmanager
 from dataclasses import astuple, dataclass
 from datetime import datetime, timedelta
 from secrets import SystemRandom
@@ -22,7 +22,7 @@ from app.models.identity import utc_now
 from app.services.blob_removal import BlobRemoval
 from app.services.stored_bytes import StoredBytes
 from app.stores.blobs import BlobStore, ListedBlob
-from app.stores.records import Records
+from app.stores.records import Records, UnitOfWork
 from app.stores.records.idempotency import KEPT as KEYS_KEPT
 from app.stores.records.swept_blobs import DIGESTS_AT_ONCE
 
@@ -77,6 +77,10 @@ Progress: TypeAlias = Callable[[SweepReport], None]
 class _OnlyCountedError(Exception):
     """Rolls back what a dry run has removed in order to count it."""
 
+    def __init__(self, report: SweepReport) -> None:
+        super().__init__(report)
+        self.report = report
+
 
 class Sweep:
     """Sweeps all projects.
@@ -126,8 +130,7 @@ class Sweep:
             dry_run=dry_run,
             progress=progress,
         )
-        async with self._records.read_projects() as projects:
-            project_ids = await projects.list_ids()
+        project_ids = await self._records.read_projects(lambda projects: projects.list_ids())
         for project_id in project_ids:
             await run.expire(project_id, now)
             await run.expire_events(
@@ -209,36 +212,51 @@ class _Run:
 
     async def expire(self, project_id: str, now: datetime) -> None:
         """Remove uploads and idempotency keys whose time is over, and claims nobody needs."""
-        with suppress(_OnlyCountedError):
-            async with self._records.write(project_id) as unit:
-                expired = SweepReport(
-                    expired_uploads=await unit.uploads.remove_expired(now),
-                    expired_keys=await unit.idempotency.purge(now - KEYS_KEPT),
-                    expired_reserved_bytes=await unit.stored_blobs.expire(now),
-                )
-                await unit.swept_blobs.forget(_CLAIMS_KEPT)
-                self._count(expired)
-                if self._dry_run:
-                    raise _OnlyCountedError
+
+        def expire(unit: UnitOfWork) -> SweepReport:
+            expired = SweepReport(
+                expired_uploads=unit.uploads.remove_expired(now),
+                expired_keys=unit.idempotency.purge(now - KEYS_KEPT),
+                expired_reserved_bytes=unit.stored_blobs.expire(now),
+            )
+            unit.swept_blobs.forget(_CLAIMS_KEPT)
+            return expired
+
+        self._count(await self._removed(project_id, expire))
 
     async def expire_events(self, project_id: str, *, before: datetime, keep: int) -> None:
         """Remove events whose time is over, a few at once: writers wait meanwhile."""
         # Asked without a lock first: where nothing is over, no write ever waits for this.
-        async with self._records.read(project_id) as unit:
-            if await unit.events.newest_expired(before=before, keep=keep) is None:
-                return
+        if None is await self._records.read(
+            project_id, lambda unit: unit.events.newest_expired(before=before, keep=keep)
+        ):
+            return
+
+        def expire(unit: UnitOfWork) -> SweepReport:
+            removed = unit.events.expire(before=before, keep=keep, limit=_EVENTS_AT_ONCE)
+            return SweepReport(expired_events=removed)
+
         while True:
-            removed = 0
-            with suppress(_OnlyCountedError):
-                async with self._records.write(project_id) as unit:
-                    removed = await unit.events.expire(
-                        before=before, keep=keep, limit=_EVENTS_AT_ONCE
-                    )
-                    self._count(SweepReport(expired_events=removed))
-                    if self._dry_run:
-                        raise _OnlyCountedError
-            if self._dry_run or removed < _EVENTS_AT_ONCE:
+            report = await self._removed(project_id, expire)
+            self._count(report)
+            if self._dry_run or report.expired_events < _EVENTS_AT_ONCE:
                 return
+
+    async def _removed(
+        self, project_id: str, remove: Callable[[UnitOfWork], SweepReport]
+    ) -> SweepReport:
+        """What a function removes; where it is only to be counted, that is rolled back."""
+
+        def removed(unit: UnitOfWork) -> SweepReport:
+            report = remove(unit)
+            if self._dry_run:
+                raise _OnlyCountedError(report)
+            return report
+
+        try:
+            return await self._records.write(project_id, removed, is_alone=True)
+        except _OnlyCountedError as exc:
+            return exc.report
 
     async def sweep(self, project_id: str) -> None:
         """Remove a project's garbage."""
@@ -259,8 +277,9 @@ class _Run:
 
     async def _sweep_batch(self, project_id: str, batch: Sequence[ListedBlob]) -> None:
         # Asked without a lock first: where there is no garbage, no write ever waits for a sweep.
-        async with self._records.read(project_id) as unit:
-            needed = await unit.blob_references.needed([blob.digest for blob in batch])
+        needed = await self._records.read(
+            project_id, lambda unit: unit.blob_references.needed([blob.digest for blob in batch])
+        )
         garbage = [blob for blob in batch if blob.digest not in needed]
         old = {blob.digest: blob for blob in garbage if blob.modified_at <= self._older_than}
         self._count(SweepReport(looked_at=len(batch), kept_young=len(garbage) - len(old)))

@@ -3,7 +3,7 @@
 This is the only place that chains normalization, persistence and packaging.
 """
 
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 
@@ -63,6 +63,15 @@ class _Prepared:
     body_bytes: int
     json: JsonStream
     is_quick: bool
+
+    @property
+    def refers(self) -> bool:
+        """Whether it takes more than its own record: something to be stored, or to be found."""
+        return (
+            not self.is_quick
+            or bool(self.normalized.media)
+            or any(isinstance(part, NormalizedReference) for part in self.normalized.parts)
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,16 +157,19 @@ class ToolResults:
         """
         if not is_id(tool_result_id):
             raise NotFoundError("tool result")
-        async with self._records.read(project_id) as unit:
-            stored = await unit.tool_results.find(tool_result_id)
+        stored = await self._records.read(
+            project_id, lambda unit: unit.tool_results.find(tool_result_id)
+        )
         if stored is None:
             raise NotFoundError("tool result")
         return stored
 
     async def has_call(self, project_id: str, session_id: str, tool_call_id: str) -> bool:
         """Whether a tool call of a session has a result."""
-        async with self._records.read(project_id) as unit:
-            return await unit.tool_results.find_call(session_id, tool_call_id) is not None
+        return await self._records.read(
+            project_id,
+            lambda unit: unit.tool_results.find_call(session_id, tool_call_id) is not None,
+        )
 
     async def page(
         self, project_id: str, *, session_id: str | None, cursor: str | None, limit: int
@@ -170,8 +182,10 @@ class ToolResults:
         before_id = None
         if cursor is not None:
             before_id = str(decode_cursor("tool-results", cursor, (str,))[0])
-        async with self._records.read(project_id) as unit:
-            found = await unit.tool_results.page(session_id, before_id=before_id, limit=limit + 1)
+        found = await self._records.read(
+            project_id,
+            lambda unit: unit.tool_results.page(session_id, before_id=before_id, limit=limit + 1),
+        )
         page = found[:limit]
         more = len(found) > limit
         return page, encode_cursor("tool-results", page[-1].tool_result_id) if more else None
@@ -198,11 +212,18 @@ class ToolResults:
     async def _ingest_once(
         self, project_id: str, prepared: _Prepared, call: IdempotentCall | None
     ) -> Ingested:
-        async with self._records.read(project_id) as unit:
-            previous = await _previous(unit, prepared.request, prepared.identity)
-            session_resources = await _session_resources(unit, prepared)
-        if previous is not None:
-            return previous
+        session_resources: Mapping[str, Resource] = {}
+        if prepared.refers:
+            # Before anything is stored for a result that is there.
+            previous, session_resources = await self._records.read(
+                project_id,
+                lambda unit: (
+                    _previous(unit, prepared.request, prepared.identity),
+                    _session_resources(unit, prepared),
+                ),
+            )
+            if previous is not None:
+                return previous
         now = utc_now()
         keeper = self._keepers.keeper(project_id, now=now)
         with self._clock.stage("persistence"):
@@ -270,38 +291,49 @@ class ToolResults:
     ) -> Ingested:
         """Write record, history entry and resources in one transaction."""
 
-        async def write(unit: UnitOfWork) -> Ingested:
+        def write(unit: UnitOfWork) -> Ingested:
             result = package.result
             if result.session_id is not None:
-                await unit.sessions.enter(result.session_id, result.created_at)
+                unit.sessions.enter(result.session_id, result.created_at)
                 # Nobody else writes to the session now, so a twin that was faster is seen here.
-                twin = await _previous(unit, request, package.identity)
+                twin = _previous(unit, request, package.identity)
                 if twin is not None:
-                    return twin
-                seq = await unit.sessions.append(
+                    raise _AnsweredError(twin)
+                seq = unit.sessions.append(
                     result.session_id,
                     TOOL_RESULT,
                     result.tool_result_id,
                     size_bytes=len(result.sanitized),
                 )
                 result = replace(result, seq=seq)
-            await unit.tool_results.add(
+            unit.tool_results.add(
                 result, success=package.success, request_digest=package.identity.digest
             )
-            await unit.resources.ensure_linked(
+            unit.resources.ensure_linked(
                 package.resources,
                 owner_kind=TOOL_RESULT,
                 owner_id=result.tool_result_id,
                 session_id=result.session_id,
             )
             if call is not None:
-                await self._idempotency.note_answer(unit, call, result.tool_result_id)
+                self._idempotency.note_answer(unit, call, result.tool_result_id)
             unit.events.note(_event(result, success=package.success))
             return Ingested(result, is_new=True)
 
-        ingested = await self._records.write_together(project_id, write)
+        try:
+            ingested = await self._records.write(project_id, write)
+        except _AnsweredError as exc:
+            return exc.twin
         reached(CrashPoint.RESULT_COMMITTED)
         return ingested
+
+
+class _AnsweredError(Exception):
+    """The call has this result already: nothing is written, the session's own time included."""
+
+    def __init__(self, twin: Ingested) -> None:
+        super().__init__(twin)
+        self.twin = twin
 
 
 def _event(result: StoredToolResult, *, success: bool) -> NewEvent:
@@ -320,18 +352,18 @@ def _event(result: StoredToolResult, *, success: bool) -> NewEvent:
     )
 
 
-async def _previous(
+def _previous(
     unit: UnitOfWork, request: ToolResultRequest, identity: RequestIdentity
 ) -> Ingested | None:
     """What this call of the session was answered with before, if it was."""
     if request.session_id is None:
         return None
-    recorded = await unit.tool_results.find_call(request.session_id, request.tool_call_id)
+    recorded = unit.tool_results.find_call(request.session_id, request.tool_call_id)
     if recorded is not None and identity.is_that_of(recorded.request_digest):
         return Ingested(recorded.result, is_new=False)
     if recorded is not None:
         raise _another_result(recorded, request)
-    answer = await unit.messages.find_call(request.session_id, request.tool_call_id)
+    answer = unit.messages.find_call(request.session_id, request.tool_call_id)
     if answer is None:
         return None
     raise ConflictError(
@@ -358,7 +390,7 @@ def _another_result(recorded: RecordedCall, request: ToolResultRequest) -> Confl
     )
 
 
-async def _session_resources(unit: UnitOfWork, prepared: _Prepared) -> dict[str, Resource]:
+def _session_resources(unit: UnitOfWork, prepared: _Prepared) -> dict[str, Resource]:
     """The resources of the session that the tool refers to itself, by id."""
     session_id = prepared.request.session_id
     wanted = {
@@ -368,4 +400,4 @@ async def _session_resources(unit: UnitOfWork, prepared: _Prepared) -> dict[str,
     }
     if session_id is None or not wanted:
         return {}
-    return await unit.resources.find_in_session(wanted, session_id)
+    return unit.resources.find_in_session(wanted, session_id)

@@ -1,9 +1,8 @@
 """The body of a piece of an upload, as it is read: bounded, hashed, in the stretches asked for."""
 
-import asyncio
 import hashlib
-from collections.abc import AsyncIterator, Coroutine
-from typing import Any, TypeVar
+from collections.abc import AsyncIterator
+from typing import TypeVar
 
 import anyio
 
@@ -99,14 +98,3 @@ def beyond_the_end() -> PayloadTooLargeError:
         "The body goes beyond the length the upload was created with. Nothing of what lies beyond "
         "it was kept."
     )
-
-
-async def unbroken(step: Coroutine[Any, Any, _T]) -> _T:
-    """Run a step to its end, even if the caller is cancelled meanwhile; that takes effect after."""
-    task = asyncio.ensure_future(step)
-    try:
-        return await asyncio.shield(task)
-    except asyncio.CancelledError:
-        with anyio.CancelScope(shield=True):
-            await asyncio.gather(task, return_exceptions=True)
-        raise

@@ -22,7 +22,7 @@ from app.services.aliases import check_room_for_alias, name_resource
 from app.services.persistence.keeping import HEAD_BYTES
 from app.services.resources import Upload, describe_blob
 from app.stores.blobs import BlobMissingError, BlobStore, StoredBlob, read_whole
-from app.stores.records import Records
+from app.stores.records import Records, UnitOfWork
 
 
 class _DamagedSegmentError(Exception):
@@ -58,31 +58,37 @@ class UploadCompletion:
             return await self._complete(project_id, upload.upload_id)
 
     async def _complete(self, project_id: str, upload_id: str) -> ResumableUpload:
-        async with self._records.read(project_id) as unit:
-            # In this order: whoever completes it elsewhere drops the segments with the same commit.
-            segments = await unit.uploads.segments(upload_id)
-            upload = await unit.uploads.find(upload_id)
+        # In this order: whoever completes it elsewhere drops the segments with the same commit.
+        segments, upload = await self._records.read(
+            project_id,
+            lambda unit: (unit.uploads.segments(upload_id), unit.uploads.find(upload_id)),
+        )
         if upload is None:
             raise NotFoundError("upload")
         if upload.resource_id is not None:
             return upload
-        if upload.alias is not None:
+        alias = upload.alias
+        if alias is not None:
             # Before gigabytes are copied, again with every question.
-            async with self._records.read(project_id) as unit:
-                with _kept_whole():
-                    await check_room_for_alias(unit, upload.alias, upload.length_bytes)
+            with _kept_whole():
+                await self._records.read(
+                    project_id, lambda unit: check_room_for_alias(unit, alias, upload.length_bytes)
+                )
         try:
             blob = await self._whole(project_id, upload, segments)
         except _DamagedSegmentError as exc:
             return await self._set_back(project_id, upload, exc.segment)
         resource = await self._described(project_id, upload, blob)
-        async with self._records.write(project_id) as unit:
-            stored, _ = await unit.resources.ensure(resource)
-            if upload.alias is not None:
+
+        def complete(unit: UnitOfWork) -> None:
+            stored, _ = unit.resources.ensure(resource)
+            if alias is not None:
                 with _kept_whole():
-                    await name_resource(unit, upload.alias, stored)
-            if not await unit.uploads.complete(upload_id, resource.resource_id):
+                    name_resource(unit, alias, stored)
+            if not unit.uploads.complete(upload_id, resource.resource_id):
                 raise NotFoundError("upload")
+
+        await self._records.write(project_id, complete)
         return replace(upload, resource_id=resource.resource_id)
 
     async def _whole(
@@ -118,8 +124,10 @@ class UploadCompletion:
         self, project_id: str, upload: ResumableUpload, damaged: Segment
     ) -> ResumableUpload:
         """The upload at the offset where a segment is damaged, so that its client goes on there."""
-        async with self._records.write(project_id) as unit:
-            await unit.uploads.set_back(upload.upload_id, damaged.start)
+        await self._records.write(
+            project_id,
+            lambda unit: unit.uploads.set_back(upload.upload_id, damaged.start),
+        )
         return replace(upload, received_bytes=damaged.start)
 
     async def _described(

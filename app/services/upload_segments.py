@@ -15,9 +15,10 @@ from app.errors import ConflictError, NotFoundError, ServiceError
 from app.models.identity import utc_now
 from app.models.upload import ResumableUpload, Segment
 from app.services.blob_removal import BlobRemoval
-from app.services.upload_bodies import UploadBody, unbroken
+from app.services.unbroken import unbroken
+from app.services.upload_bodies import UploadBody
 from app.stores.blobs import BlobStore, BlobWriter
-from app.stores.records import Records
+from app.stores.records import Records, UnitOfWork
 from app.stores.records.swept_blobs import DIGESTS_AT_ONCE
 
 SEGMENT_BYTES = 64 * 1024 * 1024
@@ -118,14 +119,15 @@ class SegmentIntake:
         await self._count(project_id, upload_id, [await stretch.commit()])
 
     async def _count(self, project_id: str, upload_id: str, segments: Sequence[Segment]) -> None:
-        async with self._records.write(project_id) as unit:
-            expires_at = utc_now() + self._kept_for
-            if await unit.uploads.advance(upload_id, segments, expires_at=expires_at):
+        expires_at = utc_now() + self._kept_for
+
+        def advance(unit: UnitOfWork) -> None:
+            if unit.uploads.advance(upload_id, segments, expires_at=expires_at):
                 return
-            upload = await unit.uploads.find(upload_id)
-        if upload is None:
-            raise NotFoundError("upload")
-        raise wrong_offset(upload)
+            upload = unit.uploads.find(upload_id)
+            raise NotFoundError("upload") if upload is None else wrong_offset(upload)
+
+        await self._records.write(project_id, advance)
 
 
 async def _commit(stretch: "_Stretch", segments: list[Segment]) -> None:

@@ -18,7 +18,7 @@ from app.services.upload_completion import UploadCompletion
 from app.services.upload_segments import SEGMENT_BYTES, SegmentIntake, wrong_offset
 from app.services.upload_turns import UploadTurns
 from app.stores.blobs import BlobStore
-from app.stores.records import Records
+from app.stores.records import Records, UnitOfWork
 
 _KEPT_YET_FAILED = (
     "The bytes of this piece were kept, and what was to follow has failed: a store did not answer, "
@@ -117,10 +117,13 @@ class Uploads:
             expires_at=now + timedelta(seconds=self._limits.upload_seconds),
             alias=draft.alias,
         )
-        async with self._records.write(project_id) as unit:
+
+        def add(unit: UnitOfWork) -> None:
             if upload.alias is not None:
-                await check_room_for_alias(unit, upload.alias, upload.length_bytes)
-            await unit.uploads.add(upload)
+                check_room_for_alias(unit, upload.alias, upload.length_bytes)
+            unit.uploads.add(upload)
+
+        await self._records.write(project_id, add)
         return await self._completion.completed(project_id, upload)
 
     async def get(self, project_id: str, upload_id: str) -> ResumableUpload:
@@ -145,10 +148,13 @@ class Uploads:
     async def describe(self, project_id: str, upload_id: str) -> DescribedUpload:
         """What `get` says, with the resource that became of it."""
         upload = await self.get(project_id, upload_id)
-        if upload.resource_id is None:
+        resource_id = upload.resource_id
+        if resource_id is None:
             return DescribedUpload(upload, None)
-        async with self._records.read(project_id) as unit:
-            return DescribedUpload(upload, await unit.resources.find(upload.resource_id))
+        resource = await self._records.read(
+            project_id, lambda unit: unit.resources.find(resource_id)
+        )
+        return DescribedUpload(upload, resource)
 
     async def receive(
         self, project_id: str, upload_id: str, *, piece: Piece, chunks: AsyncIterator[bytes]
@@ -193,15 +199,13 @@ class Uploads:
         """
         if not is_id(upload_id):
             raise NotFoundError("upload")
-        async with self._records.write(project_id) as unit:
-            if not await unit.uploads.remove(upload_id):
-                raise NotFoundError("upload")
+        if not await self._records.write(project_id, lambda unit: unit.uploads.remove(upload_id)):
+            raise NotFoundError("upload")
 
     async def _find(self, project_id: str, upload_id: str) -> ResumableUpload:
         if not is_id(upload_id):
             raise NotFoundError("upload")
-        async with self._records.read(project_id) as unit:
-            upload = await unit.uploads.find(upload_id)
+        upload = await self._records.read(project_id, lambda unit: unit.uploads.find(upload_id))
         if upload is None:
             raise NotFoundError("upload")
         if utc_now() >= upload.expires_at:

@@ -21,7 +21,7 @@ from app.stores.records.engine import Engines, database_url, listen_address, ope
 from app.stores.records.events import CHANNEL
 from app.stores.records.migration import current_revision, migrate, newest_revision
 from app.wiring.bucket_urls import check_endpoint, parse_bucket_url
-from app.wiring.faults import DataDirectoryError, OutdatedDatabaseError
+from app.wiring.faults import DataDirectoryError, OutdatedDatabaseError, SettingError
 
 
 @asynccontextmanager
@@ -58,16 +58,24 @@ async def migrate_database(settings: Settings) -> tuple[str | None, str]:
     await anyio.to_thread.run_sync(make_data_dir, settings.data_dir)
     engines = open_database(settings)
     try:
-        return await migrate(engines.writer)
+        return await anyio.to_thread.run_sync(migrate, engines.writer)
     finally:
         await engines.close()
 
 
 def open_database(settings: Settings) -> Engines:
-    """Engines over the configured database; nothing is connected yet."""
-    url = settings.db.url.get_secret_value() if settings.db.url else None
+    """Engines over the configured database; nothing is connected yet.
+
+    Raises:
+        SettingError: The URL is none.
+    """
+    given = settings.db.url.get_secret_value() if settings.db.url else None
+    try:
+        url = database_url(given, settings.data_dir)
+    except ValueError as exc:
+        raise SettingError(f"PAGEFAULT_DB__URL {exc}") from exc
     return open_engines(
-        database_url(url, settings.data_dir),
+        url,
         pool_size=settings.db.pool_size,
         timeout_seconds=settings.db.timeout_seconds,
     )
@@ -131,9 +139,9 @@ async def check_schema(settings: Settings, engines: Engines) -> None:
         OutdatedDatabaseError: A server's database has to be migrated first.
     """
     if settings.is_embedded_database:
-        await migrate(engines.writer)
+        await anyio.to_thread.run_sync(migrate, engines.writer)
         return
-    current = await current_revision(engines.reader)
+    current = await anyio.to_thread.run_sync(current_revision, engines.reader)
     needed = await anyio.to_thread.run_sync(newest_revision)
     if current != needed:
         raise OutdatedDatabaseError(current, needed)

@@ -14,6 +14,7 @@ from app.setting_groups import EventSettings
 from app.wiring import Container, open_container
 from tests.event_crowds import WAIT_SECONDS, EventSocket, listen
 from tests.servers import Backends, LiveService, serving
+from tests.units import snapshot_of
 
 pytestmark = pytest.mark.anyio
 
@@ -176,7 +177,7 @@ async def test_stream_that_begins_while_the_service_stops_ends_as_the_others_do(
         with anyio.fail_after(WAIT_SECONDS):
             async with (
                 anyio.create_task_group() as tasks,
-                process.records.read(settings.default_project) as unit,
+                snapshot_of(process.records, settings.default_project) as unit,
             ):
                 # Who looks at the log holds the only connection from here on.
                 await unit.events.bounds()

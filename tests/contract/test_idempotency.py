@@ -16,7 +16,7 @@ from app.models.identity import new_id, utc_now
 from app.services.idempotency import Idempotency, IdempotentCall
 from app.services.request_identity import RequestIdentity
 from app.services.tool_results import IDEMPOTENT_ROUTE
-from app.stores.records import Records
+from app.stores.records import Records, UnitOfWork
 from app.wiring import open_database
 from tests.servers import LiveService
 
@@ -109,9 +109,12 @@ def claim_key(service: LiveService, project: str, body: bytes, age: timedelta) -
 
     async def claim() -> None:
         digest = hashlib.sha256(body).hexdigest()
-        async with opened_records(service) as records, records.write(project) as unit:
-            await unit.idempotency.claim(
-                IDEMPOTENT_ROUTE, "k", digest, utc_now() - age, claim_id="c"
+        async with opened_records(service) as records:
+            await records.write(
+                project,
+                lambda unit: unit.idempotency.claim(
+                    IDEMPOTENT_ROUTE, "k", digest, utc_now() - age, claim_id="c"
+                ),
             )
 
     anyio.run(claim)
@@ -139,11 +142,14 @@ async def answer_slowly(
     """Do as a request that has held its key for 16 minutes when it comes to its commit."""
     async with opened_records(service) as records:
         idempotency = Idempotency(records)
+
+        def write(unit: UnitOfWork) -> None:
+            unit.sessions.enter("of-the-slow-one", utc_now())
+            idempotency.note_answer(unit, call, new_id())
+
         async with idempotency.claimed(call, utc_now() - timedelta(minutes=16)):
             await anyio.to_thread.run_sync(meanwhile)
-            async with records.write(call.project_id) as unit:
-                await unit.sessions.enter("of-the-slow-one", utc_now())
-                await idempotency.note_answer(unit, call, new_id())
+            await records.write(call.project_id, write)
 
 
 def test_slow_request_whose_key_was_taken_over_stores_nothing(service: LiveService) -> None:

@@ -68,8 +68,7 @@ class Project:
 def total_of(settings: Settings, project: str) -> StoredTotal:
     async def ask() -> StoredTotal:
         records = Records(open_database(settings))
-        async with records.write(project) as unit:
-            total = await unit.stored_blobs.total()
+        total = await records.write(project, lambda unit: unit.stored_blobs.total())
         await records.close()
         return total
 
@@ -298,8 +297,8 @@ def test_room_that_an_outage_kept_from_being_given_back_is_given_back_after_it(
 async def let_reservations_expire(settings: Settings) -> None:
     """Make all reservations as old as if hours had passed."""
     engines = open_database(settings)
-    async with engines.writer.begin() as connection:
-        await connection.execute(text("UPDATE byte_reservations SET expires_at = 0"))
+    with engines.writer.begin() as connection:
+        connection.execute(text("UPDATE byte_reservations SET expires_at = 0"))
     await engines.close()
 
 

@@ -11,7 +11,7 @@ from tests.process import COMMAND, ROOT, WAIT_SECONDS, environment, run_command
 
 _SERVER = frozenset({"fastapi", "starlette", "uvicorn", "websockets", "httptools"})
 _SERVICES = _SERVER | {"PIL", "httpx", "limits", "tinytag", "alembic", "psycopg"}
-_STORES = _SERVICES | {"sqlalchemy", "aiosqlite", "obstore"}
+_STORES = _SERVICES | {"sqlalchemy", "obstore"}
 NEVER = frozenset({"av", "numpy"})
 HELP = _STORES | {"pydantic", "pydantic_settings", "structlog", "prometheus_client", "anyio"}
 UNNEEDED = {

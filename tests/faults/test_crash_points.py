@@ -260,8 +260,8 @@ def let_ten_minutes_pass(settings: Settings) -> None:
     async def change() -> None:
         engines = open_database(settings)
         try:
-            async with engines.writer.begin() as connection:
-                await connection.execute(_TEN_MINUTES_OLDER)
+            with engines.writer.begin() as connection:
+                connection.execute(_TEN_MINUTES_OLDER)
         finally:
             await engines.close()
 

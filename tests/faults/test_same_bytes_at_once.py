@@ -70,8 +70,8 @@ async def kept(settings: Settings) -> tuple[set[str], tuple[int, int], int]:
         digests = {blob.digest async for blob in container.blobs.listed(PROJECT)}
         left = await container.blobs.sweep_temporary(0)
     engines = open_database(settings)
-    async with engines.reader.connect() as connection:
-        links = (await connection.execute(_LINKS)).one()
+    with engines.reader.connect() as connection:
+        links = connection.execute(_LINKS).one()
     await engines.close()
     return digests, (links[0], links[1]), left
 

@@ -195,8 +195,10 @@ async def test_slice_of_a_process_that_was_killed_is_taken_over_after_a_while(
 ) -> None:
     await stores.store(*some_files(1))
     (due,) = SlicedPeriod(3_600.0).due(NOON)
-    async with stores.records.write(PROJECT) as unit:
-        await unit.idempotency.claim("scrub", due.key, "", utc_now() - age, claim_id="c")
+    await stores.records.write(
+        PROJECT,
+        lambda unit: unit.idempotency.claim("scrub", due.key, "", utc_now() - age, claim_id="c"),
+    )
     counted = Counted()
     await scrub_of(stores, counted, period_seconds=3_600.0).run(NOON)
     assert bool(counted.sizes) == is_done

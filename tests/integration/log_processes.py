@@ -14,6 +14,7 @@ from app.services.access import Caller
 from app.services.events.delivery import Delivery
 from app.services.events.stream import EventStream
 from app.settings import Settings
+from app.stores.records import UnitOfWork
 from app.stores.records.engine import Engines
 from app.wiring import Container, migrate_database, open_container, open_database
 
@@ -65,9 +66,12 @@ def page_event(
 
 async def write(process: Container, *subject_ids: str) -> None:
     """Write events in one transaction."""
-    async with process.records.write(PROJECT) as unit:
+
+    def note(unit: UnitOfWork) -> None:
         for subject_id in subject_ids:
             unit.events.note(page_event(subject_id))
+
+    await process.records.write(PROJECT, note)
 
 
 async def until_one_waits(engines: Engines) -> None:
@@ -79,8 +83,8 @@ async def until_one_waits(engines: Engines) -> None:
         await anyio.lowlevel.checkpoint()
         return
     with anyio.fail_after(WAIT_SECONDS):
-        async with engines.reader.connect() as connection:
-            while not (await connection.execute(text(_WAITING))).scalar_one():
+        with engines.reader.connect() as connection:
+            while not connection.execute(text(_WAITING)).scalar_one():
                 await anyio.lowlevel.checkpoint()
 
 

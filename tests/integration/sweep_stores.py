@@ -24,6 +24,7 @@ from app.stores.records.engine import Engines
 from app.stores.records.swept_blobs import BlobClaim
 from app.wiring import migrate_database, open_blob_store, open_database
 from tests.servers import SIGNING_KEY
+from tests.units import projects_of, reading
 
 PROJECT = "p"
 NOW = datetime(2026, 1, 2, 3, 4, 5, 678_901, tzinfo=UTC)
@@ -68,8 +69,12 @@ class Stores:
 
     async def add_rows(self, *bodies: bytes, project: str = PROJECT) -> None:
         """Do the second half of a write: the rows are stored."""
-        async with self.records.write(project) as unit:
-            await unit.resources.ensure_all(resource_of(data, project=project) for data in bodies)
+        await self.records.write(
+            project,
+            lambda unit: unit.resources.ensure_all(
+                resource_of(data, project=project) for data in bodies
+            ),
+        )
 
     async def store(self, *bodies: bytes, project: str = PROJECT) -> None:
         """Write files as a service does."""
@@ -78,12 +83,13 @@ class Stores:
 
     async def remove_row(self, data: bytes) -> None:
         """Delete a resource."""
-        async with self.records.write(PROJECT) as unit:
-            await unit.resources.remove(resource_of(data).resource_id)
+        await self.records.write(
+            PROJECT, lambda unit: unit.resources.remove(resource_of(data).resource_id)
+        )
 
     async def row_ids(self) -> set[str]:
         """The digests of all rows of the project."""
-        async with self.records.read(PROJECT) as unit:
+        async with reading(self.records, PROJECT) as unit:
             return {row.digest for row in await unit.resources.page(before=None, limit=10_000)}
 
     async def blob_ids(self, project: str = PROJECT) -> set[str]:
@@ -92,15 +98,17 @@ class Stores:
 
     async def claim(self, *bodies: bytes) -> BlobClaim:
         """Do the first step of a removal."""
-        async with self.records.write(PROJECT) as unit:
-            claim = await unit.swept_blobs.claim([digest_of(data) for data in bodies])
+        claim = await self.records.write(
+            PROJECT, lambda unit: unit.swept_blobs.claim([digest_of(data) for data in bodies])
+        )
         assert claim is not None
         return claim
 
     async def end(self, claim: BlobClaim) -> None:
         """Do the last step of a removal."""
-        async with self.records.write(PROJECT) as unit:
-            await unit.swept_blobs.note_over(claim, claim.digests)
+        await self.records.write(
+            PROJECT, lambda unit: unit.swept_blobs.note_over(claim, claim.digests)
+        )
 
     async def delete(self, claim: BlobClaim) -> None:
         """Do the removal itself."""
@@ -110,8 +118,8 @@ class Stores:
     async def let_pass(self, age: timedelta) -> None:
         """Make all claims as old as if that much time had passed."""
         microseconds = age // timedelta(microseconds=1)
-        async with self.engines.writer.begin() as connection:
-            await connection.execute(
+        with self.engines.writer.begin() as connection:
+            connection.execute(
                 text(
                     "UPDATE swept_blobs SET claimed_at = claimed_at - :age, "
                     "swept_at = swept_at - :age"
@@ -121,8 +129,8 @@ class Stores:
 
     async def claims(self) -> int:
         """How many claims are remembered."""
-        async with self.engines.reader.connect() as connection:
-            counted = await connection.execute(text("SELECT count(*) FROM swept_blobs"))
+        with self.engines.reader.connect() as connection:
+            counted = connection.execute(text("SELECT count(*) FROM swept_blobs"))
             return int(counted.scalar_one())
 
     async def until_one_waits(self) -> None:
@@ -134,8 +142,8 @@ class Stores:
             await anyio.lowlevel.checkpoint()
             return
         with anyio.fail_after(30):
-            async with self.engines.reader.connect() as connection:
-                while not (await connection.execute(text(_WAITING))).scalar_one():
+            with self.engines.reader.connect() as connection:
+                while not connection.execute(text(_WAITING)).scalar_one():
                     await anyio.lowlevel.checkpoint()
 
 
@@ -148,7 +156,7 @@ async def opened_stores(settings: Settings) -> AsyncIterator[Stores]:
 
     records = Records(engines, blob_size=blobs.size)
     try:
-        async with records.projects() as projects:
+        async with projects_of(records) as projects:
             await projects.ensure(PROJECT, NOW)
             await projects.ensure("other", NOW)
         yield Stores(settings, engines, records, blobs)

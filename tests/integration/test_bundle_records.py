@@ -13,6 +13,7 @@ from app.settings import Settings
 from app.stores.records import Records, UnitOfWork
 from app.stores.records.sessions import MESSAGE
 from app.wiring import migrate_database, open_database
+from tests.units import reading, snapshot_of
 
 pytestmark = pytest.mark.anyio
 PROJECT = "p"
@@ -23,72 +24,68 @@ NOW = datetime(2026, 1, 2, 3, 4, 5, 678_901, tzinfo=UTC)
 async def records(settings: Settings) -> AsyncIterator[Records]:
     await migrate_database(settings)
     opened = Records(open_database(settings))
-    async with opened.projects() as projects:
-        await projects.ensure(PROJECT, NOW)
+    await opened.write_projects(lambda projects: projects.ensure(PROJECT, NOW))
     yield opened
     await opened.close()
 
 
 async def append(records: Records, text: bytes = b"{}") -> None:
-    async with records.write(PROJECT) as unit:
-        await unit.sessions.enter("s", NOW)
+    def write(unit: UnitOfWork) -> None:
+        unit.sessions.enter("s", NOW)
         message_id = new_id()
-        seq = await unit.sessions.append("s", MESSAGE, message_id)
+        seq = unit.sessions.append("s", MESSAGE, message_id)
         stored = StoredHistoryMessage(seq, message_id, NOW, None, "0" * 64, text)
-        await unit.messages.add(stored, session_id="s")
+        unit.messages.add(stored, session_id="s")
+
+    await records.write(PROJECT, write)
 
 
-async def history(unit: UnitOfWork) -> list[int]:
-    return [entry.seq async for entry, recorded in unit.bundles.history("s") if recorded]
+def history(unit: UnitOfWork) -> list[int]:
+    return [entry.seq for entry, recorded in unit.bundles.history("s") if recorded]
 
 
 async def test_snapshot_sees_nothing_that_is_committed_after_its_first_look(
     records: Records,
 ) -> None:
     await append(records)
-    async with records.snapshot(PROJECT) as unit:
-        before = await history(unit)
+    async with snapshot_of(records, PROJECT) as unit:
+        before = await unit.run(history)
         await append(records)
-        again, session = await history(unit), await unit.sessions.find("s")
-    async with records.snapshot(PROJECT) as unit:
-        after = await history(unit)
+        again, session = await unit.run(history), await unit.sessions.find("s")
+    after = await records.read_snapshot(PROJECT, history)
     assert session is not None
     assert (before, again, session.last_seq, after) == ([1], [1], 1, [1, 2])
 
 
 async def test_connection_of_a_snapshot_is_used_again_without_it(records: Records) -> None:
     for _ in range(30):
-        async with records.snapshot(PROJECT) as unit:
-            await history(unit)
+        await records.read_snapshot(PROJECT, history)
         await append(records)
-    async with records.read(PROJECT) as unit:
-        session = await unit.sessions.find("s")
+    session = await records.read(PROJECT, lambda unit: unit.sessions.find("s"))
     assert session is not None
     assert session.last_seq == 30
 
 
 async def test_snapshot_cannot_be_written_to(records: Records) -> None:
     with pytest.raises((sql.InternalError, StoreUnavailableError)):
-        async with records.snapshot(PROJECT) as unit:
-            await unit.sessions.enter("s", NOW)
+        await records.read_snapshot(PROJECT, lambda unit: unit.sessions.enter("s", NOW))
 
 
 async def test_history_of_large_messages_is_read_in_order(records: Records) -> None:
     for _ in range(5):
         await append(records, b'"' + b"x" * 2_500_000 + b'"')
-    async with records.snapshot(PROJECT) as unit:
-        assert await history(unit) == [1, 2, 3, 4, 5]
+    assert await records.read_snapshot(PROJECT, history) == [1, 2, 3, 4, 5]
 
 
 async def test_ids_that_are_taken_are_named_and_not_overwritten(records: Records) -> None:
     await append(records, b'"first"')
-    async with records.read(PROJECT) as unit:
-        [(entry, _)] = [each async for each in unit.bundles.history("s")]
+    [(entry, _)] = await records.read(PROJECT, lambda unit: [*unit.bundles.history("s")])
     other = StoredHistoryMessage(9, entry.entry_id, NOW, None, "0" * 64, b'"other"')
     free = StoredHistoryMessage(8, new_id(), NOW, None, "0" * 64, b'"free"')
-    async with records.write(PROJECT) as unit:
-        taken = await unit.bundles.add_messages("s-2", [other, free])
-    async with records.read(PROJECT) as unit:
+    taken = await records.write(
+        PROJECT, lambda unit: unit.bundles.add_messages("s-2", [other, free])
+    )
+    async with reading(records, PROJECT) as unit:
         kept = [await unit.messages.find(each.message_id) for each in (other, free)]
     assert taken == [entry.entry_id]
     assert [each and each.message for each in kept] == [b'"first"', b'"free"']

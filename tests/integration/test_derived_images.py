@@ -34,6 +34,7 @@ from app.stores.records.sessions import MESSAGE
 from tests.images import opened, picture, saved, see_through
 from tests.integration.sweep_stores import NOW, PROJECT, Stores, opened_stores
 from tests.media import noise_bytes
+from tests.units import reading, writing
 
 pytestmark = pytest.mark.anyio
 RECIPE = ImageRecipe(("image/jpeg", "image/png"), most_side=100)
@@ -56,7 +57,7 @@ class Bench:
         """Store an image, as an upload or as part of a session."""
         keeper = MediaKeeper(self.stores.blobs, PROJECT, limit_bytes=2**30, now=NOW)
         resource = await keeper.store(InMemoryMedia(data), "image/png", filename)
-        async with self.stores.records.write(PROJECT) as unit:
+        async with writing(self.stores.records, PROJECT) as unit:
             if session_id is None:
                 await unit.resources.ensure(resource)
                 return resource
@@ -84,8 +85,9 @@ class Bench:
 
     async def end(self, session_id: str) -> list[ReleasedResource]:
         """Do with the resources of a session what its deletion does."""
-        async with self.stores.records.write(PROJECT) as unit:
-            return await unit.session_resources.release(session_id)
+        return await self.stores.records.write(
+            PROJECT, lambda unit: unit.session_resources.release(session_id)
+        )
 
     async def swept(self, source: Resource) -> str:
         """Have a sweep remove the bytes that are made of a source; returns their digest."""
@@ -111,18 +113,18 @@ class Bench:
             await anyio.lowlevel.checkpoint()
             return
         with anyio.fail_after(30):
-            async with self.stores.engines.reader.connect() as connection:
-                while not (await connection.execute(text(_WAITING))).scalar_one():
+            with self.stores.engines.reader.connect() as connection:
+                while not connection.execute(text(_WAITING)).scalar_one():
                     await anyio.lowlevel.checkpoint()
 
     async def resources(self) -> set[str]:
-        async with self.stores.records.read(PROJECT) as unit:
+        async with reading(self.stores.records, PROJECT) as unit:
             return {each.resource_id for each in await unit.resources.page(before=None, limit=99)}
 
     async def notes(self) -> int:
         """How many derived images are noted."""
-        async with self.stores.engines.reader.connect() as connection:
-            counted = await connection.execute(text("SELECT count(*) FROM derived_images"))
+        with self.stores.engines.reader.connect() as connection:
+            counted = connection.execute(text("SELECT count(*) FROM derived_images"))
             return int(counted.scalar_one())
 
 
@@ -158,7 +160,7 @@ async def test_image_is_made_and_described(bench: Bench) -> None:
     shown = (image.resource.hints.width, image.resource.hints.height)
     assert opened(data).size == shown == (100, 67)
     assert image.resource.size_bytes == len(data)
-    async with bench.stores.records.read(PROJECT) as unit:
+    async with reading(bench.stores.records, PROJECT) as unit:
         assert await unit.resources.find(image.resource.resource_id) == image.resource
 
 
@@ -334,7 +336,7 @@ async def test_file_that_somebody_has_stored_too_stays(bench: Bench, is_before: 
         await bench.made(source)
     keeper = MediaKeeper(bench.stores.blobs, PROJECT, limit_bytes=2**30, now=utc_now())
     uploaded = await keeper.store(InMemoryMedia(data), "image/jpeg", image.resource.filename)
-    async with bench.stores.records.write(PROJECT) as unit:
+    async with writing(bench.stores.records, PROJECT) as unit:
         # To who stores it, it is new.
         assert await unit.resources.ensure(uploaded) == (uploaded, True)
         assert await unit.resources.ensure(replace(uploaded, created_at=NOW)) == (uploaded, False)
@@ -347,7 +349,7 @@ async def test_file_that_somebody_has_stored_too_stays(bench: Bench, is_before: 
 async def test_image_that_something_refers_to_stays_and_is_a_source_itself(bench: Bench) -> None:
     source = await bench.store(PICTURE, session_id="s")
     image = await bench.made(source)
-    async with bench.stores.records.write(PROJECT) as unit:
+    async with writing(bench.stores.records, PROJECT) as unit:
         await unit.sessions.add(Session("t", NOW, NOW, 0))
         await unit.resources.ensure_linked(
             [image.resource], owner_kind=MESSAGE, owner_id="t", session_id="t"
@@ -453,7 +455,7 @@ async def test_bytes_that_are_swept_before_they_are_noted_are_stored_again(
 async def test_image_whose_bytes_are_being_swept_is_made_when_they_are_gone(bench: Bench) -> None:
     source = await bench.store(PICTURE)
     digest = await bench.swept(source)
-    async with bench.stores.records.write(PROJECT) as unit:
+    async with writing(bench.stores.records, PROJECT) as unit:
         claim = await unit.swept_blobs.claim([digest])
         assert claim is not None
     with pytest.raises(BlobSweptError):
@@ -499,7 +501,7 @@ async def test_links_and_images_and_deletions_at_once_do_not_block_each_other(
     both = [*sources, *images]
 
     async def link(number: int) -> None:
-        async with bench.stores.records.write(PROJECT) as unit:
+        async with writing(bench.stores.records, PROJECT) as unit:
             await unit.sessions.add(Session(f"t{number}", NOW, NOW, 0))
             await unit.resources.ensure_linked(
                 both, owner_kind=MESSAGE, owner_id=f"t{number}", session_id=f"t{number}"
@@ -521,7 +523,7 @@ async def test_deleted_session_waits_for_an_image_before_it_holds_the_source(ben
         await bench.end("s")
         over.append("session")
 
-    async with anyio.create_task_group() as tasks, bench.stores.records.write(PROJECT) as unit:
+    async with anyio.create_task_group() as tasks, writing(bench.stores.records, PROJECT) as unit:
         assert await unit.resources.hold(image.resource_id)
         tasks.start_soon(end)
         await bench.until_one_waits()
@@ -536,10 +538,10 @@ async def test_nothing_of_another_project_is_seen_or_removed(bench: Bench) -> No
     source = await bench.store(PICTURE)
     image = await bench.made(source)
     key = f"{RECIPE.key};{limits_of(bench.stores.settings).image_pixels};{PIL.__version__}"
-    async with bench.stores.records.write("other") as unit:
+    async with writing(bench.stores.records, "other") as unit:
         assert await unit.derived_images.find(source.digest, key) is None
         assert not await unit.derived_images.has_source(source.digest)
         assert await unit.derived_images.hold_sources([source]) == set()
         await unit.derived_images.remove_sourceless([source.digest])
-    async with bench.stores.records.read(PROJECT) as unit:
+    async with reading(bench.stores.records, PROJECT) as unit:
         assert await unit.derived_images.find(source.digest, key) == NotedImage(image)

@@ -15,7 +15,7 @@ from app.events.memory import MemoryBroker
 from app.events.postgres import PostgresBroker
 from app.events.sqlite import SqliteBroker
 from app.settings import Settings
-from app.stores.records import Records
+from app.stores.records import Records, UnitOfWork
 from app.stores.records.change_counter import open_change_counter
 from app.stores.records.engine import Engines, listen_address
 from app.stores.records.events import CHANNEL
@@ -87,14 +87,12 @@ async def migrated(settings: Settings) -> AsyncIterator[tuple[Engines, Records]]
     await migrate_database(settings)
     async with engines_over(settings) as engines, engines_over(settings) as others:
         records = Records(others)
-        async with records.projects() as projects:
-            await projects.ensure(PROJECT, NOW)
+        await records.write_projects(lambda projects: projects.ensure(PROJECT, NOW))
         yield engines, records
 
 
 async def commit(records: Records) -> None:
-    async with records.write(PROJECT) as unit:
-        unit.events.note(page_event("p"))
+    await records.write(PROJECT, lambda unit: unit.events.note(page_event("p")))
 
 
 @pytest.mark.parametrize("is_alone", [False, True])
@@ -134,6 +132,13 @@ async def test_commit_of_another_process_wakes(settings: Settings, engine: Engin
     assert reader.woken == [EVERYBODY, *told]
 
 
+def give_up(unit: UnitOfWork) -> None:
+    """Write an event, and fail before the commit."""
+    unit.events.note(page_event("never"))
+    unit.events.flush()
+    raise GivenUpError
+
+
 @pytest.mark.parametrize("engine", ["server"], indirect=True)
 async def test_rollback_of_another_process_wakes_nobody(settings: Settings, engine: Engine) -> None:
     reader = Reader()
@@ -144,10 +149,7 @@ async def test_rollback_of_another_process_wakes_nobody(settings: Settings, engi
     ):
         await reader.until_woken(1)
         with suppress(GivenUpError):
-            async with records.write(PROJECT) as unit:
-                unit.events.note(page_event("never"))
-                await unit.events.flush()
-                raise GivenUpError
+            await records.write(PROJECT, give_up)
         await commit(records)
         assert await reader.until_woken(2) == [EVERYBODY, (PROJECT, 1)]
 
@@ -196,9 +198,10 @@ async def cut(engines: Engines, *, connections: int = 1) -> None:
     """End so many connections that listen, as soon as there are so many."""
     ended: list[bool] = []
     with anyio.fail_after(WAIT_SECONDS):
-        async with engines.reader.connect() as connection:
+        with engines.reader.connect() as connection:
             while len(ended) < connections:
-                ended += (await connection.execute(text(_CUT))).scalars().all()
+                ended += connection.execute(text(_CUT)).scalars().all()
+                await anyio.lowlevel.checkpoint()
     assert ended == [True] * connections
 
 

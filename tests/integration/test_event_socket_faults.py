@@ -14,6 +14,7 @@ from app.models.event import NewEvent
 from app.routers.event_socket import _Conversation, _receive
 from app.services.access import Caller
 from app.settings import Settings
+from app.stores.records import UnitOfWork
 from app.wiring import Container, open_container
 
 pytestmark = pytest.mark.anyio
@@ -22,10 +23,12 @@ NOW = datetime(2026, 1, 2, 3, 4, 5, 678_901, tzinfo=UTC)
 
 
 async def write(container: Container) -> None:
-    async with container.records.write(PROJECT) as unit:
-        await unit.sessions.enter("s", NOW)
-        seq = await unit.sessions.number("s")
+    def note(unit: UnitOfWork) -> None:
+        unit.sessions.enter("s", NOW)
+        seq = unit.sessions.number("s")
         unit.events.note(NewEvent("page:created", "p", NOW, session_id="s", seq=seq))
+
+    await container.records.write(PROJECT, note)
 
 
 async def test_client_that_goes_while_it_is_sent_an_event_leaves_no_exception_behind(

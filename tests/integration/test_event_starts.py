@@ -16,6 +16,7 @@ from tests.contract.session_requests import append
 from tests.event_streams import heard, listening
 from tests.integration.sweep_stores import PROJECT, Stores, opened_stores
 from tests.servers import Backends, Engine, serving
+from tests.units import reading, writing
 
 pytestmark = pytest.mark.anyio
 NOW = datetime(2026, 1, 2, 3, 4, 5, 678_901, tzinfo=UTC)
@@ -42,11 +43,11 @@ def records(stores: Stores) -> Records:
 async def write(records: Records, *session_ids: str, fails: bool = False) -> None:
     """One write to each of some sessions, each in a transaction of its own."""
     for session_id in session_ids:
-        async with records.write(PROJECT) as unit:
+        async with writing(records, PROJECT) as unit:
             await unit.sessions.enter(session_id, NOW)
             seq = await unit.sessions.number(session_id)
             members = {"version": 1, "modality": "text", "pageType": "artifact"}
-            unit.events.note(
+            await unit.events.note(
                 NewEvent("page:created", "p", NOW, session_id=session_id, seq=seq, members=members)
             )
             if fails:
@@ -55,20 +56,19 @@ async def write(records: Records, *session_ids: str, fails: bool = False) -> Non
 
 async def delete(records: Records, session_id: str) -> None:
     """Delete a session as its service does."""
-    async with records.write(PROJECT) as unit:
+    async with writing(records, PROJECT) as unit:
         session = await unit.sessions.hold(session_id)
         assert session is not None
         await unit.sessions.remove(session_id)
         await unit.events.remove_session(session_id)
         seq = session.last_seq + 1
-        unit.events.note(
+        await unit.events.note(
             NewEvent("session:deleted", session_id, NOW, session_id=session_id, seq=seq)
         )
 
 
 async def start(records: Records, after: int | None, session_id: str | None = "s") -> Start:
-    async with records.snapshot(PROJECT) as unit:
-        return await start_of(unit, session_id, after)
+    return await records.read_snapshot(PROJECT, lambda unit: start_of(unit, session_id, after))
 
 
 async def starts(
@@ -81,8 +81,9 @@ async def told(records: Records, after: int, session_id: str = "s") -> list[tupl
     """What a stream that begins there has to tell, without a reset."""
     begin = await start(records, after, session_id)
     assert not begin.is_reset
-    async with records.snapshot(PROJECT) as unit:
-        events = await unit.events.after(begin.number, session_id=session_id, limit=100)
+    events = await records.read_snapshot(
+        PROJECT, lambda unit: unit.events.after(begin.number, session_id=session_id, limit=100)
+    )
     return [(event.type, event.seq) for event in events]
 
 
@@ -128,8 +129,10 @@ async def test_session_begins_behind_the_event_that_took_the_number(records: Rec
 
 async def test_session_of_another_project_is_none(stores: Stores) -> None:
     await write(stores.records, "s", "s")
-    async with stores.records.snapshot("other") as unit:
-        found = [await start_of(unit, each, after) for each in (None, "s") for after in (None, 2)]
+    found = await stores.records.read_snapshot(
+        "other",
+        lambda unit: [start_of(unit, each, after) for each in (None, "s") for after in (None, 2)],
+    )
     assert found == [Start(0, 0), Start(0, 0, RESET)] * 2
 
 
@@ -143,7 +146,7 @@ async def test_write_that_is_rolled_back_is_never_there_and_gives_its_number_bac
         with pytest.raises(GivenUpError):
             await write(records, session_id, fails=True)
     await write(records, "s")
-    async with records.read(PROJECT) as unit:
+    async with reading(records, PROJECT) as unit:
         logged = await unit.events.after(0, limit=10)
         sessions = [await unit.sessions.find(each) for each in ("s", "t")]
     assert [(event.number, event.session_id, event.seq) for event in logged] == [
@@ -244,9 +247,8 @@ async def test_nothing_is_kept_and_yet_the_end_is_a_place(
     await write(records, "s", "t", "s")
     assert await sweep(stores, **limits) == 3  # type: ignore[arg-type]
     assert await sweep(stores, **limits) == 0  # type: ignore[arg-type]
-    async with records.read(PROJECT) as unit:
-        assert await unit.events.bounds() == LogBounds(3, 3)
-        assert await unit.events.after(0, limit=10) == []
+    assert await records.read(PROJECT, lambda unit: unit.events.bounds()) == LogBounds(3, 3)
+    assert await records.read(PROJECT, lambda unit: unit.events.after(0, limit=10)) == []
     assert await starts(records, [3, 2], None) == [Start(3, 3), Start(3, 3, RESET)]
     assert await starts(records, [2, 1]) == [Start(3, 2), Start(3, 2, RESET)]
     await write(records, "s")

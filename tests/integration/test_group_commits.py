@@ -1,22 +1,22 @@
 """Changes that are committed together: each by itself, none before the commit, none lost alone."""
 
-import asyncio
 import sqlite3
 import threading
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
 
 import anyio.to_thread
 import pytest
-from sqlalchemy import text
+from sqlalchemy import Executable, text
 
 from app.errors import StoreUnavailableError
 from app.models.event import NewEvent
 from app.settings import Settings
 from app.stores.records import Records, UnitOfWork
-from app.stores.records.connections import WritingConnection
+from app.stores.records.connections import StatementConnection
 from app.stores.records.engine import Engines, database_url, open_engines
 from app.stores.records.group_commits import GroupCommits, Written
 from app.stores.records.sessions import TOOL_RESULT
@@ -37,8 +37,7 @@ class GivenUpError(Exception):
 async def records(settings: Settings) -> AsyncIterator[Records]:
     await migrate_database(settings)
     made = Records(open_database(settings))
-    async with made.projects() as projects:
-        await projects.ensure(PROJECT, NOW)
+    await made.write_projects(lambda projects: projects.ensure(PROJECT, NOW))
     yield made
     await made.close()
 
@@ -53,8 +52,7 @@ async def engines(tmp_path: Path) -> AsyncIterator[Engines]:
 
 async def opened(folder: Path, *, timeout_seconds: float) -> Engines:
     engines = open_engines(database_url(None, folder), pool_size=2, timeout_seconds=timeout_seconds)
-    async with engines.writer.begin() as connection:
-        await connection.execute(text("CREATE TABLE t (k INTEGER PRIMARY KEY)"))
+    await run(engines, text("CREATE TABLE t (k INTEGER PRIMARY KEY)"))
     return engines
 
 
@@ -63,16 +61,48 @@ def group_of(engines: Engines) -> GroupCommits:
     return engines.group
 
 
+def inserting(key: int) -> Executable:
+    return text("INSERT INTO t VALUES (:key)").bindparams(key=key)
+
+
 async def insert(engines: Engines, key: int, *more: str) -> None:
     """Insert a key, and run more statements behind it, in a group."""
+    await run(engines, inserting(key), *map(text, more))
 
-    async def work(connection: WritingConnection) -> Written[None]:
-        await connection.execute(text("INSERT INTO t VALUES (:key)").bindparams(key=key))
-        for statement in more:
-            await connection.execute(text(statement))
+
+async def insert_alone(engines: Engines, key: int) -> None:
+    """Insert a key in a transaction of its own."""
+    await run(engines, inserting(key), is_alone=True)
+
+
+async def run(engines: Engines, *statements: Executable, is_alone: bool = False) -> None:
+    """Run statements in one transaction, with others or alone."""
+
+    def work(connection: StatementConnection) -> Written[None]:
+        for statement in statements:
+            connection.execute(statement)
         return NOTHING
 
-    await group_of(engines).run(work)
+    await group_of(engines).run(work, is_alone=is_alone)
+
+
+@asynccontextmanager
+async def somebody_writes(engines: Engines) -> AsyncIterator[None]:
+    """Have others wait for the length of the block, for a transaction that changes nothing."""
+    begun, may_end = threading.Event(), threading.Event()
+
+    def hold(_: StatementConnection) -> Written[None]:
+        begun.set()
+        may_end.wait()
+        return NOTHING
+
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(partial(group_of(engines).run, hold, is_alone=True))
+        await anyio.to_thread.run_sync(begun.wait)
+        try:
+            yield
+        finally:
+            may_end.set()
 
 
 def commits(folder: Path) -> int:
@@ -86,16 +116,16 @@ def commits(folder: Path) -> int:
 
 
 async def keys(engines: Engines) -> list[int]:
-    async with engines.reader.connect() as connection:
-        return list((await connection.execute(text("SELECT k FROM t ORDER BY k"))).scalars())
+    with engines.reader.connect() as connection:
+        return list(connection.execute(text("SELECT k FROM t ORDER BY k")).scalars())
 
 
 async def test_changes_given_up_leave_the_others_and_take_no_numbers(records: Records) -> None:
     numbers: list[int] = []
 
-    async def append(writer: int, unit: UnitOfWork) -> int:
-        await unit.sessions.enter("s", NOW)
-        seq = await unit.sessions.append("s", TOOL_RESULT, str(writer))
+    def append(writer: int, unit: UnitOfWork) -> int:
+        unit.sessions.enter("s", NOW)
+        seq = unit.sessions.append("s", TOOL_RESULT, str(writer))
         unit.events.note(NewEvent("page:deleted", str(writer), NOW, session_id="s", seq=seq))
         if writer % 3 == 0:
             raise GivenUpError
@@ -103,16 +133,15 @@ async def test_changes_given_up_leave_the_others_and_take_no_numbers(records: Re
 
     async def write(writer: int) -> None:
         try:
-            numbers.append(await records.write_together(PROJECT, partial(append, writer)))
+            numbers.append(await records.write(PROJECT, partial(append, writer)))
         except GivenUpError:
             return
 
     async with anyio.create_task_group() as tasks:
         for writer in range(WRITERS):
             tasks.start_soon(write, writer)
-    async with records.read(PROJECT) as unit:
-        logged = await unit.events.after(0, limit=100)
-        session = await unit.sessions.find("s")
+    logged = await records.read(PROJECT, lambda unit: unit.events.after(0, limit=100))
+    session = await records.read(PROJECT, lambda unit: unit.sessions.find("s"))
     kept = [writer for writer in range(WRITERS) if writer % 3]
     assert sorted(numbers) == [*range(1, len(kept) + 1)]
     assert [(each.number, each.seq) for each in logged] == [
@@ -133,7 +162,7 @@ async def test_those_who_wait_are_committed_together_and_return_behind_the_commi
         await insert(engines, key)
         seen.append(await keys(engines))
 
-    async with anyio.create_task_group() as tasks, group_of(engines).turn():
+    async with anyio.create_task_group() as tasks, somebody_writes(engines):
         for key in range(WRITERS):
             tasks.start_soon(write, key)
         await anyio.wait_all_tasks_blocked()
@@ -146,16 +175,31 @@ async def test_many_are_committed_in_several_transactions_and_let_others_write(
 ) -> None:
     before = commits(tmp_path)
 
-    async def write_alone() -> None:
-        async with engines.transaction() as connection:
-            await connection.execute(text("INSERT INTO t VALUES (1000)"))
-
-    async with anyio.create_task_group() as tasks, group_of(engines).turn():
+    async with anyio.create_task_group() as tasks, somebody_writes(engines):
         for key in range(70):
             tasks.start_soon(insert, engines, key)
-        tasks.start_soon(write_alone)
+        tasks.start_soon(insert_alone, engines, 1000)
         await anyio.wait_all_tasks_blocked()
     assert await keys(engines) == [*range(70), 1000]
+    assert commits(tmp_path) - before == 4
+
+
+async def test_who_writes_alone_comes_in_turn_and_shares_the_commit_with_nobody(
+    engines: Engines, tmp_path: Path
+) -> None:
+    before = commits(tmp_path)
+    seen: list[tuple[int, list[int]]] = []
+
+    async def write(key: int, *, is_alone: bool) -> None:
+        await (insert_alone if is_alone else insert)(engines, key)
+        seen.append((key, await keys(engines)))
+
+    async with anyio.create_task_group() as tasks, somebody_writes(engines):
+        for key in range(6):
+            tasks.start_soon(partial(write, key, is_alone=key in {2, 3}))
+            await anyio.wait_all_tasks_blocked()
+    assert [key for key, _ in seen] == [*range(6)]
+    assert all(there[: key + 1] == [*range(key + 1)] for key, there in seen)
     assert commits(tmp_path) - before == 4
 
 
@@ -170,7 +214,7 @@ async def test_transaction_that_is_lost_is_lost_for_all_and_for_nobody_else(
         except StoreUnavailableError:
             failed.append(key)
 
-    async with anyio.create_task_group() as tasks, group_of(engines).turn():
+    async with anyio.create_task_group() as tasks, somebody_writes(engines):
         tasks.start_soon(write, 1)
         # As SQLite does by itself where the disk is full, or does not answer.
         tasks.start_soon(write, 2, "ROLLBACK", "SELECT missing FROM t")
@@ -180,10 +224,36 @@ async def test_transaction_that_is_lost_is_lost_for_all_and_for_nobody_else(
     assert (sorted(failed), await keys(engines)) == ([1, 2, 3], [4])
 
 
+async def test_who_was_refused_for_what_is_lost_is_told_that_it_is_lost(engines: Engines) -> None:
+    told: list[StoreUnavailableError] = []
+
+    def refuse_twin(connection: StatementConnection) -> Written[None]:
+        if connection.execute(text("SELECT 1 FROM t WHERE k = 1")).first():
+            raise GivenUpError
+        return NOTHING
+
+    async def write(work: Callable[[], Awaitable[object]]) -> None:
+        with pytest.raises(StoreUnavailableError) as raised:
+            await work()
+        told.append(raised.value)
+
+    async with anyio.create_task_group() as tasks, somebody_writes(engines):
+        for work in (
+            partial(insert, engines, 1),
+            partial(group_of(engines).run, refuse_twin),
+            partial(insert, engines, 2, "ROLLBACK", "SELECT missing FROM t"),
+        ):
+            tasks.start_soon(write, work)
+            await anyio.wait_all_tasks_blocked()
+    assert await keys(engines) == []
+    # Callers add to what they are told: each has an error of his own.
+    assert len({id(each) for each in told}) == 3
+
+
 async def test_commit_that_fails_fails_for_all_and_for_nobody_else(engines: Engines) -> None:
     failed: list[str] = []
-    async with engines.writer.begin() as connection:
-        await connection.execute(text("CREATE TABLE u (k INTEGER REFERENCES t (k))"))
+    with engines.writer.begin() as connection:
+        connection.execute(text("CREATE TABLE u (k INTEGER REFERENCES t (k))"))
 
     async def write(key: int, *more: str) -> None:
         try:
@@ -191,7 +261,7 @@ async def test_commit_that_fails_fails_for_all_and_for_nobody_else(engines: Engi
         except StoreUnavailableError as exc:
             failed.append(exc.detail)
 
-    async with anyio.create_task_group() as tasks, group_of(engines).turn():
+    async with anyio.create_task_group() as tasks, somebody_writes(engines):
         tasks.start_soon(write, 1)
         # It is judged at the commit.
         tasks.start_soon(write, 2, "PRAGMA defer_foreign_keys=ON", "INSERT INTO u VALUES (1000)")
@@ -206,11 +276,11 @@ async def test_first_of_a_group_that_gives_up_takes_nobody_with_it(engines: Engi
         with pytest.raises(GivenUpError):
             await group_of(engines).run(give_up)
 
-    async def give_up(connection: WritingConnection) -> Written[None]:
-        await connection.execute(text("INSERT INTO t VALUES (1)"))
+    def give_up(connection: StatementConnection) -> Written[None]:
+        connection.execute(text("INSERT INTO t VALUES (1)"))
         raise GivenUpError
 
-    async with anyio.create_task_group() as tasks, group_of(engines).turn():
+    async with anyio.create_task_group() as tasks, somebody_writes(engines):
         tasks.start_soon(write_given_up)
         tasks.start_soon(insert, engines, 2)
         tasks.start_soon(write_given_up)
@@ -228,7 +298,7 @@ async def test_change_that_has_not_begun_is_cancelled_and_the_others_stay(
         with cancelled:
             await insert(engines, 2)
 
-    async with anyio.create_task_group() as tasks, group_of(engines).turn():
+    async with anyio.create_task_group() as tasks, somebody_writes(engines):
         tasks.start_soon(insert, engines, 1)
         tasks.start_soon(write_cancelled)
         tasks.start_soon(insert, engines, 3)
@@ -245,10 +315,10 @@ async def test_change_that_has_begun_is_made_though_its_caller_is_cancelled(
     begun = threading.Event()
     goes_on = threading.Event()
 
-    async def work(connection: WritingConnection) -> Written[None]:
+    def work(connection: StatementConnection) -> Written[None]:
         begun.set()
         goes_on.wait()
-        await connection.execute(text("INSERT INTO t VALUES (1)"))
+        connection.execute(text("INSERT INTO t VALUES (1)"))
         return NOTHING
 
     async def write_cancelled() -> None:
@@ -264,17 +334,6 @@ async def test_change_that_has_begun_is_made_though_its_caller_is_cancelled(
     assert (cancelled.cancelled_caught, await keys(engines)) == (True, [1, 2])
 
 
-async def test_change_that_waits_for_something_else_is_a_mistake(engines: Engines) -> None:
-    async def wait(connection: WritingConnection) -> Written[None]:
-        await connection.execute(text("INSERT INTO t VALUES (1)"))
-        await asyncio.sleep(0)
-        return NOTHING
-
-    with pytest.raises(RuntimeError, match="waited for something else"):
-        await group_of(engines).run(wait)
-    assert await keys(engines) == []
-
-
 async def test_turn_that_does_not_come_is_a_database_that_does_not_answer(tmp_path: Path) -> None:
     engines = await opened(tmp_path, timeout_seconds=0.01)
     refused = 0
@@ -284,11 +343,10 @@ async def test_turn_that_does_not_come_is_a_database_that_does_not_answer(tmp_pa
         with pytest.raises(StoreUnavailableError):
             await insert(engines, 1)
         with pytest.raises(StoreUnavailableError):
-            async with engines.transaction():
-                pass
+            await insert_alone(engines, 1)
         refused += 1
 
-    async with group_of(engines).turn(), anyio.create_task_group() as tasks:
+    async with somebody_writes(engines), anyio.create_task_group() as tasks:
         tasks.start_soon(write)
     assert refused == 1
     await insert(engines, 2)
@@ -321,13 +379,16 @@ async def test_nobody_waits_for_what_is_closed(engines: Engines) -> None:
         except StoreUnavailableError:
             refused.append(key)
 
-    async with anyio.create_task_group() as tasks, group_of(engines).turn():
-        tasks.start_soon(group_of(engines).close)
-        await anyio.wait_all_tasks_blocked()
+    async with anyio.create_task_group() as tasks, somebody_writes(engines):
         tasks.start_soon(write, 2)
         await anyio.wait_all_tasks_blocked()
-    await write(3)
-    assert (refused, await keys(engines)) == ([2, 3], [1])
+        tasks.start_soon(group_of(engines).close)
+        await anyio.wait_all_tasks_blocked()
+        tasks.start_soon(write, 3)
+        await anyio.wait_all_tasks_blocked()
+        assert refused == [2, 3]
+    await write(4)
+    assert (refused, await keys(engines)) == ([2, 3, 4], [1])
 
 
 async def test_each_waits_for_its_own_time(tmp_path: Path) -> None:
@@ -342,7 +403,7 @@ async def test_each_waits_for_its_own_time(tmp_path: Path) -> None:
             late.set()
 
     late = anyio.Event()
-    async with anyio.create_task_group() as tasks, group_of(engines).turn():
+    async with anyio.create_task_group() as tasks, somebody_writes(engines):
         tasks.start_soon(write, 1)
         with anyio.move_on_after(1):
             await late.wait()

@@ -12,6 +12,7 @@ from app.settings import Settings
 from app.stores.records import Records
 from app.stores.records.sessions import PAGE_FAULT, TOOL_RESULT
 from app.wiring import migrate_database, open_database
+from tests.units import projects_of, reading, writing
 
 pytestmark = pytest.mark.anyio
 PROJECT = "p"
@@ -22,7 +23,7 @@ NOW = datetime(2026, 1, 2, 3, 4, 5, 678_901, tzinfo=UTC)
 async def records(settings: Settings) -> AsyncIterator[Records]:
     await migrate_database(settings)
     opened = Records(open_database(settings))
-    async with opened.projects() as projects:
+    async with projects_of(opened) as projects:
         await projects.ensure(PROJECT, NOW)
         await projects.ensure("other", NOW)
     yield opened
@@ -42,7 +43,7 @@ def message(number: int, tool_call_id: str | None) -> StoredHistoryMessage:
 
 async def test_history_has_results_and_messages_in_order(records: Records) -> None:
     expected: list[StoredMessage | StoredHistoryMessage] = []
-    async with records.write(PROJECT) as unit:
+    async with writing(records, PROJECT) as unit:
         await unit.sessions.enter("s", NOW)
         for number in range(1, 8):
             if number % 3:
@@ -54,18 +55,17 @@ async def test_history_has_results_and_messages_in_order(records: Records) -> No
             result = StoredToolResult(f"r{number}", "s", number, NOW, "t", f"c{number}", b"{}")
             await unit.tool_results.add(result, success=True, request_digest="d")
             expected.append(StoredMessage(number, f"r{number}", NOW, f"c{number}", "t", b"{}"))
-    async with records.read(PROJECT) as unit:
+    async with reading(records, PROJECT) as unit:
         assert await unit.sessions.entries("s", after_seq=0, limit=99) == expected
         assert await unit.sessions.entries("s", after_seq=2, limit=3) == expected[2:5]
         assert await unit.sessions.entries("s", after_seq=7, limit=3) == []
 
 
 async def test_message_is_found_by_its_call(records: Records) -> None:
-    async with records.write(PROJECT) as unit:
+    async with writing(records, PROJECT) as unit:
         await unit.messages.add(message(1, "c\x00"), session_id="s")
         await unit.messages.add(message(2, None), session_id="s")
         assert await unit.messages.find_call("s", "c\x00") == message(1, "c\x00")
         assert await unit.messages.find_call("s", "c") is None
         assert await unit.messages.find_call("t", "c\x00") is None
-    async with records.read("other") as unit:
-        assert await unit.messages.find_call("s", "c\x00") is None
+    assert await records.read("other", lambda unit: unit.messages.find_call("s", "c\x00")) is None

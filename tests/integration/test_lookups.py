@@ -2,6 +2,7 @@
 
 import sqlite3
 import sys
+import threading
 from collections.abc import AsyncIterator
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
@@ -14,20 +15,21 @@ from sqlalchemy import event, text
 
 from app.errors import UnauthorizedError
 from app.models.identity import new_id
-from app.models.message import StoredHistoryMessage
+from app.models.message import Session, StoredHistoryMessage
 from app.models.project import new_api_key
 from app.models.resource import MediaHints, Resource
 from app.models.tool_result import StoredToolResult
 from app.services.access import Access
 from app.settings import Settings
 from app.stores import records
-from app.stores.records import Records
+from app.stores.records import Records, UnitOfWork
 from app.stores.records.engine import Engines
 from app.stores.records.history import MESSAGE, TOOL_RESULT
-from app.stores.records.lookups import Lookup, LoopConnection
+from app.stores.records.lookups import Lookup, LoopConnection, NotAtOnceError
 from app.stores.records.projects import _FIND_SECRET
 from app.wiring import migrate_database, open_database
 from tests.servers import Engine
+from tests.units import snapshot_of, writing
 
 pytestmark = pytest.mark.anyio
 
@@ -55,13 +57,12 @@ async def store(settings: Settings) -> AsyncIterator[Store]:
     await migrate_database(settings)
     engines = open_database(settings)
     opened = Store(Records(engines), engines)
-    async with opened.records.projects() as projects:
-        await projects.ensure(PROJECT, NOW)
+    await opened.records.write_projects(lambda projects: projects.ensure(PROJECT, NOW))
 
     def count(*_: object) -> None:
         opened.taken += 1
 
-    event.listen(engines.reader.sync_engine, "checkout", count)
+    event.listen(engines.reader, "checkout", count)
     yield opened
     await engines.close()
 
@@ -80,7 +81,7 @@ def tool_result(size_bytes: int = 256, *, session_id: str | None = None) -> Stor
 
 async def add(store: Store, result: StoredToolResult) -> StoredToolResult:
     """Store a result, in the history of its session if it has one."""
-    async with store.records.write(PROJECT) as unit:
+    async with writing(store.records, PROJECT) as unit:
         if result.session_id is not None:
             await unit.sessions.enter(result.session_id, NOW)
             seq = await unit.sessions.append(
@@ -95,8 +96,9 @@ async def add(store: Store, result: StoredToolResult) -> StoredToolResult:
 
 
 async def found(store: Store, result: StoredToolResult) -> StoredToolResult | None:
-    async with store.records.read(PROJECT) as unit:
-        return await unit.tool_results.find(result.tool_result_id)
+    return await store.records.read(
+        PROJECT, lambda unit: unit.tool_results.find(result.tool_result_id)
+    )
 
 
 @pytest.mark.parametrize(("size_bytes", "taken_on_sqlite"), [(SHORT, 0), (LONG, 1)])
@@ -111,19 +113,43 @@ async def test_only_a_long_value_is_read_by_the_pool(
 
 async def test_what_is_asked_all_the_time_is_read_by_no_pool(store: Store, engine: Engine) -> None:
     resource = Resource("0" * 32, "d" * 64, "image/png", "a\x00.png", 1, "image", MediaHints(), NOW)
-    async with store.records.write(PROJECT) as unit:
-        await unit.resources.ensure(resource)
+    await store.records.write(PROJECT, lambda unit: unit.resources.ensure(resource))
     access = Access(store.records, None)
     key = await access.create_key(PROJECT, "k")
+
+    def find(unit: UnitOfWork) -> Resource | None:
+        return unit.resources.find(resource.resource_id)
+
+    def find_nothing(unit: UnitOfWork) -> tuple[object, ...]:
+        return (
+            unit.pages.find("no-page", with_content=True),
+            unit.sessions.standing("no-session"),
+            unit.sessions.entries("no-session", after_seq=0, limit=9),
+        )
+
     store.taken = 0
-    async with store.records.read(PROJECT) as unit:
-        assert await unit.resources.find(resource.resource_id) == resource
+    assert await store.records.read(PROJECT, find) == resource
     assert (await access.caller_of(f"Bearer {key}")).project_id == PROJECT
-    async with store.records.read(PROJECT) as unit:
-        assert await unit.pages.find("no-page", with_content=True) is None
-        assert await unit.sessions.standing("no-session") is None
-        assert await unit.sessions.entries("no-session", after_seq=0, limit=9) == []
+    assert await store.records.read(PROJECT, find_nothing) == (None, None, [])
     assert (store.taken == 0) == (engine == "embedded")
+
+
+async def test_work_that_comes_upon_more_than_lookups_is_done_anew_by_the_pool(
+    store: Store, engine: Engine
+) -> None:
+    result = await add(store, tool_result())
+    begun: list[int] = []
+
+    def work(unit: UnitOfWork) -> tuple[StoredToolResult | None, list[Session]]:
+        begun.append(threading.get_ident())
+        found = unit.tool_results.find(result.tool_result_id)
+        return found, [*unit.sessions.page(wanted=None, before=None, limit=9)]
+
+    store.taken = 0
+    assert await store.records.read(PROJECT, work) == (result, [])
+    in_loop = [each == threading.get_ident() for each in begun]
+    assert in_loop == ([True, False] if engine == "embedded" else [False])
+    assert store.taken == 1
 
 
 @pytest.mark.parametrize("size_bytes", [10, 400_000])
@@ -132,13 +158,17 @@ async def test_history_is_the_same_however_long_its_entries_are(
 ) -> None:
     stored = [await add(store, tool_result(size_bytes, session_id="s")) for _ in range(3)]
     message = StoredHistoryMessage(4, new_id(), NOW, None, "d", b'{"role":"user"}', "form")
-    async with store.records.write(PROJECT) as unit:
-        await unit.sessions.enter("s", NOW)
-        await unit.sessions.append("s", MESSAGE, message.message_id, size_bytes=15)
-        await unit.messages.add(message, session_id="s")
+
+    def add_message(unit: UnitOfWork) -> None:
+        unit.sessions.enter("s", NOW)
+        unit.sessions.append("s", MESSAGE, message.message_id, size_bytes=15)
+        unit.messages.add(message, session_id="s")
+
+    await store.records.write(PROJECT, add_message)
     store.taken = 0
-    async with store.records.read(PROJECT) as unit:
-        entries = await unit.sessions.entries("s", after_seq=1, limit=200)
+    entries = await store.records.read(
+        PROJECT, lambda unit: unit.sessions.entries("s", after_seq=1, limit=200)
+    )
     assert [entry.seq for entry in entries] == [2, 3, 4]
     assert [getattr(entry, "sanitized", None) for entry in entries] == [
         *(result.sanitized for result in stored[1:]),
@@ -150,7 +180,7 @@ async def test_history_is_the_same_however_long_its_entries_are(
 
 async def test_write_sees_what_it_has_written_and_nobody_else_does(store: Store) -> None:
     result = tool_result()
-    async with store.records.write(PROJECT) as unit:
+    async with writing(store.records, PROJECT) as unit:
         await unit.tool_results.add(result, success=True, request_digest="d")
         assert await unit.tool_results.find(result.tool_result_id) == result
         assert await found(store, result) is None
@@ -159,9 +189,9 @@ async def test_write_sees_what_it_has_written_and_nobody_else_does(store: Store)
 
 async def test_snapshot_goes_on_seeing_what_is_removed(store: Store) -> None:
     result = await add(store, tool_result(session_id="s"))
-    async with store.records.snapshot(PROJECT) as unit:
+    async with snapshot_of(store.records, PROJECT) as unit:
         assert await unit.tool_results.find(result.tool_result_id) == result
-        async with store.records.write(PROJECT) as removing:
+        async with writing(store.records, PROJECT) as removing:
             await removing.sessions.hold("s")
             await removing.sessions.remove("s")
         assert await found(store, result) is None
@@ -190,8 +220,7 @@ async def test_lookups_are_answered_while_a_long_statement_runs(store: Store) ->
     order: list[str] = []
 
     async def count() -> None:
-        async with store.engines.reader.connect() as connection:
-            await connection.execute(text(COUNTING))
+        await store.engines.read(lambda connection: connection.execute(text(COUNTING)).all())
         order.append("counted")
 
     store.taken = 0
@@ -210,10 +239,12 @@ async def test_lookup_leaves_nothing_open_that_would_keep_the_log_from_being_emp
 ) -> None:
     result = await add(store, tool_result())
     await found(store, result)
+    # It is over with the turn of the loop.
+    await anyio.lowlevel.checkpoint()
     if engine == "embedded":
-        async with store.engines.writer.connect() as connection:
-            await connection.exec_driver_sql("COMMIT")
-            emptied = await connection.exec_driver_sql("PRAGMA wal_checkpoint(TRUNCATE)")
+        with store.engines.writer.connect() as connection:
+            connection.exec_driver_sql("COMMIT")
+            emptied = connection.exec_driver_sql("PRAGMA wal_checkpoint(TRUNCATE)")
             assert emptied.one() == (0, 0, 0)
     assert await found(store, result) == result
 
@@ -226,17 +257,17 @@ async def test_lookups_of_one_turn_see_one_state_and_those_of_the_next_what_was_
     key = new_api_key()
     wanted: dict[str, str | int] = {"key_id": key.key_id}
     loop, others = LoopConnection(path), sqlite3.connect(path, isolation_level=None)
-    assert loop.rows(_FIND_SECRET, wanted) == []
+    assert loop.look_up(_FIND_SECRET, wanted, is_short=True) == []
     others.execute("INSERT INTO projects (project_id, created_at) VALUES ('p', 0)")
     others.execute(
         "INSERT INTO api_keys (key_id, project_id, label, secret_sha256, created_at)"
         " VALUES (?, 'p', 'k', ?, 0)",
         (key.key_id, key.secret_sha256),
     )
-    assert loop.rows(_FIND_SECRET, wanted) == []
+    assert loop.look_up(_FIND_SECRET, wanted, is_short=True) == []
     # Whatever is scheduled behind a lookup comes behind its end.
     await anyio.lowlevel.checkpoint()
-    assert [tuple(row[:3]) for row in loop.rows(_FIND_SECRET, wanted) or ()] == [
+    assert [tuple(row[:3]) for row in loop.look_up(_FIND_SECRET, wanted, is_short=True)] == [
         ("p", key.secret_sha256, 0)
     ]
     loop.close()
@@ -252,9 +283,10 @@ async def test_loop_does_not_wait_for_a_file_that_others_hold(tmp_path: Path) ->
     holder.execute("PRAGMA locking_mode=EXCLUSIVE")
     holder.execute("BEGIN EXCLUSIVE")
     loop = LoopConnection(str(path))
-    assert loop.rows(_FIND_SECRET, wanted) is None
+    with pytest.raises(NotAtOnceError):
+        loop.look_up(_FIND_SECRET, wanted, is_short=True)
     holder.close()
-    assert loop.rows(_FIND_SECRET, wanted) == []
+    assert loop.look_up(_FIND_SECRET, wanted, is_short=True) == []
     loop.close()
 
 

@@ -39,6 +39,7 @@ from tests.faults.lengths import LONG, TIMEOUT_SECONDS, tell, times
 from tests.integration.sweep_stores import environment_of
 from tests.process import ROOT, environment
 from tests.servers import Backends, Engine
+from tests.units import writing
 
 _T = TypeVar("_T")
 pytestmark = pytest.mark.anyio
@@ -68,8 +69,8 @@ def empty(backends: Backends, engine: Engine, tmp_path: Path) -> Settings:
 async def with_engines(settings: Settings, run: Callable[[Connection], _T]) -> _T:
     engines = open_database(settings)
     try:
-        async with engines.writer.begin() as connection:
-            return await connection.run_sync(run)
+        with engines.writer.begin() as connection:
+            return run(connection)
     finally:
         await engines.close()
 
@@ -144,7 +145,7 @@ async def test_records_of_the_first_schema_are_read_after_migrating(empty: Setti
     assert await migrate_database(empty) == ("0001", newest_revision())
     assert await with_engines(empty, differences) == []
     records = Records(open_database(empty))
-    async with records.write("p") as unit:
+    async with writing(records, "p") as unit:
         kept = await unit.sessions.entries("s", after_seq=0, limit=9)
         assert await unit.pages.page_numbers(PageFilters(), before=None, limit=9) == []
         session = await unit.sessions.find("s")
@@ -181,9 +182,8 @@ async def test_going_back_before_derived_images_leaves_none_behind(empty: Settin
     assert await migrate_database(empty) == ("0003", newest_revision())
     assert await with_engines(empty, differences) == []
     records = Records(open_database(empty))
-    async with records.read("p") as unit:
-        assert await unit.resources.find("source") is not None
-        assert await unit.derived_images.find("source", "r") is None
+    assert await records.read("p", lambda unit: unit.resources.find("source")) is not None
+    assert await records.read("p", lambda unit: unit.derived_images.find("source", "r")) is None
     await records.close()
 
 
@@ -324,9 +324,9 @@ async def test_database_that_does_not_answer_is_named(backends: Backends, tmp_pa
 async def test_revision_is_none_before_and_the_newest_after(empty: Settings) -> None:
     engines = open_database(empty)
     try:
-        before = await current_revision(engines.reader)
-        await migrate(engines.writer)
-        after = await current_revision(engines.reader)
+        before = current_revision(engines.reader)
+        migrate(engines.writer)
+        after = current_revision(engines.reader)
     finally:
         await engines.close()
     assert (before, after) == (None, newest_revision())

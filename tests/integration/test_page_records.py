@@ -18,8 +18,9 @@ from app.models.page import (
 )
 from app.models.resource import MediaHints, Resource
 from app.settings import Settings
-from app.stores.records import Records, UnitOfWork
+from app.stores.records import Records
 from app.wiring import migrate_database, open_database
+from tests.units import OpenUnit, projects_of, reading, writing
 
 pytestmark = pytest.mark.anyio
 PROJECT = "p"
@@ -31,7 +32,7 @@ LATER = NOW + timedelta(microseconds=1)
 async def records(settings: Settings) -> AsyncIterator[Records]:
     await migrate_database(settings)
     opened = Records(open_database(settings))
-    async with opened.projects() as projects:
+    async with projects_of(opened) as projects:
         await projects.ensure(PROJECT, NOW)
         await projects.ensure("other", NOW)
     yield opened
@@ -73,42 +74,44 @@ def representation(level: Level, body: bytes = b"x") -> StoredRepresentation:
     return StoredRepresentation(level=level, origin="derived", body=body, created_at=NOW)
 
 
-async def insert(unit: UnitOfWork, *page_ids: str, **fields: object) -> dict[str, int]:
-    return await unit.pages.insert_absent([version(each, 1, **fields) for each in page_ids])
+async def insert(unit: OpenUnit, *page_ids: str, **fields: object) -> dict[str, int]:
+    versions = [version(each, 1, **fields) for each in page_ids]
+    numbers: dict[str, int] = await unit.pages.insert_absent(versions)
+    return numbers
 
 
-async def listed(unit: UnitOfWork, **filters: object) -> list[str]:
+async def listed(unit: OpenUnit, **filters: object) -> list[str]:
     narrowed = PageFilters(**filters)  # type: ignore[arg-type] # each test names real filters
     numbers = await unit.pages.page_numbers(narrowed, before=None, limit=99)
     found = await unit.pages.numbered(numbers)
     return [found[number].page_id for number in numbers]
 
 
-async def in_manifest(unit: UnitOfWork, session_id: str, limit: int = 9) -> list[str]:
+async def in_manifest(unit: OpenUnit, session_id: str, limit: int = 9) -> list[str]:
     numbers = await unit.pages.manifest_numbers(session_id, limit=limit)
     found = await unit.pages.numbered(numbers)
     return [found[number].page_id for number in numbers]
 
 
 async def test_page_is_read_as_it_was_stored(records: Records) -> None:
-    async with records.write(PROJECT) as unit:
+    async with writing(records, PROJECT) as unit:
         numbers = await insert(unit, "a")
     whole = stored(numbers["a"], version(), with_content=True)
     bare = replace(whole, content=None)
-    async with records.read(PROJECT) as unit:
+    async with reading(records, PROJECT) as unit:
         assert await unit.pages.find("a", with_content=True) == whole
         assert await unit.pages.find("a", with_content=False) == bare
         assert await unit.pages.numbered([numbers["a"], 999_999]) == {numbers["a"]: bare}
         assert await unit.pages.find("b", with_content=True) is None
-    async with records.write(PROJECT) as unit:
+    async with writing(records, PROJECT) as unit:
         assert await unit.pages.hold("a") == whole
         assert await unit.pages.hold("b") is None
 
 
 async def test_content_is_read_as_far_as_it_is_wanted(records: Records) -> None:
-    async with records.write(PROJECT) as unit:
+    async with writing(records, PROJECT) as unit:
         number = (await insert(unit, "a"))["a"]
-    async with records.read(PROJECT) as unit:
+    async with reading(records, PROJECT) as unit:
         for size_bytes, content in ((256, version().content), (255, None)):
             found = await unit.pages.numbered([number], content_up_to=size_bytes)
             assert found[number].content == content
@@ -120,26 +123,25 @@ async def test_few_and_large_pages_are_read_alike(records: Records) -> None:
     contents = {f"page-{number}": b"%d" % number * 30_000 for number in range(20)}
     large = replace(version("large"), descriptor=b"x" * 100_000)
     versions = [replace(version(each), content=content) for each, content in contents.items()]
-    async with records.write(PROJECT) as unit:
+    async with writing(records, PROJECT) as unit:
         numbers = await unit.pages.insert_absent([*versions, large])
         kept = {numbers[each.page_id]: each for each in [*versions, large]}
         wanted = {number: stored(number, each, with_content=True) for number, each in kept.items()}
         assert await unit.pages.numbered(numbers.values(), content_up_to=65_536) == wanted
-    async with records.read(PROJECT) as unit:
+    async with reading(records, PROJECT) as unit:
         for up_to in (1, 5, 20, 21):
             some = dict(list(wanted.items())[-up_to:])
             assert await unit.pages.numbered(some, content_up_to=65_536) == some
         assert await unit.pages.numbered([]) == {}
-    async with records.read("other") as unit:
-        assert await unit.pages.numbered(wanted) == {}
+    assert await records.read("other", lambda unit: unit.pages.numbered(wanted)) == {}
 
 
 async def test_page_is_named_if_the_filters_let_it_pass(records: Records) -> None:
     passing = PageFilters("s", "image", "summary", True, Level.ABSTRACT)
     fields = {"session_id": "s", "modality": "image", "page_type": "summary", "pinned": True}
-    async with records.write(PROJECT) as unit:
+    async with writing(records, PROJECT) as unit:
         (number,) = (await insert(unit, "a", **fields, compression_level=2)).values()
-    async with records.read(PROJECT) as unit:
+    async with reading(records, PROJECT) as unit:
         for filters in (PageFilters(), passing):
             assert await unit.pages.number_of("a", filters) == number
         for other in (
@@ -155,19 +157,20 @@ async def test_page_is_named_if_the_filters_let_it_pass(records: Records) -> Non
 
 
 async def test_taken_ids_are_left_as_they_are(records: Records) -> None:
-    async with records.write(PROJECT) as unit:
+    async with writing(records, PROJECT) as unit:
         first = await insert(unit, "b")
-    async with records.write(PROJECT) as unit:
-        second = await unit.pages.insert_absent([version("c", 7), version("b", 7), version("a", 7)])
+    second = await records.write(
+        PROJECT,
+        lambda unit: unit.pages.insert_absent([version("c", 7), version("b", 7), version("a", 7)]),
+    )
     assert second.keys() == {"a", "c"}
-    async with records.read(PROJECT) as unit:
-        kept = await unit.pages.find("b", with_content=True)
+    kept = await records.read(PROJECT, lambda unit: unit.pages.find("b", with_content=True))
     assert kept == stored(first["b"], version("b"), with_content=True)
 
 
 async def test_numbers_grow_in_the_order_pages_are_given(records: Records) -> None:
     ids = [f"page-{number * 7919 % 1000}" for number in range(1_000)]
-    async with records.write(PROJECT) as unit:
+    async with writing(records, PROJECT) as unit:
         numbers = await insert(unit, *ids)
         later = await insert(unit, "a")
     assert sorted(numbers, key=lambda page_id: numbers[page_id]) == ids
@@ -175,40 +178,39 @@ async def test_numbers_grow_in_the_order_pages_are_given(records: Records) -> No
 
 
 async def test_number_of_a_removed_page_is_not_given_again(records: Records) -> None:
-    async with records.write(PROJECT) as unit:
+    async with writing(records, PROJECT) as unit:
         number = (await insert(unit, "a"))["a"]
         assert await unit.pages.remove(number)
         assert not await unit.pages.remove(number)
-    async with records.write(PROJECT) as unit:
+    async with writing(records, PROJECT) as unit:
         assert (await insert(unit, "a"))["a"] > number
 
 
 async def test_replaced_page_keeps_its_number(records: Records) -> None:
     changed = version("a", 2, session_id="t", modality="image", pinned=True)
-    async with records.write(PROJECT) as unit:
+    async with writing(records, PROJECT) as unit:
         number = (await insert(unit, "a", session_id="s"))["a"]
         await unit.pages.replace(number, changed, fetched_resource_id="r")
     expected = replace(stored(number, changed, with_content=True), fetched_resource_id="r")
-    async with records.read(PROJECT) as unit:
+    async with reading(records, PROJECT) as unit:
         assert await unit.pages.find("a", with_content=True) == expected
         assert await listed(unit, session_id="s") == []
         assert await listed(unit, session_id="t", modality="image", pinned=True) == ["a"]
 
 
 async def test_download_is_noted_for_the_version_it_belongs_to(records: Records) -> None:
-    async with records.write(PROJECT) as unit:
+    async with writing(records, PROJECT) as unit:
         number = (await insert(unit, "a"))["a"]
         assert not await unit.pages.set_fetched(number, "r", digest="of another version")
         assert await unit.pages.set_fetched(number, "r", digest=version().digest)
-    async with records.read(PROJECT) as unit:
-        found = await unit.pages.find("a", with_content=False)
+    found = await records.read(PROJECT, lambda unit: unit.pages.find("a", with_content=False))
     assert found == replace(stored(number, version()), fetched_resource_id="r")
 
 
 async def test_list_is_newest_first_and_goes_on_where_it_ended(records: Records) -> None:
-    async with records.write(PROJECT) as unit:
+    async with writing(records, PROJECT) as unit:
         numbers = await insert(unit, "c", "a", "b")
-    async with records.read(PROJECT) as unit:
+    async with reading(records, PROJECT) as unit:
         first = await unit.pages.page_numbers(PageFilters(), before=None, limit=2)
         rest = await unit.pages.page_numbers(PageFilters(), before=first[-1], limit=2)
         found = await unit.pages.numbered([*first, *rest])
@@ -234,22 +236,22 @@ async def test_list_is_newest_first_and_goes_on_where_it_ended(records: Records)
 async def test_list_is_narrowed_by_every_filter(
     records: Records, filters: dict[str, object], expected: list[str]
 ) -> None:
-    async with records.write(PROJECT) as unit:
+    async with writing(records, PROJECT) as unit:
         await insert(unit, "a", session_id="s")
         await insert(unit, "b", page_type="claim")
         await insert(unit, "c", session_id="s", modality="audio", compression_level=2)
         await insert(unit, "d", modality="audio", pinned=True)
-    async with records.read(PROJECT) as unit:
+    async with reading(records, PROJECT) as unit:
         assert await listed(unit, **filters) == expected
 
 
 async def test_manifest_has_pinned_then_important_then_new_pages_first(records: Records) -> None:
-    async with records.write(PROJECT) as unit:
+    async with writing(records, PROJECT) as unit:
         await insert(unit, "important", session_id="s", importance=0.9)
         await insert(unit, "pinned", session_id="s", importance=0.1, pinned=True)
         await insert(unit, "old", "new", session_id="s", importance=0.5)
         await insert(unit, "elsewhere", session_id="t", importance=1.0)
-    async with records.read(PROJECT) as unit:
+    async with reading(records, PROJECT) as unit:
         assert await in_manifest(unit, "s") == ["pinned", "important", "new", "old"]
         assert await in_manifest(unit, "s", limit=2) == ["pinned", "important"]
         assert await unit.pages.count_in_session("s") == 4
@@ -259,7 +261,7 @@ async def test_manifest_has_pinned_then_important_then_new_pages_first(records: 
 async def test_levels_are_replaced_together(records: Records) -> None:
     reduced, abstract = representation(Level.REDUCED), representation(Level.ABSTRACT)
     supplied = replace(representation(Level.REFERENCE, b"new"), origin="supplied")
-    async with records.write(PROJECT) as unit:
+    async with writing(records, PROJECT) as unit:
         await insert(unit, "a", "b")
         await unit.page_levels.replace_many({"b": [abstract], "a": [abstract, reduced]})
         assert await unit.page_levels.of("a") == [reduced, abstract]
@@ -271,30 +273,29 @@ async def test_levels_are_replaced_together(records: Records) -> None:
 
 
 async def test_accesses_are_added_and_the_later_moment_stays(records: Records) -> None:
-    async with records.write(PROJECT) as unit:
+    async with writing(records, PROJECT) as unit:
         numbers = await insert(unit, "a", "b")
         await unit.page_accesses.add({"a": (2, LATER)})
         await unit.page_accesses.add({"b": (1, NOW), "a": (3, NOW)})
         await unit.page_accesses.add({})
-    async with records.read(PROJECT) as unit:
-        found = await unit.pages.numbered(list(numbers.values()))
+    found = await records.read(PROJECT, lambda unit: unit.pages.numbered(list(numbers.values())))
     counted = [(page.page_id, page.access_count, page.last_accessed) for page in found.values()]
     assert sorted(counted) == [("a", 5, LATER), ("b", 1, NOW)]
 
 
 async def test_accesses_of_a_page_that_is_gone_are_passed_over(records: Records) -> None:
     many = {f"gone-{number}": (1, NOW) for number in range(1_500)}
-    async with records.write(PROJECT) as unit:
+    async with writing(records, PROJECT) as unit:
         await insert(unit, "a")
         await unit.page_accesses.add({**many, "a": (1, NOW)})
         await insert(unit, "gone-1")
-    async with records.read(PROJECT) as unit:
+    async with reading(records, PROJECT) as unit:
         found = [await unit.pages.find(each, with_content=False) for each in ("a", "gone-1")]
     assert [page.access_count for page in found if page] == [1, 0]
 
 
 async def test_everything_of_a_removed_page_is_gone(records: Records) -> None:
-    async with records.write(PROJECT) as unit:
+    async with writing(records, PROJECT) as unit:
         number = (await insert(unit, "a"))["a"]
         await unit.page_levels.replace_many({"a": [representation(Level.REDUCED)]})
         await unit.page_accesses.add({"a": (5, NOW)})
@@ -308,7 +309,7 @@ async def test_of_two_that_create_a_page_one_wins(records: Records) -> None:
     outcomes: list[set[str]] = []
 
     async def create(page_ids: list[str]) -> None:
-        async with records.write(PROJECT) as unit:
+        async with writing(records, PROJECT) as unit:
             inserted = await insert(unit, *page_ids)
             await anyio.lowlevel.checkpoint()
         outcomes.append(set(inserted))
@@ -321,12 +322,12 @@ async def test_of_two_that_create_a_page_one_wins(records: Records) -> None:
 
 
 async def test_changes_of_a_page_take_turns_and_counters_go_on(records: Records) -> None:
-    async with records.write(PROJECT) as unit:
+    async with writing(records, PROJECT) as unit:
         await insert(unit, "a")
     changed: list[int] = []
 
     async def change() -> None:
-        async with records.write(PROJECT) as unit:
+        async with writing(records, PROJECT) as unit:
             held = await unit.pages.hold("a")
             assert held is not None
             await anyio.lowlevel.checkpoint()
@@ -336,16 +337,14 @@ async def test_changes_of_a_page_take_turns_and_counters_go_on(records: Records)
             changed.append(held.version)
 
     async def count() -> None:
-        async with records.write(PROJECT) as unit:
-            await unit.page_accesses.add({"a": (1, NOW)})
+        await records.write(PROJECT, lambda unit: unit.page_accesses.add({"a": (1, NOW)}))
 
     async with anyio.create_task_group() as tasks:
         for _ in range(10):
             tasks.start_soon(change)
             tasks.start_soon(count)
     assert changed == list(range(1, 11))
-    async with records.read(PROJECT) as unit:
-        found = await unit.pages.find("a", with_content=False)
+    found = await records.read(PROJECT, lambda unit: unit.pages.find("a", with_content=False))
     assert found is not None
     assert (found.version, found.access_count) == (11, 10)
 
@@ -354,7 +353,7 @@ def resource(digit: str) -> Resource:
     return Resource(digit * 32, "d" * 64, "image/png", None, 1, "image", MediaHints(), NOW)
 
 
-async def owned(unit: UnitOfWork, session_id: str) -> set[str]:
+async def owned(unit: OpenUnit, session_id: str) -> set[str]:
     everything = [digit * 32 for digit in "123"]
     return {each[0] for each in await unit.resources.find_in_session(everything, session_id)}
 
@@ -362,7 +361,7 @@ async def owned(unit: UnitOfWork, session_id: str) -> set[str]:
 async def test_relinked_owner_refers_to_nothing_else_and_from_its_new_session(
     records: Records,
 ) -> None:
-    async with records.write(PROJECT) as unit:
+    async with writing(records, PROJECT) as unit:
         for digits, session_id in (("12", "s"), ("23", "t")):
             await unit.resources.relink(
                 [resource(digit) for digit in digits],
@@ -380,10 +379,10 @@ async def test_relinked_owner_refers_to_nothing_else_and_from_its_new_session(
 
 
 async def test_nothing_of_another_projects_pages_is_seen_or_changed(records: Records) -> None:
-    async with records.write(PROJECT) as unit:
+    async with writing(records, PROJECT) as unit:
         number = (await insert(unit, "a", session_id="s"))["a"]
         await unit.page_levels.replace_many({"a": [representation(Level.REDUCED)]})
-    async with records.write("other") as unit:
+    async with writing(records, "other") as unit:
         assert await unit.pages.find("a", with_content=True) is None
         assert await unit.pages.hold("a") is None
         assert await unit.pages.numbered([number]) == {}
@@ -397,6 +396,6 @@ async def test_nothing_of_another_projects_pages_is_seen_or_changed(records: Rec
         await unit.page_accesses.add({"a": (9, NOW)})
         await unit.page_levels.replace_many({"a": []})
         assert (await insert(unit, "a")).keys() == {"a"}
-    async with records.read(PROJECT) as unit:
+    async with reading(records, PROJECT) as unit:
         assert await unit.pages.find("a", with_content=False) == stored(number, version())
         assert await unit.page_levels.of("a") == [representation(Level.REDUCED)]

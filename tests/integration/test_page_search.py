@@ -10,9 +10,10 @@ from app.errors import InvalidPayloadError
 from app.models.page import Modality, PageFields, PageVersion, SearchableText
 from app.models.search import parse_search, search_words
 from app.settings import Settings
-from app.stores.records import Records, UnitOfWork
+from app.stores.records import Records
 from app.stores.records.page_search import IndexedPage
 from app.wiring import migrate_database, open_database
+from tests.units import OpenUnit, projects_of, reading, writing
 
 pytestmark = pytest.mark.anyio
 PROJECT = "p"
@@ -126,16 +127,16 @@ HOSTILE = [
 async def records(settings: Settings) -> AsyncIterator[Records]:
     await migrate_database(settings)
     opened = Records(open_database(settings))
-    async with opened.projects() as projects:
+    async with projects_of(opened) as projects:
         await projects.ensure(PROJECT, NOW)
         await projects.ensure("other", NOW)
     yield opened
     await opened.close()
 
 
-async def insert(unit: UnitOfWork, *page_ids: str) -> dict[str, int]:
+async def insert(unit: OpenUnit, *page_ids: str) -> dict[str, int]:
     """Pages that are in order of their numbers the newer the later."""
-    return await unit.pages.insert_absent(
+    numbers: dict[str, int] = await unit.pages.insert_absent(
         [
             PageVersion(
                 page_id=page_id,
@@ -151,10 +152,11 @@ async def insert(unit: UnitOfWork, *page_ids: str) -> dict[str, int]:
             for page_id in page_ids
         ]
     )
+    return numbers
 
 
 async def index(
-    unit: UnitOfWork,
+    unit: OpenUnit,
     texts: dict[str, SearchableText],
     *,
     session_id: str | None = None,
@@ -167,8 +169,8 @@ async def index(
     return numbers
 
 
-async def find(unit: UnitOfWork, text: str, **filters: object) -> list[str]:
-    found = await unit.page_search.find(parse_search(text), **filters)  # type: ignore[arg-type] # each test names real filters
+async def find(unit: OpenUnit, text: str, **filters: object) -> list[str]:
+    found = await unit.page_search.find(parse_search(text), **filters)
     stored = await unit.pages.numbered([number for number, _ in found])
     return [stored[number].page_id for number, _ in found]
 
@@ -178,16 +180,16 @@ def said(*texts: str) -> SearchableText:
 
 
 async def test_both_engines_find_the_same_pages_in_the_same_order(records: Records) -> None:
-    async with records.write(PROJECT) as unit:
+    async with writing(records, PROJECT) as unit:
         await index(unit, PAGES)
-    async with records.read(PROJECT) as unit:
+    async with reading(records, PROJECT) as unit:
         assert {text: await find(unit, text) for text, _ in FOUND} == dict(FOUND)
 
 
 async def test_no_query_breaks_a_search(records: Records) -> None:
-    async with records.write(PROJECT) as unit:
+    async with writing(records, PROJECT) as unit:
         await index(unit, PAGES)
-    async with records.read(PROJECT) as unit:
+    async with reading(records, PROJECT) as unit:
         for text in HOSTILE:
             with suppress(InvalidPayloadError):
                 assert len(await find(unit, text)) < len(PAGES)
@@ -196,7 +198,7 @@ async def test_no_query_breaks_a_search(records: Records) -> None:
 async def test_rank_counts_a_heading_four_times(records: Records) -> None:
     query = parse_search("zebra lio* zoo")
     text = SearchableText(("zebra lion",), ("zebra zoo zebra lion lioness lio",))
-    async with records.write(PROJECT) as unit:
+    async with writing(records, PROJECT) as unit:
         numbers = await index(unit, {"a": text})
         found = await unit.page_search.find(query)
     assert found == [(numbers["a"], 4 + 2 + 4 + 3 + 1)]
@@ -204,14 +206,14 @@ async def test_rank_counts_a_heading_four_times(records: Records) -> None:
 
 async def test_of_equals_the_newer_page_comes_first(records: Records) -> None:
     texts = {f"page-{number}": said("zebra") for number in range(30)}
-    async with records.write(PROJECT) as unit:
+    async with writing(records, PROJECT) as unit:
         await index(unit, texts)
         assert await find(unit, "zebra") == list(reversed(texts))
         assert await find(unit, "zebra", limit=3) == ["page-29", "page-28", "page-27"]
 
 
 async def test_newest_thousand_of_more_matches_are_ranked(records: Records) -> None:
-    async with records.write(PROJECT) as unit:
+    async with writing(records, PROJECT) as unit:
         await index(unit, {"best": said("zebra zebra zebra"), "alone": said("lion")})
         await index(unit, {f"page-{number}": said("zebra") for number in range(1_000)})
         found = await find(unit, "zebra")
@@ -224,18 +226,18 @@ async def test_matches_behind_the_newest_windows_are_found(
 ) -> None:
     # Windows of 16 pages, of which there are as many as of 4,096 among 16,000.
     monkeypatch.setattr("app.stores.records.page_search_postgresql._WINDOW_BITS", 4)
-    async with records.write(PROJECT) as unit:
+    async with writing(records, PROJECT) as unit:
         await index(unit, {"old": said("zebra lion")})
-    async with records.write(PROJECT) as unit:
+    async with writing(records, PROJECT) as unit:
         await insert(unit, *(f"page-{number}" for number in range(64)))
         await index(unit, {"new": said("zebra")})
-    async with records.read(PROJECT) as unit:
+    async with reading(records, PROJECT) as unit:
         assert await find(unit, "zebra") == ["new", "old"]
         assert await find(unit, '"zebra lion"') == ["old"]
 
 
 async def test_search_is_narrowed_to_session_and_modality(records: Records) -> None:
-    async with records.write(PROJECT) as unit:
+    async with writing(records, PROJECT) as unit:
         await index(unit, {"a": said("zebra")}, session_id="s", modality="image")
         await index(unit, {"b": said("zebra")}, session_id="s")
         await index(unit, {"c": said("zebra")}, session_id="t")
@@ -251,20 +253,20 @@ async def test_search_is_narrowed_to_session_and_modality(records: Records) -> N
 
 
 async def test_another_projects_pages_are_neither_found_nor_forgotten(records: Records) -> None:
-    async with records.write(PROJECT) as unit:
+    async with writing(records, PROJECT) as unit:
         numbers = await index(unit, {"a": said("zebra")}, session_id="s")
         before = await unit.page_search.find(parse_search("zebra"))
-    async with records.write("other") as unit:
+    async with writing(records, "other") as unit:
         assert await unit.page_search.find(parse_search("zebra")) == []
         await unit.page_search.remove(numbers["a"])
         await index(unit, {f"page-{each}": said("zebra") for each in range(50)}, session_id="s")
         assert len(await unit.page_search.find(parse_search("zebra"), session_id="s")) == 50
-    async with records.read(PROJECT) as unit:
+    async with reading(records, PROJECT) as unit:
         assert await unit.page_search.find(parse_search("zebra")) == before
 
 
 async def test_words_of_a_changed_page_replace_those_before(records: Records) -> None:
-    async with records.write(PROJECT) as unit:
+    async with writing(records, PROJECT) as unit:
         numbers = await index(unit, {"a": said("zebra"), "b": said("lion")})
         words = search_words(said("lion"))
         await unit.page_search.index(numbers["a"], words, session_id=None, modality="text")
@@ -276,21 +278,21 @@ async def test_words_of_a_changed_page_replace_those_before(records: Records) ->
 
 
 async def test_removed_page_is_not_found(records: Records) -> None:
-    async with records.write(PROJECT) as unit:
+    async with writing(records, PROJECT) as unit:
         numbers = await index(unit, {"a": said("zebra"), "b": said("zebra")})
         await unit.pages.remove(numbers["b"])
         assert await unit.page_search.find(parse_search("zebra")) == [(numbers["a"], 1)]
 
 
 async def test_page_without_words_is_not_found_and_does_no_harm(records: Records) -> None:
-    async with records.write(PROJECT) as unit:
+    async with writing(records, PROJECT) as unit:
         await index(unit, {"a": SearchableText((), ()), "b": said("...", "")})
         assert await find(unit, "zebra") == []
 
 
 async def test_phrases_are_found_wherever_they_stand_in_a_long_text(records: Records) -> None:
     long = " ".join([*["the cat"] * 10_000, "the zebra", *["the dog"] * 10_000, "lion zoo the end"])
-    async with records.write(PROJECT) as unit:
+    async with writing(records, PROJECT) as unit:
         await index(unit, {"a": SearchableText(("the lion",), (long, "second text"))})
         for text, is_there in (
             ('"the cat the"', True),
@@ -311,7 +313,7 @@ async def test_phrases_are_found_wherever_they_stand_in_a_long_text(records: Rec
 
 async def test_run_of_chinese_is_found_deep_in_a_long_text(records: Records) -> None:
     text = "的人" * 20_000 + "東京的" + "人的" * 20_000
-    async with records.write(PROJECT) as unit:
+    async with writing(records, PROJECT) as unit:
         await index(unit, {"a": said(text)})
         assert await find(unit, "人東京的") == ["a"]
         assert await find(unit, "京東") == []
@@ -321,7 +323,7 @@ async def test_two_megabytes_of_different_words_are_indexed_as_far_as_they_fit(
     records: Records,
 ) -> None:
     words = [f"w{number:06x}" for number in range(260_000)]
-    async with records.write(PROJECT) as unit:
+    async with writing(records, PROJECT) as unit:
         await index(unit, {"a": SearchableText(("hint",), (" ".join(words),))})
         last = len(search_words(said(" ".join(words))).text.split())
         assert 70_000 < last < 90_000
@@ -347,6 +349,6 @@ async def test_two_megabytes_of_different_words_are_indexed_as_far_as_they_fit(
     ids=["short words", "one word", "characters", "long alike", "long words"],
 )
 async def test_no_text_is_too_much_for_either_engine(records: Records, text: str) -> None:
-    async with records.write(PROJECT) as unit:
+    async with writing(records, PROJECT) as unit:
         await index(unit, {"a": said("lion", text)})
         assert await find(unit, "lion") == ["a"]

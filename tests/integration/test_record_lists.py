@@ -1,6 +1,6 @@
 """Lists by a moment and an id, on both engines: what stands on a page, and how it is found."""
 
-from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
 from datetime import UTC, datetime, timedelta
 from typing import Any, TypeAlias
 
@@ -17,7 +17,7 @@ pytestmark = pytest.mark.anyio
 PROJECT = "p"
 NOW = datetime(2026, 1, 2, 3, 4, 5, 678_901, tzinfo=UTC)
 Place: TypeAlias = tuple[datetime, str]
-Listing: TypeAlias = Callable[[UnitOfWork, Place | None], Awaitable[Sequence[Place]]]
+Listing: TypeAlias = Callable[[UnitOfWork, Place | None], Sequence[Place]]
 
 
 def place(number: int) -> Place:
@@ -44,41 +44,46 @@ async def engines(settings: Settings) -> AsyncIterator[Engines]:
     await migrate_database(settings)
     opened = open_database(settings)
     records = Records(opened)
-    async with records.projects() as projects:
-        await projects.ensure(PROJECT, NOW)
-    async with records.write(PROJECT) as unit:
+    await records.write_projects(lambda projects: projects.ensure(PROJECT, NOW))
+
+    def write(unit: UnitOfWork) -> None:
         for number in range(12):
             moment, name = place(number)
-            await unit.resources.ensure(resource(number))
-            await unit.aliases.ensure(name, name, now=moment)
-            await unit.sessions.enter(name, moment)
+            unit.resources.ensure(resource(number))
+            unit.aliases.ensure(name, name, now=moment)
+            unit.sessions.enter(name, moment)
+
+    await records.write(PROJECT, write)
     yield opened
     await opened.close()
 
 
-async def aliases(unit: UnitOfWork, before: Place | None) -> Sequence[Place]:
-    found = await unit.aliases.list(before=before, resource_id=None, limit=5)
+def aliases(unit: UnitOfWork, before: Place | None) -> Sequence[Place]:
+    found = unit.aliases.list(before=before, resource_id=None, limit=5)
     return [(each.created_at, each.alias) for each in found]
 
 
-async def resources(unit: UnitOfWork, before: Place | None) -> Sequence[Place]:
-    found = await unit.resources.page(before=before, limit=5)
+def resources(unit: UnitOfWork, before: Place | None) -> Sequence[Place]:
+    found = unit.resources.page(before=before, limit=5)
     return [(each.created_at, each.resource_id) for each in found]
 
 
-async def sessions(unit: UnitOfWork, before: Place | None) -> Sequence[Place]:
-    found = await unit.sessions.page(wanted=None, before=before, limit=5)
+def sessions(unit: UnitOfWork, before: Place | None) -> Sequence[Place]:
+    found = unit.sessions.page(wanted=None, before=before, limit=5)
     return [(each.updated_at, each.session_id) for each in found]
 
 
 @pytest.mark.parametrize("listing", [aliases, resources, sessions])
 async def test_pages_follow_each_other_without_a_gap(engines: Engines, listing: Listing) -> None:
-    async with Records(engines).read(PROJECT) as unit:
-        first = await listing(unit, None)
-        second = await listing(unit, first[-1])
-        third = await listing(unit, second[-1])
-        assert await listing(unit, third[-1]) == []
-    assert [*first, *second, *third] == [place(number) for number in reversed(range(12))]
+    def three_pages(unit: UnitOfWork) -> list[Place]:
+        first = listing(unit, None)
+        second = listing(unit, first[-1])
+        third = listing(unit, second[-1])
+        assert listing(unit, third[-1]) == []
+        return [*first, *second, *third]
+
+    listed = await Records(engines).read(PROJECT, three_pages)
+    assert listed == [place(number) for number in reversed(range(12))]
 
 
 @pytest.mark.parametrize("listing", [aliases, resources, sessions])
@@ -90,17 +95,16 @@ async def test_page_is_read_from_its_place_in_an_index_on(
     def note(*called: Any) -> None:  # noqa: ANN401 - as SQLAlchemy calls it
         asked.append(called[2:4])
 
-    engine = engines.reader.sync_engine
+    engine = engines.reader
     if engine.dialect.name == "postgresql":
         # It judges by the size of the tables, and these are small.
         return
     event.listen(engine, "before_cursor_execute", note)
-    async with Records(engines).read(PROJECT) as unit:
-        await listing(unit, place(7))
+    await Records(engines).read(PROJECT, lambda unit: listing(unit, place(7)))
     event.remove(engine, "before_cursor_execute", note)
     statement, parameters = asked[-1]
-    async with engines.reader.connect() as connection:
-        told = await connection.exec_driver_sql(f"EXPLAIN QUERY PLAN {statement}", parameters)
+    with engines.reader.connect() as connection:
+        told = connection.exec_driver_sql(f"EXPLAIN QUERY PLAN {statement}", parameters)
         plan = [str(row._mapping["detail"]) for row in told]
     moment = "updated_at" if listing is sessions else "created_at"
     assert any(f"(project_id=? AND ({moment}," in line for line in plan), plan

@@ -1,6 +1,7 @@
 """The records, on both engines: what transactions, locks and columns promise."""
 
 import ast
+import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
 from dataclasses import replace
@@ -10,19 +11,22 @@ from pathlib import Path
 import anyio
 import anyio.lowlevel
 import pytest
+from sqlalchemy import event
 from sqlalchemy import exc as sql
-from sqlalchemy import text
+from sqlalchemy.engine.interfaces import DBAPIConnection
 
 import app.stores.records as records_package
 from app.errors import StoreFullError, StoreUnavailableError
 from app.models.identity import new_id
 from app.models.resource import MediaHints, Resource
 from app.models.tool_result import StoredToolResult
+from app.services.idempotency import Idempotency, IdempotentCall
+from app.services.request_identity import RequestIdentity
 from app.setting_groups import DatabaseSettings
 from app.settings import Settings
-from app.stores.records import Records, UnitOfWork
+from app.stores.records import Records
 from app.stores.records.aliases import NamedResource
-from app.stores.records.connections import PooledConnection
+from app.stores.records.connections import DriverConnection
 from app.stores.records.database_errors import translated_errors
 from app.stores.records.engine import database_url, open_engines
 from app.stores.records.idempotency import Claim
@@ -31,6 +35,7 @@ from app.stores.records.sessions import TOOL_RESULT
 from app.stores.records.tables import resource_links
 from app.wiring import migrate_database, open_database
 from tests.servers import Backends
+from tests.units import OpenUnit, projects_of, reading, writing
 
 pytestmark = pytest.mark.anyio
 PROJECT = "p"
@@ -64,7 +69,7 @@ class GivenUpError(Exception):
 async def records(settings: Settings) -> AsyncIterator[Records]:
     await migrate_database(settings)
     opened = Records(open_database(settings))
-    async with opened.projects() as projects:
+    async with projects_of(opened) as projects:
         await projects.ensure(PROJECT, NOW)
         await projects.ensure("other", NOW)
     yield opened
@@ -97,39 +102,39 @@ def tool_result(name: str = "t") -> StoredToolResult:
 
 
 @asynccontextmanager
-async def given_up(records: Records) -> AsyncIterator[UnitOfWork]:
+async def given_up(records: Records) -> AsyncIterator[OpenUnit]:
     """A write that rolls back at its end."""
     with suppress(GivenUpError):
-        async with records.write(PROJECT) as unit:
+        async with writing(records, PROJECT) as unit:
             yield unit
             raise GivenUpError
 
 
-async def append(unit: UnitOfWork, session_id: str = "s") -> int:
+async def append(unit: OpenUnit, session_id: str = "s") -> int:
     await unit.sessions.enter(session_id, NOW)
-    return await unit.sessions.append(session_id, TOOL_RESULT, new_id())
+    number: int = await unit.sessions.append(session_id, TOOL_RESULT, new_id())
+    return number
 
 
-async def link(unit: UnitOfWork, owner_id: str = "o") -> None:
+async def link(unit: OpenUnit, owner_id: str = "o") -> None:
     await unit.resources.ensure_linked(
         [resource()], owner_kind=TOOL_RESULT, owner_id=owner_id, session_id="s"
     )
 
 
 async def test_number_of_a_rolled_back_entry_is_given_again(records: Records) -> None:
-    async with records.write(PROJECT) as unit:
+    async with writing(records, PROJECT) as unit:
         assert await append(unit) == 1
     async with given_up(records) as unit:
         assert await append(unit) == 2
-    async with records.write(PROJECT) as unit:
+    async with writing(records, PROJECT) as unit:
         assert await append(unit) == 2
 
 
 async def test_session_of_a_rolled_back_write_was_never_there(records: Records) -> None:
     async with given_up(records) as unit:
         await append(unit)
-    async with records.read(PROJECT) as unit:
-        assert await unit.sessions.find("s") is None
+    assert await records.read(PROJECT, lambda unit: unit.sessions.find("s")) is None
 
 
 async def test_concurrent_writers_number_a_session_without_gaps(records: Records) -> None:
@@ -137,7 +142,7 @@ async def test_concurrent_writers_number_a_session_without_gaps(records: Records
 
     async def write(fails: bool) -> None:
         try:
-            async with records.write(PROJECT) as unit:
+            async with writing(records, PROJECT) as unit:
                 number = await append(unit)
                 # Others get their turn while this transaction holds the session.
                 await anyio.lowlevel.checkpoint()
@@ -155,7 +160,7 @@ async def test_concurrent_writers_number_a_session_without_gaps(records: Records
 
 async def test_entering_a_session_keeps_when_it_began(records: Records) -> None:
     later = NOW + timedelta(microseconds=1)
-    async with records.write(PROJECT) as unit:
+    async with writing(records, PROJECT) as unit:
         await unit.sessions.enter("s", NOW)
         entered = await unit.sessions.enter("s", later)
     assert (entered.created_at, entered.updated_at, entered.last_seq) == (NOW, later, 0)
@@ -163,29 +168,27 @@ async def test_entering_a_session_keeps_when_it_began(records: Records) -> None:
 
 async def test_appending_to_a_session_nobody_entered_is_a_mistake(records: Records) -> None:
     with pytest.raises(RuntimeError, match="entered before"):
-        async with records.write(PROJECT) as unit:
-            await unit.sessions.append("s", TOOL_RESULT, "x")
+        await records.write(PROJECT, lambda unit: unit.sessions.append("s", TOOL_RESULT, "x"))
 
 
 async def test_resource_stays_as_it_was_first_stored(records: Records) -> None:
     again = replace(resource(), created_at=NOW + timedelta(days=1), hints=MediaHints())
-    async with records.write(PROJECT) as unit:
+    async with writing(records, PROJECT) as unit:
         assert await unit.resources.ensure(resource()) == (resource(), True)
-    async with records.write(PROJECT) as unit:
+    async with writing(records, PROJECT) as unit:
         assert await unit.resources.ensure(again) == (resource(), False)
-    async with records.read(PROJECT) as unit:
+    async with reading(records, PROJECT) as unit:
         assert await unit.resources.find(resource().resource_id) == resource()
 
 
 async def test_linked_resource_cannot_be_removed(records: Records) -> None:
-    async with records.write(PROJECT) as unit:
+    async with writing(records, PROJECT) as unit:
         await unit.resources.ensure(resource())
         await link(unit)
         await link(unit)
     with pytest.raises(sql.IntegrityError):
-        async with records.write(PROJECT) as unit:
-            await unit.resources.remove(resource().resource_id)
-    async with records.read(PROJECT) as unit:
+        await records.write(PROJECT, lambda unit: unit.resources.remove(resource().resource_id))
+    async with reading(records, PROJECT) as unit:
         assert await unit.resources.find(resource().resource_id) == resource()
         assert await unit.resources.owners("0" * 32, limit=9) == [(TOOL_RESULT, "o")]
 
@@ -195,17 +198,16 @@ async def test_link_to_a_resource_that_is_not_there_is_refused(
 ) -> None:
     engines = open_database(settings)
     try:
-        with pytest.raises(sql.IntegrityError):
-            async with engines.writer.begin() as connection:
-                await ProjectScope(PooledConnection(connection), PROJECT).insert(
-                    resource_links, resource_id="0" * 32, owner_kind=TOOL_RESULT, owner_id="o"
-                )
+        with pytest.raises(sql.IntegrityError), engines.writer.begin() as connection:
+            ProjectScope(DriverConnection(connection), PROJECT).insert(
+                resource_links, resource_id="0" * 32, owner_kind=TOOL_RESULT, owner_id="o"
+            )
     finally:
         await engines.close()
 
 
 async def delete_unless_used(records: Records) -> bool:
-    async with records.write(PROJECT) as unit:
+    async with writing(records, PROJECT) as unit:
         if not await unit.resources.hold(resource().resource_id):
             return False
         if await unit.resources.owners(resource().resource_id, limit=1):
@@ -215,7 +217,7 @@ async def delete_unless_used(records: Records) -> bool:
 
 
 async def store_and_link(records: Records, owner_id: str) -> None:
-    async with records.write(PROJECT) as unit:
+    async with writing(records, PROJECT) as unit:
         await unit.resources.ensure(resource())
         await anyio.lowlevel.checkpoint()
         await link(unit, owner_id)
@@ -231,7 +233,7 @@ async def test_delete_waits_for_a_link_that_is_being_made(records: Records) -> N
 
     async with anyio.create_task_group() as tasks:
         tasks.start_soon(delete)
-        async with records.write(PROJECT) as unit:
+        async with writing(records, PROJECT) as unit:
             await unit.resources.ensure(resource())
             ensured.set()
             await anyio.lowlevel.checkpoint()
@@ -248,7 +250,7 @@ async def test_links_and_deletes_at_once_never_leave_a_link_to_nothing(records: 
             for index in range(3):
                 tasks.start_soon(store_and_link, records, f"{round_number}-{index}")
                 tasks.start_soon(delete)
-        async with records.read(PROJECT) as unit:
+        async with reading(records, PROJECT) as unit:
             assert await unit.resources.find(resource().resource_id) is not None
             owners = await unit.resources.owners(resource().resource_id, limit=99)
         assert len(owners) == 3 * (round_number + 1)
@@ -257,11 +259,11 @@ async def test_links_and_deletes_at_once_never_leave_a_link_to_nothing(records: 
 async def test_every_string_comes_back_as_it_was(records: Records) -> None:
     stored = [resource(f"{n:032x}", string) for n, string in enumerate(STRINGS)]
     results = [tool_result(string) for string in STRINGS]
-    async with records.write(PROJECT) as unit:
+    async with writing(records, PROJECT) as unit:
         for one, result in zip(stored, results, strict=True):
             await unit.resources.ensure(one)
             await unit.tool_results.add(result, success=True, request_digest="d")
-    async with records.read(PROJECT) as unit:
+    async with reading(records, PROJECT) as unit:
         for one, result in zip(stored, results, strict=True):
             assert await unit.resources.find(one.resource_id) == one
             assert await unit.tool_results.find(result.tool_result_id) == result
@@ -273,14 +275,35 @@ async def test_every_string_comes_back_as_it_was(records: Records) -> None:
 async def test_key_is_claimed_once_for_each_route_and_project(records: Records) -> None:
     claims = []
     for project, route in ((PROJECT, "a"), (PROJECT, "a"), (PROJECT, "b"), ("other", "a")):
-        async with records.write(project) as unit:
+        async with writing(records, project) as unit:
             claims.append(await unit.idempotency.claim(route, "k\x00", "digest", NOW, claim_id="c"))
     assert [claim is None for claim in claims] == [True, False, True, True]
 
 
+async def test_key_is_free_whose_claim_was_cancelled_while_it_was_written(records: Records) -> None:
+    idempotency = Idempotency(records)
+
+    def call() -> IdempotentCall:
+        return IdempotentCall(PROJECT, "r", "k", RequestIdentity("digest"))
+
+    async def claim() -> None:
+        async with idempotency.claimed(call(), NOW):
+            raise AssertionError
+
+    async with given_up(records) as unit:
+        await unit.idempotency.claim("r", "k", "digest", NOW, claim_id="of another")
+        claiming = asyncio.create_task(claim())
+        await anyio.wait_all_tasks_blocked()
+        claiming.cancel()
+    await asyncio.wait([claiming])
+    assert claiming.cancelled()
+    async with idempotency.claimed(call(), NOW) as answer_id:
+        assert answer_id is None
+
+
 async def test_claim_says_what_holds_the_key_and_may_be_taken_over(records: Records) -> None:
     later = NOW + timedelta(minutes=16)
-    async with records.write(PROJECT) as unit:
+    async with writing(records, PROJECT) as unit:
         keys = unit.idempotency
         await keys.claim("r", "k", "digest", NOW, claim_id="first")
         held = await keys.claim("r", "k", "other", later, claim_id="second")
@@ -304,11 +327,11 @@ async def test_claim_says_what_holds_the_key_and_may_be_taken_over(records: Reco
 
 async def test_nothing_of_another_project_is_seen_or_changed(records: Records) -> None:
     result = tool_result()
-    async with records.write(PROJECT) as unit:
+    async with writing(records, PROJECT) as unit:
         await append(unit)
         await unit.resources.ensure(resource())
         await unit.tool_results.add(result, success=True, request_digest="d")
-    async with records.write("other") as unit:
+    async with writing(records, "other") as unit:
         assert await unit.sessions.find("s") is None
         assert await unit.sessions.entries("s", after_seq=0, limit=9) == []
         assert await unit.resources.find(resource().resource_id) is None
@@ -318,7 +341,7 @@ async def test_nothing_of_another_project_is_seen_or_changed(records: Records) -
         assert not await unit.resources.hold(resource().resource_id)
         await unit.resources.remove(resource().resource_id)
         assert await append(unit) == 1
-    async with records.read(PROJECT) as unit:
+    async with reading(records, PROJECT) as unit:
         assert await unit.resources.find(resource().resource_id) == resource()
 
 
@@ -330,8 +353,13 @@ async def full_database(settings: Settings) -> AsyncIterator[Records]:
         pool_size=1,
         timeout_seconds=settings.db.timeout_seconds,
     )
-    async with engines.writer.begin() as connection:
-        await connection.execute(text("PRAGMA max_page_count = 1"))
+
+    def fill(connection: DBAPIConnection, _: object) -> None:
+        cursor = connection.cursor()
+        cursor.execute("PRAGMA max_page_count = 1")
+        cursor.close()
+
+    event.listen(engines.writer, "connect", fill)
     try:
         yield Records(engines)
     finally:
@@ -341,17 +369,15 @@ async def full_database(settings: Settings) -> AsyncIterator[Records]:
 async def test_full_disk_is_said_to_be_full_and_can_be_read(tmp_path: Path) -> None:
     settings = Settings(data_dir=tmp_path)
     await migrate_database(settings)
+    large = replace(tool_result(), sanitized=bytes(1_000_000))
     async with full_database(settings) as records:
-        async with records.projects() as projects:
-            await projects.ensure(PROJECT, NOW)
+        await records.write_projects(lambda projects: projects.ensure(PROJECT, NOW))
         with pytest.raises(StoreFullError):
-            async with records.write(PROJECT) as unit:
-                await unit.tool_results.add(
-                    replace(tool_result(), sanitized=bytes(1_000_000)),
-                    success=True,
-                    request_digest="d",
-                )
-        async with records.read(PROJECT) as unit:
+            await records.write(
+                PROJECT,
+                lambda unit: unit.tool_results.add(large, success=True, request_digest="d"),
+            )
+        async with reading(records, PROJECT) as unit:
             assert await unit.tool_results.page(None, before_id=None, limit=9) == []
 
 
@@ -389,6 +415,17 @@ async def test_server_that_does_not_answer_is_unavailable(
     records = Records(open_database(settings.model_copy(update={"db": lost})))
     with pytest.raises(StoreUnavailableError):
         await records.check()
+    with pytest.raises(StoreUnavailableError):
+        await records.read(PROJECT, lambda unit: unit.sessions.find("s"))
+    with pytest.raises(StoreUnavailableError):
+        await records.read_snapshot(PROJECT, lambda unit: unit.sessions.find("s"))
+    with pytest.raises(StoreUnavailableError):
+        await records.write_projects(lambda projects: projects.ensure(PROJECT, NOW))
+    with pytest.raises(StoreUnavailableError):
+        await records.write(PROJECT, lambda unit: unit.sessions.enter("s", NOW))
+    with pytest.raises(StoreUnavailableError):
+        async with writing(records, PROJECT):
+            raise AssertionError("there is no transaction")
     await records.close()
 
 
@@ -397,8 +434,7 @@ async def test_reading_changes_nothing_on_the_embedded_database(tmp_path: Path) 
     await migrate_database(settings)
     records = Records(open_database(settings))
     with pytest.raises(StoreUnavailableError):
-        async with records.read(PROJECT) as unit:
-            await unit.sessions.enter("s", NOW)
+        await records.read(PROJECT, lambda unit: unit.sessions.enter("s", NOW))
     await records.close()
 
 
@@ -430,7 +466,7 @@ def test_repositories_make_no_statement_without_a_project() -> None:
 
 
 async def test_key_with_an_answer_is_not_given_up(records: Records) -> None:
-    async with records.write(PROJECT) as unit:
+    async with writing(records, PROJECT) as unit:
         await unit.idempotency.claim("r", "answered", "d", NOW, claim_id="c")
         await unit.idempotency.answer("r", "answered", "a", claim_id="c")
         await unit.idempotency.claim("r", "open", "d", NOW, claim_id="c")
@@ -443,7 +479,7 @@ async def test_key_with_an_answer_is_not_given_up(records: Records) -> None:
 
 
 async def test_alias_is_new_once_even_at_one_moment(records: Records) -> None:
-    async with records.write(PROJECT) as unit:
+    async with writing(records, PROJECT) as unit:
         await unit.resources.ensure(resource())
         await unit.resources.ensure(resource("1" * 32))
         ensured = [await unit.aliases.ensure("a", each * 32, now=NOW) for each in "001"]

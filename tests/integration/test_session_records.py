@@ -23,9 +23,10 @@ from app.models.message import (
 from app.models.resource import MediaHints, Resource
 from app.models.tool_result import StoredToolResult
 from app.settings import Settings
-from app.stores.records import Records, UnitOfWork
+from app.stores.records import Records
 from app.stores.records.sessions import ANSWER, INTERACTION, MESSAGE, PAGE_FAULT, TOOL_RESULT
 from app.wiring import migrate_database, open_database
+from tests.units import OpenUnit, projects_of, reading, writing
 
 pytestmark = pytest.mark.anyio
 PROJECT = "p"
@@ -42,7 +43,7 @@ class GivenUpError(Exception):
 async def records(settings: Settings) -> AsyncIterator[Records]:
     await migrate_database(settings)
     opened = Records(open_database(settings))
-    async with opened.projects() as projects:
+    async with projects_of(opened) as projects:
         await projects.ensure(PROJECT, NOW)
         await projects.ensure("other", NOW)
     yield opened
@@ -87,14 +88,14 @@ def message(number: int, *, inline_form: str | None = None) -> StoredHistoryMess
 
 
 async def link(
-    unit: UnitOfWork, resources: Sequence[Resource], owner_id: str, session_id: str | None
+    unit: OpenUnit, resources: Sequence[Resource], owner_id: str, session_id: str | None
 ) -> None:
     await unit.resources.ensure_linked(
         resources, owner_kind=MESSAGE, owner_id=owner_id, session_id=session_id
     )
 
 
-async def one_of_each(unit: UnitOfWork) -> list[HistoryEntry]:
+async def one_of_each(unit: OpenUnit) -> list[HistoryEntry]:
     """A history of every kind of entry; the answer is set behind what came after its question."""
     await unit.sessions.enter("s", NOW)
     assert await unit.sessions.append("s", INTERACTION, "i1") == 1
@@ -119,15 +120,15 @@ async def one_of_each(unit: UnitOfWork) -> list[HistoryEntry]:
 
 
 async def test_entries_of_every_kind_come_in_order(records: Records) -> None:
-    async with records.write(PROJECT) as unit:
+    async with writing(records, PROJECT) as unit:
         expected = await one_of_each(unit)
-    async with records.read(PROJECT) as unit:
+    async with reading(records, PROJECT) as unit:
         for after in range(6):
             for limit in (1, 2, 5):
                 found = await unit.sessions.entries("s", after_seq=after, limit=limit)
                 assert found == expected[after : after + limit]
         assert await unit.sessions.entries("t", after_seq=0, limit=9) == []
-    async with records.read("other") as unit:
+    async with reading(records, "other") as unit:
         assert await unit.sessions.entries("s", after_seq=0, limit=9) == []
 
 
@@ -135,12 +136,11 @@ async def test_interaction_shows_its_first_output_only_where_it_came_along(
     records: Records,
 ) -> None:
     along = replace(interaction(2), output=b"{}")
-    async with records.write(PROJECT) as unit:
+    async with writing(records, PROJECT) as unit:
         (answered, *_) = await one_of_each(unit)
         await unit.interactions.add(along)
-    async with records.read(PROJECT) as unit:
-        found = await unit.interactions.find("s", "i2")
-        again = await unit.interactions.find("s", "i1")
+    found = await records.read(PROJECT, lambda unit: unit.interactions.find("s", "i2"))
+    again = await records.read(PROJECT, lambda unit: unit.interactions.find("s", "i1"))
     assert (found, again) == (along, answered)
     assert found is not None
     assert again is not None
@@ -149,13 +149,13 @@ async def test_interaction_shows_its_first_output_only_where_it_came_along(
 
 async def test_every_kind_has_a_counter(records: Records) -> None:
     kinds: list[EntryKind] = ["tool_result", "page_fault", "message", "interaction", "answer"]
-    async with records.write(PROJECT) as unit:
+    async with writing(records, PROJECT) as unit:
         await unit.sessions.enter("s", NOW)
         await unit.sessions.enter("t", NOW)
         for times, kind in enumerate(kinds, 1):
             for number in range(times):
                 await unit.sessions.append("s", kind, f"{kind}{number}")
-    async with records.read(PROJECT) as unit:
+    async with reading(records, PROJECT) as unit:
         assert await unit.sessions.find("s") == Session(
             "s", NOW, NOW, 15, EntryCounts(1, 2, 3, 4, 5)
         )
@@ -164,35 +164,34 @@ async def test_every_kind_has_a_counter(records: Records) -> None:
 
 async def test_rollback_gives_number_and_counter_back(records: Records) -> None:
     with suppress(GivenUpError):
-        async with records.write(PROJECT) as unit:
+        async with writing(records, PROJECT) as unit:
             await one_of_each(unit)
             raise GivenUpError
-    async with records.write(PROJECT) as unit:
+    async with writing(records, PROJECT) as unit:
         assert await unit.sessions.find("s") is None
         await one_of_each(unit)
 
 
 async def test_session_is_added_once_with_its_counts(records: Records) -> None:
     given = Session("s", NOW, LATER, 15, EntryCounts(1, 2, 3, 4, 5))
-    async with records.write(PROJECT) as unit:
+    async with writing(records, PROJECT) as unit:
         assert await unit.sessions.add(given)
         assert not await unit.sessions.add(replace(given, last_seq=99))
         assert await unit.sessions.hold("s") == given
         assert await unit.sessions.hold("t") is None
-    async with records.write("other") as unit:
+    async with writing(records, "other") as unit:
         assert await unit.sessions.hold("s") is None
         assert await unit.sessions.add(Session("s", NOW, NOW, 0))
 
 
 async def test_sessions_are_paged_last_written_first(records: Records) -> None:
     names = ["a", "B", "c", "d", "e"]
-    async with records.write(PROJECT) as unit:
+    async with writing(records, PROJECT) as unit:
         for number, name in enumerate(names):
             await unit.sessions.enter(name, NOW + timedelta(microseconds=number // 2))
         await unit.sessions.enter("a", NOW + timedelta(seconds=1))
-    async with records.write("other") as unit:
-        await unit.sessions.enter("x", NOW)
-    async with records.read(PROJECT) as unit:
+    await records.write("other", lambda unit: unit.sessions.enter("x", NOW))
+    async with reading(records, PROJECT) as unit:
         whole = [
             each.session_id for each in await unit.sessions.page(wanted=None, before=None, limit=9)
         ]
@@ -206,11 +205,11 @@ async def test_sessions_are_paged_last_written_first(records: Records) -> None:
 
 
 async def test_interactions_are_paged_by_seq_and_kind(records: Records) -> None:
-    async with records.write(PROJECT) as unit:
+    async with writing(records, PROJECT) as unit:
         for number in (5, 3, 1, 4, 2, 6):
             await unit.interactions.add(interaction(number))
         await unit.interactions.add(replace(interaction(7), session_id="t"))
-    async with records.read(PROJECT) as unit:
+    async with reading(records, PROJECT) as unit:
         page = unit.interactions.page
         every = await page("s", input_kind=None, after_seq=0, limit=9)
         assert every == [interaction(number) for number in range(1, 7)]
@@ -219,8 +218,7 @@ async def test_interactions_are_paged_by_seq_and_kind(records: Records) -> None:
         assert await page("s", input_kind="text", after_seq=0, limit=1) == [every[2]]
         assert await page("s", input_kind=None, after_seq=6, limit=9) == []
         assert await unit.interactions.find("t", "i1") is None
-    async with records.read("other") as unit:
-        assert await unit.interactions.find("s", "i1") is None
+    assert await records.read("other", lambda unit: unit.interactions.find("s", "i1")) is None
 
 
 async def test_use_counts_blobs_once_and_base64_in_every_record(records: Records) -> None:
@@ -228,14 +226,14 @@ async def test_use_counts_blobs_once_and_base64_in_every_record(records: Records
     renamed = resource(2, digest=first.digest, size=10)
     other = resource(3, size=2**40)
     empty = resource(4, size=0)
-    async with records.write(PROJECT) as unit:
+    async with writing(records, PROJECT) as unit:
         await link(unit, [first, renamed, empty], "m1", "s")
         await link(unit, [first, other], "m2", "s")
         await link(unit, [first], "m3", "t")
         await link(unit, [other], "m4", None)
-    async with records.write("other") as unit:
+    async with writing(records, "other") as unit:
         await link(unit, [first], "m1", "s")
-    async with records.read(PROJECT) as unit:
+    async with reading(records, PROJECT) as unit:
         found = await unit.session_resources.use_of(["s", "t", "u"])
         assert await unit.session_resources.use_of([]) == {}
         assert await unit.session_resources.all_of("s") == [first, renamed, other, empty]
@@ -250,7 +248,7 @@ async def test_use_counts_blobs_once_and_base64_in_every_record(records: Records
 
 async def test_release_deletes_what_nobody_else_uses_and_names_who_does(records: Records) -> None:
     alone, shared, outside, untouched = (resource(number) for number in range(4))
-    async with records.write(PROJECT) as unit:
+    async with writing(records, PROJECT) as unit:
         await link(unit, [alone, shared, outside], "m1", "s")
         await link(unit, [alone], "m2", "s")
         await link(unit, [shared], "m4", "t")
@@ -259,10 +257,9 @@ async def test_release_deletes_what_nobody_else_uses_and_names_who_does(records:
             [shared, outside], owner_kind="page", owner_id="p1", session_id=None
         )
         await link(unit, [untouched], "m5", "t")
-    async with records.write("other") as unit:
+    async with writing(records, "other") as unit:
         await link(unit, [alone], "m1", "s")
-    async with records.write(PROJECT) as unit:
-        released = await unit.session_resources.release("s")
+    released = await records.write(PROJECT, lambda unit: unit.session_resources.release("s"))
     assert released == [
         ReleasedResource(alone.resource_id, 10),
         ReleasedResource(
@@ -272,7 +269,7 @@ async def test_release_deletes_what_nobody_else_uses_and_names_who_does(records:
         ),
         ReleasedResource(outside.resource_id, 10, (ResourceUser("page", 1, "p1"),)),
     ]
-    async with records.read(PROJECT) as unit:
+    async with reading(records, PROJECT) as unit:
         assert await unit.resources.find(alone.resource_id) is None
         kept = [shared, outside, untouched]
         assert await unit.resources.find_all([each.resource_id for each in kept]) == {
@@ -285,13 +282,12 @@ async def test_release_deletes_what_nobody_else_uses_and_names_who_does(records:
         ]
         assert await unit.session_resources.all_of("s") == []
         assert (await unit.session_resources.use_of(["s"]))["s"] == SessionUse()
-    async with records.read("other") as unit:
-        assert await unit.session_resources.all_of("s") == [alone]
+    assert await records.read("other", lambda unit: unit.session_resources.all_of("s")) == [alone]
 
 
 async def test_release_of_more_than_a_thousand_resources_is_whole(records: Records) -> None:
     many = [resource(number) for number in range(2_100)]
-    async with records.write(PROJECT) as unit:
+    async with writing(records, PROJECT) as unit:
         await link(unit, many, "m1", "s")
         await link(unit, many[::100], "m2", "t")
         released = await unit.session_resources.release("s")
@@ -302,7 +298,7 @@ async def test_release_of_more_than_a_thousand_resources_is_whole(records: Recor
     ]
 
 
-async def others_get_their_turn(unit: UnitOfWork) -> None:
+async def others_get_their_turn(unit: OpenUnit) -> None:
     """Go to the database and back often enough for others to come as far as they can."""
     for _ in range(30):
         await unit.sessions.find("s")
@@ -311,20 +307,20 @@ async def others_get_their_turn(unit: UnitOfWork) -> None:
 async def test_resource_linked_while_it_is_released_is_there_afterwards(records: Records) -> None:
     kept = resource(1)
     linked: list[str] = []
-    async with records.write(PROJECT) as unit:
+    async with writing(records, PROJECT) as unit:
         await link(unit, [kept], "m1", "s")
 
     async def link_meanwhile() -> None:
-        async with records.write(PROJECT) as unit:
+        async with writing(records, PROJECT) as unit:
             await link(unit, [kept], "m2", "t")
             linked.append("m2")
 
-    async with anyio.create_task_group() as tasks, records.write(PROJECT) as unit:
+    async with anyio.create_task_group() as tasks, writing(records, PROJECT) as unit:
         await unit.session_resources.release("s")
         tasks.start_soon(link_meanwhile)
         await others_get_their_turn(unit)
         assert linked == []
-    async with records.read(PROJECT) as unit:
+    async with reading(records, PROJECT) as unit:
         assert await unit.resources.find(kept.resource_id) == kept
         assert await unit.resources.owners(kept.resource_id, limit=9) == [("message", "m2")]
 
@@ -332,14 +328,14 @@ async def test_resource_linked_while_it_is_released_is_there_afterwards(records:
 async def test_release_waits_for_who_is_linking_and_sees_the_link(records: Records) -> None:
     kept = resource(1)
     released: list[ReleasedResource] = []
-    async with records.write(PROJECT) as unit:
+    async with writing(records, PROJECT) as unit:
         await link(unit, [kept], "m1", "s")
 
     async def release_meanwhile() -> None:
-        async with records.write(PROJECT) as unit:
+        async with writing(records, PROJECT) as unit:
             released.extend(await unit.session_resources.release("s"))
 
-    async with anyio.create_task_group() as tasks, records.write(PROJECT) as unit:
+    async with anyio.create_task_group() as tasks, writing(records, PROJECT) as unit:
         await link(unit, [kept], "m2", "t")
         tasks.start_soon(release_meanwhile)
         await others_get_their_turn(unit)
@@ -352,7 +348,7 @@ async def test_links_and_releases_at_once_never_leave_a_link_to_nothing(records:
     kept = [resource(number) for number in range(5)]
 
     async def write(number: int) -> None:
-        async with records.write(PROJECT) as unit:
+        async with writing(records, PROJECT) as unit:
             if number % 3:
                 await link(unit, kept[:: 1 - number % 2 * 2], f"m{number}", f"s{number % 2}")
             else:
@@ -361,7 +357,7 @@ async def test_links_and_releases_at_once_never_leave_a_link_to_nothing(records:
     async with anyio.create_task_group() as tasks:
         for number in range(60):
             tasks.start_soon(write, number)
-    async with records.write(PROJECT) as unit:
+    async with writing(records, PROJECT) as unit:
         for session_id in ("s0", "s1"):
             used = await unit.session_resources.all_of(session_id)
             assert used in ([], kept)
@@ -370,9 +366,9 @@ async def test_links_and_releases_at_once_never_leave_a_link_to_nothing(records:
 
 
 async def test_removed_session_leaves_nothing_and_its_neighbours_whole(records: Records) -> None:
-    async with records.write("other") as unit:
+    async with writing(records, "other") as unit:
         expected = await one_of_each(unit)
-    async with records.write(PROJECT) as unit:
+    async with writing(records, PROJECT) as unit:
         await one_of_each(unit)
         await unit.sessions.enter("t", NOW)
         await unit.sessions.append("t", INTERACTION, "i9")
@@ -386,20 +382,19 @@ async def test_removed_session_leaves_nothing_and_its_neighbours_whole(records: 
         (kept,) = await unit.sessions.entries("t", after_seq=0, limit=9)
         assert kept == replace(interaction(9, "t"), seq=1)
         await one_of_each(unit)
-    async with records.read("other") as unit:
+    async with reading(records, "other") as unit:
         assert await unit.sessions.entries("s", after_seq=0, limit=9) == expected
 
 
 async def test_session_entered_while_it_is_deleted_is_a_new_one(records: Records) -> None:
     entered: list[Session] = []
-    async with records.write(PROJECT) as unit:
+    async with writing(records, PROJECT) as unit:
         await one_of_each(unit)
 
     async def enter_meanwhile() -> None:
-        async with records.write(PROJECT) as unit:
-            entered.append(await unit.sessions.enter("s", LATER))
+        entered.append(await records.write(PROJECT, lambda unit: unit.sessions.enter("s", LATER)))
 
-    async with anyio.create_task_group() as tasks, records.write(PROJECT) as unit:
+    async with anyio.create_task_group() as tasks, writing(records, PROJECT) as unit:
         assert await unit.sessions.hold("s") is not None
         tasks.start_soon(enter_meanwhile)
         await others_get_their_turn(unit)

@@ -24,6 +24,7 @@ from tests.integration.sweep_stores import (
     resource_of,
 )
 from tests.servers import Backends
+from tests.units import writing
 
 pytestmark = pytest.mark.anyio
 A, B, C = b"the bytes of a file", b"the bytes of another file", b""
@@ -86,7 +87,7 @@ async def test_every_kind_of_damage_is_found(stores: Stores, behind: BehindTheSt
 async def test_all_rows_of_a_blob_are_named(stores: Stores, behind: BehindTheStore) -> None:
     await stores.store(A)
     named = resource_of(A, filename="a name")
-    async with stores.records.write(PROJECT) as unit:
+    async with writing(stores.records, PROJECT) as unit:
         await unit.resources.ensure(named)
         await unit.uploads.add(ResumableUpload("u", 10**6, 0, None, None, None, NOW, NOW))
         pieces = [Segment(0, len(A), digest_of(A))]
@@ -100,7 +101,7 @@ async def test_piece_of_an_upload_is_checked_as_a_file_is(
     stores: Stores, behind: BehindTheStore
 ) -> None:
     await stores.put(A, B)
-    async with stores.records.write(PROJECT) as unit:
+    async with writing(stores.records, PROJECT) as unit:
         await unit.uploads.add(ResumableUpload("u", 10**6, 0, None, None, None, NOW, NOW))
         pieces = [Segment(0, len(A), digest_of(A)), Segment(len(A), len(B), digest_of(B))]
         assert await unit.uploads.advance("u", pieces, expires_at=NOW)
@@ -112,7 +113,7 @@ async def test_piece_of_an_upload_is_checked_as_a_file_is(
 async def test_row_that_names_another_size_is_a_fault_of_the_row(stores: Stores) -> None:
     wrong = ResumableUpload("u", 10**6, 0, None, None, None, NOW, NOW)
     await stores.store(A)
-    async with stores.records.write(PROJECT) as unit:
+    async with writing(stores.records, PROJECT) as unit:
         await unit.uploads.add(wrong)
         assert await unit.uploads.advance("u", [Segment(0, 1, digest_of(A))], expires_at=NOW)
     assert await faults(stores, repair=True) == [fault(A, "wrong-size", "upload u from byte 0")]
@@ -220,8 +221,7 @@ async def test_file_that_is_deleted_swept_and_uploaded_again_meanwhile_is_no_fau
         yield
         await stores.remove_row(A)
         other = resource_of(A, filename="uploaded again")
-        async with stores.records.write(PROJECT) as unit:
-            await unit.resources.ensure(other)
+        await stores.records.write(PROJECT, lambda unit: unit.resources.ensure(other))
         yield
 
     await stores.store(A)

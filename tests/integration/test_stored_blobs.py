@@ -25,6 +25,7 @@ from tests.integration.sweep_stores import (
     opened_stores,
     resource_of,
 )
+from tests.units import writing
 
 pytestmark = pytest.mark.anyio
 MIB = 1024 * 1024
@@ -43,8 +44,7 @@ class Bench:
         self.files = ProjectFiles(BehindTheStore(stores.settings), PROJECT)
 
     async def total(self, project: str = PROJECT) -> StoredTotal:
-        async with self.stores.records.write(project) as unit:
-            return await unit.stored_blobs.total()
+        return await self.stores.records.write(project, lambda unit: unit.stored_blobs.total())
 
     async def put(self, data: bytes) -> StoredBlob:
         return await self.blobs.put(PROJECT, InMemoryMedia(data), limit_bytes=2**30)
@@ -161,7 +161,7 @@ async def test_reservation_that_has_expired_is_given_back_once(bench: Bench) -> 
     records = bench.stores.records
     expired = []
     for hours in (1, 5):
-        async with records.write(PROJECT) as unit:
+        async with writing(records, PROJECT) as unit:
             expired.append(await unit.stored_blobs.expire(utc_now() + timedelta(hours=hours)))
     assert (expired, await bench.total()) == ([0, 5], NOTHING)
     # Its blob may come all the same, and is counted as it should be.
@@ -217,8 +217,9 @@ async def test_blob_that_came_back_before_its_removal_was_over_is_counted_with_i
 
 async def test_sweep_counts_what_somebody_stored_who_knows_of_no_quota(bench: Bench) -> None:
     await bench.stores.store(A, B)
-    async with bench.stores.records.write(PROJECT) as unit:
-        await unit.resources.ensure(resource_of(A, "a.txt"))
+    await bench.stores.records.write(
+        PROJECT, lambda unit: unit.resources.ensure(resource_of(A, "a.txt"))
+    )
     await bench.sweep()
     assert await bench.total() == StoredTotal(len(A) + len(B), 0)
     await bench.sweep()

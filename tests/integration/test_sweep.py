@@ -31,6 +31,7 @@ from tests.integration.sweep_stores import (
     opened_stores,
 )
 from tests.servers import Backends, serving
+from tests.units import writing
 
 pytestmark = pytest.mark.anyio
 A, B, C = b"kept, for there is a row", b"without a row", b"without a row either"
@@ -95,7 +96,7 @@ async def test_store_without_garbage_is_swept_without_a_claim(
     stores: Stores, sweeping: Sweep
 ) -> None:
     await stores.store(A, B)
-    async with stores.records.write(PROJECT) as long_write:
+    async with writing(stores.records, PROJECT) as long_write:
         await long_write.swept_blobs.guard(["0" * 64])
         if not stores.settings.is_embedded_database:
             assert await sweeping.run(0) == SweepReport(looked_at=2)
@@ -139,7 +140,7 @@ async def test_uploads_and_keys_whose_time_is_over_are_removed(
     now = utc_now()
     later = now + timedelta(hours=1)
     await stores.put(A, B)
-    async with stores.records.write(PROJECT) as unit:
+    async with writing(stores.records, PROJECT) as unit:
         for name, body, expires_at in (("over", A, now), ("open", B, later)):
             await unit.uploads.add(ResumableUpload(name, 100, 0, None, None, None, now, later))
             segment = Segment(0, len(body), digest_of(body))
@@ -150,9 +151,8 @@ async def test_uploads_and_keys_whose_time_is_over_are_removed(
     assert report == SweepReport(
         looked_at=2, removed=1, bytes_removed=len(A), expired_uploads=1, expired_keys=1
     )
-    async with stores.records.read(PROJECT) as unit:
-        assert await unit.uploads.find("over") is None
-        assert await unit.uploads.find("open") is not None
+    assert await stores.records.read(PROJECT, lambda unit: unit.uploads.find("over")) is None
+    assert await stores.records.read(PROJECT, lambda unit: unit.uploads.find("open")) is not None
     assert await stores.blob_ids() == ids(B)
 
 
@@ -184,7 +184,7 @@ async def test_dry_run_says_what_a_run_would_remove_and_removes_nothing(
     await stores.store(A)
     await stores.put(B, C)
     long_ago = NOW - timedelta(days=2)
-    async with stores.records.write(PROJECT) as unit:
+    async with writing(stores.records, PROJECT) as unit:
         await unit.uploads.add(ResumableUpload("u", 1, 0, None, None, None, NOW, NOW))
         await unit.idempotency.claim("r", "k", "d", long_ago, claim_id="c")
     said = await sweeping.run(0, dry_run=True)
@@ -281,7 +281,7 @@ async def test_sweep_of_a_busy_project_is_put_off_on_a_server(
         sweeping = stores.sweep()
         await stores.store(A)
         await stores.put(B)
-        async with stores.records.write(PROJECT) as long_write:
+        async with writing(stores.records, PROJECT) as long_write:
             await long_write.swept_blobs.guard(list(ids(A)))
             with capture_logs() as logs:
                 assert await sweeping.run(0) == SweepReport(looked_at=2)
@@ -385,8 +385,7 @@ def test_bytes_of_a_deleted_resource_stay_for_the_grace(
         """Sweep beside the server; says whether the bytes are still there."""
         async with opened_stores(settings) as stores:
             await stores.sweep().run(grace_seconds)
-            async with stores.records.read_projects() as projects:
-                project_ids = await projects.list_ids()
+            project_ids = await stores.records.read_projects(lambda projects: projects.list_ids())
             return any([digest_of(body) in await stores.blob_ids(each) for each in project_ids])
 
     assert anyio.run(sweep_all, AN_HOUR)

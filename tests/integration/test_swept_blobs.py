@@ -3,6 +3,7 @@
 A write puts a blob, then adds its row. A sweep claims, removes, and says that it is over.
 """
 
+import asyncio
 from collections.abc import AsyncIterator
 from datetime import timedelta
 from pathlib import Path
@@ -13,8 +14,9 @@ import pytest
 
 from app.errors import BlobSweptError
 from app.models.upload import ResumableUpload, Segment
+from app.services.blob_removal import BlobRemoval
 from app.settings import Settings
-from app.stores.records import Records, swept_blobs
+from app.stores.records import Records, UnitOfWork, swept_blobs
 from app.stores.records.swept_blobs import BlobClaim
 from tests.integration.sweep_stores import (
     NOW,
@@ -25,6 +27,7 @@ from tests.integration.sweep_stores import (
     resource_of,
 )
 from tests.servers import Backends
+from tests.units import writing
 
 pytestmark = pytest.mark.anyio
 A, B = b"the bytes of a file", b"the bytes of another file"
@@ -67,6 +70,36 @@ async def test_row_is_refused_when_its_blob_was_removed_before_it(stores: Stores
 async def test_row_is_written_when_the_blob_was_spared(stores: Stores) -> None:
     await stores.put(A)
     await stores.end(await stores.claim(A))
+    await stores.add_rows(A)
+    assert await stores.row_ids() == await stores.blob_ids() == {digest_of(A)}
+
+
+async def test_sizes_of_many_blobs_that_were_spared_are_asked_for_at_once(stores: Stores) -> None:
+    bodies = [bytes([number]) for number in range(40)]
+    await stores.put(*bodies)
+    await stores.end(await stores.claim(*bodies))
+    begun: list[UnitOfWork] = []
+
+    def add_rows(unit: UnitOfWork) -> None:
+        begun.append(unit)
+        unit.resources.ensure_all(map(resource_of, bodies))
+
+    await stores.records.write(PROJECT, add_rows)
+    assert len(begun) == 2
+    assert await stores.row_ids() == {digest_of(data) for data in bodies}
+
+
+async def test_removal_that_is_cancelled_while_it_claims_refuses_no_row(stores: Stores) -> None:
+    await stores.put(A)
+    removal = BlobRemoval(stores.records, stores.blobs)
+    async with writing(stores.records, PROJECT) as unit:
+        # Whoever claims waits for those who write rows of blobs.
+        await unit.swept_blobs.guard([digest_of(b"another")])
+        removing = asyncio.create_task(removal.remove(PROJECT, [digest_of(A)]))
+        await anyio.wait_all_tasks_blocked()
+        removing.cancel()
+    await asyncio.wait([removing])
+    assert removing.cancelled()
     await stores.add_rows(A)
     assert await stores.row_ids() == await stores.blob_ids() == {digest_of(A)}
 
@@ -115,12 +148,11 @@ async def test_row_that_is_there_keeps_its_blob_from_being_claimed(stores: Store
 async def test_piece_of_an_upload_keeps_its_blob_from_being_claimed(stores: Stores) -> None:
     upload = ResumableUpload("u", 2 * len(A), 0, None, None, None, NOW, NOW)
     await stores.put(A)
-    async with stores.records.write(PROJECT) as unit:
+    async with writing(stores.records, PROJECT) as unit:
         await unit.uploads.add(upload)
         assert await unit.uploads.advance("u", [Segment(0, len(A), digest_of(A))], expires_at=NOW)
     assert (await stores.claim(A)).digests == ()
-    async with stores.records.write(PROJECT) as unit:
-        await unit.uploads.remove("u")
+    await stores.records.write(PROJECT, lambda unit: unit.uploads.remove("u"))
     assert (await stores.claim(A)).digests == (digest_of(A),)
 
 
@@ -183,8 +215,9 @@ async def test_old_claims_are_forgotten_whether_they_were_ended_or_not(stores: S
     await stores.claim(B)
 
     async def forget() -> int:
-        async with stores.records.write(PROJECT) as unit:
-            return await unit.swept_blobs.forget(timedelta(hours=1))
+        return await stores.records.write(
+            PROJECT, lambda unit: unit.swept_blobs.forget(timedelta(hours=1))
+        )
 
     assert (await forget(), await stores.claims()) == (0, 2)
     await stores.let_pass(timedelta(hours=2))
@@ -193,8 +226,9 @@ async def test_old_claims_are_forgotten_whether_they_were_ended_or_not(stores: S
 
 async def test_damaged_blob_is_claimed_although_rows_need_it(stores: Stores) -> None:
     await stores.store(A)
-    async with stores.records.write(PROJECT) as unit:
-        claim = await unit.swept_blobs.claim_needed(digest_of(A))
+    claim = await stores.records.write(
+        PROJECT, lambda unit: unit.swept_blobs.claim_needed(digest_of(A))
+    )
     assert claim is not None
     assert claim.digests == (digest_of(A),)
     assert await refused(stores, A)
@@ -216,7 +250,7 @@ async def claimed_while_a_write_is_open(stores: Stores) -> list[tuple[str, ...]]
     async def claim() -> None:
         claims.append(await stores.claim(A, B))
 
-    async with anyio.create_task_group() as tasks, stores.records.write(PROJECT) as unit:
+    async with anyio.create_task_group() as tasks, writing(stores.records, PROJECT) as unit:
         await unit.resources.ensure(resource_of(A))
         tasks.start_soon(claim)
         await stores.until_one_waits()
@@ -231,7 +265,7 @@ async def test_write_that_waits_for_a_claim_is_refused(stores: Stores) -> None:
     async def write() -> None:
         refusals.append(await refused(stores, A))
 
-    async with anyio.create_task_group() as tasks, stores.records.write(PROJECT) as unit:
+    async with anyio.create_task_group() as tasks, writing(stores.records, PROJECT) as unit:
         assert await unit.swept_blobs.claim([digest_of(A)]) is not None
         tasks.start_soon(write)
         await stores.until_one_waits()
@@ -244,7 +278,7 @@ async def test_writes_do_not_wait_for_each_other_on_a_server(
     async with opened_stores(backends.settings("server", tmp_path)) as stores:
         await stores.put(A, B)
         with anyio.fail_after(30):
-            async with stores.records.write(PROJECT) as unit:
+            async with writing(stores.records, PROJECT) as unit:
                 await unit.resources.ensure(resource_of(A))
                 await stores.add_rows(B)
         assert await stores.row_ids() == set(BOTH)
@@ -256,9 +290,9 @@ async def test_claim_is_given_up_while_a_long_write_goes_on_on_a_server(
     monkeypatch.setattr(swept_blobs, "_WAIT_SECONDS", 0.01)
     async with opened_stores(backends.settings("server", tmp_path)) as stores:
         await stores.put(A, B)
-        async with stores.records.write(PROJECT) as long:
+        async with writing(stores.records, PROJECT) as long:
             await long.resources.ensure(resource_of(A))
-            async with stores.records.write(PROJECT) as sweep:
+            async with writing(stores.records, PROJECT) as sweep:
                 assert await sweep.swept_blobs.claim([digest_of(B)]) is None
                 assert await sweep.swept_blobs.claim_needed(digest_of(A)) is None
             assert await stores.claims() == 0
@@ -282,6 +316,6 @@ async def test_default_of_a_server_does_not_hide_what_was_written_during_a_wait(
 async def test_without_a_blob_store_to_ask_a_swept_blob_is_taken_for_gone(stores: Stores) -> None:
     await stores.put(A)
     await stores.end(await stores.claim(A))
-    async with Records(stores.engines).write(PROJECT) as unit:
+    async with writing(Records(stores.engines), PROJECT) as unit:
         with pytest.raises(BlobSweptError):
             await unit.resources.ensure(resource_of(A))

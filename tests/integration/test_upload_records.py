@@ -13,6 +13,7 @@ from app.models.upload import ResumableUpload, Segment
 from app.settings import Settings
 from app.stores.records import Records
 from app.wiring import migrate_database, open_database
+from tests.units import projects_of, reading, writing
 
 pytestmark = pytest.mark.anyio
 PROJECT = "p"
@@ -39,29 +40,28 @@ RESOURCE = Resource(
 async def records(settings: Settings) -> AsyncIterator[Records]:
     await migrate_database(settings)
     opened = Records(open_database(settings))
-    async with opened.projects() as projects:
+    async with projects_of(opened) as projects:
         await projects.ensure(PROJECT, NOW)
         await projects.ensure("other", NOW)
-    async with opened.write(PROJECT) as unit:
-        await unit.uploads.add(UPLOAD)
+    await opened.write(PROJECT, lambda unit: unit.uploads.add(UPLOAD))
     yield opened
     await opened.close()
 
 
 async def found(records: Records) -> tuple[ResumableUpload | None, list[Segment]]:
-    async with records.read(PROJECT) as unit:
+    async with reading(records, PROJECT) as unit:
         return await unit.uploads.find("u"), list(await unit.uploads.segments("u"))
 
 
 async def advance(records: Records, *segments: Segment) -> bool:
-    async with records.write(PROJECT) as unit:
-        return await unit.uploads.advance("u", segments, expires_at=LATER)
+    return await records.write(
+        PROJECT, lambda unit: unit.uploads.advance("u", segments, expires_at=LATER)
+    )
 
 
 async def test_upload_is_found_as_it_was_added(records: Records) -> None:
     assert await found(records) == (UPLOAD, [])
-    async with records.read(PROJECT) as unit:
-        assert await unit.uploads.find("v") is None
+    assert await records.read(PROJECT, lambda unit: unit.uploads.find("v")) is None
 
 
 async def test_segments_move_the_offset_and_the_expiry(records: Records) -> None:
@@ -95,7 +95,7 @@ async def test_of_segments_at_one_offset_one_counts(records: Records) -> None:
 
 
 async def test_segment_of_a_swept_blob_does_not_count(records: Records) -> None:
-    async with records.write(PROJECT) as unit:
+    async with writing(records, PROJECT) as unit:
         claim = await unit.swept_blobs.claim([FIRST.digest])
         assert claim is not None
         await unit.swept_blobs.note_over(claim, claim.digests)
@@ -109,7 +109,7 @@ async def test_blob_of_a_segment_is_not_claimed_until_the_upload_is_complete(
 ) -> None:
     await advance(records, FIRST, SECOND)
     digests = [FIRST.digest, SECOND.digest]
-    async with records.write(PROJECT) as unit:
+    async with writing(records, PROJECT) as unit:
         claim = await unit.swept_blobs.claim(digests)
         assert claim is not None
         assert claim.digests == ()
@@ -122,7 +122,7 @@ async def test_blob_of_a_segment_is_not_claimed_until_the_upload_is_complete(
 
 async def test_complete_upload_has_a_resource_and_no_segments(records: Records) -> None:
     await advance(records, FIRST)
-    async with records.write(PROJECT) as unit:
+    async with writing(records, PROJECT) as unit:
         assert await unit.uploads.complete("u", "r")
         assert not await unit.uploads.complete("v", "r")
     moved = replace(UPLOAD, received_bytes=2**33, expires_at=LATER, resource_id="r")
@@ -131,7 +131,7 @@ async def test_complete_upload_has_a_resource_and_no_segments(records: Records) 
 
 async def test_removed_upload_takes_its_segments_with_it(records: Records) -> None:
     await advance(records, FIRST)
-    async with records.write(PROJECT) as unit:
+    async with writing(records, PROJECT) as unit:
         assert await unit.uploads.remove("u")
         assert not await unit.uploads.remove("u")
     assert await found(records) == (None, [])
@@ -140,7 +140,7 @@ async def test_removed_upload_takes_its_segments_with_it(records: Records) -> No
 
 async def test_expired_uploads_are_removed_with_their_segments(records: Records) -> None:
     await advance(records, FIRST)
-    async with records.write(PROJECT) as unit:
+    async with writing(records, PROJECT) as unit:
         await unit.uploads.add(replace(UPLOAD, upload_id="v", resource_id="r"))
         await unit.uploads.add(replace(UPLOAD, upload_id="w"))
         assert await unit.uploads.remove_expired(NOW) == 0
@@ -153,7 +153,7 @@ async def test_expired_uploads_are_removed_with_their_segments(records: Records)
 async def test_nothing_of_another_project_is_seen_or_changed(records: Records) -> None:
     await advance(records, FIRST)
     before = await found(records)
-    async with records.write("other") as unit:
+    async with writing(records, "other") as unit:
         assert await unit.uploads.find("u") is None
         assert await unit.uploads.segments("u") == []
         assert not await unit.uploads.advance("u", [SECOND], expires_at=LATER)

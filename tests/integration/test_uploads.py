@@ -18,6 +18,7 @@ from app.services.upload_segments import SEGMENT_BYTES
 from app.services.uploads import Piece, UploadDraft, Uploads
 from app.settings import Settings
 from app.wiring import Container, open_container
+from tests.units import writing
 
 pytestmark = pytest.mark.anyio
 PROJECT = "p"
@@ -67,8 +68,9 @@ def piece(offset: int, checksum: Checksum | None = None) -> Piece:
 
 
 async def segments_of(container: Container, upload: ResumableUpload) -> Sequence[Segment]:
-    async with container.records.read(PROJECT) as unit:
-        return await unit.uploads.segments(upload.upload_id)
+    return await container.records.read(
+        PROJECT, lambda unit: unit.uploads.segments(upload.upload_id)
+    )
 
 
 async def content(container: Container, upload: ResumableUpload) -> bytes:
@@ -265,7 +267,7 @@ async def received(container: Container, *sizes: int) -> ResumableUpload:
         segments.append(Segment(start, blob.size_bytes, blob.digest))
         start += size
     assert start == len(DATA)
-    async with container.records.write(PROJECT) as unit:
+    async with writing(container.records, PROJECT) as unit:
         later = utc_now() + timedelta(days=1)
         assert await unit.uploads.advance(upload.upload_id, segments, expires_at=later)
     return upload

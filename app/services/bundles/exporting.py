@@ -52,20 +52,20 @@ class _Lines:
         self._gathered: list[bytes] = []
         self._gathered_bytes = 0
 
-    async def add(self, line: msgspec.Struct) -> None:
+    def add(self, line: msgspec.Struct) -> None:
         """Append a line."""
         text = encode(line)
         self._gathered += (text, b"\n")
         self._gathered_bytes += len(text) + 1
         if self._gathered_bytes > _LINES_BYTES:
-            await self.put_down()
+            self.put_down()
 
-    async def put_down(self) -> None:
+    def put_down(self) -> None:
         """Write what was gathered."""
         text = b"".join(self._gathered)
         self._gathered, self._gathered_bytes = [], 0
         self.size_bytes += len(text)
-        await anyio.to_thread.run_sync(self._write, text)
+        self._write(text)
 
     async def chunks(self) -> AsyncIterator[bytes]:
         """All of it, from the beginning."""
@@ -175,43 +175,47 @@ class BundleExports:
         async with AsyncExitStack() as stack:
             for lines in files:
                 stack.callback(lines.close)
-            async with self._records.snapshot(project_id) as unit:
-                session = await unit.sessions.find(session_id)
+
+            def write(unit: UnitOfWork) -> tuple[Session, Sequence[Resource]]:
+                session = unit.sessions.find(session_id)
                 if session is None:
                     raise NotFoundError("session")
-                resources = await unit.session_resources.all_of(session_id)
-                await _write_rows(unit, session_id, files)
-                await _write_resources(unit, files[-1], resources, project_id)
+                resources = unit.session_resources.all_of(session_id)
+                _write_rows(unit, session_id, files)
+                _write_resources(unit, files[-1], resources, project_id)
+                return session, resources
+
+            session, resources = await self._records.read_snapshot(project_id, write)
             stack.pop_all()
         sizes = {resource.digest: resource.size_bytes for resource in resources}
         return Bundle(project_id, _Spooled(session, files, sorted(sizes.items())), self._blobs)
 
 
-async def _write_rows(unit: UnitOfWork, session_id: str, files: Sequence[_Lines]) -> None:
+def _write_rows(unit: UnitOfWork, session_id: str, files: Sequence[_Lines]) -> None:
     history, interactions, pages, _ = files
-    async for entry, recorded in unit.bundles.history(session_id):
-        await history.add(history_line(entry, recorded))
-    async for interaction in unit.bundles.interactions(session_id):
-        await interactions.add(interaction_line(interaction))
-    async for numbers in unit.bundles.page_numbers(session_id):
-        stored = await unit.pages.numbered(numbers, with_content=True)
-        levels = await unit.bundles.levels([page.page_id for page in stored.values()])
+    for entry, recorded in unit.bundles.history(session_id):
+        history.add(history_line(entry, recorded))
+    for interaction in unit.bundles.interactions(session_id):
+        interactions.add(interaction_line(interaction))
+    for numbers in unit.bundles.page_numbers(session_id):
+        stored = unit.pages.numbered(numbers, with_content=True)
+        levels = unit.bundles.levels([page.page_id for page in stored.values()])
         for number in numbers:
             page = stored[number]
-            await pages.add(page_line(page, levels.get(page.page_id, ())))
+            pages.add(page_line(page, levels.get(page.page_id, ())))
     for lines in files:
-        await lines.put_down()
+        lines.put_down()
 
 
-async def _write_resources(
+def _write_resources(
     unit: UnitOfWork, lines: _Lines, resources: Sequence[Resource], project_id: str
 ) -> None:
     for start in range(0, len(resources), _RESOURCES_AT_ONCE):
         batch = resources[start : start + _RESOURCES_AT_ONCE]
-        aliases = await unit.aliases.of_resources([each.resource_id for each in batch])
+        aliases = unit.aliases.of_resources([each.resource_id for each in batch])
         for each in batch:
-            await lines.add(resource_line(each, project_id, aliases.get(each.resource_id, {})))
-    await lines.put_down()
+            lines.add(resource_line(each, project_id, aliases.get(each.resource_id, {})))
+    lines.put_down()
 
 
 def _manifest(spooled: _Spooled) -> Manifest:

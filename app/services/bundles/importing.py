@@ -20,8 +20,9 @@ from app.services.bundles.spooling import spooled
 from app.services.bundles.writing import BundleWriter
 from app.services.sessions import ShownSession
 from app.services.stored_bytes import StoredBytes
+from app.services.unbroken import unbroken
 from app.stores.blobs import BlobStore
-from app.stores.records import Records
+from app.stores.records import Records, UnitOfWork
 
 _BUNDLES_AT_ONCE = 2
 _BLOBS_AT_ONCE = 8
@@ -67,7 +68,8 @@ class BundleImports:
                 # Before any of them is put: those that still fit would stay until a sweep.
                 await self._stored_bytes.check_room_for(project_id, bundle.blobs)
             await self._put_blobs(project_id, bundle)
-            use = await self._commit(project_id, checked)
+            # To its end: it reads the file, which is closed behind it.
+            use = await unbroken(self._commit(project_id, checked))
         return ShownSession(checked.session, use, is_new=True)
 
     async def _put_blobs(self, project_id: str, bundle: BundleFile) -> None:
@@ -85,19 +87,13 @@ class BundleImports:
             await writer.commit(digest)
 
     async def _commit(self, project_id: str, checked: CheckedBundle) -> SessionUse:
-        async with self._records.write(project_id) as unit:
-            writer = BundleWriter(unit, checked, self._limits)
-            await writer.add_session()
-            async for pages in each(writer.page_batches()):
-                await writer.add_pages(pages)
-            async for entries in each(writer.history_batches()):
-                await writer.add_history(entries)
-            async for interactions in each(writer.interaction_batches()):
-                await writer.add_interactions(interactions)
-            await writer.add_resources()
+        def write(unit: UnitOfWork) -> SessionUse:
+            BundleWriter(unit, checked, self._limits).write()
             session_id = checked.session.session_id
             unit.events.note(_event(checked.session))
-            return (await unit.session_resources.use_of([session_id]))[session_id]
+            return unit.session_resources.use_of([session_id])[session_id]
+
+        return await self._records.write(project_id, write, is_alone=True)
 
 
 def _event(session: Session) -> NewEvent:

@@ -1,6 +1,6 @@
 """The transaction of an import: everything of a session, or none of it."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -51,8 +51,7 @@ class BundledPage:
 class BundleWriter:
     """Writes one bundle in the transaction of a unit of work.
 
-    The `…_batches` block and are for a thread. Rows are taken in the order every writer takes them:
-    session, pages, records, resources.
+    Rows are taken in the order every writer takes them: session, pages, records, resources.
     """
 
     def __init__(self, unit: UnitOfWork, checked: CheckedBundle, limits: Limits) -> None:
@@ -61,35 +60,36 @@ class BundleWriter:
         self._limits = limits
         self._session_id = checked.session.session_id
 
-    async def add_session(self) -> None:
-        """Store the session's row.
+    def write(self) -> None:
+        """Store all of it.
 
         Raises:
-            ConflictError: There is one already.
+            ConflictError: Something has one of the ids, or one of the aliases, already.
+            BlobSweptError: A sweep has removed one of the blobs meanwhile.
         """
-        if not await self._unit.sessions.add(self._checked.session):
+        self._add_session()
+        for lines in self._checked.batches(PAGES, PAGE_LINES, self._limits):
+            self._add_pages([self._page(line) for line in lines])
+        for entries in self._checked.batches(HISTORY, HISTORY_LINES, self._limits):
+            self._add_history(entries)
+        for interactions in self._checked.batches(INTERACTIONS, INTERACTION_LINES, self._limits):
+            self._add_interactions(interactions)
+        self._add_resources()
+
+    def _add_session(self) -> None:
+        """Store the session's row."""
+        if not self._unit.sessions.add(self._checked.session):
             raise _taken("session", self._session_id)
 
-    def page_batches(self) -> Iterator[list[BundledPage]]:
-        """The pages, oldest first, made ready to be stored."""
-        for batch in self._checked.batches(PAGES, PAGE_LINES, self._limits):
-            yield [self._page(line) for line in batch]
-
-    async def add_pages(self, batch: Sequence[BundledPage]) -> None:
-        """Store pages, newer than those stored before.
-
-        Raises:
-            ConflictError: There is a page with one of the ids.
-        """
+    def _add_pages(self, batch: Sequence[BundledPage]) -> None:
+        """Store pages, newer than those stored before."""
         versions = [page.version for page in batch]
-        numbers = await self._unit.pages.insert_absent(versions)
+        numbers = self._unit.pages.insert_absent(versions)
         for version in versions:
             if version.page_id not in numbers:
                 raise _taken("page", version.page_id)
-        await self._unit.page_levels.replace_many(
-            {page.version.page_id: page.levels for page in batch}
-        )
-        await self._unit.page_search.index_all(
+        self._unit.page_levels.replace_many({page.version.page_id: page.levels for page in batch})
+        self._unit.page_search.index_all(
             {
                 numbers[page.version.page_id]: IndexedPage(
                     page.words, self._session_id, page.version.fields.modality
@@ -97,65 +97,44 @@ class BundleWriter:
                 for page in batch
             }
         )
-        await self._unit.page_accesses.add(
+        self._unit.page_accesses.add(
             {page.version.page_id: page.accesses for page in batch if page.accesses}
         )
         for page in batch:
             if page.fetched_resource_id is not None:
                 number = numbers[page.version.page_id]
-                await self._unit.pages.set_fetched(
+                self._unit.pages.set_fetched(
                     number, page.fetched_resource_id, digest=page.version.digest
                 )
 
-    def history_batches(self) -> Iterator[list[HistoryLine]]:
-        """The entries of the history."""
-        return self._checked.batches(HISTORY, HISTORY_LINES, self._limits)
-
-    async def add_history(self, batch: Sequence[HistoryLine]) -> None:
-        """Store entries of the history, with the records they stand for.
-
-        Raises:
-            ConflictError: There is a record with one of the ids.
-        """
+    def _add_history(self, batch: Sequence[HistoryLine]) -> None:
+        """Store entries of the history, with the records they stand for."""
         bundles = self._unit.bundles
         entries = [Entry(line.seq, KIND_OF[type(line)], line.id) for line in batch]
-        await bundles.add_entries(self._session_id, entries)
+        bundles.add_entries(self._session_id, entries)
         results = [
             recorded_result(line, self._session_id)
             for line in batch
             if isinstance(line, ToolResultLine)
         ]
-        for taken in await bundles.add_tool_results(results):
+        for taken in bundles.add_tool_results(results):
             raise _taken("tool result", taken)
         messages = [
             stored_message(line) for line in batch if isinstance(line, MessageLine | PageFaultLine)
         ]
-        for taken in await bundles.add_messages(self._session_id, messages):
+        for taken in bundles.add_messages(self._session_id, messages):
             raise _taken("message", taken)
 
-    def interaction_batches(self) -> Iterator[list[InteractionLine]]:
-        """The interactions."""
-        return self._checked.batches(INTERACTIONS, INTERACTION_LINES, self._limits)
-
-    async def add_interactions(self, batch: Sequence[InteractionLine]) -> None:
-        """Store interactions.
-
-        Raises:
-            ConflictError: There is one with one of the ids.
-        """
+    def _add_interactions(self, batch: Sequence[InteractionLine]) -> None:
+        """Store interactions."""
         stored = [stored_interaction(line, self._session_id) for line in batch]
-        for taken in await self._unit.bundles.add_interactions(stored):
+        for taken in self._unit.bundles.add_interactions(stored):
             raise _taken("interaction", taken)
 
-    async def add_resources(self) -> None:
-        """Store the descriptors that are not there, their aliases, and what refers to them.
-
-        Raises:
-            ConflictError: An alias names another resource, or a resource has too many of them.
-            BlobSweptError: A sweep has removed one of the blobs meanwhile.
-        """
-        await self._unit.resources.ensure_all(self._checked.resources.values())
-        for taken in await self._unit.aliases.add_all(self._checked.aliases):
+    def _add_resources(self) -> None:
+        """Store the descriptors that are not there, their aliases, and what refers to them."""
+        self._unit.resources.ensure_all(self._checked.resources.values())
+        for taken in self._unit.aliases.add_all(self._checked.aliases):
             raise ConflictError(
                 f"The alias {taken} names another resource in this project already, and an import "
                 "replaces nothing. Delete the alias first, or import into another project. "
@@ -163,10 +142,10 @@ class BundleWriter:
                 code="alias-exists",
             )
         named = {each.resource_id for each in self._checked.aliases.values()}
-        if await self._unit.aliases.count_most(named) > MOST_ALIASES:
+        if self._unit.aliases.count_most(named) > MOST_ALIASES:
             raise too_many_aliases()
-        await self._unit.bundles.size_entries(self._session_id)
-        await self._unit.bundles.add_links(self._session_id, self._checked.links)
+        self._unit.bundles.size_entries(self._session_id)
+        self._unit.bundles.add_links(self._session_id, self._checked.links)
 
     def _page(self, line: PageLine) -> BundledPage:
         read = read_bundled_page(line)

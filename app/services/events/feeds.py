@@ -16,13 +16,13 @@ import anyio.lowlevel
 import structlog
 
 from app.errors import ServiceError
-from app.models.event import Event
+from app.models.event import Event, LoggedEvent
 from app.rendering.event_envelopes import event_of, with_raw_result
 from app.services.events.delivery import Handout, handout_of
 from app.services.events.queue_room import QueueRoom
 from app.services.events.raw_results import RawResults
 from app.services.events.subscriptions import Subscription
-from app.stores.records import Records
+from app.stores.records import Records, UnitOfWork
 
 _log = structlog.get_logger(__name__)
 _AT_ONCE = 200
@@ -52,8 +52,7 @@ class ProjectFeed:
 
     async def newest(self) -> int:
         """The number of the newest event there is."""
-        async with self._records.read(self._project_id) as unit:
-            return (await unit.events.bounds()).last
+        return await self._records.read(self._project_id, lambda unit: (unit.events.bounds()).last)
 
     def wake(self, number: int | None) -> None:
         """Have the log read, unless it is known to hold nothing new."""
@@ -110,16 +109,18 @@ class ProjectFeed:
 
     async def _read(self) -> bool:
         """Hand out what is new; says whether there was anything."""
-        async with self._records.read(self._project_id) as unit:
-            logged = await unit.events.after(
-                self.position, limit=_AT_ONCE, most_bytes=_AT_ONCE_BYTES
-            )
-            if logged and logged[0].number > self.position + 1:
-                self._cut_overtaken((await unit.events.bounds()).removed)
+        logged, removed = await self._records.read(self._project_id, self._look)
+        self._cut_overtaken(removed)
         if logged:
             self._hand_out([self._shown(event_of(each)) for each in logged])
             self.position = logged[-1].number
         return bool(logged)
+
+    def _look(self, unit: UnitOfWork) -> tuple[Sequence[LoggedEvent], int]:
+        """What is new, and the number up to which events were removed before they were read."""
+        logged = unit.events.after(self.position, limit=_AT_ONCE, most_bytes=_AT_ONCE_BYTES)
+        is_gap = bool(logged) and logged[0].number > self.position + 1
+        return logged, unit.events.bounds().removed if is_gap else 0
 
     def _cut_overtaken(self, removed: int) -> None:
         """End the streams that miss what was removed unread: they come back, and are told so."""

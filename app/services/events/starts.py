@@ -18,7 +18,7 @@ class Start:
     is_reset: bool = False
 
 
-async def start_of(unit: UnitOfWork, session_id: str | None, after: int | None) -> Start:
+def start_of(unit: UnitOfWork, session_id: str | None, after: int | None) -> Start:
     """Where the stream of a session begins, or of the project; to be asked of a snapshot.
 
     Args:
@@ -27,13 +27,13 @@ async def start_of(unit: UnitOfWork, session_id: str | None, after: int | None) 
         after: The position behind which it is to begin, `None` for now.
     """
     if session_id is None:
-        return await _start_in_project(unit, after)
-    return await _start_in_session(unit, session_id, after)
+        return _start_in_project(unit, after)
+    return _start_in_session(unit, session_id, after)
 
 
-async def _start_in_project(unit: UnitOfWork, after: int | None) -> Start:
+def _start_in_project(unit: UnitOfWork, after: int | None) -> Start:
     """Where the stream of a project begins; its positions are the numbers of the log."""
-    bounds = await unit.events.bounds()
+    bounds = unit.events.bounds()
     if after is None:
         return Start(bounds.last, bounds.last)
     if bounds.removed <= after <= bounds.last:
@@ -41,42 +41,42 @@ async def _start_in_project(unit: UnitOfWork, after: int | None) -> Start:
     return Start(bounds.last, bounds.last, is_reset=True)
 
 
-async def _start_in_session(unit: UnitOfWork, session_id: str, after: int | None) -> Start:
+def _start_in_session(unit: UnitOfWork, session_id: str, after: int | None) -> Start:
     """Where the stream of a session begins; its positions are the session's `seq`.
 
     A session may have been deleted since its listener was here, and begun anew: it is told of the
     deletion, or gets a reset where its position could be one of either, however long ago that was.
     """
-    bounds = await unit.events.bounds()
-    session = await unit.sessions.find(session_id)
+    bounds = unit.events.bounds()
+    session = unit.sessions.find(session_id)
     last_seq = session.last_seq if session else 0
     if after is None:
         return Start(bounds.last, last_seq)
-    number = await _number_behind(unit, session_id, after)
-    if session is not None and await _is_ambiguous(unit, session_id, after, number):
+    number = _number_behind(unit, session_id, after)
+    if session is not None and _is_ambiguous(unit, session_id, after, number):
         return Start(bounds.last, last_seq, is_reset=True)
     if number is None and after == last_seq:
         # All there is has been seen, whether the log still knows it or not.
-        number = await _before_deletion(unit, session_id, after) if session is None else None
+        number = _before_deletion(unit, session_id, after) if session is None else None
         return Start(bounds.last if number is None else number, after)
     if number is None and after > last_seq:
-        number = await _before_deletion(unit, session_id, after)
+        number = _before_deletion(unit, session_id, after)
     if number is None:
         return Start(bounds.last, last_seq, is_reset=True)
     return Start(number, after)
 
 
-async def _number_behind(unit: UnitOfWork, session_id: str, after: int) -> int | None:
+def _number_behind(unit: UnitOfWork, session_id: str, after: int) -> int | None:
     """The number behind which the events with a `seq` above `after` follow without a gap."""
     if after:
-        number = await unit.events.newest_with(session_id, after)
+        number = unit.events.newest_with(session_id, after)
         if number is not None:
             return number
-    number = await unit.events.newest_with(session_id, after + 1)
+    number = unit.events.newest_with(session_id, after + 1)
     return None if number is None else number - 1
 
 
-async def _is_ambiguous(unit: UnitOfWork, session_id: str, after: int, number: int | None) -> bool:
+def _is_ambiguous(unit: UnitOfWork, session_id: str, after: int, number: int | None) -> bool:
     """Whether `after` may be a `seq` of an earlier session of this name, that ended meanwhile.
 
     Args:
@@ -87,14 +87,14 @@ async def _is_ambiguous(unit: UnitOfWork, session_id: str, after: int, number: i
     """
     if not after:
         return False
-    ended = await unit.events.first_deletion_from(session_id, after)
+    ended = unit.events.first_deletion_from(session_id, after)
     if ended is None:
         # The log may have forgotten the deletion; what the session has not reached is not kept.
-        return after <= await unit.sessions.last_ended(session_id)
+        return after <= unit.sessions.last_ended(session_id)
     # The deletion itself, where its own `seq` is asked for, is seen.
     return number is not None and ended < number
 
 
-async def _before_deletion(unit: UnitOfWork, session_id: str, after: int) -> int | None:
-    number = await unit.events.deletion_after(session_id, after)
+def _before_deletion(unit: UnitOfWork, session_id: str, after: int) -> int | None:
+    number = unit.events.deletion_after(session_id, after)
     return None if number is None else number - 1

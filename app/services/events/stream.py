@@ -20,7 +20,7 @@ from app.services.events.feeds import ProjectFeed
 from app.services.events.starts import Start, start_of
 from app.services.events.stream_counts import EndReason
 from app.services.events.subscriptions import Subscription
-from app.stores.records import Records
+from app.stores.records import Records, UnitOfWork
 
 _log = structlog.get_logger(__name__)
 _AT_ONCE = 100
@@ -143,17 +143,18 @@ class EventStream:
         return read
 
     async def _read_log(self) -> tuple[Start | None, Sequence[LoggedEvent]]:
-        async with self._records.snapshot(self.caller.project_id) as unit:
-            removed = (await unit.events.bounds()).removed
-            anew = None
-            if self._number < removed:
-                anew = await start_of(unit, self._session_id, None)
-            logged = await unit.events.after(
-                self._number,
-                session_id=self._session_id,
-                limit=_AT_ONCE,
-                most_bytes=_AT_ONCE_BYTES,
-            )
+        return await self._records.read_snapshot(self.caller.project_id, self._look)
+
+    def _look(self, unit: UnitOfWork) -> tuple[Start | None, Sequence[LoggedEvent]]:
+        anew = None
+        if self._number < unit.events.bounds().removed:
+            anew = start_of(unit, self._session_id, None)
+        logged = unit.events.after(
+            self._number,
+            session_id=self._session_id,
+            limit=_AT_ONCE,
+            most_bytes=_AT_ONCE_BYTES,
+        )
         return anew, logged
 
 

@@ -136,8 +136,10 @@ class EventStreams:
         async with self._readers:
             feed = await self._feeds.enter(caller.project_id)
         try:
-            async with self._readers, self._records.snapshot(caller.project_id) as unit:
-                start = await start_of(unit, session_id, after)
+            async with self._readers:
+                start = await self._records.read_snapshot(
+                    caller.project_id, lambda unit: start_of(unit, session_id, after)
+                )
             stream = EventStream(
                 self._records,
                 feed,

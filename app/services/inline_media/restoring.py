@@ -38,8 +38,9 @@ class StoredMedia:
         resource_id = parse_resource_id(reference)
         if resource_id is None:
             return None
-        async with self._records.read(self._project_id) as unit:
-            return await unit.resources.find(resource_id)
+        return await self._records.read(
+            self._project_id, lambda unit: unit.resources.find(resource_id)
+        )
 
     async def resource(self, reference: str) -> Resource:
         """The resource with this reference, URI or id.
@@ -101,8 +102,10 @@ class StoredMedia:
         return await anyio.to_thread.run_sync(put_back)
 
     async def _resources(self, forms: Mapping[str, InlineForm]) -> Mapping[str, Resource]:
-        async with self._records.read(self._project_id) as unit:
-            return await unit.resources.find_all({_source(form) for form in forms.values()})
+        return await self._records.read(
+            self._project_id,
+            lambda unit: unit.resources.find_all({_source(form) for form in forms.values()}),
+        )
 
     async def _written(self, places: MediaPlaces, form: InlineForm, resource: Resource) -> str:
         """What stands for a data URI: its beginning and the mark of its medium, or of its text."""

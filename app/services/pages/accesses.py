@@ -16,6 +16,7 @@ import structlog
 
 from app.errors import ServiceError
 from app.models.page import StoredPage
+from app.services.unbroken import unbroken
 from app.stores.records import Records
 
 _log = structlog.get_logger(__name__)
@@ -63,18 +64,8 @@ class AccessCounts:
     async def flush(self) -> None:
         """Write down what was counted; what cannot be written is kept for the next time."""
         for project_id in list(self._pending):
-            pages = self._pending.pop(project_id)
-            counts = {page: (noted.count, noted.last_accessed) for page, noted in pages.items()}
-            try:
-                async with self._records.write(project_id) as unit:
-                    await unit.page_accesses.add(counts)
-            except ServiceError as exc:
-                self._restore(project_id, pages)
-                _log.warning("access counts not written", code=exc.problem_code)
-            except asyncio.CancelledError:
-                # The service is being stopped, and writes what is left once more.
-                self._restore(project_id, pages)
-                raise
+            # What is given up in the middle may be committed all the same.
+            await unbroken(self._write(project_id, self._pending.pop(project_id)))
 
     @asynccontextmanager
     async def kept(self) -> AsyncIterator[None]:
@@ -97,6 +88,14 @@ class AccessCounts:
             await anyio.sleep(_FLUSH_SECONDS)
             self._noted = anyio.Event()
             await self.flush()
+
+    async def _write(self, project_id: str, pages: dict[str, Accesses]) -> None:
+        counts = {page: (noted.count, noted.last_accessed) for page, noted in pages.items()}
+        try:
+            await self._records.write(project_id, lambda unit: unit.page_accesses.add(counts))
+        except ServiceError as exc:
+            self._restore(project_id, pages)
+            _log.warning("access counts not written", code=exc.problem_code)
 
     def _restore(self, project_id: str, pages: dict[str, Accesses]) -> None:
         newer = self._pending[project_id]

@@ -45,7 +45,7 @@ from app.services.request_bodies import RequestBodies
 from app.services.request_models import read_value
 from app.services.streaming.requests import StreamedRequest, StreamedRequests
 from app.services.write_conditions import WriteCondition
-from app.stores.records import Records
+from app.stores.records import MOST_TOGETHER_BYTES, Records, UnitOfWork
 
 _ATTEMPTS = 10
 
@@ -105,8 +105,7 @@ class PageChanges:
         condition: WriteCondition,
     ) -> WrittenPage:
         for _ in range(_ATTEMPTS):
-            async with self._records.read(project_id) as unit:
-                stored, page = await found(unit, page_id)
+            (stored, page) = await self._records.read(project_id, lambda unit: found(unit, page_id))
             condition(stored.digest)
             fields = patched(page.fields, patch)
             if await anyio.to_thread.run_sync(same_fields, fields, page.fields):
@@ -154,8 +153,7 @@ class PageChanges:
         condition: WriteCondition,
     ) -> WrittenLevel:
         for _ in range(_ATTEMPTS):
-            async with self._records.read(project_id) as unit:
-                stored, page = await found(unit, page_id)
+            (stored, page) = await self._records.read(project_id, lambda unit: found(unit, page_id))
             condition(_digest(page, level))
             contents = self._preparer.contents(project_id, utc_now(), request.media)
             settled = await _settled(contents, page, request.value.content)
@@ -184,8 +182,7 @@ class PageChanges:
             PreconditionFailedError: The condition does not hold.
         """
         for _ in range(_ATTEMPTS):
-            async with self._records.read(project_id) as unit:
-                stored, page = await found(unit, page_id)
+            (stored, page) = await self._records.read(project_id, lambda unit: found(unit, page_id))
             supplied = supplied_levels(page)
             if level not in supplied:
                 raise NotFoundError(
@@ -214,11 +211,14 @@ class PageChanges:
         text = await contents.referred_text(page.fields.modality, page.full)
         reduced, smaller = await self._reduced(contents, page)
         known = [*resources, *([smaller] if smaller else [])]
-        changed = await with_levels(
-            changed,
-            supplied=supplied_levels(page) if supplied is None else supplied,
-            reduced=reduced,
-            text=text,
+        changed = await anyio.to_thread.run_sync(
+            partial(
+                with_levels,
+                changed,
+                supplied=supplied_levels(page) if supplied is None else supplied,
+                reduced=reduced,
+                text=text,
+            )
         )
         same_words = _searched(changed.fields) == _searched(page.fields)
         return PageChange(
@@ -235,13 +235,17 @@ class PageChanges:
     ) -> StoredPage | None:
         """Write a change of the page as it was read; `None` if it has changed since."""
         session_id = change.page.fields.session_id
-        async with self._records.write(project_id) as unit:
+
+        def write(unit: UnitOfWork) -> StoredPage | None:
             if session_id is not None:
-                await unit.sessions.enter(session_id, change.now)
-            current = await held(unit, stored.page_id)
+                unit.sessions.enter(session_id, change.now)
+            current = held(unit, stored.page_id)
             if current.digest != stored.digest:
                 return None
-            return await change_page(unit, current, change, self._limits)
+            return change_page(unit, current, change, self._limits)
+
+        is_alone = len(stored.content or b"") > MOST_TOGETHER_BYTES
+        return await self._records.write(project_id, write, is_alone=is_alone)
 
     async def _reduced(
         self, contents: PageContents, page: Page

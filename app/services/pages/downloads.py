@@ -35,7 +35,7 @@ from app.services.persistence.keeping import HEAD_BYTES, settle_type
 from app.services.persistence.probing import probe_stored_media
 from app.services.renders.sending import RenderedBody
 from app.stores.blobs import BlobStore
-from app.stores.records import Records
+from app.stores.records import Records, UnitOfWork
 
 # What a connection takes at once.
 _FREE_BYTES = 64 * 1024
@@ -176,24 +176,27 @@ class PageDownloads:
             return await self._reading.resource(project_id, known)
         async with self._fetcher.fetch(project_id, url) as response:
             resource = await self._keep(project_id, response, view.page)
-        async with self._records.write(project_id) as unit:
-            current = await held(unit, view.page.page_id)
+
+        def keep(unit: UnitOfWork) -> None:
+            current = held(unit, view.page.page_id)
             if not is_content:
-                await unit.resources.ensure(resource)
-                return resource
-            await unit.resources.ensure_linked(
+                unit.resources.ensure(resource)
+                return
+            unit.resources.ensure_linked(
                 [resource],
                 owner_kind=PAGE,
                 owner_id=view.page.page_id,
                 session_id=view.page.fields.session_id,
             )
-            if not await unit.pages.set_fetched(
+            if not unit.pages.set_fetched(
                 current.page_number, resource.resource_id, digest=view.stored.digest
             ):
                 raise ConflictError(
                     "The page was changed while its file was fetched. Ask again.",
                     code="page-changed",
                 )
+
+        await self._records.write(project_id, keep)
         return resource
 
     async def _keep(self, project_id: str, response: FetchedResponse, page: Page) -> Resource:

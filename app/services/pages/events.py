@@ -15,7 +15,7 @@ from app.stores.records import UnitOfWork
 PageEventType = Literal["page:created", "page:updated", "page:deleted"]
 
 
-async def note_written(
+def note_written(
     unit: UnitOfWork,
     event_type: PageEventType,
     pages: Sequence[Page],
@@ -31,7 +31,7 @@ async def note_written(
     for session_id, written in in_session.items():
         first = None
         if session_id is not None:
-            first = await unit.sessions.number(session_id, count=len(written))
+            first = unit.sessions.number(session_id, count=len(written))
         for index, page in enumerate(written):
             seqs[page.page_id] = None if first is None else first + index
     for page in pages:

@@ -85,8 +85,7 @@ class PageFaults:
         call = None
         if request.session_id is not None:
             call = _Call(page_id, request.session_id, request, utc_now())
-            async with self._records.read(project_id) as unit:
-                answered = await _answered(unit, call)
+            answered = await self._records.read(project_id, lambda unit: _answered(unit, call))
             if answered is not None:
                 return await self._with_media(project_id, answered)
         message = await self._message(project_id, page_id, request)
@@ -95,10 +94,10 @@ class PageFaults:
         if call is None:
             self._reading.note(project_id, page_id)
 
-            async def tell(unit: UnitOfWork) -> None:
+            def tell(unit: UnitOfWork) -> None:
                 unit.events.note(_event(page_id, request, utc_now()))
 
-            await self._records.write_together(project_id, tell)
+            await self._records.write(project_id, tell)
             return answer
         answered = await self._append(project_id, call, message)
         return answer if answered is None else await self._with_media(project_id, answered)
@@ -130,23 +129,25 @@ class PageFaults:
         candidates = named_ids(page_id)
         if not candidates:
             return []
-        async with self._records.read(project_id) as unit:
-            return [each for each in candidates if await unit.pages.find(each, with_content=False)]
+        return await self._records.read(
+            project_id,
+            lambda unit: [each for each in candidates if unit.pages.find(each, with_content=False)],
+        )
 
     async def _append(self, project_id: str, call: _Call, message: bytes) -> bytes | None:
         """Append the message; returns the one that a twin of this request was faster with."""
         message_id = new_id()
         wanted = image_ids(message)
 
-        async def append(unit: UnitOfWork) -> bytes | None:
-            await unit.sessions.enter(call.session_id, call.now)
-            answered = await _answered(unit, call)
+        def append(unit: UnitOfWork) -> bytes | None:
+            unit.sessions.enter(call.session_id, call.now)
+            answered = _answered(unit, call)
             if answered is not None:
                 return answered
-            seq = await unit.sessions.append(
+            seq = unit.sessions.append(
                 call.session_id, PAGE_FAULT, message_id, size_bytes=len(message)
             )
-            await unit.messages.add(
+            unit.messages.add(
                 StoredHistoryMessage(
                     seq=seq,
                     message_id=message_id,
@@ -158,13 +159,13 @@ class PageFaults:
                 session_id=call.session_id,
             )
             # The page before its resources: everybody who takes both takes them in this order.
-            await unit.page_accesses.add({call.page_id: (1, call.now)})
-            resources = await unit.resources.find_all(wanted)
+            unit.page_accesses.add({call.page_id: (1, call.now)})
+            resources = unit.resources.find_all(wanted)
             if wanted - resources.keys():
                 raise ConflictError(
                     "The page was changed while it was faulted in. Ask again.", code="page-changed"
                 )
-            await unit.resources.ensure_linked(
+            unit.resources.ensure_linked(
                 resources.values(),
                 owner_kind=PAGE_FAULT,
                 owner_id=message_id,
@@ -174,7 +175,7 @@ class PageFaults:
             unit.events.note(replace(event, session_id=call.session_id, seq=seq))
             return None
 
-        return await self._records.write_together(project_id, append)
+        return await self._records.write(project_id, append)
 
     async def _with_media(self, project_id: str, message: bytes) -> RenderedBody:
         media = self._preparer.contents(project_id, utc_now()).media
@@ -201,15 +202,15 @@ def _event(
     )
 
 
-async def _answered(unit: UnitOfWork, call: _Call) -> bytes | None:
+def _answered(unit: UnitOfWork, call: _Call) -> bytes | None:
     """What this call of the session was answered with before, if it was."""
     tool_call_id = call.request.tool_call_id
     if tool_call_id is None:
         return None
-    earlier = await unit.messages.find_call(call.session_id, tool_call_id)
+    earlier = unit.messages.find_call(call.session_id, tool_call_id)
     if earlier is not None and earlier.request_digest == call.digest:
         return earlier.message
-    if earlier is not None or await unit.tool_results.find_call(call.session_id, tool_call_id):
+    if earlier is not None or unit.tool_results.find_call(call.session_id, tool_call_id):
         raise ConflictError(
             "This tool call of the session was already answered with something else. A fault is "
             "known by its page and all that its body asks for. A call has one result: take a new "

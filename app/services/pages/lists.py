@@ -70,9 +70,12 @@ class PageLists:
         before = None
         if cursor is not None:
             before = int(decode_cursor("pages", cursor, (int,))[0])
-        async with self._records.read(project_id) as unit:
-            numbers = await unit.pages.page_numbers(filters, before=before, limit=limit + 1)
-            found = await _bounded(unit, numbers[:limit])
+
+        def find(unit: UnitOfWork) -> tuple[Sequence[int], list[StoredPage]]:
+            numbers = unit.pages.page_numbers(filters, before=before, limit=limit + 1)
+            return numbers, _bounded(unit, numbers[:limit])
+
+        numbers, found = await self._records.read(project_id, find)
         page = [self._accesses.counted(project_id, stored) for stored in found]
         more = len(numbers) > len(page)
         return page, encode_cursor("pages", page[-1].page_number) if page and more else None
@@ -103,20 +106,23 @@ class PageLists:
             if of != asked:
                 raise InvalidCursorError
             after = (int(rank), int(number))
-        async with self._records.read(project_id) as unit:
-            matches = await unit.page_search.find(
+
+        def find(unit: UnitOfWork) -> tuple[list[tuple[int, int]], list[StoredPage]]:
+            matches = unit.page_search.find(
                 query, session_id=filters.session_id, modality=filters.modality
             )
             # Best first, and of equals the newest.
             rest = [(rank, number) for number, rank in matches]
-            named = await _named(unit, text.strip(), filters)
+            named = _named(unit, text.strip(), filters)
             if named is not None:
                 others = (match for match in rest if match[1] != named)
                 rest = [(_RANK_OF_THE_NAMED, named), *others]
             if after is not None:
                 rest = [match for match in rest if match < after]
             wanted = [number for _, number in rest[:limit]]
-            found = await _bounded(unit, wanted, content_up_to=_SNIPPED_BYTES)
+            return rest, _bounded(unit, wanted, content_up_to=_SNIPPED_BYTES)
+
+        rest, found = await self._records.read(project_id, find)
         counted = [self._accesses.counted(project_id, stored) for stored in found]
         hits = await _hits(counted, query)
         if not found or len(rest) == len(found):
@@ -130,22 +136,24 @@ class PageLists:
         Raises:
             NotFoundError: Nothing was ever written to the session.
         """
-        async with self._records.read(project_id) as unit:
-            if await unit.sessions.find(session_id) is None:
+
+        def find(unit: UnitOfWork) -> tuple[list[StoredPage], int]:
+            if unit.sessions.find(session_id) is None:
                 raise NotFoundError("session")
-            numbers = await unit.pages.manifest_numbers(session_id, limit=limit)
-            pages = await _bounded(unit, numbers)
-            total = await unit.pages.count_in_session(session_id)
+            numbers = unit.pages.manifest_numbers(session_id, limit=limit)
+            return _bounded(unit, numbers), unit.pages.count_in_session(session_id)
+
+        pages, total = await self._records.read(project_id, find)
         entries = await anyio.to_thread.run_sync(lambda: [_entry(page) for page in pages])
         return Manifest(session_id, entries, total)
 
 
-async def _named(unit: UnitOfWork, text: str, filters: PageFilters) -> int | None:
+def _named(unit: UnitOfWork, text: str, filters: PageFilters) -> int | None:
     """The number of the page whose id a text is, unless the filters leave it out."""
-    return await unit.pages.number_of(text, filters) if CLIENT_ID.match(text) else None
+    return unit.pages.number_of(text, filters) if CLIENT_ID.match(text) else None
 
 
-async def _bounded(
+def _bounded(
     unit: UnitOfWork, numbers: Sequence[int], *, content_up_to: int | None = None
 ) -> list[StoredPage]:
     """The pages with these numbers, in this order, as many as an answer may hold, at least one.
@@ -156,7 +164,7 @@ async def _bounded(
     size_bytes = 0
     for start in range(0, len(numbers), _PAGES_AT_ONCE):
         batch = numbers[start : start + _PAGES_AT_ONCE]
-        stored = await unit.pages.numbered(batch, content_up_to=content_up_to)
+        stored = unit.pages.numbered(batch, content_up_to=content_up_to)
         for page in (stored[number] for number in batch if number in stored):
             size_bytes += len(page.descriptor)
             if found and size_bytes > _LARGEST_ANSWER_BYTES:

@@ -5,10 +5,9 @@ the session's row and the page's are held, the caller's condition is judged, and
 belongs to the page is written together.
 """
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping
+from dataclasses import replace
 from functools import partial
-
-import anyio.to_thread
 
 from app.errors import (
     ConflictError,
@@ -19,6 +18,7 @@ from app.errors import (
 )
 from app.models.identity import new_id, utc_now
 from app.models.limits import Limits
+from app.models.page import StoredPage
 from app.services.idempotency import Idempotency, IdempotentCall
 from app.services.pages.accesses import AccessCounts
 from app.services.pages.events import note_written
@@ -43,7 +43,7 @@ from app.services.pages.writing import (
 )
 from app.services.streaming.requests import StreamedMedia, StreamedRequest, StreamedRequests
 from app.services.write_conditions import WriteCondition
-from app.stores.records import Records, UnitOfWork
+from app.stores.records import MOST_TOGETHER_BYTES, Records, UnitOfWork
 
 CREATE_ROUTE = "POST /api/pages"
 _ATTEMPTS = 5
@@ -99,20 +99,25 @@ class Pages:
         self, project_id: str, page_id: str, prepared: PreparedPage, condition: WriteCondition
     ) -> WrittenPage:
         version = await first_version(prepared, self._limits)
-        async with self._records.write(project_id) as unit:
-            await _enter(unit, prepared)
+
+        def put(unit: UnitOfWork) -> WrittenPage:
+            _enter(unit, prepared)
             for _ in range(_ATTEMPTS):
-                current = await unit.pages.hold(page_id)
+                current = unit.pages.hold(page_id)
                 condition(current.digest if current else None)
                 if current is not None:
-                    stored = await replace_page(unit, current, prepared, self._limits)
-                    return WrittenPage(self._accesses.counted(project_id, stored), is_new=False)
-                numbers = await unit.pages.insert_absent([version])
+                    stored = replace_page(unit, current, prepared, self._limits)
+                    return WrittenPage(stored, is_new=False)
+                numbers = unit.pages.insert_absent([version])
                 if page_id in numbers:
-                    await write_beside(unit, {numbers[page_id]: prepared})
-                    return WrittenPage(await held(unit, page_id), is_new=True)
+                    write_beside(unit, {numbers[page_id]: prepared})
+                    return WrittenPage(held(unit, page_id), is_new=True)
                 # Somebody created the page in this moment, and may have deleted it since.
-        raise StoreUnavailableError("database")
+            raise StoreUnavailableError("database")
+
+        is_alone = len(version.content) > MOST_TOGETHER_BYTES
+        written = await self._records.write(project_id, put, is_alone=is_alone)
+        return replace(written, page=self._accesses.counted(project_id, written.page))
 
     async def create(
         self, project_id: str, body: AsyncIterator[bytes], *, idempotency_key: str | None
@@ -140,8 +145,9 @@ class Pages:
         async with self._idempotency.claimed(call, utc_now()) as answer_id:
             if answer_id is None:
                 return (await self._create_all(project_id, drafts, request.media, call))[0]
-            async with self._records.read(project_id) as unit:
-                stored = await unit.pages.find(answer_id, with_content=True)
+            stored = await self._records.read(
+                project_id, lambda unit: unit.pages.find(answer_id, with_content=True)
+            )
         if stored is None:
             raise NotFoundError("page")
         return WrittenPage(self._accesses.counted(project_id, stored), is_new=False)
@@ -170,8 +176,7 @@ class Pages:
             ConflictError: It moves between sessions all the time.
         """
         for _ in range(_ATTEMPTS):
-            async with self._records.read(project_id) as unit:
-                _, page = await found(unit, page_id)
+            (_, page) = await self._records.read(project_id, lambda unit: found(unit, page_id))
             if await self._delete(project_id, page_id, page.fields.session_id, condition):
                 self._accesses.forget(project_id, page_id)
                 return
@@ -181,20 +186,22 @@ class Pages:
         self, project_id: str, page_id: str, session_id: str | None, condition: WriteCondition
     ) -> bool:
         """Remove a page; says whether it was still in this session, which is held before it."""
-        async with self._records.write(project_id) as unit:
+
+        def delete(unit: UnitOfWork) -> bool:
             if session_id is not None:
-                await unit.sessions.hold(session_id)
-            current = await held(unit, page_id)
+                unit.sessions.hold(session_id)
+            current = held(unit, page_id)
             condition(current.digest)
-            levels = await unit.page_levels.of(page_id)
-            page = await anyio.to_thread.run_sync(read_page, current, levels)
+            page = read_page(current, unit.page_levels.of(page_id))
             if page.fields.session_id != session_id:
                 return False
-            await unit.page_search.remove(current.page_number)
-            await unit.resources.unlink(PAGE, page_id)
-            await unit.pages.remove(current.page_number)
-            await note_written(unit, "page:deleted", [page], version=current.version, now=utc_now())
-        return True
+            unit.page_search.remove(current.page_number)
+            unit.resources.unlink(PAGE, page_id)
+            unit.pages.remove(current.page_number)
+            note_written(unit, "page:deleted", [page], version=current.version, now=utc_now())
+            return True
+
+        return await self._records.write(project_id, delete)
 
     async def _create_all(
         self,
@@ -205,19 +212,26 @@ class Pages:
     ) -> tuple[WrittenPage, ...]:
         prepared = await self._prepare_all(project_id, drafts, streamed)
         versions = [await first_version(each, self._limits) for each in prepared]
-        async with self._records.write(project_id) as unit:
+
+        def create(unit: UnitOfWork) -> Mapping[int, StoredPage]:
             for session_id in sorted({each.page.fields.session_id or "" for each in prepared}):
                 if session_id:
-                    await unit.sessions.enter(session_id, prepared[0].now)
-            numbers = await unit.pages.insert_absent(versions)
+                    unit.sessions.enter(session_id, prepared[0].now)
+            numbers = unit.pages.insert_absent(versions)
             taken = [index for index, each in enumerate(versions) if each.page_id not in numbers]
             if taken:
                 raise _taken(taken, of_one=len(versions) == 1)
-            await write_beside(unit, {numbers[each.page.page_id]: each for each in prepared})
+            write_beside(unit, {numbers[each.page.page_id]: each for each in prepared})
             if call is not None:
-                await self._idempotency.note_answer(unit, call, versions[0].page_id)
-            stored = await unit.pages.numbered(numbers.values(), with_content=len(numbers) == 1)
-        return tuple(WrittenPage(stored[numbers[each.page_id]], is_new=True) for each in versions)
+                self._idempotency.note_answer(unit, call, versions[0].page_id)
+            return unit.pages.numbered(numbers.values(), with_content=len(numbers) == 1)
+
+        is_alone = sum(len(version.content) for version in versions) > MOST_TOGETHER_BYTES
+        created = await self._records.write(
+            project_id, create, is_alone=is_alone or len(versions) > 1
+        )
+        by_id = {stored.page_id: stored for stored in created.values()}
+        return tuple(WrittenPage(by_id[each.page_id], is_new=True) for each in versions)
 
     async def _prepare_all(
         self, project_id: str, drafts: list[PageDraft], streamed: StreamedMedia
@@ -254,7 +268,7 @@ def _taken(indexes: list[int], *, of_one: bool) -> ConflictError:
     )
 
 
-async def _enter(unit: UnitOfWork, prepared: PreparedPage) -> None:
+def _enter(unit: UnitOfWork, prepared: PreparedPage) -> None:
     """Hold the session before the page: always in this order, so that writers never block."""
     if prepared.page.fields.session_id is not None:
-        await unit.sessions.enter(prepared.page.fields.session_id, prepared.now)
+        unit.sessions.enter(prepared.page.fields.session_id, prepared.now)

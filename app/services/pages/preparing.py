@@ -3,13 +3,14 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime
+from functools import partial
 
 import anyio.to_thread
 
 from app.errors import InvalidPayloadError
 from app.models.limits import Limits
 from app.models.media import InMemoryMedia, MediaSource
-from app.models.page import Body, Level, Page, PageFields, Representation
+from app.models.page import Body, Level, Page, PageFields
 from app.models.resource import Resource
 from app.models.search import SearchWords, search_words
 from app.rendering.pages import derive_levels
@@ -81,8 +82,14 @@ class PagePreparer:
         reduced, smaller = await self.reduced(contents, fields, settled.body, settled.source)
         if smaller is not None:
             resources[smaller.resource_id] = smaller
-        page = await with_levels(
-            Page(page_id, fields, settled.body, {}), supplied={}, reduced=reduced, text=text
+        page = await anyio.to_thread.run_sync(
+            partial(
+                with_levels,
+                Page(page_id, fields, settled.body, {}),
+                supplied={},
+                reduced=reduced,
+                text=text,
+            )
         )
         return PreparedPage(
             page=page,
@@ -133,17 +140,16 @@ class PagePreparer:
         return reduce_image(data, mime_type, most_pixels=self._limits.image_pixels)
 
 
-async def with_levels(
+def with_levels(
     page: Page, *, supplied: Mapping[Level, Body], reduced: Body | None, text: str | None
 ) -> Page:
-    """The page with what was supplied and what can be derived, worked out in a thread.
+    """The page with what was supplied and what can be derived; takes a thread's time.
 
     Raises:
         InvalidPayloadError: A supplied level does not fit there any more.
     """
-
-    def derive() -> dict[Level, Representation]:
-        return derive_levels(
+    try:
+        levels = derive_levels(
             page.page_id,
             page.fields,
             page.full,
@@ -151,15 +157,13 @@ async def with_levels(
             supplied=supplied,
             text=text,
         )
-
-    try:
-        return replace(page, levels=await anyio.to_thread.run_sync(derive))
     except InvalidPayloadError as exc:
         raise InvalidPayloadError(
             f"{exc.detail} It was supplied before: supply a shorter one first, or DELETE it at "
             "`/representations/{level}` to have it derived.",
             code="level-too-long",
         ) from exc
+    return replace(page, levels=levels)
 
 
 async def words_of(page: Page, text: str | None) -> SearchWords:

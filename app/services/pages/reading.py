@@ -30,7 +30,8 @@ from app.rendering.pages import (
 from app.services.pages.accesses import AccessCounts
 from app.services.pages.media import PageMediaReader
 from app.services.pages.preparing import PagePreparer
-from app.services.pages.versions import read_descriptor, read_page, updated_at
+from app.services.pages.versions import read_descriptor, updated_at
+from app.services.pages.writing import found
 from app.services.renders.sending import RenderedBody
 from app.services.soundness import MediaChecks
 from app.stores.blobs import BlobStore
@@ -102,8 +103,9 @@ class PageReading:
         Raises:
             NotFoundError: The project has none.
         """
-        async with self._records.read(project_id) as unit:
-            stored = await unit.pages.find(page_id, with_content=True)
+        stored = await self._records.read(
+            project_id, lambda unit: unit.pages.find(page_id, with_content=True)
+        )
         if stored is None:
             raise NotFoundError("page")
         return self._accesses.counted(project_id, stored)
@@ -131,12 +133,7 @@ class PageReading:
             NotFoundError: The project has none.
             StoreUnavailableError: A store did not answer.
         """
-        async with self._records.read(project_id) as unit:
-            stored = await unit.pages.find(page_id, with_content=True)
-            if stored is None:
-                raise NotFoundError("page")
-            levels = await unit.page_levels.of(page_id)
-        page = await anyio.to_thread.run_sync(read_page, stored, levels)
+        stored, page = await self._records.read(project_id, lambda unit: found(unit, page_id))
         contents = self._preparer.contents(project_id, stored.created_at)
         text = await contents.referred_text(page.fields.modality, page.full)
         if text is not None:

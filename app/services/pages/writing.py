@@ -59,15 +59,12 @@ async def first_version(prepared: PreparedPage, limits: Limits) -> PageVersion:
     Raises:
         PayloadTooLargeError: What is said about the page is too long.
     """
-    return await _version(
-        prepared.page, prepared.settled, Stamp(1, prepared.now, prepared.now), limits
-    )
+    stamp = Stamp(1, prepared.now, prepared.now)
+    return await anyio.to_thread.run_sync(_version, prepared.page, prepared.settled, stamp, limits)
 
 
-async def _version(
-    page: Page, settled: SettledContent, stamp: Stamp, limits: Limits
-) -> PageVersion:
-    version = await anyio.to_thread.run_sync(page_version, page, settled, stamp)
+def _version(page: Page, settled: SettledContent, stamp: Stamp, limits: Limits) -> PageVersion:
+    version = page_version(page, settled, stamp)
     if len(version.descriptor) > limits.page_fields_bytes:
         raise PayloadTooLargeError(
             "Caption, transcript, scenes, metadata and the other fields of a page may have "
@@ -77,7 +74,7 @@ async def _version(
     return version
 
 
-async def write_beside(unit: UnitOfWork, inserted: Mapping[int, PreparedPage]) -> None:
+def write_beside(unit: UnitOfWork, inserted: Mapping[int, PreparedPage]) -> None:
     """Write what belongs to pages just inserted, by their numbers."""
     changes = {
         number: PageChange(
@@ -85,22 +82,22 @@ async def write_beside(unit: UnitOfWork, inserted: Mapping[int, PreparedPage]) -
         )
         for number, prepared in inserted.items()
     }
-    await _write_words_and_levels(unit, changes)
-    referred = {number: await _referred(unit, change) for number, change in changes.items()}
+    _write_words_and_levels(unit, changes)
+    referred = {number: _referred(unit, change) for number, change in changes.items()}
     # All resources first, in one order: two batches that share some would wait for each other.
-    await unit.resources.ensure_all(
+    unit.resources.ensure_all(
         {key: resource for kept in referred.values() for key, resource in kept.items()}.values()
     )
     for number, kept in referred.items():
         # Nothing is linked to what is new, and most pages refer to nothing.
         if kept:
-            await _link(unit, changes[number], kept)
+            _link(unit, changes[number], kept)
     written = [change.page for change in changes.values()]
     now = next(iter(changes.values())).now
-    await note_written(unit, "page:created", written, version=1, now=now)
+    note_written(unit, "page:created", written, version=1, now=now)
 
 
-async def replace_page(
+def replace_page(
     unit: UnitOfWork, current: StoredPage, prepared: PreparedPage, limits: Limits
 ) -> StoredPage:
     """Make a stored page, whose row is held, the prepared one.
@@ -108,23 +105,20 @@ async def replace_page(
     Levels that a client supplied stay as long as the content does. What is the same already is
     left as it is.
     """
-    levels = await unit.page_levels.of(current.page_id)
-    before = await anyio.to_thread.run_sync(read_page, current, levels)
+    before = read_page(current, unit.page_levels.of(current.page_id))
     page, settled = prepared.page, prepared.settled
     if not settled.forms:
         # What was read is written back: the references in it still stand for what was moved.
         settled = replace(settled, forms=load_forms(current.inline_form))
     stamp = Stamp(current.version, current.created_at, prepared.now)
-    version = await _version(page, settled, stamp, limits)
+    version = _version(page, settled, stamp, limits)
     same_content = (version.content, version.body) == (current.content, current.body)
     if not same_content:
         settled = prepared.settled
     elif same_fields(page.fields, before.fields) and version.inline_form == current.inline_form:
         return current
     if same_content and (supplied := supplied_levels(before)):
-        page = await with_levels(
-            page, supplied=supplied, reduced=prepared.reduced, text=prepared.text
-        )
+        page = with_levels(page, supplied=supplied, reduced=prepared.reduced, text=prepared.text)
     # The words are made of the fields and the content alone, so those prepared still hold.
     change = PageChange(
         page,
@@ -134,21 +128,19 @@ async def replace_page(
         current.fetched_resource_id if same_content else None,
         prepared.now,
     )
-    return await change_page(unit, current, change, limits)
+    return change_page(unit, current, change, limits)
 
 
-async def change_page(
+def change_page(
     unit: UnitOfWork, current: StoredPage, change: PageChange, limits: Limits
 ) -> StoredPage:
     """Write the next version of a stored page, whose row is held."""
     stamp = Stamp(current.version + 1, current.created_at, change.now)
-    version = await _version(change.page, change.settled, stamp, limits)
-    await unit.pages.replace(
-        current.page_number, version, fetched_resource_id=change.fetched_resource_id
-    )
-    await _write_words_and_levels(unit, {current.page_number: change})
-    await _link(unit, change, await _referred(unit, change))
-    await note_written(unit, "page:updated", [change.page], version=version.version, now=change.now)
+    version = _version(change.page, change.settled, stamp, limits)
+    unit.pages.replace(current.page_number, version, fetched_resource_id=change.fetched_resource_id)
+    _write_words_and_levels(unit, {current.page_number: change})
+    _link(unit, change, _referred(unit, change))
+    note_written(unit, "page:updated", [change.page], version=version.version, now=change.now)
     return replace(
         current,
         version=version.version,
@@ -161,29 +153,28 @@ async def change_page(
     )
 
 
-async def held(unit: UnitOfWork, page_id: str) -> StoredPage:
+def held(unit: UnitOfWork, page_id: str) -> StoredPage:
     """The page, its row held until the transaction ends.
 
     Raises:
         NotFoundError: The project has none.
     """
-    stored = await unit.pages.hold(page_id)
+    stored = unit.pages.hold(page_id)
     if stored is None:
         raise NotFoundError("page")
     return stored
 
 
-async def found(unit: UnitOfWork, page_id: str) -> tuple[StoredPage, Page]:
+def found(unit: UnitOfWork, page_id: str) -> tuple[StoredPage, Page]:
     """The page as it is stored, and as it is read.
 
     Raises:
         NotFoundError: The project has none.
     """
-    stored = await unit.pages.find(page_id, with_content=True)
+    stored = unit.pages.find(page_id, with_content=True)
     if stored is None:
         raise NotFoundError("page")
-    levels = await unit.page_levels.of(page_id)
-    return stored, await anyio.to_thread.run_sync(read_page, stored, levels)
+    return stored, read_page(stored, unit.page_levels.of(page_id))
 
 
 def contended() -> ConflictError:
@@ -208,11 +199,11 @@ def settled_again(stored: StoredPage, page: Page) -> SettledContent:
     return SettledContent(page.full, page.full.value, load_forms(stored.inline_form))
 
 
-async def _write_words_and_levels(unit: UnitOfWork, changes: Mapping[int, PageChange]) -> None:
-    await unit.page_levels.replace_many(
+def _write_words_and_levels(unit: UnitOfWork, changes: Mapping[int, PageChange]) -> None:
+    unit.page_levels.replace_many(
         {change.page.page_id: stored_levels(change.page, change.now) for change in changes.values()}
     )
-    await unit.page_search.index_all(
+    unit.page_search.index_all(
         {
             number: IndexedPage(
                 change.words, change.page.fields.session_id, change.page.fields.modality
@@ -223,7 +214,7 @@ async def _write_words_and_levels(unit: UnitOfWork, changes: Mapping[int, PageCh
     )
 
 
-async def _referred(unit: UnitOfWork, change: PageChange) -> dict[str, Resource]:
+def _referred(unit: UnitOfWork, change: PageChange) -> dict[str, Resource]:
     """Everything a page is made of in the store, by id."""
     wanted = resource_ids(change.page)
     for form in change.settled.forms.values():
@@ -232,11 +223,11 @@ async def _referred(unit: UnitOfWork, change: PageChange) -> dict[str, Resource]
         wanted.add(change.fetched_resource_id)
     kept = {key: resource for key, resource in change.resources.items() if key in wanted}
     missing = wanted - kept.keys()
-    return kept | await unit.resources.find_all(missing) if missing else kept
+    return kept | unit.resources.find_all(missing) if missing else kept
 
 
-async def _link(unit: UnitOfWork, change: PageChange, kept: Mapping[str, Resource]) -> None:
-    await unit.resources.relink(
+def _link(unit: UnitOfWork, change: PageChange, kept: Mapping[str, Resource]) -> None:
+    unit.resources.relink(
         kept.values(),
         owner_kind=PAGE,
         owner_id=change.page.page_id,

@@ -3,8 +3,6 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-import anyio.to_thread
-
 from app.errors import NotFoundError, PayloadTooLargeError
 from app.models.conversation import (
     Address,
@@ -37,7 +35,7 @@ from app.services.renders.kept_apart import read_apart
 from app.services.renders.message_content import ContentReading
 from app.services.renders.messages import MessageContext, message_turns, moved_out_of
 from app.stores.blobs import BlobStore
-from app.stores.records import Records
+from app.stores.records import Records, UnitOfWork
 
 _ENTRIES_AT_ONCE = 200
 _MOST_TEXT_BYTES = 16 * 1024 * 1024
@@ -93,32 +91,37 @@ async def load_session(
         PayloadTooLargeError: It is too long to be rendered at once.
         StoreUnavailableError: A store did not answer.
     """
-    entries: list[HistoryEntry] = []
-    size_bytes = 0
-    async with records.snapshot(project_id) as unit:
-        session = await unit.sessions.find(session_id)
-        if session is None:
-            raise NotFoundError("session")
-        while not entries or entries[-1].seq < session.last_seq:
-            after_seq = entries[-1].seq if entries else 0
-            page = await unit.sessions.entries(
-                session_id, after_seq=after_seq, limit=_ENTRIES_AT_ONCE
-            )
-            if not page:
-                break
-            size_bytes += sum(map(_size_bytes, page))
-            if size_bytes > _MOST_TEXT_BYTES:
-                raise PayloadTooLargeError(
-                    f"The session has more than {_MOST_TEXT_BYTES} bytes beside its media, which "
-                    "is more than any model reads. Render its tool results one by one."
-                )
-            entries += page
-        told = [each for each in entries if not isinstance(each, StoredMessage)]
-        wanted = await anyio.to_thread.run_sync(_referred, told) if told else set()
-        resources = await unit.resources.find_all(wanted)
+    entries, resources = await records.read_snapshot(
+        project_id, lambda unit: _all_entries(unit, session_id)
+    )
     results = [each.sanitized for each in entries if isinstance(each, StoredMessage)]
     apart = await read_apart(blobs, project_id, results)
     return LoadedSession(session_id, entries, resources, apart)
+
+
+def _all_entries(
+    unit: UnitOfWork, session_id: str
+) -> tuple[Sequence[HistoryEntry], Mapping[str, Resource]]:
+    """A history, and the resources that its tool results refer to."""
+    entries: list[HistoryEntry] = []
+    size_bytes = 0
+    session = unit.sessions.find(session_id)
+    if session is None:
+        raise NotFoundError("session")
+    while not entries or entries[-1].seq < session.last_seq:
+        after_seq = entries[-1].seq if entries else 0
+        page = unit.sessions.entries(session_id, after_seq=after_seq, limit=_ENTRIES_AT_ONCE)
+        if not page:
+            break
+        size_bytes += sum(map(_size_bytes, page))
+        if size_bytes > _MOST_TEXT_BYTES:
+            raise PayloadTooLargeError(
+                f"The session has more than {_MOST_TEXT_BYTES} bytes beside its media, which "
+                "is more than any model reads. Render its tool results one by one."
+            )
+        entries += page
+    told = [each for each in entries if not isinstance(each, StoredMessage)]
+    return entries, unit.resources.find_all(_referred(told))
 
 
 async def page_medium(reading: PageReading, project_id: str, view: PageView) -> Medium | None:

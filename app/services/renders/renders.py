@@ -105,8 +105,9 @@ class Renders:
         profile = self._profile(wish)
         if not is_id(tool_result_id):
             raise NotFoundError("tool result")
-        async with self._records.read(project_id) as unit:
-            stored = await unit.tool_results.find(tool_result_id)
+        stored = await self._records.read(
+            project_id, lambda unit: unit.tool_results.find(tool_result_id)
+        )
         if stored is None:
             raise NotFoundError("tool result")
         apart = await read_apart(self._blobs, project_id, [stored.sanitized])

@@ -35,52 +35,50 @@ class AliasRecords:
     def __init__(self, scope: ProjectScope) -> None:
         self._scope = scope
 
-    async def find(self, alias: str) -> Alias | None:
+    def find(self, alias: str) -> Alias | None:
         """Return an alias with its resource."""
-        row = await self._scope.first(self._joined().where(aliases.c.alias == alias))
+        row = self._scope.first(self._joined().where(aliases.c.alias == alias))
         return _alias(row) if row else None
 
-    async def find_all(self, wanted: Collection[str]) -> dict[str, Resource]:
+    def find_all(self, wanted: Collection[str]) -> dict[str, Resource]:
         """Return the resources that these aliases name, by alias."""
         found: dict[str, Resource] = {}
         for batch in _batches(wanted):
-            rows = await self._scope.all(self._joined().where(aliases.c.alias.in_(batch)))
+            rows = self._scope.all(self._joined().where(aliases.c.alias.in_(batch)))
             found |= {row.alias: stored_resource(row) for row in rows}
         return found
 
-    async def ensure(
-        self, alias: str, resource_id: str, *, now: datetime
-    ) -> tuple[NamedResource, bool]:
+    def ensure(self, alias: str, resource_id: str, *, now: datetime) -> tuple[NamedResource, bool]:
         """Store an alias unless it is there; return what it names then, and whether it is new.
 
         Its row is held until the transaction ends: of two who store it, one waits for the other.
         """
         row = {"alias": alias, "resource_id": resource_id, "created_at": now}
-        while not await self._scope.insert_if_absent(aliases, **row):
-            held = await self._scope.first(self._holding(alias).returning(*aliases.c))
+        while not self._scope.insert_if_absent(aliases, **row):
+            held = self._scope.first(self._holding(alias).returning(*aliases.c))
             # It may have been removed in between, by who had it then.
             if held is not None:
                 return NamedResource(held.resource_id, held.created_at), False
         return NamedResource(resource_id, now), True
 
-    async def move(self, alias: str, resource_id: str, *, now: datetime) -> None:
+    def move(self, alias: str, resource_id: str, *, now: datetime) -> None:
         """Let an alias, whose row the caller holds, name another resource."""
-        await self._scope.run(
+        self._scope.run(
             self._scope.update(aliases)
             .where(aliases.c.alias == alias)
             .values(resource_id=resource_id, created_at=now)
         )
 
-    async def remove(self, alias: str) -> None:
+    def remove(self, alias: str) -> None:
         """Remove an alias; its resource stays."""
-        await self._scope.run(self._scope.delete(aliases).where(aliases.c.alias == alias))
+        self._scope.run(self._scope.delete(aliases).where(aliases.c.alias == alias))
 
-    async def hold(self, alias: str) -> Alias | None:
+    def hold(self, alias: str) -> Alias | None:
         """Return an alias with its resource, its row held until the transaction ends."""
-        held = await self._scope.run(self._holding(alias))
-        return await self.find(alias) if held else None
+        held = self._scope.run(self._holding(alias))
+        return self.find(alias) if held else None
 
-    async def list(
+    def list(
         self, *, before: tuple[datetime, str] | None, resource_id: str | None, limit: int
     ) -> Sequence[Alias]:
         """Return up to `limit` aliases, newest first, behind a (created_at, alias) position.
@@ -95,13 +93,13 @@ class AliasRecords:
                 stands_before(aliases.c.created_at, aliases.c.alias, before)
             )
         statement = statement.order_by(aliases.c.created_at.desc(), aliases.c.alias.desc())
-        return [_alias(row) for row in await self._scope.all(statement.limit(limit))]
+        return [_alias(row) for row in self._scope.all(statement.limit(limit))]
 
-    async def of_resources(self, resource_ids: Collection[str]) -> dict[str, dict[str, datetime]]:
+    def of_resources(self, resource_ids: Collection[str]) -> dict[str, dict[str, datetime]]:
         """Return the aliases of resources by id, each with its moment, in the order of bytes."""
         found: dict[str, dict[str, datetime]] = {}
         for batch in _batches(resource_ids):
-            rows = await self._scope.all(
+            rows = self._scope.all(
                 self._scope.select(aliases).where(aliases.c.resource_id.in_(batch))
             )
             # Sorted here: the databases sort text in orders of their own.
@@ -109,12 +107,12 @@ class AliasRecords:
                 found.setdefault(row.resource_id, {})[row.alias] = row.created_at
         return found
 
-    async def count_most(self, resource_ids: Collection[str]) -> int:
+    def count_most(self, resource_ids: Collection[str]) -> int:
         """Return how many aliases that one of the resources has which has most."""
         most = 0
         for batch in _batches(resource_ids):
             count = func.count().label("aliases")
-            rows = await self._scope.all(
+            rows = self._scope.all(
                 self._scope.select(aliases)
                 .with_only_columns(count)
                 .where(aliases.c.resource_id.in_(batch))
@@ -123,18 +121,16 @@ class AliasRecords:
             most = max(most, *(row.aliases for row in rows), 0)
         return most
 
-    async def add_all(self, named: Mapping[str, NamedResource]) -> Sequence[str]:
+    def add_all(self, named: Mapping[str, NamedResource]) -> Sequence[str]:
         """Store aliases that are not there; return those that name another resource already."""
         rows = [
             {"alias": alias, "resource_id": each.resource_id, "created_at": each.created_at}
             for alias, each in sorted(named.items())
         ]
-        await self._scope.insert_all(aliases, rows, touch=["alias"])
+        self._scope.insert_all(aliases, rows, touch=["alias"])
         taken: list[str] = []
         for batch in _batches(named):
-            found = await self._scope.all(
-                self._scope.select(aliases).where(aliases.c.alias.in_(batch))
-            )
+            found = self._scope.all(self._scope.select(aliases).where(aliases.c.alias.in_(batch)))
             taken += [row.alias for row in found if row.resource_id != named[row.alias].resource_id]
         return taken
 

@@ -33,12 +33,12 @@ class BlobReferenceRecords:
     def __init__(self, scope: ProjectScope) -> None:
         self._scope = scope
 
-    async def needed(self, digests: Collection[str]) -> set[str]:
+    def needed(self, digests: Collection[str]) -> set[str]:
         """Those of at most 500 digests that some row needs."""
         wanted = sorted(set(digests))
         needed: set[str] = set()
         for table in _TABLES:
-            rows = await self._scope.all(
+            rows = self._scope.all(
                 self._scope.select(table)
                 .with_only_columns(table.c.digest)
                 .where(table.c.digest.in_(wanted))
@@ -46,11 +46,11 @@ class BlobReferenceRecords:
             needed |= {row.digest for row in rows}
         return needed
 
-    async def digests(self, *, after: str, limit: int) -> list[str]:
+    def digests(self, *, after: str, limit: int) -> list[str]:
         """Up to `limit` digests that rows need, in order, each once, behind a digest or `""`."""
         found: set[str] = set()
         for table in _TABLES:
-            rows = await self._scope.all(
+            rows = self._scope.all(
                 self._scope.select(table)
                 .with_only_columns(table.c.digest)
                 .where(table.c.digest > after)
@@ -61,19 +61,17 @@ class BlobReferenceRecords:
             found |= {row.digest for row in rows}
         return sorted(found)[:limit]
 
-    async def of(self, digests: Collection[str]) -> Sequence[BlobReference]:
+    def of(self, digests: Collection[str]) -> Sequence[BlobReference]:
         """The rows that need at most 500 digests, in order of digest and name."""
         wanted = sorted(set(digests))
-        files = await self._scope.all(
-            self._scope.select(resources).where(resources.c.digest.in_(wanted))
-        )
-        pieces = await self._scope.all(
+        files = self._scope.all(self._scope.select(resources).where(resources.c.digest.in_(wanted)))
+        pieces = self._scope.all(
             self._scope.select(upload_segments).where(upload_segments.c.digest.in_(wanted))
         )
         found = [_of_resource(row) for row in files] + [_of_segment(row) for row in pieces]
         return sorted(found, key=lambda reference: (reference.digest, reference.owner))
 
-    async def bytes_needed(self) -> int:
+    def bytes_needed(self) -> int:
         """How many bytes the blobs have that rows need; one needed by both tables counts twice."""
         total = 0
         for table in _TABLES:
@@ -83,7 +81,7 @@ class BlobReferenceRecords:
                 .distinct()
                 .subquery()
             )
-            row = await self._scope.first(
+            row = self._scope.first(
                 self._scope.select_from(blobs, func.sum(blobs.c.size_bytes).label("total"))
             )
             total += int(row.total or 0) if row else 0

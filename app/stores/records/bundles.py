@@ -4,7 +4,7 @@ What is read is read in pieces of a few megabytes, whatever the rows hold. What 
 ids it has; an id that is taken is not overwritten, and named.
 """
 
-from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -75,11 +75,11 @@ class BundleRecords:
     def __init__(self, scope: ProjectScope) -> None:
         self._scope = scope
 
-    async def history(self, session_id: str) -> AsyncIterator[tuple[Entry, Recorded | None]]:
+    def history(self, session_id: str) -> Iterator[tuple[Entry, Recorded | None]]:
         """The entries of a history in order, with the tool results and messages they stand for."""
         after_seq = 0
         while True:
-            rows = await self._scope.all(
+            rows = self._scope.all(
                 self._scope.select(history_entries)
                 .where(
                     history_entries.c.session_id == session_id,
@@ -92,19 +92,19 @@ class BundleRecords:
                 return
             after_seq = rows[-1].seq
             entries = [Entry(row.seq, row.kind, row.entry_id) for row in rows]
-            for piece in _pieces(entries, await self._entry_sizes(entries)):
-                recorded = await self._recorded(piece)
+            for piece in _pieces(entries, self._entry_sizes(entries)):
+                recorded = self._recorded(piece)
                 for entry in piece:
                     yield entry, recorded.get(entry.seq)
 
-    async def interactions(self, session_id: str) -> AsyncIterator[StoredInteraction]:
+    def interactions(self, session_id: str) -> Iterator[StoredInteraction]:
         """The interactions of a session in the order of `seq`."""
         size = func.length(interactions.c.input) + func.coalesce(
             func.length(interactions.c.output), 0
         )
         of_session = interactions.c.session_id == session_id
-        async for numbers in self._numbers(interactions, interactions.c.seq, size, of_session):
-            rows = await self._scope.all(
+        for numbers in self._numbers(interactions, interactions.c.seq, size, of_session):
+            rows = self._scope.all(
                 self._scope.select(interactions)
                 .where(of_session, interactions.c.seq.in_(numbers))
                 .order_by(interactions.c.seq)
@@ -112,18 +112,17 @@ class BundleRecords:
             for row in rows:
                 yield stored_interaction(row)
 
-    async def page_numbers(self, session_id: str) -> AsyncIterator[Sequence[int]]:
+    def page_numbers(self, session_id: str) -> Iterator[Sequence[int]]:
         """The numbers of a session's pages, oldest first, as many at once as may be read."""
         columns = (pages.c.descriptor, pages.c.body, pages.c.content)
         lengths = [func.length(column) for column in columns]
         size = lengths[0] + lengths[1] + lengths[2]
         of_session = pages.c.session_id == session_id
-        async for numbers in self._numbers(pages, pages.c.page_number, size, of_session):
-            yield numbers
+        yield from self._numbers(pages, pages.c.page_number, size, of_session)
 
-    async def levels(self, page_ids: Sequence[str]) -> dict[str, list[StoredRepresentation]]:
+    def levels(self, page_ids: Sequence[str]) -> dict[str, list[StoredRepresentation]]:
         """The levels of up to 500 pages by page id, in order."""
-        rows = await self._scope.all(
+        rows = self._scope.all(
             self._scope.select(page_levels)
             .where(page_levels.c.page_id.in_(page_ids))
             .order_by(page_levels.c.page_id, page_levels.c.level)
@@ -135,7 +134,7 @@ class BundleRecords:
             )
         return levels
 
-    async def add_entries(self, session_id: str, entries: Sequence[Entry]) -> None:
+    def add_entries(self, session_id: str, entries: Sequence[Entry]) -> None:
         """Store the entries of a session that has just been added."""
         rows = [
             {
@@ -146,9 +145,9 @@ class BundleRecords:
             }
             for entry in entries
         ]
-        await self._scope.insert_new(history_entries, rows)
+        self._scope.insert_new(history_entries, rows)
 
-    async def add_tool_results(self, recorded: Sequence[RecordedResult]) -> list[str]:
+    def add_tool_results(self, recorded: Sequence[RecordedResult]) -> list[str]:
         """Store tool results; returns the ids that are taken."""
         rows = [
             {
@@ -164,11 +163,9 @@ class BundleRecords:
             }
             for each in recorded
         ]
-        return await self._add(tool_results, "tool_result_id", rows)
+        return self._add(tool_results, "tool_result_id", rows)
 
-    async def add_messages(
-        self, session_id: str, stored: Sequence[StoredHistoryMessage]
-    ) -> list[str]:
+    def add_messages(self, session_id: str, stored: Sequence[StoredHistoryMessage]) -> list[str]:
         """Store messages; returns the ids that are taken."""
         rows = [
             {
@@ -183,9 +180,9 @@ class BundleRecords:
             }
             for each in stored
         ]
-        return await self._add(messages, "message_id", rows)
+        return self._add(messages, "message_id", rows)
 
-    async def add_interactions(self, stored: Sequence[StoredInteraction]) -> list[str]:
+    def add_interactions(self, stored: Sequence[StoredInteraction]) -> list[str]:
         """Store interactions; returns the ids that are taken."""
         rows = [
             {
@@ -203,9 +200,9 @@ class BundleRecords:
             }
             for each in stored
         ]
-        return await self._add(interactions, "interaction_id", rows)
+        return self._add(interactions, "interaction_id", rows)
 
-    async def size_entries(self, session_id: str) -> None:
+    def size_entries(self, session_id: str) -> None:
         """Note how large what each entry of a history shows is, once all of it is stored."""
         entry_id, kind = history_entries.c.entry_id, history_entries.c.kind
         answer = func.coalesce(func.length(interactions.c.output), 0)
@@ -219,13 +216,13 @@ class BundleRecords:
             (interactions.c.interaction_id, answer, [ANSWER]),
         ):
             sized = self._scope.select(key.table).with_only_columns(size).where(key == entry_id)
-            await self._scope.run(
+            self._scope.run(
                 self._scope.update(history_entries)
                 .where(history_entries.c.session_id == session_id, kind.in_(kinds))
                 .values(size_bytes=sized.scalar_subquery())
             )
 
-    async def add_links(self, session_id: str, links: Sequence[Link]) -> None:
+    def add_links(self, session_id: str, links: Sequence[Link]) -> None:
         """Note what refers to which resource; the resources are held by this transaction."""
         rows = [
             {
@@ -237,28 +234,26 @@ class BundleRecords:
             for link in links
         ]
         rows.sort(key=lambda row: (row["resource_id"], row["owner_kind"], row["owner_id"]))
-        await self._scope.insert_all(resource_links, rows, touch=["session_id"])
+        self._scope.insert_all(resource_links, rows, touch=["session_id"])
 
-    async def _add(
-        self, table: AnyTable, key: str, rows: Sequence[Mapping[str, object]]
-    ) -> list[str]:
+    def _add(self, table: AnyTable, key: str, rows: Sequence[Mapping[str, object]]) -> list[str]:
         # In the order of their ids, as every writer of several takes them.
         ordered = sorted(rows, key=lambda row: str(row[key]))
-        inserted = await self._scope.insert_absent(table, ordered, returning=[key])
+        inserted = self._scope.insert_absent(table, ordered, returning=[key])
         kept = {row._mapping[key] for row in inserted}
         return [str(row[key]) for row in ordered if row[key] not in kept]
 
-    async def _numbers(
+    def _numbers(
         self,
         table: AnyTable,
         number: ColumnElement[int],
         size: ColumnElement[int],
         of_session: ColumnElement[bool],
-    ) -> AsyncIterator[Sequence[int]]:
+    ) -> Iterator[Sequence[int]]:
         """The numbers of a table's rows in order, as many at once as may be read."""
         after = -1
         while True:
-            rows = await self._scope.all(
+            rows = self._scope.all(
                 self._scope.select(table)
                 .with_only_columns(number.label("number"), size.label("size_bytes"))
                 .where(of_session, number > after)
@@ -269,10 +264,9 @@ class BundleRecords:
                 return
             after = rows[-1].number
             numbers = [row.number for row in rows]
-            for piece in _pieces(numbers, [row.size_bytes for row in rows]):
-                yield piece
+            yield from _pieces(numbers, [row.size_bytes for row in rows])
 
-    async def _entry_sizes(self, entries: Sequence[Entry]) -> list[int]:
+    def _entry_sizes(self, entries: Sequence[Entry]) -> list[int]:
         sizes: dict[str, int] = {}
         for table, key, text, ids in (
             (tool_results, "tool_result_id", "sanitized", _ids(entries, TOOL_RESULT)),
@@ -282,19 +276,19 @@ class BundleRecords:
                 statement = self._scope.select(table).with_only_columns(
                     table.c[key].label("entry_id"), func.length(table.c[text]).label("size_bytes")
                 )
-                rows = await self._scope.all(statement.where(table.c[key].in_(ids)))
+                rows = self._scope.all(statement.where(table.c[key].in_(ids)))
                 sizes |= {row.entry_id: row.size_bytes for row in rows}
         return [sizes.get(entry.entry_id, 0) for entry in entries]
 
-    async def _recorded(self, entries: Sequence[Entry]) -> dict[int, Recorded]:
+    def _recorded(self, entries: Sequence[Entry]) -> dict[int, Recorded]:
         found: dict[int, Recorded] = {}
         if ids := _ids(entries, TOOL_RESULT):
             statement = self._scope.select(tool_results)
             statement = statement.where(tool_results.c.tool_result_id.in_(ids))
-            found |= {row.seq: _recorded_result(row) for row in await self._scope.all(statement)}
+            found |= {row.seq: _recorded_result(row) for row in self._scope.all(statement)}
         if ids := _ids(entries, PAGE_FAULT, MESSAGE):
             statement = self._scope.select(messages).where(messages.c.message_id.in_(ids))
-            found |= {row.seq: stored_message(row) for row in await self._scope.all(statement)}
+            found |= {row.seq: stored_message(row) for row in self._scope.all(statement)}
         return found
 
 

@@ -1,18 +1,18 @@
 """What statements run on: a connection of a pool, or the one that writes to a SQLite file.
 
-`execute` takes any statement, `rows` and `run_many` one that is kept, with its values.
+Nothing here waits for anything but the database, so it is for a thread, not for the event loop.
 """
 
-import sqlite3
 from collections.abc import Mapping, Sequence
-from contextlib import AbstractAsyncContextManager
+from contextlib import AbstractContextManager
+from select import POLLIN, poll
 from typing import Any, Protocol, cast
 
 import structlog
-from sqlalchemy import Connection, CursorResult, Engine, Executable, Row
-from sqlalchemy.exc import SQLAlchemyError
-from sqlalchemy.ext.asyncio import AsyncConnection
+from sqlalchemy import Connection, CursorResult, Executable, Row
+from sqlalchemy.exc import DBAPIError, SQLAlchemyError
 
+from app.stores.records.lookups import Lookup, Values
 from app.stores.records.prepared import prepared
 
 _log = structlog.get_logger(__name__)
@@ -25,92 +25,106 @@ class StatementConnection(Protocol):
     def is_postgresql(self) -> bool:
         """Whether the database is PostgreSQL; else it is SQLite."""
 
-    async def execute(self, statement: Executable) -> CursorResult[Any]:
+    def execute(self, statement: Executable) -> CursorResult[Any]:
         """Run a statement."""
 
-    async def rows(self, statement: Executable, values: Mapping[str, object]) -> Sequence[Row[Any]]:
-        """Run a statement that is kept, and return its rows."""
+    def rows(self, statement: Executable, values: Mapping[str, object]) -> Sequence[Row[Any]]:
+        """Run a statement that is kept, with its values, and return its rows."""
 
-    async def run_many(self, statement: Executable, rows: Sequence[Mapping[str, object]]) -> None:
+    def run_many(self, statement: Executable, rows: Sequence[Mapping[str, object]]) -> None:
         """Run a statement that is kept and answers nothing with each of some sets of values."""
 
-    def begin_nested(self) -> AbstractAsyncContextManager[object]:
+    def look_up(self, lookup: Lookup, values: Values, *, is_short: bool) -> Sequence[Row[Any]]:
+        """The rows of a lookup; of one that is not short, the caller knows that it takes longer."""
+
+    def begin_nested(self) -> AbstractContextManager[object]:
         """Hold what fails in a block, so that the transaction goes on. PostgreSQL only."""
 
 
-class PooledConnection:
-    """A connection of a pool, taken from it by the first statement: many a read comes to none."""
+class DriverConnection:
+    """A connection whose kept statements are run by the driver itself.
 
-    def __init__(self, connection: AsyncConnection) -> None:
-        self._connection = connection
-        self.is_postgresql = connection.engine.dialect.name == "postgresql"
-
-    async def execute(self, statement: Executable) -> CursorResult[Any]:
-        """See `StatementConnection`."""
-        await ensure_started(self._connection)
-        return await self._connection.execute(statement)
-
-    async def rows(self, statement: Executable, values: Mapping[str, object]) -> Sequence[Row[Any]]:
-        """See `StatementConnection`."""
-        await ensure_started(self._connection)
-        found = await self._connection.execute(statement, values)
-        return found.all() if found.returns_rows else ()
-
-    async def run_many(self, statement: Executable, rows: Sequence[Mapping[str, object]]) -> None:
-        """See `StatementConnection`."""
-        await ensure_started(self._connection)
-        await self._connection.execute(statement, rows)
-
-    def begin_nested(self) -> AbstractAsyncContextManager[object]:
-        """See `StatementConnection`."""
-        return self._connection.begin_nested()
-
-
-class WritingConnection:
-    """The connection that writes to a SQLite file, in the thread that writes: nothing here waits.
-
-    Transactions are begun and ended by statements of ours, so that SQLAlchemy and the driver,
-    which runs what is kept, are in the same one.
-
-    Args:
-        engine: Of a single connection, in the mode AUTOCOMMIT.
+    SQLAlchemy takes longer for a statement than the database does. Its own ones and those of the
+    driver are in the same transaction, and fail with the same errors.
     """
 
-    is_postgresql = False
+    def __init__(self, connection: Connection) -> None:
+        self._connection = connection
+        # The two drivers have what is used of them in common.
+        self._driver: Any = connection.connection.driver_connection
+        self._errors: type[Exception] = connection.dialect.loaded_dbapi.Error
+        self.is_postgresql = connection.dialect.name == "postgresql"
 
-    def __init__(self, engine: Engine) -> None:
-        self._engine = engine
-        self._connection: Connection = engine.connect()
-        self._driver = cast(sqlite3.Connection, self._connection.connection.driver_connection)
-
-    async def execute(self, statement: Executable) -> CursorResult[Any]:
+    def execute(self, statement: Executable) -> CursorResult[Any]:
         """See `StatementConnection`."""
         return self._connection.execute(statement)
 
-    async def rows(self, statement: Executable, values: Mapping[str, object]) -> Sequence[Row[Any]]:
+    def rows(self, statement: Executable, values: Mapping[str, object]) -> Sequence[Row[Any]]:
         """See `StatementConnection`."""
-        ready = prepared(statement, tuple(values))
-        # Read to the end: a statement with rows left keeps its savepoint open.
-        found = self._driver.execute(ready.text, ready.parameters(values)).fetchall()
+        ready = prepared(statement, tuple(values), is_postgresql=self.is_postgresql)
+        try:
+            cursor = self._driver.execute(ready.text, ready.parameters(values))
+            # Read to the end: a statement with rows left keeps its savepoint open.
+            found = cursor.fetchall() if cursor.description else ()
+        except self._errors as exc:
+            raise self._told(exc) from exc
         return [ready.row(each) for each in found]
 
-    async def run_many(self, statement: Executable, rows: Sequence[Mapping[str, object]]) -> None:
+    def run_many(self, statement: Executable, rows: Sequence[Mapping[str, object]]) -> None:
         """See `StatementConnection`."""
-        ready = prepared(statement, tuple(rows[0]))
-        self._driver.executemany(ready.text, [ready.parameters(each) for each in rows])
+        ready = prepared(statement, tuple(rows[0]), is_postgresql=self.is_postgresql)
+        values = [ready.parameters(each) for each in rows]
+        try:
+            if len(values) == 1:
+                # Of many, PostgreSQL's driver makes a pipeline, which costs more than one does.
+                self._driver.execute(ready.text, values[0])
+            else:
+                self._driver.cursor().executemany(ready.text, values)
+        except self._errors as exc:
+            raise self._told(exc) from exc
 
-    def begin_nested(self) -> AbstractAsyncContextManager[object]:
+    def look_up(self, lookup: Lookup, values: Values, *, is_short: bool) -> Sequence[Row[Any]]:
         """See `StatementConnection`."""
-        msg = "SQLite has one writer, who waits for no lock"
-        raise RuntimeError(msg)
+        del is_short  # Here everything may take its time.
+        return self.rows(lookup.statement, values)
 
-    def begin(self) -> None:
-        """Begin a transaction, with the lock: a read that turned into a write later would fail."""
+    def begin_nested(self) -> AbstractContextManager[object]:
+        """See `StatementConnection`."""
+        return self._connection.begin_nested()
+
+    def _told(self, error: Exception) -> DBAPIError:
+        """An error of the driver as SQLAlchemy has it, without the values: it ends up in a log."""
+        told = DBAPIError.instance(
+            None, None, error, self._errors, dialect=self._connection.dialect
+        )
+        return cast(DBAPIError, told)
+
+
+class WritingConnection(DriverConnection):
+    """The connection of a thread that writes: its transactions are begun and ended by statements.
+
+    Args:
+        connection: Its mode is AUTOCOMMIT.
+    """
+
+    def begin(self, *, patience_ms: int) -> None:
+        """Begin a transaction, in which nobody who holds a lock is waited for longer than this.
+
+        SQLite has one lock, which is taken at once: a read that turned into a write later would
+        fail. It is waited for as long as the connection was told to.
+        """
+        del patience_ms
         self.run("BEGIN IMMEDIATE")
 
     def run(self, text: str) -> None:
         """Run a statement that begins, divides or ends a transaction."""
-        self._driver.execute(text)
+        try:
+            self._driver.execute(text)
+        except self._errors as exc:
+            raise self._told(exc) from exc
+
+    def set_patience(self, patience_ms: int) -> None:
+        """From here on, wait so long for whoever holds a lock."""
 
     def commit(self) -> None:
         """End the transaction; what was written is on the disk."""
@@ -121,20 +135,64 @@ class WritingConnection:
 
     @property
     def is_in_transaction(self) -> bool:
-        """Whether the transaction is there; some faults of the disk make SQLite roll it back."""
-        return self._driver.in_transaction
+        """Whether the transaction is there; some faults end it, and all that was written in it."""
+        return bool(self._driver.in_transaction)
+
+    def is_there(self) -> bool:
+        """Whether the database has not ended the connection; asked outside of transactions."""
+        return True
 
     def close(self) -> None:
         """Close it; what was not committed is rolled back. Does not fail."""
         try:
             self._connection.invalidate()
             self._driver.close()
-            self._engine.dispose()
-        except (SQLAlchemyError, sqlite3.Error):
-            _log.exception("connection not closed")
+        except (SQLAlchemyError, self._errors) as exc:
+            _log.warning("connection not closed", error=type(exc).__name__)
 
 
-async def ensure_started(connection: AsyncConnection) -> None:
-    """Take a connection from the pool, unless that is done."""
-    if connection.sync_connection is None:
-        _ = await connection.start()
+class PostgresWritingConnection(WritingConnection):
+    """The same to PostgreSQL, where locks are those of rows, and of other processes."""
+
+    def begin(self, *, patience_ms: int) -> None:
+        """See `WritingConnection.begin`."""
+        # In one message. Whatever the server's default is: who has waited for a lock has to see
+        # what was written while it waited.
+        self.run(f"BEGIN ISOLATION LEVEL READ COMMITTED; SET LOCAL lock_timeout = {patience_ms}")
+
+    def run(self, text: str) -> None:
+        """See `WritingConnection.run`."""
+        try:
+            self._driver.execute(text, prepare=False)
+        except self._errors as exc:
+            raise self._told(exc) from exc
+
+    def set_patience(self, patience_ms: int) -> None:
+        """See `WritingConnection.set_patience`."""
+        self.run(f"SET LOCAL lock_timeout = {patience_ms}")
+
+    def commit(self) -> None:
+        """See `WritingConnection.commit`."""
+        if self._status == "INERROR":
+            # The server would answer that it has ended it, by a rollback.
+            msg = "a statement had failed, and the transaction with it"
+            raise RuntimeError(msg)
+        super().commit()
+
+    @property
+    def is_in_transaction(self) -> bool:
+        """See `WritingConnection.is_in_transaction`."""
+        return self._status in {"ACTIVE", "INTRANS", "INERROR"}
+
+    @property
+    def _status(self) -> str:
+        return str(self._driver.info.transaction_status.name)
+
+    def is_there(self) -> bool:
+        """See `WritingConnection.is_there`."""
+        if self._driver.closed:
+            return False
+        # What the server has sent meanwhile, such as its farewell, has arrived, but was not read.
+        socket = poll()
+        socket.register(self._driver.fileno(), POLLIN)
+        return not socket.poll(0)

@@ -1,6 +1,5 @@
 """The faults of a database as ours."""
 
-import sqlite3
 from collections.abc import Iterator
 from contextlib import contextmanager
 
@@ -9,8 +8,6 @@ from sqlalchemy import exc as sql
 from app.errors import StoreFullError, StoreUnavailableError
 
 _FAULTS = (sql.OperationalError, sql.InterfaceError, sql.TimeoutError)
-# The driver's own, where a statement did not run through SQLAlchemy.
-_FAULTS_OF_DRIVER = (sqlite3.OperationalError, sqlite3.InterfaceError)
 
 
 @contextmanager
@@ -24,7 +21,7 @@ def translated_errors() -> Iterator[None]:
 
 def is_of_database(error: BaseException) -> bool:
     """Whether an error is a fault of the database, and no mistake of ours."""
-    return isinstance(error, (*_FAULTS, *_FAULTS_OF_DRIVER))
+    return isinstance(error, _FAULTS)
 
 
 def translated(error: BaseException) -> StoreUnavailableError:

@@ -42,20 +42,20 @@ class DerivedImageRecords:
         self._scope = scope
         self._resources = resource_records
 
-    async def lock(self) -> None:
+    def lock(self) -> None:
         """Keep others from noting images and from removing sources until the transaction ends.
 
         To be called before rows of `resources` are locked.
         """
-        await self._scope.lock(_LOCK, shared=False)
+        self._scope.lock(_LOCK, shared=False)
 
-    async def find(self, source_digest: str, recipe_key: str) -> NotedImage | None:
+    def find(self, source_digest: str, recipe_key: str) -> NotedImage | None:
         """What was noted; `None` if nothing was."""
         made = derived_images.c.resource_id.is_not(None).label("is_made")
         statement = self._joined().with_only_columns(
             made, derived_images.c.is_first_picture, *resources.c
         )
-        row = await self._scope.first(
+        row = self._scope.first(
             statement.where(
                 derived_images.c.source_digest == source_digest,
                 derived_images.c.recipe == recipe_key,
@@ -67,11 +67,11 @@ class DerivedImageRecords:
             return NotedImage(None)
         return NotedImage(DerivedImage(stored_resource(row), row.is_first_picture))
 
-    async def has_source(self, source_digest: str) -> bool:
+    def has_source(self, source_digest: str) -> bool:
         """Whether something with these bytes is stored that was not derived itself."""
-        return bool(await self._with_source([source_digest]))
+        return bool(self._with_source([source_digest]))
 
-    async def note(
+    def note(
         self, source_digest: str, recipe_key: str, image: DerivedImage | None, *, now: datetime
     ) -> None:
         """Note what was made, and store its descriptor; the caller holds the lock.
@@ -82,8 +82,8 @@ class DerivedImageRecords:
             BlobSweptError: A sweep has removed the blob of the image meanwhile.
         """
         if image is not None:
-            await self._resources.ensure_derived(image.resource)
-        await self._scope.insert(
+            self._resources.ensure_derived(image.resource)
+        self._scope.insert(
             derived_images,
             source_digest=source_digest,
             recipe=recipe_key,
@@ -92,7 +92,7 @@ class DerivedImageRecords:
             created_at=now,
         )
 
-    async def hold_sources(self, sources: Collection[Resource]) -> set[str]:
+    def hold_sources(self, sources: Collection[Resource]) -> set[str]:
         """Take the lock, and hold resources that may be removed with all that was derived of them.
 
         In the order of their ids, as every writer locks them. Whoever links one meanwhile waits.
@@ -100,12 +100,12 @@ class DerivedImageRecords:
         Returns:
             The ids of those that are there.
         """
-        await self.lock()
+        self.lock()
         wanted = {source.resource_id for source in sources}
-        wanted |= await self._made_of({source.digest for source in sources})
+        wanted |= self._made_of({source.digest for source in sources})
         held: set[str] = set()
         for batch in _batches(wanted):
-            rows = await self._scope.all(
+            rows = self._scope.all(
                 self._scope.select(resources)
                 .with_only_columns(resources.c.resource_id)
                 .where(resources.c.resource_id.in_(batch))
@@ -115,26 +115,26 @@ class DerivedImageRecords:
             held |= {row.resource_id for row in rows}
         return held
 
-    async def remove_sourceless(self, digests: Collection[str]) -> None:
+    def remove_sourceless(self, digests: Collection[str]) -> None:
         """Remove what was derived from sources that are gone; the blobs stay, as garbage.
 
         Derived resources that something refers to, or that somebody has stored too, stay. The
         caller has called `hold_sources` before it removed the sources.
         """
         for batch in _batches(digests):
-            await self._remove_sourceless(batch)
+            self._remove_sourceless(batch)
 
-    async def _remove_sourceless(self, digests: Sequence[str]) -> None:
-        gone = set(digests) - await self._with_source(digests)
+    def _remove_sourceless(self, digests: Sequence[str]) -> None:
+        gone = set(digests) - self._with_source(digests)
         if not gone:
             return
-        made = await self._made_of(gone)
-        await self._scope.run(
+        made = self._made_of(gone)
+        self._scope.run(
             self._scope.delete(derived_images).where(derived_images.c.source_digest.in_(gone))
         )
-        await self._remove_unused(made)
+        self._remove_unused(made)
 
-    async def _remove_unused(self, resource_ids: Collection[str]) -> None:
+    def _remove_unused(self, resource_ids: Collection[str]) -> None:
         for batch in _batches(resource_ids):
             used = self._scope.select(resource_links).with_only_columns(
                 resource_links.c.resource_id
@@ -142,7 +142,7 @@ class DerivedImageRecords:
             made = self._scope.select(derived_images).with_only_columns(
                 derived_images.c.resource_id
             )
-            await self._scope.run(
+            self._scope.run(
                 self._scope.delete(resources).where(
                     resources.c.resource_id.in_(batch),
                     resources.c.is_derived,
@@ -155,10 +155,10 @@ class DerivedImageRecords:
                 )
             )
 
-    async def _made_of(self, digests: Collection[str]) -> set[str]:
+    def _made_of(self, digests: Collection[str]) -> set[str]:
         found: set[str] = set()
         for batch in _batches(digests):
-            rows = await self._scope.all(
+            rows = self._scope.all(
                 self._scope.select(derived_images)
                 .with_only_columns(derived_images.c.resource_id)
                 .where(
@@ -169,9 +169,9 @@ class DerivedImageRecords:
             found |= {row.resource_id for row in rows}
         return found
 
-    async def _with_source(self, digests: Sequence[str]) -> set[str]:
+    def _with_source(self, digests: Sequence[str]) -> set[str]:
         """Those of the digests that something stored has which was not derived itself."""
-        rows = await self._scope.all(
+        rows = self._scope.all(
             self._scope.select(resources)
             .with_only_columns(resources.c.digest)
             .where(resources.c.digest.in_(digests), resources.c.is_derived.is_(False))

@@ -1,69 +1,125 @@
 """Engines: how each database is opened so that both keep the same promises.
 
-SQLite gets two: one connection that writes, so that writers queue first come first served instead
+SQLite gets two: one connection that writes, in a thread that whoever writes visits in turn, instead
 of fighting for the file's lock, and a pool of read-only connections that never wait for it (WAL).
-PostgreSQL serves both from one pool.
+PostgreSQL serves both from one pool. Whoever needs a connection of a pool is given a thread with
+it, for the length of one function.
 """
 
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager, nullcontext
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import TypeVar
 
-from sqlalchemy import URL, Connection, StaticPool, create_engine, event, make_url
+from sqlalchemy import URL, Connection, Engine, NullPool, create_engine, event, make_url
 from sqlalchemy.engine.interfaces import DBAPIConnection
-from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine, create_async_engine
+from sqlalchemy.exc import ArgumentError, SQLAlchemyError
 from sqlalchemy.pool import ConnectionPoolEntry
 
-from app.stores.records.connections import WritingConnection
-from app.stores.records.group_commits import GroupCommits
-from app.stores.records.lookups import LoopConnection
-from app.stores.records.sqlite_driver import connect
+from app.errors import StoreUnavailableError
+from app.stores.records.connections import (
+    DriverConnection,
+    PostgresWritingConnection,
+    StatementConnection,
+    WritingConnection,
+)
+from app.stores.records.database_errors import translated, translated_errors, unconfirmed
+from app.stores.records.database_threads import DatabaseThreads
+from app.stores.records.group_commits import ContendedError, GroupCommits, Work, write_events
+from app.stores.records.lookups import LoopConnection, NotAtOnceError
+
+_Result = TypeVar("_Result")
+_DRIVERS = {"sqlite": "sqlite", "postgresql": "postgresql+psycopg"}
+_POSTGRESQL_OPTIONS = {
+    "connect_timeout": 2,
+    "prepare_threshold": 2,
+    # A server that has vanished is noticed within half a minute, and not when the kernel gives up.
+    "keepalives_idle": 10,
+    "keepalives_interval": 5,
+    "keepalives_count": 3,
+    "tcp_user_timeout": 20_000,
+}
 
 
 @dataclass(frozen=True, slots=True)
 class Engines:
     """`writer` runs transactions; `reader` runs single statements outside of any.
 
-    `loop` reads lookups over a SQLite file without a thread. `group` commits short changes to it
-    together; what `writer` writes to it, it writes in turn with those.
+    `threads` are those of the connections in the pool. `group` commits together what is short; to a
+    SQLite file it alone writes. `loop` reads lookups over that without a thread.
     """
 
-    writer: AsyncEngine
-    reader: AsyncEngine
+    writer: Engine
+    reader: Engine
+    threads: DatabaseThreads
+    group: GroupCommits
+    lock_timeout_ms: int
     loop: LoopConnection | None = None
-    group: GroupCommits | None = None
 
-    @asynccontextmanager
-    async def transaction(self) -> AsyncIterator[AsyncConnection]:
-        """Write for the length of the block, alone; it is committed when this returns.
+    @property
+    def is_postgresql(self) -> bool:
+        """Whether the database is PostgreSQL; else it is SQLite."""
+        return self.writer.dialect.name == "postgresql"
+
+    async def read(
+        self, work: Callable[[StatementConnection], _Result], *, is_snapshot: bool = False
+    ) -> _Result:
+        """Do some work that only reads.
+
+        Args:
+            work: What to do; it is begun in the event loop, and again in a thread if it comes upon
+                something that would keep the loop.
+            is_snapshot: All of it sees what was committed at one moment.
 
         Raises:
-            StoreUnavailableError: The turn did not come.
+            StoreUnavailableError: The database does not answer, or no connection came free.
         """
-        async with self.group.turn() if self.group else nullcontext(), self.writer.begin() as begun:
-            yield begun
+        if is_snapshot:
+            return await self.threads.run(partial(_in_snapshot, self, work))
+        if self.loop is not None:
+            try:
+                return work(self.loop)
+            except NotAtOnceError:
+                pass
+        return await self.threads.run(partial(_reading, self.reader, work))
+
+    async def write(self, work: Work[_Result], *, is_alone: bool) -> tuple[_Result, int | None]:
+        """Do some work in a transaction; it is committed when this returns. See `GroupCommits`."""
+        alone = partial(_writing, self, work)
+        if is_alone and self.is_postgresql:
+            return await self.threads.run(alone)
+        try:
+            return await self.group.run(work, is_alone=is_alone)
+        except ContendedError:
+            return await self.threads.run(alone, is_waiting=True)
 
     async def close(self) -> None:
         """Close all connections."""
         if self.loop is not None:
             self.loop.close()
-        if self.group is not None:
-            await self.group.close()
-        await self.writer.dispose()
-        await self.reader.dispose()
+        await self.group.close()
+        await self.threads.close()
+        self.writer.dispose()
+        self.reader.dispose()
 
 
 def database_url(url: str | None, data_dir: Path) -> URL:
-    """The database's address with its driver: the given one, else SQLite in the data directory."""
+    """The database's address with its driver: the given one, else SQLite in the data directory.
+
+    Raises:
+        ValueError: It is none.
+    """
     if url is None:
-        return URL.create("sqlite+aiosqlite", database=str(data_dir / "pagefault.db"))
-    parsed = make_url(url)
-    if parsed.get_backend_name() == "postgresql":
-        return parsed.set(drivername="postgresql+psycopg")
-    return parsed.set(drivername="sqlite+aiosqlite")
+        return URL.create("sqlite", database=str(data_dir / "pagefault.db"))
+    try:
+        parsed = make_url(url)
+        driver = _DRIVERS[parsed.drivername.partition("+")[0]]
+    except (ArgumentError, ValueError, KeyError):
+        # Their own words may show a password.
+        msg = "must look like postgresql://user:password@host/name"
+        raise ValueError(msg) from None
+    return parsed.set(drivername=driver)
 
 
 def listen_address(url: str) -> str:
@@ -74,9 +130,10 @@ def listen_address(url: str) -> str:
 
 def open_engines(url: URL, *, pool_size: int, timeout_seconds: float) -> Engines:
     """Engines over a database; nothing is connected yet."""
+    threads = DatabaseThreads(pool_size, timeout_seconds)
     if url.get_backend_name() == "sqlite":
-        return _open_sqlite(url, pool_size, timeout_seconds)
-    engine = create_async_engine(
+        return _open_sqlite(url, threads, pool_size, timeout_seconds)
+    engine = create_engine(
         url,
         # Whatever the server's default is: who has waited for a lock has to see what was written
         # while it waited.
@@ -86,55 +143,55 @@ def open_engines(url: URL, *, pool_size: int, timeout_seconds: float) -> Engines
         pool_timeout=timeout_seconds,
         pool_pre_ping=True,
         hide_parameters=True,
-        connect_args={"connect_timeout": 2, "prepare_threshold": 2},
+        connect_args=_POSTGRESQL_OPTIONS,
     )
-    return Engines(engine, engine.execution_options(isolation_level="AUTOCOMMIT"))
+    by_itself = engine.execution_options(isolation_level="AUTOCOMMIT")
+    # One that is not of the pool, and takes none of its places.
+    alone = create_engine(
+        url,
+        poolclass=NullPool,
+        isolation_level="AUTOCOMMIT",
+        hide_parameters=True,
+        connect_args=_POSTGRESQL_OPTIONS,
+    )
+    group = GroupCommits(lambda: PostgresWritingConnection(alone.connect()), timeout_seconds)
+    return Engines(engine, by_itself, threads, group, int(timeout_seconds * 1_000))
 
 
-def _open_sqlite(url: URL, pool_size: int, timeout_seconds: float) -> Engines:
-    options: dict[str, Any] = {
-        "pool_timeout": timeout_seconds,
-        "max_overflow": 0,
-        # Parameters are what clients sent, and an error's text ends up in the log.
-        "hide_parameters": True,
-        # The driver must not begin transactions on its own: `_begin_immediate` does.
-        "connect_args": {
-            "timeout": timeout_seconds,
-            "isolation_level": None,
-            "async_creator_fn": connect,
-        },
+def _open_sqlite(
+    url: URL, threads: DatabaseThreads, pool_size: int, timeout_seconds: float
+) -> Engines:
+    # The driver must not begin transactions on its own: `_begin_immediate` does. A connection is
+    # used by one thread at a time, but not always by the same.
+    driver_options = {
+        "timeout": timeout_seconds,
+        "isolation_level": None,
+        "check_same_thread": False,
     }
-    writer = create_async_engine(url, pool_size=1, **options)
-    reader = create_async_engine(
+    # Parameters are what clients sent, and an error's text ends up in the log.
+    writer = create_engine(
+        url, poolclass=NullPool, hide_parameters=True, connect_args=driver_options
+    )
+    reader = create_engine(
         url,
         pool_size=pool_size,
+        max_overflow=0,
+        pool_timeout=timeout_seconds,
         # Each has a cache of its own: the same few are taken, and only theirs are filled.
         pool_use_lifo=True,
         isolation_level="AUTOCOMMIT",
-        **options,
-    )
-    event.listen(writer.sync_engine, "connect", _prepare_writer)
-    event.listen(reader.sync_engine, "connect", _prepare_reader)
-    event.listen(writer.sync_engine, "begin", _begin_immediate)
-    # What is behind another address than that of a file, a second connection may not see.
-    if not url.database or url.query or ":" in url.database:
-        return Engines(writer, reader)
-    group = GroupCommits(
-        partial(_sqlite_connection, url.database, timeout_seconds), timeout_seconds
-    )
-    return Engines(writer, reader, LoopConnection(url.database), group)
-
-
-def _sqlite_connection(path: str, timeout_seconds: float) -> WritingConnection:
-    engine = create_engine(
-        URL.create("sqlite+pysqlite", database=path),
-        poolclass=StaticPool,
-        isolation_level="AUTOCOMMIT",
         hide_parameters=True,
-        connect_args={"timeout": timeout_seconds, "check_same_thread": False},
+        connect_args=driver_options,
     )
-    event.listen(engine, "connect", _prepare_writer)
-    return WritingConnection(engine)
+    event.listen(writer, "connect", _prepare_writer)
+    event.listen(reader, "connect", _prepare_reader)
+    event.listen(writer, "begin", _begin_immediate)
+    by_itself = writer.execution_options(isolation_level="AUTOCOMMIT")
+    group = GroupCommits(lambda: WritingConnection(by_itself.connect()), timeout_seconds)
+    # What is behind another address than that of a file, a second connection may not see.
+    is_file = bool(url.database) and not url.query and ":" not in str(url.database)
+    loop = LoopConnection(str(url.database)) if is_file else None
+    return Engines(writer, reader, threads, group, int(timeout_seconds * 1_000), loop)
 
 
 def _prepare_writer(connection: DBAPIConnection, _: ConnectionPoolEntry) -> None:
@@ -156,4 +213,45 @@ def _run_pragmas(connection: DBAPIConnection, *pragmas: str) -> None:
 def _begin_immediate(connection: Connection) -> None:
     # Taking the write lock at once: a read that turns into a write later would fail instead of
     # waiting when another process (a second worker) has written in between.
-    connection.exec_driver_sql("BEGIN IMMEDIATE")
+    if connection.get_execution_options().get("isolation_level") != "AUTOCOMMIT":
+        connection.exec_driver_sql("BEGIN IMMEDIATE")
+
+
+def _reading(engine: Engine, work: Callable[[StatementConnection], _Result]) -> _Result:
+    with translated_errors(), engine.connect() as connection:
+        return work(DriverConnection(connection))
+
+
+def _in_snapshot(engines: Engines, work: Callable[[StatementConnection], _Result]) -> _Result:
+    with translated_errors():
+        if engines.is_postgresql:
+            with engines.writer.connect() as connection:
+                snapshot = connection.execution_options(
+                    isolation_level="REPEATABLE READ", postgresql_readonly=True
+                )
+                return work(DriverConnection(snapshot))
+        with engines.reader.connect() as connection:
+            # Given back to the pool, the connection is rolled back, which ends it.
+            connection.exec_driver_sql("BEGIN")
+            return work(DriverConnection(connection))
+
+
+def _writing(engines: Engines, work: Work[_Result]) -> tuple[_Result, int | None]:
+    with (
+        translated_errors(),
+        engines.writer.connect() as connection,
+        connection.begin() as transaction,
+    ):
+        # Nobody waits without an end for what somebody else holds.
+        connection.exec_driver_sql(f"SET LOCAL lock_timeout = {engines.lock_timeout_ms}")
+        writing = DriverConnection(connection)
+        written = work(writing)
+        last_event = write_events(writing, written.project_id, written.events)
+        try:
+            transaction.commit()
+        except SQLAlchemyError as exc:
+            # Else the pool would be given a connection that is in a transaction.
+            transaction.rollback()
+            fault = translated(exc)
+            raise unconfirmed(fault) if isinstance(fault, StoreUnavailableError) else fault from exc
+        return written.result, last_event

@@ -66,7 +66,7 @@ class EventRecords:
         """What was noted and is not written yet."""
         return tuple(self._noted)
 
-    async def flush(self) -> int | None:
+    def flush(self) -> int | None:
         """Write what was noted; returns the number of the last, `None` if nothing was.
 
         To be called by those who commit alone, as the last thing before they do.
@@ -74,23 +74,23 @@ class EventRecords:
         if not self._noted:
             return None
         statement = _NUMBER_AND_TELL if self._scope.is_postgresql else _NUMBER
-        row = await self._scope.change(statement, count=len(self._noted))
+        row = self._scope.change(statement, count=len(self._noted))
         if row is None:
             msg = "there is a project before anything is written to it"
             raise RuntimeError(msg)
         last: int = row.last_event
         first = last - len(self._noted) + 1
         rows = [_row(number, event) for number, event in enumerate(self._noted, first)]
-        await self._scope.insert_new(events, rows)
+        self._scope.insert_new(events, rows)
         self._noted.clear()
         return last
 
-    async def bounds(self) -> LogBounds:
+    def bounds(self) -> LogBounds:
         """Which numbers are kept."""
-        row = await self._scope.first(self._scope.select(projects))
+        row = self._scope.first(self._scope.select(projects))
         return LogBounds(row.events_removed, row.last_event) if row else LogBounds(0, 0)
 
-    async def after(
+    def after(
         self,
         number: int,
         *,
@@ -106,56 +106,56 @@ class EventRecords:
         statement = self._scope.select(events).where(events.c.number > number)
         if session_id is not None:
             statement = statement.where(events.c.session_id == session_id)
-        rows = await self._scope.all(statement.order_by(events.c.number).limit(limit))
+        rows = self._scope.all(statement.order_by(events.c.number).limit(limit))
         rows = as_many_as_fit(rows, most_bytes=most_bytes)
-        contents = await self._contents(rows)
+        contents = self._contents(rows)
         return [
             _logged(row, contents.get((row.type, row.subject_id)))
             for row in rows
             if row.type not in CONTENT_OF or (row.type, row.subject_id) in contents
         ]
 
-    async def newest_with(self, session_id: str, seq: int) -> int | None:
+    def newest_with(self, session_id: str, seq: int) -> int | None:
         """The number of the newest event of a session that has this `seq`, if it is kept."""
-        return await self._number(func.max, events.c.session_id == session_id, events.c.seq == seq)
+        return self._number(func.max, events.c.session_id == session_id, events.c.seq == seq)
 
-    async def deletion_after(self, session_id: str, seq: int) -> int | None:
+    def deletion_after(self, session_id: str, seq: int) -> int | None:
         """The number of the newest deletion of a session that took a `seq` above this one."""
-        return await self._number(
+        return self._number(
             func.max,
             events.c.session_id == session_id,
             events.c.seq > seq,
             events.c.type == _DELETION,
         )
 
-    async def first_deletion_from(self, session_id: str, seq: int) -> int | None:
+    def first_deletion_from(self, session_id: str, seq: int) -> int | None:
         """The number of the oldest deletion of a session that took this `seq`, or one above."""
-        return await self._number(
+        return self._number(
             func.min,
             events.c.session_id == session_id,
             events.c.seq >= seq,
             events.c.type == _DELETION,
         )
 
-    async def remove_session(self, session_id: str) -> None:
+    def remove_session(self, session_id: str) -> None:
         """Remove what a session's events say; those of its earlier deletions stay."""
-        await self._scope.run(
+        self._scope.run(
             self._scope.delete(events).where(
                 events.c.session_id == session_id, events.c.type != _DELETION
             )
         )
 
-    async def newest_expired(self, *, before: datetime, keep: int) -> int | None:
+    def newest_expired(self, *, before: datetime, keep: int) -> int | None:
         """The number up to which events are from before a moment, or beyond the newest `keep`.
 
         `None` if there are none.
         """
-        bounds = await self.bounds()
-        too_old = await self._number(func.max, events.c.created_at < before) or 0
+        bounds = self.bounds()
+        too_old = self._number(func.max, events.c.created_at < before) or 0
         newest = min(max(bounds.last - keep, too_old), bounds.last)
         return newest if newest > bounds.removed else None
 
-    async def expire(self, *, before: datetime, keep: int, limit: int) -> int:
+    def expire(self, *, before: datetime, keep: int, limit: int) -> int:
         """Remove up to `limit` of the oldest events, and say how many.
 
         Args:
@@ -163,32 +163,32 @@ class EventRecords:
             keep: Those below the newest `keep` are removed.
             limit: How many at the most.
         """
-        newest = await self.newest_expired(before=before, keep=keep)
+        newest = self.newest_expired(before=before, keep=keep)
         if newest is None:
             return 0
         oldest = self._scope.select(events).where(events.c.number <= newest)
-        rows = await self._scope.all(
+        rows = self._scope.all(
             oldest.with_only_columns(events.c.number).order_by(events.c.number).limit(limit)
         )
         # Of a session that was deleted, the numbers alone are left to be passed over.
         upto = rows[-1].number if len(rows) == limit else newest
-        removed = await self._scope.run(self._scope.delete(events).where(events.c.number <= upto))
+        removed = self._scope.run(self._scope.delete(events).where(events.c.number <= upto))
         # Another sweep may have gone further meanwhile: what it removed stays removed.
         behind = self._scope.update(projects).where(projects.c.events_removed < upto)
-        await self._scope.run(behind.values(events_removed=upto))
+        self._scope.run(behind.values(events_removed=upto))
         return removed
 
-    async def _number(
+    def _number(
         self, pick: Callable[[Any], ColumnElement[Any]], *conditions: ColumnElement[bool]
     ) -> int | None:
         """The largest or smallest number among some events, `None` if there are none."""
         picked = pick(events.c.number).label("number")
-        row = await self._scope.first(
+        row = self._scope.first(
             self._scope.select(events).where(*conditions).with_only_columns(picked)
         )
         return row.number if row else None
 
-    async def _contents(
+    def _contents(
         self, rows: Sequence[Row[Any]]
     ) -> dict[tuple[EventType, str], bytes | StoredInteraction]:
         found: dict[tuple[EventType, str], bytes | StoredInteraction] = {}
@@ -200,7 +200,7 @@ class EventRecords:
                 if event_type == "interaction:answered":
                     # The question may be as large as a page of events, and is not shown.
                     statement = statement.with_only_columns(table.c[key], table.c.output)
-                for row in await self._scope.all(statement):
+                for row in self._scope.all(statement):
                     found[event_type, row._mapping[key]] = _content(event_type, row)
         return found
 

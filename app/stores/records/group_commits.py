@@ -1,8 +1,9 @@
-"""The thread that writes to a SQLite file, and commits what waits in one visit to the disk.
+"""The thread that writes, and commits what waits in one visit to the disk.
 
-SQLite has one writer at a time, and each commit waits for the disk. Whoever wants to write while
-another one commits has to wait anyway; those who wait are then written one after the other in one
-transaction, each behind a savepoint of its own, and are told together that it is committed:
+SQLite has one writer at a time, on PostgreSQL those who number events of a project take turns, and
+each commit waits for the disk. Whoever wants to write while another one commits has to wait anyway;
+those who wait are then written one after the other in one transaction, each behind a savepoint of
+its own, and are told together that it is committed:
 
     A  begin  …changes…  commit
     B            (waits)          begin  …changes…
@@ -11,28 +12,38 @@ transaction, each behind a savepoint of its own, and are told together that it i
 
 What one of them gives up is rolled back to its savepoint, and leaves the others as they are. What
 fails for the transaction as a whole fails for all of them: nobody was told of anything before.
+
+On PostgreSQL a row may be held by another transaction. Nobody in a group waits for it: after a
+moment that one change is rolled back, and made in a transaction of its own, where it may wait.
 """
 
 import asyncio
 from collections import deque
-from collections.abc import AsyncIterator, Callable, Coroutine, Iterable, Sequence
-from concurrent.futures import ThreadPoolExecutor
-from contextlib import asynccontextmanager, suppress
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Generic, TypeAlias, TypeVar, cast
 
 import anyio
+from sqlalchemy.exc import OperationalError
 
 from app.crash_points import CrashPoint, reached
 from app.errors import StoreUnavailableError
 from app.models.event import NewEvent
-from app.stores.records.connections import WritingConnection
+from app.stores.records.connections import StatementConnection, WritingConnection
 from app.stores.records.database_errors import is_of_database, translated, unconfirmed
+from app.stores.records.database_threads import WorkerThreads
 from app.stores.records.events import EventRecords
 from app.stores.records.scope import ProjectScope
 
 # So that nobody waits for long, and who wants a transaction alone comes to it.
 _MOST_TOGETHER = 32
+# How long a group waits for somebody else's lock; far below what PostgreSQL takes for a deadlock.
+_PATIENCE_MS = 50
+# The same once one of the group has waited for so long.
+_NO_PATIENCE_MS = 1
+# Locks that were not to be had in time, and deadlocks.
+_CONTENTION = frozenset({"55P03", "40P01"})
 _Result = TypeVar("_Result")
 
 
@@ -45,29 +56,45 @@ class Written(Generic[_Result]):
     events: Sequence[NewEvent]
 
 
-Work: TypeAlias = Callable[[WritingConnection], Coroutine[Any, Any, Written[_Result]]]
-"""What is written over a connection; it awaits nothing but statements on it."""
+Work: TypeAlias = Callable[[StatementConnection], Written[_Result]]
+"""What is written over a connection. It may run again, and has no effect but on that."""
+
+
+class ContendedError(Exception):
+    """Somebody else has what a change needs: it is to be made in a transaction of its own."""
+
+
+class _LostError(Exception):
+    """The transaction is gone, with what all of a group wrote in it."""
+
+
+class _UnconfirmedError(Exception):
+    """Nobody knows what has become of a commit."""
 
 
 class _Change(Generic[_Result]):
     """The changes of one caller, and what became of them."""
 
-    def __init__(self, work: Work[_Result]) -> None:
+    def __init__(self, work: Work[_Result], *, is_alone: bool) -> None:
         self.work = work
+        self.is_alone = is_alone
         self.written: Written[_Result] | None = None
         self.last_event: int | None = None
         self.error: BaseException | None = None
+        self.is_committed = False
         self.over = anyio.Event()
 
     def outcome(self) -> tuple[_Result, int | None]:
         """What the work returned, and the project's newest event, if it noted any."""
         if self.error is not None:
             raise self.error
+        if not self.is_committed:
+            raise StoreUnavailableError("database")
         return cast(Written[_Result], self.written).result, self.last_event
 
 
 class GroupCommits:
-    """Writes to a SQLite file, for one event loop.
+    """Writes over one connection, for one event loop: first come, first served.
 
     Args:
         connect: Opens the connection; called in the thread that writes.
@@ -76,30 +103,36 @@ class GroupCommits:
 
     def __init__(self, connect: Callable[[], WritingConnection], timeout_seconds: float) -> None:
         self._connect = connect
-        self._turn = anyio.Lock()
         self._timeout_seconds = timeout_seconds
         self._waiting: deque[_Change[Any]] = deque()
         self._task: asyncio.Task[None] | None = None
-        self._thread = ThreadPoolExecutor(1, "writes")
+        self._thread = WorkerThreads(1, "writes")
         self._connection: WritingConnection | None = None
         self._is_closed = False
 
-    async def run(self, work: Work[_Result]) -> tuple[_Result, int | None]:
+    async def run(
+        self, work: Work[_Result], *, is_alone: bool = False
+    ) -> tuple[_Result, int | None]:
         """Do some work in a transaction; it is committed when this returns.
 
         If it raises, what it has written is rolled back. Either way this ends with the
         transaction, so that what was read in it is there as well. If the caller is cancelled, what
         has begun is written all the same.
 
+        Args:
+            work: What to do.
+            is_alone: It takes so long that nobody else's changes are to wait for its commit.
+
         Returns:
             What the work returned, and the number of the project's newest event, if it noted any.
 
         Raises:
+            ContendedError: Somebody else has what it needs; nothing was changed.
             StoreUnavailableError: The turn did not come, or the transaction was lost.
         """
         if self._is_closed:
             raise StoreUnavailableError("database")
-        change = _Change(work)
+        change = _Change(work, is_alone=is_alone)
         self._waiting.append(change)
         if self._task is None or self._task.done():
             self._task = asyncio.get_running_loop().create_task(self._write())
@@ -115,25 +148,6 @@ class GroupCommits:
         await change.over.wait()
         return change.outcome()
 
-    @asynccontextmanager
-    async def turn(self) -> AsyncIterator[None]:
-        """Keep this from writing for the length of the block, in which another connection writes.
-
-        First come, first served.
-
-        Raises:
-            StoreUnavailableError: The turn did not come.
-        """
-        try:
-            with anyio.fail_after(self._timeout_seconds):
-                await self._turn.acquire()
-        except TimeoutError as exc:
-            raise StoreUnavailableError("database") from exc
-        try:
-            yield
-        finally:
-            self._turn.release()
-
     async def close(self) -> None:
         """Close the connection, behind what is being written, unless that takes too long.
 
@@ -142,53 +156,88 @@ class GroupCommits:
         if self._is_closed:
             return
         self._is_closed = True
-        with suppress(StoreUnavailableError):
-            async with self.turn():
-                await asyncio.get_running_loop().run_in_executor(self._thread, self._close)
         _tell(self._waiting, StoreUnavailableError("database"))
         self._waiting.clear()
-        self._thread.shutdown(wait=False)
+        _ = self._thread.begin(self._close)
+        await self._thread.close(self._timeout_seconds)
 
     async def _write(self) -> None:
         """Write until nobody waits any more."""
         while self._waiting:
-            async with self._turn:
-                # Who waited may have given up meanwhile, or been refused.
-                if self._waiting:
-                    await self._write_some()
+            changes = self._next()
+            try:
+                written = self._thread.begin(partial(self._written, changes))
+            except BaseException:
+                # There is no thread to be had.
+                _tell(changes, StoreUnavailableError("database"))
+                raise
+            # They are told even if this is ended, as it is where the process ends.
+            written.add_done_callback(partial(_tell_over, changes))
+            await asyncio.shield(written)
 
-    async def _write_some(self) -> None:
-        most = min(len(self._waiting), _MOST_TOGETHER)
-        changes = [self._waiting.popleft() for _ in range(most)]
-        try:
-            written = asyncio.get_running_loop().run_in_executor(
-                self._thread, self._written, changes
-            )
-        except BaseException:
-            # There is no thread to be had.
-            _tell(changes, StoreUnavailableError("database"))
-            raise
-        # They are told even if this is ended, as it is where the process ends.
-        written.add_done_callback(lambda _: _tell(changes))
-        await asyncio.shield(written)
+    def _next(self) -> list[_Change[Any]]:
+        """Take those who write in the next transaction."""
+        changes = [self._waiting.popleft()]
+        while (
+            self._waiting
+            and len(changes) < _MOST_TOGETHER
+            and not (changes[0].is_alone or self._waiting[0].is_alone)
+        ):
+            changes.append(self._waiting.popleft())
+        return changes
 
     def _written(self, changes: Sequence[_Change[Any]]) -> None:
         """Write changes in one transaction, and commit it."""
         try:
-            connection = self._connection = self._connection or self._connect()
-            connection.begin()
-            for index, change in enumerate(changes):
-                _make(change, connection, is_first=index == 0)
-            _write_events(changes, connection)
-            reached(CrashPoint.SHARED_ROWS_WRITTEN)
-            _commit(connection)
-            reached(CrashPoint.SHARED_COMMITTED)
-        except Exception as exc:  # noqa: BLE001 - it is raised to every caller
-            fault = _fault(exc)
+            connection = self._connected()
+            patience_ms = _PATIENCE_MS
             for change in changes:
-                change.error = fault
+                _make(change, connection, patience_ms=patience_ms)
+                if isinstance(change.error, ContendedError) and patience_ms > _NO_PATIENCE_MS:
+                    patience_ms = _NO_PATIENCE_MS
+                    if connection.is_in_transaction:
+                        connection.set_patience(patience_ms)
+            made = [change for change in changes if change.error is None]
+            self._write_events(made, connection)
+            reached(CrashPoint.SHARED_ROWS_WRITTEN)
+            if made or connection.is_in_transaction:
+                _commit(connection)
+            for change in made:
+                change.is_committed = True
+            reached(CrashPoint.SHARED_COMMITTED)
+        except BaseException as exc:  # noqa: BLE001 - it is raised to every caller
+            for change in changes:
+                # Also of who was refused: that may be for what others wrote, which is not there. An
+                # error of his own for each, for callers add to what they are told.
+                if not isinstance(change.error, ContendedError):
+                    change.error = _fault(exc)
             # Nobody knows what state it is in.
             self._close()
+
+    def _connected(self) -> WritingConnection:
+        """The connection, opened anew if it was ended, as by a server that is started again."""
+        if self._connection is not None and not self._connection.is_there():
+            self._close()
+        if self._connection is None:
+            self._connection = self._connect()
+        return self._connection
+
+    def _write_events(self, changes: Iterable[_Change[Any]], connection: WritingConnection) -> None:
+        """Write the events of those who have changed something, project by project."""
+        noted: dict[str, list[_Change[Any]]] = {}
+        for change in changes:
+            if change.written is not None and change.written.events:
+                noted.setdefault(change.written.project_id, []).append(change)
+        if noted:
+            # Whoever is numbering others commits next. There is an order to it, so no deadlock.
+            connection.set_patience(int(self._timeout_seconds * 1_000))
+        # Last, for the number of an event holds up everybody else's until the commit.
+        for project_id in sorted(noted):
+            told = noted[project_id]
+            events = [event for each in told if each.written for event in each.written.events]
+            last_event = write_events(connection, project_id, events)
+            for change in told:
+                change.last_event = last_event
 
     def _close(self) -> None:
         if self._connection is not None:
@@ -196,76 +245,69 @@ class GroupCommits:
             self._connection = None
 
 
-def _make(change: _Change[Any], connection: WritingConnection, *, is_first: bool) -> None:
+def _make(change: _Change[Any], connection: WritingConnection, *, patience_ms: int) -> None:
     """Make the changes of one caller; if they fail, they are taken back, and noted as failed.
 
     Raises:
-        StoreUnavailableError: All of the transaction was rolled back.
+        _LostError: All of the transaction was rolled back.
     """
-    if not is_first:
+    # The first has none before it who would lose theirs.
+    is_first = not connection.is_in_transaction
+    if is_first:
+        connection.begin(patience_ms=patience_ms)
+    else:
         connection.run("SAVEPOINT own")
     try:
-        change.written = _driven(change.work(connection))
+        change.written = change.work(connection)
     except BaseException as exc:
         if not connection.is_in_transaction:
             # The disk is full, or does not answer.
-            fault = _fault(exc)
-            lost = StoreUnavailableError("database")
-            raise (fault if isinstance(fault, StoreUnavailableError) else lost) from exc
+            raise _LostError from exc
         change.error = _fault(exc)
-        # The first has none before it who would lose theirs.
         connection.run("ROLLBACK" if is_first else "ROLLBACK TO own")
-        if is_first:
-            connection.begin()
     if not is_first:
         connection.run("RELEASE own")
 
 
-def _write_events(changes: Iterable[_Change[Any]], connection: WritingConnection) -> None:
-    """Write the events of those who have changed something, project by project."""
-    noted: dict[str, list[_Change[Any]]] = {}
-    for change in changes:
-        if change.error is None and change.written is not None:
-            noted.setdefault(change.written.project_id, []).append(change)
-    # Last, for the number of an event holds up everybody else's until the commit.
-    for project_id in sorted(noted):
-        events = EventRecords(ProjectScope(connection, project_id))
-        told = [each for each in noted[project_id] if each.written and each.written.events]
-        for change in told:
-            for event in change.written.events if change.written else ():
-                events.note(event)
-        last_event = _driven(events.flush())
-        for change in told:
-            change.last_event = last_event
-        for _ in noted[project_id]:
-            reached(CrashPoint.ROWS_WRITTEN)
+def write_events(
+    connection: StatementConnection, project_id: str, events: Iterable[NewEvent]
+) -> int | None:
+    """Write events, the last before a commit; returns the number of the last, if there are any."""
+    records = EventRecords(ProjectScope(connection, project_id))
+    for event in events:
+        records.note(event)
+    last_event = records.flush()
+    reached(CrashPoint.ROWS_WRITTEN)
+    return last_event
 
 
 def _commit(connection: WritingConnection) -> None:
     try:
         connection.commit()
     except Exception as exc:
-        raise unconfirmed(translated(exc)) from exc
+        raise _UnconfirmedError from exc
 
 
 def _fault(error: BaseException) -> BaseException:
     """What a caller is told of an error: of a fault of the database what it comes to, for us."""
+    if isinstance(error, OperationalError) and _sqlstate(error) in _CONTENTION:
+        return ContendedError(error)
+    if isinstance(error, _UnconfirmedError):
+        return unconfirmed(translated(error.__cause__ or error))
+    if isinstance(error, _LostError):
+        return translated(error.__cause__ or error)
     return translated(error) if is_of_database(error) else error
-
-
-def _driven(coroutine: Coroutine[Any, Any, _Result]) -> _Result:
-    """The result of a coroutine that awaits nothing that is not there."""
-    try:
-        coroutine.send(None)
-    except StopIteration as done:
-        result: _Result = done.value
-        return result
-    coroutine.close()
-    msg = "a change waited for something else than the database"
-    raise RuntimeError(msg)
 
 
 def _tell(changes: Iterable[_Change[Any]], error: Exception | None = None) -> None:
     for change in changes:
         change.error = error or change.error
         change.over.set()
+
+
+def _tell_over(changes: Iterable[_Change[Any]], _: asyncio.Future[None]) -> None:
+    _tell(changes)
+
+
+def _sqlstate(error: OperationalError) -> str | None:
+    return getattr(error.orig, "sqlstate", None)

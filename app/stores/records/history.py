@@ -107,31 +107,29 @@ class Standing:
     last_seq: int
 
 
-async def read_standing(scope: ProjectScope, session_id: str) -> Standing | None:
+def read_standing(scope: ProjectScope, session_id: str) -> Standing | None:
     """See `SessionRecords.standing`."""
-    rows = await scope.look_up(_STANDING, session_id=session_id)
+    rows = scope.look_up(_STANDING, session_id=session_id)
     return Standing(rows[0].incarnation, rows[0].last_seq) if rows else None
 
 
-async def are_entries(scope: ProjectScope, session_id: str, *, after_seq: int) -> bool:
+def are_entries(scope: ProjectScope, session_id: str, *, after_seq: int) -> bool:
     """See `SessionRecords.has_entries`."""
-    return bool(await scope.look_up(_HAS_ENTRIES, session_id=session_id, after_seq=after_seq))
+    return bool(scope.look_up(_HAS_ENTRIES, session_id=session_id, after_seq=after_seq))
 
 
-async def read_entries(
+def read_entries(
     scope: ProjectScope, session_id: str, *, after_seq: int, limit: int
 ) -> Sequence[HistoryEntry]:
     """See `SessionRecords.entries`."""
-    stretch = await find_stretch(scope, session_id, after_seq=after_seq, limit=limit)
-    return await stretch.entries()
+    stretch = find_stretch(scope, session_id, after_seq=after_seq, limit=limit)
+    return stretch.entries()
 
 
-async def find_stretch(
-    scope: ProjectScope, session_id: str, *, after_seq: int, limit: int
-) -> "Stretch":
+def find_stretch(scope: ProjectScope, session_id: str, *, after_seq: int, limit: int) -> "Stretch":
     """See `SessionRecords.stretch`."""
     rows = as_many_as_fit(
-        await scope.look_up(_ENTRIES, session_id=session_id, after_seq=after_seq, limit=limit)
+        scope.look_up(_ENTRIES, session_id=session_id, after_seq=after_seq, limit=limit)
     )
     return Stretch(scope, session_id, after_seq, rows, sum(row.size_bytes for row in rows))
 
@@ -147,10 +145,10 @@ class Stretch:
     size_bytes: int
     """That of what the entries show, all together."""
 
-    async def entries(self) -> Sequence[HistoryEntry]:
+    def entries(self) -> Sequence[HistoryEntry]:
         """Read what the entries show."""
-        found = {**await _tool_results(self), **await _messages(self)}
-        asked = await _interactions(self)
+        found = {**_tool_results(self), **_messages(self)}
+        asked = _interactions(self)
         entries: list[HistoryEntry] = []
         for row in self.rows:
             if row.kind == INTERACTION and row.entry_id in asked:
@@ -161,11 +159,11 @@ class Stretch:
                 entries.append(found[row.entry_id])
         return entries
 
-    async def shown(self, kind: EntryKind, *alike: EntryKind) -> Sequence[Row[Any]]:
+    def shown(self, kind: EntryKind, *alike: EntryKind) -> Sequence[Row[Any]]:
         """The rows that the entries of a kind, and of those like it, stand for."""
         if not any(row.kind == kind or row.kind in alike for row in self.rows):
             return []
-        return await self.scope.look_up(
+        return self.scope.look_up(
             _SHOWN[kind],
             is_short=self.size_bytes <= _SHORT_BYTES,
             session_id=self.session_id,
@@ -174,20 +172,20 @@ class Stretch:
         )
 
 
-async def _tool_results(stretch: Stretch) -> dict[str, HistoryEntry]:
-    return {row.tool_result_id: _message(row) for row in await stretch.shown(TOOL_RESULT)}
+def _tool_results(stretch: Stretch) -> dict[str, HistoryEntry]:
+    return {row.tool_result_id: _message(row) for row in stretch.shown(TOOL_RESULT)}
 
 
-async def _messages(stretch: Stretch) -> dict[str, HistoryEntry]:
-    rows = await stretch.shown(MESSAGE, PAGE_FAULT)
+def _messages(stretch: Stretch) -> dict[str, HistoryEntry]:
+    rows = stretch.shown(MESSAGE, PAGE_FAULT)
     faults = {row.entry_id for row in stretch.rows if row.kind == PAGE_FAULT}
     return {
         row.message_id: stored_message(row, is_page_fault=row.message_id in faults) for row in rows
     }
 
 
-async def _interactions(stretch: Stretch) -> dict[str, StoredInteraction]:
-    rows = await stretch.shown(INTERACTION, ANSWER)
+def _interactions(stretch: Stretch) -> dict[str, StoredInteraction]:
+    rows = stretch.shown(INTERACTION, ANSWER)
     return {row.interaction_id: stored_interaction(row) for row in rows}
 
 

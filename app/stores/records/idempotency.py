@@ -31,14 +31,14 @@ class IdempotencyRecords:
     def __init__(self, scope: ProjectScope) -> None:
         self._scope = scope
 
-    async def claim(
+    def claim(
         self, route: str, key: str, request_digest: str, now: datetime, *, claim_id: str
     ) -> Claim | None:
         """Take a key for a request; `None` if it was free, else the claim that holds it.
 
         `claim_id` is the request's own: it tells the claim from one that takes it over.
         """
-        taken = await self._scope.insert_if_absent(
+        taken = self._scope.insert_if_absent(
             idempotency_keys,
             route=route,
             idempotency_key=key,
@@ -46,9 +46,9 @@ class IdempotencyRecords:
             claimed_at=now,
             claim_id=claim_id,
         )
-        return None if taken else await self._find(route, key)
+        return None if taken else self._find(route, key)
 
-    async def take_over(
+    def take_over(
         self,
         route: str,
         key: str,
@@ -62,7 +62,7 @@ class IdempotencyRecords:
 
         One statement does both, so that of two who take over at once, one does.
         """
-        taken = await self._scope.run(
+        taken = self._scope.run(
             self._scope.update(idempotency_keys)
             .where(
                 *_is(route, key),
@@ -77,23 +77,23 @@ class IdempotencyRecords:
         if taken:
             return None
         # Where it has been freed meanwhile, the key is claimed as any that is free.
-        return await self.claim(route, key, request_digest, now, claim_id=claim_id)
+        return self.claim(route, key, request_digest, now, claim_id=claim_id)
 
-    async def answer(self, route: str, key: str, answer_id: str, *, claim_id: str) -> bool:
+    def answer(self, route: str, key: str, answer_id: str, *, claim_id: str) -> bool:
         """Note the answer of the request that holds the key; says whether it still does.
 
         The row is held until the transaction ends, so that nobody takes the claim over before.
         """
-        noted = await self._scope.run(
+        noted = self._scope.run(
             self._scope.update(idempotency_keys)
             .where(*_is(route, key), idempotency_keys.c.claim_id == claim_id)
             .values(answer_id=answer_id)
         )
         return noted > 0
 
-    async def abandon(self, route: str, key: str, *, claim_id: str) -> None:
+    def abandon(self, route: str, key: str, *, claim_id: str) -> None:
         """Free a key that has no answer; one that has, or that another request has, is kept."""
-        await self._scope.run(
+        self._scope.run(
             self._scope.delete(idempotency_keys).where(
                 *_is(route, key),
                 idempotency_keys.c.claim_id == claim_id,
@@ -101,16 +101,16 @@ class IdempotencyRecords:
             )
         )
 
-    async def purge(self, claimed_before: datetime) -> int:
+    def purge(self, claimed_before: datetime) -> int:
         """Free all keys that were taken before a moment, answered or not; says how many."""
-        return await self._scope.run(
+        return self._scope.run(
             self._scope.delete(idempotency_keys).where(
                 idempotency_keys.c.claimed_at < claimed_before
             )
         )
 
-    async def _find(self, route: str, key: str) -> Claim | None:
-        row = await self._scope.first(self._scope.select(idempotency_keys).where(*_is(route, key)))
+    def _find(self, route: str, key: str) -> Claim | None:
+        row = self._scope.first(self._scope.select(idempotency_keys).where(*_is(route, key)))
         if row is None:
             return None
         return Claim(row.request_digest, row.claimed_at, row.answer_id, row.claim_id)

@@ -20,9 +20,9 @@ class InteractionRecords:
     def __init__(self, scope: ProjectScope) -> None:
         self._scope = scope
 
-    async def add(self, interaction: StoredInteraction) -> None:
+    def add(self, interaction: StoredInteraction) -> None:
         """Store a new interaction; its history entry is appended beside it."""
-        await self._scope.insert(
+        self._scope.insert(
             interactions,
             interaction_id=interaction.interaction_id,
             session_id=interaction.session_id,
@@ -37,9 +37,9 @@ class InteractionRecords:
             input=interaction.input,
         )
 
-    async def find(self, session_id: str, interaction_id: str) -> StoredInteraction | None:
+    def find(self, session_id: str, interaction_id: str) -> StoredInteraction | None:
         """The interaction of a session with this id."""
-        row = await self._scope.first(
+        row = self._scope.first(
             self._scope.select(interactions).where(
                 interactions.c.session_id == session_id,
                 interactions.c.interaction_id == interaction_id,
@@ -47,17 +47,17 @@ class InteractionRecords:
         )
         return stored_interaction(row) if row else None
 
-    async def set_output(
+    def set_output(
         self, interaction_id: str, output: bytes, *, answer_seq: int, now: datetime
     ) -> None:
         """Note the answer of an interaction whose session the caller has entered."""
-        await self._scope.run(
+        self._scope.run(
             self._scope.update(interactions)
             .where(interactions.c.interaction_id == interaction_id)
             .values(output=output, answer_seq=answer_seq, answered_at=now)
         )
 
-    async def page(
+    def page(
         self, session_id: str, *, input_kind: InputKind | None, after_seq: int, limit: int
     ) -> Sequence[StoredInteraction]:
         """Up to `limit` interactions of a session after a `seq`, in order.
@@ -66,7 +66,7 @@ class InteractionRecords:
         """
         listed = self._after(session_id, input_kind, after_seq).limit(limit)
         # Both databases know the length of a blob without reading it.
-        sized = await self._scope.all(
+        sized = self._scope.all(
             listed.with_only_columns(
                 interactions.c.seq,
                 (
@@ -76,15 +76,13 @@ class InteractionRecords:
             )
         )
         fitting = as_many_as_fit(sized)
-        rows = await self._scope.all(listed.limit(len(fitting))) if fitting else []
+        rows = self._scope.all(listed.limit(len(fitting))) if fitting else []
         return [stored_interaction(row) for row in rows]
 
-    async def are_more(
-        self, session_id: str, *, input_kind: InputKind | None, after_seq: int
-    ) -> bool:
+    def are_more(self, session_id: str, *, input_kind: InputKind | None, after_seq: int) -> bool:
         """Whether there are interactions of a session after a `seq`."""
         rest = self._after(session_id, input_kind, after_seq)
-        row = await self._scope.first(rest.with_only_columns(interactions.c.seq).limit(1))
+        row = self._scope.first(rest.with_only_columns(interactions.c.seq).limit(1))
         return row is not None
 
     def _after(self, session_id: str, input_kind: InputKind | None, after_seq: int) -> Select[Any]:

@@ -16,12 +16,21 @@ received or committed meanwhile is worked on: who asks sees all that was acknowl
 
 import asyncio
 import sqlite3
-from collections.abc import Sequence
-from typing import Any, TypeAlias
+from collections.abc import Mapping, Sequence
+from contextlib import AbstractContextManager
+from typing import Any, NoReturn, TypeAlias
 
-from sqlalchemy import ColumnElement, Row, Select, case, func, literal_column
+from sqlalchemy import (
+    ColumnElement,
+    CursorResult,
+    Executable,
+    Row,
+    Select,
+    case,
+    func,
+    literal_column,
+)
 
-from app.stores.records.connections import StatementConnection
 from app.stores.records.prepared import Prepared
 
 Values: TypeAlias = dict[str, str | int]
@@ -54,20 +63,30 @@ class Lookup:
         return [ready.row(row) for row in rows] if all(row[-1] for row in rows) else None
 
 
+class NotAtOnceError(Exception):
+    """The event loop cannot be told this without being kept."""
+
+
 class LoopConnection:
     """A connection of the event loop's own to a SQLite file; opened by the first lookup.
+
+    A `StatementConnection` for lookups alone: everything else is a NotAtOnceError.
 
     Args:
         path: The file, which is there.
     """
+
+    is_postgresql = False
 
     def __init__(self, path: str) -> None:
         self._path = path
         self._connection: sqlite3.Connection | None = None
         self._is_reading = False
 
-    def rows(self, lookup: Lookup, values: Values) -> Sequence[Row[Any]] | None:
-        """The rows of a lookup, or `None` if they are not to be had at once."""
+    def look_up(self, lookup: Lookup, values: Values, *, is_short: bool) -> Sequence[Row[Any]]:
+        """See `StatementConnection`."""
+        if not is_short:
+            raise NotAtOnceError
         try:
             connection = self._connection or self._open()
             if not self._is_reading:
@@ -75,10 +94,29 @@ class LoopConnection:
                 self._is_reading = True
                 # First in, first out: it runs before whatever is scheduled from now on.
                 asyncio.get_running_loop().call_soon(self._end)
-            return lookup.read(connection, values)
-        except sqlite3.OperationalError:
+            rows = lookup.read(connection, values)
+        except sqlite3.OperationalError as exc:
             # A lock, or a fault. The pool waits for the one, and says what the other is.
-            return None
+            raise NotAtOnceError from exc
+        if rows is None:
+            raise NotAtOnceError
+        return rows
+
+    def execute(self, statement: Executable) -> CursorResult[Any]:
+        """See `StatementConnection`."""
+        self._refuse(statement)
+
+    def rows(self, statement: Executable, values: Mapping[str, object]) -> Sequence[Row[Any]]:
+        """See `StatementConnection`."""
+        self._refuse(statement, values)
+
+    def run_many(self, statement: Executable, rows: Sequence[Mapping[str, object]]) -> None:
+        """See `StatementConnection`."""
+        self._refuse(statement, rows)
+
+    def begin_nested(self) -> AbstractContextManager[object]:
+        """See `StatementConnection`."""
+        self._refuse()
 
     def close(self) -> None:
         """Close it; another lookup would open it again."""
@@ -86,6 +124,9 @@ class LoopConnection:
             self._connection.close()
             self._connection = None
             self._is_reading = False
+
+    def _refuse(self, *_: object) -> NoReturn:
+        raise NotAtOnceError
 
     def _end(self) -> None:
         self._is_reading = False
@@ -98,23 +139,6 @@ class LoopConnection:
         )
         self._connection.execute("PRAGMA query_only=ON")
         return self._connection
-
-
-async def look_up(
-    lookup: Lookup, values: Values, *, connection: StatementConnection, loop: LoopConnection | None
-) -> Sequence[Row[Any]]:
-    """The rows of a lookup.
-
-    Args:
-        lookup: What is looked up.
-        values: Its parameters.
-        connection: Asked where the loop's own is not, or cannot tell.
-        loop: The connection of the event loop, where there is one and no transaction to look into.
-    """
-    rows = None if loop is None else loop.rows(lookup, values)
-    if rows is None:
-        rows = await connection.rows(lookup.statement, values)
-    return rows
 
 
 def _short(statement: Select[Any], large: Sequence[ColumnElement[bytes]]) -> Select[Any]:

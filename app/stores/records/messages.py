@@ -26,9 +26,9 @@ class MessageRecords:
     def __init__(self, scope: ProjectScope) -> None:
         self._scope = scope
 
-    async def add(self, message: StoredHistoryMessage, *, session_id: str) -> None:
+    def add(self, message: StoredHistoryMessage, *, session_id: str) -> None:
         """Store a new message; its history entry is appended beside it."""
-        await self._scope.insert(
+        self._scope.insert(
             messages,
             message_id=message.message_id,
             session_id=session_id,
@@ -40,19 +40,17 @@ class MessageRecords:
             inline_form=message.inline_form,
         )
 
-    async def find(self, message_id: str) -> StoredHistoryMessage | None:
+    def find(self, message_id: str) -> StoredHistoryMessage | None:
         """The message with this id."""
-        row = await self._scope.first(
+        row = self._scope.first(
             self._scope.select(messages).where(messages.c.message_id == message_id)
         )
         return stored_message(row) if row else None
 
-    async def find_call(self, session_id: str, tool_call_id: str) -> StoredHistoryMessage | None:
+    def find_call(self, session_id: str, tool_call_id: str) -> StoredHistoryMessage | None:
         """The first message that answered a tool call of a session."""
-        rows = await self._scope.look_up(
-            _FIND_CALL, session_id=session_id, tool_call_id=tool_call_id
-        )
-        return await self.find(rows[0].message_id) if rows else None
+        rows = self._scope.look_up(_FIND_CALL, session_id=session_id, tool_call_id=tool_call_id)
+        return self.find(rows[0].message_id) if rows else None
 
 
 def stored_message(row: Row[Any], *, is_page_fault: bool = False) -> StoredHistoryMessage:

@@ -6,9 +6,7 @@ starts. Alembic, which applies them, is loaded for that alone: a command over a 
 to date would wait longer for it than for everything else it does.
 """
 
-import anyio.to_thread
-from sqlalchemy import Connection, inspect
-from sqlalchemy.ext.asyncio import AsyncEngine
+from sqlalchemy import Connection, Engine, inspect
 
 from app.shipped_files import MIGRATIONS
 from app.stores.records.database_errors import translated_errors
@@ -26,26 +24,23 @@ def newest_revision() -> str:
     return max(names).partition("_")[0]
 
 
-async def current_revision(engine: AsyncEngine) -> str | None:
+def current_revision(engine: Engine) -> str | None:
     """The revision a database is at; `None` if it was never migrated."""
-    with translated_errors():
-        async with engine.connect() as connection:
-            return await connection.run_sync(_read_revision)
+    with translated_errors(), engine.connect() as connection:
+        return _read_revision(connection)
 
 
-async def migrate(engine: AsyncEngine) -> tuple[str | None, str]:
+def migrate(engine: Engine) -> tuple[str | None, str]:
     """Bring a database to the newest revision; returns the one before and the one after.
 
     All in one transaction: an interrupted run leaves the database as it was, and run again it
     completes. Two processes at the same time take turns.
     """
-    with translated_errors():
-        async with engine.begin() as connection:
-            before = await connection.run_sync(_read_revision)
-            after = await anyio.to_thread.run_sync(newest_revision)
-            if before != after:
-                await connection.run_sync(_upgrade)
-            return before, after
+    with translated_errors(), engine.begin() as connection:
+        before, after = _read_revision(connection), newest_revision()
+        if before != after:
+            _upgrade(connection)
+        return before, after
 
 
 def _read_revision(connection: Connection) -> str | None:

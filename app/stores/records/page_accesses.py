@@ -22,7 +22,7 @@ class PageAccessRecords:
     def __init__(self, scope: ProjectScope) -> None:
         self._scope = scope
 
-    async def add(self, counts: Mapping[str, tuple[int, datetime]]) -> None:
+    def add(self, counts: Mapping[str, tuple[int, datetime]]) -> None:
         """Add to the counts of pages.
 
         Args:
@@ -32,7 +32,7 @@ class PageAccessRecords:
         ordered = sorted(counts)
         for start in range(0, len(ordered), _IDS_AT_ONCE):
             # Held, so that none of them is removed before its row is there.
-            held = await self._scope.all(
+            held = self._scope.all(
                 self._scope.select(pages)
                 .with_only_columns(pages.c.page_id)
                 .where(pages.c.page_id.in_(ordered[start : start + _IDS_AT_ONCE]))
@@ -47,7 +47,7 @@ class PageAccessRecords:
                 }
                 for row in held
             ]
-            await self._scope.merge_all(
+            self._scope.merge_all(
                 page_accesses, sorted(rows, key=lambda row: str(row["page_id"])), _merged
             )
 

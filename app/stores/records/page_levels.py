@@ -18,25 +18,25 @@ class PageLevelRecords:
     def __init__(self, scope: ProjectScope) -> None:
         self._scope = scope
 
-    async def of(self, page_id: str) -> Sequence[StoredRepresentation]:
+    def of(self, page_id: str) -> Sequence[StoredRepresentation]:
         """The levels of a page, in order."""
-        rows = await self._scope.all(
+        rows = self._scope.all(
             self._scope.select(page_levels)
             .where(page_levels.c.page_id == page_id)
             .order_by(page_levels.c.level)
         )
         return [_stored(row) for row in rows]
 
-    async def replace_many(self, levels: Mapping[str, Sequence[StoredRepresentation]]) -> None:
+    def replace_many(self, levels: Mapping[str, Sequence[StoredRepresentation]]) -> None:
         """Make these the levels of pages, by page id; the caller holds or has created them."""
         ordered = sorted(levels)
         for start in range(0, len(ordered), _IDS_AT_ONCE):
-            await self._scope.run(
+            self._scope.run(
                 self._scope.delete(page_levels).where(
                     page_levels.c.page_id.in_(ordered[start : start + _IDS_AT_ONCE])
                 )
             )
-        await self._scope.insert_new(
+        self._scope.insert_new(
             page_levels,
             [
                 {

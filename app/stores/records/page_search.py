@@ -16,7 +16,6 @@ from abc import ABC, abstractmethod
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-import anyio.to_thread
 from sqlalchemy import ColumnElement, Text, func
 
 from app.models.page import Modality, SearchableText
@@ -30,7 +29,6 @@ MARK = "\ue000"
 # What a term in the heading counts above one in the text.
 _MORE_IN_HEADING = 3
 _RANKED_CHARS = 2_000
-_SMALL_TEXT_CHARS = 20_000
 _NUMBERS_AT_ONCE = 1_000
 
 
@@ -58,7 +56,7 @@ class PageSearch(ABC):
     def __init__(self, scope: ProjectScope) -> None:
         self._scope = scope
 
-    async def index(
+    def index(
         self,
         page_number: int,
         text: SearchableText | SearchWords,
@@ -67,28 +65,28 @@ class PageSearch(ABC):
         modality: Modality,
     ) -> None:
         """Make these the words of a page."""
-        await self.index_all({page_number: IndexedPage(text, session_id, modality)})
+        self.index_all({page_number: IndexedPage(text, session_id, modality)})
 
-    async def index_all(self, indexed: Mapping[int, IndexedPage]) -> None:
+    def index_all(self, indexed: Mapping[int, IndexedPage]) -> None:
         """Make these the words of pages, by page number."""
-        await self.remove_all(indexed)
+        self.remove_all(indexed)
         entries = [
-            IndexEntry(number, self.marks(page.session_id, page.modality), await _words(page.words))
+            IndexEntry(number, self.marks(page.session_id, page.modality), _words(page.words))
             for number, page in sorted(indexed.items())
         ]
-        await self._insert(entries)
+        self._insert(entries)
 
-    async def remove(self, page_number: int) -> None:
+    def remove(self, page_number: int) -> None:
         """Find the page no longer; nothing happens if nothing of it was found before."""
-        await self.remove_all([page_number])
+        self.remove_all([page_number])
 
-    async def remove_all(self, page_numbers: Collection[int]) -> None:
+    def remove_all(self, page_numbers: Collection[int]) -> None:
         """Find the pages no longer."""
         ordered = sorted(page_numbers)
         for start in range(0, len(ordered), _NUMBERS_AT_ONCE):
-            await self._remove(ordered[start : start + _NUMBERS_AT_ONCE])
+            self._remove(ordered[start : start + _NUMBERS_AT_ONCE])
 
-    async def find(
+    def find(
         self,
         query: SearchQuery,
         *,
@@ -108,7 +106,7 @@ class PageSearch(ABC):
             Higher ranks first, and of equals the newer page. A page's rank changes only when its
             own words do.
         """
-        newest = await self._newest(query, self._sought(session_id, modality))
+        newest = self._newest(query, self._sought(session_id, modality))
         ranked = sorted(ranks(query, newest), reverse=True)
         return [(number, rank) for rank, number in ranked[:limit]]
 
@@ -127,15 +125,15 @@ class PageSearch(ABC):
         return MARK + hashlib.sha256(identity).hexdigest()[:24]
 
     @abstractmethod
-    async def _remove(self, page_numbers: Sequence[int]) -> None:
+    def _remove(self, page_numbers: Sequence[int]) -> None:
         """Forget the words of up to 1,000 pages."""
 
     @abstractmethod
-    async def _insert(self, entries: Sequence[IndexEntry]) -> None:
+    def _insert(self, entries: Sequence[IndexEntry]) -> None:
         """Store the words of pages that have none stored."""
 
     @abstractmethod
-    async def _newest(self, query: SearchQuery, marks: Sequence[str]) -> list[tuple[int, str]]:
+    def _newest(self, query: SearchQuery, marks: Sequence[str]) -> list[tuple[int, str]]:
         """The newest `MOST_RANKED` matches with all marks, as (page number, its `opening`)."""
 
 
@@ -169,9 +167,5 @@ def ranks(query: SearchQuery, newest: Sequence[tuple[int, str]]) -> Iterator[tup
         yield rank, number
 
 
-async def _words(text: SearchableText | SearchWords) -> SearchWords:
-    if isinstance(text, SearchWords):
-        return text
-    if sum(map(len, (*text.heading, *text.text))) < _SMALL_TEXT_CHARS:
-        return search_words(text)
-    return await anyio.to_thread.run_sync(search_words, text)
+def _words(text: SearchableText | SearchWords) -> SearchWords:
+    return text if isinstance(text, SearchWords) else search_words(text)

@@ -14,7 +14,6 @@ from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
 
-import anyio.to_thread
 from sqlalchemy import ColumnElement, and_, case, cast, func, or_
 from sqlalchemy.dialects.postgresql import TSQUERY
 
@@ -46,14 +45,12 @@ _LAST_POSITION = _NOWHERE - 2
 class PostgresPageSearch(PageSearch):
     """See PageSearch."""
 
-    async def _remove(self, page_numbers: Sequence[int]) -> None:
+    def _remove(self, page_numbers: Sequence[int]) -> None:
         for table in (page_search, page_search_texts):
-            await self._scope.run(
-                self._scope.delete(table).where(table.c.page_number.in_(page_numbers))
-            )
+            self._scope.run(self._scope.delete(table).where(table.c.page_number.in_(page_numbers)))
 
-    async def _insert(self, entries: Sequence[IndexEntry]) -> None:
-        vectors = await anyio.to_thread.run_sync(_vectors, entries)
+    def _insert(self, entries: Sequence[IndexEntry]) -> None:
+        vectors = _vectors(entries)
         texts = [
             {
                 "page_number": entry.page_number,
@@ -62,11 +59,11 @@ class PostgresPageSearch(PageSearch):
             }
             for entry in entries
         ]
-        await self._scope.insert_new(page_search, vectors)
-        await self._scope.insert_new(page_search_texts, texts)
+        self._scope.insert_new(page_search, vectors)
+        self._scope.insert_new(page_search_texts, texts)
 
-    async def _newest(self, query: SearchQuery, marks: Sequence[str]) -> list[tuple[int, str]]:
-        last = await self._scope.first(
+    def _newest(self, query: SearchQuery, marks: Sequence[str]) -> list[tuple[int, str]]:
+        last = self._scope.first(
             self._scope.select(pages)
             .with_only_columns(pages.c.page_number)
             .order_by(pages.c.page_number.desc())
@@ -78,10 +75,10 @@ class PostgresPageSearch(PageSearch):
         found: list[tuple[int, str]] = []
         while len(found) < MOST_RANKED and (narrow := windows.following(len(found))):
             sought = [*map(_quoted, marks), narrow]
-            found += await self._matches(query, sought, MOST_RANKED - len(found))
+            found += self._matches(query, sought, MOST_RANKED - len(found))
         return found
 
-    async def _matches(
+    def _matches(
         self, query: SearchQuery, marks: Sequence[str], most: int
     ) -> list[tuple[int, str]]:
         """The newest matches with all marks, which are operands of a tsquery."""
@@ -101,7 +98,7 @@ class PostgresPageSearch(PageSearch):
             .scalar_subquery()
         )
         statement = self._scope.select_from(newest, newest.c.page_number, openings.label("opening"))
-        return [(row.page_number, row.opening) for row in await self._scope.all(statement)]
+        return [(row.page_number, row.opening) for row in self._scope.all(statement)]
 
     def _has_phrases(self, query: SearchQuery) -> ColumnElement[bool]:
         phrases = [term for term in query.terms if len(term.words) > 1]

@@ -26,12 +26,12 @@ _NEWEST = Lookup(
 class SqlitePageSearch(PageSearch):
     """See PageSearch."""
 
-    async def _remove(self, page_numbers: Sequence[int]) -> None:
-        await self._scope.run(
+    def _remove(self, page_numbers: Sequence[int]) -> None:
+        self._scope.run(
             self._scope.delete(page_search).where(page_search.c.rowid.in_(page_numbers))
         )
 
-    async def _insert(self, entries: Sequence[IndexEntry]) -> None:
+    def _insert(self, entries: Sequence[IndexEntry]) -> None:
         rows = [
             {
                 "rowid": entry.page_number,
@@ -41,12 +41,12 @@ class SqlitePageSearch(PageSearch):
             }
             for entry in entries
         ]
-        await self._scope.insert_new(page_search, rows)
+        self._scope.insert_new(page_search, rows)
 
-    async def _newest(self, query: SearchQuery, marks: Sequence[str]) -> list[tuple[int, str]]:
+    def _newest(self, query: SearchQuery, marks: Sequence[str]) -> list[tuple[int, str]]:
         sought = " AND ".join([*map(_quoted, marks), *map(_fts_term, query.terms)])
         # Nobody knows how many pages have one word and not the other: no work for the loop.
-        rows = await self._scope.look_up(_NEWEST, is_short=False, sought=sought)
+        rows = self._scope.look_up(_NEWEST, is_short=False, sought=sought)
         return [(row.rowid, row.opening) for row in rows]
 
 

@@ -78,23 +78,23 @@ class PageRecords:
     def __init__(self, scope: ProjectScope) -> None:
         self._scope = scope
 
-    async def hold(self, page_id: str) -> StoredPage | None:
+    def hold(self, page_id: str) -> StoredPage | None:
         """The page with its content, held until the transaction ends.
 
         Whoever wants to change or remove it waits; readers and counters of accesses do not.
         """
         # FOR NO KEY UPDATE: writers of a page never change what other rows refer to it by.
         statement = self._select(with_content=True).where(pages.c.page_id == page_id)
-        row = await self._scope.first(statement.with_for_update(key_share=True, of=pages))
+        row = self._scope.first(statement.with_for_update(key_share=True, of=pages))
         return _stored(row) if row else None
 
-    async def find(self, page_id: str, *, with_content: bool) -> StoredPage | None:
+    def find(self, page_id: str, *, with_content: bool) -> StoredPage | None:
         """The page, with its content or without."""
         lookup = _FIND_WITH_CONTENT if with_content else _FIND
-        rows = await self._scope.look_up(lookup, page_id=page_id)
+        rows = self._scope.look_up(lookup, page_id=page_id)
         return _stored(rows[0]) if rows else None
 
-    async def insert_absent(self, versions: Sequence[PageVersion]) -> dict[str, int]:
+    def insert_absent(self, versions: Sequence[PageVersion]) -> dict[str, int]:
         """Store pages whose ids are free; returns their numbers by id.
 
         The later in `versions`, the newer the page. Ids that are taken are not in the result; one
@@ -108,27 +108,25 @@ class PageRecords:
             # Locks are taken in the order of the ids, or two bulks would wait for each other; so
             # the numbers, which follow the order of the bulk, are given out before. SQLite has
             # one writer, and numbers rows as they come.
-            numbers = await self._scope.reserve(page_numbers, count=len(rows))
+            numbers = self._scope.reserve(page_numbers, count=len(rows))
             rows = [
                 row | {"page_number": number} for row, number in zip(rows, numbers, strict=True)
             ]
             rows.sort(key=lambda row: str(row["page_id"]))
-        inserted = await self._scope.insert_absent(
-            pages, rows, returning=["page_id", "page_number"]
-        )
+        inserted = self._scope.insert_absent(pages, rows, returning=["page_id", "page_number"])
         return {row.page_id: row.page_number for row in inserted}
 
-    async def replace(
+    def replace(
         self, page_number: int, version: PageVersion, *, fetched_resource_id: str | None
     ) -> None:
         """Make this the version of a page the caller holds; its number and its id stay."""
-        await self._scope.run(
+        self._scope.run(
             self._scope.update(pages)
             .where(pages.c.page_number == page_number)
             .values(**_values(version), fetched_resource_id=fetched_resource_id)
         )
 
-    async def set_fetched(self, page_number: int, resource_id: str, *, digest: str) -> bool:
+    def set_fetched(self, page_number: int, resource_id: str, *, digest: str) -> bool:
         """Note what the content of a page was downloaded to; says whether it was noted.
 
         It is not where the page has changed meanwhile: `digest` is that of the version the
@@ -139,45 +137,45 @@ class PageRecords:
             .where(pages.c.page_number == page_number, pages.c.digest == digest)
             .values(fetched_resource_id=resource_id)
         )
-        return await self._scope.run(statement) == 1
+        return self._scope.run(statement) == 1
 
-    async def remove(self, page_number: int) -> bool:
+    def remove(self, page_number: int) -> bool:
         """Remove a page, its levels, its accesses and its words; says whether it was there."""
         statement = self._scope.delete(pages).where(pages.c.page_number == page_number)
-        return await self._scope.run(statement) == 1
+        return self._scope.run(statement) == 1
 
-    async def remove_session(self, session_id: str) -> list[str]:
+    def remove_session(self, session_id: str) -> list[str]:
         """Remove all pages of a session; returns their ids.
 
         Their rows are held before, in the order of their ids, as every writer of several locks
         them.
         """
         in_session = pages.c.session_id == session_id
-        rows = await self._scope.all(
+        rows = self._scope.all(
             self._scope.select(pages)
             .with_only_columns(pages.c.page_id)
             .where(in_session)
             .order_by(pages.c.page_id)
             .with_for_update()
         )
-        await self._scope.run(self._scope.delete(pages).where(in_session))
+        self._scope.run(self._scope.delete(pages).where(in_session))
         return [row.page_id for row in rows]
 
-    async def page_numbers(
+    def page_numbers(
         self, filters: PageFilters, *, before: int | None, limit: int
     ) -> Sequence[int]:
         """The numbers of up to `limit` pages, newest first, older than the number `before`."""
         statement = _filtered(self._scope.select(pages), filters)
         if before is not None:
             statement = statement.where(pages.c.page_number < before)
-        return await self._numbers(statement.order_by(pages.c.page_number.desc()).limit(limit))
+        return self._numbers(statement.order_by(pages.c.page_number.desc()).limit(limit))
 
-    async def number_of(self, page_id: str, filters: PageFilters) -> int | None:
+    def number_of(self, page_id: str, filters: PageFilters) -> int | None:
         """The number of a page, unless it is not there or the filters leave it out."""
-        rows = await self._scope.look_up(_FILTERED, page_id=page_id)
+        rows = self._scope.look_up(_FILTERED, page_id=page_id)
         return rows[0].page_number if rows and _passes(rows[0], filters) else None
 
-    async def numbered(
+    def numbered(
         self,
         numbers: Collection[int],
         *,
@@ -192,7 +190,7 @@ class PageRecords:
             content_up_to: Want the content of those where it has at most so many bytes.
         """
         if len(numbers) <= _FEW and not with_content:
-            return await self._few(numbers, content_up_to)
+            return self._few(numbers, content_up_to)
         found: dict[int, StoredPage] = {}
         wanted = sorted(numbers)
         statement = self._select(with_content=with_content)
@@ -200,11 +198,11 @@ class PageRecords:
             statement = statement.add_columns(_content_up_to(content_up_to))
         for start in range(0, len(wanted), _NUMBERS_AT_ONCE):
             batch = wanted[start : start + _NUMBERS_AT_ONCE]
-            rows = await self._scope.all(statement.where(pages.c.page_number.in_(batch)))
+            rows = self._scope.all(statement.where(pages.c.page_number.in_(batch)))
             found |= {row.page_number: _stored(row) for row in rows}
         return found
 
-    async def manifest_numbers(self, session_id: str, *, limit: int) -> Sequence[int]:
+    def manifest_numbers(self, session_id: str, *, limit: int) -> Sequence[int]:
         """The numbers of up to `limit` pages of a session: pinned, important, newest first."""
         statement = (
             self._scope.select(pages)
@@ -212,24 +210,22 @@ class PageRecords:
             .order_by(pages.c.pinned.desc(), pages.c.importance.desc(), pages.c.page_number.desc())
             .limit(limit)
         )
-        return await self._numbers(statement)
+        return self._numbers(statement)
 
-    async def count_in_session(self, session_id: str) -> int:
+    def count_in_session(self, session_id: str) -> int:
         """How many pages a session has."""
-        row = await self._scope.first(
+        row = self._scope.first(
             self._scope.select(pages)
             .with_only_columns(func.count().label("pages"))
             .where(pages.c.session_id == session_id)
         )
         return int(row.pages) if row else 0
 
-    async def _numbers(self, statement: Select[Any]) -> Sequence[int]:
-        rows = await self._scope.all(statement.with_only_columns(pages.c.page_number))
+    def _numbers(self, statement: Select[Any]) -> Sequence[int]:
+        rows = self._scope.all(statement.with_only_columns(pages.c.page_number))
         return [row.page_number for row in rows]
 
-    async def _few(
-        self, numbers: Collection[int], content_up_to: int | None
-    ) -> dict[int, StoredPage]:
+    def _few(self, numbers: Collection[int], content_up_to: int | None) -> dict[int, StoredPage]:
         if not numbers:
             return {}
         # No page has the number 0.
@@ -239,13 +235,11 @@ class PageRecords:
         is_short = True
         if not self._scope.is_postgresql:
             # What takes longer is no work for the event loop.
-            (size,) = await self._scope.look_up(
+            (size,) = self._scope.look_up(
                 _SIZE_OF_FEW, is_short=True, content_up_to=up_to, **values
             )
             is_short = (size.size_bytes or 0) <= _FEW_BYTES
-        rows = await self._scope.look_up(
-            _FIND_FEW, is_short=is_short, content_up_to=up_to, **values
-        )
+        rows = self._scope.look_up(_FIND_FEW, is_short=is_short, content_up_to=up_to, **values)
         return {row.page_number: _stored(row) for row in rows}
 
     def _select(self, *, with_content: bool) -> Select[Any]:

@@ -1,7 +1,7 @@
-"""Statements that are kept, each compiled once to the text of SQLite and what its values need.
+"""Statements that are kept, each compiled once to a text and what its values need.
 
-Executing a statement through SQLAlchemy takes longer than SQLite takes to run it. A statement that
-is kept, and whose values are all parameters, is compiled once and then run by the driver itself.
+Executing a statement through SQLAlchemy takes longer than the database takes to run it. A statement
+that is kept, and whose values are all parameters, is compiled once and then run by the driver.
 """
 
 from collections import namedtuple
@@ -10,11 +10,15 @@ from functools import lru_cache, partial
 from typing import Any, TypeAlias, cast
 
 from sqlalchemy import ColumnElement, Executable, Row, TypeDecorator
-from sqlalchemy.dialects import sqlite
+from sqlalchemy.dialects import postgresql, sqlite
+from sqlalchemy.engine import Dialect
 
 # There are some 60 of them, some with different columns given.
 _MOST_KEPT = 512
-_DIALECT = sqlite.dialect(paramstyle="qmark")
+_SQLITE: Dialect = sqlite.dialect(paramstyle="qmark")
+# Its own number of a float's type: of floats alone, SQLAlchemy asks which one it is.
+_POSTGRESQL_FLOAT = 701
+_POSTGRESQL: Dialect = cast(Any, postgresql.psycopg).dialect(paramstyle="format")
 
 _Process: TypeAlias = Callable[[Any], Any]
 
@@ -25,17 +29,21 @@ class Prepared:
     Args:
         statement: Its values are parameters, or constants.
         names: Of an insert: the columns that are given.
+        is_postgresql: Whether it is for PostgreSQL; else it is for SQLite.
     """
 
-    def __init__(self, statement: Executable, names: Sequence[str] = ()) -> None:
+    def __init__(
+        self, statement: Executable, names: Sequence[str] = (), *, is_postgresql: bool = False
+    ) -> None:
+        dialect = _POSTGRESQL if is_postgresql else _SQLITE
         # What a compiled statement knows of its parameters has no types.
-        compiled: Any = cast(Any, statement).compile(dialect=_DIALECT, column_keys=[*names] or None)
+        compiled: Any = cast(Any, statement).compile(dialect=dialect, column_keys=[*names] or None)
         self.text = str(compiled)
         self._names: Sequence[str] = compiled.positiontup or ()
         self._writers = {
             name: process
             for name, bind in compiled.binds.items()
-            if (process := bind.type.dialect_impl(_DIALECT).bind_processor(_DIALECT)) is not None
+            if (process := bind.type.dialect_impl(dialect).bind_processor(dialect)) is not None
         }
         self._constants = {
             name: self._written(name, bind.effective_value)
@@ -46,11 +54,11 @@ class Prepared:
         row = namedtuple("_Row", [str(column.key) for column in columns])  # type: ignore[misc]
         # It has what is used of a row: its values, by the names of the columns.
         self._made: Callable[[list[Any]], Row[Any]] = cast(Any, row)._make
-        readers = [(index, _reader(column)) for index, column in enumerate(columns)]
+        readers = [(index, _reader(column, dialect)) for index, column in enumerate(columns)]
         self._readers = [(index, process) for index, process in readers if process is not None]
 
     def parameters(self, values: Mapping[str, object]) -> list[Any]:
-        """The values in the order of the text, as SQLite takes them."""
+        """The values in the order of the text, as the driver takes them."""
         named = dict(self._constants)
         for name, value in values.items():
             named[name] = self._written(name, value)
@@ -69,23 +77,24 @@ class Prepared:
 
 
 @lru_cache(_MOST_KEPT)
-def prepared(statement: Executable, names: tuple[str, ...] = ()) -> Prepared:
+def prepared(statement: Executable, names: tuple[str, ...], *, is_postgresql: bool) -> Prepared:
     """A statement that is kept, made ready the first time.
 
     Args:
         statement: It is known by itself: one that is made anew is compiled anew.
         names: Of an insert: the columns that are given.
+        is_postgresql: Whether it is for PostgreSQL; else it is for SQLite.
     """
-    return Prepared(statement, names)
+    return Prepared(statement, names, is_postgresql=is_postgresql)
 
 
-def _reader(column: ColumnElement[Any]) -> _Process | None:
+def _reader(column: ColumnElement[Any], dialect: Dialect) -> _Process | None:
     """What makes a value of the database one of ours, where it is not one already."""
     kind = column.type
     if isinstance(kind, TypeDecorator):
         # All of ours are over types whose values need no work of their own.
-        return partial(kind.process_result_value, dialect=_DIALECT)
-    return kind.dialect_impl(_DIALECT).result_processor(_DIALECT, None)
+        return partial(kind.process_result_value, dialect=dialect)
+    return kind.dialect_impl(dialect).result_processor(dialect, _POSTGRESQL_FLOAT)
 
 
 def _columns_of(statement: Any) -> list[ColumnElement[Any]]:  # noqa: ANN401 - any statement

@@ -4,13 +4,12 @@ from collections.abc import Collection
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import CursorResult, Executable, Row, bindparam, select, update
-from sqlalchemy.dialects import postgresql, sqlite
-from sqlalchemy.ext.asyncio import AsyncConnection
+from sqlalchemy import Row, bindparam, select, update
 
 from app.models.project import ApiKey, StoredSecret
-from app.stores.records.connections import PooledConnection, ensure_started
-from app.stores.records.lookups import Lookup, LoopConnection, look_up
+from app.stores.records.connections import StatementConnection
+from app.stores.records.inserts import upsert
+from app.stores.records.lookups import Lookup
 from app.stores.records.tables import api_keys, projects
 
 _FIND_SECRET = Lookup(
@@ -27,29 +26,25 @@ class ProjectRecords:
 
     Args:
         connection: See `ProjectScope`.
-        loop: See `ProjectScope`.
     """
 
-    def __init__(self, connection: AsyncConnection, *, loop: LoopConnection | None = None) -> None:
+    def __init__(self, connection: StatementConnection) -> None:
         self._connection = connection
-        self._loop = loop
 
-    async def ensure(self, project_id: str, now: datetime) -> None:
+    def ensure(self, project_id: str, now: datetime) -> None:
         """Create the project unless it is there."""
-        insert = (
-            postgresql.insert if self._connection.dialect.name == "postgresql" else sqlite.insert
-        )
-        statement = insert(projects).values(project_id=project_id, created_at=now)
-        await self._connection.execute(statement.on_conflict_do_nothing())
+        insert = upsert(projects, is_postgresql=self._connection.is_postgresql)
+        statement = insert.values(project_id=project_id, created_at=now)
+        self._connection.execute(statement.on_conflict_do_nothing())
 
-    async def list_ids(self) -> list[str]:
+    def list_ids(self) -> list[str]:
         """The ids of all projects, in their order."""
         statement = select(projects.c.project_id).order_by(projects.c.project_id)
-        return list((await self._execute(statement)).scalars())
+        return list(self._connection.execute(statement).scalars())
 
-    async def add_key(self, key: ApiKey) -> None:
+    def add_key(self, key: ApiKey) -> None:
         """Add a key to its project, which must exist."""
-        await self._connection.execute(
+        self._connection.execute(
             api_keys.insert().values(
                 key_id=key.key_id,
                 project_id=key.project_id,
@@ -60,43 +55,34 @@ class ProjectRecords:
             )
         )
 
-    async def find_secret(self, key_id: str) -> StoredSecret | None:
+    def find_secret(self, key_id: str) -> StoredSecret | None:
         """What lets the owner of the key with this id in; the key may be revoked."""
-        rows = await look_up(
-            _FIND_SECRET,
-            {"key_id": key_id},
-            connection=PooledConnection(self._connection),
-            loop=self._loop,
-        )
+        rows = self._connection.look_up(_FIND_SECRET, {"key_id": key_id}, is_short=True)
         if not rows:
             return None
         row = rows[0]
         return StoredSecret(row.project_id, row.secret_sha256, bool(row.is_revoked))
 
-    async def valid_keys(self, key_ids: Collection[str]) -> set[str]:
+    def valid_keys(self, key_ids: Collection[str]) -> set[str]:
         """Those of some keys that are not revoked."""
         statement = select(api_keys.c.key_id).where(
             api_keys.c.key_id.in_(key_ids), api_keys.c.revoked_at.is_(None)
         )
-        return set((await self._execute(statement)).scalars())
+        return set(self._connection.execute(statement).scalars())
 
-    async def list_keys(self) -> list[ApiKey]:
+    def list_keys(self) -> list[ApiKey]:
         """All keys, oldest first."""
         statement = select(api_keys).order_by(api_keys.c.created_at, api_keys.c.key_id)
-        return [_api_key(row) for row in await self._execute(statement)]
+        return [_api_key(row) for row in self._connection.execute(statement)]
 
-    async def revoke_key(self, key_id: str, now: datetime) -> bool:
+    def revoke_key(self, key_id: str, now: datetime) -> bool:
         """Revoke a key; says whether there was one to revoke."""
         statement = (
             update(api_keys)
             .where(api_keys.c.key_id == key_id, api_keys.c.revoked_at.is_(None))
             .values(revoked_at=now)
         )
-        return (await self._connection.execute(statement)).rowcount == 1
-
-    async def _execute(self, statement: Executable) -> CursorResult[Any]:
-        await ensure_started(self._connection)
-        return await self._connection.execute(statement)
+        return self._connection.execute(statement).rowcount == 1
 
 
 def _api_key(row: Row[Any]) -> ApiKey:

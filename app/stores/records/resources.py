@@ -29,7 +29,7 @@ class ResourceRecords:
         self._scope = scope
         self._swept_blobs = swept_blobs
 
-    async def ensure(self, resource: Resource) -> tuple[Resource, bool]:
+    def ensure(self, resource: Resource) -> tuple[Resource, bool]:
         """Store a descriptor unless it is there; returns the stored one and whether it is new.
 
         The caller has put the blob into the store before. The row is held until the transaction
@@ -38,12 +38,12 @@ class ResourceRecords:
         Raises:
             BlobSweptError: A sweep has removed the blob meanwhile.
         """
-        await self._swept_blobs.guard([resource.digest])
-        row = await self._scope.insert_or_merge(resources, _taken_over, **_values(resource))
+        self._swept_blobs.guard([resource.digest])
+        row = self._scope.insert_or_merge(resources, _taken_over, **_values(resource))
         stored = stored_resource(row)
         return stored, stored.created_at == resource.created_at
 
-    async def ensure_derived(self, resource: Resource) -> None:
+    def ensure_derived(self, resource: Resource) -> None:
         """Store the descriptor of something that was derived, unless the same file is there.
 
         Its row is held as `ensure` holds one.
@@ -51,23 +51,21 @@ class ResourceRecords:
         Raises:
             BlobSweptError: A sweep has removed the blob meanwhile.
         """
-        await self._swept_blobs.guard([resource.digest])
+        self._swept_blobs.guard([resource.digest])
         values = {**_values(resource), "is_derived": True}
-        await self._scope.insert_all(resources, [values], touch=["mime_type"])
+        self._scope.insert_all(resources, [values], touch=["mime_type"])
 
-    async def ensure_all(self, kept: Iterable[Resource]) -> None:
+    def ensure_all(self, kept: Iterable[Resource]) -> None:
         """Store descriptors that are not there yet; all rows are held as `ensure` holds one.
 
         Raises:
             BlobSweptError: A sweep has removed one of their blobs meanwhile.
         """
         ordered = sorted(kept, key=lambda resource: resource.resource_id)
-        await self._swept_blobs.guard([resource.digest for resource in ordered])
-        await self._scope.merge_all(
-            resources, [_values(resource) for resource in ordered], _taken_over
-        )
+        self._swept_blobs.guard([resource.digest for resource in ordered])
+        self._scope.merge_all(resources, [_values(resource) for resource in ordered], _taken_over)
 
-    async def ensure_linked(
+    def ensure_linked(
         self,
         kept: Iterable[Resource],
         *,
@@ -81,7 +79,7 @@ class ResourceRecords:
         holds one.
         """
         ordered = sorted(kept, key=lambda resource: resource.resource_id)
-        await self.ensure_all(ordered)
+        self.ensure_all(ordered)
         links = [
             {
                 "resource_id": resource.resource_id,
@@ -92,9 +90,9 @@ class ResourceRecords:
             for resource in ordered
         ]
         # What an owner refers to it refers to from where it is now: a page may change its session.
-        await self._scope.insert_all(resource_links, links, touch=["session_id"])
+        self._scope.insert_all(resource_links, links, touch=["session_id"])
 
-    async def relink(
+    def relink(
         self,
         kept: Collection[Resource],
         *,
@@ -103,30 +101,28 @@ class ResourceRecords:
         session_id: str | None,
     ) -> None:
         """As `ensure_linked`, and the owner no longer refers to anything else."""
-        await self.ensure_linked(
-            kept, owner_kind=owner_kind, owner_id=owner_id, session_id=session_id
-        )
-        await self._scope.run(
+        self.ensure_linked(kept, owner_kind=owner_kind, owner_id=owner_id, session_id=session_id)
+        self._scope.run(
             self._links_of(owner_kind, owner_id).where(
                 resource_links.c.resource_id.not_in([resource.resource_id for resource in kept])
             )
         )
 
-    async def unlink(self, owner_kind: str, owner_id: str) -> None:
+    def unlink(self, owner_kind: str, owner_id: str) -> None:
         """The owner refers to nothing any more."""
-        await self._scope.run(self._links_of(owner_kind, owner_id))
+        self._scope.run(self._links_of(owner_kind, owner_id))
 
-    async def find(self, resource_id: str) -> Resource | None:
+    def find(self, resource_id: str) -> Resource | None:
         """The resource with this id."""
-        rows = await self._scope.look_up(_FIND, resource_id=resource_id)
+        rows = self._scope.look_up(_FIND, resource_id=resource_id)
         return stored_resource(rows[0]) if rows else None
 
-    async def find_all(self, resource_ids: Collection[str]) -> dict[str, Resource]:
+    def find_all(self, resource_ids: Collection[str]) -> dict[str, Resource]:
         """Those of the resources that exist, by id."""
         found: dict[str, Resource] = {}
         wanted = sorted(resource_ids)
         for start in range(0, len(wanted), _IDS_AT_ONCE):
-            rows = await self._scope.all(
+            rows = self._scope.all(
                 self._scope.select(resources).where(
                     resources.c.resource_id.in_(wanted[start : start + _IDS_AT_ONCE])
                 )
@@ -134,7 +130,7 @@ class ResourceRecords:
             found |= {row.resource_id: stored_resource(row) for row in rows}
         return found
 
-    async def find_in_session(
+    def find_in_session(
         self, resource_ids: Collection[str], session_id: str
     ) -> dict[str, Resource]:
         """Those of the resources that something in the session refers to, by id."""
@@ -149,13 +145,13 @@ class ResourceRecords:
                     resource_links.c.resource_id.in_(wanted[start : start + _IDS_AT_ONCE]),
                 )
             )
-            rows = await self._scope.all(
+            rows = self._scope.all(
                 self._scope.select(resources).where(resources.c.resource_id.in_(linked))
             )
             found |= {row.resource_id: stored_resource(row) for row in rows}
         return found
 
-    async def owners(self, resource_id: str, *, limit: int) -> list[tuple[str, str]]:
+    def owners(self, resource_id: str, *, limit: int) -> list[tuple[str, str]]:
         """Up to `limit` things that refer to a resource, as (kind, id)."""
         statement = (
             self._scope.select(resource_links)
@@ -163,24 +159,22 @@ class ResourceRecords:
             .order_by(resource_links.c.owner_kind, resource_links.c.owner_id)
             .limit(limit)
         )
-        return [(row.owner_kind, row.owner_id) for row in await self._scope.all(statement)]
+        return [(row.owner_kind, row.owner_id) for row in self._scope.all(statement)]
 
-    async def hold(self, resource_id: str) -> bool:
+    def hold(self, resource_id: str) -> bool:
         """Hold a resource's row until the transaction ends; says whether there is one."""
         statement = (
             self._scope.update(resources)
             .where(resources.c.resource_id == resource_id)
             .values(resource_id=resource_id)
         )
-        return await self._scope.run(statement) == 1
+        return self._scope.run(statement) == 1
 
-    async def remove(self, resource_id: str) -> None:
+    def remove(self, resource_id: str) -> None:
         """Remove a descriptor; the blob stays, as garbage."""
-        await self._scope.run(
-            self._scope.delete(resources).where(resources.c.resource_id == resource_id)
-        )
+        self._scope.run(self._scope.delete(resources).where(resources.c.resource_id == resource_id))
 
-    async def page(self, *, before: tuple[datetime, str] | None, limit: int) -> Sequence[Resource]:
+    def page(self, *, before: tuple[datetime, str] | None, limit: int) -> Sequence[Resource]:
         """Up to `limit` resources, newest first, behind a (created_at, id) position."""
         statement = self._scope.select(resources)
         if before is not None:
@@ -190,7 +184,7 @@ class ResourceRecords:
         statement = statement.order_by(
             resources.c.created_at.desc(), resources.c.resource_id.desc()
         ).limit(limit)
-        return [stored_resource(row) for row in await self._scope.all(statement)]
+        return [stored_resource(row) for row in self._scope.all(statement)]
 
     def _links_of(self, owner_kind: str, owner_id: str) -> Delete:
         return self._scope.delete(resource_links).where(

@@ -41,7 +41,7 @@ from app.stores.records.inserts import (
     touching,
     upsert,
 )
-from app.stores.records.lookups import Lookup, LoopConnection, look_up
+from app.stores.records.lookups import Lookup
 
 AnyTable: TypeAlias = Table
 """A table as an argument; statements over it are made by a scope."""
@@ -71,22 +71,14 @@ class ProjectScope:
     Args:
         connection: What the statements run on.
         project_id: The project.
-        loop: Where lookups are read, if they need not see what a transaction has written.
     """
 
-    def __init__(
-        self,
-        connection: StatementConnection,
-        project_id: str,
-        *,
-        loop: LoopConnection | None = None,
-    ) -> None:
+    def __init__(self, connection: StatementConnection, project_id: str) -> None:
         self._connection = connection
-        self._loop = loop
         self.project_id = project_id
         self.is_postgresql = connection.is_postgresql
 
-    async def look_up(
+    def look_up(
         self, lookup: Lookup, *, is_short: bool = True, **values: str | int
     ) -> Sequence[Row[Any]]:
         """The project's rows that a lookup finds; made of `scoped_select`, it finds no others.
@@ -94,8 +86,7 @@ class ProjectScope:
         `is_short` is what the caller knows: what takes longer is no work for the event loop.
         """
         given = {"project_id": self.project_id, **values}
-        loop = self._loop if is_short else None
-        return await look_up(lookup, given, connection=self._connection, loop=loop)
+        return self._connection.look_up(lookup, given, is_short=is_short)
 
     def select(self, table: Table) -> Select[Any]:
         """All columns of the project's rows of a table."""
@@ -113,17 +104,17 @@ class ProjectScope:
         """A delete of the project's rows of a table."""
         return delete(table).where(table.c.project_id == self.project_id)
 
-    async def insert(self, table: Table, **values: object) -> None:
+    def insert(self, table: Table, **values: object) -> None:
         """Insert one row of the project."""
-        await self._rows(inserting(table), self._row(values))
+        self._rows(inserting(table), self._row(values))
 
-    async def insert_if_absent(self, table: Table, **values: object) -> bool:
+    def insert_if_absent(self, table: Table, **values: object) -> bool:
         """Insert one row of the project unless its key is taken; says whether it was inserted."""
         statement = returning(passing_over(table, is_postgresql=self.is_postgresql), table)
         # Counting rows would not do: PostgreSQL's driver does not count those of an INSERT.
-        return bool(await self._rows(statement, self._row(values)))
+        return bool(self._rows(statement, self._row(values)))
 
-    async def insert_all(
+    def insert_all(
         self, table: Table, rows: Sequence[Mapping[str, object]], *, touch: Sequence[str] = ()
     ) -> None:
         """Insert rows of the project; of those whose key is taken, only set the columns `touch`.
@@ -135,16 +126,16 @@ class ProjectScope:
             statement = touching(table, tuple(touch), is_postgresql=self.is_postgresql)
         else:
             statement = passing_over(table, is_postgresql=self.is_postgresql)
-        await self._execute_all(statement, rows)
+        self._execute_all(statement, rows)
 
-    async def insert_new(self, table: Table, rows: Sequence[Mapping[str, object]]) -> None:
+    def insert_new(self, table: Table, rows: Sequence[Mapping[str, object]]) -> None:
         """Insert rows of the project whose keys are known to be free.
 
         The only way into a virtual table, which cannot do anything about a key that is taken.
         """
-        await self._execute_all(inserting(table), rows)
+        self._execute_all(inserting(table), rows)
 
-    async def insert_absent(
+    def insert_absent(
         self, table: Table, rows: Sequence[Mapping[str, object]], *, returning: Sequence[str]
     ) -> list[Row[Any]]:
         """Insert those rows of the project whose keys are free; returns columns of just these.
@@ -157,10 +148,10 @@ class ProjectScope:
             statement = upsert(table, is_postgresql=self.is_postgresql).values(batch)
             columns = [table.c[name] for name in returning]
             told = statement.on_conflict_do_nothing().returning(*columns)
-            inserted += (await self._execute(told)).all()
+            inserted += (self._execute(told)).all()
         return inserted
 
-    async def merge_all(
+    def merge_all(
         self,
         table: Table,
         rows: Sequence[Mapping[str, object]],
@@ -174,19 +165,17 @@ class ProjectScope:
             merge: From the columns of the offered row, what to set in the one that is there.
         """
         statement = merging(table, merge, is_postgresql=self.is_postgresql)
-        await self._execute_all(statement, rows)
+        self._execute_all(statement, rows)
 
-    async def insert_or_touch(
-        self, table: Table, touch: Sequence[str], **values: object
-    ) -> Row[Any]:
+    def insert_or_touch(self, table: Table, touch: Sequence[str], **values: object) -> Row[Any]:
         """Insert one row of the project, or set the columns `touch` of the one that is there.
 
         Either way the row is locked until the end of the transaction, and returned as it now is.
         """
         statement = touching(table, tuple(touch), is_postgresql=self.is_postgresql)
-        return (await self._rows(returning(statement, table), self._row(values)))[0]
+        return (self._rows(returning(statement, table), self._row(values)))[0]
 
-    async def insert_or_merge(
+    def insert_or_merge(
         self,
         table: Table,
         merge: Merge,
@@ -194,18 +183,18 @@ class ProjectScope:
     ) -> Row[Any]:
         """As `insert_or_touch`, with what to set worked out as in `merge_all`."""
         statement = merging(table, merge, is_postgresql=self.is_postgresql)
-        return (await self._rows(returning(statement, table), self._row(values)))[0]
+        return (self._rows(returning(statement, table), self._row(values)))[0]
 
-    async def lock(self, number: int, *, shared: bool) -> None:
+    def lock(self, number: int, *, shared: bool) -> None:
         """Hold one of the project's locks until the transaction ends, with others or alone.
 
         SQLite has one writer at a time, which is as good as any lock.
         """
         if self.is_postgresql:
             take = func.pg_advisory_xact_lock_shared if shared else func.pg_advisory_xact_lock
-            await self._connection.execute(select(take(number, func.hashtext(self.project_id))))
+            self._connection.execute(select(take(number, func.hashtext(self.project_id))))
 
-    async def lock_alone(self, number: int, *, wait_seconds: float) -> bool:
+    def lock_alone(self, number: int, *, wait_seconds: float) -> bool:
         """As `lock` alone; says whether it was to be had in this time.
 
         Whoever asks for the lock meanwhile waits as well: first come, first served.
@@ -214,61 +203,57 @@ class ProjectScope:
             return True
         try:
             # A wait that is given up ends a transaction, or as much of it as a savepoint holds.
-            async with self._connection.begin_nested():
+            with self._connection.begin_nested():
                 timeout = f"{wait_seconds * 1000:.0f}ms"
-                await self._connection.execute(
-                    select(func.set_config("lock_timeout", timeout, True))
-                )
-                await self.lock(number, shared=False)
+                self._connection.execute(select(func.set_config("lock_timeout", timeout, True)))
+                self.lock(number, shared=False)
         except OperationalError as exc:
             if getattr(exc.orig, "sqlstate", None) != _LOCK_NOT_AVAILABLE:
                 raise
             return False
         return True
 
-    async def now(self) -> datetime:
+    def now(self) -> datetime:
         """The moment by the one clock that all processes over this database share, in UTC."""
         if not self.is_postgresql:
             return utc_now()
-        moment = (await self._execute(select(func.clock_timestamp()))).scalar_one()
+        moment = (self._execute(select(func.clock_timestamp()))).scalar_one()
         return cast(datetime, moment).astimezone(UTC)
 
-    async def reserve(self, numbers: NumberSequence, *, count: int) -> list[int]:
+    def reserve(self, numbers: NumberSequence, *, count: int) -> list[int]:
         """The next numbers of a sequence, in order; nobody else gets them. PostgreSQL only."""
         rows = func.generate_series(1, count)
-        taken = await self._connection.execute(select(numbers.next_value()).select_from(rows))
+        taken = self._connection.execute(select(numbers.next_value()).select_from(rows))
         return sorted(taken.scalars())
 
-    async def first(self, statement: Executable) -> Row[Any] | None:
+    def first(self, statement: Executable) -> Row[Any] | None:
         """The first row of a statement made by this scope, or `None`."""
-        return (await self._execute(statement)).first()
+        return (self._execute(statement)).first()
 
-    async def change(self, statement: ReturningUpdate[Any], **values: str | int) -> Row[Any] | None:
+    def change(self, statement: ReturningUpdate[Any], **values: str | int) -> Row[Any] | None:
         """The one row that an update of `scoped_update` has changed, or `None`."""
         given = {"in_project": self.project_id, **values}
-        rows = await self._rows(statement, given)
+        rows = self._rows(statement, given)
         return rows[0] if rows else None
 
-    async def all(self, statement: Executable) -> Sequence[Row[Any]]:
+    def all(self, statement: Executable) -> Sequence[Row[Any]]:
         """All rows of a statement made by this scope."""
-        return (await self._execute(statement)).all()
+        return (self._execute(statement)).all()
 
-    async def run(self, statement: Update | Delete) -> int:
+    def run(self, statement: Update | Delete) -> int:
         """Run a change made by this scope; says how many rows it changed."""
-        return (await self._execute(statement)).rowcount
+        return (self._execute(statement)).rowcount
 
-    async def _execute(self, statement: Executable) -> CursorResult[Any]:
-        return await self._connection.execute(statement)
+    def _execute(self, statement: Executable) -> CursorResult[Any]:
+        return self._connection.execute(statement)
 
-    async def _rows(
-        self, statement: Executable, values: Mapping[str, object]
-    ) -> Sequence[Row[Any]]:
-        return await self._connection.rows(statement, values)
+    def _rows(self, statement: Executable, values: Mapping[str, object]) -> Sequence[Row[Any]]:
+        return self._connection.rows(statement, values)
 
-    async def _execute_all(self, statement: Insert, rows: Sequence[Mapping[str, object]]) -> None:
+    def _execute_all(self, statement: Insert, rows: Sequence[Mapping[str, object]]) -> None:
         # As one statement with many sets of parameters.
         for batch in self._batches(rows):
-            await self._connection.run_many(statement, batch)
+            self._connection.run_many(statement, batch)
 
     def _row(self, values: Mapping[str, object]) -> dict[str, object]:
         return {"project_id": self.project_id, **values}

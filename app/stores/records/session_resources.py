@@ -22,16 +22,16 @@ class SessionResourceRecords:
         self._scope = scope
         self._derived_images = derived_images
 
-    async def use_of(self, session_ids: Collection[str]) -> dict[str, SessionUse]:
+    def use_of(self, session_ids: Collection[str]) -> dict[str, SessionUse]:
         """What each of these sessions, at most 1,000, takes of the store."""
-        paged = await self._scope.all(
+        paged = self._scope.all(
             self._scope.select(pages)
             .with_only_columns(pages.c.session_id, func.count().label("pages"))
             .where(pages.c.session_id.in_(session_ids))
             .group_by(pages.c.session_id)
         )
         counts = {row.session_id: int(row.pages) for row in paged}
-        used = {row.session_id: row for row in await self._scope.all(self._used(session_ids))}
+        used = {row.session_id: row for row in self._scope.all(self._used(session_ids))}
         return {
             session_id: SessionUse(
                 pages=counts.get(session_id, 0),
@@ -42,7 +42,7 @@ class SessionResourceRecords:
             for session_id in session_ids
         }
 
-    async def all_of(self, session_id: str) -> Sequence[Resource]:
+    def all_of(self, session_id: str) -> Sequence[Resource]:
         """Every resource that something of a session refers to, in order of their id."""
         statement = (
             self._linked([session_id])
@@ -50,38 +50,36 @@ class SessionResourceRecords:
             .distinct()
             .order_by(resources.c.resource_id)
         )
-        return [stored_resource(row) for row in await self._scope.all(statement)]
+        return [stored_resource(row) for row in self._scope.all(statement)]
 
-    async def release(self, session_id: str) -> list[ReleasedResource]:
+    def release(self, session_id: str) -> list[ReleasedResource]:
         """Drop a session's links, and the resources that nothing else uses, in order of their id.
 
         What was derived from these goes with them. Their rows are held until the transaction ends.
         The blobs stay, as garbage.
         """
-        used = await self.all_of(session_id)
-        held = await self._derived_images.hold_sources(used)
+        used = self.all_of(session_id)
+        held = self._derived_images.hold_sources(used)
         released = []
         for start in range(0, len(used), _IDS_AT_ONCE):
             batch = used[start : start + _IDS_AT_ONCE]
-            released += await self._release(session_id, batch, held)
-        await self._derived_images.remove_sourceless({each.digest for each in used})
+            released += self._release(session_id, batch, held)
+        self._derived_images.remove_sourceless({each.digest for each in used})
         return released
 
-    async def _release(
+    def _release(
         self, session_id: str, batch: Sequence[Resource], held: Collection[str]
     ) -> list[ReleasedResource]:
         ids = [resource.resource_id for resource in batch]
-        await self._scope.run(
+        self._scope.run(
             self._scope.delete(resource_links).where(
                 resource_links.c.session_id == session_id, resource_links.c.resource_id.in_(ids)
             )
         )
-        users = await self._users(ids)
+        users = self._users(ids)
         # Of one that was removed and stored anew meanwhile, somebody else holds the row.
         unused = [each for each in ids if each in held and each not in users]
-        await self._scope.run(
-            self._scope.delete(resources).where(resources.c.resource_id.in_(unused))
-        )
+        self._scope.run(self._scope.delete(resources).where(resources.c.resource_id.in_(unused)))
         return [
             ReleasedResource(
                 each.resource_id, each.size_bytes, tuple(users.get(each.resource_id, ()))
@@ -89,9 +87,9 @@ class SessionResourceRecords:
             for each in batch
         ]
 
-    async def _users(self, ids: Collection[str]) -> dict[str, list[ResourceUser]]:
+    def _users(self, ids: Collection[str]) -> dict[str, list[ResourceUser]]:
         links = resource_links.c
-        rows = await self._scope.all(
+        rows = self._scope.all(
             self._scope.select(resource_links)
             .with_only_columns(
                 links.resource_id,

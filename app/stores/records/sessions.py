@@ -58,13 +58,13 @@ class SessionRecords:
     def __init__(self, scope: ProjectScope) -> None:
         self._scope = scope
 
-    async def enter(self, session_id: str, now: datetime) -> Session:
+    def enter(self, session_id: str, now: datetime) -> Session:
         """Create the session or find it, and hold its row until the transaction ends.
 
         Writers of one session pass here one after the other, so what a writer reads next about
         the session cannot change under it.
         """
-        row = await self._scope.insert_or_touch(
+        row = self._scope.insert_or_touch(
             sessions,
             ["updated_at"],
             session_id=session_id,
@@ -75,9 +75,9 @@ class SessionRecords:
         )
         return _session(row)
 
-    async def add(self, session: Session) -> bool:
+    def add(self, session: Session) -> bool:
         """Store a session as it is, unless there is one; says whether it was stored."""
-        return await self._scope.insert_if_absent(
+        return self._scope.insert_if_absent(
             sessions,
             session_id=session.session_id,
             created_at=session.created_at,
@@ -91,7 +91,7 @@ class SessionRecords:
             incarnation=new_id(),
         )
 
-    async def append(
+    def append(
         self, session_id: str, kind: EntryKind, entry_id: str, *, size_bytes: int = 0
     ) -> int:
         """Add an entry to the history; returns the `seq` it took: 1, 2, 3 …, without gaps.
@@ -102,11 +102,11 @@ class SessionRecords:
         The number is taken inside the transaction, from a row this transaction holds: a rollback
         gives it back, and nobody sees a later one before it.
         """
-        row = await self._scope.change(_APPEND[kind], in_session=session_id, count=1)
+        row = self._scope.change(_APPEND[kind], in_session=session_id, count=1)
         if row is None:
             raise _not_entered()
         seq: int = row.last_seq
-        await self._scope.insert(
+        self._scope.insert(
             history_entries,
             session_id=session_id,
             seq=seq,
@@ -116,41 +116,41 @@ class SessionRecords:
         )
         return seq
 
-    async def number(self, session_id: str, *, count: int = 1) -> int:
+    def number(self, session_id: str, *, count: int = 1) -> int:
         """Take the next numbers of a session for writes that its history does not show.
 
         Returns:
             The first of them; the others follow. They are taken as `append` takes them.
         """
-        row = await self._scope.change(_NUMBER, in_session=session_id, count=count)
+        row = self._scope.change(_NUMBER, in_session=session_id, count=count)
         if row is None:
             raise _not_entered()
         last: int = row.last_seq
         return last - count + 1
 
-    async def has_entries(self, session_id: str, *, after_seq: int) -> bool:
+    def has_entries(self, session_id: str, *, after_seq: int) -> bool:
         """Whether the history has entries behind a `seq`."""
-        return await are_entries(self._scope, session_id, after_seq=after_seq)
+        return are_entries(self._scope, session_id, after_seq=after_seq)
 
-    async def standing(self, session_id: str) -> Standing | None:
+    def standing(self, session_id: str) -> Standing | None:
         """How far the history has come, if anything was ever written to the session."""
-        return await read_standing(self._scope, session_id)
+        return read_standing(self._scope, session_id)
 
-    async def find(self, session_id: str) -> Session | None:
+    def find(self, session_id: str) -> Session | None:
         """The session, if anything was ever written to it."""
-        rows = await self._scope.look_up(_FIND, session_id=session_id)
+        rows = self._scope.look_up(_FIND, session_id=session_id)
         return _session(rows[0]) if rows else None
 
-    async def hold(self, session_id: str) -> Session | None:
+    def hold(self, session_id: str) -> Session | None:
         """The session, its row held until the transaction ends, so that nobody writes to it."""
-        row = await self._scope.first(
+        row = self._scope.first(
             self._scope.select(sessions)
             .where(sessions.c.session_id == session_id)
             .with_for_update()
         )
         return _session(row) if row else None
 
-    async def page(
+    def page(
         self, *, wanted: str | None, before: tuple[datetime, str] | None, limit: int
     ) -> Sequence[Session]:
         """Up to `limit` sessions, last written to first, behind an (updated_at, id) position.
@@ -169,41 +169,39 @@ class SessionRecords:
                 stands_before(sessions.c.updated_at, sessions.c.session_id, before)
             )
         statement = statement.order_by(sessions.c.updated_at.desc(), sessions.c.session_id.desc())
-        return [_session(row) for row in await self._scope.all(statement.limit(limit))]
+        return [_session(row) for row in self._scope.all(statement.limit(limit))]
 
-    async def entries(
-        self, session_id: str, *, after_seq: int, limit: int
-    ) -> Sequence[HistoryEntry]:
+    def entries(self, session_id: str, *, after_seq: int, limit: int) -> Sequence[HistoryEntry]:
         """Up to `limit` entries of the history after a `seq`, in order.
 
         They end with the one that passes 16 MiB: entries may be that large each.
         """
-        return await read_entries(self._scope, session_id, after_seq=after_seq, limit=limit)
+        return read_entries(self._scope, session_id, after_seq=after_seq, limit=limit)
 
-    async def stretch(self, session_id: str, *, after_seq: int, limit: int) -> Stretch:
+    def stretch(self, session_id: str, *, after_seq: int, limit: int) -> Stretch:
         """The same entries, found but not read: how large they are is known before they are."""
-        return await find_stretch(self._scope, session_id, after_seq=after_seq, limit=limit)
+        return find_stretch(self._scope, session_id, after_seq=after_seq, limit=limit)
 
-    async def last_ended(self, session_id: str) -> int:
+    def last_ended(self, session_id: str) -> int:
         """The highest `seq` that a deleted session of this name has taken, 0 if there was none."""
-        row = await self._scope.first(
+        row = self._scope.first(
             self._scope.select(ended_sessions).where(ended_sessions.c.session_id == session_id)
         )
         return row.last_seq if row else 0
 
-    async def remove(self, session_id: str) -> None:
+    def remove(self, session_id: str) -> None:
         """Remove a session the caller holds, with its history and everything the history shows.
 
         Its pages and its links to resources are for the caller to remove before. The numbers it
         has taken are remembered, with that of its deletion: see `last_ended`.
         """
-        session = await self.find(session_id)
+        session = self.find(session_id)
         if session is not None:
-            await self._scope.insert_or_merge(
+            self._scope.insert_or_merge(
                 ended_sessions, _highest, session_id=session_id, last_seq=session.last_seq + 1
             )
         for table in (history_entries, tool_results, messages, interactions, sessions):
-            await self._scope.run(self._scope.delete(table).where(table.c.session_id == session_id))
+            self._scope.run(self._scope.delete(table).where(table.c.session_id == session_id))
 
 
 def _highest(offered: Offered) -> dict[str, ColumnElement[Any]]:

@@ -72,14 +72,14 @@ class StoredBlobRecords:
     def __init__(self, scope: ProjectScope) -> None:
         self._scope = scope
 
-    async def total(self) -> StoredTotal:
+    def total(self) -> StoredTotal:
         """What is kept and on its way; it stays so until the transaction ends."""
-        row = await self._scope.insert_or_touch(
+        row = self._scope.insert_or_touch(
             stored_totals, ["project_id"], stored_bytes=0, reserved_bytes=0
         )
         return StoredTotal(row.stored_bytes, row.reserved_bytes)
 
-    async def reserve(
+    def reserve(
         self, reservation_id: str, size_bytes: int, *, quota_bytes: int, expires_at: datetime
     ) -> StoredTotal | None:
         """Reserve so many bytes more, if there is room.
@@ -88,13 +88,13 @@ class StoredBlobRecords:
             `None` if they are reserved, else what leaves no room for them; nothing has changed.
         """
         room = {"entered": 0, "taken": size_bytes, "quota": quota_bytes}
-        if await self._scope.change(_TAKE_IF_THERE_IS_ROOM, **room) is None:
+        if self._scope.change(_TAKE_IF_THERE_IS_ROOM, **room) is None:
             # Either there is no room, or nothing was ever counted.
-            total = await self.total()
+            total = self.total()
             if total.bytes + size_bytes > quota_bytes:
                 return total
-            await self._change(taken=size_bytes)
-        await self._scope.insert_or_merge(
+            self._change(taken=size_bytes)
+        self._scope.insert_or_merge(
             byte_reservations,
             _grown,
             reservation_id=reservation_id,
@@ -103,48 +103,46 @@ class StoredBlobRecords:
         )
         return None
 
-    async def release(self, reservation_id: str) -> int:
+    def release(self, reservation_id: str) -> int:
         """Give a reservation back; says how many bytes it had, 0 if it has expired."""
-        return await self._release(_is(reservation_id))
+        return self._release(_is(reservation_id))
 
-    async def expire(self, now: datetime) -> int:
+    def expire(self, now: datetime) -> int:
         """Give back the reservations of processes that were killed; says how many bytes."""
         expired = byte_reservations.c.expires_at <= now
         # Asked without a lock first: there is hardly ever one.
         statement = self._scope.select(byte_reservations).where(expired).limit(1)
-        return await self._release(expired) if await self._scope.first(statement) else 0
+        return self._release(expired) if self._scope.first(statement) else 0
 
-    async def enter(
-        self, sizes: Mapping[str, int], *, reservation_id: str | None = None
-    ) -> Entered:
+    def enter(self, sizes: Mapping[str, int], *, reservation_id: str | None = None) -> Entered:
         """Count blobs, sizes by digest, unless they are counted, in place of a reservation.
 
         Their blobs are there, and no claim on them runs.
         """
-        total = await self.total()
+        total = self.total()
         released = 0
         if reservation_id is not None:
-            released = await self._removed(byte_reservations, _is(reservation_id))
-        entered = await self._entered(sizes)
+            released = self._removed(byte_reservations, _is(reservation_id))
+        entered = self._entered(sizes)
         if entered or released:
-            await self._change(entered=entered, taken=-released)
+            self._change(entered=entered, taken=-released)
         now = StoredTotal(total.stored_bytes + entered, total.reserved_bytes - released)
         return Entered(entered, released, now)
 
-    async def drop(self, digests: Collection[str]) -> None:
+    def drop(self, digests: Collection[str]) -> None:
         """Count at most 500 blobs no more, for a sweep removes them."""
         if not digests:
             return
-        size_bytes = await self._removed(stored_blobs, stored_blobs.c.digest.in_(sorted(digests)))
+        size_bytes = self._removed(stored_blobs, stored_blobs.c.digest.in_(sorted(digests)))
         if size_bytes:
-            await self._change(entered=-size_bytes)
+            self._change(entered=-size_bytes)
 
-    async def sizes(self, digests: Collection[str]) -> dict[str, int]:
+    def sizes(self, digests: Collection[str]) -> dict[str, int]:
         """The sizes of those of at most 500 blobs that are counted, by digest."""
         wanted = self._scope.select(stored_blobs).where(stored_blobs.c.digest.in_(sorted(digests)))
-        return {row.digest: row.size_bytes for row in await self._scope.all(wanted)}
+        return {row.digest: row.size_bytes for row in self._scope.all(wanted)}
 
-    async def uncounted(self, *, after: str, limit: int) -> dict[str, int]:
+    def uncounted(self, *, after: str, limit: int) -> dict[str, int]:
         """Up to `limit` blobs that rows need and that are not counted, behind a digest or `""`.
 
         Sizes by digest, in order.
@@ -158,45 +156,45 @@ class StoredBlobRecords:
                 .order_by(table.c.digest)
                 .limit(limit)
             )
-            found |= {row.digest: row.size_bytes for row in await self._scope.all(missing)}
+            found |= {row.digest: row.size_bytes for row in self._scope.all(missing)}
         return {digest: found[digest] for digest in sorted(found)[:limit]}
 
-    async def unneeded(self, *, after: str, limit: int) -> list[str]:
+    def unneeded(self, *, after: str, limit: int) -> list[str]:
         """Up to `limit` digests that are counted and that no row needs, behind one or `""`."""
         found = self._scope.select(stored_blobs).where(stored_blobs.c.digest > after)
         for table in (resources, upload_segments):
             found = found.where(~self._of(stored_blobs, table).exists())
-        rows = await self._scope.all(found.order_by(stored_blobs.c.digest).limit(limit))
+        rows = self._scope.all(found.order_by(stored_blobs.c.digest).limit(limit))
         return [row.digest for row in rows]
 
     def _of(self, outer: AnyTable, inner: AnyTable) -> Select[Any]:
         """The project's rows of one table with the digest of a row of another."""
         return self._scope.select(inner).where(inner.c.digest == outer.c.digest)
 
-    async def _entered(self, sizes: Mapping[str, int]) -> int:
+    def _entered(self, sizes: Mapping[str, int]) -> int:
         """Insert the entries that are not there; says how many bytes they stand for."""
         if len(sizes) == 1:
             [(digest, size_bytes)] = sizes.items()
             values = {"digest": digest, "size_bytes": size_bytes}
-            return size_bytes if await self._scope.insert_if_absent(stored_blobs, **values) else 0
+            return size_bytes if self._scope.insert_if_absent(stored_blobs, **values) else 0
         rows = [{"digest": digest, "size_bytes": sizes[digest]} for digest in sorted(sizes)]
-        entered = await self._scope.insert_absent(stored_blobs, rows, returning=["size_bytes"])
+        entered = self._scope.insert_absent(stored_blobs, rows, returning=["size_bytes"])
         return sum(int(row.size_bytes) for row in entered)
 
-    async def _release(self, which: ColumnElement[bool]) -> int:
-        await self.total()
-        size_bytes = await self._removed(byte_reservations, which)
+    def _release(self, which: ColumnElement[bool]) -> int:
+        self.total()
+        size_bytes = self._removed(byte_reservations, which)
         if size_bytes:
-            await self._change(taken=-size_bytes)
+            self._change(taken=-size_bytes)
         return size_bytes
 
-    async def _removed(self, table: AnyTable, which: ColumnElement[bool]) -> int:
+    def _removed(self, table: AnyTable, which: ColumnElement[bool]) -> int:
         """Remove rows; says how many bytes they stood for."""
         removal = self._scope.delete(table).where(which).returning(table.c.size_bytes)
-        return sum(int(row.size_bytes) for row in await self._scope.all(removal))
+        return sum(int(row.size_bytes) for row in self._scope.all(removal))
 
-    async def _change(self, *, entered: int = 0, taken: int = 0) -> None:
-        await self._scope.change(_ENTER_OR_TAKE, entered=entered, taken=taken)
+    def _change(self, *, entered: int = 0, taken: int = 0) -> None:
+        self._scope.change(_ENTER_OR_TAKE, entered=entered, taken=taken)
 
 
 def _is(reservation_id: str) -> ColumnElement[bool]:

@@ -14,7 +14,7 @@ A row is refused while a claim runs; once it is over, the blob store is asked. M
 the database's clock, so that the clocks of several machines need not agree.
 """
 
-from collections.abc import Awaitable, Callable, Collection, Mapping
+from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import TypeAlias
@@ -59,16 +59,12 @@ class ClaimOver:
     swept_at: datetime | None
 
 
-SizesOfSwept: TypeAlias = Callable[[ClaimOver], Awaitable[int | None]]
-"""The size of the blob that a claim was about, if it has come back since; asks the blob store."""
-
-
 class SizeUnknownError(Exception):
-    """A transaction that cannot ask the blob store needs the size of a blob."""
+    """A transaction needs the sizes of blobs that have come back behind claims, if they have."""
 
-    def __init__(self, claim: ClaimOver) -> None:
-        super().__init__(claim)
-        self.claim = claim
+    def __init__(self, claims: Sequence[ClaimOver]) -> None:
+        super().__init__(claims)
+        self.claims = claims
 
 
 class KnownSizes:
@@ -84,15 +80,16 @@ class KnownSizes:
         """Know a size from now on."""
         self._known[claim] = size_bytes
 
-    async def __call__(self, claim: ClaimOver) -> int | None:
-        """See `SizesOfSwept`.
+    def of(self, claims: Iterable[ClaimOver]) -> dict[str, int | None]:
+        """The sizes of the blobs that claims were about, by digest: of those that have come back.
 
         Raises:
-            SizeUnknownError: It is not known.
+            SizeUnknownError: Some are not known, all of which it names.
         """
-        if claim not in self._known:
-            raise SizeUnknownError(claim)
-        return self._known[claim]
+        wanted = list(claims)
+        if unknown := [claim for claim in wanted if claim not in self._known]:
+            raise SizeUnknownError(unknown)
+        return {claim.digest: self._known[claim] for claim in wanted}
 
 
 class SweptBlobRecords:
@@ -103,14 +100,14 @@ class SweptBlobRecords:
         scope: ProjectScope,
         references: BlobReferenceRecords,
         stored_blobs: StoredBlobRecords,
-        sizes: SizesOfSwept,
+        sizes: KnownSizes,
     ) -> None:
         self._scope = scope
         self._references = references
         self._stored_blobs = stored_blobs
         self._sizes = sizes
 
-    async def guard(self, digests: Collection[str]) -> None:
+    def guard(self, digests: Collection[str]) -> None:
         """Make sure that the blobs will be there when this transaction's rows are.
 
         To be called before rows with these digests are written, in their transaction. Until it
@@ -121,36 +118,35 @@ class SweptBlobRecords:
         """
         if not digests:
             return
-        await self._scope.lock(_LOCK, shared=True)
+        self._scope.lock(_LOCK, shared=True)
         wanted = sorted(set(digests))
+        all_over: list[ClaimOver] = []
         for start in range(0, len(wanted), DIGESTS_AT_ONCE):
-            batch = wanted[start : start + DIGESTS_AT_ONCE]
-            running, over = await self._claims(batch)
+            running, over = self._claims(wanted[start : start + DIGESTS_AT_ONCE])
             if running:
                 raise BlobSweptError
-            for claim in over:
-                size_bytes = await self._sizes(claim)
-                if size_bytes is None:
-                    raise BlobSweptError
-                # The claim has taken its entry away, and the blob has come back.
-                await self._stored_blobs.enter({claim.digest: size_bytes})
+            all_over += over
+        # Of all at once: what asks for those that are not known begins the transaction anew.
+        for digest, size_bytes in self._sizes.of(all_over).items():
+            if size_bytes is None:
+                raise BlobSweptError
+            # The claim has taken its entry away, and the blob has come back.
+            self._stored_blobs.enter({digest: size_bytes})
 
-    async def enter(
-        self, sizes: Mapping[str, int], *, reservation_id: str | None = None
-    ) -> Entered:
+    def enter(self, sizes: Mapping[str, int], *, reservation_id: str | None = None) -> Entered:
         """Count blobs, at most 500, that are there, in place of what was reserved for them.
 
         Those that are being removed are not counted, nor those that were and did not come back:
         their rows will be refused.
         """
-        await self._scope.lock(_LOCK, shared=True)
-        running, over = await self._claims(sizes)
-        gone = {claim.digest for claim in over if await self._sizes(claim) is None}
+        self._scope.lock(_LOCK, shared=True)
+        running, over = self._claims(sizes)
+        gone = {digest for digest, size in self._sizes.of(over).items() if size is None}
         there = sizes.keys() - running - gone
         counted = {digest: sizes[digest] for digest in there}
-        return await self._stored_blobs.enter(counted, reservation_id=reservation_id)
+        return self._stored_blobs.enter(counted, reservation_id=reservation_id)
 
-    async def claim(self, digests: Collection[str]) -> BlobClaim | None:
+    def claim(self, digests: Collection[str]) -> BlobClaim | None:
         """Claim those of at most 500 digests that no row needs; the caller may remove their blobs.
 
         It has `CLAIM_SECONDS` from the moment it began the transaction, and calls `note_over` when
@@ -159,67 +155,67 @@ class SweptBlobRecords:
         Returns:
             The claim, which may be empty; `None` if a long write is under way.
         """
-        if not await self._scope.lock_alone(_LOCK, wait_seconds=_WAIT_SECONDS):
+        if not self._scope.lock_alone(_LOCK, wait_seconds=_WAIT_SECONDS):
             return None
-        needed = await self._references.needed(digests)
-        claim = await self._claim(set(digests) - needed)
-        await self._stored_blobs.drop(claim.digests)
+        needed = self._references.needed(digests)
+        claim = self._claim(set(digests) - needed)
+        self._stored_blobs.drop(claim.digests)
         return claim
 
-    async def claim_needed(self, digest: str) -> BlobClaim | None:
+    def claim_needed(self, digest: str) -> BlobClaim | None:
         """As `claim`, for a blob that rows need and that is damaged: they lose it knowingly."""
-        if not await self._scope.lock_alone(_LOCK, wait_seconds=_WAIT_SECONDS):
+        if not self._scope.lock_alone(_LOCK, wait_seconds=_WAIT_SECONDS):
             return None
-        return await self._claim({digest})
+        return self._claim({digest})
 
-    async def note_over(self, claim: BlobClaim, digests: Collection[str]) -> None:
+    def note_over(self, claim: BlobClaim, digests: Collection[str]) -> None:
         """Nothing of these digests is removed any more on the strength of the claim.
 
         They need not have been removed. If somebody else has claimed them since, because the
         caller was very late, that claim goes on.
         """
-        await self._scope.run(
+        self._scope.run(
             self._scope.update(swept_blobs)
             .where(
                 swept_blobs.c.digest.in_(sorted(digests)),
                 swept_blobs.c.claimed_at == claim.claimed_at,
             )
-            .values(swept_at=await self._scope.now())
+            .values(swept_at=self._scope.now())
         )
 
-    async def forget(self, age: timedelta) -> int:
+    def forget(self, age: timedelta) -> int:
         """Drop claims that are older; says how many.
 
         The age has to exceed the time between a request's first blob and its row.
         """
-        before = await self._scope.now() - age
-        return await self._scope.run(
+        before = self._scope.now() - age
+        return self._scope.run(
             self._scope.delete(swept_blobs).where(
                 swept_blobs.c.claimed_at < before,
                 or_(swept_blobs.c.swept_at.is_(None), swept_blobs.c.swept_at < before),
             )
         )
 
-    async def _claim(self, wanted: set[str]) -> BlobClaim:
+    def _claim(self, wanted: set[str]) -> BlobClaim:
         # Taken behind the lock, which may have been waited for.
-        now = await self._scope.now()
-        running, _ = await self._claims(wanted)
+        now = self._scope.now()
+        running, _ = self._claims(wanted)
         claimed = tuple(sorted(wanted - running))
-        await self._scope.insert_all(
+        self._scope.insert_all(
             swept_blobs,
             [{"digest": digest, "claimed_at": now, "swept_at": None} for digest in claimed],
             touch=["claimed_at", "swept_at"],
         )
         return BlobClaim(claimed, now)
 
-    async def _claims(self, digests: Collection[str]) -> tuple[set[str], list[ClaimOver]]:
+    def _claims(self, digests: Collection[str]) -> tuple[set[str], list[ClaimOver]]:
         """The digests with a claim that runs, and the claims that are over, by their digests."""
-        claims = await self._scope.all(
+        claims = self._scope.all(
             self._scope.select(swept_blobs).where(swept_blobs.c.digest.in_(sorted(digests)))
         )
         if not claims:
             return set(), []
-        abandoned = await self._scope.now() - _ABANDONED_AFTER
+        abandoned = self._scope.now() - _ABANDONED_AFTER
         running = {
             claim.digest
             for claim in claims

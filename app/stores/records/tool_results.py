@@ -48,9 +48,9 @@ class ToolResultRecords:
     def __init__(self, scope: ProjectScope) -> None:
         self._scope = scope
 
-    async def add(self, result: StoredToolResult, *, success: bool, request_digest: str) -> None:
+    def add(self, result: StoredToolResult, *, success: bool, request_digest: str) -> None:
         """Store a new record."""
-        await self._scope.insert(
+        self._scope.insert(
             tool_results,
             tool_result_id=result.tool_result_id,
             session_id=result.session_id,
@@ -63,21 +63,19 @@ class ToolResultRecords:
             sanitized=result.sanitized,
         )
 
-    async def find(self, tool_result_id: str) -> StoredToolResult | None:
+    def find(self, tool_result_id: str) -> StoredToolResult | None:
         """The record with this id."""
-        rows = await self._scope.look_up(_FIND, tool_result_id=tool_result_id)
+        rows = self._scope.look_up(_FIND, tool_result_id=tool_result_id)
         return _stored(rows[0]) if rows else None
 
-    async def find_call(self, session_id: str, tool_call_id: str) -> RecordedCall | None:
+    def find_call(self, session_id: str, tool_call_id: str) -> RecordedCall | None:
         """What a tool call of a session has already answered."""
-        rows = await self._scope.look_up(
-            _FIND_CALL, session_id=session_id, tool_call_id=tool_call_id
-        )
+        rows = self._scope.look_up(_FIND_CALL, session_id=session_id, tool_call_id=tool_call_id)
         # Hardly ever there is one, so that its record is read is rare.
-        result = await self.find(rows[0].tool_result_id) if rows else None
+        result = self.find(rows[0].tool_result_id) if rows else None
         return RecordedCall(result, rows[0].request_digest) if result else None
 
-    async def page(
+    def page(
         self, session_id: str | None, *, before_id: str | None, limit: int
     ) -> Sequence[StoredToolResult]:
         """Up to `limit` records, newest first, older than `before_id`."""
@@ -87,7 +85,7 @@ class ToolResultRecords:
         if before_id is not None:
             statement = statement.where(tool_results.c.tool_result_id < before_id)
         statement = statement.order_by(tool_results.c.tool_result_id.desc()).limit(limit)
-        return [_stored(row) for row in await self._scope.all(statement)]
+        return [_stored(row) for row in self._scope.all(statement)]
 
 
 def _stored(row: Row[Any]) -> StoredToolResult:

@@ -1,39 +1,28 @@
-"""Units of work: one project, one transaction.
+"""Units of work: one project, one transaction, one function.
 
-`Records.write` commits when its block ends and rolls back when the block raises, so a service that
-returns from it has what it wrote on disk. There is no commit inside, and no way to reach another
-project's rows.
+`Records.write` commits when its function has returned and rolls back when that raises, so a service
+that goes on behind it has what it wrote on disk. There is no commit inside, and no way to reach
+another project's rows.
 """
 
-from collections.abc import AsyncIterator, Callable, Coroutine
-from contextlib import AbstractAsyncContextManager, asynccontextmanager
+import asyncio
+from collections.abc import Callable
 from functools import cached_property, partial
-from types import TracebackType
-from typing import Any, Generic, TypeAlias, TypeVar
+from typing import TypeAlias, TypeVar
 
 import structlog
-from sqlalchemy import exc as sql
 from sqlalchemy import text
-from sqlalchemy.ext.asyncio import AsyncConnection
 
-from app.crash_points import CrashPoint, reached
-from app.errors import StoreUnavailableError
 from app.stores.records.aliases import AliasRecords
 from app.stores.records.blob_references import BlobReferenceRecords
 from app.stores.records.bundles import BundleRecords
-from app.stores.records.connections import (
-    PooledConnection,
-    StatementConnection,
-    WritingConnection,
-)
-from app.stores.records.database_errors import translated_errors, unconfirmed
+from app.stores.records.connections import StatementConnection
 from app.stores.records.derived_images import DerivedImageRecords
 from app.stores.records.engine import Engines
 from app.stores.records.events import EventRecords
 from app.stores.records.group_commits import Written
 from app.stores.records.idempotency import IdempotencyRecords
 from app.stores.records.interactions import InteractionRecords
-from app.stores.records.lookups import LoopConnection
 from app.stores.records.messages import MessageRecords
 from app.stores.records.page_accesses import PageAccessRecords
 from app.stores.records.page_levels import PageLevelRecords
@@ -51,7 +40,6 @@ from app.stores.records.swept_blobs import (
     BlobSize,
     ClaimOver,
     KnownSizes,
-    SizesOfSwept,
     SizeUnknownError,
     SweptBlobRecords,
 )
@@ -59,8 +47,11 @@ from app.stores.records.tool_results import ToolResultRecords
 from app.stores.records.uploads import UploadRecords
 
 _log = structlog.get_logger(__name__)
-_Repositories = TypeVar("_Repositories")
+_SIZES_AT_ONCE = 16
 _Result = TypeVar("_Result")
+MOST_TOGETHER_BYTES = 256 * 1024
+"""What is larger is better written alone: those who are committed with it would wait for it."""
+
 Announce: TypeAlias = Callable[[str, int], None]
 """Takes a project and the number of the newest event in it; neither waits nor raises."""
 
@@ -68,121 +59,51 @@ Announce: TypeAlias = Callable[[str, int], None]
 class UnitOfWork:
     """The repositories of one project over one connection, each made when it is asked for."""
 
-    def __init__(
-        self,
-        connection: StatementConnection,
-        project_id: str,
-        sizes: SizesOfSwept,
-        *,
-        loop: LoopConnection | None = None,
-    ) -> None:
-        self._scope = ProjectScope(connection, project_id, loop=loop)
+    def __init__(self, connection: StatementConnection, project_id: str, sizes: KnownSizes) -> None:
+        self._scope = ProjectScope(connection, project_id)
         self._sizes = sizes
 
-    @cached_property
-    def blob_references(self) -> BlobReferenceRecords:
-        """What refers to blobs."""
-        return BlobReferenceRecords(self._scope)
-
-    @cached_property
-    def swept_blobs(self) -> SweptBlobRecords:
-        """Blobs that a sweep is removing, or has removed."""
-        return SweptBlobRecords(self._scope, self.blob_references, self.stored_blobs, self._sizes)
-
-    @cached_property
-    def stored_blobs(self) -> StoredBlobRecords:
-        """What counts towards the quota of bytes."""
-        return StoredBlobRecords(self._scope)
-
-    @cached_property
-    def sessions(self) -> SessionRecords:
-        """Sessions and their history."""
-        return SessionRecords(self._scope)
-
-    @cached_property
-    def tool_results(self) -> ToolResultRecords:
-        """Tool results."""
-        return ToolResultRecords(self._scope)
-
-    @cached_property
-    def resources(self) -> ResourceRecords:
-        """Resources, and the links that keep them."""
-        return ResourceRecords(self._scope, self.swept_blobs)
-
-    @cached_property
-    def aliases(self) -> AliasRecords:
-        """Aliases of resources."""
-        return AliasRecords(self._scope)
-
-    @cached_property
-    def derived_images(self) -> DerivedImageRecords:
-        """Images made of others."""
-        return DerivedImageRecords(self._scope, self.resources)
-
-    @cached_property
-    def uploads(self) -> UploadRecords:
-        """Uploads in pieces."""
-        return UploadRecords(self._scope, self.swept_blobs)
-
-    @cached_property
-    def interactions(self) -> InteractionRecords:
-        """Interactions."""
-        return InteractionRecords(self._scope)
-
-    @cached_property
-    def session_resources(self) -> SessionResourceRecords:
-        """What sessions use."""
-        return SessionResourceRecords(self._scope, self.derived_images)
-
-    @cached_property
-    def bundles(self) -> BundleRecords:
-        """Sessions as wholes."""
-        return BundleRecords(self._scope)
-
-    @cached_property
-    def events(self) -> EventRecords:
-        """Events."""
-        return EventRecords(self._scope)
-
-    @cached_property
-    def idempotency(self) -> IdempotencyRecords:
-        """Keys of requests that are sent again."""
-        return IdempotencyRecords(self._scope)
-
-    @cached_property
-    def messages(self) -> MessageRecords:
-        """Messages that are not tool results."""
-        return MessageRecords(self._scope)
-
-    @cached_property
-    def pages(self) -> PageRecords:
-        """Pages."""
-        return PageRecords(self._scope)
-
-    @cached_property
-    def page_levels(self) -> PageLevelRecords:
-        """The levels of pages."""
-        return PageLevelRecords(self._scope)
-
-    @cached_property
-    def page_accesses(self) -> PageAccessRecords:
-        """How often pages were read."""
-        return PageAccessRecords(self._scope)
+    blob_references = cached_property(lambda unit: BlobReferenceRecords(unit._scope))
+    swept_blobs = cached_property(
+        lambda unit: SweptBlobRecords(
+            unit._scope, unit.blob_references, unit.stored_blobs, unit._sizes
+        )
+    )
+    stored_blobs = cached_property(lambda unit: StoredBlobRecords(unit._scope))
+    sessions = cached_property(lambda unit: SessionRecords(unit._scope))
+    tool_results = cached_property(lambda unit: ToolResultRecords(unit._scope))
+    resources = cached_property(lambda unit: ResourceRecords(unit._scope, unit.swept_blobs))
+    aliases = cached_property(lambda unit: AliasRecords(unit._scope))
+    derived_images = cached_property(lambda unit: DerivedImageRecords(unit._scope, unit.resources))
+    uploads = cached_property(lambda unit: UploadRecords(unit._scope, unit.swept_blobs))
+    interactions = cached_property(lambda unit: InteractionRecords(unit._scope))
+    session_resources = cached_property(
+        lambda unit: SessionResourceRecords(unit._scope, unit.derived_images)
+    )
+    bundles = cached_property(lambda unit: BundleRecords(unit._scope))
+    events = cached_property(lambda unit: EventRecords(unit._scope))
+    idempotency = cached_property(lambda unit: IdempotencyRecords(unit._scope))
+    messages = cached_property(lambda unit: MessageRecords(unit._scope))
+    pages = cached_property(lambda unit: PageRecords(unit._scope))
+    page_levels = cached_property(lambda unit: PageLevelRecords(unit._scope))
+    page_accesses = cached_property(lambda unit: PageAccessRecords(unit._scope))
 
     @cached_property
     def page_search(self) -> PageSearch:
         """What finds pages by their words."""
-        if self._scope.is_postgresql:
-            return PostgresPageSearch(self._scope)
-        return SqlitePageSearch(self._scope)
+        kind = PostgresPageSearch if self._scope.is_postgresql else SqlitePageSearch
+        return kind(self._scope)
 
 
 class Records:
-    """Opens units of work over the database.
+    """Runs functions over the database: short ones, of one project, that wait for nothing else.
+
+    They run in a thread, or in the event loop if all they do is look up what is found at once. A
+    function may run again, and has no effect but on its unit of work.
 
     Every method may raise StoreUnavailableError (the database did not answer; nothing was kept, or
     it is not known because the answer to the commit is what was lost, and the detail says so) or
-    StoreFullError.
+    StoreFullError. If the caller of one is cancelled, what has begun is done all the same.
 
     Args:
         engines: The database.
@@ -202,88 +123,70 @@ class Records:
         self._blob_size = blob_size
         self._announce = announce
 
-    def read(self, project_id: str) -> AbstractAsyncContextManager[UnitOfWork]:
+    async def read(self, project_id: str, work: Callable[[UnitOfWork], _Result]) -> _Result:
         """Look things up; each statement sees what is committed when it runs."""
-        connection = self._engines.reader.connect()
-        return _Reading(connection, self._unit(connection, project_id, loop=self._engines.loop))
+        return await self._engines.read(partial(_read, project_id, work))
 
-    @asynccontextmanager
-    async def snapshot(self, project_id: str) -> AsyncIterator[UnitOfWork]:
-        """Look things up as all of them were at one moment, whatever is committed meanwhile."""
-        with translated_errors():
-            if self._engines.reader.dialect.name == "postgresql":
-                async with self._engines.writer.connect() as connection:
-                    snapshot = await connection.execution_options(
-                        isolation_level="REPEATABLE READ", postgresql_readonly=True
-                    )
-                    yield self._unit(snapshot, project_id)
-                return
-            async with self._engines.reader.connect() as connection:
-                # Given back to the pool, the connection is rolled back, which ends it.
-                await connection.exec_driver_sql("BEGIN")
-                yield self._unit(connection, project_id)
-
-    @asynccontextmanager
-    async def write(self, project_id: str) -> AsyncIterator[UnitOfWork]:
-        """Change things: committed when the block ends, rolled back when it raises.
-
-        Events that were noted are written with them, and announced behind the commit.
-        """
-        is_written = False
-        try:
-            with translated_errors():
-                async with self._engines.transaction() as connection:
-                    unit = self._unit(connection, project_id)
-                    yield unit
-                    last_event = await _end(unit)
-                    is_written = True
-        except StoreUnavailableError as exc:
-            if is_written and isinstance(exc.__cause__, sql.SQLAlchemyError):
-                raise unconfirmed(exc) from exc.__cause__
-            raise
-        self._tell(project_id, last_event)
-
-    async def write_together(
-        self,
-        project_id: str,
-        work: Callable[[UnitOfWork], Coroutine[Any, Any, _Result]],
+    async def read_snapshot(
+        self, project_id: str, work: Callable[[UnitOfWork], _Result]
     ) -> _Result:
-        """Do some work that takes no longer than a commit; it is committed when this returns.
+        """Look things up as all of them were at one moment, whatever is committed meanwhile."""
+        return await self._engines.read(partial(_read, project_id, work), is_snapshot=True)
 
-        Nothing is, if the work raises. On SQLite, that of callers who wait for each other is
-        committed together.
+    async def write(
+        self, project_id: str, work: Callable[[UnitOfWork], _Result], *, is_alone: bool = False
+    ) -> _Result:
+        """Change things: committed when this returns; nothing is changed if the work raises.
+
+        On SQLite, what waits is committed together. Events that were noted are written with it,
+        and announced behind the commit.
 
         Args:
             project_id: The project.
-            work: Awaits nothing but its unit of work. It may run again, and has no effect but on
-                that.
+            work: What to do.
+            is_alone: It takes so long that nobody else's changes are to wait for its commit, as
+                what writes more than `MOST_TOGETHER_BYTES` does.
         """
-        group = self._engines.group
         sizes = KnownSizes()
 
-        async def changed(connection: WritingConnection) -> Written[_Result]:
+        def changed(connection: StatementConnection) -> Written[_Result]:
             unit = UnitOfWork(connection, project_id, sizes)
-            return Written(await work(unit), project_id, unit.events.noted)
+            return Written(work(unit), project_id, unit.events.noted)
 
-        if group is None:
-            async with self.write(project_id) as unit:
-                return await work(unit)
         while True:
             try:
-                result, last_event = await group.run(changed)
+                result, last_event = await self._engines.write(changed, is_alone=is_alone)
             except SizeUnknownError as exc:
                 # What a transaction needs from the blob store is there before it begins.
-                sizes.note(exc.claim, await self._size_of(project_id, exc.claim))
+                for start in range(0, len(exc.claims), _SIZES_AT_ONCE):
+                    claims = exc.claims[start : start + _SIZES_AT_ONCE]
+                    asked = (self._size_of(project_id, claim) for claim in claims)
+                    for claim, size in zip(claims, await asyncio.gather(*asked), strict=True):
+                        sizes.note(claim, size)
             else:
                 self._tell(project_id, last_event)
                 return result
 
-    def _unit(
-        self, connection: AsyncConnection, project_id: str, *, loop: LoopConnection | None = None
-    ) -> UnitOfWork:
-        return UnitOfWork(
-            PooledConnection(connection), project_id, partial(self._size_of, project_id), loop=loop
-        )
+    async def read_projects(self, work: Callable[[ProjectRecords], _Result]) -> _Result:
+        """Look projects and keys up, the only records that are not inside a project."""
+        return await self._engines.read(lambda connection: work(ProjectRecords(connection)))
+
+    async def write_projects(self, work: Callable[[ProjectRecords], _Result]) -> _Result:
+        """Change projects and keys, as `write` does."""
+
+        def changed(connection: StatementConnection) -> Written[_Result]:
+            return Written(work(ProjectRecords(connection)), "", ())
+
+        result, _ = await self._engines.write(changed, is_alone=False)
+        return result
+
+    async def check(self) -> None:
+        """Ask the database for a sign of life."""
+        await self._engines.read(lambda connection: connection.execute(text("SELECT 1")).all())
+
+    async def close(self) -> None:
+        """Close all connections."""
+        await self._engines.close()
 
     async def _size_of(self, project_id: str, claim: ClaimOver) -> int | None:
         """The size of a blob that has come back behind a claim, if it has."""
@@ -297,57 +200,8 @@ class Records:
         except Exception:  # noqa: BLE001 - those who listen find the event by the next look
             _log.exception("event not announced")
 
-    @asynccontextmanager
-    async def projects(self) -> AsyncIterator[ProjectRecords]:
-        """Change projects and keys, the only records that are not inside a project."""
-        with translated_errors():
-            async with self._engines.transaction() as connection:
-                yield ProjectRecords(connection)
 
-    def read_projects(self) -> AbstractAsyncContextManager[ProjectRecords]:
-        """Look projects and keys up."""
-        connection = self._engines.reader.connect()
-        return _Reading(connection, ProjectRecords(connection, loop=self._engines.loop))
-
-    async def check(self) -> None:
-        """Ask the database for a sign of life."""
-        with translated_errors():
-            async with self._engines.reader.connect() as connection:
-                await connection.execute(text("SELECT 1"))
-
-    async def close(self) -> None:
-        """Close all connections."""
-        await self._engines.close()
-
-
-class _Reading(Generic[_Repositories]):
-    """Repositories to read from, and what they took from the pool given back at the end."""
-
-    def __init__(self, connection: AsyncConnection, repositories: _Repositories) -> None:
-        self._connection = connection
-        self._repositories = repositories
-
-    async def __aenter__(self) -> _Repositories:
-        return self._repositories
-
-    async def __aexit__(
-        self,
-        kind: type[BaseException] | None,
-        exc: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        if self._connection.sync_connection is None and exc is None:
-            return
-        with translated_errors():
-            if self._connection.sync_connection is not None:
-                await self._connection.__aexit__(kind, exc, trace)
-            if isinstance(exc, sql.SQLAlchemyError):
-                raise exc
-
-
-async def _end(unit: UnitOfWork) -> int | None:
-    """Write the events of a unit of work; returns the number of the last, if there are any."""
-    # Last, for the number of an event holds up everybody else's until the commit.
-    last_event = await unit.events.flush()
-    reached(CrashPoint.ROWS_WRITTEN)
-    return last_event
+def _read(
+    project_id: str, work: Callable[[UnitOfWork], _Result], connection: StatementConnection
+) -> _Result:
+    return work(UnitOfWork(connection, project_id, KnownSizes()))

@@ -19,9 +19,9 @@ class UploadRecords:
         self._scope = scope
         self._swept_blobs = swept_blobs
 
-    async def add(self, upload: ResumableUpload) -> None:
+    def add(self, upload: ResumableUpload) -> None:
         """Store a new upload."""
-        await self._scope.insert(
+        self._scope.insert(
             uploads,
             upload_id=upload.upload_id,
             length_bytes=upload.length_bytes,
@@ -35,16 +35,12 @@ class UploadRecords:
             alias=upload.alias,
         )
 
-    async def find(self, upload_id: str) -> ResumableUpload | None:
+    def find(self, upload_id: str) -> ResumableUpload | None:
         """The upload with this id."""
-        row = await self._scope.first(
-            self._scope.select(uploads).where(uploads.c.upload_id == upload_id)
-        )
+        row = self._scope.first(self._scope.select(uploads).where(uploads.c.upload_id == upload_id))
         return _upload(row) if row else None
 
-    async def advance(
-        self, upload_id: str, segments: Sequence[Segment], *, expires_at: datetime
-    ) -> bool:
+    def advance(self, upload_id: str, segments: Sequence[Segment], *, expires_at: datetime) -> bool:
         """Count segments, at least one, that follow on each other and on what has come so far.
 
         The caller has put their blobs into the store before. Of two that begin at one offset only
@@ -57,9 +53,9 @@ class UploadRecords:
             BlobSweptError: A sweep has removed one of the blobs meanwhile.
         """
         # The lock of the sweep comes before that of the row, as everywhere.
-        await self._swept_blobs.guard([segment.digest for segment in segments])
+        self._swept_blobs.guard([segment.digest for segment in segments])
         first, last = segments[0], segments[-1]
-        advanced = await self._scope.run(
+        advanced = self._scope.run(
             self._scope.update(uploads)
             .where(uploads.c.upload_id == upload_id, uploads.c.received_bytes == first.start)
             .values(received_bytes=last.start + last.size_bytes, expires_at=expires_at)
@@ -75,60 +71,58 @@ class UploadRecords:
             }
             for segment in segments
         ]
-        await self._scope.insert_new(upload_segments, rows)
+        self._scope.insert_new(upload_segments, rows)
         return True
 
-    async def segments(self, upload_id: str) -> Sequence[Segment]:
+    def segments(self, upload_id: str) -> Sequence[Segment]:
         """What has come of an upload, in order; nothing any more once it is complete."""
-        rows = await self._scope.all(
+        rows = self._scope.all(
             self._scope.select(upload_segments)
             .where(upload_segments.c.upload_id == upload_id)
             .order_by(upload_segments.c.start)
         )
         return [Segment(row.start, row.size_bytes, row.digest) for row in rows]
 
-    async def set_back(self, upload_id: str, start: int) -> None:
+    def set_back(self, upload_id: str, start: int) -> None:
         """Forget what has come of an upload from the segment on that begins at `start`."""
-        await self._scope.run(
+        self._scope.run(
             self._scope.delete(upload_segments).where(
                 upload_segments.c.upload_id == upload_id, upload_segments.c.start >= start
             )
         )
-        await self._scope.run(
+        self._scope.run(
             self._scope.update(uploads)
             .where(uploads.c.upload_id == upload_id, uploads.c.resource_id.is_(None))
             .values(received_bytes=start)
         )
 
-    async def complete(self, upload_id: str, resource_id: str) -> bool:
+    def complete(self, upload_id: str, resource_id: str) -> bool:
         """Note what became of an upload and drop its segments; their blobs stay, as garbage.
 
         Returns:
             Whether there is such an upload.
         """
-        noted = await self._scope.run(
+        noted = self._scope.run(
             self._scope.update(uploads)
             .where(uploads.c.upload_id == upload_id)
             .values(resource_id=resource_id)
         )
-        await self._scope.run(
+        self._scope.run(
             self._scope.delete(upload_segments).where(upload_segments.c.upload_id == upload_id)
         )
         return noted == 1
 
-    async def remove(self, upload_id: str) -> bool:
+    def remove(self, upload_id: str) -> bool:
         """Remove an upload with its segments; their blobs stay. Says whether there was one."""
         statement = self._scope.delete(uploads).where(uploads.c.upload_id == upload_id)
-        return await self._scope.run(statement) == 1
+        return self._scope.run(statement) == 1
 
-    async def remove_expired(self, before: datetime) -> int:
+    def remove_expired(self, before: datetime) -> int:
         """Remove the uploads whose time was over before a moment; says how many there were.
 
         What they became stays. The blobs of their segments are garbage from then on.
         """
-        return await self._scope.run(
-            self._scope.delete(uploads).where(uploads.c.expires_at < before)
-        )
+        return self._scope.run(self._scope.delete(uploads).where(uploads.c.expires_at < before))
 
 
 def _upload(row: Row[Any]) -> ResumableUpload:

@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator
 from contextlib import ExitStack
-from typing import Any
 
 import pytest
 
@@ -77,7 +76,9 @@ async def test_slowest_readers_are_cut_off_until_a_quarter_is_free(crowd: Crowd)
 async def test_slow_reader_makes_room_for_an_answer_that_finds_none(crowd: Crowd) -> None:
     crowd.reads("slow", size_bytes=10_000, bytes_per_second=1)
     assert crowd.look() == []
-    assert (crowd.room.take_if_free(LIMIT_BYTES // 2), crowd.cut) == (None, ["slow"])
+    with pytest.raises(OverloadedError):
+        crowd.room.take(LIMIT_BYTES // 2)
+    assert crowd.cut == ["slow"]
 
 
 async def test_readers_that_keep_the_pace_are_not_cut_off(crowd: Crowd) -> None:
@@ -106,7 +107,8 @@ async def test_answers_hold_half_of_the_budget_and_give_it_back() -> None:
     room = AnswerRoom(memory)
     larger_than_all = await room.hold(LIMIT_BYTES)
     assert (memory.held_bytes, larger_than_all.size_bytes) == (LIMIT_BYTES // 2, LIMIT_BYTES // 2)
-    assert room.take_if_free(1) is None
+    with pytest.raises(OverloadedError):
+        room.take(1)
     with pytest.raises(OverloadedError):
         await room.hold(1)
     larger_than_all.resize(10)
@@ -119,8 +121,9 @@ async def test_answer_without_room_in_the_whole_budget_leaves_its_half_alone() -
     memory = MemoryBudget(LIMIT_BYTES)
     room = AnswerRoom(memory)
     memory.take_more(LIMIT_BYTES)
-    outcomes: list[Any] = [room.take_if_free(10)]
+    with pytest.raises(OverloadedError):
+        room.take(10)
     with pytest.raises(OverloadedError):
         await room.hold(10)
     memory.give_back(LIMIT_BYTES)
-    assert [*outcomes, room.take(LIMIT_BYTES // 2).size_bytes] == [None, LIMIT_BYTES // 2]
+    assert room.take(LIMIT_BYTES // 2).size_bytes == LIMIT_BYTES // 2
