@@ -41,7 +41,15 @@ RANDOM_KILLS = times(0, 150)
 
 pytestmark = [pytest.mark.xdist_group("heavy"), pytest.mark.timeout(TIMEOUT_SECONDS)]
 
-IN_BOTH = (CrashPoint.ROWS_WRITTEN, CrashPoint.RESULT_COMMITTED, CrashPoint.SEGMENT_KEPT)
+OF_GROUPS = (CrashPoint.SHARED_ROWS_WRITTEN, CrashPoint.SHARED_COMMITTED)
+# More than a process commits together before it serves.
+GROUPS_AT_START = 3
+IN_BOTH = (
+    CrashPoint.ROWS_WRITTEN,
+    CrashPoint.RESULT_COMMITTED,
+    CrashPoint.SEGMENT_KEPT,
+    *OF_GROUPS,
+)
 OF_SWEEPS = (CrashPoint.BLOBS_CLAIMED, CrashPoint.BLOBS_DELETED, CrashPoint.CLAIM_DROPPED)
 OF_WRITES: Mapping[Engine, tuple[CrashPoint, ...]] = {
     "embedded": (
@@ -49,8 +57,6 @@ OF_WRITES: Mapping[Engine, tuple[CrashPoint, ...]] = {
         CrashPoint.FILE_SYNCED,
         CrashPoint.FILE_RENAMED,
         CrashPoint.DIRECTORY_SYNCED,
-        CrashPoint.SHARED_ROWS_WRITTEN,
-        CrashPoint.SHARED_COMMITTED,
         *IN_BOTH,
     ),
     "server": (
@@ -102,6 +108,8 @@ class Torture:
             kinds = (*WRITERS[:-1], "parts")
         if point is CrashPoint.SEGMENT_KEPT:
             kinds = (*WRITERS[:-1], "pieces")
+        if point in OF_GROUPS:
+            turn += GROUPS_AT_START
         with self.process(**{VARIABLE: f"{point}:{turn}"}) as process:
             new = self._next_round(process, kinds)
             with new.writing(process.client):
