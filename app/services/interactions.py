@@ -179,7 +179,7 @@ class Interactions:
         def answer(unit: UnitOfWork) -> ShownInteraction:
             unit.sessions.enter(session_id, now)
             stored = _found(unit, session_id, interaction_id)
-            attachments = (attachments_of(unit, [stored]))[0]
+            attachments = attachments_of(unit, [stored])[0]
             condition(sha256(interaction_record(stored, attachments)).hexdigest())
             if stored.output is not None:
                 _check_same(output, stored.output)

@@ -235,7 +235,7 @@ class SessionMessages:
             unit.messages.add(appended, session_id=session_id)
             referred = unit.resources.find_all(read.references)
             unit.resources.ensure_linked(
-                ({**referred, **{each.resource_id: each for each in resources}}).values(),
+                {**referred, **{each.resource_id: each for each in resources}}.values(),
                 owner_kind=MESSAGE,
                 owner_id=message.message_id,
                 session_id=session_id,

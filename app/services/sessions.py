@@ -48,7 +48,7 @@ class Sessions:
             if session is None:
                 # Somebody has deleted it in this moment.
                 raise StoreUnavailableError("database")
-            use = (unit.session_resources.use_of([session_id]))[session_id]
+            use = unit.session_resources.use_of([session_id])[session_id]
             condition(None if is_new else sha256(session_record(session, use)).hexdigest())
             return ShownSession(session, use, is_new)
 

@@ -52,7 +52,7 @@ class ProjectFeed:
 
     async def newest(self) -> int:
         """The number of the newest event there is."""
-        return await self._records.read(self._project_id, lambda unit: (unit.events.bounds()).last)
+        return await self._records.read(self._project_id, lambda unit: unit.events.bounds().last)
 
     def wake(self, number: int | None) -> None:
         """Have the log read, unless it is known to hold nothing new."""

@@ -176,7 +176,7 @@ class Pages:
             ConflictError: It moves between sessions all the time.
         """
         for _ in range(_ATTEMPTS):
-            (_, page) = await self._records.read(project_id, lambda unit: found(unit, page_id))
+            _, page = await self._records.read(project_id, lambda unit: found(unit, page_id))
             if await self._delete(project_id, page_id, page.fields.session_id, condition):
                 self._accesses.forget(project_id, page_id)
                 return

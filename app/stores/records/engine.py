@@ -2,8 +2,8 @@
 
 SQLite gets two: one connection that writes, in a thread that whoever writes visits in turn, instead
 of fighting for the file's lock, and a pool of read-only connections that never wait for it (WAL).
-PostgreSQL serves both from one pool. Whoever needs a connection of a pool is given a thread with
-it, for the length of one function.
+PostgreSQL has such a thread, with one connection, for what is short, and one pool for all else.
+Whoever needs a connection of a pool is given a thread with it, for the length of one function.
 """
 
 from collections.abc import Callable

@@ -138,8 +138,8 @@ class Records:
     ) -> _Result:
         """Change things: committed when this returns; nothing is changed if the work raises.
 
-        On SQLite, what waits is committed together. Events that were noted are written with it,
-        and announced behind the commit.
+        What waits is committed together. Events that were noted are written with it, and announced
+        behind the commit.
 
         Args:
             project_id: The project.
