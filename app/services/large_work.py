@@ -28,15 +28,23 @@ _T = TypeVar("_T")
 _Arguments = TypeVarTuple("_Arguments")
 
 
-def is_quick(text: bytes) -> bool:
-    """Whether work on a JSON text takes so little time that the event loop can do it.
+def is_quick(*texts: bytes) -> bool:
+    """Return whether work on JSON texts takes so little time that the event loop can do it.
 
     Handing it to a thread takes longer than what is done with most texts. Values are counted by
     what stands between them, in strings as well.
     """
-    if len(text) > QUICK_BYTES:
+    if sum(map(len, texts)) > QUICK_BYTES:
         return False
-    return text.count(b",") + text.count(b"[") + text.count(b"{") <= _QUICK_VALUES
+    marks = sum(text.count(b",") + text.count(b"[") + text.count(b"{") for text in texts)
+    return marks <= _QUICK_VALUES
+
+
+async def run_in_loop_if(
+    is_quick: bool, work: Callable[[*_Arguments], _T], *arguments: *_Arguments
+) -> _T:
+    """Return what `work` makes of its arguments: in the event loop if it is quick, or a thread."""
+    return work(*arguments) if is_quick else await anyio.to_thread.run_sync(work, *arguments)
 
 
 class LargeWork:

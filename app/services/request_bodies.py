@@ -1,11 +1,11 @@
-"""Reads request bodies whole and works on them off the event loop, few large ones at a time."""
+"""Reads request bodies whole and works on them, few large ones at a time."""
 
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from typing import TypeVar
 
 from app.services.body_memory import FREE_BYTES, QUICKLY_WEIGHED_BYTES, BodyBudget, BodyMemory
-from app.services.large_work import LargeWork
+from app.services.large_work import LargeWork, is_quick
 
 _T = TypeVar("_T")
 
@@ -26,9 +26,10 @@ class RequestBodies:
     async def read(
         self, chunks: AsyncIterator[bytes], work: Callable[[bytes], _T]
     ) -> AsyncIterator[_T]:
-        """What `work` makes of the whole body, in a worker thread.
+        """Return what `work` makes of the whole body.
 
-        The memory that it takes is held until the block ends.
+        It is done in the event loop if it is quick, else in a worker thread. The memory that it
+        takes is held until the block ends.
 
         Raises:
             PayloadTooLargeError: The body is too long; known before the rest of it is there.
@@ -45,7 +46,10 @@ class RequestBodies:
                 else:
                     await self._work.run(size_bytes, _weigh, pieces, memory)
                 await memory.begin_work(size_bytes)
-            yield await self._work.run(size_bytes, _worked, pieces, memory, work)
+            if is_quick(*pieces):
+                yield _worked(pieces, memory, work)
+            else:
+                yield await self._work.run(size_bytes, _worked, pieces, memory, work)
         finally:
             memory.release()
 

@@ -9,7 +9,6 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Annotated, Any, Literal
 
-import anyio.to_thread
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, WrapValidator
 from pydantic.config import JsonDict
 
@@ -31,6 +30,7 @@ from app.services.idempotency import Idempotency, IdempotentCall
 from app.services.inline_media.data_uris import DataUriText, Movable, dump_forms
 from app.services.inline_media.message_media import media_in_message, references_in
 from app.services.inline_media.moving import MediaMover
+from app.services.large_work import run_in_loop_if
 from app.services.persistence.keeping import MediaKeeper
 from app.services.request_identity import RequestIdentity, how_compared
 from app.services.request_models import as_object, read_value, validated
@@ -190,7 +190,7 @@ class SessionMessages:
         )
         mover = MediaMover(keeper, most_media=self._limits.media_per_result, streamed=request.media)
         moved = await mover.move_all(read.value, read.movable)
-        text = (await anyio.to_thread.run_sync(json_text, moved.value)).encode()
+        text = (await run_in_loop_if(request.is_quick, json_text, moved.value)).encode()
         if len(text) > self._limits.message_bytes:
             raise PayloadTooLargeError(
                 f"A message may have {self._limits.message_bytes} bytes beside its media. Store "

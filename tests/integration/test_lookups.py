@@ -123,6 +123,7 @@ async def test_what_is_asked_all_the_time_is_read_by_no_pool(store: Store, engin
     def find_nothing(unit: UnitOfWork) -> tuple[object, ...]:
         return (
             unit.pages.find("no-page", with_content=True),
+            unit.page_levels.of("no-page"),
             unit.sessions.standing("no-session"),
             unit.sessions.entries("no-session", after_seq=0, limit=9),
         )
@@ -130,7 +131,7 @@ async def test_what_is_asked_all_the_time_is_read_by_no_pool(store: Store, engin
     store.taken = 0
     assert await store.records.read(PROJECT, find) == resource
     assert (await access.caller_of(f"Bearer {key}")).project_id == PROJECT
-    assert await store.records.read(PROJECT, find_nothing) == (None, None, [])
+    assert await store.records.read(PROJECT, find_nothing) == (None, [], None, [])
     assert (store.taken == 0) == (engine == "embedded")
 
 

@@ -15,10 +15,14 @@ from app.services.pages.media import damage_of_stored, repaired_uri
 from app.services.soundness import MediaChecks
 
 _REFERENCE_MARK = "@blob:"
+# As it begins in a message, whose strings are written without escapes where they need none.
+_REFERENCE = b'"@blob:'
 
 
 def image_ids(message: bytes) -> set[str]:
     """The ids of the resources that a message of a page fault shows."""
+    if _REFERENCE not in message:
+        return set()
     return {
         resource_id
         for url in _references(json.loads(message))
@@ -43,6 +47,8 @@ async def with_images(
         PayloadTooLargeError: The images have more than `limit_bytes` in all.
         StoreUnavailableError: The store did not answer.
     """
+    if _REFERENCE not in message:
+        return [message]
     value = json.loads(message)
     references = _references(value)
     if not references:

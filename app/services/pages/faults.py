@@ -14,6 +14,7 @@ from app.models.json_value import JsonValue, json_text
 from app.models.limits import Limits
 from app.models.message import StoredHistoryMessage
 from app.models.rendering import Rendering
+from app.services.large_work import run_in_loop_if
 from app.services.pages.fault_messages import image_ids, with_images
 from app.services.pages.preparing import PagePreparer
 from app.services.pages.reading import BlocksOptions, PageReading
@@ -120,9 +121,10 @@ class PageFaults:
                 tool_call_id=request.tool_call_id,
             ) from exc
         if request.form == "json":
-            return _tool_message(request, await self._reading.json_text_of(view, options))
-        blocks = await self._reading.blocks_of(view, options)
-        return _tool_message(request, blocks.content)
+            content: JsonValue = await self._reading.json_text_of(view, options)
+        else:
+            content = (await self._reading.blocks_of(view, options)).content
+        return await run_in_loop_if(view.is_quick, _tool_message, request, content)
 
     async def _existing(self, project_id: str, page_id: str) -> list[str]:
         """The pages that are named in what was sent as an id."""

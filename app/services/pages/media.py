@@ -42,6 +42,11 @@ class PageMediaReader:
         self._limits = limits
 
     @property
+    def project_id(self) -> str:
+        """The project whose page it is."""
+        return self._contents.media.project_id
+
+    @property
     def declared_type(self) -> str | None:
         """The MIME type in the data URI that the page's content was moved out of, if it was."""
         form = self._forms.get(_ROOT)

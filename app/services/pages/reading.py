@@ -27,15 +27,15 @@ from app.rendering.pages import (
     shown_level,
     typed_content,
 )
+from app.services.large_work import is_quick, run_in_loop_if
 from app.services.pages.accesses import AccessCounts
 from app.services.pages.media import PageMediaReader
 from app.services.pages.preparing import PagePreparer
-from app.services.pages.versions import read_descriptor, updated_at
-from app.services.pages.writing import found
+from app.services.pages.versions import read_descriptor, read_page, updated_at
 from app.services.renders.sending import RenderedBody
 from app.services.soundness import MediaChecks
 from app.stores.blobs import BlobStore
-from app.stores.records import Records
+from app.stores.records import Records, UnitOfWork
 
 MediaForm = Literal["inline", "reference"]
 ImageDetail = Literal["low", "high", "auto"]
@@ -59,13 +59,15 @@ class BlocksOptions:
 class PageView:
     """A page at the level that is shown, and what reads its media.
 
-    Where the content refers to a text, `page` has the text.
+    Where the content refers to a text, `page` has the text. `is_quick` is whether the event loop
+    can work on what it holds.
     """
 
     stored: StoredPage
     page: Page
     level: Level
     media: PageMediaReader
+    is_quick: bool
 
     @property
     def shown(self) -> Representation | None:
@@ -133,7 +135,9 @@ class PageReading:
             NotFoundError: The project has none.
             StoreUnavailableError: A store did not answer.
         """
-        stored, page = await self._records.read(project_id, lambda unit: found(unit, page_id))
+        stored, page, is_short = await self._records.read(
+            project_id, lambda unit: _load(unit, page_id)
+        )
         contents = self._preparer.contents(project_id, stored.created_at)
         text = await contents.referred_text(page.fields.modality, page.full)
         if text is not None:
@@ -145,6 +149,7 @@ class PageReading:
             page,
             shown,
             self._media(project_id, stored),
+            is_quick=is_short and text is None,
         )
 
     async def content(
@@ -163,7 +168,7 @@ class PageReading:
         places, base64 = MediaPlaces(), None
         if body is not None and has_image and (media == "inline" or body.kind != "blob"):
             base64 = await view.media.base64(places, body)
-        return await self._rendered(project_id, places, lambda: _content(view, base64))
+        return await self._rendered(view, places, lambda: _content(view, base64))
 
     async def blocks(
         self, project_id: str, page_id: str, level: Level | None, options: BlocksOptions
@@ -180,7 +185,7 @@ class PageReading:
         inline = places if options.media == "inline" else None
         blocks = await self.blocks_of(view, options, inline)
         return await self._rendered(
-            project_id,
+            view,
             places,
             lambda: blocks_record(blocks, content=blocks.content, requested_level=view.level),
         )
@@ -196,12 +201,13 @@ class PageReading:
             places: Where the bytes of a stored image are to stand; `None` for its reference.
         """
         view = await self.looked_at(view)
-        shown = await anyio.to_thread.run_sync(shown_level, view.page, view.level)
+        shown = await run_in_loop_if(view.is_quick, shown_level, view.page, view.level)
         is_repaired = shown.level in view.page.damage
         address = await view.media.address(
             view.page, shown.level, places=places, is_repaired=is_repaired
         )
-        return await anyio.to_thread.run_sync(
+        return await run_in_loop_if(
+            view.is_quick,
             lambda: page_blocks(
                 view.page,
                 view.level,
@@ -209,7 +215,7 @@ class PageReading:
                 detail=options.detail,
                 max_chars=options.max_chars,
                 offset=options.offset,
-            )
+            ),
         )
 
     async def json_form(
@@ -223,12 +229,13 @@ class PageReading:
         view = await self.looked_at(await self.view(project_id, page_id, level))
         blocks = await self.blocks_of(view, replace(options, media="reference"))
         return await self._rendered(
-            project_id, MediaPlaces(), lambda: _json_blocks(view, options, blocks)
+            view, MediaPlaces(), lambda: _json_blocks(view, options, blocks)
         )
 
     async def json_text_of(self, view: PageView, options: BlocksOptions) -> str:
         """The string of `json_form` for a page that is read already."""
-        return await anyio.to_thread.run_sync(_json_text, await self.looked_at(view), options)
+        view = await self.looked_at(view)
+        return await run_in_loop_if(view.is_quick, _json_text, view, options)
 
     async def looked_at(self, view: PageView) -> PageView:
         """The view of a page with what is wrong with its images.
@@ -279,11 +286,13 @@ class PageReading:
         return PageMediaReader(contents, stored, self.checks, self._limits)
 
     async def _rendered(
-        self, project_id: str, places: MediaPlaces, render: Callable[[], bytes]
+        self, view: PageView, places: MediaPlaces, render: Callable[[], bytes]
     ) -> RenderedBody:
-        """What is rendered, in a worker thread, with its media in their places."""
-        rendering = await anyio.to_thread.run_sync(lambda: rendering_of(places.pieces(render())))
-        return await self._checked(project_id, rendering)
+        """Return what is rendered of a page, with its media in their places."""
+        rendering = await run_in_loop_if(
+            view.is_quick, lambda: rendering_of(places.pieces(render()))
+        )
+        return await self._checked(view.media.project_id, rendering)
 
     async def _checked(self, project_id: str, rendering: Rendering) -> RenderedBody:
         body = RenderedBody(self._blobs, project_id, rendering)
@@ -293,6 +302,21 @@ class PageReading:
     def note(self, project_id: str, page_id: str) -> None:
         """Count that a model got a page: a fault, a rendering."""
         self._accesses.note(project_id, page_id, utc_now())
+
+
+def _load(unit: UnitOfWork, page_id: str) -> tuple[StoredPage, Page, bool]:
+    """Return the page as it is stored and as it is read, and whether it is quick to work on.
+
+    Raises:
+        NotFoundError: The project has none.
+    """
+    stored = unit.pages.find(page_id, with_content=True)
+    if stored is None:
+        raise NotFoundError("page")
+    levels = unit.page_levels.of(page_id)
+    texts = (stored.descriptor, stored.body, stored.content or b"")
+    is_short = is_quick(*texts, *(each.body for each in levels))
+    return stored, read_page(stored, levels), is_short
 
 
 def _content(view: PageView, base64: str | None) -> bytes:

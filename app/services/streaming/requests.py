@@ -26,10 +26,14 @@ StreamedMedia: TypeAlias = Mapping[bytes, LongString]
 
 @dataclass(frozen=True, slots=True)
 class StreamedRequest(Generic[_T]):
-    """What was read from a body, the media of it that are in drafts, and what it is known by."""
+    """What was read from a body, the media of it that are in drafts, and what it is known by.
+
+    `is_quick` says that what its text becomes is not worth a thread.
+    """
 
     value: _T
     identity: RequestIdentity
+    is_quick: bool
     media: StreamedMedia = field(default_factory=dict)
 
 
@@ -56,7 +60,9 @@ class StreamedRequests:
         media_of: Callable[[_T], Iterable[DataUriText]],
         identity_prefix: bytes = b"",
     ) -> AsyncIterator[StreamedRequest[_T]]:
-        """What `read` makes of a body, in a worker thread; its media last as long as the block.
+        """Return what `read` makes of a body; its media last as long as the block.
+
+        A body that is quickly worked on is read in the event loop, another one in a worker thread.
 
         Args:
             project_id: Whose it is.
@@ -72,9 +78,13 @@ class StreamedRequests:
             StoreUnavailableError: A medium cannot be kept.
         """
         async with self._bodies.received(project_id, chunks) as body:
-            yield await self._work.run(
-                body.bytes_in_memory, _read_streamed, body, parse, read, media_of, identity_prefix
-            )
+            if body.is_quick:
+                yield _read_streamed(body, parse, read, media_of, identity_prefix)
+            else:
+                size_bytes = body.bytes_in_memory
+                yield await self._work.run(
+                    size_bytes, _read_streamed, body, parse, read, media_of, identity_prefix
+                )
 
 
 def _read_streamed(
@@ -110,4 +120,4 @@ def _read_streamed(
     )
     media = {each.data: strings[number] for number, each in left.items()}
     identity = identity_of_stream(json, value, left, prefix=identity_prefix)
-    return StreamedRequest(made, identity, media)
+    return StreamedRequest(made, identity, json.is_quick, media)

@@ -7,13 +7,21 @@ from collections.abc import Mapping
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import ColumnElement, case
+from sqlalchemy import ColumnElement, bindparam, case
 
 from app.stores.records.inserts import Offered
-from app.stores.records.scope import ProjectScope
+from app.stores.records.lookups import Lookup
+from app.stores.records.scope import ProjectScope, scoped_select
 from app.stores.records.tables import page_accesses, pages
 
-_IDS_AT_ONCE = 1_000
+_IDS_AT_ONCE = 32
+# Held, so that none of them is removed before its row is there.
+_HOLD = Lookup(
+    scoped_select(pages, pages.c.page_id)
+    .where(pages.c.page_id.in_([bindparam(f"id_{index}") for index in range(_IDS_AT_ONCE)]))
+    .order_by(pages.c.page_id)
+    .with_for_update(read=True, key_share=True)
+)
 
 
 class PageAccessRecords:
@@ -31,14 +39,11 @@ class PageAccessRecords:
         """
         ordered = sorted(counts)
         for start in range(0, len(ordered), _IDS_AT_ONCE):
-            # Held, so that none of them is removed before its row is there.
-            held = self._scope.all(
-                self._scope.select(pages)
-                .with_only_columns(pages.c.page_id)
-                .where(pages.c.page_id.in_(ordered[start : start + _IDS_AT_ONCE]))
-                .order_by(pages.c.page_id)
-                .with_for_update(read=True, key_share=True)
-            )
+            wanted = ordered[start : start + _IDS_AT_ONCE]
+            # The last one again in the place of those that are not there.
+            padded = wanted + wanted[-1:] * (_IDS_AT_ONCE - len(wanted))
+            ids = {f"id_{index}": page_id for index, page_id in enumerate(padded)}
+            held = self._scope.look_up(_HOLD, is_short=True, **ids)
             rows = [
                 {
                     "page_id": row.page_id,

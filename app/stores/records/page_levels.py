@@ -3,13 +3,26 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from sqlalchemy import Row
+from sqlalchemy import Row, bindparam
 
 from app.models.page import Level, StoredRepresentation
-from app.stores.records.scope import ProjectScope
+from app.stores.records.lookups import Lookup
+from app.stores.records.scope import ProjectScope, scoped_select
 from app.stores.records.tables import page_levels
 
 _IDS_AT_ONCE = 1_000
+_OF_PAGE = Lookup(
+    scoped_select(
+        page_levels,
+        page_levels.c.level,
+        page_levels.c.origin,
+        page_levels.c.created_at,
+        page_levels.c.body,
+    )
+    .where(page_levels.c.page_id == bindparam("page_id"))
+    .order_by(page_levels.c.level),
+    large=[page_levels.c.body],
+)
 
 
 class PageLevelRecords:
@@ -20,12 +33,7 @@ class PageLevelRecords:
 
     def of(self, page_id: str) -> Sequence[StoredRepresentation]:
         """The levels of a page, in order."""
-        rows = self._scope.all(
-            self._scope.select(page_levels)
-            .where(page_levels.c.page_id == page_id)
-            .order_by(page_levels.c.level)
-        )
-        return [_stored(row) for row in rows]
+        return [_stored(row) for row in self._scope.look_up(_OF_PAGE, page_id=page_id)]
 
     def replace_many(self, levels: Mapping[str, Sequence[StoredRepresentation]]) -> None:
         """Make these the levels of pages, by page id; the caller holds or has created them."""
