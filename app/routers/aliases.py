@@ -24,7 +24,7 @@ from app.routers.bodies import read_model
 from app.routers.conditions import write_condition
 from app.routers.openapi import json_body
 from app.routers.problem_kinds import problem_responses
-from app.schemas.aliases import AliasDraft, AliasPage, AliasRecord
+from app.wire.aliases import AliasDraft, AliasPage, AliasRecord
 
 router = APIRouter(prefix="/api/aliases", tags=["aliases"], route_class=ApiRoute)
 

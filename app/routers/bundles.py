@@ -24,8 +24,8 @@ from app.routers.content_headers import content_disposition, safe_headers
 from app.routers.held_answers import HoldingAnswer
 from app.routers.problem_kinds import problem_responses
 from app.routers.session_queries import SessionIdPath
-from app.schemas.sessions import SessionRecord
 from app.services.bundles.exporting import EXPORT_BYTES
+from app.wire.sessions import SessionRecord
 
 router = APIRouter(prefix="/api/sessions", tags=["sessions"], route_class=ApiRoute)
 

@@ -23,9 +23,9 @@ from app.routers.openapi import json_body
 from app.routers.pages import WRITE_FAULTS, IfMatchHeader
 from app.routers.problem_kinds import problem_responses
 from app.routers.session_queries import IdempotencyKeyHeader, SessionIdPath
-from app.schemas.sessions import InteractionPage, InteractionRecord
 from app.services.interaction_requests import InteractionDraft
 from app.services.interactions import ShownInteraction
+from app.wire.sessions import InteractionPage, InteractionRecord
 
 router = APIRouter(
     prefix="/api/sessions/{session_id}/interactions", tags=["interactions"], route_class=ApiRoute

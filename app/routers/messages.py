@@ -46,8 +46,8 @@ from app.routers.session_queries import (
     IdempotencyKeyHeader,
     SessionIdPath,
 )
-from app.schemas.sessions import HistoryEntry, HistoryMessage, MessagePage
 from app.services.session_messages import HistoryMessageDraft
+from app.wire.sessions import HistoryEntry, HistoryMessage, MessagePage
 
 router = APIRouter(
     prefix="/api/sessions/{session_id}/messages", tags=["sessions"], route_class=ApiRoute

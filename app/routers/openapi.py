@@ -19,11 +19,6 @@ from app.errors import (
 from app.models.interaction import ChatMessage
 from app.routers.problem_kinds import problem_responses
 from app.routers.tus import PATH as TUS_PATH
-from app.schemas.aliases import AliasDraft
-from app.schemas.events import DATA_OF
-from app.schemas.links import SignedUrlRequest
-from app.schemas.problem import problem_components
-from app.schemas.renders import RenderRequest
 from app.services.interaction_requests import InteractionDraft
 from app.services.pages.requests import (
     FaultRequest,
@@ -35,6 +30,11 @@ from app.services.pages.requests import (
 from app.services.reference_requests import ResolveRequest
 from app.services.session_messages import HistoryMessageDraft
 from app.services.tool_result_requests import ToolResultRequest
+from app.wire.aliases import AliasDraft
+from app.wire.events import DATA_OF
+from app.wire.links import SignedUrlRequest
+from app.wire.problem import problem_components
+from app.wire.renders import RenderRequest
 
 _SCHEMA_TEMPLATE = "#/components/schemas/{model}"
 _READ_BY_HAND: tuple[type[BaseModel], ...] = (

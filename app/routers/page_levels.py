@@ -49,8 +49,8 @@ from app.routers.pages import WRITE_FAULTS, IfMatchHeader
 from app.routers.parameters import Parameters
 from app.routers.problem_kinds import problem_responses
 from app.routers.rendered_response import rendered_response, sent_json
-from app.schemas.pages import PageBlocksRecord, PageLevelRecord, PageToolMessage
 from app.services.pages.requests import FaultRequest, RepresentationDraft, read_fault_request
+from app.wire.pages import PageBlocksRecord, PageLevelRecord, PageToolMessage
 
 router = APIRouter(prefix="/api/pages", tags=["pages"], route_class=ApiRoute)
 

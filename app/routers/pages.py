@@ -44,9 +44,9 @@ from app.routers.page_queries import PageFiltersDep, PageIdPath, SearchFiltersDe
 from app.routers.parameters import Parameters
 from app.routers.problem_kinds import problem_responses
 from app.routers.rendered_response import rendered_response
-from app.schemas.pages import CreatedPages, PageList, PageRecord, SearchHits
 from app.services.pages.requests import PageBatch, PageDraft, PagePatch
 from app.services.pages.writing import WrittenPage
+from app.wire.pages import CreatedPages, PageList, PageRecord, SearchHits
 
 _BY_ACCEPT = {"Vary": "Accept"}
 

@@ -28,8 +28,8 @@ from app.routers.api_route import ApiRoute
 from app.routers.conditions import strong_etag
 from app.routers.problem_kinds import problem_responses
 from app.routers.resources import UriPath
-from app.schemas.resource_texts import TextPiece
 from app.services.resource_texts import TextQuery
+from app.wire.resource_texts import TextPiece
 
 router = APIRouter(prefix="/api/resources", tags=["resources"], route_class=ApiRoute)
 

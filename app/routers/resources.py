@@ -36,10 +36,10 @@ from app.routers.multipart import form_file
 from app.routers.openapi import file_body, json_body
 from app.routers.parameters import Parameters
 from app.routers.problem_kinds import problem_responses
-from app.schemas.links import SignedUrl, SignedUrlRequest
-from app.schemas.records import ResourcePage, ResourceRecord
 from app.services.access import LinkGrant, link_expiry
 from app.services.resources import Upload
+from app.wire.links import SignedUrl, SignedUrlRequest
+from app.wire.records import ResourcePage, ResourceRecord
 
 router = APIRouter(prefix="/api/resources", tags=["resources"], route_class=ApiRoute)
 

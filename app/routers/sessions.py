@@ -25,8 +25,8 @@ from app.routers.conditions import write_condition
 from app.routers.pages import WRITE_FAULTS, IfMatchHeader, IfNoneMatchHeader
 from app.routers.problem_kinds import problem_responses
 from app.routers.session_queries import SessionIdPath, SessionSearchQuery
-from app.schemas.pages import ManifestPage, PageManifest
-from app.schemas.sessions import DeletionReceipt, NoMembers, SessionPage, SessionRecord
+from app.wire.pages import ManifestPage, PageManifest
+from app.wire.sessions import DeletionReceipt, NoMembers, SessionPage, SessionRecord
 
 router = APIRouter(prefix="/api/sessions", tags=["sessions"], route_class=ApiRoute)
 

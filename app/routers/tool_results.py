@@ -31,8 +31,8 @@ from app.routers.bodies import limited_body, require_json
 from app.routers.openapi import json_body
 from app.routers.parameters import Parameters
 from app.routers.problem_kinds import problem_responses
-from app.schemas.records import ToolResultPage, ToolResultRecord
 from app.services.tool_result_requests import ToolResultRequest
+from app.wire.records import ToolResultPage, ToolResultRecord
 
 router = APIRouter(prefix="/api/tool-results", tags=["tool results"], route_class=ApiRoute)
 

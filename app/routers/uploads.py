@@ -34,7 +34,7 @@ from app.routers.tus import (
     require_version,
     state_headers,
 )
-from app.schemas.uploads import UploadRecord
+from app.wire.uploads import UploadRecord
 
 router = APIRouter(prefix=PATH, tags=["uploads"])
 

@@ -8,7 +8,7 @@ from typing import Any
 import httpx
 import pytest
 
-from app.schemas.events import DATA_OF, EventTicket
+from app.wire.events import DATA_OF, EventTicket
 from tests.contract.bundled_sessions import export, take_in
 from tests.contract.page_requests import put
 from tests.contract.session_requests import ANSWER, append, ask, call_tool

@@ -6,7 +6,7 @@ from typing import Any
 import httpx
 import pytest
 
-from app.schemas.events import DATA_OF
+from app.wire.events import DATA_OF
 from tests.contract.bundled_sessions import SESSION, export, make_small_session, take_in
 from tests.contract.page_requests import data_uri, put, supply
 from tests.contract.session_requests import ANSWER, JSON, MESSAGES, answer, append, ask, call_tool

@@ -12,7 +12,7 @@ from pydantic import BaseModel, TypeAdapter, ValidationError
 from app.models.content import Part
 from app.models.message import ToolMessage
 from app.models.tool_result import SanitizedToolResult
-from app.schemas.records import ToolResultRecord
+from app.wire.records import ToolResultRecord
 from tests.process import ROOT
 from tests.requirements import REQUIREMENTS
 

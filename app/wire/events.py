@@ -13,7 +13,7 @@ from app.models.event import EventType
 from app.models.interaction import ChatMessage, InputKind, Interaction
 from app.models.page import Modality, PageType
 from app.models.tool_result import SanitizedToolResult
-from app.schemas.sessions import EntryCounts
+from app.wire.sessions import EntryCounts
 
 
 class _Event(WireModel):

@@ -12,7 +12,7 @@ from app.models.base import FrozenModel, WireModel
 from app.models.interaction import ChatMessage, InputKind, Interaction
 from app.models.message import ToolMessage
 from app.models.resource import ResourceDescriptor
-from app.schemas.pages import Blocks
+from app.wire.pages import Blocks
 
 _ID = "01a1fc23-5d6a-716f-bf87-986bff04fd3e"
 _EXAMPLE_SESSION: JsonDict = {
