@@ -4,7 +4,7 @@ What is read all the time is written member by member, a string as `json.dumps` 
 a history has hundreds of them.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from json.encoder import encode_basestring as _string
 
 from app.models.identity import rfc3339
@@ -13,23 +13,6 @@ from app.models.json_value import JsonValue, json_text
 from app.models.message import HistoryEntry, StoredHistoryMessage, StoredMessage
 from app.models.page import StoredPage
 from app.models.rendering import JsonPiece, joined_pieces
-from app.models.resource import Resource, shown_media_kind
-from app.models.tool_result import StoredToolResult
-
-
-def tool_result_record(stored: StoredToolResult) -> bytes:
-    """The record `{id, sessionId, seq, createdAt, toolName, toolCallId, sanitized}`.
-
-    `sessionId` and `seq` are null for a result outside any session.
-    """
-    session_id = "null" if stored.session_id is None else _string(stored.session_id)
-    seq = "null" if stored.seq is None else stored.seq
-    head = (
-        f'{{"id":"{stored.tool_result_id}","sessionId":{session_id},"seq":{seq},'
-        f'"createdAt":"{rfc3339(stored.created_at)}","toolName":{_string(stored.tool_name)},'
-        f'"toolCallId":{_string(stored.tool_call_id)}'
-    )
-    return _with_sanitized(head, stored.sanitized)
 
 
 def history_entry(entry: HistoryEntry) -> bytes:
@@ -53,38 +36,6 @@ def tool_message(message: StoredMessage) -> bytes:
         f'"createdAt":"{rfc3339(message.created_at)}"'
     )
     return _with_sanitized(head, message.sanitized)
-
-
-def resource_record(resource: Resource) -> bytes:
-    """The descriptor of a resource, as `describe` has it, and since when it is kept."""
-    hints = resource.hints
-    name, media_kind = resource.filename, shown_media_kind(resource.kind)
-    record = f'{{"uri":"{resource.uri}","kind":"{resource.kind}"'
-    record += f',"mimeType":{_string(resource.mime_type)}'
-    record += "" if name is None else f',"filename":{_string(name)}'
-    record += "" if media_kind is None else f',"mediaKind":"{media_kind}"'
-    record += f',"size":{resource.size_bytes},"digest":"sha-256:{resource.digest}"'
-    record += "" if hints.width is None else f',"width":{hints.width}'
-    record += "" if hints.height is None else f',"height":{hints.height}'
-    seconds = hints.duration_seconds
-    record += "" if seconds is None else f',"durationSeconds":{json_text(seconds)}'
-    return f'{record},"createdAt":"{rfc3339(resource.created_at)}"}}'.encode()
-
-
-def list_page(items: Iterable[bytes], next_cursor: str | None) -> bytes:
-    """A page of a list, `{items, nextCursor}`; the cursor is null on the last page."""
-    tail = json_text(next_cursor)
-    return b'{"items":[' + b",".join(items) + b'],"nextCursor":' + tail.encode() + b"}"
-
-
-def list_page_pieces(
-    items: Iterable[Sequence[JsonPiece]], next_cursor: str | None
-) -> Sequence[JsonPiece]:
-    """Return what `list_page` returns, for items that are made of pieces."""
-    pieces: list[JsonPiece] = [b'{"items":[']
-    for index, item in enumerate(items):
-        pieces += [b",", *item] if index else item
-    return joined_pieces([*pieces, b'],"nextCursor":%s}' % json_text(next_cursor).encode()])
 
 
 def _with_sanitized(head: str, sanitized: bytes) -> bytes:

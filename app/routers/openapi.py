@@ -4,7 +4,7 @@ from typing import Any
 
 from fastapi import FastAPI, routing
 from fastapi.openapi.utils import get_openapi
-from pydantic import BaseModel
+from pydantic import BaseModel, TypeAdapter
 
 from app.errors import (
     ForbiddenOriginError,
@@ -149,7 +149,7 @@ def _describe(app: FastAPI) -> dict[str, Any]:
 
 
 def _add_schema(schemas: dict[str, Any], model: type[BaseModel]) -> None:
-    schema = model.model_json_schema(ref_template=_SCHEMA_TEMPLATE)
+    schema = TypeAdapter(model).json_schema(ref_template=_SCHEMA_TEMPLATE)
     schemas.update(schema.pop("$defs", {}))
     schemas[model.__name__] = schema
 
