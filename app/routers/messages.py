@@ -22,7 +22,6 @@ from app.errors import (
     NotFoundError,
     PayloadTooLargeError,
 )
-from app.rendering.envelopes import history_entry
 from app.routers.answers import (
     answer_listed,
     answer_record,
@@ -47,7 +46,7 @@ from app.routers.session_queries import (
     SessionIdPath,
 )
 from app.services.session_messages import HistoryMessageDraft
-from app.wire.sessions import HistoryEntry, HistoryMessage, MessagePage
+from app.wire.history import HistoryEntry, HistoryMessage, MessagePage, history_entry
 
 router = APIRouter(
     prefix="/api/sessions/{session_id}/messages", tags=["sessions"], route_class=ApiRoute

@@ -35,6 +35,7 @@ from app.wire.events import DATA_OF
 from app.wire.links import SignedUrlRequest
 from app.wire.problem import problem_components
 from app.wire.renders import RenderRequest
+from app.wire.shape import Shape
 
 _SCHEMA_TEMPLATE = "#/components/schemas/{model}"
 _READ_BY_HAND: tuple[type[BaseModel], ...] = (
@@ -148,8 +149,8 @@ def _describe(app: FastAPI) -> dict[str, Any]:
     return document
 
 
-def _add_schema(schemas: dict[str, Any], model: type[BaseModel]) -> None:
-    schema = TypeAdapter(model).json_schema(ref_template=_SCHEMA_TEMPLATE)
+def _add_schema(schemas: dict[str, Any], model: type[BaseModel | Shape]) -> None:
+    schema = TypeAdapter[Any](model).json_schema(ref_template=_SCHEMA_TEMPLATE)
     schemas.update(schema.pop("$defs", {}))
     schemas[model.__name__] = schema
 

@@ -8,12 +8,11 @@ from datetime import datetime
 from typing import Annotated, Any
 
 import msgspec
-from msgspec import NODEFAULT, Struct
+from msgspec import Struct
 
-from app.models.base import WireModel
 from app.models.resource import Resource, ResourceDescriptor, descriptor_fields
 from app.wire.lists import ListPage
-from app.wire.shape import ShownAs, moment, raw_json
+from app.wire.shape import ShownAs, encoded_as, moment, raw_json
 
 Descriptor = Annotated[Struct, ShownAs(ResourceDescriptor)]
 """A descriptor inside another shape, to be made by `descriptor`."""
@@ -29,21 +28,8 @@ class ResourcePage(ListPage[ResourceRecord]):
     """A page of resources, newest first."""
 
 
-def _encoded(model: type[WireModel]) -> type[Struct]:
-    """Return what is encoded as `model` says, its optional members left out where they are none."""
-    fields = [
-        (
-            name,
-            Any,
-            msgspec.field(name=each.alias, default=NODEFAULT if each.is_required() else None),
-        )
-        for name, each in model.model_fields.items()
-    ]
-    return msgspec.defstruct(model.__name__, fields, kw_only=True, omit_defaults=True)
-
-
-_DESCRIPTOR = _encoded(ResourceDescriptor)
-_RECORD = _encoded(ResourceRecord)
+_DESCRIPTOR = encoded_as(ResourceDescriptor)
+_RECORD = encoded_as(ResourceRecord)
 
 
 def descriptor(resource: Resource) -> Struct:

@@ -1,21 +1,16 @@
-"""Shapes of sessions that exist only on the wire: history entries, interactions, receipts."""
+"""Shapes of sessions, of what they hold, and of the receipts for their deletion."""
 
-from collections.abc import Mapping
-from datetime import datetime
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 from pydantic import ConfigDict, Field
 from pydantic.config import JsonDict
-from typing_extensions import TypeAliasType
 
-from app.models.base import FrozenModel, WireModel
-from app.models.interaction import ChatMessage, InputKind, Interaction
-from app.models.message import ToolMessage
-from app.models.resource import ResourceDescriptor
-from app.wire.pages import Blocks
+from app.models import message
+from app.models.base import FrozenModel
+from app.wire.lists import ListPage
+from app.wire.shape import Moment, Shape, moment
 
-_ID = "01a1fc23-5d6a-716f-bf87-986bff04fd3e"
-_EXAMPLE_SESSION: JsonDict = {
+_EXAMPLE: JsonDict = {
     "id": "demo",
     "createdAt": "2026-11-21T03:25:38.532555Z",
     "updatedAt": "2026-11-21T03:26:02.113042Z",
@@ -32,152 +27,42 @@ _EXAMPLE_SESSION: JsonDict = {
     "bytesReferenced": 48210,
     "bytesSaved": 16071,
 }
-_EXAMPLE_INTERACTION: JsonDict = {
-    "id": _ID,
-    "session_id": "demo",
-    "seq": 1,
-    "input_kind": "text",
-    "attachments": [],
-    "interaction": {
-        "input": "What is the time?",
-        "output": None,
-        "timestamp": "2023-10-27T10:00:00Z",
-    },
-}
 
 
 class NoMembers(FrozenModel):
     """An empty object."""
 
 
-class PageFaultMessage(FrozenModel):
-    """A page that a model has faulted in, as history keeps it: media by reference."""
-
-    seq: int
-    id: str
-    created_at: datetime
-    role: Literal["tool"]
-    tool_call_id: str | None
-    content: Blocks
-
-
-class HistoryMessage(FrozenModel):
-    """A message that a client appended, as it was written, with the number it took.
-
-    Source: spec 000, "Extend `HistoryMessage.content` type".
-    """
-
-    model_config = ConfigDict(extra="allow")
-
-    seq: int
-    id: str
-    created_at: datetime
-    role: str
-    content: str | tuple[dict[str, Any], ...] | None = None
-    name: str | None = None
-    tool_calls: tuple[dict[str, Any], ...] | None = None
-    tool_call_id: str | None = None
-
-
-class InteractionEntry(FrozenModel):
-    """An interaction as it was written; an answer that was set later is an entry of its own."""
-
-    seq: int
-    id: str
-    created_at: datetime
-    input_kind: InputKind
-    bound: Annotated[
-        Mapping[str, str | None] | None,
-        Field(
-            description="The URIs of resources by the aliases they were attached by, and null by "
-            "the id of a resource that was not there; absent where there is neither."
-        ),
-    ] = None
-    interaction: Interaction
-
-
-class AnswerEntry(FrozenModel):
-    """The answer of an interaction, set after it."""
-
-    seq: int
-    id: str
-    created_at: datetime
-    interaction_id: str
-    output: ChatMessage
-
-
-HistoryEntry = TypeAliasType(
-    "HistoryEntry",
-    ToolMessage | PageFaultMessage | InteractionEntry | AnswerEntry | HistoryMessage,
-)
-
-
-class MessagePage(WireModel):
-    """A page of a session's history, in the order of `seq`."""
-
-    items: tuple[HistoryEntry, ...]
-    next_cursor: str | None
-
-
-class Attachment(FrozenModel):
-    """An attached file: the id the client gave, and the resource it is."""
-
-    id: str
-    status: Annotated[
-        Literal["available", "missing", "unknown"],
-        Field(
-            description="`unknown` where nobody knew the id when the interaction was written, "
-            "`missing` where the store has lost the record of the resource."
-        ),
-    ]
-    resource: ResourceDescriptor | None = None
-
-
-class InteractionRecord(FrozenModel):
-    """A stored interaction with its answer, and each attached file once, in order of first use."""
-
-    model_config = ConfigDict(json_schema_extra={"examples": [_EXAMPLE_INTERACTION]})
-
-    id: str
-    session_id: str
-    seq: int
-    input_kind: InputKind
-    attachments: tuple[Attachment, ...]
-    interaction: Interaction
-
-
-class InteractionPage(WireModel):
-    """A page of a session's interactions, in the order of `seq`."""
-
-    items: tuple[InteractionRecord, ...]
-    next_cursor: str | None
-
-
-class EntryCounts(WireModel):
-    """How many entries of each kind a history has, and how many pages belong to it."""
+class ImportedEntries(Shape, kw_only=True):
+    """How many entries of each kind came with a session."""
 
     tool_results: int
     page_faults: int
     messages: int
     interactions: int
     answers: int
+
+
+class EntryCounts(ImportedEntries, kw_only=True):
+    """How many entries of each kind a history has, and how many pages belong to it."""
+
     pages: int
 
 
-class SessionCounts(EntryCounts):
+class SessionCounts(EntryCounts, kw_only=True):
     """The same, and how many resources are used."""
 
     resources: int
 
 
-class SessionRecord(WireModel):
+class SessionRecord(Shape, kw_only=True):
     """A session. `lastSeq` is the number its newest write took."""
 
-    model_config = ConfigDict(json_schema_extra={"examples": [_EXAMPLE_SESSION]})
+    described = ConfigDict(json_schema_extra={"examples": [_EXAMPLE]})
 
     id: str
-    created_at: datetime
-    updated_at: datetime
+    created_at: Moment
+    updated_at: Moment
     last_seq: int
     counts: SessionCounts
     bytes_referenced: Annotated[
@@ -189,14 +74,11 @@ class SessionRecord(WireModel):
     ]
 
 
-class SessionPage(WireModel):
+class SessionPage(ListPage[SessionRecord]):
     """A page of sessions, the one last written to first."""
 
-    items: tuple[SessionRecord, ...]
-    next_cursor: str | None
 
-
-class ResourceUser(WireModel):
+class ResourceUser(Shape, kw_only=True):
     """What else uses a resource: how many of a kind, and one of them."""
 
     kind: str
@@ -204,7 +86,7 @@ class ResourceUser(WireModel):
     example_id: str
 
 
-class ReleasedResource(WireModel):
+class ReleasedResource(Shape, kw_only=True):
     """What became of a resource the session used."""
 
     uri: str
@@ -213,9 +95,57 @@ class ReleasedResource(WireModel):
     used_by: tuple[ResourceUser, ...]
 
 
-class DeletionReceipt(WireModel):
+class DeletionReceipt(Shape, kw_only=True):
     """What the deletion of a session removed. Bytes of deleted resources go with the next sweep."""
 
     id: str
     deleted: EntryCounts
     resources: tuple[ReleasedResource, ...]
+
+
+def session_record(session: message.Session, use: message.SessionUse) -> bytes:
+    """Return the JSON of a session, with what it takes of the store."""
+    return SessionRecord(
+        id=session.session_id,
+        created_at=moment(session.created_at),
+        updated_at=moment(session.updated_at),
+        last_seq=session.last_seq,
+        counts=SessionCounts(**_counted(session.counts), pages=use.pages, resources=use.resources),
+        bytes_referenced=use.bytes_referenced,
+        bytes_saved=use.bytes_saved,
+    ).encode()
+
+
+def imported_entries(counts: message.EntryCounts) -> ImportedEntries:
+    """Return how many entries of each kind have come."""
+    return ImportedEntries(**_counted(counts))
+
+
+def deleted_entries(deleted: message.DeletedSession) -> EntryCounts:
+    """Return how many entries of each kind, and how many pages, were deleted."""
+    return EntryCounts(**_counted(deleted.counts), pages=deleted.pages)
+
+
+def deletion_receipt(deleted: message.DeletedSession) -> bytes:
+    """Return the JSON of what was removed, and what became of each resource."""
+    return DeletionReceipt(
+        id=deleted.session_id,
+        deleted=deleted_entries(deleted),
+        resources=tuple(map(_released, deleted.resources)),
+    ).encode()
+
+
+def _counted(counts: message.EntryCounts) -> dict[str, int]:
+    return {name: getattr(counts, name) for name in ImportedEntries.__struct_fields__}
+
+
+def _released(resource: message.ReleasedResource) -> ReleasedResource:
+    return ReleasedResource(
+        uri=f"blob:{resource.resource_id}",
+        size=resource.size_bytes,
+        status="kept" if resource.used_by else "deleted",
+        used_by=tuple(
+            ResourceUser(kind=user.kind, count=user.count, example_id=user.example_id)
+            for user in resource.used_by
+        ),
+    )

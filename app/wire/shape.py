@@ -55,6 +55,10 @@ class Shape(Struct, kw_only=True, omit_defaults=True, rename="camel"):
         """Return the JSON of the object."""
         return _ENCODE(self)
 
+    def value(self) -> JsonValue:
+        """Return the object as a JSON value."""
+        return msgspec.to_builtins(self)
+
     def followed_by(self, members: bytes) -> bytes:
         """Return the JSON of this object's members and, behind them, those of a stored object."""
         return b"%s,%s" % (_ENCODE(self)[:-1], members[1:])
@@ -76,6 +80,18 @@ def moment(at: datetime) -> datetime | str:
 def raw_json(value: JsonValue) -> Raw:
     """Return a JSON value as bytes to be spliced, exactly as `json_text` writes it."""
     return Raw(json_text(value).encode())
+
+
+def encoded_as(model: type[BaseModel]) -> type[Struct]:
+    """Return what is encoded as `model` says, optional members left out while they are `None`.
+
+    It is for models that are checked when they come in, and so have to be pydantic's.
+    """
+    fields = []
+    for name, each in model.model_fields.items():
+        default = NODEFAULT if each.is_required() else None
+        fields.append((name, Any, msgspec.field(name=each.alias, default=default)))
+    return msgspec.defstruct(model.__name__, fields, kw_only=True, omit_defaults=True)
 
 
 @cache

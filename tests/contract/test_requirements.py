@@ -10,8 +10,8 @@ import pytest
 from pydantic import TypeAdapter, ValidationError
 
 from app.models.content import Part
-from app.models.message import ToolMessage
 from app.models.tool_result import SanitizedToolResult
+from app.wire.history import ToolMessage
 from app.wire.tool_results import ToolResultRecord
 from tests.process import ROOT
 from tests.requirements import REQUIREMENTS

@@ -8,7 +8,7 @@ import pytest
 from app.models.message import StoredHistoryMessage, StoredMessage
 from app.models.resource import MediaHints, Resource, ResourceKind, describe
 from app.models.tool_result import StoredToolResult
-from app.rendering.envelopes import history_message, tool_message
+from app.wire.history import history_entry
 from app.wire.resources import resource_record
 from app.wire.tool_results import tool_result_record
 
@@ -42,7 +42,7 @@ def test_tool_result_record_is_what_json_makes_of_it(
 
 @pytest.mark.parametrize("string", STRINGS)
 def test_tool_message_is_what_json_makes_of_it(string: str) -> None:
-    assert tool_message(StoredMessage(3, "i", NOW, string, string, b"{}")) == dumped(
+    assert history_entry(StoredMessage(3, "i", NOW, string, string, b"{}")) == dumped(
         {
             "seq": 3,
             "id": "i",
@@ -57,7 +57,7 @@ def test_tool_message_is_what_json_makes_of_it(string: str) -> None:
 
 def test_history_message_is_what_json_makes_of_it() -> None:
     message = StoredHistoryMessage(3, "i", NOW, None, "d", b'{"role":"user","content":null}')
-    assert history_message(message) == dumped(
+    assert history_entry(message) == dumped(
         {"seq": 3, "id": "i", "created_at": TOLD, "role": "user", "content": None}
     )
 
