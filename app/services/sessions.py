@@ -136,5 +136,5 @@ def _deletion(session: Session, deleted: DeletedSession) -> NewEvent:
         session_id=session.session_id,
         # The last number of this session: another one of its name begins anew.
         seq=session.last_seq + 1,
-        members={"deleted": deleted_entries(deleted).value()},
+        members={"deleted": deleted_entries(deleted).as_value()},
     )

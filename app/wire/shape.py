@@ -38,6 +38,9 @@ class ShownAs:
         return handler.generate_schema(self.type)
 
 
+GAP = Raw(b"\0")
+"""A member to be written by whoever sends the object; JSON has no such character."""
+
 Moment = Annotated[datetime | str, ShownAs(datetime)]
 """A moment in UTC, to be made by `moment`."""
 
@@ -55,13 +58,18 @@ class Shape(Struct, kw_only=True, omit_defaults=True, rename="camel"):
         """Return the JSON of the object."""
         return _ENCODE(self)
 
-    def value(self) -> JsonValue:
+    def as_value(self) -> JsonValue:
         """Return the object as a JSON value."""
         return msgspec.to_builtins(self)
 
     def followed_by(self, members: bytes) -> bytes:
         """Return the JSON of this object's members and, behind them, those of a stored object."""
         return b"%s,%s" % (_ENCODE(self)[:-1], members[1:])
+
+    def around_gap(self) -> tuple[bytes, bytes]:
+        """Return the JSON before and behind the member that is `GAP`."""
+        head, _, tail = _ENCODE(self).partition(GAP)
+        return head, tail
 
     @classmethod
     def __get_pydantic_core_schema__(

@@ -104,7 +104,7 @@ def _event(session: Session) -> NewEvent:
         utc_now(),
         session_id=session.session_id,
         seq=session.last_seq,
-        members={"imported": imported_entries(session.counts).value()},
+        members={"imported": imported_entries(session.counts).as_value()},
     )
 
 
