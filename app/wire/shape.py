@@ -22,8 +22,6 @@ from pydantic_core import CoreSchema
 from app.models.identity import rfc3339
 from app.models.json_value import JsonValue, json_text
 
-_ENCODE = msgspec.json.Encoder().encode
-
 
 @dataclass(frozen=True, slots=True)
 class ShownAs:
@@ -56,19 +54,23 @@ class Shape(Struct, kw_only=True, omit_defaults=True, rename="camel"):
 
     def encode(self) -> bytes:
         """Return the JSON of the object."""
-        return _ENCODE(self)
+        return msgspec.json.encode(self)
 
     def as_value(self) -> JsonValue:
         """Return the object as a JSON value."""
         return msgspec.to_builtins(self)
 
     def followed_by(self, members: bytes) -> bytes:
-        """Return the JSON of this object's members and, behind them, those of a stored object."""
-        return b"%s,%s" % (_ENCODE(self)[:-1], members[1:])
+        """Return the JSON of this object's members and, behind them, those of a stored object.
+
+        Args:
+            members: The JSON of that object, which has at least one.
+        """
+        return b"%s,%s" % (msgspec.json.encode(self)[:-1], members[1:])
 
     def around_gap(self) -> tuple[bytes, bytes]:
         """Return the JSON before and behind the member that is `GAP`."""
-        head, _, tail = _ENCODE(self).partition(GAP)
+        head, _, tail = msgspec.json.encode(self).partition(GAP)
         return head, tail
 
     @classmethod

@@ -3,13 +3,15 @@
 from datetime import UTC, datetime
 from typing import Annotated, Any
 
+import msgspec
 import pytest
 from msgspec import Raw
 from pydantic import Field, TypeAdapter
 
 from app.models.identity import rfc3339
 from app.models.json_value import json_text, parse_embedded_json
-from app.wire.shape import Moment, Shape, ShownAs, moment, raw_json
+from app.models.resource import ResourceDescriptor
+from app.wire.shape import GAP, Moment, Shape, ShownAs, encoded_as, moment, raw_json
 
 # No JSON of ours would be spelled like this: whoever parsed it would not get it back.
 ODD = b'{"b" :1.10,"a":[123456789012345678901234567890 , "\\u00e9\xc3\xa9\xe2\x80\xa8"] }'
@@ -47,6 +49,21 @@ def test_every_character_is_escaped_as_the_standard_library_does() -> None:
     text = "".join(map(chr, [*range(0xD800), *range(0xE000, 0x11000)]))
     encoded = Outer(a_name=text, stored=Raw(b"1"), nothing=None).encode()
     assert encoded == b'{"aName":%s,"stored":1,"nothing":null}' % json_text(text).encode()
+
+
+def test_a_gap_is_left_where_somebody_else_writes() -> None:
+    outer = Outer(a_name="\0", stored=GAP, nothing=None, left_out=1)
+    halves = (b'{"aName":"\\u0000","stored":', b',"nothing":null,"leftOut":1}')
+    assert outer.around_gap() == halves
+
+
+def test_model_that_is_checked_when_it_comes_in_goes_out_by_the_same_names() -> None:
+    encoded = encoded_as(ResourceDescriptor)(
+        uri="blob:", kind="text", mime_type="text/plain", size=1, digest="d", media_kind=None
+    )
+    assert msgspec.json.encode(encoded) == (
+        b'{"uri":"blob:","kind":"text","mimeType":"text/plain","size":1,"digest":"d"}'
+    )
 
 
 @pytest.mark.parametrize("text", ["1e-05", "1e+16", "1.10", "12345678901234567890123", '{"a":[]}'])
