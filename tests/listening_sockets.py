@@ -9,7 +9,7 @@ import pytest
 from websockets.exceptions import ConnectionClosed, InvalidStatus
 from websockets.sync.client import ClientConnection, connect
 
-from app.schemas.problem import Problem
+from app.wire.problem import Problem
 from tests.event_streams import WAIT_SECONDS, Block, member
 
 TRY_AGAIN_LATER = 1013

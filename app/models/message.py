@@ -2,25 +2,9 @@
 
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Annotated, Literal, TypeAlias
+from typing import Literal, TypeAlias
 
-from pydantic import Field
-
-from app.models.base import WireModel
 from app.models.interaction import StoredAnswer, StoredInteraction
-from app.models.tool_result import SanitizedToolResult
-
-
-class ToolMessage(WireModel):
-    """A tool result as it stands in history; `sanitized` is the stored record, byte for byte."""
-
-    seq: Annotated[int, Field(ge=1)]
-    id: str
-    role: Literal["tool"]
-    tool_call_id: str
-    name: str
-    created_at: datetime
-    sanitized: SanitizedToolResult
 
 
 @dataclass(frozen=True, slots=True)

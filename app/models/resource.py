@@ -4,7 +4,7 @@ import hashlib
 import re
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
@@ -107,17 +107,22 @@ def shown_media_kind(kind: ResourceKind) -> MediaKind | None:
     return None if kind in ("image", "text") else media_kind(kind)
 
 
+def descriptor_fields(resource: Resource) -> dict[str, Any]:
+    """Return the fields of the descriptor of a stored resource."""
+    return {
+        "uri": resource.uri,
+        "kind": resource.kind,
+        "mime_type": resource.mime_type,
+        "filename": resource.filename,
+        "media_kind": shown_media_kind(resource.kind),
+        "size": resource.size_bytes,
+        "digest": f"sha-256:{resource.digest}",
+        "width": resource.hints.width,
+        "height": resource.hints.height,
+        "duration_seconds": resource.hints.duration_seconds,
+    }
+
+
 def describe(resource: Resource) -> ResourceDescriptor:
-    """The descriptor of a stored resource."""
-    return ResourceDescriptor(
-        uri=resource.uri,
-        kind=resource.kind,
-        mime_type=resource.mime_type,
-        filename=resource.filename,
-        media_kind=shown_media_kind(resource.kind),
-        size=resource.size_bytes,
-        digest=f"sha-256:{resource.digest}",
-        width=resource.hints.width,
-        height=resource.hints.height,
-        duration_seconds=resource.hints.duration_seconds,
-    )
+    """Return the descriptor of a stored resource."""
+    return ResourceDescriptor(**descriptor_fields(resource))

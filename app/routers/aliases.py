@@ -17,14 +17,13 @@ from app.errors import (
     SlowBodyError,
     UnsupportedMediaError,
 )
-from app.rendering.alias_envelopes import alias_record
 from app.routers.answers import answer_page, answer_record, answer_written, read_responses
 from app.routers.api_route import ApiRoute
 from app.routers.bodies import read_model
 from app.routers.conditions import write_condition
 from app.routers.openapi import json_body
 from app.routers.problem_kinds import problem_responses
-from app.schemas.aliases import AliasDraft, AliasPage, AliasRecord
+from app.wire.aliases import AliasDraft, AliasPage, AliasRecord, alias_record
 
 router = APIRouter(prefix="/api/aliases", tags=["aliases"], route_class=ApiRoute)
 

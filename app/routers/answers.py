@@ -11,12 +11,12 @@ from urllib.parse import urlencode
 from fastapi import Request, Response
 
 from app.errors import PreconditionFailedError, ServiceError
-from app.rendering.envelopes import list_page
 from app.routers.conditions import strong_etag
 from app.routers.content_headers import REVALIDATE
 from app.routers.content_response import record_response, unchanged_response
 from app.routers.negotiation import prefers
 from app.routers.problem_kinds import problem_responses
+from app.wire.lists import list_page
 
 
 def read_responses(*error_classes: type[ServiceError]) -> dict[int | str, dict[str, Any]]:

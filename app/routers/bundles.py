@@ -16,7 +16,6 @@ from app.errors import (
     SlowBodyError,
     UnsupportedMediaError,
 )
-from app.rendering.session_envelopes import session_record
 from app.routers.answers import answer_written
 from app.routers.api_route import ApiRoute
 from app.routers.bodies import limited_body
@@ -24,8 +23,8 @@ from app.routers.content_headers import content_disposition, safe_headers
 from app.routers.held_answers import HoldingAnswer
 from app.routers.problem_kinds import problem_responses
 from app.routers.session_queries import SessionIdPath
-from app.schemas.sessions import SessionRecord
 from app.services.bundles.exporting import EXPORT_BYTES
+from app.wire.sessions import SessionRecord, session_record
 
 router = APIRouter(prefix="/api/sessions", tags=["sessions"], route_class=ApiRoute)
 

@@ -16,10 +16,10 @@ from app.routers.api_route import ApiRoute
 from app.routers.event_queries import ProjectStreamDep, SessionStreamDep
 from app.routers.event_stream_response import EventStreamResponse
 from app.routers.problem_kinds import problem_responses
-from app.schemas.events import EventTicket
 from app.services.access import Ticket
 from app.services.events.delivery import Delivery
 from app.services.events.stream import EventStream
+from app.wire.events import EventTicket
 
 router = APIRouter(prefix="/api", tags=["events"], route_class=ApiRoute)
 

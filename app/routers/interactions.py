@@ -14,7 +14,6 @@ from app.errors import (
     PreconditionFailedError,
 )
 from app.models.interaction import ChatMessage, InputKind
-from app.rendering.interaction_envelopes import interaction_record
 from app.routers.answers import answer_page, answer_record, answer_written, read_responses
 from app.routers.api_route import ApiRoute
 from app.routers.bodies import limited_body, require_json
@@ -23,9 +22,9 @@ from app.routers.openapi import json_body
 from app.routers.pages import WRITE_FAULTS, IfMatchHeader
 from app.routers.problem_kinds import problem_responses
 from app.routers.session_queries import IdempotencyKeyHeader, SessionIdPath
-from app.schemas.sessions import InteractionPage, InteractionRecord
 from app.services.interaction_requests import InteractionDraft
 from app.services.interactions import ShownInteraction
+from app.wire.interactions import InteractionPage, InteractionRecord, interaction_record
 
 router = APIRouter(
     prefix="/api/sessions/{session_id}/interactions", tags=["interactions"], route_class=ApiRoute

@@ -22,7 +22,6 @@ from app.errors import (
     NotFoundError,
     PayloadTooLargeError,
 )
-from app.rendering.envelopes import history_entry
 from app.routers.answers import (
     answer_listed,
     answer_record,
@@ -46,8 +45,8 @@ from app.routers.session_queries import (
     IdempotencyKeyHeader,
     SessionIdPath,
 )
-from app.schemas.sessions import HistoryEntry, HistoryMessage, MessagePage
 from app.services.session_messages import HistoryMessageDraft
+from app.wire.history import HistoryEntry, HistoryMessage, MessagePage, history_entry
 
 router = APIRouter(
     prefix="/api/sessions/{session_id}/messages", tags=["sessions"], route_class=ApiRoute

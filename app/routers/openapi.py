@@ -4,7 +4,7 @@ from typing import Any
 
 from fastapi import FastAPI, routing
 from fastapi.openapi.utils import get_openapi
-from pydantic import BaseModel
+from pydantic import BaseModel, TypeAdapter
 
 from app.errors import (
     ForbiddenOriginError,
@@ -19,11 +19,6 @@ from app.errors import (
 from app.models.interaction import ChatMessage
 from app.routers.problem_kinds import problem_responses
 from app.routers.tus import PATH as TUS_PATH
-from app.schemas.aliases import AliasDraft
-from app.schemas.events import DATA_OF
-from app.schemas.links import SignedUrlRequest
-from app.schemas.problem import problem_components
-from app.schemas.renders import RenderRequest
 from app.services.interaction_requests import InteractionDraft
 from app.services.pages.requests import (
     FaultRequest,
@@ -35,6 +30,12 @@ from app.services.pages.requests import (
 from app.services.reference_requests import ResolveRequest
 from app.services.session_messages import HistoryMessageDraft
 from app.services.tool_result_requests import ToolResultRequest
+from app.wire.aliases import AliasDraft
+from app.wire.events import DATA_OF
+from app.wire.links import SignedUrlRequest
+from app.wire.problem import problem_components
+from app.wire.renders import RenderRequest
+from app.wire.shape import Shape
 
 _SCHEMA_TEMPLATE = "#/components/schemas/{model}"
 _READ_BY_HAND: tuple[type[BaseModel], ...] = (
@@ -148,8 +149,8 @@ def _describe(app: FastAPI) -> dict[str, Any]:
     return document
 
 
-def _add_schema(schemas: dict[str, Any], model: type[BaseModel]) -> None:
-    schema = model.model_json_schema(ref_template=_SCHEMA_TEMPLATE)
+def _add_schema(schemas: dict[str, Any], model: type[BaseModel | Shape]) -> None:
+    schema = TypeAdapter[Any](model).json_schema(ref_template=_SCHEMA_TEMPLATE)
     schemas.update(schema.pop("$defs", {}))
     schemas[model.__name__] = schema
 

@@ -6,8 +6,8 @@ from app.deps import ContainerDep, get_project
 from app.errors import StoreFullError, StoreMisconfiguredError, StoreUnavailableError
 from app.routers.api_route import ApiRoute
 from app.routers.problem_kinds import problem_responses
-from app.schemas.health import Health, Readiness, Version
 from app.version import VERSION
+from app.wire.health import Health, Readiness, Version
 
 router = APIRouter(tags=["operations"])
 

@@ -27,7 +27,6 @@ from app.errors import (
 )
 from app.models.page import Level
 from app.models.page_content import PageContent
-from app.rendering.page_envelopes import level_record
 from app.routers.answers import answer_record, answer_written, read_responses
 from app.routers.api_route import ApiRoute
 from app.routers.bodies import limited_body, read_small_json, require_json
@@ -49,8 +48,8 @@ from app.routers.pages import WRITE_FAULTS, IfMatchHeader
 from app.routers.parameters import Parameters
 from app.routers.problem_kinds import problem_responses
 from app.routers.rendered_response import rendered_response, sent_json
-from app.schemas.pages import PageBlocksRecord, PageLevelRecord, PageToolMessage
 from app.services.pages.requests import FaultRequest, RepresentationDraft, read_fault_request
+from app.wire.pages import PageBlocksRecord, PageLevelRecord, PageToolMessage, level_record
 
 router = APIRouter(prefix="/api/pages", tags=["pages"], route_class=ApiRoute)
 

@@ -27,7 +27,6 @@ from app.errors import (
     SlowBodyError,
     UnsupportedMediaError,
 )
-from app.rendering.envelopes import page_record, page_summary, search_hit
 from app.routers.answers import (
     answer_page,
     answer_record,
@@ -44,9 +43,18 @@ from app.routers.page_queries import PageFiltersDep, PageIdPath, SearchFiltersDe
 from app.routers.parameters import Parameters
 from app.routers.problem_kinds import problem_responses
 from app.routers.rendered_response import rendered_response
-from app.schemas.pages import CreatedPages, PageList, PageRecord, SearchHits
 from app.services.pages.requests import PageBatch, PageDraft, PagePatch
 from app.services.pages.writing import WrittenPage
+from app.wire.pages import (
+    CreatedPages,
+    PageList,
+    PageRecord,
+    SearchHits,
+    created_pages,
+    page_record,
+    page_summary,
+    search_hit,
+)
 
 _BY_ACCEPT = {"Vary": "Accept"}
 
@@ -120,8 +128,8 @@ async def create_pages(
     """
     require_json(request)
     written = await pages.create_batch(project_id, limited_body(request, container.limits))
-    items = b",".join(page_summary(each.page) for each in written)
-    return Response(b'{"items":[' + items + b"]}", status_code=201, media_type="application/json")
+    body = created_pages([each.page for each in written])
+    return Response(body, status_code=201, media_type="application/json")
 
 
 @router.get(

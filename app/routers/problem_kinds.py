@@ -50,7 +50,7 @@ from app.errors import (
     UpstreamTimeoutError,
 )
 from app.routers.narrower_codes import NARROWER_CODES
-from app.schemas.problem import PROBLEM_MEDIA_TYPE, PROBLEM_REFERENCE
+from app.wire.problem import PROBLEM_MEDIA_TYPE, PROBLEM_REFERENCE
 
 PROBLEMS_PATH = "/docs/errors"
 

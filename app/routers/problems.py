@@ -42,7 +42,7 @@ from app.routers.problem_kinds import (
     documented_problems,
     problem_kind,
 )
-from app.schemas.problem import (
+from app.wire.problem import (
     MAX_FAULTS,
     PROBLEM_MEDIA_TYPE,
     Problem,

@@ -18,8 +18,8 @@ from app.routers.bodies import limited_body, require_json
 from app.routers.openapi import json_body
 from app.routers.problem_kinds import problem_responses
 from app.routers.rendered_response import rendered_response
-from app.schemas.references import ResolvedArguments
 from app.services.reference_requests import ResolveRequest
+from app.wire.references import ResolvedArguments
 
 router = APIRouter(prefix="/api", tags=["references"], route_class=ApiRoute)
 

@@ -8,8 +8,8 @@ from pydantic import AfterValidator
 from app.errors import Fault, InvalidPayloadError
 from app.models.rendering import Audience, ImageDetail, McpRevision, MediaWish, RenderOptions
 from app.rendering.targets.table import TARGETS
-from app.schemas.renders import check_ranges, check_target
 from app.services.renders.renders import RenderWish
+from app.wire.renders import check_ranges, check_target
 
 _TARGETS = {"enum": list(TARGETS)}
 

@@ -22,8 +22,8 @@ from app.routers.problem_kinds import problem_responses
 from app.routers.render_queries import PageRenderWishDep, RenderWishDep
 from app.routers.rendered_response import rendered_response
 from app.routers.session_queries import SessionIdPath
-from app.schemas.renders import RenderedRecord, RenderRequest
 from app.services.renders.renders import RenderWish
+from app.wire.renders import RenderedRecord, RenderRequest
 
 router = APIRouter(prefix="/api", tags=["renderings"], route_class=ApiRoute)
 

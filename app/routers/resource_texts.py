@@ -16,7 +16,7 @@ from app.errors import (
 )
 from app.models.json_pointer import parse_json_pointer
 from app.models.line_range import LineRange, parse_line_range
-from app.rendering.text_envelopes import text_alone, text_record
+from app.rendering.texts import text_alone
 from app.routers.answers import (
     answer_record,
     answer_text,
@@ -28,8 +28,8 @@ from app.routers.api_route import ApiRoute
 from app.routers.conditions import strong_etag
 from app.routers.problem_kinds import problem_responses
 from app.routers.resources import UriPath
-from app.schemas.resource_texts import TextPiece
 from app.services.resource_texts import TextQuery
+from app.wire.resource_texts import TextPiece, text_record
 
 router = APIRouter(prefix="/api/resources", tags=["resources"], route_class=ApiRoute)
 

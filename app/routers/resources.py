@@ -27,7 +27,6 @@ from app.errors import (
 )
 from app.models.identity import utc_now
 from app.rendering.disposition import disposition_filename
-from app.rendering.envelopes import resource_record
 from app.routers.answers import answer_page, answer_record, answer_written, read_responses
 from app.routers.api_route import ApiRoute
 from app.routers.bodies import limited_body, read_model
@@ -36,10 +35,10 @@ from app.routers.multipart import form_file
 from app.routers.openapi import file_body, json_body
 from app.routers.parameters import Parameters
 from app.routers.problem_kinds import problem_responses
-from app.schemas.links import SignedUrl, SignedUrlRequest
-from app.schemas.records import ResourcePage, ResourceRecord
 from app.services.access import LinkGrant, link_expiry
 from app.services.resources import Upload
+from app.wire.links import SignedUrl, SignedUrlRequest
+from app.wire.resources import ResourcePage, ResourceRecord, resource_record
 
 router = APIRouter(prefix="/api/resources", tags=["resources"], route_class=ApiRoute)
 

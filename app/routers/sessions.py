@@ -10,7 +10,6 @@ from app.errors import (
     PreconditionFailedError,
 )
 from app.rendering.pages import manifest_line
-from app.rendering.session_envelopes import deletion_receipt, session_record
 from app.routers.answers import (
     answer_page,
     answer_record,
@@ -25,8 +24,15 @@ from app.routers.conditions import write_condition
 from app.routers.pages import WRITE_FAULTS, IfMatchHeader, IfNoneMatchHeader
 from app.routers.problem_kinds import problem_responses
 from app.routers.session_queries import SessionIdPath, SessionSearchQuery
-from app.schemas.pages import ManifestPage, PageManifest
-from app.schemas.sessions import DeletionReceipt, NoMembers, SessionPage, SessionRecord
+from app.wire.pages import ManifestPage, PageManifest
+from app.wire.sessions import (
+    DeletionReceipt,
+    NoMembers,
+    SessionPage,
+    SessionRecord,
+    deletion_receipt,
+    session_record,
+)
 
 router = APIRouter(prefix="/api/sessions", tags=["sessions"], route_class=ApiRoute)
 

@@ -24,15 +24,14 @@ from app.errors import (
     UnsupportedMediaError,
 )
 from app.models.identity import CLIENT_ID_PATTERN
-from app.rendering.envelopes import tool_result_record
 from app.routers.answers import answer_page, answer_record, answer_written, read_responses
 from app.routers.api_route import ApiRoute
 from app.routers.bodies import limited_body, require_json
 from app.routers.openapi import json_body
 from app.routers.parameters import Parameters
 from app.routers.problem_kinds import problem_responses
-from app.schemas.records import ToolResultPage, ToolResultRecord
 from app.services.tool_result_requests import ToolResultRequest
+from app.wire.tool_results import ToolResultPage, ToolResultRecord, tool_result_record
 
 router = APIRouter(prefix="/api/tool-results", tags=["tool results"], route_class=ApiRoute)
 

@@ -18,7 +18,6 @@ from app.errors import (
     TusVersionError,
     UnsupportedMediaError,
 )
-from app.rendering.upload_envelopes import upload_record
 from app.routers.answers import answer_record, read_responses
 from app.routers.bodies import limited_body
 from app.routers.problem_kinds import problem_responses
@@ -34,7 +33,7 @@ from app.routers.tus import (
     require_version,
     state_headers,
 )
-from app.schemas.uploads import UploadRecord
+from app.wire.uploads import UploadRecord, upload_record
 
 router = APIRouter(prefix=PATH, tags=["uploads"])
 

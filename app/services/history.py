@@ -11,12 +11,6 @@ from app.models.cursor import decode_cursor, encode_cursor
 from app.models.limits import Limits
 from app.models.message import HistoryEntry, StoredHistoryMessage
 from app.models.rendering import JsonPiece, Rendering, rendering_of
-from app.rendering.envelopes import (
-    history_entry,
-    history_message_pieces,
-    list_page,
-    list_page_pieces,
-)
 from app.services.answer_room import AnswerMemory, AnswerRoom
 from app.services.history_pages import KnownPages, ListedPage, Place
 from app.services.inline_media.data_uris import load_forms
@@ -26,6 +20,8 @@ from app.services.renders.sending import RenderedBody
 from app.stores.blobs import BlobStore
 from app.stores.records import Records, UnitOfWork
 from app.stores.records.history import Standing
+from app.wire.history import history_entry, history_message_pieces
+from app.wire.lists import list_page, list_page_pieces
 
 _INLINE_PAGE_BYTES = 64 * 1024 * 1024
 """With media in their places, a page of a history ends with the entry that passes this."""

@@ -23,7 +23,6 @@ from app.models.interaction import (
 from app.models.json_difference import first_difference
 from app.models.json_value import json_text, parse_stored_json
 from app.models.limits import Limits
-from app.rendering.interaction_envelopes import interaction_record
 from app.services.attachments import attachments_of, bindings_of, resolve_attachments
 from app.services.idempotency import Idempotency, IdempotentCall
 from app.services.inline_media.message_media import references_in
@@ -32,6 +31,7 @@ from app.services.request_bodies import RequestBodies
 from app.services.write_conditions import WriteCondition
 from app.stores.records import MOST_TOGETHER_BYTES, Records, UnitOfWork
 from app.stores.records.sessions import ANSWER, INTERACTION
+from app.wire.interactions import interaction_record
 
 CREATE_ROUTE = "POST /api/sessions/{session_id}/interactions"
 

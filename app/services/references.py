@@ -13,7 +13,7 @@ from functools import partial
 
 from app.errors import Fault, NotFoundError, PayloadTooLargeError
 from app.models.identity import utc_now
-from app.models.json_value import json_template, json_text
+from app.models.json_value import json_template
 from app.models.limits import Limits
 from app.models.media_types import is_textual
 from app.models.normalized import MediaSlot, TextTemplate
@@ -32,6 +32,8 @@ from app.services.renders.sending import RenderedBody
 from app.services.request_bodies import RequestBodies
 from app.stores.blobs import BlobStore
 from app.stores.records import Records, UnitOfWork
+from app.wire.references import ResolvedArguments, ResolvedReference, UnresolvedReference
+from app.wire.shape import GAP
 
 LINK_SECONDS = 300
 """How long the links of `signed-url` live."""
@@ -203,25 +205,31 @@ def _write_answer(
         kept = [each for each in place.mentions if each in replaced]
         if kept:
             place.holder[place.key] = _opened(place.text, kept, ids)
+    head, tail = _answer(settled).around_gap()
     filled = list(contents.values())
-    pieces: list[JsonPiece] = [b'{"arguments":']
+    pieces: list[JsonPiece] = [head]
     for piece in json_template(read.root[0]):
         pieces += filled[piece.index] if isinstance(piece, MediaSlot) else [piece.encode()]
-    resolved = [
-        {
-            "pointer": mention.pointer,
-            "uri": resource.uri,
-            "mimeType": resource.mime_type,
-            "size": resource.size_bytes,
-        }
-        for mention, resource in settled.resolved
-    ]
-    unresolved = [
-        {"pointer": mention.pointer, "reference": mention.reference, "reason": reason}
-        for mention, reason in settled.unresolved
-    ]
-    tail = json_text({"resolved": resolved, "unresolved": unresolved})
-    return joined_pieces([*pieces, b",", tail[1:].encode()])
+    return joined_pieces([*pieces, tail])
+
+
+def _answer(settled: _Settled) -> ResolvedArguments:
+    return ResolvedArguments(
+        arguments=GAP,
+        resolved=tuple(
+            ResolvedReference(
+                pointer=mention.pointer,
+                uri=resource.uri,
+                mime_type=resource.mime_type,
+                size=resource.size_bytes,
+            )
+            for mention, resource in settled.resolved
+        ),
+        unresolved=tuple(
+            UnresolvedReference(pointer=mention.pointer, reference=mention.reference, reason=reason)
+            for mention, reason in settled.unresolved
+        ),
+    )
 
 
 def _opened(text: str, mentions: Sequence[Mention], ids: Mapping[str, int]) -> TextTemplate:

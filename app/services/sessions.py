@@ -9,10 +9,10 @@ from app.models.cursor import decode_moment_cursor, encode_moment_cursor
 from app.models.event import NewEvent
 from app.models.identity import utc_now
 from app.models.message import DeletedSession, Session, SessionUse
-from app.rendering.session_envelopes import entry_counts, session_record
 from app.services.pages.accesses import AccessCounts
 from app.services.write_conditions import WriteCondition
 from app.stores.records import Records, UnitOfWork
+from app.wire.sessions import deleted_entries, session_record
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,5 +136,5 @@ def _deletion(session: Session, deleted: DeletedSession) -> NewEvent:
         session_id=session.session_id,
         # The last number of this session: another one of its name begins anew.
         seq=session.last_seq + 1,
-        members={"deleted": entry_counts(session.counts) | {"pages": deleted.pages}},
+        members={"deleted": deleted_entries(deleted).as_value()},
     )

@@ -9,7 +9,7 @@ from typing import Any
 import httpx
 import pytest
 
-from app.schemas.problem import Problem
+from app.wire.problem import Problem
 from tests.media import png
 from tests.servers import LiveService
 

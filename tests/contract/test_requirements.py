@@ -7,12 +7,12 @@ from functools import cache
 from pathlib import Path
 
 import pytest
-from pydantic import BaseModel, TypeAdapter, ValidationError
+from pydantic import TypeAdapter, ValidationError
 
 from app.models.content import Part
-from app.models.message import ToolMessage
 from app.models.tool_result import SanitizedToolResult
-from app.schemas.records import ToolResultRecord
+from app.wire.history import ToolMessage
+from app.wire.tool_results import ToolResultRecord
 from tests.process import ROOT
 from tests.requirements import REQUIREMENTS
 
@@ -94,14 +94,9 @@ def test_there_are_three_kinds_of_parts() -> None:
 @pytest.mark.requirement("002-single-source-of-truth")
 def test_every_reader_is_told_of_the_same_canonical_shape() -> None:
     assert set(SanitizedToolResult.model_fields) == {"parts", "resources", "meta"}
-    assert [record_type(shape) for shape in (ToolResultRecord, ToolMessage)] == [
-        *(SanitizedToolResult, SanitizedToolResult),
-    ]
-
-
-def record_type(shape: type[BaseModel]) -> object:
-    """What a wire shape says its record is."""
-    return shape.model_fields["sanitized"].annotation
+    for shape in (ToolResultRecord, ToolMessage):
+        described = TypeAdapter[object](shape).json_schema()["properties"]["sanitized"]
+        assert described == {"$ref": "#/$defs/SanitizedToolResult"}
 
 
 @pytest.mark.requirement("002-separate-stages")

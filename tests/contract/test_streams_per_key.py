@@ -7,8 +7,8 @@ from pathlib import Path
 import httpx
 import pytest
 
-from app.schemas.problem import Problem
 from app.setting_groups import EventSettings
+from app.wire.problem import Problem
 from tests.contract.session_requests import append
 from tests.event_streams import listening, ticket_of
 from tests.listening_sockets import refusal, socket_of

@@ -8,6 +8,7 @@ from app.rendering.texts.blocks import LineBlock, LineBlocks
 from app.rendering.texts.excerpts import LineCollector, LineExcerpt
 from app.rendering.texts.index import LineIndex, LineIndexer
 from app.rendering.texts.matches import Match, MatchCollector, Matches
+from app.rendering.texts.printed import text_alone
 from app.rendering.texts.values import JsonExcerpt, json_excerpt
 
 __all__ = [
@@ -22,4 +23,5 @@ __all__ = [
     "MatchCollector",
     "Matches",
     "json_excerpt",
+    "text_alone",
 ]

@@ -12,7 +12,6 @@ from app.models.event import NewEvent
 from app.models.identity import utc_now
 from app.models.limits import Limits
 from app.models.message import Session, SessionUse
-from app.rendering.session_envelopes import entry_counts
 from app.services.bundles.archive import BLOBS
 from app.services.bundles.checking import BundleCheck, CheckedBundle
 from app.services.bundles.reading import BundleFile, read_bundle
@@ -23,6 +22,7 @@ from app.services.stored_bytes import StoredBytes
 from app.services.unbroken import unbroken
 from app.stores.blobs import BlobStore
 from app.stores.records import Records, UnitOfWork
+from app.wire.sessions import imported_entries
 
 _BUNDLES_AT_ONCE = 2
 _BLOBS_AT_ONCE = 8
@@ -104,7 +104,7 @@ def _event(session: Session) -> NewEvent:
         utc_now(),
         session_id=session.session_id,
         seq=session.last_seq,
-        members={"imported": entry_counts(session.counts)},
+        members={"imported": imported_entries(session.counts).as_value()},
     )
 
 

@@ -17,12 +17,12 @@ import structlog
 
 from app.errors import ServiceError
 from app.models.event import Event, LoggedEvent
-from app.rendering.event_envelopes import event_of, with_raw_result
 from app.services.events.delivery import Handout, handout_of
 from app.services.events.queue_room import QueueRoom
 from app.services.events.raw_results import RawResults
 from app.services.events.subscriptions import Subscription
 from app.stores.records import Records, UnitOfWork
+from app.wire.events import event_of, with_raw_result
 
 _log = structlog.get_logger(__name__)
 _AT_ONCE = 200

@@ -12,8 +12,6 @@ import structlog
 
 from app.errors import ServiceError
 from app.models.event import LoggedEvent
-from app.models.json_value import json_text
-from app.rendering.event_envelopes import event_of
 from app.services.access import Caller
 from app.services.events.delivery import Delivery, delivery_of
 from app.services.events.feeds import ProjectFeed
@@ -21,6 +19,7 @@ from app.services.events.starts import Start, start_of
 from app.services.events.stream_counts import EndReason
 from app.services.events.subscriptions import Subscription
 from app.stores.records import Records, UnitOfWork
+from app.wire.events import ResetEvent, event_of
 
 _log = structlog.get_logger(__name__)
 _AT_ONCE = 100
@@ -159,5 +158,5 @@ class EventStream:
 
 
 def _reset(start: Start) -> Delivery:
-    said = {"reason": "position-not-kept", "position": start.position}
-    return Delivery(start.number, start.position, "reset", json_text(said).encode())
+    said = ResetEvent(reason="position-not-kept", position=start.position)
+    return Delivery(start.number, start.position, "reset", said.encode())

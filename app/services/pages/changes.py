@@ -17,7 +17,6 @@ from app.models.json_value import JsonValue
 from app.models.limits import Limits
 from app.models.page import Body, Level, Page, PageFields, Representation, StoredPage
 from app.models.resource import Resource
-from app.rendering.page_envelopes import level_record
 from app.rendering.pages import check_supplied, scenes_of
 from app.services.pages.accesses import AccessCounts
 from app.services.pages.contents import PageContents, SettledContent
@@ -46,6 +45,7 @@ from app.services.request_models import read_value
 from app.services.streaming.requests import StreamedRequest, StreamedRequests
 from app.services.write_conditions import WriteCondition
 from app.stores.records import MOST_TOGETHER_BYTES, Records, UnitOfWork
+from app.wire.pages import level_record
 
 _ATTEMPTS = 10
 

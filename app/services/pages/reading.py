@@ -16,9 +16,7 @@ from app.models.limits import Limits
 from app.models.page import Body, Level, Page, Representation, StoredPage
 from app.models.rendering import Rendering, rendering_of
 from app.models.resource import Resource
-from app.rendering.envelopes import page_record_pieces
 from app.rendering.media_places import MediaPlaces
-from app.rendering.page_envelopes import blocks_record, content_record
 from app.rendering.pages import (
     PageBlocks,
     page_blocks,
@@ -36,6 +34,7 @@ from app.services.renders.sending import RenderedBody
 from app.services.soundness import MediaChecks
 from app.stores.blobs import BlobStore
 from app.stores.records import Records, UnitOfWork
+from app.wire.pages import blocks_record, content_record, page_record_pieces
 
 MediaForm = Literal["inline", "reference"]
 ImageDetail = Literal["low", "high", "auto"]

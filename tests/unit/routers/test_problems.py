@@ -40,8 +40,8 @@ from app.routers.problem_kinds import (
     problems_markdown,
 )
 from app.routers.problems import install_problem_handlers, problem_response
-from app.schemas.problem import PROBLEM_REFERENCE, problem_components
 from app.telemetry import Metrics
+from app.wire.problem import PROBLEM_REFERENCE, problem_components
 
 APP = Path(app.__file__).parent
 BUNDLED = ("session", "page", "tool-result", "message", "interaction")

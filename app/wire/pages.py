@@ -1,12 +1,25 @@
-"""Shapes of pages that exist only on the wire: records, list items, blocks, search, manifest."""
+"""Shapes of pages: records, list items, blocks, levels, search, manifest.
 
+What is said about a page is stored as a JSON object, its descriptor, which goes out as it is; only
+the counters behind it are written here, member by member, and so is what stands between both. So
+`PageSummary` and what is made of it are described and not encoded, and so is the tool message of a
+page, which is stored in a history too.
+
+JSON values of others are written as they are rather than walked by a serializer: integers keep
+their digits, and nesting its depth.
+"""
+
+from collections.abc import Sequence
 from datetime import datetime
 from typing import Annotated, Any, Literal
 
+from msgspec import Raw
 from pydantic import ConfigDict, Field
 from pydantic.config import JsonDict
 
 from app.models.base import FrozenModel
+from app.models.identity import rfc3339
+from app.models.json_value import JsonValue, json_text
 from app.models.page import (
     Embedding,
     Level,
@@ -14,8 +27,15 @@ from app.models.page import (
     Origin,
     PageMedia,
     PageType,
+    Representation,
+    StoredPage,
     Timestamps,
 )
+from app.models.page_content import PageContent
+from app.models.rendering import JsonPiece, joined_pieces
+from app.rendering.pages import PageBlocks, body_size_bytes, estimate_tokens
+from app.wire.lists import ListPage
+from app.wire.shape import Shape, ShownAs, raw_json
 
 _EXAMPLE_SUMMARY: JsonDict = {
     "page_id": "img_001",
@@ -124,24 +144,18 @@ class SearchHit(PageSummary):
     ]
 
 
-class PageList(FrozenModel):
+class PageList(ListPage[PageSummary]):
     """A page of the list of pages, newest first."""
 
-    items: tuple[PageSummary, ...]
-    nextCursor: str | None  # noqa: N815 - every list of the service spells it so
 
-
-class SearchHits(FrozenModel):
+class SearchHits(ListPage[SearchHit]):
     """What a search has found, best first."""
 
-    items: tuple[SearchHit, ...]
-    nextCursor: str | None  # noqa: N815 - every list of the service spells it so
 
-
-class CreatedPages(FrozenModel):
+class CreatedPages(Shape, kw_only=True):
     """Pages that were created together, in the order they were given."""
 
-    items: tuple[PageSummary, ...]
+    items: Annotated[tuple[Raw, ...], ShownAs(tuple[PageSummary, ...])]
 
 
 class TextBlock(FrozenModel):
@@ -168,10 +182,10 @@ class ImageUrlBlock(FrozenModel):
 Blocks = str | tuple[TextBlock | ImageUrlBlock, ...]
 
 
-class PageBlocksRecord(FrozenModel):
+class PageBlocksRecord(Shape, rename=None, kw_only=True):
     """A page as the content of a tool message: text, or text and image."""
 
-    content: Blocks
+    content: Annotated[Raw, ShownAs(Blocks)]
     level: Annotated[
         Level,
         Field(description="The level that is shown: the fullest that holds what is shown."),
@@ -192,15 +206,17 @@ class PageToolMessage(FrozenModel):
     content: Blocks
 
 
-class PageLevelRecord(FrozenModel):
+class PageLevelRecord(Shape, rename=None, kw_only=True):
     """One level of a page."""
 
     page_id: str
     level: Level
     name: Annotated[str, Field(examples=["ABSTRACT"])]
     origin: Origin
-    content: Annotated[Any, Field(description="Text, JSON, an address or a `@blob:` reference.")]
-    media: PageMedia | None
+    content: Annotated[
+        Raw, ShownAs(Any), Field(description="Text, JSON, an address or a `@blob:` reference.")
+    ]
+    media: Annotated[Raw | None, ShownAs(PageMedia | None)]
     size_bytes: int | None
     size_tokens: int
 
@@ -226,3 +242,73 @@ class PageManifest(FrozenModel):
     pages: tuple[ManifestPage, ...]
     total: Annotated[int, Field(description="How many pages the session has in all.")]
     text: Annotated[str, Field(description="All lines, to be put before a model.")]
+
+
+def page_summary(stored: StoredPage) -> bytes:
+    """Return the JSON of a page without its content: the descriptor, and the counters behind it."""
+    return b"%s,%s}" % (stored.open_descriptor, _counters(stored))
+
+
+def page_record(stored: StoredPage) -> bytes:
+    """Return the JSON of a page: the descriptor, the content, the counters."""
+    content = stored.content or b"null"
+    return b'%s,"content":%s,%s}' % (stored.open_descriptor, content, _counters(stored))
+
+
+def page_record_pieces(stored: StoredPage, content: Sequence[JsonPiece]) -> Sequence[JsonPiece]:
+    """Return the JSON of a page with another content, which is made of pieces."""
+    head, tail = b'%s,"content":' % stored.open_descriptor, b",%s}" % _counters(stored)
+    return joined_pieces([head, *content, tail])
+
+
+def search_hit(stored: StoredPage, snippet: str | None) -> bytes:
+    """Return the JSON of a page that was found, and the passage it was found by."""
+    return b'%s,"snippet":%s}' % (page_summary(stored)[:-1], json_text(snippet).encode())
+
+
+def created_pages(pages: Sequence[StoredPage]) -> bytes:
+    """Return the JSON of pages that were created together."""
+    return CreatedPages(items=tuple(Raw(page_summary(page)) for page in pages)).encode()
+
+
+def content_record(content: PageContent) -> bytes:
+    """Return the JSON of typed content, every field there."""
+    members = {name: _plain(getattr(content, name)) for name in type(content).model_fields}
+    return json_text(members).encode()
+
+
+def blocks_record(blocks: PageBlocks, *, content: JsonValue, requested_level: Level) -> bytes:
+    """Return the JSON of a page as the content of a tool message."""
+    return PageBlocksRecord(
+        content=raw_json(content),
+        level=blocks.level,
+        requested_level=requested_level,
+        truncated=blocks.truncated,
+        total_chars=blocks.total_chars,
+        next_offset=blocks.next_offset,
+    ).encode()
+
+
+def level_record(page_id: str, representation: Representation) -> bytes:
+    """Return the JSON of one level of a page."""
+    body = representation.body
+    return PageLevelRecord(
+        page_id=page_id,
+        level=representation.level,
+        name=representation.level.name,
+        origin=representation.origin,
+        content=raw_json(body.value),
+        media=raw_json(body.media.model_dump()) if body.media else None,
+        size_bytes=body_size_bytes(body),
+        size_tokens=estimate_tokens(body),
+    ).encode()
+
+
+def _counters(stored: StoredPage) -> bytes:
+    at = stored.last_accessed
+    last = "null" if at is None else f'"{rfc3339(at)}"'
+    return f'"last_accessed":{last},"access_count":{stored.access_count}'.encode()
+
+
+def _plain(value: object) -> JsonValue:
+    return list(value) if isinstance(value, tuple) else value

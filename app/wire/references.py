@@ -1,11 +1,12 @@
-"""What a request for the content behind references is answered with."""
+"""Shapes of what a request for the content behind references is answered with."""
 
 from typing import Annotated, Any
 
+from msgspec import Raw
 from pydantic import ConfigDict, Field
 from pydantic.config import JsonDict
 
-from app.models.base import WireModel
+from app.wire.shape import Shape, ShownAs
 
 _POINTER = "JSON pointer into `arguments`; empty for the whole of it."
 _EXAMPLE: JsonDict = {
@@ -22,7 +23,7 @@ _EXAMPLE: JsonDict = {
 }
 
 
-class ResolvedReference(WireModel):
+class ResolvedReference(Shape, kw_only=True):
     """A reference that was replaced."""
 
     pointer: Annotated[str, Field(description=_POINTER, examples=["/image"])]
@@ -31,7 +32,7 @@ class ResolvedReference(WireModel):
     size: Annotated[int, Field(description="Size of the content in bytes.")]
 
 
-class UnresolvedReference(WireModel):
+class UnresolvedReference(Shape, kw_only=True):
     """A reference that was left as it is."""
 
     pointer: Annotated[str, Field(description=_POINTER, examples=["/image"])]
@@ -39,11 +40,11 @@ class UnresolvedReference(WireModel):
     reason: Annotated[str, Field(description="In words; what to do instead, where there is any.")]
 
 
-class ResolvedArguments(WireModel):
+class ResolvedArguments(Shape, kw_only=True):
     """The value with content in the place of its references, and what became of each of them."""
 
-    model_config = ConfigDict(json_schema_extra={"examples": [_EXAMPLE]})
+    described = ConfigDict(json_schema_extra={"examples": [_EXAMPLE]})
 
-    arguments: Any
+    arguments: Annotated[Raw, ShownAs(Any)]
     resolved: tuple[ResolvedReference, ...]
     unresolved: tuple[UnresolvedReference, ...]

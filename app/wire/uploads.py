@@ -1,13 +1,14 @@
 """The shape of an upload in pieces, for those who do not read headers."""
 
-from datetime import datetime
 from typing import Annotated
 
 from pydantic import ConfigDict, Field
 from pydantic.config import JsonDict
 
-from app.models.base import WireModel
-from app.models.resource import ResourceDescriptor
+from app.models.resource import Resource
+from app.models.upload import ResumableUpload
+from app.wire.resources import Descriptor, descriptor
+from app.wire.shape import Moment, Shape, moment
 
 _EXAMPLE: JsonDict = {
     "id": "01a1fc23-5d6a-716f-bf87-986bff04fd3e",
@@ -21,19 +22,33 @@ _EXAMPLE: JsonDict = {
 }
 
 
-class UploadRecord(WireModel):
+class UploadRecord(Shape, kw_only=True):
     """An upload: how far it is, and, once all has come, the resource it became."""
 
-    model_config = ConfigDict(json_schema_extra={"examples": [_EXAMPLE]})
+    described = ConfigDict(json_schema_extra={"examples": [_EXAMPLE]})
 
     id: str
     offset: Annotated[int, Field(description="Bytes that have come and are kept.")]
     length: Annotated[int, Field(description="Bytes of the whole file.")]
     filename: Annotated[str | None, Field(description="As it was claimed.")]
     mime_type: Annotated[str | None, Field(description="As it was claimed.")]
-    created_at: datetime
-    expires_at: Annotated[datetime, Field(description="Every piece that comes moves it on.")]
+    created_at: Moment
+    expires_at: Annotated[Moment, Field(description="Every piece that comes moves it on.")]
     resource: Annotated[
-        ResourceDescriptor | None,
+        Descriptor | None,
         Field(description="Null while the upload is under way, or if it was deleted since."),
     ]
+
+
+def upload_record(upload: ResumableUpload, resource: Resource | None) -> bytes:
+    """Return the JSON of an upload, with the resource it became if there is one."""
+    return UploadRecord(
+        id=upload.upload_id,
+        offset=upload.received_bytes,
+        length=upload.length_bytes,
+        filename=upload.filename,
+        mime_type=upload.mime_type,
+        created_at=moment(upload.created_at),
+        expires_at=moment(upload.expires_at),
+        resource=descriptor(resource) if resource else None,
+    ).encode()

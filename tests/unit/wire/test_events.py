@@ -7,8 +7,7 @@ import pytest
 
 from app.models.event import CONTENT_OF, Event, EventType, LoggedEvent
 from app.models.interaction import StoredInteraction
-from app.rendering.event_envelopes import event_of, with_raw_result
-from app.schemas.events import DATA_OF
+from app.wire.events import DATA_OF, event_of, with_raw_result
 
 NOW = datetime(2026, 1, 2, 3, 4, 5, 678_901, tzinfo=UTC)
 PLACE = '"sessionId":"s","seq":7,"id":"x","createdAt":"2026-01-02T03:04:05.678901Z"}'
@@ -80,5 +79,5 @@ def test_raw_result_is_the_last_member(raw: bytes) -> None:
 
 
 def test_every_member_that_shows_a_record_is_documented() -> None:
-    documented = {name: set(model.model_fields) for name, model in DATA_OF.items()}
+    documented = {name: set(model.__struct_encode_fields__) for name, model in DATA_OF.items()}
     assert [name for name, member in CONTENT_OF.items() if member not in documented[name]] == []

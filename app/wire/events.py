@@ -1,22 +1,28 @@
 """Shapes of events: what `data` holds, by the name in `event`.
 
+What an event says besides, such as `toolName`, is stored with it by the service that notes it, and
+the record it shows is stored bytes; between both, only the place of the event is encoded here.
+
 Source: spec 002, "Event Flow & Consumers".
 """
 
 from datetime import datetime
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, Field
+import msgspec
+from pydantic import Field
 
 from app.models.base import WireModel
-from app.models.event import EventType
-from app.models.interaction import ChatMessage, InputKind, Interaction
+from app.models.event import CONTENT_OF, Event, EventType, LoggedEvent
+from app.models.interaction import ChatMessage, InputKind, Interaction, StoredInteraction
 from app.models.page import Modality, PageType
 from app.models.tool_result import SanitizedToolResult
-from app.schemas.sessions import EntryCounts
+from app.wire.interactions import interaction
+from app.wire.sessions import EntryCounts, ImportedEntries
+from app.wire.shape import Moment, Shape, moment
 
 
-class _Event(WireModel):
+class _Event(Shape, kw_only=True):
     """What every event says of itself."""
 
     session_id: Annotated[str | None, Field(description="Null for what is outside any session.")]
@@ -24,10 +30,10 @@ class _Event(WireModel):
         int | None, Field(description="The number the write took in its session, null outside.")
     ]
     id: Annotated[str, Field(description="Of what was written: a record, a page, a session.")]
-    created_at: datetime
+    created_at: Moment
 
 
-class ToolResultEvent(_Event):
+class ToolResultEvent(_Event, kw_only=True):
     """A tool result was stored; `sanitized` is the stored record, byte for byte."""
 
     tool_name: str
@@ -37,34 +43,33 @@ class ToolResultEvent(_Event):
     raw_result: Annotated[
         Any,
         Field(
-            default=None,
             description="What the tool returned; only while `DECTO_DEBUG_TOOL_RESULT_RAW` is on.",
         ),
-    ]
+    ] = None
 
 
-class MessageEvent(_Event):
+class MessageEvent(_Event, kw_only=True):
     """A message was appended to a session; `message` is the stored one, media as references."""
 
     role: str
     message: dict[str, Any]
 
 
-class InteractionEvent(_Event):
+class InteractionEvent(_Event, kw_only=True):
     """A user's turn was stored, as it was before its answer."""
 
     input_kind: InputKind
     interaction: Interaction
 
 
-class AnswerEvent(_Event):
+class AnswerEvent(_Event, kw_only=True):
     """The answer of an interaction was set; `id` is that of the interaction."""
 
     input_kind: InputKind
     output: ChatMessage
 
 
-class PageEvent(_Event):
+class PageEvent(_Event, kw_only=True):
     """A page was created, changed or deleted; `id` is its id."""
 
     version: Annotated[int, Field(description="Its version then; of a deleted page, the last.")]
@@ -72,7 +77,7 @@ class PageEvent(_Event):
     page_type: PageType
 
 
-class PageFaultEvent(_Event):
+class PageFaultEvent(_Event, kw_only=True):
     """A page was faulted in; in a session, `messageId` is that of the message in its history."""
 
     level: Literal["FULL", "REDUCED", "ABSTRACT", "REFERENCE"]
@@ -80,29 +85,19 @@ class PageFaultEvent(_Event):
     message_id: str | None
 
 
-class ImportedEntries(WireModel):
-    """How many entries of each kind came with a session."""
-
-    tool_results: int
-    page_faults: int
-    messages: int
-    interactions: int
-    answers: int
-
-
-class SessionImportedEvent(_Event):
+class SessionImportedEvent(_Event, kw_only=True):
     """A session came in as a bundle; `seq` is the last number it had. Its history has the rest."""
 
     imported: ImportedEntries
 
 
-class SessionDeletedEvent(_Event):
+class SessionDeletedEvent(_Event, kw_only=True):
     """A session was deleted with its history and its pages, and what its events said."""
 
     deleted: EntryCounts
 
 
-class ResetEvent(WireModel):
+class ResetEvent(Shape, kw_only=True):
     """The position that was asked for is not kept: load anew what you show.
 
     It is no event of the log. What follows in the stream is from `position` on.
@@ -119,7 +114,7 @@ class EventTicket(WireModel):
     expires_at: datetime
 
 
-DATA_OF: dict[EventType | Literal["reset"], type[BaseModel]] = {
+DATA_OF: dict[EventType | Literal["reset"], type[Shape]] = {
     "llmservice:toolResult": ToolResultEvent,
     "message:created": MessageEvent,
     "interaction:created": InteractionEvent,
@@ -133,3 +128,37 @@ DATA_OF: dict[EventType | Literal["reset"], type[BaseModel]] = {
     "reset": ResetEvent,
 }
 """The shape of `data` for every name of an event."""
+
+
+def event_of(logged: LoggedEvent) -> Event:
+    """Return the event with its JSON: what it says, the record it shows, where it stands."""
+    place = _Event(
+        session_id=logged.session_id,
+        seq=logged.seq,
+        id=logged.subject_id,
+        created_at=moment(logged.created_at),
+    ).encode()
+    pieces = (logged.members[1:-1], _shown(logged), place[1:-1])
+    return Event(
+        number=logged.number,
+        type=logged.type,
+        subject_id=logged.subject_id,
+        session_id=logged.session_id,
+        seq=logged.seq,
+        data=b"{%s}" % b",".join(filter(None, pieces)),
+    )
+
+
+def with_raw_result(data: bytes, raw_result: bytes) -> bytes:
+    """Return an event's JSON with what the tool returned, as it came."""
+    return b'%s,"rawResult":%s}' % (data[:-1], raw_result)
+
+
+def _shown(logged: LoggedEvent) -> bytes:
+    """Return the member that holds what was written, in the bytes it is stored in."""
+    content = logged.content
+    if content is None:
+        return b""
+    if isinstance(content, StoredInteraction):
+        content = msgspec.json.encode(interaction(content, content.first_output))
+    return b'"%s":%s' % (CONTENT_OF[logged.type].encode(), content)

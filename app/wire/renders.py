@@ -1,4 +1,8 @@
-"""Shapes of renderings: what may be asked for in a body, and what comes back."""
+"""Shapes of renderings: what may be asked for in a body, and what comes back.
+
+What comes back is composed node by node in `app/services/renders`, since bytes of media are put in
+while it is sent; here it is only described.
+"""
 
 from typing import Annotated, Any, Self
 

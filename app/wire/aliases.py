@@ -1,13 +1,15 @@
 """Shapes of aliases."""
 
-from datetime import datetime
 from typing import Annotated
 
 from pydantic import ConfigDict, Field
 from pydantic.config import JsonDict
 
+from app.models.alias import Alias
 from app.models.base import WireModel
-from app.models.resource import ResourceDescriptor
+from app.wire.lists import ListPage
+from app.wire.resources import Descriptor, descriptor
+from app.wire.shape import Moment, Shape, moment
 
 _URI = "blob:0c8e6cc1ab1f4d34b4a5a0e21f7d6c15"
 _EXAMPLE: JsonDict = {
@@ -34,19 +36,26 @@ class AliasDraft(WireModel):
     uri: Annotated[str, Field(description="The `blob:` URI of a resource, or its bare id.")]
 
 
-class AliasRecord(WireModel):
+class AliasRecord(Shape, kw_only=True):
     """An alias, the resource it names, and since when it names that one."""
 
-    model_config = ConfigDict(json_schema_extra={"examples": [_EXAMPLE]})
+    described = ConfigDict(json_schema_extra={"examples": [_EXAMPLE]})
 
     alias: str
     uri: str
-    created_at: datetime
-    resource: ResourceDescriptor
+    created_at: Moment
+    resource: Descriptor
 
 
-class AliasPage(WireModel):
+class AliasPage(ListPage[AliasRecord]):
     """A page of aliases, newest first."""
 
-    items: tuple[AliasRecord, ...]
-    next_cursor: str | None
+
+def alias_record(alias: Alias) -> bytes:
+    """Return the JSON of an alias."""
+    return AliasRecord(
+        alias=alias.alias,
+        uri=alias.resource.uri,
+        created_at=moment(alias.created_at),
+        resource=descriptor(alias.resource),
+    ).encode()

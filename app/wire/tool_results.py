@@ -1,15 +1,16 @@
-"""Shapes that exist only on the wire: records in their envelopes, pages of lists."""
+"""Shapes of stored tool results."""
 
-from datetime import datetime
+from typing import Annotated
 
+from msgspec import Raw
 from pydantic import ConfigDict
 from pydantic.config import JsonDict
 
-from app.models.base import WireModel
-from app.models.resource import ResourceDescriptor
-from app.models.tool_result import SanitizedToolResult
+from app.models.tool_result import SanitizedToolResult, StoredToolResult
+from app.wire.lists import ListPage
+from app.wire.shape import Moment, Shape, ShownAs, moment
 
-_EXAMPLE_RECORD: JsonDict = {
+_EXAMPLE: JsonDict = {
     "id": "01a1fc23-5d6a-716f-bf87-986bff04fd3e",
     "sessionId": "demo",
     "seq": 1,
@@ -41,35 +42,36 @@ _EXAMPLE_RECORD: JsonDict = {
 }
 
 
-class ToolResultRecord(WireModel):
+StoredRecord = Annotated[Raw, ShownAs(SanitizedToolResult)]
+"""The canonical record inside another shape: its stored bytes."""
+
+
+class ToolResultRecord(Shape, kw_only=True):
     """A stored tool result. `sessionId` and `seq` are null outside any session."""
 
-    model_config = ConfigDict(json_schema_extra={"examples": [_EXAMPLE_RECORD]})
+    described = ConfigDict(json_schema_extra={"examples": [_EXAMPLE]})
 
     id: str
     session_id: str | None
     seq: int | None
-    created_at: datetime
+    created_at: Moment
     tool_name: str
     tool_call_id: str
-    sanitized: SanitizedToolResult
+    sanitized: StoredRecord
 
 
-class ToolResultPage(WireModel):
+class ToolResultPage(ListPage[ToolResultRecord]):
     """A page of tool results, newest first."""
 
-    items: tuple[ToolResultRecord, ...]
-    next_cursor: str | None
 
-
-class ResourceRecord(ResourceDescriptor):
-    """A stored resource: its descriptor, and since when it is kept."""
-
-    created_at: datetime
-
-
-class ResourcePage(WireModel):
-    """A page of resources, newest first."""
-
-    items: tuple[ResourceRecord, ...]
-    next_cursor: str | None
+def tool_result_record(stored: StoredToolResult) -> bytes:
+    """Return the JSON of a tool result around the stored record."""
+    return ToolResultRecord(
+        id=stored.tool_result_id,
+        session_id=stored.session_id,
+        seq=stored.seq,
+        created_at=moment(stored.created_at),
+        tool_name=stored.tool_name,
+        tool_call_id=stored.tool_call_id,
+        sanitized=Raw(stored.sanitized),
+    ).encode()

@@ -1,0 +1,169 @@
+"""Shapes of pieces of long text, as they are read back.
+
+The shape of a value that is too large is made by `app/rendering/texts`, which counts what each of
+its members takes; here it is only described.
+"""
+
+from typing import Annotated, Any, Literal
+
+import msgspec
+from msgspec import Raw
+from pydantic import ConfigDict, Field
+from pydantic.config import JsonDict
+from typing_extensions import TypeAliasType
+
+from app.models.resource import Resource
+from app.rendering.texts import JsonExcerpt, LineExcerpt, Match, Matches
+from app.wire.shape import Shape, ShownAs, raw_json
+
+_URI = "blob:9a0e04717cce2431260284cf548150ee"
+_NEXT = Field(description="Where to go on, with `lines={nextLine}-`; null at the end.")
+_EXAMPLE: JsonDict = {
+    "uri": _URI,
+    "mimeType": "text/plain",
+    "totalLines": 4210,
+    "totalBytes": 311_204,
+    "from": 10,
+    "to": 11,
+    "text": "10:02:11 GET /cart 200\n10:02:12 POST /cart 500",
+    "cutLines": [],
+    "truncated": False,
+    "nextLine": None,
+}
+
+
+class TextLines(Shape, kw_only=True):
+    """Lines of a text."""
+
+    described = ConfigDict(json_schema_extra={"examples": [_EXAMPLE]})
+
+    uri: Annotated[str, Field(examples=[_URI])]
+    mime_type: str
+    total_lines: int
+    total_bytes: int
+    first: Annotated[int | None, Field(description="The first line; null where there is none.")] = (
+        msgspec.field(name="from")
+    )
+    last: Annotated[int | None, Field(description="The last line.")] = msgspec.field(name="to")
+    text: Annotated[str, Field(description="The lines, with a line feed between them.")]
+    cut_lines: Annotated[
+        tuple[int, ...],
+        Field(description="Lines of more than 8,000 characters; each ends with a note."),
+    ]
+    truncated: Annotated[bool, Field(description="Whether more was asked for than fits 64 KiB.")]
+    next_line: Annotated[int | None, _NEXT]
+
+
+class TextMatch(Shape, kw_only=True):
+    """A line that holds what was looked for. More than 500 characters are cut with `…`."""
+
+    line: int
+    text: str
+    before: tuple[str, ...]
+    after: tuple[str, ...]
+
+
+class TextMatches(Shape, kw_only=True):
+    """The lines of a text that hold something."""
+
+    uri: str
+    mime_type: str
+    total_lines: int
+    total_bytes: int
+    matches: tuple[TextMatch, ...]
+    total_matches: Annotated[int, Field(description="How many lines match, shown or not.")]
+    truncated: bool
+    next_line: Annotated[int | None, _NEXT]
+
+
+class JsonKey(Shape, kw_only=True):
+    """A member of a value, and how to ask for it."""
+
+    key: str | int
+    pointer: str
+    type: Literal["null", "boolean", "number", "string", "array", "object"]
+    length: int | None = None
+
+
+class JsonShape(Shape, kw_only=True):
+    """What a value that is too large looks like, and how to go deeper."""
+
+    type: Literal["number", "string", "array", "object"]
+    size: Annotated[int, Field(description="Bytes of the value as compact JSON.")]
+    length: Annotated[int | None, Field(description="Members, items or characters.")] = None
+    keys: Annotated[
+        tuple[JsonKey, ...] | None, Field(description="The first members, 200 at most.")
+    ] = None
+    start: Annotated[str | None, Field(description="The beginning of a long string.")] = None
+    hint: str
+
+
+class JsonValueAt(Shape, kw_only=True):
+    """The value at a JSON pointer."""
+
+    uri: str
+    mime_type: str
+    pointer: str
+    truncated: Annotated[bool, Field(description="Whether the value has more than 64 KiB.")]
+    shape: Annotated[Raw | None, ShownAs(JsonShape | None)]
+    value: Annotated[Raw, ShownAs(Any), Field(description="Null where `truncated` is true.")]
+
+
+TextPiece = TypeAliasType("TextPiece", TextLines | TextMatches | JsonValueAt)
+
+
+def text_record(
+    resource: Resource, total_lines: int | None, found: LineExcerpt | Matches | JsonExcerpt
+) -> bytes:
+    """Return the JSON of lines, of matches, or of a value or, where it is too large, its shape."""
+    if isinstance(found, JsonExcerpt):
+        return _value_at(resource, found).encode()
+    if isinstance(found, Matches):
+        return _matches(resource, total_lines or 0, found).encode()
+    return _lines(resource, total_lines or 0, found).encode()
+
+
+def _value_at(resource: Resource, found: JsonExcerpt) -> JsonValueAt:
+    return JsonValueAt(
+        uri=resource.uri,
+        mime_type=resource.mime_type,
+        pointer=found.pointer,
+        truncated=found.shape is not None,
+        shape=None if found.shape is None else raw_json(found.shape),
+        # The value keeps its spelling, so its text is put in as it is.
+        value=Raw(b"null" if found.text is None else found.text.encode()),
+    )
+
+
+def _matches(resource: Resource, total_lines: int, found: Matches) -> TextMatches:
+    return TextMatches(
+        uri=resource.uri,
+        mime_type=resource.mime_type,
+        total_lines=total_lines,
+        total_bytes=resource.size_bytes,
+        matches=tuple(map(_match, found.found)),
+        total_matches=found.total,
+        truncated=found.next_line is not None,
+        next_line=found.next_line,
+    )
+
+
+def _match(match: Match) -> TextMatch:
+    return TextMatch(
+        line=match.line, text=match.text, before=tuple(match.before), after=tuple(match.after)
+    )
+
+
+def _lines(resource: Resource, total_lines: int, found: LineExcerpt) -> TextLines:
+    return TextLines(
+        uri=resource.uri,
+        mime_type=resource.mime_type,
+        total_lines=total_lines,
+        total_bytes=resource.size_bytes,
+        first=found.first_line if found.lines else None,
+        last=found.last_line if found.lines else None,
+        text="\n".join(found.lines),
+        cut_lines=tuple(found.cut_lines),
+        truncated=found.next_line is not None,
+        next_line=found.next_line,
+    )

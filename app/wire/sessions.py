@@ -1,0 +1,151 @@
+"""Shapes of sessions, of what they hold, and of the receipts for their deletion."""
+
+from typing import Annotated, Literal
+
+from pydantic import ConfigDict, Field
+from pydantic.config import JsonDict
+
+from app.models import message
+from app.models.base import FrozenModel
+from app.wire.lists import ListPage
+from app.wire.shape import Moment, Shape, moment
+
+_EXAMPLE: JsonDict = {
+    "id": "demo",
+    "createdAt": "2026-11-21T03:25:38.532555Z",
+    "updatedAt": "2026-11-21T03:26:02.113042Z",
+    "lastSeq": 3,
+    "counts": {
+        "toolResults": 1,
+        "pageFaults": 0,
+        "messages": 0,
+        "interactions": 1,
+        "answers": 1,
+        "pages": 0,
+        "resources": 2,
+    },
+    "bytesReferenced": 48210,
+    "bytesSaved": 16071,
+}
+
+
+class NoMembers(FrozenModel):
+    """An empty object."""
+
+
+class ImportedEntries(Shape, kw_only=True):
+    """How many entries of each kind came with a session."""
+
+    tool_results: int
+    page_faults: int
+    messages: int
+    interactions: int
+    answers: int
+
+
+class EntryCounts(ImportedEntries, kw_only=True):
+    """How many entries of each kind a history has, and how many pages belong to it."""
+
+    pages: int
+
+
+class SessionCounts(EntryCounts, kw_only=True):
+    """The same, and how many resources are used."""
+
+    resources: int
+
+
+class SessionRecord(Shape, kw_only=True):
+    """A session. `lastSeq` is the number its newest write took."""
+
+    described = ConfigDict(json_schema_extra={"examples": [_EXAMPLE]})
+
+    id: str
+    created_at: Moment
+    updated_at: Moment
+    last_seq: int
+    counts: SessionCounts
+    bytes_referenced: Annotated[
+        int, Field(description="The bytes its resources are over, each blob once.")
+    ]
+    bytes_saved: Annotated[
+        int,
+        Field(description="What they would take more as base64 in each record that uses them."),
+    ]
+
+
+class SessionPage(ListPage[SessionRecord]):
+    """A page of sessions, the one last written to first."""
+
+
+class ResourceUser(Shape, kw_only=True):
+    """What else uses a resource: how many of a kind, and one of them."""
+
+    kind: str
+    count: int
+    example_id: str
+
+
+class ReleasedResource(Shape, kw_only=True):
+    """What became of a resource the session used."""
+
+    uri: str
+    size: int
+    status: Literal["deleted", "kept"]
+    used_by: tuple[ResourceUser, ...]
+
+
+class DeletionReceipt(Shape, kw_only=True):
+    """What the deletion of a session removed. Bytes of deleted resources go with the next sweep."""
+
+    id: str
+    deleted: EntryCounts
+    resources: tuple[ReleasedResource, ...]
+
+
+def session_record(session: message.Session, use: message.SessionUse) -> bytes:
+    """Return the JSON of a session, with what it takes of the store."""
+    return SessionRecord(
+        id=session.session_id,
+        created_at=moment(session.created_at),
+        updated_at=moment(session.updated_at),
+        last_seq=session.last_seq,
+        counts=SessionCounts(**_counted(session.counts), pages=use.pages, resources=use.resources),
+        bytes_referenced=use.bytes_referenced,
+        bytes_saved=use.bytes_saved,
+    ).encode()
+
+
+def imported_entries(counts: message.EntryCounts) -> ImportedEntries:
+    """Return how many entries of each kind have come."""
+    return ImportedEntries(**_counted(counts))
+
+
+def deleted_entries(deleted: message.DeletedSession) -> EntryCounts:
+    """Return how many entries of each kind, and how many pages, were deleted."""
+    return EntryCounts(**_counted(deleted.counts), pages=deleted.pages)
+
+
+def deletion_receipt(deleted: message.DeletedSession) -> bytes:
+    """Return the JSON of what was removed, and what became of each resource."""
+    return DeletionReceipt(
+        id=deleted.session_id,
+        deleted=deleted_entries(deleted),
+        resources=tuple(map(_released, deleted.resources)),
+    ).encode()
+
+
+def _counted(counts: message.EntryCounts) -> dict[str, int]:
+    return {name: getattr(counts, name) for name in ImportedEntries.__struct_fields__}
+
+
+def _released(resource: message.ReleasedResource) -> ReleasedResource:
+    return ReleasedResource(
+        uri=f"blob:{resource.resource_id}",
+        size=resource.size_bytes,
+        status="kept" if resource.used_by else "deleted",
+        used_by=tuple(
+            ResourceUser(kind=user.kind, count=user.count, example_id=user.example_id)
+            for user in resource.used_by
+        ),
+    )

@@ -1,0 +1,123 @@
+"""The base of shapes: one class that msgspec encodes and pydantic describes.
+
+A shape names its members once, as annotated fields. Encoding is done by msgspec, which looks at
+values and not at annotations: what is stored as JSON goes out as `Raw`, byte for byte. OpenAPI is
+told what pydantic makes of the annotations; where a value is not of the type that its JSON has,
+`ShownAs` names that type. Fields with a default are left out of the JSON while they have it.
+
+Numbers with a fraction and JSON values of others are written by `raw_json`: msgspec spells `1e-05`
+differently, takes no integers above 64 bits, and nests no deeper than the interpreter recurses.
+"""
+
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from functools import cache
+from typing import Annotated, Any, ClassVar
+
+import msgspec
+from msgspec import NODEFAULT, Raw, Struct
+from pydantic import BaseModel, ConfigDict, Field, GetCoreSchemaHandler, create_model
+from pydantic_core import CoreSchema
+
+from app.models.identity import rfc3339
+from app.models.json_value import JsonValue, json_text
+
+
+@dataclass(frozen=True, slots=True)
+class ShownAs:
+    """The type of a member's JSON, in an annotation whose type is that of the value encoded."""
+
+    type: Any
+
+    def __get_pydantic_core_schema__(
+        self, source: object, handler: GetCoreSchemaHandler
+    ) -> CoreSchema:
+        """Describe that type."""
+        return handler.generate_schema(self.type)
+
+
+GAP = Raw(b"\0")
+"""A member to be written by whoever sends the object; JSON has no such character."""
+
+Moment = Annotated[datetime | str, ShownAs(datetime)]
+"""A moment in UTC, to be made by `moment`."""
+
+
+class Shape(Struct, kw_only=True, omit_defaults=True, rename="camel"):
+    """A JSON object of HTTP, in camelCase; `rename=None` in a subclass keeps its names as they are.
+
+    Every subclass says `kw_only=True` again, which msgspec does not inherit.
+    """
+
+    described: ClassVar[ConfigDict] = ConfigDict()
+    """What pydantic is told besides the fields: examples, or that there may be other members."""
+
+    def encode(self) -> bytes:
+        """Return the JSON of the object."""
+        return msgspec.json.encode(self)
+
+    def as_value(self) -> JsonValue:
+        """Return the object as a JSON value."""
+        return msgspec.to_builtins(self)
+
+    def followed_by(self, members: bytes) -> bytes:
+        """Return the JSON of this object's members and, behind them, those of a stored object.
+
+        Args:
+            members: The JSON of that object, which has at least one.
+        """
+        return b"%s,%s" % (msgspec.json.encode(self)[:-1], members[1:])
+
+    def around_gap(self) -> tuple[bytes, bytes]:
+        """Return the JSON before and behind the member that is `GAP`."""
+        head, _, tail = msgspec.json.encode(self).partition(GAP)
+        return head, tail
+
+    @classmethod
+    def __get_pydantic_core_schema__(
+        cls, source: object, handler: GetCoreSchemaHandler
+    ) -> CoreSchema:
+        """Describe the shape wherever pydantic meets it: in a response, in another shape."""
+        return handler.generate_schema(_model(cls))
+
+
+def moment(at: datetime) -> datetime | str:
+    """Return a moment as msgspec is to be given it, for JSON as `rfc3339` writes it."""
+    # A fraction that is there is always written to the microsecond, and much faster than here.
+    return at if at.microsecond and at.tzinfo is UTC else rfc3339(at)
+
+
+def raw_json(value: JsonValue) -> Raw:
+    """Return a JSON value as bytes to be spliced, exactly as `json_text` writes it."""
+    return Raw(json_text(value).encode())
+
+
+def encoded_as(model: type[BaseModel]) -> type[Struct]:
+    """Return what is encoded as `model` says, optional members left out while they are `None`.
+
+    It is for models that are checked when they come in, and so have to be pydantic's.
+    """
+    fields = []
+    for name, each in model.model_fields.items():
+        default = NODEFAULT if each.is_required() else None
+        fields.append((name, Any, msgspec.field(name=each.alias, default=default)))
+    return msgspec.defstruct(model.__name__, fields, kw_only=True, omit_defaults=True)
+
+
+@cache
+def _model(shape: type[Shape]) -> type[BaseModel]:
+    fields: dict[str, Any] = {
+        each.name: (
+            Annotated[each.type, Field(alias=each.encode_name)],
+            ... if each.default is NODEFAULT else each.default,
+        )
+        for each in msgspec.structs.fields(shape)
+    }
+    config = ConfigDict(extra="forbid", frozen=True, ser_json_inf_nan="strings")
+    return create_model(
+        shape.__name__,
+        __config__=config | shape.described,
+        __doc__=shape.__doc__,
+        __module__=shape.__module__,
+        **fields,
+    )
