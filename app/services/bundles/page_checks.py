@@ -3,9 +3,9 @@
 import math
 from dataclasses import dataclass
 
+from app.media.types import canonical_mime_type, is_textual
 from app.models.json_value import JsonValue, json_text
 from app.models.limits import Limits
-from app.models.media_types import canonical_mime_type, is_textual
 from app.models.page import Body, BodyKind, Modality, Page, PageMedia, PageVersion
 from app.rendering.file_names import safe_file_name
 from app.services.bundles.faults import require

@@ -13,17 +13,17 @@ from typing import Literal, NamedTuple
 import pybase64
 from pydantic import TypeAdapter
 
-from app.models.base import FrozenModel
-from app.models.json_value import JsonValue
-from app.models.media_types import OCTET_STREAM, canonical_mime_type, is_strong_signature, sniff
-from app.models.resource import ResourceKind, resource_kind
-from app.models.windows import percent_decoded
-from app.services.normalization.base64_text import (
+from app.media.base64_text import (
     decode_base64,
     decode_percent_encoded_base64,
     without_blanks,
 )
-from app.services.normalization.data_uris import DataUriSpan, find_data_uris
+from app.media.data_uris import DataUriSpan, find_data_uris
+from app.media.types import OCTET_STREAM, canonical_mime_type, is_strong_signature, sniff
+from app.models.base import FrozenModel
+from app.models.json_value import JsonValue
+from app.models.resource import ResourceKind, resource_kind
+from app.models.windows import percent_decoded
 from app.services.persistence.keeping import INLINE_LIMIT_BYTES
 
 SOUND: frozenset[ResourceKind] = frozenset({"audio", "video"})

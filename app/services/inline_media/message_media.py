@@ -5,8 +5,15 @@ Dialects put a medium into a data URI, or its base64 alone into a block that say
 Base64 that nothing declares is known by the signature of a file, also among other words.
 """
 
+from app.media.base64_runs import (
+    decode_undeclared,
+    find_runs,
+    has_long_run,
+)
+from app.media.base64_text import CERTAIN_BASE64_CHARS, decode_base64
+from app.media.data_uris import DataUriSpan
+from app.media.types import canonical_mime_type, is_textual, sniff
 from app.models.json_value import JsonValue
-from app.models.media_types import canonical_mime_type, is_textual, sniff
 from app.models.resource import parse_resource_id, resource_kind
 from app.services.inline_media.data_uris import (
     SOUND,
@@ -18,13 +25,6 @@ from app.services.inline_media.data_uris import (
     pointer_to,
     strings_in,
 )
-from app.services.normalization.base64_runs import (
-    decode_undeclared,
-    find_runs,
-    has_long_run,
-)
-from app.services.normalization.base64_text import CERTAIN_BASE64_CHARS, decode_base64
-from app.services.normalization.data_uris import DataUriSpan
 from app.services.persistence.keeping import INLINE_LIMIT_BYTES
 
 _TYPE_KEYS = ("media_type", "mediaType", "mimeType", "mime_type", "content_type")

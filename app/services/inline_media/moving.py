@@ -6,6 +6,8 @@ from dataclasses import dataclass, field
 import anyio.to_thread
 
 from app.errors import PayloadTooLargeError
+from app.media.data_uris import DataUriSpan
+from app.media.settling import HEAD_BYTES, settle_type
 from app.models.json_value import JsonValue
 from app.models.media import InMemoryMedia, MediaSource
 from app.models.resource import Resource
@@ -17,8 +19,7 @@ from app.services.inline_media.data_uris import (
     inline_form,
     put_member,
 )
-from app.services.normalization.data_uris import DataUriSpan
-from app.services.persistence.keeping import HEAD_BYTES, MediaKeeper, settle_type
+from app.services.persistence.keeping import MediaKeeper
 from app.services.streaming.requests import StreamedMedia
 from app.stores.blobs import DraftMedia
 

@@ -9,8 +9,9 @@ Pure code: it reads no clock and no file, and raises on no JSON value.
           side_information            what a block carries besides
           parts                       one string, one payload
             structures                  media lifted out of records and texts
-              data_uris, base64_runs      media in strings; base64_lines, base64_text
-                collector                   what is gathered on the way
+              collector                   what is gathered on the way
+
+Media in strings are found by `app.media`.
 """
 
 from app.services.normalization.result import normalize_tool_result

@@ -11,11 +11,11 @@ from dataclasses import dataclass
 from decimal import Decimal
 from typing import TypeGuard
 
+from app.media.base64_text import CERTAIN_BASE64_CHARS
+from app.media.line_lists import joined_lines
+from app.media.types import canonical_mime_type, is_textual, mime_type_for_filename
 from app.models.media import MediaSource
-from app.models.media_types import canonical_mime_type, is_textual, mime_type_for_filename
 from app.models.normalized import ClaimedKind
-from app.services.normalization.base64_text import CERTAIN_BASE64_CHARS
-from app.services.normalization.line_lists import joined_lines
 
 Path = tuple[str, ...]
 Payload = str | bytes | MediaSource

@@ -15,10 +15,11 @@ from app.errors import (
     InvalidPayloadError,
     PayloadTooLargeError,
 )
+from app.media.settling import HEAD_BYTES, settle_type
+from app.media.types import is_textual
 from app.models.json_value import JsonValue, json_text, parse_json
 from app.models.limits import Limits
 from app.models.media import InMemoryMedia, MediaSource
-from app.models.media_types import is_textual
 from app.models.page import Body, Modality, PageMedia
 from app.models.resource import Resource
 from app.rendering.file_names import safe_file_name
@@ -34,11 +35,7 @@ from app.services.inline_media.data_uris import (
 from app.services.inline_media.moving import MediaMover
 from app.services.inline_media.restoring import StoredMedia
 from app.services.pages.fitting import check_family, is_url, misfit
-from app.services.persistence.keeping import (
-    HEAD_BYTES,
-    MediaKeeper,
-    settle_type,
-)
+from app.services.persistence.keeping import MediaKeeper
 from app.services.persistence.probing import probe_media
 from app.services.streaming.requests import StreamedMedia
 from app.stores.blobs import BlobStore

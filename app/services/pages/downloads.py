@@ -14,11 +14,12 @@ from functools import partial
 import anyio.to_thread
 
 from app.errors import ConflictError, Fault, InvalidPayloadError, NotFoundError, UpstreamError
+from app.media.settling import HEAD_BYTES, settle_type
+from app.media.types import is_textual
 from app.models.identity import utc_now
 from app.models.json_value import json_text
 from app.models.limits import Limits
 from app.models.media import CHUNK_BYTES
-from app.models.media_types import is_textual
 from app.models.page import Body, Level, Page, StoredPage
 from app.models.rendering import Rendering
 from app.models.resource import Resource, derive_resource_id, resource_kind
@@ -31,7 +32,6 @@ from app.services.pages.fitting import fits
 from app.services.pages.reading import PageReading, PageView
 from app.services.pages.versions import updated_at
 from app.services.pages.writing import PAGE, held
-from app.services.persistence.keeping import HEAD_BYTES, settle_type
 from app.services.persistence.probing import probe_stored_media
 from app.services.renders.sending import RenderedBody
 from app.stores.blobs import BlobStore

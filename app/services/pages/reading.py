@@ -32,8 +32,8 @@ from app.services.pages.media import PageMediaReader
 from app.services.pages.preparing import PagePreparer
 from app.services.pages.versions import read_descriptor, updated_at
 from app.services.pages.writing import found
+from app.services.persistence.media_checks import MediaChecks
 from app.services.renders.sending import RenderedBody
-from app.services.soundness import MediaChecks
 from app.stores.blobs import BlobStore
 from app.stores.records import Records
 

@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from app.errors import NotFoundError, PayloadTooLargeError
+from app.media.types import OCTET_STREAM, canonical_mime_type
 from app.models.conversation import (
     Address,
     ComposedTurn,
@@ -14,7 +15,6 @@ from app.models.conversation import (
 )
 from app.models.interaction import StoredAnswer, StoredInteraction
 from app.models.json_value import JsonValue, parse_stored_json
-from app.models.media_types import OCTET_STREAM, canonical_mime_type
 from app.models.message import (
     HistoryEntry,
     StoredHistoryMessage,

@@ -9,6 +9,7 @@ import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 
+from app.media.settling import HEAD_BYTES, settle_type
 from app.models.conversation import Address, InlineBytes, Item, Medium, TextItem
 from app.models.json_value import JsonValue, json_text
 from app.models.normalized import (
@@ -27,7 +28,6 @@ from app.rendering.turns.tool_results import is_for, left_out_for, words_of
 from app.services.normalization import normalize_tool_result
 from app.services.normalization.blocks import is_typed_block
 from app.services.normalization.langchain_blocks import without_frame
-from app.services.persistence.keeping import HEAD_BYTES, settle_type
 from app.services.renders.message_members import is_block, left_beside, says_something
 
 _REFERENCE = re.compile("@blob:([0-9a-f]{32})")

@@ -4,7 +4,7 @@ from urllib.parse import quote
 
 import pytest
 
-from app.services.normalization.data_uris import DataUriSpan, find_data_uris
+from app.media.data_uris import DataUriSpan, find_data_uris
 from tests.unit.services.normalization.samples import NOISE, PNG
 
 SVG = "<svg xmlns='http://www.w3.org/2000/svg'/>"

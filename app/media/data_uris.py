@@ -5,10 +5,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from urllib.parse import unquote
 
-from app.models.media_types import canonical_mime_type, is_textual, sniff
+from app.media.base64_runs import labelled_run_end
+from app.media.base64_text import decode_percent_encoded_base64, decode_run
+from app.media.types import canonical_mime_type, is_textual, sniff
 from app.models.windows import WINDOW_CHARS, percent_decoded, search_windows
-from app.services.normalization.base64_runs import labelled_run_end
-from app.services.normalization.base64_text import decode_percent_encoded_base64, decode_run
 
 # Bounded everywhere: a text full of half-written heads must not cost quadratic time.
 # Inside of a URL the punctuation is percent-encoded; only base64 is looked for there, since
