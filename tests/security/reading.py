@@ -12,6 +12,7 @@ from datetime import UTC, datetime
 
 from app.errors import ServiceError
 from app.media.base64_text import decode_base64, decode_percent_encoded_base64
+from app.media.data_uris import bare_base64, split_data_uri
 from app.media.soundness import damage_of
 from app.media.types import canonical_mime_type, is_textual, mime_type_for_filename
 from app.models.json_pointer import parse_json_pointer
@@ -40,7 +41,7 @@ from app.routers.content_headers import (
 )
 from app.routers.ranges import parse_range
 from app.routers.tus import parse_checksum, parse_metadata
-from app.services.inline_media.data_uris import bare_base64, movable_media, split_data_uri
+from app.services.inline_media.data_uris import movable_media
 from app.services.inline_media.message_media import media_in_message
 from app.services.normalization import normalize_tool_result
 from app.services.renders.message_calls import as_call

@@ -40,12 +40,7 @@ from app.services.bundles.rows import (
     moment,
 )
 from app.services.bundles.stored import own_object, own_value
-from app.services.inline_media.data_uris import (
-    InlineForm,
-    dump_forms,
-    load_forms,
-    put_member,
-)
+from app.services.inline_media.data_uris import InlineForm, dump_forms, load_forms, put_member
 from app.services.inline_media.message_media import references_in
 from app.services.packaging import encode_sanitized
 from app.services.pages.fault_messages import image_ids

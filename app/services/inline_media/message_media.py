@@ -11,13 +11,12 @@ from app.media.base64_runs import (
     has_long_run,
 )
 from app.media.base64_text import CERTAIN_BASE64_CHARS, decode_base64
-from app.media.data_uris import DataUriSpan
+from app.media.data_uris import DataUriSpan, DataUriText
 from app.media.types import canonical_mime_type, is_textual, sniff
 from app.models.json_value import JsonValue
 from app.models.resource import parse_resource_id, resource_kind
 from app.services.inline_media.data_uris import (
     SOUND,
-    DataUriText,
     Movable,
     Place,
     held_strings,

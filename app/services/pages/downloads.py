@@ -14,6 +14,7 @@ from functools import partial
 import anyio.to_thread
 
 from app.errors import ConflictError, Fault, InvalidPayloadError, NotFoundError, UpstreamError
+from app.media.data_uris import DataUriText, split_data_uri
 from app.media.settling import HEAD_BYTES, settle_type
 from app.media.types import is_textual
 from app.models.identity import utc_now
@@ -26,7 +27,6 @@ from app.models.resource import Resource, derive_resource_id, resource_kind
 from app.rendering.download_names import download_name
 from app.rendering.file_names import safe_file_name
 from app.services.fetching import FetchedResponse, Fetcher
-from app.services.inline_media.data_uris import DataUriText, split_data_uri
 from app.services.memory_budget import HeldMemory, MemoryBudget
 from app.services.pages.fitting import fits
 from app.services.pages.reading import PageReading, PageView

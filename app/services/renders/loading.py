@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from app.errors import NotFoundError, PayloadTooLargeError
+from app.media.data_uris import split_data_uri
 from app.media.types import OCTET_STREAM, canonical_mime_type
 from app.models.conversation import (
     Address,
@@ -27,7 +28,6 @@ from app.rendering.pages.descriptors import body_mime_type
 from app.rendering.turns.interactions import answer_turn, attached_ids, interaction_turns
 from app.rendering.turns.pairing import paired
 from app.rendering.turns.tool_results import tool_result_turn
-from app.services.inline_media.data_uris import split_data_uri
 from app.services.inline_media.message_media import references_in
 from app.services.pages.fitting import fits
 from app.services.pages.reading import PageReading, PageView
