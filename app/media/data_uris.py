@@ -11,6 +11,7 @@ from urllib.parse import unquote
 
 from app.media.base64_runs import labelled_run_end
 from app.media.base64_text import (
+    CERTAIN_BASE64_CHARS,
     decode_base64,
     decode_percent_encoded_base64,
     decode_run,
@@ -58,7 +59,6 @@ _CHARSETS = frozenset(
 )
 _SHORTEST_CHARS = 16
 _LONG_CHARS = 64
-_SHORTEST_BARE_CHARS = 64
 _DEFAULT_TYPE = "text/plain"
 # Three for each of 512 bytes.
 _SHOWN_CHARS = 1_536
@@ -206,7 +206,7 @@ def split_data_uri(text: str) -> DataUriText | None:
 
 def bare_base64(text: str) -> DataUriText | None:
     """Return a medium written as base64 alone, known by its bytes; `None` if it is none."""
-    if len(text) < _SHORTEST_BARE_CHARS:
+    if len(text) < CERTAIN_BASE64_CHARS:
         return None
     data = decode_base64(text)
     shown = sniff(data[:512]) if data and is_strong_signature(data[:512]) else None

@@ -4,14 +4,13 @@ Pure code: it reads no clock and no file, and raises on no JSON value.
 
     result      the whole value: an MCP CallToolResult, or anything else
       content     strings, blocks and lists of them, in order
-        blocks, resource_blocks     one block; block_shapes says where its medium lies
-          langchain_blocks            what LangChain adds to a block
+        blocks, resource_blocks     one block
           side_information            what a block carries besides
           parts                       one string, one payload
             structures                  media lifted out of records and texts
               collector                   what is gathered on the way
 
-Media in strings are found by `app.media`.
+Where media lie in blocks and in strings is known by `app.media`.
 """
 
 from app.services.normalization.result import normalize_tool_result

@@ -11,10 +11,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from app.media.base64_runs import decode_undeclared
+from app.media.block_shapes import Claim, is_handle
 from app.media.data_uris import is_data_uri
 from app.media.line_lists import joined_lines
 from app.models.normalized import NormalizedPart
-from app.services.normalization.block_shapes import Claim, is_handle
 from app.services.normalization.blocks import NestedContent, read_block
 from app.services.normalization.parts import (
     Place,

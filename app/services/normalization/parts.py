@@ -10,13 +10,9 @@ from urllib.parse import unquote, urlsplit
 
 from app.media.base64_runs import decode_undeclared
 from app.media.base64_text import CERTAIN_BASE64_CHARS, decode_base64
+from app.media.block_shapes import Claim, Payload
 from app.media.data_uris import is_data_uri, parse_data_uri, parse_text_uri
-from app.media.types import (
-    OCTET_STREAM,
-    canonical_mime_type,
-    is_textual,
-    mime_type_for_filename,
-)
+from app.media.types import OCTET_STREAM, canonical_mime_type, is_textual, mime_type_for_filename
 from app.models.json_value import json_template
 from app.models.media import MediaSource
 from app.models.normalized import (
@@ -31,7 +27,6 @@ from app.models.normalized import (
     TextTemplate,
 )
 from app.models.resource import parse_resource_id, resource_kind
-from app.services.normalization.block_shapes import Claim, Payload
 from app.services.normalization.collector import (
     Collector,
     Pointer,
