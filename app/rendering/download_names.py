@@ -6,7 +6,7 @@ Source: spec 000, "`/memory page <id> --download`".
 import mimetypes
 from functools import cache
 
-from app.models.media_types import canonical_mime_type
+from app.media.types import canonical_mime_type
 from app.rendering.file_names import safe_file_name
 
 UNKNOWN = ".bin"

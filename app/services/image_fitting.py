@@ -7,9 +7,10 @@ from math import ceil, log
 
 from PIL import Image, ImageFile
 
+from app.media.images import open_image
+from app.media.soundness import without_damaged_chunks
+from app.media.types import sniff
 from app.models.derived_image import ImageRecipe
-from app.models.media_types import sniff
-from app.services.persistence.probing import open_image
 from app.services.pixels import (
     in_shades,
     is_want_of_resources,
@@ -17,7 +18,6 @@ from app.services.pixels import (
     may_be_transparent,
     saved,
 )
-from app.services.soundness import without_damaged_chunks
 
 _HEAD_BYTES = 512
 _ORIENTATION = 0x0112

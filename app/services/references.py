@@ -12,10 +12,10 @@ from datetime import datetime
 from functools import partial
 
 from app.errors import Fault, NotFoundError, PayloadTooLargeError
+from app.media.types import is_textual
 from app.models.identity import utc_now
 from app.models.json_value import json_template
 from app.models.limits import Limits
-from app.models.media_types import is_textual
 from app.models.normalized import MediaSlot, TextTemplate
 from app.models.rendering import JsonPiece, MediaPiece, Rendering, TextPiece, joined_pieces
 from app.models.resource import Resource

@@ -20,11 +20,11 @@ from app.errors import (
     PayloadTooLargeError,
     UnsupportedMediaError,
 )
+from app.media.types import is_textual
 from app.models.json_pointer import follow, parse_json_pointer
 from app.models.json_value import parse_repaired_json
 from app.models.limits import Limits
 from app.models.line_range import LineRange
-from app.models.media_types import is_textual
 from app.models.resource import Resource
 from app.models.text_encoding import UTF_8, decode_text, text_decoder
 from app.rendering.texts import (

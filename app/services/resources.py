@@ -4,6 +4,7 @@ from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass
 
 from app.errors import ConflictError, NotFoundError
+from app.media.settling import HEAD_BYTES, settle_type
 from app.models.alias import check_alias
 from app.models.cursor import decode_moment_cursor, encode_moment_cursor
 from app.models.identity import utc_now
@@ -15,7 +16,6 @@ from app.models.resource import (
 )
 from app.rendering.file_names import safe_file_name
 from app.services.aliases import name_resource
-from app.services.persistence.keeping import HEAD_BYTES, settle_type
 from app.services.persistence.probing import probe_stored_media
 from app.stores.blobs import BlobReader, BlobStore, StoredBlob
 from app.stores.records import Records, UnitOfWork

@@ -19,6 +19,7 @@ from app.errors import (
     NotFoundError,
     PayloadTooLargeError,
 )
+from app.media.data_uris import DataUriText
 from app.models.event import NewEvent
 from app.models.identity import new_id, utc_now
 from app.models.json_difference import first_difference
@@ -27,7 +28,7 @@ from app.models.limits import Limits
 from app.models.message import StoredHistoryMessage
 from app.models.resource import Resource
 from app.services.idempotency import Idempotency, IdempotentCall
-from app.services.inline_media.data_uris import DataUriText, Movable, dump_forms
+from app.services.inline_media.data_uris import Movable, dump_forms
 from app.services.inline_media.message_media import media_in_message, references_in
 from app.services.inline_media.moving import MediaMover
 from app.services.large_work import run_in_loop_if

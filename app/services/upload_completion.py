@@ -16,10 +16,10 @@ import anyio
 import anyio.to_thread
 
 from app.errors import BlobSweptError, ConflictError, NotFoundError
+from app.media.settling import HEAD_BYTES
 from app.models.resource import Resource
 from app.models.upload import ResumableUpload, Segment
 from app.services.aliases import check_room_for_alias, name_resource
-from app.services.persistence.keeping import HEAD_BYTES
 from app.services.resources import Upload, describe_blob
 from app.stores.blobs import BlobMissingError, BlobStore, StoredBlob, read_whole
 from app.stores.records import Records, UnitOfWork

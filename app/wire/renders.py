@@ -9,9 +9,9 @@ from typing import Annotated, Any, Self
 from pydantic import AfterValidator, BeforeValidator, ConfigDict, Field, model_validator
 from pydantic.config import JsonDict
 
+from app.media.types import is_media_range
 from app.models.base import WireModel
 from app.models.identity import CLIENT_ID_PATTERN
-from app.models.media_types import is_media_range
 from app.models.page import LEVEL_NAMES, LevelField
 from app.models.rendering import (
     Audience,

@@ -33,6 +33,7 @@ from app.services.pages.pages import Pages
 from app.services.pages.preparing import PagePreparer
 from app.services.pages.reading import PageReading
 from app.services.persistence.keeping import MediaKeepers
+from app.services.persistence.media_checks import MediaChecks
 from app.services.quota_blobs import QuotaBlobStore
 from app.services.quotas import Quotas
 from app.services.references import References
@@ -44,7 +45,6 @@ from app.services.resources import Resources
 from app.services.scrub import Scrub
 from app.services.session_messages import SessionMessages
 from app.services.sessions import Sessions
-from app.services.soundness import MediaChecks
 from app.services.store_check import StoreCheck
 from app.services.stored_bytes import StoredBytes
 from app.services.streaming.bodies import StreamedBodies

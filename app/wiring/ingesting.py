@@ -10,8 +10,8 @@ from app.services.events.raw_results import RawResults
 from app.services.large_work import LargeWork
 from app.services.memory_budget import MemoryBudget
 from app.services.persistence.keeping import MediaKeepers
+from app.services.persistence.media_checks import MediaChecks
 from app.services.quota_blobs import QuotaBlobStore
-from app.services.soundness import MediaChecks
 from app.services.streaming.bodies import StreamedBodies
 from app.services.tool_results import ToolResults
 from app.settings import Settings

@@ -9,7 +9,7 @@ from app.services.memory_budget import MemoryBudget
 from app.services.pages.accesses import AccessCounts
 from app.services.pages.preparing import PagePreparer
 from app.services.pages.reading import PageReading
-from app.services.soundness import MediaChecks
+from app.services.persistence.media_checks import MediaChecks
 from app.settings import Settings
 from app.wiring.stores import open_records
 

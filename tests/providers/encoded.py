@@ -4,7 +4,7 @@ import re
 
 import pybase64
 
-from app.models.media_types import canonical_mime_type, settle_mime_type
+from app.media.types import canonical_mime_type, settle_mime_type
 
 _REFERENCE = re.compile(r"@blob:[0-9a-f]{32}")
 

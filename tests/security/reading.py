@@ -11,11 +11,14 @@ from collections.abc import Callable
 from datetime import UTC, datetime
 
 from app.errors import ServiceError
+from app.media.base64_text import decode_base64, decode_percent_encoded_base64
+from app.media.data_uris import bare_base64, split_data_uri
+from app.media.soundness import damage_of
+from app.media.types import canonical_mime_type, is_textual, mime_type_for_filename
 from app.models.json_pointer import parse_json_pointer
 from app.models.json_value import json_text, parse_embedded_json, parse_json, parse_repaired_json
 from app.models.line_range import parse_line_range
 from app.models.media import InMemoryMedia
-from app.models.media_types import canonical_mime_type, is_textual, mime_type_for_filename
 from app.models.page import Body, Modality, Page, PageFields, SearchableText
 from app.models.search import parse_search, search_words
 from app.rendering.disposition import disposition_filename
@@ -38,13 +41,11 @@ from app.routers.content_headers import (
 )
 from app.routers.ranges import parse_range
 from app.routers.tus import parse_checksum, parse_metadata
-from app.services.inline_media.data_uris import bare_base64, movable_media, split_data_uri
+from app.services.inline_media.data_uris import movable_media
 from app.services.inline_media.message_media import media_in_message
 from app.services.normalization import normalize_tool_result
-from app.services.normalization.base64_text import decode_base64, decode_percent_encoded_base64
 from app.services.renders.message_calls import as_call
 from app.services.renders.message_content import ContentReading
-from app.services.soundness import damage_of
 
 Reader = Callable[[str], object]
 

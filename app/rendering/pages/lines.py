@@ -6,7 +6,7 @@ from collections.abc import Callable
 import pybase64
 import regex
 
-from app.models.media_types import is_strong_signature
+from app.media.types import is_strong_signature
 from app.models.page import LONGEST_SECONDS
 from app.models.windows import search_windows
 from app.rendering.pages.cuts import ELLIPSIS

@@ -11,8 +11,8 @@ Source: `providers`, `anthropic`; types of anthropic 2.12.
 from collections.abc import Iterable, Sequence
 from itertools import groupby
 
+from app.media.types import canonical_mime_type
 from app.models.conversation import Attachment, Call, SettledItem, SettledTurn
-from app.models.media_types import canonical_mime_type
 from app.models.rendering import ImageDetail
 from app.rendering.targets.leaves import JsonLeaf, Node, base64_of, text_of
 from app.rendering.targets.lines import ERROR_LINE, attached_line, frame_line

@@ -19,6 +19,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from itertools import groupby
 from types import MappingProxyType
 
+from app.media.types import canonical_mime_type, mime_type_for_filename
 from app.models.conversation import (
     Attachment,
     Call,
@@ -26,7 +27,6 @@ from app.models.conversation import (
     SettledItem,
     SettledTurn,
 )
-from app.models.media_types import canonical_mime_type, mime_type_for_filename
 from app.models.rendering import ImageDetail
 from app.models.resource import resource_kind
 from app.rendering.targets.leaves import JsonLeaf, Node, base64_of, text_of

@@ -16,9 +16,9 @@ from collections.abc import Iterable, Sequence
 from decimal import Decimal
 from itertools import groupby
 
+from app.media.types import canonical_mime_type
 from app.models.conversation import Attachment, Call, DataItem, SettledItem, SettledTurn
 from app.models.json_value import JsonValue, json_text
-from app.models.media_types import canonical_mime_type
 from app.models.rendering import ImageDetail
 from app.rendering.pages.lines import one_line
 from app.rendering.targets.leaves import JsonLeaf, Node, base64_of, joined, text_of

@@ -8,9 +8,9 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
+from app.media.types import canonical_mime_type, mime_type_for_filename
 from app.models.conversation import Attachment, SettledItem, TextItem
 from app.models.json_value import JsonValue, json_text
-from app.models.media_types import canonical_mime_type, mime_type_for_filename
 from app.rendering.download_names import extension_for
 
 

@@ -12,9 +12,9 @@ from collections.abc import Iterable, Sequence
 from functools import partial
 from itertools import groupby
 
+from app.media.types import canonical_mime_type
 from app.models.conversation import Attachment, Call, SettledItem, SettledTurn
 from app.models.json_value import json_text
-from app.models.media_types import canonical_mime_type
 from app.models.rendering import ImageDetail
 from app.rendering.targets.leaves import (
     Node,

@@ -7,9 +7,9 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Literal, TypeAlias
 
+from app.media.types import canonical_mime_type
 from app.models.conversation import SettledTurn, TurnRole
 from app.models.json_value import JsonValue
-from app.models.media_types import canonical_mime_type
 from app.models.rendering import ImageDetail, McpRevision
 from app.models.resource import ResourceKind
 from app.rendering.targets.leaves import Node

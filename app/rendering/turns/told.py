@@ -26,6 +26,7 @@ from typing import TypeAlias
 import pybase64
 
 from app.errors import InvalidJsonError, PayloadTooLargeError
+from app.media.block_table import TYPE_NAMES
 from app.models.conversation import (
     Address,
     DataItem,
@@ -54,9 +55,8 @@ _Member: TypeAlias = tuple[str, JsonValue]
 
 _PAYLOADS = ("text", "data", "blob", "base64", "image", "url", "uri")
 _MEDIA = frozenset({"image", "audio", "video", "file", "resource_link"})
-_MIME_TYPES = frozenset({"mimeType", "mime_type", "mediaType", "media_type"})
 # What only says that a block is one. Whatever else it says has to be said by its part as well.
-_FRAME = _MIME_TYPES | {"type"}
+_FRAME = frozenset({*TYPE_NAMES, "type"})
 _NAMES = ("name", "filename", "title")
 _META = ("_meta", "meta")
 
@@ -293,7 +293,7 @@ def _read(block: Mapping[str, JsonValue]) -> tuple[str | None, Sequence[_Member]
     if kind == "resource" and isinstance(resource, dict):
         text, beside = _payload_of(resource)
         return text, [*beside, *(each for each in _members(block) if each[0] != "resource")]
-    is_block = kind == "text" or kind in _MEDIA or not _MIME_TYPES.isdisjoint(block)
+    is_block = kind == "text" or kind in _MEDIA or not block.keys().isdisjoint(TYPE_NAMES)
     return _payload_of(block) if is_block else (None, ())
 
 

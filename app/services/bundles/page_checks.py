@@ -3,9 +3,10 @@
 import math
 from dataclasses import dataclass
 
+from app.media.data_uris import split_data_uri
+from app.media.types import canonical_mime_type, is_textual
 from app.models.json_value import JsonValue, json_text
 from app.models.limits import Limits
-from app.models.media_types import canonical_mime_type, is_textual
 from app.models.page import Body, BodyKind, Modality, Page, PageMedia, PageVersion
 from app.rendering.file_names import safe_file_name
 from app.services.bundles.faults import require
@@ -18,7 +19,7 @@ from app.services.bundles.record_checks import (
 )
 from app.services.bundles.rows import PageLine
 from app.services.bundles.stored import own_object, own_value, stored_levels, stored_page
-from app.services.inline_media.data_uris import load_forms, split_data_uri
+from app.services.inline_media.data_uris import load_forms
 from app.services.pages.contents import SettledContent, page_media
 from app.services.pages.fitting import check_words, fits, is_url
 from app.services.pages.requests import RESERVED_IDS

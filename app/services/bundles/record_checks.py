@@ -7,6 +7,7 @@ resources it refers to, by the same functions that found them when it was writte
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
+from app.media.types import canonical_mime_type
 from app.models.alias import MOST_ALIASES, is_alias
 from app.models.base import moment_text
 from app.models.content import FilePart, ImagePart
@@ -20,7 +21,6 @@ from app.models.interaction import (
 )
 from app.models.json_value import JsonValue, json_text
 from app.models.limits import Limits
-from app.models.media_types import canonical_mime_type
 from app.models.resource import (
     Resource,
     derive_resource_id,
@@ -40,12 +40,7 @@ from app.services.bundles.rows import (
     moment,
 )
 from app.services.bundles.stored import own_object, own_value
-from app.services.inline_media.data_uris import (
-    InlineForm,
-    dump_forms,
-    load_forms,
-    put_member,
-)
+from app.services.inline_media.data_uris import InlineForm, dump_forms, load_forms, put_member
 from app.services.inline_media.message_media import references_in
 from app.services.packaging import encode_sanitized
 from app.services.pages.fault_messages import image_ids

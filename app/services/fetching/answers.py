@@ -5,7 +5,7 @@ from urllib.parse import unquote
 import httpx
 
 from app.errors import FetchBlockedError, UpstreamError
-from app.models.media_types import canonical_mime_type
+from app.media.types import canonical_mime_type
 from app.rendering.disposition import disposition_filename
 from app.rendering.file_names import safe_file_name
 

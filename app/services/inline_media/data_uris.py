@@ -1,4 +1,4 @@
-"""Data URIs that are a page's content: taken apart, and put together again byte for byte.
+"""Data URIs in values: which are moved to the store, and how they are put together again.
 
 A data URI that is moved to the blob store leaves behind how it was written. Most are written as
 everybody writes them, and a head and two words are enough; of any other the text itself is kept,
@@ -13,68 +13,23 @@ from typing import Literal, NamedTuple
 import pybase64
 from pydantic import TypeAdapter
 
+from app.media.data_uris import (
+    DataUriSpan,
+    DataUriText,
+    find_data_uris,
+    is_plain_head,
+    split_data_uri,
+)
 from app.models.base import FrozenModel
 from app.models.json_value import JsonValue
-from app.models.media_types import OCTET_STREAM, canonical_mime_type, is_strong_signature, sniff
 from app.models.resource import ResourceKind, resource_kind
-from app.models.windows import percent_decoded
-from app.services.normalization.base64_text import (
-    decode_base64,
-    decode_percent_encoded_base64,
-    without_blanks,
-)
-from app.services.normalization.data_uris import DataUriSpan, find_data_uris
 from app.services.persistence.keeping import INLINE_LIMIT_BYTES
 
 SOUND: frozenset[ResourceKind] = frozenset({"audio", "video"})
 """What is stored whatever its size."""
 
-# RFC 2397, and what is found in the wild: a type or none, then attributes, with or without a value.
-# A sentence that begins with "Data: in 2024, …" is none.
-_WORD = r"[\w.+!#$&^-]{1,127}"
-_ATTRIBUTE = rf'{_WORD}(?:=(?:"[^"]{{0,255}}"|[^;,"\s]{{0,255}}))?'
-# Where base64 is announced blanks are passed over, which some programs write and none misreads.
-_HEAD = re.compile(
-    rf"\s*data:((?:{_WORD}/{_WORD})?(?:;{_ATTRIBUTE}){{0,16}}"
-    rf"|\s?(?:{_WORD}/{_WORD})?\s?(?:;\s?{_ATTRIBUTE}\s?){{0,16}};\s?base64\s?),",
-    re.IGNORECASE,
-)
-_BASE64_MARK = re.compile(r";\s*base64\s*\Z", re.IGNORECASE)
 _MARK = re.compile(r"\s*data:", re.IGNORECASE)
-_NAME = re.compile(r';\s*(?:file)?name="?([^;"]+)', re.IGNORECASE)
-_DEFAULT_TYPE = "text/plain"
-_PLAIN_HEAD = re.compile(rf"data:{_WORD}/{_WORD};base64,")
-_NOT_PLAIN = re.compile(r"[^A-Za-z0-9+/=]")
-_SHORTEST_BARE_CHARS = 64
 _LONGEST_INLINE_CHARS = 8_192
-
-
-@dataclass(frozen=True, slots=True)
-class DataUriText:
-    """A data URI: `head` ends with its comma, and `data` is `None` where the base64 is broken."""
-
-    head: str
-    payload: str
-    mime_type: str
-    data: bytes | None
-    filename: str | None
-    is_base64: bool
-
-    @property
-    def text(self) -> str:
-        """The whole, as it was written."""
-        return self.head + self.payload
-
-    @property
-    def declared_type(self) -> str | None:
-        """The type that is written in it, if that says anything: none is text by RFC 2397."""
-        is_typed = self.head.strip()[5:].lstrip()[:1] not in ("", ",", ";")
-        return self.mime_type if is_typed and self.mime_type != OCTET_STREAM else None
-
-    @property
-    def is_plain(self) -> bool:
-        """Whether it is written as everybody reads it: a type, standard base64, nothing else."""
-        return _PLAIN_HEAD.fullmatch(self.head) is not None and not _NOT_PLAIN.search(self.payload)
 
 
 class InlineForm(FrozenModel):
@@ -102,48 +57,10 @@ class InlineForm(FrozenModel):
     def is_plain(self) -> bool:
         """Whether what it writes is a data URI as everybody reads it."""
         is_standard = self.alphabet == "standard" and self.padded
-        return is_standard and _PLAIN_HEAD.fullmatch(self.head) is not None
+        return is_standard and is_plain_head(self.head)
 
 
 _FORMS = TypeAdapter(dict[str, InlineForm])
-
-
-def split_data_uri(text: str) -> DataUriText | None:
-    """The data URI that the whole text is; `None` if it is none."""
-    match = _HEAD.match(text)
-    if match is None:
-        return None
-    described, payload = match.group(1), text[match.end() :]
-    is_base64 = _BASE64_MARK.search(described) is not None
-    data = _decoded(payload) if is_base64 else percent_decoded(payload.encode("utf-8", "replace"))
-    name = _NAME.search(described)
-    return DataUriText(
-        head=match.group(),
-        payload=payload,
-        mime_type=canonical_mime_type(described) or _DEFAULT_TYPE,
-        data=data,
-        filename=name.group(1) if name else None,
-        is_base64=is_base64,
-    )
-
-
-def bare_base64(text: str) -> DataUriText | None:
-    """A medium that is written as base64 alone, known by its bytes; `None` if it is none."""
-    if len(text) < _SHORTEST_BARE_CHARS:
-        return None
-    data = decode_base64(text)
-    shown = sniff(data[:512]) if data and is_strong_signature(data[:512]) else None
-    if data is None or shown is None:
-        return None
-    return DataUriText("", text, shown, data, None, is_base64=True)
-
-
-def _decoded(payload: str) -> bytes | None:
-    data = decode_percent_encoded_base64(payload)
-    if data is None or "%" in payload or len(without_blanks(payload)) % 4 == 0:
-        return data
-    # Nearly every word is base64 without its padding, so then the bytes have to be of a known kind.
-    return data if sniff(data[:512]) else None
 
 
 def inline_form(uri: DataUriText, resource_id: str) -> InlineForm | None:

@@ -5,12 +5,16 @@ Dialects put a medium into a data URI, or its base64 alone into a block that say
 Base64 that nothing declares is known by the signature of a file, also among other words.
 """
 
+from app.media import block_table
+from app.media.base64_runs import decode_undeclared, find_runs, has_long_run
+from app.media.base64_text import CERTAIN_BASE64_CHARS, decode_base64
+from app.media.block_table import AUDIO_FORMATS, BASE64_NAMES, MEDIA_ONLY_NAMES, MEDIUM_NAMES
+from app.media.data_uris import DataUriSpan, DataUriText
+from app.media.types import canonical_mime_type, is_textual, sniff
 from app.models.json_value import JsonValue
-from app.models.media_types import canonical_mime_type, is_textual, sniff
 from app.models.resource import parse_resource_id, resource_kind
 from app.services.inline_media.data_uris import (
     SOUND,
-    DataUriText,
     Movable,
     Place,
     held_strings,
@@ -18,29 +22,8 @@ from app.services.inline_media.data_uris import (
     pointer_to,
     strings_in,
 )
-from app.services.normalization.base64_runs import (
-    decode_undeclared,
-    find_runs,
-    has_long_run,
-)
-from app.services.normalization.base64_text import CERTAIN_BASE64_CHARS, decode_base64
-from app.services.normalization.data_uris import DataUriSpan
 from app.services.persistence.keeping import INLINE_LIMIT_BYTES
 
-_TYPE_KEYS = ("media_type", "mediaType", "mimeType", "mime_type", "content_type")
-_MEDIUM_DATA_KEYS = frozenset({"blob", "file_data", "fileData", "b64_json"})
-_DATA_KEYS = _MEDIUM_DATA_KEYS | {"data", "base64", "bytes"}
-# An object under one of these is a medium, whatever it says of its type.
-_MEDIUM_KEYS = frozenset({"audio", "input_audio", "image", "video", "source", "inline_data"})
-_AUDIO_FORMATS = {
-    "wav": "audio/wav",
-    "mp3": "audio/mpeg",
-    "flac": "audio/flac",
-    "opus": "audio/ogg",
-    "ogg": "audio/ogg",
-    "aac": "audio/aac",
-    "pcm16": "audio/pcm",
-}
 _LONGEST_REFERENCE_CHARS = 40
 
 
@@ -100,15 +83,19 @@ def _among_words(text: str) -> tuple[DataUriSpan, ...]:
 
 def _declared_type(holder: JsonValue, place: Place | None) -> str | None:
     """What a block says that its base64 is, if only that it is some; `None` if it says nothing."""
-    if not isinstance(holder, dict) or place is None or place.key not in _DATA_KEYS:
+    if not isinstance(holder, dict) or place is None:
         return None
-    for key in _TYPE_KEYS:
-        if isinstance(claim := holder.get(key), str):
+    around = place.parent.key if place.parent else None
+    is_of_shape = (around, place.key) in block_table.KNOWN.base64_ends
+    if not is_of_shape and place.key not in BASE64_NAMES:
+        return None
+    for name in block_table.KNOWN.declaring:
+        if isinstance(claim := holder.get(name), str):
             return canonical_mime_type(claim)
-    if isinstance(audio := holder.get("format"), str) and audio in _AUDIO_FORMATS:
-        return _AUDIO_FORMATS[audio]
-    is_medium = place.parent is not None and place.parent.key in _MEDIUM_KEYS
-    return "" if is_medium or place.key in _MEDIUM_DATA_KEYS else None
+    if isinstance(audio := holder.get("format"), str) and audio in AUDIO_FORMATS:
+        return AUDIO_FORMATS[audio]
+    is_medium = is_of_shape or around in MEDIUM_NAMES or place.key in MEDIA_ONLY_NAMES
+    return "" if is_medium else None
 
 
 def _is_sound(mime_type: str | None) -> bool:

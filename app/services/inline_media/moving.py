@@ -6,19 +6,14 @@ from dataclasses import dataclass, field
 import anyio.to_thread
 
 from app.errors import PayloadTooLargeError
+from app.media.data_uris import DataUriSpan, DataUriText
+from app.media.settling import HEAD_BYTES, settle_type
 from app.models.json_value import JsonValue
 from app.models.media import InMemoryMedia, MediaSource
 from app.models.resource import Resource
 from app.rendering.file_names import safe_file_name
-from app.services.inline_media.data_uris import (
-    DataUriText,
-    InlineForm,
-    Movable,
-    inline_form,
-    put_member,
-)
-from app.services.normalization.data_uris import DataUriSpan
-from app.services.persistence.keeping import HEAD_BYTES, MediaKeeper, settle_type
+from app.services.inline_media.data_uris import InlineForm, Movable, inline_form, put_member
+from app.services.persistence.keeping import MediaKeeper
 from app.services.streaming.requests import StreamedMedia
 from app.stores.blobs import DraftMedia
 

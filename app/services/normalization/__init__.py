@@ -4,13 +4,13 @@ Pure code: it reads no clock and no file, and raises on no JSON value.
 
     result      the whole value: an MCP CallToolResult, or anything else
       content     strings, blocks and lists of them, in order
-        blocks, resource_blocks     one block; block_shapes says where its medium lies
-          langchain_blocks            what LangChain adds to a block
+        blocks, resource_blocks     one block
           side_information            what a block carries besides
           parts                       one string, one payload
             structures                  media lifted out of records and texts
-              data_uris, base64_runs      media in strings; base64_lines, base64_text
-                collector                   what is gathered on the way
+              collector                   what is gathered on the way
+
+Where media lie in blocks and in strings is known by `app.media`.
 """
 
 from app.services.normalization.result import normalize_tool_result

@@ -8,14 +8,10 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from decimal import Decimal
 
-from app.models.json_value import json_text
-from app.models.media_types import is_textual, mime_type_for_filename
-from app.models.normalized import NormalizedPart, NormalizedText
-from app.services.normalization.base64_text import CERTAIN_BASE64_CHARS, decode_base64
-from app.services.normalization.block_shapes import (
+from app.media.base64_text import CERTAIN_BASE64_CHARS, decode_base64
+from app.media.block_shapes import (
     Claim,
     MediaMatch,
-    Path,
     declared_text_type,
     is_handle,
     is_loosely_named,
@@ -25,9 +21,13 @@ from app.services.normalization.block_shapes import (
     match_untyped_block,
     value_at,
 )
+from app.media.block_table import TEXT_TYPES, Path
+from app.media.data_uris import announces_media
+from app.media.langchain_blocks import is_of_langchain, without_frame
+from app.media.types import is_textual, mime_type_for_filename
+from app.models.json_value import json_text
+from app.models.normalized import NormalizedPart, NormalizedText
 from app.services.normalization.collector import without_lone_surrogates
-from app.services.normalization.data_uris import announces_media
-from app.services.normalization.langchain_blocks import is_of_langchain, without_frame
 from app.services.normalization.parts import (
     Place,
     declared_parts,
@@ -256,10 +256,8 @@ def _holds(key: str, *types: type) -> Callable[[Block], bool]:
 _TEXT = _Reader(_carries_text, _read_text)
 _VALUE = _Reader(_holds("value"), _read_value)
 _READERS: dict[str, tuple[_Reader, ...]] = {
+    **dict.fromkeys((*TEXT_TYPES, "text-plain"), (_TEXT,)),
     "text": (_TEXT, _VALUE),
-    "input_text": (_TEXT,),
-    "output_text": (_TEXT,),
-    "text-plain": (_TEXT,),
     "json": (_VALUE,),
     "error-text": (_VALUE,),
     "error-json": (_VALUE,),

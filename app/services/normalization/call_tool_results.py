@@ -8,8 +8,8 @@ structured content. All of them are one result, and members that are `null` are 
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from app.media.block_shapes import is_handle
 from app.models.json_difference import first_difference
-from app.services.normalization.block_shapes import is_handle
 from app.services.normalization.blocks import is_typed_block
 
 _NAMES = {

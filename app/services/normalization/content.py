@@ -10,12 +10,12 @@ Lists and blocks may nest as deep as JSON may, so they are walked with a stack.
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
+from app.media.base64_runs import decode_undeclared
+from app.media.block_shapes import Claim, is_handle
+from app.media.data_uris import is_data_uri
+from app.media.line_lists import joined_lines
 from app.models.normalized import NormalizedPart
-from app.services.normalization.base64_runs import decode_undeclared
-from app.services.normalization.block_shapes import Claim, is_handle
 from app.services.normalization.blocks import NestedContent, read_block
-from app.services.normalization.data_uris import is_data_uri
-from app.services.normalization.line_lists import joined_lines
 from app.services.normalization.parts import (
     Place,
     extracted_parts,

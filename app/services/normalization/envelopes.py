@@ -9,7 +9,8 @@ the members that its protocol requires: a `status` or an `error` elsewhere is so
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
-from app.services.normalization.block_shapes import Path, value_at
+from app.media.block_shapes import value_at
+from app.media.block_table import Path
 from app.services.normalization.call_tool_results import read_call_tool_result
 from app.services.normalization.side_information import without
 

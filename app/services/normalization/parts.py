@@ -8,14 +8,13 @@ import re
 from dataclasses import dataclass
 from urllib.parse import unquote, urlsplit
 
+from app.media.base64_runs import decode_undeclared
+from app.media.base64_text import CERTAIN_BASE64_CHARS, decode_base64
+from app.media.block_shapes import Claim, Payload
+from app.media.data_uris import is_data_uri, parse_data_uri, parse_text_uri
+from app.media.types import OCTET_STREAM, canonical_mime_type, is_textual, mime_type_for_filename
 from app.models.json_value import json_template
 from app.models.media import MediaSource
-from app.models.media_types import (
-    OCTET_STREAM,
-    canonical_mime_type,
-    is_textual,
-    mime_type_for_filename,
-)
 from app.models.normalized import (
     NO_PROVENANCE,
     MediaSlot,
@@ -28,16 +27,12 @@ from app.models.normalized import (
     TextTemplate,
 )
 from app.models.resource import parse_resource_id, resource_kind
-from app.services.normalization.base64_runs import decode_undeclared
-from app.services.normalization.base64_text import CERTAIN_BASE64_CHARS, decode_base64
-from app.services.normalization.block_shapes import Claim, Payload
 from app.services.normalization.collector import (
     Collector,
     Pointer,
     as_source,
     without_lone_surrogates,
 )
-from app.services.normalization.data_uris import is_data_uri, parse_data_uri, parse_text_uri
 from app.services.normalization.structures import (
     Rewriting,
     readable_text,

@@ -3,22 +3,16 @@
 from dataclasses import replace
 from decimal import Decimal
 
+from app.media.base64_text import CERTAIN_BASE64_CHARS, decode_base64
+from app.media.block_shapes import Claim, is_handle, kind_of_range, payload_of, value_at
+from app.media.block_table import Path
+from app.media.types import canonical_mime_type, is_textual
 from app.models.json_value import json_text
-from app.models.media_types import canonical_mime_type, is_textual
 from app.models.normalized import (
     NormalizedPart,
     NormalizedReference,
     NormalizedText,
     Provenance,
-)
-from app.services.normalization.base64_text import CERTAIN_BASE64_CHARS, decode_base64
-from app.services.normalization.block_shapes import (
-    Claim,
-    Path,
-    is_handle,
-    kind_of_range,
-    payload_of,
-    value_at,
 )
 from app.services.normalization.collector import without_lone_surrogates
 from app.services.normalization.parts import (

@@ -8,13 +8,14 @@ its own, so that no field of a block is ever lost. Members that are `null`, `{}`
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
+from app.media.block_shapes import is_binary_content, value_at
+from app.media.block_table import Path
 from app.models.normalized import (
     NormalizedLink,
     NormalizedMediaPart,
     NormalizedPart,
     Provenance,
 )
-from app.services.normalization.block_shapes import Path, is_binary_content, value_at
 from app.services.normalization.collector import without_lone_surrogates
 from app.services.normalization.parts import Place, extracted_parts, json_part, json_parts
 from app.services.normalization.spellings import in_protocol_words

@@ -10,32 +10,18 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
 from app.errors import ServiceError
+from app.media.base64_runs import decode_undeclared, find_runs, has_long_run
+from app.media.base64_text import CERTAIN_BASE64_CHARS, decode_base64
+from app.media.block_shapes import Claim, byte_sequence, embedded_claims, is_handle
+from app.media.block_table import Path
+from app.media.data_uris import find_data_uris, has_scheme, is_data_uri, parse_data_uri
+from app.media.line_lists import joined_lines
+from app.media.types import is_strong_signature, is_textual, sniff
 from app.models.json_value import join_template, json_template, parse_embedded_json
 from app.models.media import MediaSource
-from app.models.media_types import is_strong_signature, is_textual, sniff
 from app.models.normalized import ClaimedKind, MediaSlot, TextTemplate
 from app.models.windows import search_windows
-from app.services.normalization.base64_runs import (
-    decode_undeclared,
-    find_runs,
-    has_long_run,
-)
-from app.services.normalization.base64_text import CERTAIN_BASE64_CHARS, decode_base64
-from app.services.normalization.block_shapes import (
-    Claim,
-    Path,
-    byte_sequence,
-    embedded_claims,
-    is_handle,
-)
 from app.services.normalization.collector import Collector, Pointer, as_source
-from app.services.normalization.data_uris import (
-    find_data_uris,
-    has_scheme,
-    is_data_uri,
-    parse_data_uri,
-)
-from app.services.normalization.line_lists import joined_lines
 
 MAX_EMBEDDED_LEVELS = 8
 # The parser recurses, and each of our levels adds to the same stack.

@@ -15,30 +15,25 @@ from app.errors import (
     InvalidPayloadError,
     PayloadTooLargeError,
 )
+from app.media.data_uris import DataUriText, bare_base64, split_data_uri
+from app.media.settling import HEAD_BYTES, settle_type
+from app.media.types import is_textual
 from app.models.json_value import JsonValue, json_text, parse_json
 from app.models.limits import Limits
 from app.models.media import InMemoryMedia, MediaSource
-from app.models.media_types import is_textual
 from app.models.page import Body, Modality, PageMedia
 from app.models.resource import Resource
 from app.rendering.file_names import safe_file_name
 from app.services.inline_media.data_uris import (
-    DataUriText,
     InlineForm,
-    bare_base64,
     is_to_be_moved,
     media_in_text,
     movable_media,
-    split_data_uri,
 )
 from app.services.inline_media.moving import MediaMover
 from app.services.inline_media.restoring import StoredMedia
 from app.services.pages.fitting import check_family, is_url, misfit
-from app.services.persistence.keeping import (
-    HEAD_BYTES,
-    MediaKeeper,
-    settle_type,
-)
+from app.services.persistence.keeping import MediaKeeper
 from app.services.persistence.probing import probe_media
 from app.services.streaming.requests import StreamedMedia
 from app.stores.blobs import BlobStore

@@ -14,24 +14,24 @@ from functools import partial
 import anyio.to_thread
 
 from app.errors import ConflictError, Fault, InvalidPayloadError, NotFoundError, UpstreamError
+from app.media.data_uris import DataUriText, split_data_uri
+from app.media.settling import HEAD_BYTES, settle_type
+from app.media.types import is_textual
 from app.models.identity import utc_now
 from app.models.json_value import json_text
 from app.models.limits import Limits
 from app.models.media import CHUNK_BYTES
-from app.models.media_types import is_textual
 from app.models.page import Body, Level, Page, StoredPage
 from app.models.rendering import Rendering
 from app.models.resource import Resource, derive_resource_id, resource_kind
 from app.rendering.download_names import download_name
 from app.rendering.file_names import safe_file_name
 from app.services.fetching import FetchedResponse, Fetcher
-from app.services.inline_media.data_uris import DataUriText, split_data_uri
 from app.services.memory_budget import HeldMemory, MemoryBudget
 from app.services.pages.fitting import fits
 from app.services.pages.reading import PageReading, PageView
 from app.services.pages.versions import updated_at
 from app.services.pages.writing import PAGE, held
-from app.services.persistence.keeping import HEAD_BYTES, settle_type
 from app.services.persistence.probing import probe_stored_media
 from app.services.renders.sending import RenderedBody
 from app.stores.blobs import BlobStore

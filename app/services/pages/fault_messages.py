@@ -12,7 +12,7 @@ from app.rendering.media_places import MediaPlaces
 from app.rendering.pages.annotations import image_damaged
 from app.services.inline_media.restoring import StoredMedia, check_fits
 from app.services.pages.media import damage_of_stored, repaired_uri
-from app.services.soundness import MediaChecks
+from app.services.persistence.media_checks import MediaChecks
 
 _REFERENCE_MARK = "@blob:"
 # As it begins in a message, whose strings are written without escapes where they need none.

@@ -3,11 +3,11 @@
 from collections.abc import Iterator
 
 from app.errors import Fault, InvalidPayloadError
-from app.models.media_types import OCTET_STREAM
+from app.media.data_uris import find_data_uris
+from app.media.types import OCTET_STREAM
 from app.models.page import Modality, PageFields
 from app.models.resource import resource_kind
 from app.services.inline_media.data_uris import SOUND, pointer_to, strings_in
-from app.services.normalization.data_uris import find_data_uris
 from app.services.persistence.keeping import INLINE_LIMIT_BYTES
 
 _TAKES: dict[Modality, str] = {

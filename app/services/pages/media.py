@@ -6,18 +6,20 @@ import anyio.to_thread
 import pybase64
 
 from app.errors import NotFoundError, StoreUnavailableError
+from app.media.data_uris import split_data_uri
+from app.media.soundness import without_damaged_chunks
+from app.media.types import OCTET_STREAM
 from app.models.damage import Damage
 from app.models.limits import Limits
-from app.models.media_types import OCTET_STREAM
 from app.models.page import Body, Level, Page, StoredPage
 from app.models.rendering import JsonPiece, MediaPiece
 from app.models.resource import Resource, parse_resource_id
 from app.rendering.media_places import MediaPlaces
 from app.rendering.pages import attached_image
-from app.services.inline_media.data_uris import load_forms, split_data_uri
+from app.services.inline_media.data_uris import load_forms
 from app.services.inline_media.restoring import StoredMedia, check_fits
 from app.services.pages.contents import PageContents
-from app.services.soundness import MediaChecks, without_damaged_chunks
+from app.services.persistence.media_checks import MediaChecks
 
 _ROOT = ""
 _NO_BASE64 = Damage("damaged-media", "What its data: URI announces as base64 is none.")

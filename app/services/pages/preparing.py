@@ -8,6 +8,7 @@ from functools import partial
 import anyio.to_thread
 
 from app.errors import InvalidPayloadError
+from app.media.data_uris import split_data_uri
 from app.models.limits import Limits
 from app.models.media import InMemoryMedia, MediaSource
 from app.models.page import Body, Level, Page, PageFields
@@ -15,7 +16,6 @@ from app.models.resource import Resource
 from app.models.search import SearchWords, search_words
 from app.rendering.pages import derive_levels
 from app.services.image_work import ImageWork
-from app.services.inline_media.data_uris import split_data_uri
 from app.services.pages.contents import PageContents, SettledContent, page_media
 from app.services.pages.fitting import check_words
 from app.services.pages.thumbnails import reduce_image

@@ -30,8 +30,8 @@ from app.services.pages.accesses import AccessCounts
 from app.services.pages.media import PageMediaReader
 from app.services.pages.preparing import PagePreparer
 from app.services.pages.versions import read_descriptor, read_page, updated_at
+from app.services.persistence.media_checks import MediaChecks
 from app.services.renders.sending import RenderedBody
-from app.services.soundness import MediaChecks
 from app.stores.blobs import BlobStore
 from app.stores.records import Records, UnitOfWork
 from app.wire.pages import blocks_record, content_record, page_record_pieces

@@ -1,12 +1,7 @@
 """Which strings of a page's body are media as a whole, and so need not be in memory as text."""
 
-from app.services.inline_media.data_uris import (
-    DataUriText,
-    bare_base64,
-    is_to_be_moved,
-    movable_media,
-    split_data_uri,
-)
+from app.media.data_uris import DataUriText, bare_base64, split_data_uri
+from app.services.inline_media.data_uris import is_to_be_moved, movable_media
 from app.services.pages.requests import PageDraft, RepresentationDraft
 
 

@@ -8,9 +8,9 @@ from io import BytesIO
 
 from PIL import Image, ImageFile, ImageOps
 
-from app.services.persistence.probing import open_image
+from app.media.images import open_image
+from app.media.soundness import without_damaged_chunks
 from app.services.pixels import in_shades, load_pixels, may_be_transparent, saved
-from app.services.soundness import without_damaged_chunks
 
 LONGEST_SIDE = 512
 _JPEG_QUALITIES = (85, 50)

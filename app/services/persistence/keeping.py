@@ -6,18 +6,17 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import TypeAlias
 
+from app.media.settling import HEAD_BYTES, settle_type
+from app.media.soundness import damage_of
 from app.models.damage import Damage
-from app.models.file_evidence import contradicts
 from app.models.media import MediaSource
-from app.models.media_types import OCTET_STREAM, mime_type_for_filename, settle_mime_type
 from app.models.normalized import NormalizedMedia
 from app.models.resource import MediaHints, Resource, derive_resource_id, resource_kind
 from app.rendering.file_names import safe_file_name
-from app.services.persistence.probing import probe_media, second_opinion
-from app.services.soundness import MediaChecks, damage_of
+from app.services.persistence.media_checks import MediaChecks
+from app.services.persistence.probing import probe_media
 from app.stores.blobs import BlobStore
 
-HEAD_BYTES = 4_096
 INLINE_LIMIT_BYTES = 1_024
 _SMALL_BYTES = 64 * 1_024
 
@@ -185,22 +184,6 @@ class MediaKeepers:
         return MediaKeeper(
             self.blobs, project_id, limit_bytes=self.limit_bytes, now=now, checks=self.checks
         )
-
-
-def settle_type(head: bytes, declared: str | None, filename: str | None) -> str:
-    """The MIME type of bytes: by our own table and the claim, a second opinion, then the name.
-
-    Neither a claim nor a name makes an image, a sound or a video of a program or a web page.
-    """
-    mime_type = settle_mime_type(head, declared)
-    if contradicts(head, mime_type):
-        mime_type = OCTET_STREAM
-    if mime_type != OCTET_STREAM:
-        return mime_type
-    by_name = mime_type_for_filename(filename) if filename else None
-    if by_name is not None and contradicts(head, by_name):
-        by_name = None
-    return second_opinion(head) or by_name or OCTET_STREAM
 
 
 def _may_stay_inline(medium: NormalizedMedia, mime_type: str) -> bool:

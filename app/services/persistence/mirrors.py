@@ -10,8 +10,8 @@ from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import replace
 
+from app.media.types import OCTET_STREAM, canonical_mime_type
 from app.models.media import InMemoryMedia, MediaSource
-from app.models.media_types import OCTET_STREAM, canonical_mime_type
 from app.models.normalized import NormalizedMedia, NormalizedMediaPart, NormalizedToolResult
 from app.stores.blobs import DraftMedia
 

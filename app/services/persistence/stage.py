@@ -7,11 +7,11 @@ import anyio.lowlevel
 import anyio.to_thread
 
 from app.errors import PayloadTooLargeError
+from app.media.types import canonical_mime_type
 from app.models.content import FilePart, ImagePart, Part, TextPart
 from app.models.json_value import JsonValue, json_text
 from app.models.limits import Limits
 from app.models.media import InMemoryMedia
-from app.models.media_types import canonical_mime_type
 from app.models.normalized import (
     MediaSlot,
     NormalizedLink,

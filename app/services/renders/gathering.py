@@ -12,7 +12,7 @@ from app.models.text_encoding import decode_text
 from app.rendering.targets.fitting import places_of
 from app.rendering.targets.wishes import Gathered, Wishes
 from app.services.derived_images import DerivedImages
-from app.services.soundness import MediaChecks
+from app.services.persistence.media_checks import MediaChecks
 from app.stores.blobs import BlobStore, read_whole
 
 _AT_ONCE = 4

@@ -17,9 +17,9 @@ from app.models.media import InMemoryMedia
 from app.models.rendering import RenderOptions
 from app.rendering.targets.fitting import Fitting, Place, places_of
 from app.rendering.targets.profile import MediaClass, Profile
+from app.services.persistence.media_checks import MediaChecks
 from app.services.persistence.probing import probe_media
 from app.services.renders.gathering import together
-from app.services.soundness import MediaChecks
 
 _CLASSES: tuple[MediaClass, ...] = ("image", "audio", "video", "document")
 

@@ -4,6 +4,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from app.errors import NotFoundError, PayloadTooLargeError
+from app.media.data_uris import split_data_uri
+from app.media.types import OCTET_STREAM, canonical_mime_type
 from app.models.conversation import (
     Address,
     ComposedTurn,
@@ -14,7 +16,6 @@ from app.models.conversation import (
 )
 from app.models.interaction import StoredAnswer, StoredInteraction
 from app.models.json_value import JsonValue, parse_stored_json
-from app.models.media_types import OCTET_STREAM, canonical_mime_type
 from app.models.message import (
     HistoryEntry,
     StoredHistoryMessage,
@@ -27,7 +28,6 @@ from app.rendering.pages.descriptors import body_mime_type
 from app.rendering.turns.interactions import answer_turn, attached_ids, interaction_turns
 from app.rendering.turns.pairing import paired
 from app.rendering.turns.tool_results import tool_result_turn
-from app.services.inline_media.data_uris import split_data_uri
 from app.services.inline_media.message_media import references_in
 from app.services.pages.fitting import fits
 from app.services.pages.reading import PageReading, PageView

@@ -9,6 +9,10 @@ import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 
+from app.media import block_table
+from app.media.block_table import TEXT_TYPES
+from app.media.langchain_blocks import without_frame
+from app.media.settling import HEAD_BYTES, settle_type
 from app.models.conversation import Address, InlineBytes, Item, Medium, TextItem
 from app.models.json_value import JsonValue, json_text
 from app.models.normalized import (
@@ -26,14 +30,9 @@ from app.rendering.turns.interactions import stored_medium
 from app.rendering.turns.tool_results import is_for, left_out_for, words_of
 from app.services.normalization import normalize_tool_result
 from app.services.normalization.blocks import is_typed_block
-from app.services.normalization.langchain_blocks import without_frame
-from app.services.persistence.keeping import HEAD_BYTES, settle_type
 from app.services.renders.message_members import is_block, left_beside, says_something
 
 _REFERENCE = re.compile("@blob:([0-9a-f]{32})")
-_TEXTS = ("text", "input_text", "output_text")
-# Blocks of Gemini, whose media are known by the only member that they have.
-_MEDIA_MEMBERS = ("inlineData", "inline_data", "fileData", "file_data")
 _READ_OF_TEXT = frozenset({"text"})
 # What stands beside a text that does not say that it is one; anything else makes it a record.
 _BESIDE_TEXT = frozenset({"text", "thought", "thoughtSignature", "thought_signature"})
@@ -179,12 +178,12 @@ def _is_text(block: Mapping[str, JsonValue]) -> bool:
     is_part = (
         "type" not in block and {key for key in block if block[key] is not None} <= _BESIDE_TEXT
     )
-    return is_part or block.get("type") in _TEXTS
+    return is_part or block.get("type") in TEXT_TYPES
 
 
 def _medium_member(block: Mapping[str, JsonValue]) -> str | None:
-    named = (name for name in _MEDIA_MEMBERS if is_block(block.get(name)))
-    return None if "type" in block else next(named, None)
+    names = block_table.KNOWN.keys_among_others
+    return None if "type" in block else next((n for n in names if is_block(block.get(n))), None)
 
 
 def _said(value: JsonValue) -> JsonValue:

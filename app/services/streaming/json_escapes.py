@@ -11,8 +11,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from itertools import islice
 
-from app.services.normalization.data_uris import base64_head_end
-from app.services.streaming.base64_lines import NotStrictBase64Error
+from app.media.base64_stream import NotStrictBase64Error
+from app.media.data_uris import base64_head_end
 
 _OPTIONAL_ESCAPES = (
     (b"/", b"\\/"),

@@ -9,8 +9,8 @@ import re
 from collections.abc import Callable, Iterable
 from functools import lru_cache
 
+from app.media.base64_stream import NotStrictBase64Error
 from app.services.large_work import QUICK_BYTES, is_quick
-from app.services.streaming.base64_lines import NotStrictBase64Error
 from app.services.streaming.json_escapes import raw_head_end, without_open_escape
 from app.services.streaming.long_strings import LongString
 from app.stores.blobs import BlobDraft

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 
 import pybase64
 
-from app.services.streaming.base64_lines import Base64Lines
+from app.media.base64_stream import Base64Lines
 from app.services.streaming.json_escapes import JsonEscapes
 from app.services.streaming.string_names import NAMED_CHARS, name_of_base64, name_of_text
 from app.stores.blobs import BlobDraft

@@ -10,8 +10,8 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from typing import Generic, TypeAlias, TypeVar
 
+from app.media.data_uris import DataUriText
 from app.models.json_value import JsonValue
-from app.services.inline_media.data_uris import DataUriText
 from app.services.large_work import LargeWork
 from app.services.request_identity import RequestIdentity
 from app.services.streaming.bodies import ReceivedBody, StreamedBodies

@@ -7,8 +7,8 @@ that its text would have.
 
 import hashlib
 
-from app.services.normalization.data_uris import base64_head_end
-from app.services.streaming.base64_lines import Base64Lines, NotStrictBase64Error
+from app.media.base64_stream import Base64Lines, NotStrictBase64Error
+from app.media.data_uris import base64_head_end
 
 NAMED_CHARS = 65_536
 """Strings of at least so many characters are named; the others stand for themselves."""

@@ -7,8 +7,8 @@ from collections.abc import Callable
 import pytest
 from PIL import Image, ImageFile
 
+from app.media.types import sniff
 from app.models.derived_image import ImageRecipe
-from app.models.media_types import sniff
 from app.services.image_fitting import FittedImage, fit_image
 from app.services.pages.thumbnails import reduce_image
 from tests import media

@@ -9,7 +9,7 @@ import pytest
 
 from app.models.media import CHUNK_BYTES, InMemoryMedia
 from app.models.resource import MediaHints
-from app.services.persistence.probing import probe_media, probe_stored_media, second_opinion
+from app.services.persistence.probing import probe_media, probe_stored_media
 from app.stores.blobs import FilesystemBlobStore, StoredBlob
 from tests import media
 
@@ -217,25 +217,3 @@ async def test_a_stored_blob_is_probed_by_its_ends(
 async def test_a_store_that_does_not_answer_costs_the_hints(store: FilesystemBlobStore) -> None:
     missing = StoredBlob("0" * 64, CHUNK_BYTES)
     assert await probe_stored_media(store, "project", missing, "image/png") == NO_HINTS
-
-
-@pytest.mark.parametrize(
-    ("head", "mime_type"),
-    [
-        (b"", None),
-        (b"hello world, this is text", None),
-        (b"<!DOCTYPE html><html><script>", None),
-        (b"<?xml version='1.0'?><svg xmlns='http://www.w3.org/2000/svg'/>", None),
-        (b"%!PS-Adobe-3.0 EPSF-3.0", "application/postscript"),
-        (b"SQLite format 3\0" + bytes(84), "application/x-sqlite3"),
-        (b"Rar!\x1a\x07\x01\x00" + bytes(50), "application/vnd.rar"),
-        (bytes.fromhex("d0cf11e0a1b11ae1") + bytes(600), None),
-        (b"BM", None),
-        (b"\x00" * 4096, None),
-        (media.noise_bytes(4096), None),
-    ],
-)
-def test_a_second_opinion_is_given_on_unmistakable_signatures_only(
-    head: bytes, mime_type: str | None
-) -> None:
-    assert second_opinion(head) == mime_type

@@ -10,8 +10,8 @@ from app.models.damage import Damage
 from app.models.rendering import RenderOptions
 from app.models.resource import MediaHints
 from app.rendering.targets.profile import Profile
+from app.services.persistence.media_checks import MediaChecks
 from app.services.renders.judged_media import judged
-from app.services.soundness import MediaChecks
 from app.stores.blobs import FilesystemBlobStore
 from tests import media
 from tests.unit.rendering.targets.composed import medium, profile, rule, turn

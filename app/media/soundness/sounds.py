@@ -6,7 +6,7 @@ page or a header that is not whole.
 Source: RFC 9559, RFC 3533, RFC 9639; ID3v2.
 """
 
-from app.services.soundness.looking import DamagedError, Looking
+from app.media.soundness.looking import DamagedError, Looking
 
 _EBML, _SEGMENT = 0x1A45DFA3, 0x18538067
 _LARGEST_PAGE = 27 + 255 + 255 * 255

@@ -9,8 +9,8 @@ Source: ISO 32000-1, 7.5.5 "File trailer", 7.5.8 "Cross-reference streams", 7.6 
 
 import re
 
+from app.media.soundness.looking import DamagedError, Looking
 from app.models.damage import Damage
-from app.services.soundness.looking import DamagedError, Looking
 
 _TAIL_BYTES = 256 * 1024
 _TRAILER_BYTES = 16 * 1024

@@ -9,10 +9,10 @@ first of them has to be as short as lines are.
 
 import re
 
-from app.services.normalization.base64_lines import MAX_SINGLE_COLUMNS, WORD
-from app.services.normalization.base64_runs import shows_signature
-from app.services.normalization.base64_text import CERTAIN_BASE64_CHARS, decode_base64
-from app.services.normalization.data_uris import base64_head_end
+from app.media.base64_lines import MAX_SINGLE_COLUMNS, WORD
+from app.media.base64_runs import shows_signature
+from app.media.base64_text import CERTAIN_BASE64_CHARS, decode_base64
+from app.media.data_uris import base64_head_end
 
 _MIN_COLUMNS = 16
 # What is longer is no line. The stand-in of a long string (`streaming`) is longer as well, so that

@@ -6,7 +6,7 @@ are. What overruns the file behind the header and the media is passed over, as p
 Source: ISO/IEC 14496-12, 4.2; QuickTime File Format, "Atoms".
 """
 
-from app.services.soundness.looking import DamagedError, Looking
+from app.media.soundness.looking import DamagedError, Looking
 
 _HEADER, _FRAGMENT, _PICTURES = b"moov", b"moof", b"meta"
 _MEDIA, _INSIDE = frozenset({b"mdat", b"imda"}), b"idat"

@@ -4,8 +4,15 @@ from urllib.parse import quote
 
 import pytest
 
-from app.services.normalization.data_uris import DataUriSpan, find_data_uris
-from tests.unit.services.normalization.samples import NOISE, PNG
+from app.media.data_uris import (
+    DataUriSpan,
+    base64_head_end,
+    find_data_uris,
+    is_data_uri,
+    parse_data_uri,
+    split_data_uri,
+)
+from tests.unit.services.normalization.samples import NOISE, PNG, b64
 
 SVG = "<svg xmlns='http://www.w3.org/2000/svg'/>"
 LONG_SVG = f"<svg xmlns='http://www.w3.org/2000/svg'>{'<g/>' * 2_000}</svg>"
@@ -51,3 +58,34 @@ def test_every_percent_encoded_file_of_a_sentence_is_found() -> None:
 @pytest.mark.parametrize("text", ["use data:image/png,… for pixels", "data:image/svg+xml, is it"])
 def test_sentence_about_data_uris_has_none(text: str) -> None:
     assert list(find_data_uris(text)) == []
+
+
+HEADS = {
+    "plain": "data:image/png;base64,",
+    "any case": "DATA:Image/PNG;BASE64,",
+    "no type": "data:;base64,",
+    "parameters": "data:image/png;charset=utf-8;x;;base64,",
+    "many parameters": f"data:image/png{';a=b' * 16};base64,",
+    "blanks": "data: image/png; charset=utf-8 ; base64 ,",
+    "quoted name": 'data:image/png;name="a b, c.png";base64,',
+    "percent-encoded slash": "data:image%2Fpng;base64,",
+    "signs in the type": "data:image/x!#$&^y;base64,",
+}
+
+
+@pytest.mark.parametrize("head", HEADS.values(), ids=HEADS)
+def test_every_reader_takes_the_same_heads(head: str) -> None:
+    uri = head + b64(PNG)
+    whole, split, (span,) = parse_data_uri(uri), split_data_uri(uri), find_data_uris(uri)
+    assert whole is not None
+    assert split is not None
+    assert (whole.data, split.data, span.data) == (PNG, PNG, PNG)
+    assert (split.head, base64_head_end(uri)) == (head, len(head))
+    assert whole.mime_type == span.mime_type
+    declared = whole.mime_type and whole.mime_type.partition(";")[0]
+    assert split.declared_type == declared
+
+
+@pytest.mark.parametrize("text", ["Data: in 2024, it grew", "data: image/png, say", "data:a b,c"])
+def test_no_reader_takes_a_sentence(text: str) -> None:
+    assert (parse_data_uri(text), split_data_uri(text), is_data_uri(text)) == (None, None, False)

@@ -9,7 +9,7 @@ import re
 
 import pybase64
 
-from app.models.media_types import sniff
+from app.media.types import sniff
 from app.models.windows import percent_decoded
 
 # So long, base64 is hardly ever a word, a name or a path.

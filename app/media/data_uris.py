@@ -1,31 +1,51 @@
-"""Data URIs (RFC 2397) as tools write them: any case, any parameters, whole or in a sentence."""
+"""Data URIs (RFC 2397) as tools and clients write them: any case, any parameters, blanks.
+
+One grammar says what the head of one is. `parse_data_uri` and `find_data_uris` read what they hold,
+alone or in a sentence; `split_data_uri` takes one apart so that it can be put together again.
+"""
 
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from urllib.parse import unquote
 
-from app.models.media_types import canonical_mime_type, is_textual, sniff
+from app.media.base64_runs import labelled_run_end
+from app.media.base64_text import (
+    CERTAIN_BASE64_CHARS,
+    decode_base64,
+    decode_percent_encoded_base64,
+    decode_run,
+    without_blanks,
+)
+from app.media.types import (
+    OCTET_STREAM,
+    canonical_mime_type,
+    is_strong_signature,
+    is_textual,
+    sniff,
+)
 from app.models.windows import WINDOW_CHARS, percent_decoded, search_windows
-from app.services.normalization.base64_runs import labelled_run_end
-from app.services.normalization.base64_text import decode_percent_encoded_base64, decode_run
 
-# Bounded everywhere: a text full of half-written heads must not cost quadratic time.
+# Bounded, and without two ways to read anything: a text full of half-written heads must not cost
+# quadratic time. A sentence that begins with "Data: in 2024, …" is none.
 # Inside of a URL the punctuation is percent-encoded; only base64 is looked for there, since
-# anything else would be encoded twice.
-_WORD = r"(?:[\w.+-]|%2[bB])"
+# anything else would be encoded twice. Where base64 is announced blanks are passed over, which
+# some programs write and none misreads.
+_WORD = r"(?:[\w.+!#$&^-]|%2[bB]){1,127}+"
+_TYPE = rf"(?:{_WORD}(?:/|%2[fF]){_WORD})?+"
 _SEMICOLON = r"(?:;|%3[bB])"
-_PARAMETER_CHARACTER = r"(?:[^;,%\s\"'<>]|%(?!3[bB]|2[cC])|%2[cC](?(encoded)(?!)))"
+_PARAMETER_CHARACTER = r"(?:[^;,%\s\"]|%(?!3[bB]|2[cC])|%2[cC](?(encoded)(?!)))"
+_PARAMETER = rf"{_PARAMETER_CHARACTER}{{0,255}}+(?:(?<==)\"[^\"]{{0,255}}+\")?+"
 _HEAD = re.compile(
-    r"[dD][aA][tT][aA](?::|(?P<encoded>%3[aA]))"
-    rf"(?P<type>{_WORD}{{1,64}}(?:/|%2[fF]){_WORD}{{1,127}})?"
-    rf"(?P<parameters>(?:{_SEMICOLON}{_PARAMETER_CHARACTER}{{0,128}}+){{0,8}}?)"
-    rf"(?:(?P<base64>{_SEMICOLON}\s{{0,4}}[bB][aA][sS][eE]64)(?:,|%2[cC])|(?(encoded)(?!)|,))"
+    r"[dD][aA][tT][aA](?::|(?P<encoded>%3[aA]))(?:"
+    rf"(?P<of_base64>\s?+{_TYPE}\s?+(?:{_SEMICOLON}\s?+{_PARAMETER}\s?+){{0,16}}?)"
+    rf"(?P<base64>{_SEMICOLON}\s{{0,4}}+[bB][aA][sS][eE]64\s?+)(?:,|%2[cC])"
+    rf"|(?(encoded)(?!))(?P<of_text>{_TYPE}(?:{_SEMICOLON}{_PARAMETER}){{0,16}}+),)"
 )
 _SCHEME = re.compile(r"[dD][aA][tT][aA](?::|%3[aA])")
 _SCHEME_CHARS = 7
 _START = re.compile(r"\s*+(?=[dD][aA][tT][aA](?::|%3[aA]))")
-_PARAMETER = re.compile(r";\s*(?!(?:file)?name=|base64\Z)([\w.+-]+=[^;]+)", re.IGNORECASE)
+_KEPT_PARAMETER = re.compile(r";\s*(?!(?:file)?name=|base64\Z)([\w.+-]+=[^;]+)", re.IGNORECASE)
 _NAME = re.compile(r";\s*(?:file)?name=\"?([^;\"]+)", re.IGNORECASE)
 _CHARSET = re.compile(r";\s*charset=([^;]+)", re.IGNORECASE)
 # Python knows many more, among them some that are no charsets, and some that take their time.
@@ -39,9 +59,12 @@ _CHARSETS = frozenset(
 )
 _SHORTEST_CHARS = 16
 _LONG_CHARS = 64
+_DEFAULT_TYPE = "text/plain"
 # Three for each of 512 bytes.
 _SHOWN_CHARS = 1_536
 _BLANK = re.compile(r"\s")
+_PLAIN_HEAD = re.compile(r"data:[\w.+!#$&^-]{1,127}/[\w.+!#$&^-]{1,127};base64,")
+_NOT_PLAIN = re.compile(r"[^A-Za-z0-9+/=]")
 _UNQUOTED = re.compile(r"[^\s\"'<>`()\[\]{}|\\^]*+")
 
 
@@ -69,16 +92,42 @@ class DataUriSpan:
     filename: str | None
 
 
+@dataclass(frozen=True, slots=True)
+class DataUriText:
+    """A data URI: `head` ends with its comma, and `data` is `None` where the base64 is broken."""
+
+    head: str
+    payload: str
+    mime_type: str
+    data: bytes | None
+    filename: str | None
+    is_base64: bool
+
+    @property
+    def text(self) -> str:
+        """The whole, as it was written."""
+        return self.head + self.payload
+
+    @property
+    def declared_type(self) -> str | None:
+        """The type that is written in it, if that says anything: none is text by RFC 2397."""
+        is_typed = self.head.strip()[5:].lstrip()[:1] not in ("", ",", ";")
+        return self.mime_type if is_typed and self.mime_type != OCTET_STREAM else None
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether it is written as everybody reads it: a type, standard base64, nothing else."""
+        return is_plain_head(self.head) and not _NOT_PLAIN.search(self.payload)
+
+
 def is_data_uri(text: str) -> bool:
     """Whether the text begins as a data URI does; a sentence about "data: …" does not."""
-    start = _START.match(text)
-    return start is not None and _HEAD.match(text, start.end()) is not None
+    return _head(text) is not None
 
 
 def announces_media(text: str) -> bool:
     """Whether the text begins as a data URI of anything but readable text."""
-    start = _START.match(text)
-    head = _HEAD.match(text, start.end()) if start else None
+    head = _head(text)
     if head is None:
         return False
     mime_type = _mime_type(head)
@@ -90,8 +139,7 @@ def parse_data_uri(text: str) -> DataUri | None:
 
     Text that is neither base64 nor a file with a name (`data:,hello`) is for `parse_text_uri`.
     """
-    start = _START.match(text)
-    head = _HEAD.match(text, start.end()) if start else None
+    head = _head(text)
     if head is None:
         return None
     mime_type = _mime_type(head)
@@ -112,8 +160,7 @@ def parse_text_uri(text: str) -> tuple[str | None, str] | None:
 
     `None` for everything else: base64, what is no text, and what no URI has, such as blanks.
     """
-    start = _START.match(text)
-    head = _HEAD.match(text, start.end()) if start else None
+    head = _head(text)
     if head is None or head["base64"] or _filename(head) is not None:
         return None
     mime_type = _mime_type(head)
@@ -134,9 +181,51 @@ def _has_blanks(body: str) -> bool:
 
 def _charset(head: re.Match[str], body: str) -> str:
     """In which charset a body is; one that holds more than URIs may is UTF-8 already."""
-    named = _CHARSET.search(unquote(head["parameters"])) if body.isascii() else None
+    named = _CHARSET.search(unquote(_described(head))) if body.isascii() else None
     charset = named.group(1).strip().lower() if named else ""
     return charset if charset in _CHARSETS else "utf-8"
+
+
+def split_data_uri(text: str) -> DataUriText | None:
+    """Return the data URI that the whole text is; `None` if it is none."""
+    head = _head(text)
+    if head is None or head["encoded"]:
+        return None
+    payload, is_base64 = text[head.end() :], head["base64"] is not None
+    data = _decoded(payload) if is_base64 else percent_decoded(payload.encode("utf-8", "replace"))
+    name = _NAME.search(_described(head))
+    return DataUriText(
+        head=text[: head.end()],
+        payload=payload,
+        mime_type=canonical_mime_type(unquote(_described(head))) or _DEFAULT_TYPE,
+        data=data,
+        filename=name.group(1) if name else None,
+        is_base64=is_base64,
+    )
+
+
+def bare_base64(text: str) -> DataUriText | None:
+    """Return a medium written as base64 alone, known by its bytes; `None` if it is none."""
+    if len(text) < CERTAIN_BASE64_CHARS:
+        return None
+    data = decode_base64(text)
+    shown = sniff(data[:512]) if data and is_strong_signature(data[:512]) else None
+    if data is None or shown is None:
+        return None
+    return DataUriText("", text, shown, data, None, is_base64=True)
+
+
+def _decoded(payload: str) -> bytes | None:
+    data = decode_percent_encoded_base64(payload)
+    if data is None or "%" in payload or len(without_blanks(payload)) % 4 == 0:
+        return data
+    # Nearly every word is base64 without its padding, so then the bytes have to be of a known kind.
+    return data if sniff(data[:512]) else None
+
+
+def is_plain_head(head: str) -> bool:
+    """Return whether a head is one that everybody reads: a type, base64, nothing else."""
+    return _PLAIN_HEAD.fullmatch(head) is not None
 
 
 def base64_head_end(text: str) -> int:
@@ -214,14 +303,25 @@ def _unquoted(text: str, start: int, end: int) -> bytes:
     return percent_decoded(body.encode("utf-8", "replace"))
 
 
+def _head(text: str) -> re.Match[str] | None:
+    start = _START.match(text)
+    return _HEAD.match(text, start.end()) if start else None
+
+
+def _described(head: re.Match[str]) -> str:
+    """What stands between the scheme and the comma, without the word that announces base64."""
+    described: str = head["of_text"] if head["base64"] is None else head["of_base64"]
+    return described
+
+
 def _mime_type(head: re.Match[str]) -> str | None:
-    claimed = unquote(head["type"] or "").lower()
+    described = unquote(_described(head))
+    claimed = described.partition(";")[0].strip().lower()
     if not canonical_mime_type(claimed):
         return None
-    parameters = (";" + found for found in _PARAMETER.findall(unquote(head["parameters"])))
-    return claimed + "".join(parameters)
+    return claimed + "".join(f";{each.strip()}" for each in _KEPT_PARAMETER.findall(described))
 
 
 def _filename(head: re.Match[str]) -> str | None:
-    name = _NAME.match(head["parameters"]) or _NAME.search(head["parameters"])
+    name = _NAME.search(_described(head))
     return unquote(name.group(1)) if name else None

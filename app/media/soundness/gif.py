@@ -6,7 +6,7 @@ they take anything that is no block for the end.
 Source: GIF89a, sections 17 to 27.
 """
 
-from app.services.soundness.looking import DamagedError, Looking
+from app.media.soundness.looking import DamagedError, Looking
 
 _HEADER_BYTES = 13
 _EXTENSION, _IMAGE, _TRAILER, _PADDING = 0x21, 0x2C, 0x3B, 0x00

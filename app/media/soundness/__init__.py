@@ -5,9 +5,8 @@ every later turn as well. Only what decoders refuse is called damaged: bytes beh
 that a stream left open and chunks nobody knows are none of it.
 """
 
-from app.services.soundness.judging import damage_of, judge
-from app.services.soundness.looking import Looking
-from app.services.soundness.media_checks import MediaChecks
-from app.services.soundness.png import without_damaged_chunks
+from app.media.soundness.judging import damage_of, judge
+from app.media.soundness.looking import Looking
+from app.media.soundness.png import without_damaged_chunks
 
-__all__ = ["Looking", "MediaChecks", "damage_of", "judge", "without_damaged_chunks"]
+__all__ = ["Looking", "damage_of", "judge", "without_damaged_chunks"]

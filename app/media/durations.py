@@ -12,6 +12,8 @@ from io import SEEK_CUR, SEEK_END, SEEK_SET, BytesIO
 
 from tinytag import TinyTag
 
+from app.models.resource import MediaHints
+
 _READS = 200_000
 _LARGEST_READ_BYTES = 8 * 1024 * 1024
 # The Info element comes first; more would only let a hostile file be longer.
@@ -98,12 +100,20 @@ class WholeFile(WindowedFile):
         return self._read_at(start, min(wanted, _LARGEST_READ_BYTES))
 
 
-def duration_seconds(file: WindowedFile, mime_type: str) -> float | None:
-    """The playing time in seconds, to the millisecond; `None` if the file does not say.
+def has_duration(mime_type: str) -> bool:
+    """Return whether files of this type play for some time."""
+    return mime_type.startswith(("audio/", "video/")) or mime_type == "application/ogg"
 
-    Raises:
-        Exception: Whatever a parser stumbles over.
-    """
+
+def duration_hints(file: WindowedFile, mime_type: str) -> MediaHints:
+    """Return the playing time in seconds, to the millisecond; none if the file does not say."""
+    try:
+        return MediaHints(duration_seconds=_duration_seconds(file, mime_type))
+    except Exception:  # noqa: BLE001 - parsers of hostile bytes raise anything
+        return MediaHints()
+
+
+def _duration_seconds(file: WindowedFile, mime_type: str) -> float | None:
     if mime_type in _MATROSKA_TYPES:
         return _plausible(_matroska_duration(file.read(_MATROSKA_HEAD_BYTES)))
     tag = TinyTag.get(file_obj=file, tags=False, duration=True)

@@ -2,17 +2,17 @@
 
 from collections.abc import Callable
 
+from app.media.soundness.boxes import judge_picture, judge_recording
+from app.media.soundness.chunked import judge_aiff, judge_wav, judge_webp
+from app.media.soundness.gif import judge_gif
+from app.media.soundness.jpeg import judge_jpeg
+from app.media.soundness.looking import DamagedError, Looking, NotJudgedError
+from app.media.soundness.pdf import judge_pdf
+from app.media.soundness.png import judge_png
+from app.media.soundness.sounds import judge_flac, judge_matroska, judge_mp3, judge_ogg
+from app.media.types import sniff
 from app.models.damage import Damage
 from app.models.media import MediaSource
-from app.models.media_types import sniff
-from app.services.soundness.boxes import judge_picture, judge_recording
-from app.services.soundness.chunked import judge_aiff, judge_wav, judge_webp
-from app.services.soundness.gif import judge_gif
-from app.services.soundness.jpeg import judge_jpeg
-from app.services.soundness.looking import DamagedError, Looking, NotJudgedError
-from app.services.soundness.pdf import judge_pdf
-from app.services.soundness.png import judge_png
-from app.services.soundness.sounds import judge_flac, judge_matroska, judge_mp3, judge_ogg
 
 _HEAD_BYTES = 512
 # Readers of PDF look that far for its beginning.

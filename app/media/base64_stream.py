@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import pybase64
 
-from app.services.normalization.base64_text import decode_compact
+from app.media.base64_text import decode_compact
 
 MIN_COLUMNS = 40
 _FROM_URL_SAFE = bytes.maketrans(b"-_", b"+/")

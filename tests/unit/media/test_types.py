@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 import pytest
 
-from app.models.media_types import (
+from app.media.types import (
     STRONG_SIGNATURE_STARTS,
     canonical_mime_type,
     is_strong_signature,

@@ -2,7 +2,7 @@
 
 import pytest
 
-from app.models.file_evidence import contradicts
+from app.media.settling import contradicts, second_opinion
 from tests import media
 
 PROGRAMS = {
@@ -49,3 +49,25 @@ def test_another_announcement_is_not_contradicted(name: str, mime_type: str) -> 
 )
 def test_what_may_be_an_image_is_kept_as_one(data: bytes) -> None:
     assert not contradicts(data, "image/x-some-format")
+
+
+@pytest.mark.parametrize(
+    ("head", "mime_type"),
+    [
+        (b"", None),
+        (b"hello world, this is text", None),
+        (b"<!DOCTYPE html><html><script>", None),
+        (b"<?xml version='1.0'?><svg xmlns='http://www.w3.org/2000/svg'/>", None),
+        (b"%!PS-Adobe-3.0 EPSF-3.0", "application/postscript"),
+        (b"SQLite format 3\0" + bytes(84), "application/x-sqlite3"),
+        (b"Rar!\x1a\x07\x01\x00" + bytes(50), "application/vnd.rar"),
+        (bytes.fromhex("d0cf11e0a1b11ae1") + bytes(600), None),
+        (b"BM", None),
+        (b"\x00" * 4096, None),
+        (media.noise_bytes(4096), None),
+    ],
+)
+def test_a_second_opinion_is_given_on_unmistakable_signatures_only(
+    head: bytes, mime_type: str | None
+) -> None:
+    assert second_opinion(head) == mime_type

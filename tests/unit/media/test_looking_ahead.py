@@ -2,9 +2,9 @@
 
 import pytest
 
+from app.media.base64_runs import has_long_run
+from app.media.data_uris import has_scheme
 from app.models.windows import WINDOW_CHARS
-from app.services.normalization.base64_runs import has_long_run
-from app.services.normalization.data_uris import has_scheme
 
 PLACES = [0, 1, *range(WINDOW_CHARS - 42, WINDOW_CHARS + 2), 2 * WINDOW_CHARS - 20]
 

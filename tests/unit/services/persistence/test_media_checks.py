@@ -11,7 +11,7 @@ from app.models.identity import utc_now
 from app.models.media import InMemoryMedia
 from app.models.normalized import NormalizedMedia
 from app.services.persistence.keeping import MediaKeeper
-from app.services.soundness import MediaChecks
+from app.services.persistence.media_checks import MediaChecks
 from app.stores.blobs import FilesystemBlobStore, StoredBlob
 from tests import media
 

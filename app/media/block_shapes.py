@@ -1,8 +1,6 @@
-"""Where the media lie in the blocks and objects of the providers: knowledge kept as tables.
+"""Media found in blocks and objects of any provider, and what is said about them there.
 
-A path is a tuple of keys. The MIME type, the file name and the format that belong to a payload are
-looked for beside it and then outwards, which is how MCP, OpenAI, Anthropic, Gemini, Bedrock,
-LangChain and the Vercel AI SDK all arrange them, so that the tables need to name payloads only.
+The shapes are those of `block_table`.
 """
 
 import re
@@ -11,13 +9,14 @@ from dataclasses import dataclass
 from decimal import Decimal
 from typing import TypeGuard
 
+from app.media import block_table
+from app.media.base64_text import CERTAIN_BASE64_CHARS
+from app.media.block_table import NAMES, PLAIN, BlockShape, Path, is_url_path
+from app.media.line_lists import joined_lines
+from app.media.types import canonical_mime_type, is_textual, mime_type_for_filename
 from app.models.media import MediaSource
-from app.models.media_types import canonical_mime_type, is_textual, mime_type_for_filename
 from app.models.normalized import ClaimedKind
-from app.services.normalization.base64_text import CERTAIN_BASE64_CHARS
-from app.services.normalization.line_lists import joined_lines
 
-Path = tuple[str, ...]
 Payload = str | bytes | MediaSource
 
 
@@ -52,101 +51,10 @@ class MediaMatch:
     consumed: tuple[Path, ...]
 
 
-def _paths(*dotted: str) -> tuple[Path, ...]:
-    return tuple(tuple(path.split(".")) for path in dotted)
-
-
-_INLINE = _paths(
-    "data",
-    "base64",
-    "blob",
-    "bytes",
-    "source.data",
-    "source.base64",
-    "source.bytes",
-    "source.url",
-    "data.data",
-    "data.url",
-    "data.text",
-    "url",
-)
-
-# By the value of "type": the kind it claims, and the payloads in order of preference.
-_TYPED: dict[str, tuple[ClaimedKind | None, tuple[Path, ...]]] = {
-    "image": ("image", _INLINE + _paths("image", "image_url.url", "image_url")),
-    "audio": ("audio", _INLINE + _paths("audio", "audio.data", "input_audio.data")),
-    "video": ("video", _INLINE + _paths("video", "video_url.url", "video_url")),
-    "file": (None, _INLINE + _paths("file.file_data", "file.file_url", "file_data", "file_url")),
-    "document": (None, _INLINE),
-    "media": (None, _INLINE),
-    "text-plain": (None, _INLINE),
-    "Buffer": (None, _paths("data")),
-    "image_url": ("image", _paths("image_url.url", "image_url", "url")),
-    "audio_url": ("audio", _paths("audio_url.url", "audio_url", "url")),
-    "video_url": ("video", _paths("video_url.url", "video_url", "url")),
-    "input_image": ("image", _paths("image_url", "image_url.url")),
-    "input_audio": ("audio", _paths("input_audio.data", "data")),
-    "input_video": ("video", _paths("video_url", "video_url.url", "data")),
-    "input_file": (None, _paths("file_data", "file_url")),
-    "computer_screenshot": ("image", _paths("image_url")),
-    "image_generation_call": ("image", _paths("result")),
-    "image-data": ("image", _paths("data")),
-    "image-url": ("image", _paths("url")),
-    "file-data": (None, _paths("data")),
-    "file-url": (None, _paths("url")),
-}
-
-# Blocks without a "type": nothing but the first key of the path may stand in such a block.
-_UNTYPED: tuple[tuple[ClaimedKind | None, tuple[Path, ...]], ...] = (
-    (None, _paths("inlineData.data", "inline_data.data")),
-    (None, _paths("fileData.fileUri", "file_data.file_uri")),
-    (None, _paths("document.source.bytes", "file.file_data")),
-    ("image", _paths("image.source.bytes", "b64_json", "image_url.url", "image_url")),
-    ("audio", _paths("audio.source.bytes", "audio.data", "input_audio.data")),
-    ("video", _paths("video.source.bytes", "video_url.url")),
-)
-
-# Keys of plain objects: the kind the key itself claims, and whether a short string of letters
-# under it is more likely base64 than a word or a path.
-_PLAIN: dict[str, tuple[ClaimedKind | None, bool]] = {
-    **dict.fromkeys(("data", "blob", "base64", "bytes", "b64", "buffer", "binary"), (None, True)),
-    **dict.fromkeys(("base64Data", "base64_data", "file_data", "fileData"), (None, True)),
-    **dict.fromkeys(("file", "content", "contents", "body", "payload", "text"), (None, False)),
-    **dict.fromkeys(("raw", "value"), (None, False)),
-    **dict.fromkeys(("image", "image_data", "imageData", "b64_json"), ("image", True)),
-    **dict.fromkeys(("screenshot", "thumbnail"), ("image", True)),
-    **dict.fromkeys(("audio", "audio_data", "audioData"), ("audio", True)),
-    **dict.fromkeys(("video", "video_data", "videoData"), ("video", True)),
-}
-
-_MIME_KEYS = (
-    *("mimeType", "mime_type", "mediaType", "media_type", "contentType", "content_type"),
-    *("mime", "mimetype", "type"),
-)
-_FORMAT_KEYS = ("format", "output_format")
-_FILENAME_KEYS = ("filename", "file_name", "fileName", "displayName", "display_name")
-_NAME_KEYS = ("name", "title")
-_URL_KEYS = ("url", "uri", "href", "src")
-
-# Members that only frame a payload: how it is written, how closely a model should look, what to
-# cache. With these values they say nothing once the payload is a medium, and are left out.
-_FRAMING: dict[str, frozenset[str]] = {
-    "type": frozenset(("base64", "url", "data", "text", "file", "Buffer")),
-    "source_type": frozenset(("base64", "url", "text")),
-    "detail": frozenset(("auto", "low", "high")),
-    "encoding": frozenset(("base64",)),
-    "kind": frozenset(("binary",)),
-}
-_LINK_BLOCK_KEYS = frozenset(
-    (
-        *(*_FRAMING, *_MIME_KEYS, *_FILENAME_KEYS, *_NAME_KEYS),
-        *("url", "id", "index", "extras", "metadata", "annotations", "_meta"),
-    )
-)
+_Found = tuple[Path, Payload, ClaimedKind | None]
 _KINDS: dict[str, ClaimedKind] = {"image": "image", "audio": "audio", "video": "video"}
 _SCHEME = re.compile(r"\s*@?[A-Za-z][A-Za-z0-9+.-]*:")
 _DECLARED_CHARS = 16
-_UNTYPED_KEYS = frozenset(path[0] for _, paths in _UNTYPED for path in paths)
 _JSON_TYPES = frozenset((str, int, float, bool, type(None), list, dict))
 
 
@@ -196,23 +104,22 @@ def payload_of(value: object, *, is_declared: bool = True) -> Payload | None:
 
 
 def match_typed_block(block: dict[str, object]) -> MediaMatch | None:
-    """The medium of a block that says what it is, as MCP, OpenAI, Anthropic and Vercel blocks."""
-    kind, paths = _typed_paths(block)
-    for path in paths:
-        payload = payload_of(value_at(block, path)) if path[0] in block else None
-        if payload is not None and not _is_record_of(block, path, payload, kind):
-            return _match(block, path, payload, kind)
-    return None
+    """Return the medium of a block that says what it is, as MCP, OpenAI and Vercel blocks do."""
+    shapes = _shapes_of_type(block)
+    found = next(_payloads(block, shapes), None) if shapes else None
+    return _match(block, *found) if found else None
 
 
 def _is_record_of(
     block: dict[str, object], path: Path, payload: Payload, kind: ClaimedKind | None
 ) -> bool:
     """Whether a block only looks like one: {"type":"file","url":"/a/b","size":9} in a listing."""
-    if not path[-1].endswith(("url", "Uri", "uri")) or not isinstance(payload, str):
+    if not is_url_path(path) or not isinstance(payload, str):
         return False
     is_path = len(payload) < CERTAIN_BASE64_CHARS and not _SCHEME.match(payload)
-    return is_path or (kind is None and path == ("url",) and not block.keys() <= _LINK_BLOCK_KEYS)
+    return is_path or (
+        kind is None and path == ("url",) and not block.keys() <= block_table.KNOWN.beside_links
+    )
 
 
 def declared_text_type(block: dict[str, object]) -> tuple[Path, str] | None:
@@ -222,7 +129,7 @@ def declared_text_type(block: dict[str, object]) -> tuple[Path, str] | None:
 
 
 def match_untyped_block(block: dict[str, object]) -> MediaMatch | None:
-    """The medium of a block that is known by its only key, as those of Gemini and Bedrock."""
+    """Return the medium of a block that is known by its only key, as Gemini's and Bedrock's."""
     if len(block) != 1:
         return None
     found = next(_untyped_payloads(block), None)
@@ -231,20 +138,21 @@ def match_untyped_block(block: dict[str, object]) -> MediaMatch | None:
 
 def match_plain_object(members: dict[str, object]) -> MediaMatch | None:
     """The medium of an object that holds only a payload, its type and its name."""
-    if _PLAIN.keys().isdisjoint(members):
+    if PLAIN.keys().isdisjoint(members):
         return None
     beside = {key for key in _beside_payload(members) if key in members}
     keys = [key for key in members if key not in beside and members[key] is not None]
-    if len(keys) != 1 or keys[0] not in _PLAIN:
+    if len(keys) != 1 or keys[0] not in PLAIN:
         return None
     key = keys[0]
     payload = payload_of(members[key], is_declared=_mime_type(members, ()) is not None)
-    return None if payload is None else _match(members, (key,), payload, _PLAIN[key][0])
+    return None if payload is None else _match(members, (key,), payload, PLAIN[key][0])
 
 
 def match_linked_media(members: dict[str, object]) -> MediaMatch | None:
     """The URL of an object such as `{url, mimeType, …}` that claims to lead to media."""
-    path = next(((key,) for key in _URL_KEYS if isinstance(members.get(key), str)), None)
+    keys = block_table.URL_NAMES
+    path = next(((key,) for key in keys if isinstance(members.get(key), str)), None)
     payload = payload_of(value_at(members, path)) if path else None
     if path is None or payload is None:
         return None
@@ -262,12 +170,7 @@ def is_binary_content(members: dict[str, object]) -> bool:
 
 def is_loosely_named(path: Path) -> bool:
     """Whether a plain object's key may as well hold a word, a path or a sentence."""
-    return not _PLAIN[path[0]][1]
-
-
-def claim_for(members: dict[str, object], path: Path, kind: ClaimedKind | None) -> Claim:
-    """What an object says about the payload at `path` in it."""
-    return _match(members, path, "", kind).claim
+    return not PLAIN[path[0]][1]
 
 
 def kind_of_range(claimed: str) -> ClaimedKind | None:
@@ -278,31 +181,36 @@ def kind_of_range(claimed: str) -> ClaimedKind | None:
 def embedded_claims(members: dict[str, object]) -> dict[Path, Claim]:
     """The places in a record where media may stand, with what the record says about them."""
     claims: dict[Path, Claim] = {}
-    for key in members.keys() & _PLAIN.keys():
+    for key in members.keys() & PLAIN.keys():
         claims[(key,)] = _plain_claim(members, key)
-    for path, _, kind in _untyped_payloads(members):
-        claims[path] = claim_for(members, path, kind)
+    for path, payload, kind in _untyped_payloads(members):
+        claims[path] = _match(members, path, payload, kind).claim
     typed = match_typed_block(members)
     if typed:
         claims[typed.path] = typed.claim
     return claims
 
 
-def _typed_paths(block: dict[str, object]) -> tuple[ClaimedKind | None, tuple[Path, ...]]:
+def _shapes_of_type(block: dict[str, object]) -> tuple[BlockShape, ...]:
     block_type = block.get("type")
-    return _TYPED.get(block_type, (None, ())) if isinstance(block_type, str) else (None, ())
+    return block_table.KNOWN.typed.get(block_type, ()) if isinstance(block_type, str) else ()
 
 
 def _untyped_payloads(
     members: dict[str, object],
-) -> Iterator[tuple[Path, Payload, ClaimedKind | None]]:
-    if _UNTYPED_KEYS.isdisjoint(members):
-        return
-    for kind, paths in _UNTYPED:
-        for path in paths:
+) -> Iterator[_Found]:
+    known = block_table.KNOWN
+    if known.untyped_keys.isdisjoint(members):
+        return iter(())
+    return _payloads(members, known.untyped)
+
+
+def _payloads(members: dict[str, object], shapes: tuple[BlockShape, ...]) -> Iterator[_Found]:
+    for shape in shapes:
+        for path in shape.payloads:
             payload = payload_of(value_at(members, path)) if path[0] in members else None
-            if payload is not None and not _is_record_of(members, path, payload, kind):
-                yield path, payload, kind
+            if payload is not None and not _is_record_of(members, path, payload, shape.kind):
+                yield path, payload, shape.kind
 
 
 def _match(
@@ -310,13 +218,13 @@ def _match(
 ) -> MediaMatch:
     consumed = [path]
     mime = next((found for place in _outwards(path) if (found := _mime_type(block, place))), None)
+    name = _filename(block, path)
     known_kind = kind_of_range(mime[1]) if mime else None
     mime_type = mime[1] if mime and known_kind is None else None
-    name = _filename(block, path)
     if mime:
         consumed.append(mime[0])
     # `name` and `title` of the block itself stay, since they name the part as well as the file.
-    if name and not (len(name[0]) == 1 and name[0][-1] in _NAME_KEYS):
+    if name and not (len(name[0]) == 1 and name[0][-1] in NAMES):
         consumed.append(name[0])
     consumed += _framing(block, path)
     kind = kind or known_kind
@@ -331,7 +239,7 @@ def _match(
 
 
 def _plain_claim(members: dict[str, object], key: str) -> Claim:
-    kind, holds_bytes = _PLAIN[key]
+    kind, holds_bytes = PLAIN[key]
     mime = _mime_type(members, ())
     name = _filename(members, (key,))
     if mime and kind and not mime[1].lower().startswith(kind):
@@ -354,10 +262,10 @@ def _outwards(path: Path) -> Iterator[Path]:
 
 
 def _framing(block: dict[str, object], path: Path) -> Iterator[Path]:
-    if _typed_paths(block)[1]:
+    if _shapes_of_type(block):
         yield from (("type",), ("cache_control",))
     for place in _outwards(path):
-        for key, values in _FRAMING.items():
+        for key, values in block_table.FRAMING.items():
             value = value_at(block, (*place, key))
             if isinstance(value, str) and value in values:
                 yield (*place, key)
@@ -367,11 +275,11 @@ def _mime_type(block: dict[str, object], place: Path) -> tuple[Path, str] | None
     container = value_at(block, place)
     if not isinstance(container, dict):
         return None
-    for key in _MIME_KEYS:
+    for key in block_table.KNOWN.type_names:
         claimed = container.get(key)
         if isinstance(claimed, str) and canonical_mime_type(claimed):
             return (*place, key), claimed.strip()
-    for key in _FORMAT_KEYS:
+    for key in block_table.FORMAT_NAMES:
         extension = container.get(key)
         mime_type = mime_type_for_filename(f".{extension}") if isinstance(extension, str) else None
         # Right beside a text, "json" says nothing of a file: it is the tool's own member.
@@ -382,7 +290,7 @@ def _mime_type(block: dict[str, object], place: Path) -> tuple[Path, str] | None
 
 def _range(container: dict[str, object], place: Path) -> tuple[Path, str] | None:
     """What tells the kind of a medium, and no more; the word alone is a block's own `type`."""
-    for key in _MIME_KEYS:
+    for key in block_table.KNOWN.type_names:
         claimed = container.get(key)
         if (
             isinstance(claimed, str)
@@ -395,11 +303,11 @@ def _range(container: dict[str, object], place: Path) -> tuple[Path, str] | None
 
 def _is_plain_object(container: dict[str, object]) -> bool:
     """Whether what may be a payload stands right beside, as in no provider's block."""
-    return any(isinstance(container.get(key), str) for key in _PLAIN)
+    return any(isinstance(container.get(key), str) for key in PLAIN)
 
 
 def _filename(block: dict[str, object], path: Path) -> tuple[Path, str] | None:
-    for keys in (_FILENAME_KEYS, _NAME_KEYS):
+    for keys in (block_table.KNOWN.file_names, NAMES):
         for place in _outwards(path):
             container = value_at(block, place)
             for key in keys:
@@ -411,7 +319,7 @@ def _filename(block: dict[str, object], path: Path) -> tuple[Path, str] | None:
 
 def _beside_payload(members: dict[str, object]) -> set[str]:
     mime = _mime_type(members, ())
-    names = {*_FILENAME_KEYS, *_NAME_KEYS}
+    names = {*block_table.KNOWN.file_names, *NAMES}
     beside = {key for key in names if isinstance(members.get(key), str)}
     if is_binary_content(members):
         beside |= {"kind", "identifier", "vendor_metadata"}

@@ -7,16 +7,16 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from app.models.media_types import STRONG_SIGNATURE_STARTS, is_strong_signature
-from app.models.windows import WINDOW_CHARS, search_windows
-from app.services.normalization.base64_lines import ESCAPED, run_end
-from app.services.normalization.base64_text import (
+from app.media.base64_lines import ESCAPED, run_end
+from app.media.base64_text import (
     CERTAIN_BASE64_CHARS,
     decode_base64,
     decode_compact,
     without_blanks,
     without_escapes,
 )
+from app.media.types import STRONG_SIGNATURE_STARTS, is_strong_signature
+from app.models.windows import WINDOW_CHARS, search_windows
 
 _HEAD_CHARS = 64
 _RUN_START_CHARS = 40

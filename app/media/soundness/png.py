@@ -9,9 +9,9 @@ Source: PNG, third edition, 5.3 "Chunk layout" and 13.3 "Error checking".
 import struct
 import zlib
 
+from app.media.soundness.looking import DamagedError, Looking
 from app.models.damage import Damage
 from app.models.resource import MediaHints
-from app.services.soundness.looking import DamagedError, Looking
 
 _SIGNATURE_BYTES = 8
 _LARGEST_CHUNK = 2**31 - 1

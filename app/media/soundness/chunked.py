@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Literal
 
-from app.services.soundness.looking import DamagedError, Looking
+from app.media.soundness.looking import DamagedError, Looking
 
 _PICTURES = frozenset({b"VP8 ", b"VP8L", b"ANMF"})
 _OPEN_SIZES = (range(0x7FFF0000, 0x80000001), range(0xFFFF0000, 0x100000000))

@@ -9,7 +9,7 @@ Source: ITU-T T.81, annex B.
 
 import re
 
-from app.services.soundness.looking import DamagedError, Looking
+from app.media.soundness.looking import DamagedError, Looking
 
 _START_OF_SCAN, _END_OF_IMAGE = 0xDA, 0xD9
 # Without a length: TEM, the restart markers, and the start of an image.
