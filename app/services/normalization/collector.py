@@ -6,6 +6,7 @@ The collector is the only thing that changes during normalization; it lives for 
 import re
 from collections.abc import Iterator
 
+from app.models.json_pointer import child_pointer
 from app.models.media import InMemoryMedia, MediaSource
 from app.models.normalized import (
     ClaimedKind,
@@ -66,8 +67,7 @@ class Pointer:
             token = str(each._token)
             is_cut = is_cut or len(text) + len(token) >= _MAX_POINTER_CHARS
             if not is_cut:
-                token = without_lone_surrogates(token)
-                text = f"{text}/{token.replace('~', '~0').replace('/', '~1')}"
+                text = child_pointer(text, without_lone_surrogates(token))
             each._text, each._is_cut = text, is_cut
         return text
 
