@@ -11,6 +11,7 @@ from decimal import Decimal
 from app.models.json_value import json_text
 from app.models.media_types import is_textual, mime_type_for_filename
 from app.models.normalized import NormalizedPart, NormalizedText
+from app.models.surrogates import without_lone_surrogates
 from app.services.normalization.base64_text import CERTAIN_BASE64_CHARS, decode_base64
 from app.services.normalization.block_shapes import (
     Claim,
@@ -25,7 +26,6 @@ from app.services.normalization.block_shapes import (
     match_untyped_block,
     value_at,
 )
-from app.services.normalization.collector import without_lone_surrogates
 from app.services.normalization.data_uris import announces_media
 from app.services.normalization.langchain_blocks import is_of_langchain, without_frame
 from app.services.normalization.parts import (

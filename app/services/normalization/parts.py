@@ -28,6 +28,7 @@ from app.models.normalized import (
     TextTemplate,
 )
 from app.models.resource import parse_resource_id, resource_kind
+from app.models.surrogates import without_lone_surrogates
 from app.services.normalization.base64_runs import decode_undeclared
 from app.services.normalization.base64_text import CERTAIN_BASE64_CHARS, decode_base64
 from app.services.normalization.block_shapes import Claim, Payload
@@ -35,7 +36,6 @@ from app.services.normalization.collector import (
     Collector,
     Pointer,
     as_source,
-    without_lone_surrogates,
 )
 from app.services.normalization.data_uris import is_data_uri, parse_data_uri, parse_text_uri
 from app.services.normalization.structures import (

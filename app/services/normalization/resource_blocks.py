@@ -11,6 +11,7 @@ from app.models.normalized import (
     NormalizedText,
     Provenance,
 )
+from app.models.surrogates import without_lone_surrogates
 from app.services.normalization.base64_text import CERTAIN_BASE64_CHARS, decode_base64
 from app.services.normalization.block_shapes import (
     Claim,
@@ -20,7 +21,6 @@ from app.services.normalization.block_shapes import (
     payload_of,
     value_at,
 )
-from app.services.normalization.collector import without_lone_surrogates
 from app.services.normalization.parts import (
     JSON_TEXT,
     Place,

@@ -14,8 +14,8 @@ from app.models.normalized import (
     NormalizedPart,
     Provenance,
 )
+from app.models.surrogates import without_lone_surrogates
 from app.services.normalization.block_shapes import Path, is_binary_content, value_at
-from app.services.normalization.collector import without_lone_surrogates
 from app.services.normalization.parts import Place, extracted_parts, json_part, json_parts
 from app.services.normalization.spellings import in_protocol_words
 from app.services.normalization.structures import Rewriting, rewrite_value
