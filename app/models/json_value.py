@@ -62,7 +62,7 @@ def parse_json(body: bytes, *, max_depth: int, max_nodes: int, spelled: bool = F
             f"The body is not JSON (line {exc.lineno}, column {exc.colno})."
         ) from exc
     except RecursionError as exc:
-        # Only where nobody has raised the interpreter's limit, as `create_app` does.
+        # Only where nobody has raised the interpreter's limit, as `app.process` does.
         raise _too_deep(max_depth) from exc
 
 
