@@ -14,6 +14,7 @@ import typer
 
 from app.command_options import DataDirOption, EnvFileOption, ProjectOption
 from app.json_output import is_json_only
+from app.process import accept_deep_json
 from app.version import VERSION
 
 cli = typer.Typer(
@@ -46,6 +47,8 @@ _SELDOM = (100_000, 50, 50)
 def main() -> None:
     """Run the command line; what is expected to go wrong ends in one sentence and status 1."""
     gc.set_threshold(*_SELDOM)
+    # Commands read what the server has stored, and `ingest` what it would have accepted.
+    accept_deep_json()
     if is_json_only():
         from app.telemetry import configure_process_logging
 

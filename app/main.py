@@ -1,6 +1,5 @@
 """Puts the application together: lifespan, middleware, error handlers, routers."""
 
-import sys
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import TypedDict
@@ -8,7 +7,6 @@ from typing import TypedDict
 from fastapi import FastAPI
 from fastapi.middleware.cors import CORSMiddleware
 
-from app.allocator import keep_freed_memory
 from app.routers import (
     aliases,
     bundles,
@@ -78,10 +76,6 @@ _MODULES = (
     operations,
 )
 
-# CPython 3.11 counts the JSON parser's nesting against this limit, which is 1,000 unless raised;
-# the accepted depth is bounded by settings, far below what the threads' stacks hold.
-_RECURSION_LIMIT = 10_000
-
 
 class State(TypedDict):
     """What the lifespan opens and every request finds in `request.state`."""
@@ -90,7 +84,9 @@ class State(TypedDict):
 
 
 def create_app(settings: Settings | None = None) -> FastAPI:
-    """The service as an ASGI application; nothing is opened before its lifespan starts.
+    """Return the service as an ASGI application; nothing is opened before its lifespan starts.
+
+    What a server has to set for its whole process, `app.server.served_app` does.
 
     Args:
         settings: Read from the environment if not given.
@@ -99,8 +95,6 @@ def create_app(settings: Settings | None = None) -> FastAPI:
 
     @asynccontextmanager
     async def lifespan(_: FastAPI) -> AsyncIterator[State]:
-        sys.setrecursionlimit(max(sys.getrecursionlimit(), _RECURSION_LIMIT))
-        keep_freed_memory()
         configure_logging(settings.log_format, settings.log_level)
         async with open_container(settings) as container:
             yield {"container": container}

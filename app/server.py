@@ -9,6 +9,7 @@ from fastapi import FastAPI
 from uvicorn.config import STARTUP_FAILURE
 
 from app.main import create_app
+from app.process import accept_deep_json, keep_freed_memory
 from app.protocols.http import DeadlineProtocol
 from app.protocols.websocket import PartingProtocol
 from app.settings import Settings
@@ -56,7 +57,9 @@ class ServiceConfig(uvicorn.Config):
 
 
 def served_app() -> FastAPI:
-    """The application, in a process that does nothing but serve it.
+    """Return the application, in a process that does nothing but serve it.
+
+    The process accepts deep JSON and keeps freed memory from now on; see `app.process`.
 
     What is loaded by now is there to stay. Python would go through all of it again and again to
     look for garbage, and everybody would wait for a tenth of a second each time.
@@ -64,6 +67,8 @@ def served_app() -> FastAPI:
     Raises:
         SystemExit: It cannot be loaded; the log says why.
     """
+    accept_deep_json()
+    keep_freed_memory()
     try:
         app = create_app()
     except Exception as exc:

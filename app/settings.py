@@ -13,13 +13,13 @@ from urllib.parse import urlsplit
 from pydantic import Field, SecretStr, field_validator, model_validator
 from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 
+from app.models.limits import Limits
 from app.setting_groups import (
     BlobSettings,
     ContentSettings,
     DatabaseSettings,
     EventSettings,
     FetchSettings,
-    LimitSettings,
     QuotaSettings,
     ScrubSettings,
     SweepSettings,
@@ -138,7 +138,7 @@ class Settings(BaseSettings):
     db: DatabaseSettings = DatabaseSettings()
     blobs: BlobSettings = BlobSettings()
     content: ContentSettings = ContentSettings()
-    limits: LimitSettings = LimitSettings()
+    limits: Limits = Limits()
     quotas: QuotaSettings = QuotaSettings()
     fetch: FetchSettings = FetchSettings()
     sweep: SweepSettings = SweepSettings()

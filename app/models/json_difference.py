@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
+from app.models.json_pointer import json_pointer
 from app.models.json_value import JsonValue, number_value
 
 
@@ -75,8 +76,8 @@ def _is_same(one: JsonValue, other: JsonValue) -> bool:
 
 
 def _pointer(pair: _Pair) -> str:
-    tokens: list[str] = []
+    keys: list[str | int] = []
     while pair.parent is not None:
-        tokens.append(str(pair.key).replace("~", "~0").replace("/", "~1"))
+        keys.append(pair.key)
         pair = pair.parent
-    return "".join("/" + token for token in reversed(tokens))
+    return json_pointer(reversed(keys))

@@ -16,6 +16,7 @@ from typing import Any, TypeAlias
 
 from app.errors import InvalidJsonError, PayloadTooLargeError
 from app.models.normalized import MediaSlot, TextTemplate
+from app.models.surrogates import without_lone_surrogates
 from app.models.windows import WINDOW_CHARS
 
 JsonValue: TypeAlias = Any
@@ -61,7 +62,7 @@ def parse_json(body: bytes, *, max_depth: int, max_nodes: int, spelled: bool = F
             f"The body is not JSON (line {exc.lineno}, column {exc.colno})."
         ) from exc
     except RecursionError as exc:
-        # Only where nobody has raised the interpreter's limit, as `create_app` does.
+        # Only where nobody has raised the interpreter's limit, as `app.process` does.
         raise _too_deep(max_depth) from exc
 
 
@@ -85,7 +86,7 @@ def parse_repaired_json(
     if not _SURROGATE_ESCAPE.search(body):
         return value
     # Written without escapes, a whole pair is one character and only lone ones are replaced.
-    text = json_text(value).encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+    text = without_lone_surrogates(json_text(value))
     return _decode(text, object_pairs_hook=_whole_object, **(_SPELLED if spelled else {}))
 
 

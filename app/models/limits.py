@@ -1,35 +1,118 @@
-"""Limits a request is held to; what lies beyond them is refused and not stored."""
+"""Limits a request is held to; what lies beyond them is refused and not stored.
 
-from dataclasses import dataclass
+They are the group `limits` of the settings, which are made of this class: each limit is named,
+explained, bounded and given its default here and nowhere else.
+"""
+
+from typing import Annotated
+
+from pydantic import BaseModel, ConfigDict, Field
+
+MIB = 1024 * 1024
+GIB = 1024 * MIB
 
 
-@dataclass(frozen=True, slots=True)
-class Limits:
-    """See `app.setting_groups.LimitSettings`, which documents and bounds each of them."""
+class Limits(BaseModel):
+    """Beyond these the answer is 413 or 422 and nothing is stored."""
 
-    body_bytes: int
-    text_bytes: int
-    medium_bytes: int
-    media_per_result: int
-    json_depth: int
-    json_nodes: int
-    page_text_bytes: int
-    page_fields_bytes: int
-    image_bytes: int
-    image_pixels: int
-    message_bytes: int
-    inline_bytes: int
-    upload_bytes: int
-    upload_seconds: float
-    bundle_bytes: int
-    large_bodies: int
-    large_bodies_waiting: int
-    memory_bytes: int
-    connections_at_once: int
-    requests_at_once: int
-    header_bytes: int
-    header_seconds: float
-    body_idle_seconds: float
-    body_bytes_per_second: int
-    body_grace_seconds: float
-    answer_idle_seconds: float
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    body_bytes: Annotated[int, Field(gt=0, description="One request body.")] = 2 * GIB
+    text_bytes: Annotated[
+        int,
+        Field(
+            gt=0,
+            description="The JSON of one request body as it is sent, without the media that are "
+            "streamed out of it: what is kept in memory. A longer text goes to `/api/resources`.",
+        ),
+    ] = 32 * MIB
+    medium_bytes: Annotated[int, Field(gt=0, description="One decoded medium.")] = 1 * GIB
+    media_per_result: Annotated[int, Field(gt=0, description="Media in one tool result.")] = 2_000
+    json_depth: Annotated[int, Field(ge=1_000, le=4_000, description="Nesting of JSON.")] = 1_024
+    json_nodes: Annotated[int, Field(gt=0, description="Values in one JSON body.")] = 250_000
+    page_text_bytes: Annotated[
+        int, Field(gt=0, description="The text or JSON of one page; media are not counted.")
+    ] = 16 * MIB
+    page_fields_bytes: Annotated[
+        int, Field(gt=0, description="All that is said about one page beside its content.")
+    ] = 1 * MIB
+    image_bytes: Annotated[
+        int, Field(gt=0, description="The largest image that is read into memory whole.")
+    ] = 32 * MIB
+    image_pixels: Annotated[
+        int, Field(gt=0, description="The largest image that is decoded to be made smaller.")
+    ] = 20_000_000
+    message_bytes: Annotated[
+        int,
+        Field(gt=0, description="The JSON of one message or interaction; media are not counted."),
+    ] = 16 * MIB
+    inline_bytes: Annotated[
+        int,
+        Field(
+            gt=0,
+            description="All media put back into one entry of an answer, or into one rendering.",
+        ),
+    ] = 256 * MIB
+    upload_bytes: Annotated[
+        int, Field(gt=0, le=5 * GIB, description="One file uploaded in pieces.")
+    ] = 5 * GIB
+    upload_seconds: Annotated[
+        float,
+        Field(gt=0, le=3.2e7, description="How long an upload in pieces may lie unfinished."),
+    ] = 24 * 3600.0
+    bundle_bytes: Annotated[int, Field(gt=0, description="One bundle that is imported.")] = 16 * GIB
+    large_bodies: Annotated[
+        int,
+        Field(
+            ge=1, description="Bodies and JSON texts above 1 MiB that are parsed at the same time."
+        ),
+    ] = 2
+    large_bodies_waiting: Annotated[
+        int, Field(ge=0, description="How many of them may wait for that; more get a 503.")
+    ] = 16
+    memory_bytes: Annotated[
+        int,
+        Field(
+            ge=64 * MIB,
+            description="What bodies, answers, image work and queued events may hold in the memory "
+            "of a process, all together. A request that does not fit gets a 503 "
+            "`memory-exhausted`, after a second if it holds nothing yet, else at once. "
+            "`docs/operations.md` (Memory) says how large it should be.",
+        ),
+    ] = 256 * MIB
+    connections_at_once: Annotated[
+        int, Field(ge=1, description="Connections a process has at once; more get a 503.")
+    ] = 5_000
+    requests_at_once: Annotated[
+        int,
+        Field(
+            ge=1,
+            description="Requests a process works on at once; more wait a second for their turn, "
+            "then get a 503.",
+        ),
+    ] = 2_000
+    header_bytes: Annotated[
+        int,
+        Field(
+            gt=0,
+            description="Total size of the request headers; each counts its characters plus 32 "
+            "bytes, as in HTTP/2. The same limit applies to trailers and chunk framing of a body; "
+            "framing may exceed it by eight bytes for each body byte received.",
+        ),
+    ] = 65_536
+    header_seconds: Annotated[
+        float, Field(gt=0, description="How long the headers of a request may take.")
+    ] = 30.0
+    body_idle_seconds: Annotated[
+        float, Field(gt=0, description="How long a body may pause before it is given up.")
+    ] = 30.0
+    body_bytes_per_second: Annotated[
+        int, Field(ge=0, description="The pace a body must keep after its grace.")
+    ] = 1_024
+    body_grace_seconds: Annotated[
+        float, Field(ge=0, description="How long a body may be slower than that.")
+    ] = 10.0
+    answer_idle_seconds: Annotated[
+        float,
+        Field(gt=0, description="How long a client may take nothing of an answer it is sent."),
+    ] = 60.0

@@ -3,7 +3,6 @@
 import asyncio
 import time
 from collections.abc import AsyncIterator
-from dataclasses import replace
 from typing import TypeVar
 
 from fastapi import Request
@@ -144,7 +143,7 @@ async def read_small_json(request: Request, limits: Limits) -> JsonValue:
         PayloadTooLargeError: It is longer than 64 KiB, or nested too deep.
         InvalidJsonError: It is not JSON.
     """
-    small = replace(limits, body_bytes=min(limits.body_bytes, _SMALL_BODY_BYTES))
+    small = limits.model_copy(update={"body_bytes": min(limits.body_bytes, _SMALL_BODY_BYTES)})
     body = b"".join([chunk async for chunk in limited_body(request, small)])
     if body:
         require_json(request)

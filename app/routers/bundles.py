@@ -1,7 +1,5 @@
 """`/api/sessions/{id}/bundle` and `/api/sessions/import`: whole sessions out and in."""
 
-from dataclasses import replace
-
 from fastapi import APIRouter, Request, Response
 from fastapi.responses import StreamingResponse
 
@@ -93,7 +91,7 @@ async def import_session(
     content_type = request.headers.get("content-type", "").partition(";")[0].strip().lower()
     if content_type not in _TAKEN_TYPES:
         raise UnsupportedMediaError("Send the bundle with `Content-Type: application/zip`.")
-    limits = replace(container.limits, body_bytes=container.limits.bundle_bytes)
+    limits = container.limits.model_copy(update={"body_bytes": container.limits.bundle_bytes})
     shown = await imports.take(project_id, limited_body(request, limits))
     return answer_written(
         request,

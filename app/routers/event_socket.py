@@ -11,8 +11,9 @@ from typing import Annotated, Any
 import anyio
 import msgspec
 from fastapi import APIRouter, Depends, Path, WebSocket, WebSocketDisconnect
-from msgspec import Meta, Struct
+from msgspec import Meta, MsgspecError, Struct
 
+from app.background import run_beside
 from app.deps import ContainerDep
 from app.errors import NotFoundError
 from app.models.identity import CLIENT_ID
@@ -65,12 +66,8 @@ async def listen_to_session(
     caller = await _admitted(websocket, container, session_id, ticket)
     conversation = _Conversation(websocket, container.event_streams, caller, session_id)
     wishes: asyncio.Queue[int | None] = asyncio.Queue(1)
-    receiving = asyncio.create_task(_receive(websocket, wishes, conversation.is_open))
-    try:
+    async with run_beside(_receive(websocket, wishes, conversation.is_open)) as receiving:
         await conversation.run(receiving, wishes, after)
-    finally:
-        receiving.cancel()
-        await asyncio.gather(receiving, return_exceptions=True)
 
 
 async def _admitted(
@@ -83,17 +80,17 @@ async def _admitted(
 
 async def _receive(
     websocket: WebSocket, wishes: asyncio.Queue[int | None], is_open: asyncio.Event
-) -> None:
-    """Take what the client says, until it goes.
-
-    Raises:
-        WebSocketDisconnect: It has gone.
-        MsgspecError, KeyError, TypeError: It has said something else.
-    """
+) -> bool:
+    """Take what the client says until it goes; false if it says what is not understood."""
     await is_open.wait()
-    while True:
-        said = await websocket.receive_text()
-        await wishes.put(_WISHES.decode(said).after)
+    try:
+        while True:
+            said = await websocket.receive_text()
+            await wishes.put(_WISHES.decode(said).after)
+    except WebSocketDisconnect:
+        return True
+    except (MsgspecError, KeyError, TypeError):
+        return False
 
 
 class _Conversation:
@@ -110,7 +107,7 @@ class _Conversation:
         self.is_open = asyncio.Event()
 
     async def run(
-        self, receiving: asyncio.Task[None], wishes: asyncio.Queue[int | None], after: int | None
+        self, receiving: asyncio.Task[bool], wishes: asyncio.Queue[int | None], after: int | None
     ) -> None:
         """Send until the client goes or is cut off; a further wish begins anew."""
         is_first = after is None
@@ -172,9 +169,9 @@ class _Conversation:
             await self._websocket.send_text(_frame(delivery))
             self._position = delivery.position
 
-    async def _part(self, receiving: asyncio.Task[None]) -> None:
+    async def _part(self, receiving: asyncio.Task[bool]) -> None:
         """Close, if it is not the client that has gone."""
-        if not isinstance(receiving.exception(), WebSocketDisconnect):
+        if receiving.exception() is not None or not receiving.result():
             await self._close(_NOT_UNDERSTOOD, _EXPLANATION)
 
     async def _close(self, code: int, reason: str) -> None:

@@ -4,7 +4,6 @@ FastAPI's own, but for what lies between the stream and the connection: it puts 
 several tasks there for every listener, which cost several times what the events do.
 """
 
-import asyncio
 from collections.abc import AsyncGenerator, Iterable
 from contextlib import aclosing
 from time import monotonic
@@ -12,6 +11,8 @@ from time import monotonic
 import anyio
 from fastapi.sse import KEEPALIVE_COMMENT, EventSourceResponse
 from starlette.types import Message, Receive, Scope, Send
+
+from app.background import run_beside
 
 _BEAT_SECONDS = 15.0
 
@@ -35,14 +36,8 @@ class EventStreamResponse(EventSourceResponse):
         """Send events until they end, or whoever listens has gone."""
         self._sent_at = monotonic()
         with anyio.CancelScope() as streaming:
-            # Not a task group: it would hand on whatever the stream raises as a group of errors.
-            watching = asyncio.create_task(self._watch(receive, send, streaming))
-            try:
+            async with run_beside(self._watch(receive, send, streaming)):
                 await self.stream_response(send)
-            finally:
-                watching.cancel()
-                with anyio.CancelScope(shield=True):
-                    await asyncio.wait([watching])
 
     async def stream_response(self, send: Send) -> None:
         """Send events until they end."""

@@ -32,6 +32,7 @@ from app.errors import (
     ServiceError,
 )
 from app.models.faults import fault_of
+from app.models.surrogates import without_lone_surrogates
 from app.routers.lost_page import is_for_a_browser, lost_page
 from app.routers.problem_kinds import (
     FRAMEWORK_KINDS,
@@ -46,7 +47,6 @@ from app.wire.problem import (
     MAX_FAULTS,
     PROBLEM_MEDIA_TYPE,
     Problem,
-    encodable,
     problem_faults,
 )
 
@@ -196,10 +196,10 @@ def _response(
         type=kind.type,
         title=kind.title,
         status=kind.status,
-        detail=encodable(detail),
+        detail=without_lone_surrogates(detail),
         instance=_instance_reference(instance),
         code=error.problem_code if error else kind.code,
-        request_id=encodable(request_id),
+        request_id=without_lone_surrogates(request_id),
         errors=problem_faults(error.faults, every=error.tells_every_fault) if error else (),
     )
     return Response(

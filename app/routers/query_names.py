@@ -13,6 +13,7 @@ from starlette.requests import HTTPConnection
 
 from app.deps import authenticate
 from app.errors import Fault, InvalidPayloadError
+from app.models.json_pointer import child_pointer
 
 # Of signed links, and of streams that browsers open.
 _LINK = b"token"
@@ -93,9 +94,8 @@ class QueryNames:
         if not near:
             # It may be anything, a key even, and is not repeated.
             return Fault("/query", f"has parameter {number}, which is none of {taken}")
-        shown = name[:_COMPARED_CHARS].replace("~", "~0").replace("/", "~1")
         return Fault(
-            f"/query/{shown}",
+            child_pointer("/query", name[:_COMPARED_CHARS]),
             f"is no parameter of this route; did you mean `{by_letters[near[0]]}`? It takes "
             f"{taken}",
         )

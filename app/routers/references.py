@@ -1,7 +1,5 @@
 """`/api/resolve`: content in the place of references, for the arguments of the next tool call."""
 
-from dataclasses import replace
-
 from fastapi import APIRouter, Request, Response
 
 from app.deps import ContainerDep, ProjectDep, ReferencesDep
@@ -47,6 +45,6 @@ async def resolve_references(
     """
     require_json(request)
     limits = container.limits
-    small = replace(limits, body_bytes=min(limits.body_bytes, limits.message_bytes))
+    small = limits.model_copy(update={"body_bytes": min(limits.body_bytes, limits.message_bytes)})
     body = await references.resolve(project_id, limited_body(request, small))
     return rendered_response(request, body)

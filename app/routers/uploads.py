@@ -1,6 +1,5 @@
 """`/api/uploads`: files in pieces, over requests that may all break (tus 1.0.0)."""
 
-from dataclasses import replace
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Depends, Path, Request, Response
@@ -170,7 +169,7 @@ async def append_upload(
 
     With the last piece the file is a resource: `Upload-Resource` is its URI.
     """
-    limits = replace(container.limits, body_bytes=container.limits.upload_bytes)
+    limits = container.limits.model_copy(update={"body_bytes": container.limits.upload_bytes})
     chunks = limited_body(request, limits, in_pieces=True)
     upload = await uploads.receive(project_id, upload_id, piece=piece, chunks=chunks)
     return Response(status_code=204, headers=progress_headers(upload))

@@ -13,7 +13,7 @@ from functools import partial
 import anyio
 import structlog
 
-from app.errors import ServiceError
+from app.background import log_failures, run_beside
 from app.stores.records import Records, UnitOfWork
 
 _RETRY_SECONDS = 5.0
@@ -42,28 +42,21 @@ class LeftReservations:
     @asynccontextmanager
     async def running(self) -> AsyncIterator[None]:
         """Give back what is left for the length of the block, and once more at its end."""
-        # Not a task group: it would hand on whatever the block raises as a group of errors.
-        releasing = asyncio.create_task(self._run())
-        try:
+        # Not cancelled: a statement that is given up would cost the connection.
+        async with run_beside(self._run(), end=self._end):
             yield
-        finally:
-            # Not cancelled: a statement that is given up would cost the connection.
-            self._is_ending.set()
-            self._is_any.set()
-            with anyio.CancelScope(shield=True):
-                await asyncio.wait([releasing])
+
+    def _end(self) -> None:
+        self._is_ending.set()
+        self._is_any.set()
 
     async def _run(self) -> None:
         while True:
             await self._is_any.wait()
             with anyio.move_on_after(_RETRY_SECONDS):
                 await self._is_ending.wait()
-            try:
+            with log_failures(_log, "reserved bytes not given back yet"):
                 await self._release()
-            except ServiceError as exc:
-                _log.warning("reserved bytes not given back yet", code=exc.problem_code)
-            except Exception:  # noqa: BLE001 - it is told, and tried again in a moment
-                _log.exception("reserved bytes not given back yet")
             if self._is_ending.is_set():
                 return
             if not self._left:

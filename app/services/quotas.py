@@ -11,15 +11,14 @@ from collections.abc import AsyncIterator
 from dataclasses import dataclass
 from typing import Final
 
-from limits import RateLimitItem, RateLimitItemPerDay, RateLimitItemPerMinute
-from limits.strategies import FixedWindowRateLimiter
-
 from app.errors import PayloadTooLargeError, QuotaExceededError
 from app.services.access import Caller
 from app.services.quota_windows import QuotaWindows
 
 REQUESTS: Final = "requests"
 BYTES: Final = "bytes"
+_MINUTE = 60
+_DAY = 24 * 60 * 60
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,11 +38,11 @@ class QuotaState:
 class _Quota:
     """One quota, counted for many callers."""
 
-    def __init__(self, name: str, item: RateLimitItem) -> None:
+    def __init__(self, name: str, amount: int, *, window_seconds: int) -> None:
         self.name = name
-        self.item = item
-        self._windows = QuotaWindows()
-        self._limiter = FixedWindowRateLimiter(self._windows)
+        self.amount = amount
+        self._window_seconds = window_seconds
+        self._windows = QuotaWindows(window_seconds)
 
     def take(self, caller: str, amount: int) -> float:
         """Count so much for a caller; returns when the window is over that it counts in.
@@ -51,26 +50,23 @@ class _Quota:
         Raises:
             QuotaExceededError: It is more than there is; nothing was counted.
         """
-        # A hit that is refused would count all the same.
-        if not self._limiter.test(self.item, caller, cost=amount):
-            seconds = self._windows.seconds_left(self.item.key_for(caller)) or 0
+        if self._windows.count(caller) + amount > self.amount:
+            seconds = self._windows.seconds_left(caller) or 0
             raise QuotaExceededError(self.name, retry_after_seconds=max(math.ceil(seconds), 1))
-        self._limiter.hit(self.item, caller, cost=amount)
-        return self._windows.get_expiry(self.item.key_for(caller))
+        return self._windows.add(caller, amount)
 
     def give_back(self, caller: str, amount: int, ends_at: float) -> None:
         """Count so much less for a caller, unless the window it was taken in is over."""
-        self._windows.take_back(self.item.key_for(caller), amount, ends_at)
+        self._windows.take_back(caller, amount, ends_at)
 
     def state(self, caller: str) -> QuotaState:
-        """What a caller has left."""
-        key = self.item.key_for(caller)
-        left = self._windows.seconds_left(key)
+        """Return what a caller has left."""
+        left = self._windows.seconds_left(caller)
         return QuotaState(
             name=self.name,
-            quota=self.item.amount,
-            window_seconds=self.item.get_expiry(),
-            remaining=self.item.amount - self._windows.get(key),
+            quota=self.amount,
+            window_seconds=self._window_seconds,
+            remaining=self.amount - self._windows.count(caller),
             reset_seconds=None if left is None else math.ceil(left),
         )
 
@@ -137,10 +133,9 @@ class Allowance:
     def _reserve(self, amount: int) -> None:
         if self._sent is None or amount <= 0:
             return
-        if self._reserved_bytes + amount > self._sent.item.amount:
+        if self._reserved_bytes + amount > self._sent.amount:
             raise PayloadTooLargeError(
-                f"A key may send {self._sent.item.amount} bytes in a day, and this body alone has "
-                "more."
+                f"A key may send {self._sent.amount} bytes in a day, and this body alone has more."
             )
         ends_at = self._sent.take(self._caller, amount)
         self._reserved[ends_at] = self._reserved.get(ends_at, 0) + amount
@@ -157,12 +152,12 @@ class Quotas:
 
     def __init__(self, *, requests_per_minute: int, body_bytes_per_day: int) -> None:
         self._requests = (
-            _Quota(REQUESTS, RateLimitItemPerMinute(requests_per_minute))
+            _Quota(REQUESTS, requests_per_minute, window_seconds=_MINUTE)
             if requests_per_minute
             else None
         )
         self._sent = (
-            _Quota(BYTES, RateLimitItemPerDay(body_bytes_per_day)) if body_bytes_per_day else None
+            _Quota(BYTES, body_bytes_per_day, window_seconds=_DAY) if body_bytes_per_day else None
         )
 
     def allowance(self, caller: Caller) -> Allowance:

@@ -11,7 +11,6 @@ Damaged bytes are taken out of service as `StoreCheck` does it. Nothing is read 
 served; nothing is found before its turn.
 """
 
-import asyncio
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequence
 from contextlib import asynccontextmanager
@@ -24,7 +23,8 @@ from typing import Protocol
 import anyio
 import structlog
 
-from app.errors import ConflictError, ServiceError
+from app.background import log_failures, run_beside
+from app.errors import ConflictError
 from app.models.identity import utc_now
 from app.models.store_faults import FaultKind
 from app.services.idempotency import Idempotency, IdempotentCall
@@ -191,14 +191,8 @@ class Scrub:
         if not self._period.seconds:
             yield
             return
-        # Not a task group: it would hand on whatever the block raises as a group of errors.
-        scrubbing = asyncio.create_task(self._keep_scrubbing())
-        try:
+        async with run_beside(self._keep_scrubbing()):
             yield
-        finally:
-            scrubbing.cancel()
-            with anyio.CancelScope(shield=True):
-                await asyncio.wait([scrubbing])
 
     async def _keep_scrubbing(self) -> None:
         seconds = self._period.slice_seconds
@@ -206,12 +200,8 @@ class Scrub:
         await anyio.sleep(SystemRandom().uniform(seconds / 4, seconds))
         while True:
             now = utc_now()
-            try:
+            with log_failures(_log, "scrub not finished", fault="scrub failed"):
                 await self.run(now)
-            except ServiceError as exc:
-                _log.warning("scrub not finished", code=exc.problem_code)
-            except Exception:  # noqa: BLE001 - it is told, and the next run tries again
-                _log.exception("scrub failed")
             if utc_now() - now > _MADE_UP:
                 _log.warning("scrub too slow: what was due meanwhile is left out")
             await anyio.sleep(seconds)

@@ -6,7 +6,6 @@ write does at the same moment, no row loses its blob. Any number of sweeps may r
 projects of this database are swept: another one may share the blob store.
 """
 
-import asyncio
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import aclosing, asynccontextmanager
 from dataclasses import astuple, dataclass
@@ -17,7 +16,7 @@ from typing import TypeAlias
 import anyio
 import structlog
 
-from app.errors import ServiceError
+from app.background import log_failures, run_beside
 from app.models.identity import utc_now
 from app.services.blob_removal import BlobRemoval
 from app.services.stored_bytes import StoredBytes
@@ -151,27 +150,15 @@ class Sweep:
         if not interval_seconds:
             yield
             return
-        # Not a task group: it would hand on whatever the block raises as a group of errors.
-        sweeping = asyncio.create_task(self._keep_sweeping(interval_seconds, grace_seconds))
-        try:
+        async with run_beside(self._keep_sweeping(interval_seconds, grace_seconds)):
             yield
-        finally:
-            sweeping.cancel()
-            with anyio.CancelScope(shield=True):
-                await asyncio.wait([sweeping])
 
     async def _keep_sweeping(self, interval_seconds: float, grace_seconds: float) -> None:
         # Servers that were started together do not all sweep together.
         await anyio.sleep(SystemRandom().uniform(0, interval_seconds))
         while True:
-            try:
-                report = await self.run(grace_seconds)
-            except ServiceError as exc:
-                _log.warning("sweep not finished", code=exc.problem_code)
-            except Exception:  # noqa: BLE001 - it is told, and the next run tries again
-                _log.exception("sweep failed")
-            else:
-                _tell(report)
+            with log_failures(_log, "sweep not finished", fault="sweep failed"):
+                _tell(await self.run(grace_seconds))
             await anyio.sleep(interval_seconds)
 
 

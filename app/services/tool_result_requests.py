@@ -11,6 +11,7 @@ from app.errors import InvalidPayloadError
 from app.models.faults import faults_of
 from app.models.identity import CLIENT_ID_PATTERN
 from app.models.json_value import JsonValue, parse_json
+from app.models.surrogates import without_lone_surrogates
 
 _EXAMPLE: JsonDict = {
     "toolName": "browser.screenshot",
@@ -82,6 +83,4 @@ def _checked(value: JsonValue) -> ToolResultRequest:
 
 
 def _repaired(member: JsonValue) -> JsonValue:
-    if not isinstance(member, str):
-        return member
-    return member.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+    return without_lone_surrogates(member) if isinstance(member, str) else member

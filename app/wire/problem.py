@@ -1,10 +1,9 @@
 """The shape of every error answer: a problem document (RFC 9457).
 
-Text gets into a problem through `encodable` and faults through `problem_faults`, so that no problem
-can fail to be written or grow with what it complains about.
+Text gets into a problem through `without_lone_surrogates` and faults through `problem_faults`, so
+that no problem can fail to be written or grow with what it complains about.
 """
 
-import re
 from collections.abc import Iterable, Mapping
 from itertools import islice
 from typing import Annotated, Any
@@ -14,6 +13,7 @@ from pydantic import Field
 from app.errors import Fault
 from app.models.base import WireModel
 from app.models.json_value import json_text
+from app.models.surrogates import without_lone_surrogates
 
 MAX_FAULTS = 20
 MAX_FAULTS_BYTES = 6 * 1024
@@ -21,7 +21,6 @@ MAX_FAULTS_BYTES = 6 * 1024
 
 _MAX_POINTER_LENGTH = 200
 _MAX_FAULT_DETAIL_LENGTH = 400
-_LONE_SURROGATE = re.compile("[\ud800-\udfff]")
 
 PROBLEM_MEDIA_TYPE = "application/problem+json"
 PROBLEM_REFERENCE = {"$ref": "#/components/schemas/Problem"}
@@ -90,11 +89,6 @@ def problem_components() -> dict[str, dict[str, Any]]:
     return {**schema.pop("$defs"), "Problem": schema}
 
 
-def encodable(text: str) -> str:
-    """The text with U+FFFD for every lone surrogate, which UTF-8 cannot hold."""
-    return _LONE_SURROGATE.sub("\ufffd", text)
-
-
 def problem_faults(faults: Iterable[Fault], *, every: bool = False) -> tuple[ProblemFault, ...]:
     """The first faults, at most 20 and at most 6 KB of JSON, every text encodable and short.
 
@@ -108,8 +102,8 @@ def problem_faults(faults: Iterable[Fault], *, every: bool = False) -> tuple[Pro
     room = MAX_FAULTS_BYTES
     for fault in faults if every else islice(faults, MAX_FAULTS):
         shortened = ProblemFault(
-            pointer=encodable(_ancestor(fault.pointer)),
-            detail=encodable(fault.detail[:_MAX_FAULT_DETAIL_LENGTH]),
+            pointer=without_lone_surrogates(_ancestor(fault.pointer)),
+            detail=without_lone_surrogates(fault.detail[:_MAX_FAULT_DETAIL_LENGTH]),
         )
         room -= len(shortened.model_dump_json().encode()) + 1
         if room < 0 and not every:

@@ -6,7 +6,6 @@ from dataclasses import dataclass
 
 import anyio.to_thread
 
-from app.models.fetch_policy import FetchPolicy
 from app.models.limits import Limits
 from app.services.access import Access, LinkSigner
 from app.services.aliases import Aliases
@@ -200,7 +199,7 @@ def _wired(settings: Settings, opened: _Opened) -> Container:
     """The services over what has been opened; nothing here has a lifetime of its own."""
     records, blobs, accesses = opened.records, opened.blobs, opened.accesses
     links = opened.links
-    limits = _limits(settings)
+    limits = settings.limits
     base_url = base_url_of(settings)
     content_base_url = settings.content_url or base_url
     metrics = opened.metrics
@@ -304,7 +303,7 @@ def _renders(
     links: LinkSigner,
     images: ImageWork,
 ) -> Renders:
-    limits = _limits(settings)
+    limits = settings.limits
     derived = DerivedImages(records, blobs, images=images, limits=limits)
     return Renders(
         records,
@@ -338,10 +337,6 @@ async def _open_access(settings: Settings, records: Records) -> Access:
 
 def _fetcher(settings: Settings) -> Fetcher:
     try:
-        return Fetcher(FetchPolicy(**settings.fetch.model_dump()))
+        return Fetcher(settings.fetch)
     except ValueError as exc:
         raise SettingError(f"PAGEFAULT_FETCH__ALLOW: {exc}") from exc
-
-
-def _limits(settings: Settings) -> Limits:
-    return Limits(**settings.limits.model_dump())

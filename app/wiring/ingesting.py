@@ -3,7 +3,6 @@
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
-from app.models.limits import Limits
 from app.services.access import Access
 from app.services.body_memory import BodyBudget
 from app.services.events.raw_results import RawResults
@@ -26,7 +25,7 @@ async def open_tool_results(settings: Settings) -> AsyncIterator[tuple[Access, T
 
     Raises: as `open_container` does.
     """
-    limits = Limits(**settings.limits.model_dump())
+    limits = settings.limits
     async with (
         open_records(settings) as (records, store),
         open_stored_bytes(settings, records, store) as stored_bytes,

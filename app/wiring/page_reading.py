@@ -3,7 +3,6 @@
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
-from app.models.limits import Limits
 from app.services.image_work import ImageWork
 from app.services.memory_budget import MemoryBudget
 from app.services.pages.accesses import AccessCounts
@@ -20,7 +19,7 @@ async def open_page_reading(settings: Settings) -> AsyncIterator[PageReading]:
 
     Raises: as `open_container` does.
     """
-    limits = Limits(**settings.limits.model_dump())
+    limits = settings.limits
     async with open_records(settings) as (records, blobs):
         images = ImageWork(MemoryBudget(limits.memory_bytes), limits)
         preparer = PagePreparer(records, blobs, images=images, limits=limits)

@@ -8,7 +8,7 @@ from pathlib import Path
 import httpx
 import pytest
 
-from app.setting_groups import LimitSettings
+from app.models.limits import Limits
 from tests import media
 from tests.contract.bundled_sessions import (
     SESSION,
@@ -242,7 +242,7 @@ def test_bundle_above_the_limit_leaves_nothing(
     with service.client() as one:
         make_small_session(one)
         bundle = export(one)
-    limits = LimitSettings(bundle_bytes=len(bundle) - 1)
+    limits = Limits(bundle_bytes=len(bundle) - 1)
     settings = backends.settings(engine, tmp_path, limits=limits)
     with serving(settings) as small, small.client() as client:
         answer = take_in(client, bundle)

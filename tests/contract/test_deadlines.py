@@ -10,7 +10,7 @@ from time import monotonic
 import httpx
 import pytest
 
-from app.setting_groups import LimitSettings
+from app.models.limits import Limits
 from tests.raw_http import WAIT_SECONDS, connected, problem, rest
 from tests.servers import Backends, LiveService, serving
 
@@ -18,7 +18,7 @@ from tests.servers import Backends, LiveService, serving
 @pytest.fixture
 def impatient(backends: Backends, tmp_path: Path) -> Iterator[LiveService]:
     """A service with short deadlines that works on one request at a time."""
-    limits = LimitSettings(
+    limits = Limits(
         header_seconds=0.2, header_bytes=4_096, body_idle_seconds=0.2, requests_at_once=1
     )
     with serving(backends.settings("embedded", tmp_path / "data", limits=limits)) as service:
@@ -28,7 +28,7 @@ def impatient(backends: Backends, tmp_path: Path) -> Iterator[LiveService]:
 @pytest.fixture
 def patient(backends: Backends, tmp_path: Path) -> Iterator[LiveService]:
     """A service that works on one request at a time and waits for its body."""
-    limits = LimitSettings(requests_at_once=1)
+    limits = Limits(requests_at_once=1)
     with serving(backends.settings("embedded", tmp_path / "data", limits=limits)) as service:
         yield service
 
@@ -127,7 +127,7 @@ def test_who_asks_for_health_needs_no_place(patient: LiveService) -> None:
 @pytest.fixture
 def hurried(backends: Backends, tmp_path: Path) -> Iterator[LiveService]:
     """A service that works on one request at a time, and does not wait for idle readers."""
-    limits = LimitSettings(requests_at_once=1, answer_idle_seconds=0.2)
+    limits = Limits(requests_at_once=1, answer_idle_seconds=0.2)
     with serving(backends.settings("embedded", tmp_path / "data", limits=limits)) as service:
         yield service
 

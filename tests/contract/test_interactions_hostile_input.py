@@ -6,7 +6,7 @@ from collections.abc import Iterator
 import httpx
 import pytest
 
-from app.setting_groups import LimitSettings
+from app.models.limits import Limits
 from tests.contract.page_requests import outcome
 from tests.contract.session_requests import ANSWER, INTERACTIONS, JSON, answer, ask, rich, upload
 from tests.servers import Backends, Engine, LiveService, serving
@@ -20,7 +20,7 @@ def small_service(
     backends: Backends, engine: Engine, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[LiveService]:
     """A service with limits that are quickly reached."""
-    limits = LimitSettings(message_bytes=SMALL_BYTES, media_per_result=3, json_nodes=200)
+    limits = Limits(message_bytes=SMALL_BYTES, media_per_result=3, json_nodes=200)
     data_dir = tmp_path_factory.mktemp("small")
     with serving(backends.settings(engine, data_dir, limits=limits)) as live:
         yield live

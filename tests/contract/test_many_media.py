@@ -6,7 +6,7 @@ from pathlib import Path
 
 import httpx
 
-from app.setting_groups import LimitSettings
+from app.models.limits import Limits
 from tests.media import png
 from tests.servers import Backends, Engine, serving
 
@@ -51,7 +51,7 @@ def test_medium_repeated_in_one_result_is_one_resource(client: httpx.Client) -> 
 def test_result_with_too_many_media_is_refused_and_leaves_nothing(
     backends: Backends, engine: Engine, tmp_path: Path
 ) -> None:
-    limits = LimitSettings(media_per_result=3)
+    limits = Limits(media_per_result=3)
     with (
         serving(backends.settings(engine, tmp_path / "data", limits=limits)) as service,
         service.client() as client,

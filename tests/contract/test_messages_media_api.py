@@ -11,7 +11,7 @@ import pytest
 from hypothesis import strategies as st
 
 from app.models.json_value import JsonValue, json_text
-from app.setting_groups import LimitSettings
+from app.models.limits import Limits
 from tests.contract.page_requests import data_uri, outcome, put, resources, stored_bytes
 from tests.contract.render_requests import ON_ONE_ENGINE
 from tests.contract.session_requests import JSON, MESSAGES, append, call_tool, entries, upload
@@ -460,7 +460,7 @@ def small_service(
     backends: Backends, engine: Engine, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[LiveService]:
     """A service with limits that are quickly reached."""
-    limits = LimitSettings(
+    limits = Limits(
         message_bytes=SMALL_BYTES,
         media_per_result=MOST_MEDIA,
         medium_bytes=LARGEST_MEDIUM_BYTES,

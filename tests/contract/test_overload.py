@@ -11,7 +11,7 @@ from time import monotonic
 import httpx
 import pytest
 
-from app.setting_groups import LimitSettings
+from app.models.limits import Limits
 from tests.servers import Backends, LiveService, serving
 
 WAIT_SECONDS = 30.0
@@ -21,7 +21,7 @@ LARGE_TEXT = "a word or two " * 100_000
 
 
 @contextmanager
-def limited(backends: Backends, folder: Path, limits: LimitSettings) -> Iterator[LiveService]:
+def limited(backends: Backends, folder: Path, limits: Limits) -> Iterator[LiveService]:
     """A service with limits of its own."""
     with serving(backends.settings("embedded", folder / "data", limits=limits)) as service:
         yield service
@@ -54,7 +54,7 @@ def asked_anew(service: LiveService) -> httpx.Response:
 def test_one_connection_too_many_is_told_to_come_again_and_the_others_go_on(
     backends: Backends, tmp_path: Path
 ) -> None:
-    limits = LimitSettings(connections_at_once=2)
+    limits = Limits(connections_at_once=2)
     with limited(backends, tmp_path, limits) as service, connected(service) as one:
         with connected(service) as other:
             for _ in range(20):
@@ -91,7 +91,7 @@ def sent_at_once(client: httpx.Client, round_number: int) -> list[tuple[str, htt
 def test_large_bodies_beyond_the_queue_are_told_to_come_again_and_succeed_then(
     backends: Backends, tmp_path: Path
 ) -> None:
-    limits = LimitSettings(large_bodies=1, large_bodies_waiting=1)
+    limits = Limits(large_bodies=1, large_bodies_waiting=1)
     with limited(backends, tmp_path, limits) as service, service.client() as client:
         until = monotonic() + WAIT_SECONDS
         rounds = 0
@@ -122,7 +122,7 @@ def test_body_below_the_pace_is_given_up_once_its_grace_is_over(
     grace_seconds: float,
     status: int,
 ) -> None:
-    limits = LimitSettings(body_bytes_per_second=bytes_per_second, body_grace_seconds=grace_seconds)
+    limits = Limits(body_bytes_per_second=bytes_per_second, body_grace_seconds=grace_seconds)
     with limited(backends, tmp_path, limits) as service, service.client() as client:
         answer = client.post("/api/resources", content=b"x" * 100_000)
         assert answer.status_code == status

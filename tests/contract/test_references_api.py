@@ -8,7 +8,7 @@ from typing import Any
 import httpx
 import pytest
 
-from app.setting_groups import LimitSettings
+from app.models.limits import Limits
 from tests.contract.page_requests import data_uri, outcome, pointers
 from tests.contract.session_requests import JSON, append, told, upload
 from tests.media import mp4, noise_bytes, png
@@ -307,7 +307,7 @@ def small_service(
     backends: Backends, engine: Engine, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[LiveService]:
     """A service that puts 3,000 bytes of media or 2,000 of text into an answer."""
-    limits = LimitSettings(
+    limits = Limits(
         inline_bytes=3_000, page_text_bytes=2_000, media_per_result=3, message_bytes=10_000
     )
     data_dir = tmp_path_factory.mktemp("small")

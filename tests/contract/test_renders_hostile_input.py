@@ -8,8 +8,8 @@ from collections.abc import Callable, Iterator
 import httpx
 import pytest
 
+from app.models.limits import Limits
 from app.rendering.targets.table import TARGETS
-from app.setting_groups import LimitSettings
 from app.settings import Settings
 from tests import media
 from tests.contract.page_requests import outcome
@@ -223,7 +223,7 @@ def test_result_of_as_many_media_as_there_may_be_is_rendered(
 def test_media_that_are_more_than_the_service_gives_at_once_step_down(
     settings: Settings,
 ) -> None:
-    limits = LimitSettings(inline_bytes=2 * len(PNG) + 100)
+    limits = Limits(inline_bytes=2 * len(PNG) + 100)
     with (
         serving(settings.model_copy(update={"limits": limits})) as service,
         service.client() as client,

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from app.setting_groups import LimitSettings
+from app.models.limits import Limits
 from tests.e2e.test_resumable_upload import Process
 from tests.raw_http import answer_of, connected, is_last, problem, rest
 from tests.servers import Backends, LiveService, serving
@@ -30,7 +30,7 @@ ENDLESS = {
 @pytest.fixture
 def service(backends: Backends, tmp_path: Path) -> Iterator[LiveService]:
     """A service with little room and time for headers that works on one request at a time."""
-    limits = LimitSettings(header_seconds=0.2, header_bytes=4_096, requests_at_once=1)
+    limits = Limits(header_seconds=0.2, header_bytes=4_096, requests_at_once=1)
     with serving(backends.settings("embedded", tmp_path / "data", limits=limits)) as live:
         yield live
 

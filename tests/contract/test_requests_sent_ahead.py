@@ -9,7 +9,7 @@ from time import monotonic
 import httpx
 import pytest
 
-from app.setting_groups import LimitSettings
+from app.models.limits import Limits
 from tests.contract.test_request_framing import HEALTH, only_place_taken
 from tests.raw_http import WAIT_SECONDS, answer_of, connected, is_last, rest
 from tests.servers import Backends, LiveService, serving
@@ -25,7 +25,7 @@ RESET_AT_ONCE = struct.pack("ii", 1, 0)
 @pytest.fixture
 def service(backends: Backends, tmp_path: Path) -> Iterator[LiveService]:
     """A service that works on one request at a time."""
-    limits = LimitSettings(requests_at_once=1)
+    limits = Limits(requests_at_once=1)
     with serving(backends.settings("embedded", tmp_path / "data", limits=limits)) as live:
         yield live
 

@@ -9,7 +9,7 @@ from typing import Any
 import httpx
 import pytest
 
-from app.setting_groups import LimitSettings
+from app.models.limits import Limits
 from tests.contract.page_requests import outcome
 from tests.contract.session_requests import call_tool, told, upload
 from tests.media import png
@@ -461,7 +461,7 @@ def small_service(
     backends: Backends, engine: Engine, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[LiveService]:
     """A service that takes JSON of 1,000 bytes apart."""
-    limits = LimitSettings(page_text_bytes=1_000)
+    limits = Limits(page_text_bytes=1_000)
     data_dir = tmp_path_factory.mktemp("small")
     with serving(backends.settings(engine, data_dir, limits=limits)) as live:
         yield live

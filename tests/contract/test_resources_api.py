@@ -10,7 +10,7 @@ from typing import Any
 import httpx
 import pytest
 
-from app.setting_groups import LimitSettings
+from app.models.limits import Limits
 from tests.contract.page_requests import data_uri
 from tests.contract.upload_requests import begin, send, told
 from tests.media import jpeg, mp4, pdf, png, wav
@@ -84,7 +84,7 @@ def listed(client: httpx.Client) -> list[dict[str, Any]]:
 def small_service(
     backends: Backends, engine: Engine, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[LiveService]:
-    limits = LimitSettings(medium_bytes=LIMIT_BYTES, body_bytes=10 * LIMIT_BYTES)
+    limits = Limits(medium_bytes=LIMIT_BYTES, body_bytes=10 * LIMIT_BYTES)
     data_dir = tmp_path_factory.mktemp("small")
     with serving(backends.settings(engine, data_dir, limits=limits)) as live:
         yield live

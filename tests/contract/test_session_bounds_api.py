@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator
 import httpx
 import pytest
 
-from app.setting_groups import LimitSettings
+from app.models.limits import Limits
 from tests.contract.bundled_sessions import export, take_in
 from tests.contract.page_requests import data_uri, outcome, put, resources
 from tests.contract.render_requests import ON_ONE_ENGINE
@@ -22,7 +22,7 @@ def small_service(
     backends: Backends, engine: Engine, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[LiveService]:
     """A service that puts 3,000 bytes of media back into an entry, and takes three media."""
-    limits = LimitSettings(inline_bytes=3_000, media_per_result=3)
+    limits = Limits(inline_bytes=3_000, media_per_result=3)
     data_dir = tmp_path_factory.mktemp("small")
     with serving(backends.settings(engine, data_dir, limits=limits)) as live:
         yield live

@@ -8,7 +8,7 @@ from pathlib import Path
 import httpx
 import pytest
 
-from app.setting_groups import LimitSettings
+from app.models.limits import Limits
 from tests.contract.page_requests import ROUTE, data_uri, outcome, put, read, stored_bytes, supply
 from tests.contract.render_requests import ON_ONE_ENGINE
 from tests.contract.session_requests import MESSAGES
@@ -116,7 +116,7 @@ def test_retry_of_a_large_page_and_message_gives_what_was_stored(client: httpx.C
 def test_text_beyond_the_limit_is_refused_and_says_where_it_goes(
     backends: Backends, tmp_path: Path
 ) -> None:
-    limits = LimitSettings(text_bytes=100_000)
+    limits = Limits(text_bytes=100_000)
     text = "a word or two " * 10_000
     with (
         serving(backends.settings("embedded", tmp_path / "data", limits=limits)) as service,

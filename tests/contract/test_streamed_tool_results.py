@@ -12,7 +12,7 @@ import obstore
 import pytest
 from obstore.store import S3Store
 
-from app.setting_groups import LimitSettings
+from app.models.limits import Limits
 from app.settings import Settings
 from tests.media import mp4, noise_bytes, png, wav
 from tests.object_store import ACCESS_KEY_ID, REGION, SECRET_ACCESS_KEY
@@ -26,7 +26,7 @@ MOST_BYTES = 4 * MIB
 @pytest.fixture
 def store_settings(backends: Backends, engine: Engine, tmp_path: Path) -> Settings:
     """Stores of its own for a service that takes media of 4 MiB at most."""
-    limits = LimitSettings(medium_bytes=MOST_BYTES, body_bytes=16 * MIB)
+    limits = Limits(medium_bytes=MOST_BYTES, body_bytes=16 * MIB)
     return backends.settings(engine, tmp_path / "data", limits=limits)
 
 

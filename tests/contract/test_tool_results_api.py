@@ -10,8 +10,8 @@ from typing import Any
 import httpx
 import pytest
 
+from app.models.limits import Limits
 from app.models.tool_result import SanitizedToolResult
-from app.setting_groups import LimitSettings
 from tests.media import png
 from tests.servers import Backends, Engine, LiveService, serving
 
@@ -53,9 +53,7 @@ def assert_nothing_stored(client: httpx.Client) -> None:
 def small_service(
     backends: Backends, engine: Engine, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[LiveService]:
-    limits = LimitSettings(
-        body_bytes=BODY_LIMIT_BYTES, medium_bytes=MEDIUM_LIMIT_BYTES, json_nodes=1_000
-    )
+    limits = Limits(body_bytes=BODY_LIMIT_BYTES, medium_bytes=MEDIUM_LIMIT_BYTES, json_nodes=1_000)
     data_dir = tmp_path_factory.mktemp("small")
     with serving(backends.settings(engine, data_dir, limits=limits)) as live:
         yield live

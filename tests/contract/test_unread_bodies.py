@@ -8,7 +8,8 @@ from pathlib import Path
 import httpx
 import pytest
 
-from app.setting_groups import LimitSettings, QuotaSettings
+from app.models.limits import Limits
+from app.setting_groups import QuotaSettings
 from tests.nginx import Nginx, balancing
 from tests.raw_http import answer_of, connected, is_last, problem, rest
 from tests.servers import Backends, LiveService, serving
@@ -22,7 +23,7 @@ MIB = 1 << 20
 @pytest.fixture
 def service(backends: Backends, tmp_path: Path) -> Iterator[LiveService]:
     """A service that takes a few connections and bodies of 1 MiB."""
-    limits = LimitSettings(connections_at_once=AT_ONCE, body_bytes=MIB)
+    limits = Limits(connections_at_once=AT_ONCE, body_bytes=MIB)
     settings = backends.settings("embedded", tmp_path / "data", limits=limits)
     with serving(settings) as live:
         yield live

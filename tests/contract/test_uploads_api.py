@@ -12,7 +12,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from app.setting_groups import LimitSettings
+from app.models.limits import Limits
 from tests.contract.upload_requests import (
     ABSENT,
     DATA,
@@ -42,7 +42,7 @@ def small(
     backends: Backends, engine: Engine, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[LiveService]:
     """A service that takes little, and does not wait long for it."""
-    limits = LimitSettings(upload_bytes=LIMIT_BYTES, body_idle_seconds=0.2)
+    limits = Limits(upload_bytes=LIMIT_BYTES, body_idle_seconds=0.2)
     with serving(
         backends.settings(engine, tmp_path_factory.mktemp("small"), limits=limits)
     ) as live:
@@ -311,7 +311,7 @@ def test_method_may_be_told_in_a_header(client: httpx.Client) -> None:
 
 
 def test_upload_that_is_over_is_gone(backends: Backends, engine: Engine, tmp_path: Path) -> None:
-    limits = LimitSettings(upload_seconds=1e-6)
+    limits = Limits(upload_seconds=1e-6)
     with (
         serving(backends.settings(engine, tmp_path / "data", limits=limits)) as service,
         service.client() as client,

@@ -10,7 +10,7 @@ import pytest
 from tests.process import COMMAND, ROOT, WAIT_SECONDS, environment, run_command
 
 _SERVER = frozenset({"fastapi", "starlette", "uvicorn", "websockets", "httptools"})
-_SERVICES = _SERVER | {"PIL", "httpx", "limits", "tinytag", "alembic", "psycopg"}
+_SERVICES = _SERVER | {"PIL", "httpx", "tinytag", "alembic", "psycopg"}
 _STORES = _SERVICES | {"sqlalchemy", "obstore"}
 NEVER = frozenset({"av", "numpy"})
 HELP = _STORES | {"pydantic", "pydantic_settings", "structlog", "prometheus_client", "anyio"}

@@ -10,11 +10,11 @@ from tests.process import ROOT, environment
 _ALLOWED = """
 import resource
 from app.server import allow_open_files
-from app.setting_groups import LimitSettings
+from app.models.limits import Limits
 from app.settings import Settings
 
 resource.setrlimit(resource.RLIMIT_NOFILE, ({soft}, {hard}))
-allow_open_files(Settings(limits=LimitSettings(connections_at_once=500, requests_at_once=100)))
+allow_open_files(Settings(limits=Limits(connections_at_once=500, requests_at_once=100)))
 print(resource.getrlimit(resource.RLIMIT_NOFILE))
 """
 

@@ -12,7 +12,7 @@ from random import Random
 import httpx
 import pytest
 
-from app.setting_groups import LimitSettings
+from app.models.limits import Limits
 from app.settings import Settings
 from tests.integration.sweep_stores import BehindTheStore
 from tests.media import noise_bytes, png
@@ -27,7 +27,7 @@ LARGE_BYTES = 1_400_000
 @pytest.fixture
 def store_settings(backends: Backends, engine: Engine, tmp_path: Path) -> Settings:
     """Stores of its own."""
-    return backends.settings(engine, tmp_path / "data", limits=LimitSettings())
+    return backends.settings(engine, tmp_path / "data", limits=Limits())
 
 
 @pytest.fixture

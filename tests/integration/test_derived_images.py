@@ -134,7 +134,7 @@ def images_of(records: Records, blobs: BlobStore, limits: Limits) -> DerivedImag
 
 
 def limits_of(settings: Settings) -> Limits:
-    return Limits(**settings.limits.model_dump())
+    return settings.limits
 
 
 @pytest.fixture
@@ -210,7 +210,7 @@ async def test_what_was_beyond_a_bound_is_tried_again_within_another(
     bench: Bench, settings: Settings
 ) -> None:
     source = await bench.store(PICTURE)
-    tight = replace(limits_of(settings), image_pixels=1_000)
+    tight = limits_of(settings).model_copy(update={"image_pixels": 1_000})
     images = images_of(bench.stores.records, bench.stores.blobs, tight)
     assert await bench.get(source, images=images) is None
     assert await bench.get(source) is not None
@@ -218,7 +218,7 @@ async def test_what_was_beyond_a_bound_is_tried_again_within_another(
 
 async def test_file_above_the_limit_is_not_read(bench: Bench, settings: Settings) -> None:
     source = await bench.store(PICTURE)
-    tight = replace(limits_of(settings), image_bytes=len(PICTURE) - 1)
+    tight = limits_of(settings).model_copy(update={"image_bytes": len(PICTURE) - 1})
     images = images_of(bench.stores.records, bench.stores.blobs, tight)
     assert await bench.get(replace(source, size_bytes=1), images=images) is None
     await bench.stores.blobs.delete(PROJECT, source.digest)
@@ -414,7 +414,7 @@ async def test_image_in_a_record_is_made_without_any_store(bench: Bench) -> None
 async def test_image_in_a_record_that_cannot_be_made_is_not(
     bench: Bench, settings: Settings
 ) -> None:
-    tight = replace(limits_of(settings), image_bytes=len(PICTURE) - 1)
+    tight = limits_of(settings).model_copy(update={"image_bytes": len(PICTURE) - 1})
     images = images_of(bench.stores.records, bench.stores.blobs, tight)
     assert await inline(replace(bench, images=images), PICTURE) is None
     assert await inline(bench, BROKEN) is None

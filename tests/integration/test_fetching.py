@@ -2,7 +2,7 @@
 
 import ssl
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from ipaddress import ip_address
 from pathlib import Path
@@ -69,7 +69,7 @@ async def on_loopback(project_id: str, host: str, port: int) -> Sequence[IPAddre
 def fetcher_for(
     origin: HostileOrigin, policy: FetchPolicy, open_transport: OpenTransport | None = None
 ) -> Fetcher:
-    listed = replace(policy, allow=(f"{HOST}:{origin.port}",))
+    listed = policy.model_copy(update={"allow": (f"{HOST}:{origin.port}",)})
     return Fetcher(listed, resolve=on_loopback, open_transport=open_transport)
 
 
@@ -194,7 +194,7 @@ async def test_file_beyond_the_cap_is_refused(origin: HostileOrigin, path: str) 
 @pytest.mark.parametrize(("spare", "is_fetched"), [(0, True), (-1, False)])
 @pytest.mark.anyio
 async def test_the_cap_is_exact(origin: HostileOrigin, spare: int, is_fetched: bool) -> None:
-    fetcher = fetcher_for(origin, replace(PATIENT, max_bytes=len(b"onetwo") + spare))
+    fetcher = fetcher_for(origin, PATIENT.model_copy(update={"max_bytes": len(b"onetwo") + spare}))
     try:
         assert (await fetched(fetcher, url_of(origin, "/chunked"))).content == b"onetwo"
     except FetchBlockedError:
@@ -358,7 +358,7 @@ async def test_certificate_is_checked_for_the_name_and_not_the_address(
 @pytest.mark.anyio
 async def test_certificate_for_another_name_is_refused(authority: Authority) -> None:
     with HostileOrigin(tls=authority.server) as origin:
-        policy = replace(PATIENT, allow=(f"other.test:{origin.port}",))
+        policy = PATIENT.model_copy(update={"allow": (f"other.test:{origin.port}",)})
         fetcher = Fetcher(policy, resolve=on_loopback, open_transport=authority.transport)
         with pytest.raises(UpstreamError):
             await fetched(fetcher, f"https://other.test:{origin.port}/ok.png")

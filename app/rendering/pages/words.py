@@ -1,9 +1,7 @@
 """The words of a page as it was stored: caption, transcript and scenes, data."""
 
-import re
-
 from app.errors import InvalidJsonError, PayloadTooLargeError
-from app.models.json_value import JsonValue, json_text, parse_json
+from app.models.json_value import JsonValue, json_text, parse_repaired_json
 from app.models.page import Body, PageFields
 from app.rendering.pages.cuts import cut_short
 from app.rendering.pages.described import scenes_of
@@ -15,7 +13,6 @@ _MOST_NODES = 250_000
 _LONGEST_ODD_SCENE = 200
 
 _SUMMARY_NAMES = ("summary", "caption", "description", "text")
-_SURROGATE_ESCAPE = re.compile(r"\\u[dD][89a-fA-F]")
 
 
 def body_text(body: Body) -> str:
@@ -95,16 +92,8 @@ def _scene_moment(scene: str | dict[str, JsonValue]) -> str:
 
 def _parsed(text: str) -> JsonValue:
     try:
-        value = parse_json(
+        return parse_repaired_json(
             text.encode("utf-8", "surrogatepass"), max_depth=_DEEPEST, max_nodes=_MOST_NODES
         )
     except (InvalidJsonError, PayloadTooLargeError):
         return text
-    if not _SURROGATE_ESCAPE.search(text):
-        return value
-    # Halves of a pair that stand alone cannot be written as UTF-8: they become U+FFFD.
-    return parse_json(
-        json_text(value).encode("utf-16", "surrogatepass").decode("utf-16", "replace").encode(),
-        max_depth=_DEEPEST,
-        max_nodes=_MOST_NODES,
-    )

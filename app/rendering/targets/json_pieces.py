@@ -1,7 +1,6 @@
 """The JSON text of a rendering, in pieces: text, and places for the base64 of stored media."""
 
 import json
-import re
 from collections.abc import Iterator
 
 import pybase64
@@ -9,11 +8,9 @@ import pybase64
 from app.models.conversation import InlineBytes, StoredBytes
 from app.models.json_value import json_text
 from app.models.rendering import MediaPiece, Rendering, rendering_of
+from app.models.surrogates import without_lone_surrogates
 from app.rendering.media_places import MediaPlaces
 from app.rendering.targets.leaves import Base64Leaf, JsonLeaf, Node
-
-# Halves of surrogate pairs, which become U+FFFD: no UTF-8 has them.
-_HALF = re.compile("[\ud800-\udfff]")
 
 
 def json_pieces(document: Node) -> Rendering:
@@ -96,7 +93,7 @@ def _utf8(text: str) -> bytes:
     try:
         return text.encode()
     except UnicodeEncodeError:
-        return _HALF.sub("\ufffd", text).encode()
+        return without_lone_surrogates(text).encode()
 
 
 def _media_piece(leaf: Base64Leaf) -> MediaPiece:

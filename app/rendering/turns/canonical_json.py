@@ -6,16 +6,15 @@ one of the digits that the double is written with.
 """
 
 import json
-import re
 import sys
 from decimal import Decimal
 
 from app.models.json_value import JsonValue, json_text
+from app.models.surrogates import without_lone_surrogates
 
 _SORTED = json.JSONEncoder(
     ensure_ascii=False, allow_nan=False, sort_keys=True, separators=(",", ":")
 )
-_HALF = re.compile("[\ud800-\udfff]")
 # From here on a double is no longer every whole number, and is written with an exponent.
 _FIRST_WITH_EXPONENT = 10**16
 _LARGEST_DOUBLE = int(sys.float_info.max)
@@ -32,7 +31,7 @@ def canonical_text(text: str) -> str:
     """Return a JSON text as any other one of the same value; as it is, if it cannot be read."""
     try:
         value = json.loads(text, parse_float=_number, parse_int=_whole)
-        return _HALF.sub("\ufffd", _SORTED.encode(value))
+        return without_lone_surrogates(_SORTED.encode(value))
     except (RecursionError, ValueError):
         # Too deep, or with numbers too long, for anything but the text.
         return text

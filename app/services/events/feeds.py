@@ -15,7 +15,7 @@ import anyio
 import anyio.lowlevel
 import structlog
 
-from app.errors import ServiceError
+from app.background import log_failures
 from app.models.event import Event, LoggedEvent
 from app.services.events.delivery import Handout, handout_of
 from app.services.events.queue_room import QueueRoom
@@ -77,18 +77,14 @@ class ProjectFeed:
     async def run(self) -> None:
         """Read and hand out until the feed is ended."""
         while not self._is_over:
-            try:
+            # Those who listen are not left alone: it is tried again.
+            with log_failures(_log, "events not read"):
                 while not self._is_over and await self._read():
                     await self._breathe()
-            except ServiceError as exc:
-                _log.warning("events not read", code=exc.problem_code)
-                await self._pause()
-            except Exception:  # noqa: BLE001 - it is told, and those who listen are not left alone
-                _log.exception("events not read")
-                await self._pause()
-            else:
                 await self._woken.wait()
                 self._woken.clear()
+                continue
+            await self._pause()
 
     async def _breathe(self) -> None:
         """Leave the process to others for twice as long as those who listen have just had it.

@@ -6,7 +6,6 @@ when its queue is full, when it has not taken anything for half a minute, when i
 and when the server stops; it comes again and names the last position it has seen.
 """
 
-import asyncio
 from collections import Counter
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager, contextmanager
@@ -17,7 +16,8 @@ from time import monotonic
 import anyio
 import structlog
 
-from app.errors import OverloadedError, ServiceError, StreamLimitError
+from app.background import log_failures, run_beside
+from app.errors import OverloadedError, StreamLimitError
 from app.events.broker import EventBroker
 from app.services.access import Access, Caller
 from app.services.events.feeds import Feeds
@@ -73,16 +73,12 @@ class EventStreams:
     @asynccontextmanager
     async def running(self, broker: EventBroker) -> AsyncIterator[None]:
         """Have streams woken and watched for the length of the block."""
-        # Not a task group: it would hand on whatever the block raises as a group of errors.
-        watching = asyncio.create_task(self._watch())
         try:
-            async with broker.listening(self._feeds):
+            async with run_beside(self._watch()), broker.listening(self._feeds):
                 yield
         finally:
             self.end()
-            watching.cancel()
             with anyio.CancelScope(shield=True):
-                await asyncio.wait([watching])
                 await self._feeds.ended()
 
     @asynccontextmanager
@@ -180,12 +176,8 @@ class EventStreams:
             for stream in [each for each in self._open if each.is_stalled(now)]:
                 _end_stalled(stream)
             self._count_write_buffers(now)
-            try:
+            with log_failures(_log, "keys of event streams not checked"):
                 await self._cut_shut_out()
-            except ServiceError as exc:
-                _log.warning("keys of event streams not checked", code=exc.problem_code)
-            except Exception:  # noqa: BLE001 - it is told, and looked after again in a moment
-                _log.exception("keys of event streams not checked")
 
     def _count_write_buffers(self, now: float) -> None:
         """Count what stuck connections hold; without room, the longest stuck do not wait longer."""

@@ -21,6 +21,7 @@ from app.media.data_uris import (
     split_data_uri,
 )
 from app.models.base import FrozenModel
+from app.models.json_pointer import json_pointer, unescape
 from app.models.json_value import JsonValue
 from app.models.resource import ResourceKind, resource_kind
 from app.services.persistence.keeping import INLINE_LIMIT_BYTES
@@ -163,11 +164,11 @@ class Place(NamedTuple):
 
 def pointer_to(place: Place | None) -> str:
     """The JSON pointer to a place."""
-    tokens: list[str] = []
+    keys: list[str | int] = []
     while place is not None:
-        tokens.append(str(place.key).replace("~", "~0").replace("/", "~1"))
+        keys.append(place.key)
         place = place.parent
-    return "".join("/" + token for token in reversed(tokens))
+    return json_pointer(reversed(keys))
 
 
 def put_member(value: JsonValue, pointer: str, member: JsonValue) -> JsonValue:
@@ -186,6 +187,4 @@ def put_member(value: JsonValue, pointer: str, member: JsonValue) -> JsonValue:
 
 
 def _key(container: JsonValue, token: str) -> str | int:
-    if isinstance(container, list):
-        return int(token)
-    return token.replace("~1", "/").replace("~0", "~")
+    return int(token) if isinstance(container, list) else unescape(token)

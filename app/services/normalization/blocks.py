@@ -27,7 +27,7 @@ from app.media.langchain_blocks import is_of_langchain, without_frame
 from app.media.types import is_textual, mime_type_for_filename
 from app.models.json_value import json_text
 from app.models.normalized import NormalizedPart, NormalizedText
-from app.services.normalization.collector import without_lone_surrogates
+from app.models.surrogates import without_lone_surrogates
 from app.services.normalization.parts import (
     Place,
     declared_parts,

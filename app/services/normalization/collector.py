@@ -3,9 +3,9 @@
 The collector is the only thing that changes during normalization; it lives for one call.
 """
 
-import re
 from collections.abc import Iterator
 
+from app.models.json_pointer import child_pointer
 from app.models.media import InMemoryMedia, MediaSource
 from app.models.normalized import (
     ClaimedKind,
@@ -14,10 +14,8 @@ from app.models.normalized import (
     Warning,
     more_warnings,
 )
-from app.models.windows import replace_in_windows, search_windows
+from app.models.surrogates import without_lone_surrogates
 
-_SURROGATE = re.compile("[\ud800-\udfff]")
-_REPLACEMENT = "\ufffd"
 _MAX_WARNINGS = 100
 _MAX_POINTER_CHARS = 1_000
 
@@ -66,8 +64,7 @@ class Pointer:
             token = str(each._token)
             is_cut = is_cut or len(text) + len(token) >= _MAX_POINTER_CHARS
             if not is_cut:
-                token = without_lone_surrogates(token)
-                text = f"{text}/{token.replace('~', '~0').replace('/', '~1')}"
+                text = child_pointer(text, without_lone_surrogates(token))
             each._text, each._is_cut = text, is_cut
         return text
 
@@ -216,10 +213,3 @@ def as_source(medium: MediaSource | bytes, mime_type: str | None) -> MediaSource
 
 def _in_one_alphabet(text: str) -> str:
     return text.replace("-", "+").replace("_", "/")
-
-
-def without_lone_surrogates(text: str) -> str:
-    """The text with U+FFFD for every lone surrogate; the same object if there is none."""
-    if text.isascii() or not search_windows(_SURROGATE, text, 0, len(text), reach=0):
-        return text
-    return replace_in_windows(_SURROGATE, _REPLACEMENT, text)

@@ -27,11 +27,11 @@ from app.models.normalized import (
     TextTemplate,
 )
 from app.models.resource import parse_resource_id, resource_kind
+from app.models.surrogates import without_lone_surrogates
 from app.services.normalization.collector import (
     Collector,
     Pointer,
     as_source,
-    without_lone_surrogates,
 )
 from app.services.normalization.structures import (
     Rewriting,

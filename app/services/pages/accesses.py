@@ -4,7 +4,6 @@ A count is a hint to whoever decides what stays in a context window. A process t
 those of its last seconds; one that is stopped writes them first.
 """
 
-import asyncio
 from collections import defaultdict
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -14,6 +13,7 @@ from datetime import datetime
 import anyio
 import structlog
 
+from app.background import log_failures, run_beside
 from app.errors import ServiceError
 from app.models.page import StoredPage
 from app.services.unbroken import unbroken
@@ -70,16 +70,11 @@ class AccessCounts:
     @asynccontextmanager
     async def kept(self) -> AsyncIterator[None]:
         """Write counts down every few seconds for the length of the block, and at its end."""
-        # Not a task group: it would hand on whatever the block raises as a group of errors.
-        writing = asyncio.create_task(self._keep())
         try:
-            yield
+            async with run_beside(self._keep()):
+                yield
         finally:
-            writing.cancel()
             with anyio.CancelScope(shield=True):
-                await asyncio.wait([writing])
-                if not writing.cancelled() and (fault := writing.exception()):
-                    _log.error("access counts were not written", exc_info=fault)
                 await self.flush()
 
     async def _keep(self) -> None:
@@ -87,7 +82,8 @@ class AccessCounts:
             await self._noted.wait()
             await anyio.sleep(_FLUSH_SECONDS)
             self._noted = anyio.Event()
-            await self.flush()
+            with log_failures(_log, "access counts not written"):
+                await self.flush()
 
     async def _write(self, project_id: str, pages: dict[str, Accesses]) -> None:
         counts = {page: (noted.count, noted.last_accessed) for page, noted in pages.items()}

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from app.models.json_pointer import child_pointer, follow, parse_json_pointer
+from app.models.json_pointer import child_pointer, follow, json_pointer, parse_json_pointer
 
 DOCUMENT: dict[str, Any] = {
     "foo": ["bar", "baz"],
@@ -58,3 +58,10 @@ def test_pointer_to_a_member_leads_to_it(key: str) -> None:
     names = parse_json_pointer(child_pointer("", key))
     assert names is not None
     assert follow(DOCUMENT, names).value == DOCUMENT[key]
+
+
+@pytest.mark.parametrize(
+    "keys", [(), ("",), ("a/b", 0, "m~n"), ("~1", "~0", "~01", "/"), (12, "\ud800", "é")]
+)
+def test_pointer_that_is_written_is_read_as_the_same_names(keys: tuple[str | int, ...]) -> None:
+    assert parse_json_pointer(json_pointer(keys)) == tuple(map(str, keys))

@@ -19,10 +19,9 @@ from app.services.large_work import LargeWork
 from app.services.memory_budget import MemoryBudget
 from app.services.request_bodies import RequestBodies
 from app.services.streaming.bodies import StreamedBodies
-from app.setting_groups import LimitSettings
 from app.stores.blobs import FilesystemBlobStore
 
-LIMITS = Limits(**LimitSettings().model_dump())
+LIMITS = Limits()
 MIB = 1024 * 1024
 pytestmark = pytest.mark.anyio
 

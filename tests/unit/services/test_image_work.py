@@ -6,10 +6,9 @@ from app.errors import OverloadedError
 from app.models.limits import Limits
 from app.services.image_work import ImageWork
 from app.services.memory_budget import MemoryBudget
-from app.setting_groups import LimitSettings
 
 pytestmark = pytest.mark.anyio
-LIMITS = Limits(**LimitSettings(image_pixels=1_000).model_dump())
+LIMITS = Limits(image_pixels=1_000)
 
 
 @pytest.mark.parametrize(

@@ -8,10 +8,9 @@ import pytest
 
 from app.models.limits import Limits
 from app.services.large_work import LARGE_BYTES, LargeWork
-from app.setting_groups import LimitSettings
 
 pytestmark = pytest.mark.anyio
-LIMITS = Limits(**LimitSettings(large_bodies=1).model_dump())
+LIMITS = Limits(large_bodies=1)
 
 
 @pytest.mark.parametrize(

@@ -9,15 +9,14 @@ import pytest
 from app.errors import OverloadedError
 from app.models.limits import Limits
 from app.services.large_work import LARGE_BYTES, LargeWork
-from app.setting_groups import LimitSettings
 
 pytestmark = pytest.mark.anyio
 
 
 @pytest.mark.parametrize("waiting", [0, 1, 5])
 async def test_one_too_many_is_told_to_come_again_and_the_others_are_done(waiting: int) -> None:
-    settings = LimitSettings(large_bodies=2, large_bodies_waiting=waiting)
-    work = LargeWork(Limits(**settings.model_dump()))
+    settings = Limits(large_bodies=2, large_bodies_waiting=waiting)
+    work = LargeWork(settings)
     may_end = threading.Event()
     done: list[str] = []
 

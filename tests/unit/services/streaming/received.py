@@ -21,12 +21,11 @@ from app.services.persistence.keeping import MediaKeeper
 from app.services.streaming.bodies import ReceivedBody, StreamedBodies
 from app.services.streaming.stand_ins import normalize_streamed
 from app.services.tool_result_requests import ReadToolResult, read_tool_result_request
-from app.setting_groups import LimitSettings
 from app.stores.blobs import FilesystemBlobStore
 
 PROJECT = "default"
 NOW = datetime(2026, 5, 4, 3, 2, 1, tzinfo=UTC)
-LIMITS = Limits(**LimitSettings().model_dump())
+LIMITS = Limits()
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,43 @@
+"""What is set once for a whole process, by what starts it and never by the application.
+
+**Nesting.** CPython 3.11 counts the JSON parser's nesting against the recursion limit, which is
+1,000 unless raised. The accepted depth is bounded by settings, far below what the stacks of threads
+hold.
+
+**Freed memory.** Bodies are worked on in pieces of a megabyte. glibc would give each back to the
+kernel as soon as it is freed and ask for it again, to be cleared, with the next: that takes longer
+than decoding it. It would also give up to eight heaps a core to the threads, each of which keeps
+what was once needed: a process with twenty of them would grow for hours.
+"""
+
+import ctypes
+import sys
+from contextlib import suppress
+
+# mallopt(3), <malloc.h>.
+_TRIM_THRESHOLD = -1
+_MMAP_THRESHOLD = -3
+_ARENA_MAX = -8
+
+_RECURSION_LIMIT = 10_000
+_KEPT_BYTES = 16 * 1024 * 1024
+_OWN_MAPPING_BYTES = 4 * 1024 * 1024
+_HEAPS = 2
+
+
+def accept_deep_json() -> None:
+    """Raise the recursion limit to what JSON of every accepted depth needs; never lower it."""
+    sys.setrecursionlimit(max(sys.getrecursionlimit(), _RECURSION_LIMIT))
+
+
+def keep_freed_memory() -> None:
+    """Keep up to 16 MiB for each of two heaps; what has 4 MiB or more is given back at once.
+
+    Other C libraries than glibc are left as they are.
+    """
+    if sys.platform == "linux":
+        with suppress(AttributeError):
+            mallopt = ctypes.CDLL(None).mallopt
+            mallopt(_TRIM_THRESHOLD, _KEPT_BYTES)
+            mallopt(_MMAP_THRESHOLD, _OWN_MAPPING_BYTES)
+            mallopt(_ARENA_MAX, _HEAPS)
