@@ -92,7 +92,7 @@ async def import_session(
     if content_type not in _TAKEN_TYPES:
         raise UnsupportedMediaError("Send the bundle with `Content-Type: application/zip`.")
     limits = container.limits.model_copy(update={"body_bytes": container.limits.bundle_bytes})
-    shown = await imports.take(project_id, limited_body(request, limits))
+    shown = await imports.import_session(project_id, limited_body(request, limits))
     return answer_written(
         request,
         session_record(shown.session, shown.use),

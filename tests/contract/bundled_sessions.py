@@ -10,7 +10,7 @@ from urllib.parse import quote
 
 import httpx
 
-from app.services.bundles.archive import ArchiveWriter, Drain
+from app.services.bundles.archive import ArchiveWriter, ChunkBuffer
 from tests import media
 
 SESSION = "s-1"
@@ -289,13 +289,13 @@ def make_small_session(client: httpx.Client) -> None:
 
 def bundled(members: dict[str, bytes]) -> bytes:
     """A bundle in the one form it has, its manifest as it is given."""
-    drain = Drain()
-    archive = ArchiveWriter(drain)
+    buffer = ChunkBuffer()
+    archive = ArchiveWriter(buffer)
     for name, data in members.items():
         with archive.member(name, len(data)) as member:
             member.write(data)
     archive.close()
-    return drain.take()
+    return buffer.take()
 
 
 def with_manifest(members: dict[str, bytes]) -> dict[str, bytes]:

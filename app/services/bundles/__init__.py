@@ -7,6 +7,7 @@
     blobs/<sha256>         the bytes, each once, by digest
     manifest.json          the session, and the size and digest of every file above
 
-A bundle has one form only: whoever writes the same session writes the same bytes. So it is taken
-only if writing what was read from it gives the very file that came.
+An export of the same session gives the same bytes. An import takes these members out of any zip
+that has one meaning: what counts are the sizes and digests in the manifest, and the form of each
+line. See docs/bundles.md.
 """

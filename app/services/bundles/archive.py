@@ -1,4 +1,4 @@
-"""The zip a bundle is: its members stored, in one order, with nothing in it that varies.
+"""Write the zip of a bundle: its members stored, in one order, with nothing in it that varies.
 
 Nothing is compressed, so that there is nothing to inflate and the bytes depend on no compressor;
 every member has the same date and the same attributes. It is written without seeking, each
@@ -8,7 +8,7 @@ member's checksum and size behind its bytes.
 import zipfile
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Protocol
+from typing import IO
 
 HISTORY = "history.jsonl"
 INTERACTIONS = "interactions.jsonl"
@@ -16,7 +16,7 @@ PAGES = "pages.jsonl"
 RESOURCES = "resources.jsonl"
 MANIFEST = "manifest.json"
 LINE_FILES = (HISTORY, INTERACTIONS, PAGES, RESOURCES)
-"""The members that hold a JSON value a line."""
+"""The members that hold a JSON value on each line."""
 BLOBS = "blobs/"
 
 _ATTRIBUTES = 0o100644 << 16
@@ -25,22 +25,10 @@ _VERSION = 20
 _WHEN = (1980, 1, 1, 0, 0, 0)
 
 
-class Sink(Protocol):
-    """What an archive is written to."""
+class ChunkBuffer:
+    """A file-like object that is emptied while an archive of any length is written to it.
 
-    def write(self, data: bytes, /) -> int:
-        """Take the next bytes of the archive; says how many they were."""
-        ...
-
-    def flush(self) -> None:
-        """Nothing is held back."""
-        ...
-
-
-class Drain:
-    """A sink that is emptied again and again, so that an archive of any length takes no room.
-
-    `size_bytes` is what it holds.
+    `size_bytes` is the size of what is in it.
     """
 
     def __init__(self) -> None:
@@ -48,40 +36,32 @@ class Drain:
         self.size_bytes = 0
 
     def write(self, data: bytes, /) -> int:
-        """See `Sink.write`."""
+        """Take the next bytes of the archive; return how many they were."""
         self._held.append(bytes(data))
         self.size_bytes += len(data)
         return len(data)
 
     def flush(self) -> None:
-        """See `Sink.flush`."""
+        """Do nothing: every write goes through at once."""
 
     def take(self) -> bytes:
-        """What was written since this was last asked."""
+        """Return what was written since the last call."""
         taken = b"".join(self._held)
         self._held.clear()
         self.size_bytes = 0
         return taken
 
 
-class Member(Protocol):
-    """A member that is being written."""
-
-    def write(self, data: bytes, /) -> int:
-        """Append bytes; says how many they were."""
-        ...
-
-
 class ArchiveWriter:
     """Writes the members of a bundle, one behind the other, then `close`."""
 
-    def __init__(self, sink: Sink) -> None:
+    def __init__(self, sink: ChunkBuffer) -> None:
         # Neither `tell` nor `seek` is offered, so the library does not go back to what it wrote.
         self._zip = zipfile.ZipFile(sink, "w", zipfile.ZIP_STORED)  # type: ignore[call-overload]
 
     @contextmanager
-    def member(self, name: str, size_bytes: int) -> Iterator[Member]:
-        """A member of this size, complete when the block ends."""
+    def member(self, name: str, size_bytes: int) -> Iterator[IO[bytes]]:
+        """Open a member of this size, which is complete when the block ends."""
         info = zipfile.ZipInfo(name, _WHEN)
         info.create_system = _UNIX
         info.create_version = info.extract_version = _VERSION

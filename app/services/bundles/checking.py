@@ -1,6 +1,6 @@
-"""Judges a bundle line by line, before anything of it is stored; blocks, in constant memory.
+"""Check a bundle line by line, before anything of it is stored; blocks, in constant memory.
 
-What is kept of it is what the lines have in common: the resources, and what refers to them.
+Only what the lines have in common is kept: the resources, and what refers to them.
 """
 
 import codecs
@@ -15,11 +15,11 @@ from app.models.limits import Limits
 from app.models.message import EntryCounts, EntryKind, Session
 from app.models.resource import Resource
 from app.services.bundles.archive import BLOBS, HISTORY, INTERACTIONS, MANIFEST, PAGES, RESOURCES
-from app.services.bundles.faults import require, wrong_at
+from app.services.bundles.format_errors import errors_at, require
 from app.services.bundles.page_checks import check_page
 from app.services.bundles.reading import BundleFile
 from app.services.bundles.record_checks import (
-    Referred,
+    References,
     check_interaction,
     check_message,
     check_page_fault,
@@ -38,7 +38,7 @@ from app.services.bundles.rows import (
     PageFaultLine,
     ToolResultLine,
     check_number,
-    moment,
+    parse_moment,
     read_line,
 )
 from app.services.bundles.stored import named_resources, stored_resource
@@ -53,14 +53,14 @@ _LINES_AT_ONCE = 500
 _LINES_BYTES = 4 * 1024 * 1024
 
 _Line = TypeVar("_Line")
-KIND_OF: dict[type[HistoryLine], EntryKind] = {
+ENTRY_KINDS: dict[type[HistoryLine], EntryKind] = {
     ToolResultLine: TOOL_RESULT,
     MessageLine: MESSAGE,
     PageFaultLine: PAGE_FAULT,
     InteractionEntryLine: INTERACTION,
     AnswerEntryLine: ANSWER,
 }
-"""What kind of entry a line of the history is."""
+"""The kind of entry that each type of line is."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,10 +73,8 @@ class CheckedBundle:
     aliases: dict[str, NamedResource]
     links: list[Link]
 
-    def batches(
-        self, name: str, decoder: msgspec.json.Decoder[_Line], limits: Limits
-    ) -> Iterator[list[_Line]]:
-        """The lines of a file, which have been judged, a few megabytes at once."""
+    def batches(self, name: str, decoder: msgspec.json.Decoder[_Line]) -> Iterator[list[_Line]]:
+        """Yield the lines of a file that has been checked, a few megabytes at once."""
         batch: list[_Line] = []
         size_bytes = 0
         for _, text in self.file.lines(name, longest_bytes=_LONGEST_LINE_BYTES):
@@ -90,7 +88,7 @@ class CheckedBundle:
 
 
 class BundleCheck:
-    """Judges one bundle that is to be stored in a project."""
+    """The check of one bundle that is to be stored in a project."""
 
     def __init__(self, file: BundleFile, project_id: str, limits: Limits) -> None:
         self._file = file
@@ -106,10 +104,10 @@ class BundleCheck:
         self._counts: Counter[EntryKind] = Counter()
 
     def run(self) -> CheckedBundle:
-        """The bundle, once everything in it is found to be right.
+        """Return the bundle once everything in it is found to be right.
 
         Raises:
-            InvalidBundleError: Something is not; the fault says what and where.
+            InvalidBundleError: Something is not; the error says what and where.
         """
         self._check_resources()
         self._check_interactions()
@@ -118,14 +116,14 @@ class BundleCheck:
         self._check_use()
         self._check_texts()
         described = self._file.manifest.session
-        with wrong_at(MANIFEST):
+        with errors_at(MANIFEST):
             # The writes of pages take numbers as well, which no entry of the history has.
             check_number(described.last_seq)
             require(described.last_seq >= last_seq, "names a last number below that of an entry")
             session = Session(
                 session_id=described.id,
-                created_at=moment(described.created_at),
-                updated_at=moment(described.updated_at),
+                created_at=parse_moment(described.created_at),
+                updated_at=parse_moment(described.updated_at),
                 last_seq=described.last_seq,
                 counts=EntryCounts(
                     tool_results=self._counts[TOOL_RESULT],
@@ -142,8 +140,8 @@ class BundleCheck:
 
     def _check_resources(self) -> None:
         last = ""
-        for place, text in self._lines(RESOURCES):
-            with wrong_at(place):
+        for location, text in self._lines(RESOURCES):
+            with errors_at(location):
                 line = read_line(RESOURCE_LINES, text)
                 require(line.id > last, "does not follow on the line before")
                 check_resource(line)
@@ -155,8 +153,8 @@ class BundleCheck:
 
     def _check_interactions(self) -> None:
         last, seen = 0, set()
-        for place, text in self._lines(INTERACTIONS):
-            with wrong_at(place):
+        for location, text in self._lines(INTERACTIONS):
+            with errors_at(location):
                 line = read_line(INTERACTION_LINES, text)
                 require(line.seq > last, "does not follow on the line before")
                 require(line.id not in seen, "has an id that another line has")
@@ -170,13 +168,13 @@ class BundleCheck:
 
     def _check_history(self) -> int:
         seq, ids, calls = 0, set(), set()
-        for place, text in self._lines(HISTORY):
-            with wrong_at(place):
+        for location, text in self._lines(HISTORY):
+            with errors_at(location):
                 line = read_line(HISTORY_LINES, text)
                 require(line.seq > seq, "does not have a number above that of the line before")
                 check_number(line.seq)
                 seq = line.seq
-                kind = KIND_OF[type(line)]
+                kind = ENTRY_KINDS[type(line)]
                 self._counts[kind] += 1
                 self._check_entry(line)
                 if isinstance(line, ToolResultLine):
@@ -185,7 +183,7 @@ class BundleCheck:
                 if not isinstance(line, AnswerEntryLine):
                     require(line.id not in ids, "has an id that another line has")
                     ids.add(line.id)
-        with wrong_at(INTERACTIONS):
+        with errors_at(INTERACTIONS):
             require(not self._asked and not self._answered, "has more than the history speaks of")
         return seq
 
@@ -204,8 +202,8 @@ class BundleCheck:
 
     def _check_pages(self) -> None:
         seen: set[str] = set()
-        for place, text in self._lines(PAGES):
-            with wrong_at(place):
+        for location, text in self._lines(PAGES):
+            with errors_at(location):
                 line = read_line(PAGE_LINES, text)
                 check_number(line.version)
                 check_number(line.access_count)
@@ -214,7 +212,7 @@ class BundleCheck:
                 referred = check_page(line, self._session_id, self._resources, self._limits)
                 self._link(PAGE, line.page_id, referred)
 
-    def _link(self, owner_kind: str, owner_id: str, referred: Referred) -> None:
+    def _link(self, owner_kind: str, owner_id: str, referred: References) -> None:
         require(
             referred.needed <= self._resources.keys(),
             "refers to a resource that is not in the bundle",
@@ -224,7 +222,7 @@ class BundleCheck:
         self._texts |= referred.texts
 
     def _check_use(self) -> None:
-        with wrong_at(RESOURCES):
+        with errors_at(RESOURCES):
             used = {link.resource_id for link in self._links}
             require(used == self._resources.keys(), "has resources that nothing refers to")
             sizes = {each.digest: each.size_bytes for each in self._resources.values()}
@@ -237,7 +235,7 @@ class BundleCheck:
     def _check_texts(self) -> None:
         """Raise unless what is put into answers as text is UTF-8."""
         for digest in sorted({self._resources[each].digest for each in self._texts}):
-            with wrong_at(BLOBS + digest):
+            with errors_at(BLOBS + digest):
                 decoder = codecs.getincrementaldecoder("utf-8")()
                 for chunk in self._file.chunks(BLOBS + digest):
                     decoder.decode(chunk)

@@ -1,4 +1,4 @@
-"""A session on its way out: every row read at one moment, then the bytes as they are asked for."""
+"""Export a session: read every row at one moment, then the blobs while they are sent."""
 
 import hashlib
 import tempfile
@@ -21,11 +21,11 @@ from app.services.bundles.archive import (
     LINE_FILES,
     MANIFEST,
     ArchiveWriter,
-    Drain,
+    ChunkBuffer,
 )
 from app.services.bundles.lines import history_line, interaction_line, page_line, resource_line
 from app.services.bundles.rows import FORMAT, VERSION, FileLine, Manifest, SessionLine, encode
-from app.services.bundles.spooling import no_room_is_said
+from app.services.bundles.spooling import disk_full_as_store_full
 from app.services.pages.accesses import AccessCounts
 from app.stores.blobs import BlobMissingError, BlobStore
 from app.stores.records import Records, UnitOfWork
@@ -38,11 +38,11 @@ _RESOURCES_AT_ONCE = 20
 _SENDING_BYTES = 6 * CHUNK_BYTES
 
 EXPORT_BYTES = len(LINE_FILES) * _IN_MEMORY_BYTES + _SENDING_BYTES
-"""What a bundle holds in memory at most while it is put down and sent."""
+"""The most memory that a bundle takes while it is spooled and sent."""
 
 
 class _Lines:
-    """A file of lines while it is put down: gathered, then written off the event loop."""
+    """A temporary file of lines: buffered, then written outside the event loop."""
 
     def __init__(self, name: str) -> None:
         self.name = name
@@ -58,23 +58,23 @@ class _Lines:
         self._gathered += (text, b"\n")
         self._gathered_bytes += len(text) + 1
         if self._gathered_bytes > _LINES_BYTES:
-            self.put_down()
+            self.flush()
 
-    def put_down(self) -> None:
-        """Write what was gathered."""
+    def flush(self) -> None:
+        """Write the lines that are buffered."""
         text = b"".join(self._gathered)
         self._gathered, self._gathered_bytes = [], 0
         self.size_bytes += len(text)
         self._write(text)
 
     async def chunks(self) -> AsyncIterator[bytes]:
-        """All of it, from the beginning."""
+        """Yield all of it, from the beginning."""
         await anyio.to_thread.run_sync(self._file.seek, 0)
         while chunk := await anyio.to_thread.run_sync(self._file.read, CHUNK_BYTES):
             yield chunk
 
     def described(self) -> FileLine:
-        """What the manifest says of it."""
+        """Return its line in the manifest."""
         return FileLine(self.name, self.size_bytes, self._digest.hexdigest())
 
     def close(self) -> None:
@@ -83,7 +83,7 @@ class _Lines:
 
     def _write(self, text: bytes) -> None:
         self._digest.update(text)
-        with no_room_is_said():
+        with disk_full_as_store_full():
             self._file.write(text)
 
 
@@ -107,25 +107,25 @@ class Bundle:
 
     @property
     def held_bytes(self) -> int:
-        """What it holds in memory while it is sent."""
+        """The memory that it takes while it is sent."""
         sizes = [lines.size_bytes for lines in self._spooled.files]
         return _SENDING_BYTES + sum(size for size in sizes if size <= _IN_MEMORY_BYTES)
 
     async def chunks(self) -> AsyncIterator[bytes]:
-        """The bytes of the zip.
+        """Yield the bytes of the zip.
 
         Raises:
             StoreUnavailableError: A blob cannot be read, so the rest cannot be sent.
         """
-        drain = Drain()
-        archive = ArchiveWriter(drain)
+        buffer = ChunkBuffer()
+        archive = ArchiveWriter(buffer)
         try:
             for lines in self._spooled.files:
                 with archive.member(lines.name, lines.size_bytes) as member:
                     async for chunk in lines.chunks():
                         member.write(chunk)
-                        if drain.size_bytes >= _SENT_BYTES:
-                            yield drain.take()
+                        if buffer.size_bytes >= _SENT_BYTES:
+                            yield buffer.take()
             for digest, size_bytes in self._spooled.blobs:
                 with archive.member(BLOBS + digest, size_bytes) as member:
                     hashing = hashlib.sha256()
@@ -134,27 +134,27 @@ class Bundle:
                         async for chunk in reader:
                             await anyio.to_thread.run_sync(hashing.update, chunk)
                             member.write(chunk)
-                            if drain.size_bytes >= _SENT_BYTES:
-                                yield drain.take()
+                            if buffer.size_bytes >= _SENT_BYTES:
+                                yield buffer.take()
                     if hashing.hexdigest() != digest:
-                        # The answer breaks off: half a bundle is better than a false one.
+                        # The response breaks off: the client sees that half is missing.
                         raise BlobMissingError
             manifest = encode(_manifest(self._spooled))
             with archive.member(MANIFEST, len(manifest)) as member:
                 member.write(manifest)
             archive.close()
-            yield drain.take()
+            yield buffer.take()
         finally:
             await self.aclose()
 
     async def aclose(self) -> None:
-        """Let go of what was put down for it; may be called again."""
+        """Remove its temporary files; may be called again."""
         for lines in self._spooled.files:
             lines.close()
 
 
 class BundleExports:
-    """Gives sessions out as bundles."""
+    """Exports of sessions as bundles."""
 
     def __init__(self, records: Records, blobs: BlobStore, accesses: AccessCounts) -> None:
         self._records = records
@@ -162,12 +162,12 @@ class BundleExports:
         self._accesses = accesses
 
     async def export(self, project_id: str, session_id: str) -> Bundle:
-        """The whole session as it is at this moment.
+        """Return the bundle of a session as it is at this moment.
 
         Raises:
             NotFoundError: Nothing was ever written to it.
-            StoreUnavailableError: The database did not answer, or there is no room to put the
-                rows down.
+            StoreUnavailableError: The database did not answer, or there is no room for
+                temporary files.
         """
         # Reads that were not yet written down belong to the pages as everybody sees them.
         await self._accesses.flush()
@@ -204,7 +204,7 @@ def _write_rows(unit: UnitOfWork, session_id: str, files: Sequence[_Lines]) -> N
             page = stored[number]
             pages.add(page_line(page, levels.get(page.page_id, ())))
     for lines in files:
-        lines.put_down()
+        lines.flush()
 
 
 def _write_resources(
@@ -215,7 +215,7 @@ def _write_resources(
         aliases = unit.aliases.of_resources([each.resource_id for each in batch])
         for each in batch:
             lines.add(resource_line(each, project_id, aliases.get(each.resource_id, {})))
-    lines.put_down()
+    lines.flush()
 
 
 def _manifest(spooled: _Spooled) -> Manifest:

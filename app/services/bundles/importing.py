@@ -1,4 +1,4 @@
-"""A session on its way in: put down, judged, its blobs stored, its rows written together."""
+"""Import a session: spool its bundle, check it, store its blobs, then its rows together."""
 
 import asyncio
 from collections.abc import AsyncIterator, Iterator
@@ -15,7 +15,7 @@ from app.models.message import Session, SessionUse
 from app.services.bundles.archive import BLOBS
 from app.services.bundles.checking import BundleCheck, CheckedBundle
 from app.services.bundles.reading import BundleFile, read_bundle
-from app.services.bundles.spooling import spooled
+from app.services.bundles.spooling import spool
 from app.services.bundles.writing import BundleWriter
 from app.services.sessions import ShownSession
 from app.services.stored_bytes import StoredBytes
@@ -31,7 +31,7 @@ _Item = TypeVar("_Item")
 
 
 class BundleImports:
-    """Takes bundles in."""
+    """Imports of bundles."""
 
     def __init__(
         self,
@@ -44,10 +44,10 @@ class BundleImports:
         self._records = records
         self._blobs = blobs
         self._limits = limits
-        # Judging takes a processor, and some memory for each line.
-        self._judged = anyio.CapacityLimiter(_BUNDLES_AT_ONCE)
+        # A check takes a processor, and some memory for each line.
+        self._limiter = anyio.CapacityLimiter(_BUNDLES_AT_ONCE)
 
-    async def take(self, project_id: str, chunks: AsyncIterator[bytes]) -> ShownSession:
+    async def import_session(self, project_id: str, chunks: AsyncIterator[bytes]) -> ShownSession:
         """Store the session in a bundle, with the ids it has, all of it or nothing.
 
         Args:
@@ -55,13 +55,13 @@ class BundleImports:
             chunks: The bytes of the bundle, within the caller's limit.
 
         Raises:
-            InvalidBundleError: It is damaged, or none of ours; nothing is visible.
+            InvalidBundleError: It is damaged, or no bundle; nothing is visible.
             ConflictError: The session, a page or a record of it is there already.
             StoredBytesQuotaError: The project has no room for its blobs.
             StoreUnavailableError: A store did not answer; nothing is visible, send it again.
         """
-        async with spooled(chunks) as file, self._judged:
-            bundle = await anyio.to_thread.run_sync(read_bundle, file)
+        async with spool(chunks) as file, self._limiter:
+            bundle = await anyio.to_thread.run_sync(read_bundle, file, self._limits.bundle_bytes)
             check = BundleCheck(bundle, project_id, self._limits)
             checked = await anyio.to_thread.run_sync(check.run)
             if self._stored_bytes is not None:
@@ -82,13 +82,13 @@ class BundleImports:
 
     async def _put(self, project_id: str, bundle: BundleFile, digest: str, size_bytes: int) -> None:
         async with self._blobs.writer(project_id, limit_bytes=size_bytes) as writer:
-            async for chunk in each(bundle.chunks(BLOBS + digest)):
+            async for chunk in iterate_in_threads(bundle.chunks(BLOBS + digest)):
                 await writer.write(chunk)
             await writer.commit(digest)
 
     async def _commit(self, project_id: str, checked: CheckedBundle) -> SessionUse:
         def write(unit: UnitOfWork) -> SessionUse:
-            BundleWriter(unit, checked, self._limits).write()
+            BundleWriter(unit, checked).write()
             session_id = checked.session.session_id
             unit.events.note(_event(checked.session))
             return unit.session_resources.use_of([session_id])[session_id]
@@ -97,7 +97,7 @@ class BundleImports:
 
 
 def _event(session: Session) -> NewEvent:
-    """What subscribers are told: the session as a whole, for its parts are older than its log."""
+    """Return the event of an import, one for the session: its parts are older than the log."""
     return NewEvent(
         "session:imported",
         session.session_id,
@@ -108,8 +108,8 @@ def _event(session: Session) -> NewEvent:
     )
 
 
-async def each(items: Iterator[_Item]) -> AsyncIterator[_Item]:
-    """The items of an iterator that blocks, each got in a worker thread."""
+async def iterate_in_threads(items: Iterator[_Item]) -> AsyncIterator[_Item]:
+    """Yield the items of an iterator that blocks, fetching each in a worker thread."""
 
     def step() -> list[_Item]:
         return [item for item in [next(items, None)] if item is not None]

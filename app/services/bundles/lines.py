@@ -1,4 +1,4 @@
-"""What the stores keep, as the lines of a bundle. Pure."""
+"""Convert stored records into the lines of a bundle. Pure."""
 
 from collections.abc import Mapping, Sequence
 from datetime import datetime
@@ -27,7 +27,7 @@ from app.stores.records.sessions import INTERACTION, PAGE_FAULT
 
 
 def history_line(entry: Entry, recorded: Recorded | None) -> HistoryLine:
-    """The line of an entry of the history."""
+    """Return the line of an entry of the history."""
     if isinstance(recorded, RecordedResult):
         return ToolResultLine(
             seq=entry.seq,
@@ -68,7 +68,7 @@ def _message_line(entry: Entry, message: StoredHistoryMessage) -> HistoryLine:
 
 
 def interaction_line(stored: StoredInteraction) -> InteractionLine:
-    """The line of an interaction."""
+    """Return the line of an interaction."""
     return InteractionLine(
         seq=stored.seq,
         id=stored.interaction_id,
@@ -84,7 +84,7 @@ def interaction_line(stored: StoredInteraction) -> InteractionLine:
 
 
 def page_line(stored: StoredPage, levels: Sequence[StoredRepresentation]) -> PageLine:
-    """The line of a page."""
+    """Return the line of a page."""
     last = stored.last_accessed
     return PageLine(
         page_id=stored.page_id,
@@ -109,7 +109,7 @@ def page_line(stored: StoredPage, levels: Sequence[StoredRepresentation]) -> Pag
 def resource_line(
     resource: Resource, project_id: str, aliases: Mapping[str, datetime]
 ) -> ResourceLine:
-    """The line of a resource of a project, with its aliases in order."""
+    """Return the line of a resource of a project, with its aliases in order."""
     return ResourceLine(
         id=resource.resource_id,
         project=resource.derived_in or project_id,

@@ -1,4 +1,4 @@
-"""What makes a page in a bundle one of this service: made again from what it is, it is the same."""
+"""Check the pages of a bundle: each is made again from its parts, and has to be the same."""
 
 import math
 from dataclasses import dataclass
@@ -9,16 +9,21 @@ from app.models.json_value import JsonValue, json_text
 from app.models.limits import Limits
 from app.models.page import Body, BodyKind, Modality, Page, PageMedia, PageVersion
 from app.rendering.file_names import safe_file_name
-from app.services.bundles.faults import require
+from app.services.bundles.format_errors import require
 from app.services.bundles.record_checks import (
-    Kept,
-    Referred,
+    References,
+    ResourcesById,
+    check_form_pointers,
     check_forms,
-    check_places,
-    of_forms,
+    form_references,
 )
 from app.services.bundles.rows import PageLine
-from app.services.bundles.stored import own_object, own_value, stored_levels, stored_page
+from app.services.bundles.stored import (
+    parse_stored_object,
+    parse_stored_value,
+    stored_levels,
+    stored_page,
+)
 from app.services.inline_media.data_uris import load_forms
 from app.services.pages.contents import SettledContent, page_media
 from app.services.pages.fitting import check_words, fits, is_url
@@ -41,7 +46,7 @@ _KINDS: dict[Modality, frozenset[BodyKind]] = {
     "audio": _WORDS | {"url", "data"},
     "video": _WORDS | {"url", "data"},
 }
-"""What the content of a page may be."""
+"""The kinds of content that a page of each modality may have."""
 _MOST_TOKENS = 2**53
 
 
@@ -54,7 +59,7 @@ class ReadPage:
 
 
 def read_bundled_page(line: PageLine) -> ReadPage:
-    """The page in a line, made again from what it is."""
+    """Return the page in a line, made again from its parts."""
     stored = stored_page(line)
     page = read_page(stored, stored_levels(line))
     settled = SettledContent(page.full, page.full.value, load_forms(line.inline_form))
@@ -65,11 +70,11 @@ def read_bundled_page(line: PageLine) -> ReadPage:
     return ReadPage(page, page_version(page, settled, stamp))
 
 
-def check_page(line: PageLine, session_id: str, kept: Kept, limits: Limits) -> Referred:
-    """Raise unless a page can be read at every level; see `Referred` for what is returned."""
+def check_page(line: PageLine, session_id: str, kept: ResourcesById, limits: Limits) -> References:
+    """Raise unless a page can be read at every level; return what it refers to."""
     for text in (line.descriptor, line.body, *(level.body for level in line.levels)):
-        own_object(bytes(text), limits)
-    content = own_value(bytes(line.content), limits)
+        parse_stored_object(bytes(text), limits)
+    content = parse_stored_value(bytes(line.content), limits)
     forms = check_forms(line.inline_form)
     numbers = [level.level for level in line.levels]
     require(numbers == sorted(set(numbers)), "has its levels in another order")
@@ -88,13 +93,13 @@ def check_page(line: PageLine, session_id: str, kept: Kept, limits: Limits) -> R
         _check_body(level.body, page.fields.modality, kept, limits)
     fetched = line.fetched_resource_id
     require(fetched is None or page.full.kind == "url", "has a file that it cannot have")
-    check_places(content, forms)
+    check_form_pointers(content, forms)
     needed = resource_ids(page) | ({fetched} if fetched else set())
-    return of_forms(forms, needed=frozenset(needed))
+    return form_references(forms, needed=frozenset(needed))
 
 
-def referred_text_digest(page: Page, kept: Kept) -> str | None:
-    """The digest of the text that the content of a text or structured page refers to, if it does.
+def referred_text_digest(page: Page, kept: ResourcesById) -> str | None:
+    """Return the digest of the text that a text or structured page refers to, if it does.
 
     See `PageContents.referred_text`.
     """
@@ -119,7 +124,7 @@ def _check_same(line: PageLine, read: ReadPage) -> None:
     require(made == [bytes(level.body) for level in line.levels], "has levels that are none")
 
 
-def _check_body(body: Body, modality: Modality, kept: Kept, limits: Limits) -> None:
+def _check_body(body: Body, modality: Modality, kept: ResourcesById, limits: Limits) -> None:
     """Raise unless a body holds what its kind says, and no more of it than a page may."""
     value = body.value
     require(body.kind == "json" or value is None or isinstance(value, str), "holds no text")
@@ -156,7 +161,11 @@ def _check_data(value: str, media: PageMedia | None) -> None:
 
 
 def _check_reference(
-    value: JsonValue, media: PageMedia | None, modality: Modality, kept: Kept, limits: Limits
+    value: JsonValue,
+    media: PageMedia | None,
+    modality: Modality,
+    kept: ResourcesById,
+    limits: Limits,
 ) -> None:
     resource = kept.get(str(value).removeprefix("@blob:"))
     require(resource is not None, "refers to a resource that is not in the bundle")

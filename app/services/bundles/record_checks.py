@@ -1,6 +1,6 @@
-"""What makes tool results, messages, interactions and resources those of this service.
+"""Check tool results, messages, interactions and resources of a bundle.
 
-Each check takes a line, raises unless reading what it stands for can never fail, and says which
+Each check takes a line, raises unless reading its record can never fail, and returns which
 resources it refers to, by the same functions that found them when it was written.
 """
 
@@ -30,28 +30,33 @@ from app.models.resource import (
 )
 from app.models.tool_result import SanitizedToolResult
 from app.rendering.file_names import safe_file_name
-from app.services.bundles.faults import require
+from app.services.bundles.format_errors import require
 from app.services.bundles.rows import (
     InteractionLine,
     MessageLine,
     PageFaultLine,
     ResourceLine,
     ToolResultLine,
-    moment,
+    parse_moment,
 )
-from app.services.bundles.stored import own_object, own_value
-from app.services.inline_media.data_uris import InlineForm, dump_forms, load_forms, put_member
+from app.services.bundles.stored import parse_stored_object, parse_stored_value
+from app.services.inline_media.data_uris import (
+    InlineForm,
+    dump_forms,
+    load_forms,
+    put_member,
+)
 from app.services.inline_media.message_media import references_in
 from app.services.packaging import encode_sanitized
 from app.services.pages.fault_messages import image_ids
 from app.services.session_messages import OURS, HistoryMessageDraft
 
-Kept = Mapping[str, Resource]
+ResourcesById = Mapping[str, Resource]
 """The resources of a bundle, by id."""
 
 
 @dataclass(frozen=True, slots=True)
-class Referred:
+class References:
     """The resources something refers to: those it needs, and those it names, if they are there.
 
     `texts` are those among them that are put into an answer as text.
@@ -74,14 +79,14 @@ def check_resource(line: ResourceLine) -> None:
     require(all(map(is_alias, line.aliases)), "has an alias that cannot be one")
     require(list(line.aliases) == sorted(line.aliases), "has its aliases in another order")
     for named_at in line.aliases.values():
-        moment(named_at)
-    moment(line.created_at)
+        parse_moment(named_at)
+    parse_moment(line.created_at)
 
 
-def check_tool_result(line: ToolResultLine, kept: Kept, limits: Limits) -> Referred:
-    """Raise unless a record is canonical; see `Referred` for what is returned."""
+def check_tool_result(line: ToolResultLine, kept: ResourcesById, limits: Limits) -> References:
+    """Raise unless a record is canonical; return what it refers to."""
     text = bytes(line.sanitized)
-    sanitized = SanitizedToolResult.model_validate(own_value(text, limits))
+    sanitized = SanitizedToolResult.model_validate(parse_stored_value(text, limits))
     require(encode_sanitized(sanitized) == text, "has a record that is not written as it is here")
     meta = sanitized.meta
     require(
@@ -105,28 +110,28 @@ def check_tool_result(line: ToolResultLine, kept: Kept, limits: Limits) -> Refer
         all(parse_resource_id(each) in needed for each in _shown(sanitized)),
         "shows a resource that it does not describe",
     )
-    moment(line.created_at)
-    return Referred(frozenset(needed))
+    parse_moment(line.created_at)
+    return References(frozenset(needed))
 
 
-def check_message(line: MessageLine, limits: Limits) -> Referred:
+def check_message(line: MessageLine, limits: Limits) -> References:
     """Raise unless a message can be given out, and written as it was sent."""
     require(len(bytes(line.message)) <= limits.message_bytes, "has a message that is too long")
-    value = own_object(bytes(line.message), limits)
+    value = parse_stored_object(bytes(line.message), limits)
     draft = HistoryMessageDraft.model_validate(value)
     require(not OURS & value.keys(), "has a message with members that are the service's")
     answered = draft.tool_call_id if draft.role == "tool" else None
     require(answered == line.tool_call_id, "answers another call than it says")
     forms = check_forms(line.inline_form)
     require("" not in forms, "has a form that is not in it")
-    check_places(dict(value), forms)
-    moment(line.created_at)
-    return of_forms(forms, named=references_in(value))
+    check_form_pointers(dict(value), forms)
+    parse_moment(line.created_at)
+    return form_references(forms, named=references_in(value))
 
 
-def check_page_fault(line: PageFaultLine, limits: Limits) -> Referred:
+def check_page_fault(line: PageFaultLine, limits: Limits) -> References:
     """Raise unless the message of a page fault can be given out, its images in place."""
-    value = own_object(bytes(line.message), limits)
+    value = parse_stored_object(bytes(line.message), limits)
     require(list(value) == ["role", "tool_call_id", "content"], "is no message of a page fault")
     require(value["role"] == "tool", "is no message of a page fault")
     require(value["tool_call_id"] == line.tool_call_id, "answers another call than it says")
@@ -135,16 +140,16 @@ def check_page_fault(line: PageFaultLine, limits: Limits) -> Referred:
         isinstance(content, str) or (isinstance(content, list) and all(map(_is_block, content))),
         "has content that no page fault has",
     )
-    moment(line.created_at)
-    return Referred(frozenset(image_ids(bytes(line.message))))
+    parse_moment(line.created_at)
+    return References(frozenset(image_ids(bytes(line.message))))
 
 
-def check_interaction(line: InteractionLine, limits: Limits) -> Referred:
+def check_interaction(line: InteractionLine, limits: Limits) -> References:
     """Raise unless an interaction is one, and its answer too."""
     longest = max(len(bytes(line.input)), len(bytes(line.output)))
     require(longest <= limits.message_bytes, "has an input or an answer that is too long")
-    given = own_value(bytes(line.input), limits)
-    output = own_value(bytes(line.output), limits)
+    given = parse_stored_value(bytes(line.input), limits)
+    output = parse_stored_value(bytes(line.output), limits)
     interaction = Interaction.model_validate(
         {"input": given, "output": output, "timestamp": line.timestamp}
     )
@@ -159,8 +164,8 @@ def check_interaction(line: InteractionLine, limits: Limits) -> Referred:
     require(is_later == (line.answered_at is not None), "has half an answer")
     is_after = line.answer_seq is None or line.answer_seq > line.seq
     require(is_after and not (is_later and output is None), "has half an answer")
-    moment(line.created_at)
-    moment(line.answered_at or line.created_at)
+    parse_moment(line.created_at)
+    parse_moment(line.answered_at or line.created_at)
     attached: Sequence[str] = ()
     if isinstance(interaction.input, MultiModalInput):
         attached = [each for _, each in interaction.input.attached_ids()]
@@ -168,7 +173,7 @@ def check_interaction(line: InteractionLine, limits: Limits) -> Referred:
     _check_bindings(line.bindings, attached)
     bound = (bound_resource_id(each, line.bindings) for each in attached)
     needed = frozenset(each for each in bound if each)
-    return Referred(needed, frozenset(references_in([given, output])) - needed)
+    return References(needed, frozenset(references_in([given, output])) - needed)
 
 
 def _check_bindings(bindings: Bindings, attached: Sequence[str]) -> None:
@@ -181,33 +186,33 @@ def _check_bindings(bindings: Bindings, attached: Sequence[str]) -> None:
 
 
 def check_forms(text: str | None) -> dict[str, InlineForm]:
-    """How moved media were written; raises unless it is noted as this service notes it."""
+    """Return how moved media were written; raise unless it is noted as this service notes it."""
     forms = load_forms(text)
     require(dump_forms(forms) == text, "has forms that are not written as they are here")
     return forms
 
 
-def check_places(value: JsonValue, forms: Mapping[str, InlineForm]) -> None:
+def check_form_pointers(value: JsonValue, forms: Mapping[str, InlineForm]) -> None:
     """Raise unless every form is that of a string in a value, which is used up by this."""
     for pointer in forms:
         require(isinstance(_at(value, pointer), str), "has a form that is not in it")
         value = put_member(value, pointer, "")
 
 
-def of_forms(
+def form_references(
     forms: Mapping[str, InlineForm],
     *,
     needed: frozenset[str] = frozenset(),
     named: set[str] | frozenset[str] = frozenset(),
-) -> Referred:
-    """What forms refer to, and what else is referred to beside them."""
+) -> References:
+    """Return what forms refer to, and what else is referred to beside them."""
     used = frozenset(each for form in forms.values() for each in form.resource_ids)
     texts = frozenset(form.text_resource_id for form in forms.values() if form.text_resource_id)
-    return Referred(needed | used, frozenset(named) - used, texts)
+    return References(needed | used, frozenset(named) - used, texts)
 
 
 def _shown(sanitized: SanitizedToolResult) -> Iterator[str]:
-    """The references that the parts of a record are."""
+    """Yield the references that parts of a record consist of."""
     for part in sanitized.parts:
         match part:
             case ImagePart(image=reference) | FilePart(data=reference):

@@ -11,12 +11,12 @@ import msgspec
 from msgspec import Meta, Raw, Struct
 
 from app.models.identity import CLIENT_ID_PATTERN, rfc3339
-from app.services.bundles.faults import require
+from app.services.bundles.format_errors import require
 from app.services.request_identity import SCHEME
 
 FORMAT: Literal["pagefault-session"] = "pagefault-session"
 VERSION: Literal[2] = 2
-"""What is written. Of version 1 are bundles whose requests are all known by their bytes."""
+"""The version that is written; in version 1 all requests are known by their bytes."""
 
 # Up to 2**53 a number means the same to every reader of JSON. What an import brings leaves room for
 # 2**32 more below that.
@@ -178,7 +178,7 @@ class FileLine(_Line, frozen=True):
 
 
 class Manifest(_Line, frozen=True):
-    """What a bundle says of itself: the session, and every other file in it, in order."""
+    """The manifest of a bundle: the session, and every other file in it, in order."""
 
     format: Literal["pagefault-session"]
     version: Literal[1, 2]
@@ -187,7 +187,7 @@ class Manifest(_Line, frozen=True):
 
 
 class ManifestHead(Struct, frozen=True):
-    """What tells a bundle, and one of a version that is known here, from anything else."""
+    """The members of a manifest that tell a bundle of a known version from anything else."""
 
     format: str
     version: int
@@ -204,16 +204,16 @@ MANIFEST_HEADS = msgspec.json.Decoder(ManifestHead)
 
 
 def encode(line: Struct) -> bytes:
-    """A line, without its end."""
+    """Return the bytes of a line, without its end."""
     return msgspec.json.encode(line)
 
 
 def read_line(decoder: msgspec.json.Decoder[_Decoded], text: bytes) -> _Decoded:
-    """The line that a text is.
+    """Return the line in a text.
 
     Raises:
         MsgspecError, RecursionError: It is none.
-        WrongError: It is written otherwise than `encode` writes it.
+        BundleFormatError: It is written otherwise than `encode` writes it.
     """
     decoded = decoder.decode(text)
     require(msgspec.json.encode(decoded) == text, "is not written as this service writes it")
@@ -224,7 +224,7 @@ def check_number(number: int) -> None:
     """Raise unless there is room above a number for whatever is counted on from there.
 
     Raises:
-        WrongError: There is none.
+        BundleFormatError: There is none.
     """
     require(
         number <= LARGEST_NUMBER,
@@ -232,12 +232,12 @@ def check_number(number: int) -> None:
     )
 
 
-def moment(text: str) -> datetime:
-    """The moment in a line.
+def parse_moment(text: str) -> datetime:
+    """Return the moment in a line.
 
     Raises:
         ValueError, OverflowError: It is none.
-        WrongError: It is written otherwise than this service writes it.
+        BundleFormatError: It is written otherwise than this service writes it.
     """
     read = datetime.fromisoformat(text)
     is_ours = read.tzinfo is not None and read.year >= _FIRST_YEAR and rfc3339(read) == text

@@ -1,4 +1,4 @@
-"""Temporary files: where a bundle is put down on its way in or out."""
+"""Spool bundles into temporary files on their way in or out."""
 
 import errno
 import tempfile
@@ -16,7 +16,7 @@ _GATHERED_BYTES = 1024 * 1024
 
 
 @contextmanager
-def no_room_is_said() -> Iterator[None]:
+def disk_full_as_store_full() -> Iterator[None]:
     """Raise a full disk as StoreFullError."""
     try:
         yield
@@ -27,8 +27,8 @@ def no_room_is_said() -> Iterator[None]:
 
 
 @asynccontextmanager
-async def spooled(chunks: AsyncIterator[bytes]) -> AsyncIterator[IO[bytes]]:
-    """A temporary file with all of the chunks in it, for the length of the block.
+async def spool(chunks: AsyncIterator[bytes]) -> AsyncIterator[IO[bytes]]:
+    """Write all chunks into a temporary file, which is there for the length of the block.
 
     Raises:
         StoreFullError: There is no room for it.
@@ -55,6 +55,6 @@ def _opened() -> IO[bytes]:
 
 def _write(file: IO[bytes], data: bytes) -> None:
     view = memoryview(data)
-    with no_room_is_said():
+    with disk_full_as_store_full():
         while view:
             view = view[file.write(view) :]

@@ -1,4 +1,4 @@
-"""What the lines of a bundle stand for, as the stores keep it."""
+"""Convert the lines of a bundle into records as the stores keep them."""
 
 from collections.abc import Mapping
 
@@ -9,7 +9,7 @@ from app.models.message import StoredHistoryMessage
 from app.models.page import Level, StoredPage, StoredRepresentation
 from app.models.resource import MediaHints, Resource
 from app.models.tool_result import StoredToolResult
-from app.services.bundles.faults import require
+from app.services.bundles.format_errors import require
 from app.services.bundles.rows import (
     InteractionLine,
     MessageLine,
@@ -17,7 +17,7 @@ from app.services.bundles.rows import (
     PageLine,
     ResourceLine,
     ToolResultLine,
-    moment,
+    parse_moment,
 )
 from app.stores.records.aliases import NamedResource
 from app.stores.records.bundles import RecordedResult
@@ -27,12 +27,12 @@ _MORE_DEPTH = 64
 _MORE_NODES = 4
 
 
-def own_value(text: bytes, limits: Limits) -> JsonValue:
-    """The value of a stored JSON text.
+def parse_stored_value(text: bytes, limits: Limits) -> JsonValue:
+    """Return the value of a stored JSON text.
 
     Raises:
         InvalidJsonError, PayloadTooLargeError, ValueError: It is none.
-        WrongError: It is written otherwise than this service writes it.
+        BundleFormatError: It is written otherwise than this service writes it.
     """
     value = parse_json(
         text,
@@ -44,22 +44,22 @@ def own_value(text: bytes, limits: Limits) -> JsonValue:
     return value
 
 
-def own_object(text: bytes, limits: Limits) -> Mapping[str, JsonValue]:
-    """The object of a stored JSON text; raises as `own_value`."""
-    value = own_value(text, limits)
+def parse_stored_object(text: bytes, limits: Limits) -> Mapping[str, JsonValue]:
+    """Return the object of a stored JSON text; raise as `parse_stored_value` does."""
+    value = parse_stored_value(text, limits)
     require(isinstance(value, dict), "has a value in the place of an object")
     members: Mapping[str, JsonValue] = value
     return members
 
 
 def recorded_result(line: ToolResultLine, session_id: str) -> RecordedResult:
-    """The tool result in a line."""
+    """Return the tool result in a line."""
     return RecordedResult(
         StoredToolResult(
             tool_result_id=line.id,
             session_id=session_id,
             seq=line.seq,
-            created_at=moment(line.created_at),
+            created_at=parse_moment(line.created_at),
             tool_name=line.tool_name,
             tool_call_id=line.tool_call_id,
             sanitized=bytes(line.sanitized),
@@ -70,12 +70,12 @@ def recorded_result(line: ToolResultLine, session_id: str) -> RecordedResult:
 
 
 def stored_message(line: MessageLine | PageFaultLine) -> StoredHistoryMessage:
-    """The message in a line."""
+    """Return the message in a line."""
     is_page_fault = isinstance(line, PageFaultLine)
     return StoredHistoryMessage(
         seq=line.seq,
         message_id=line.id,
-        created_at=moment(line.created_at),
+        created_at=parse_moment(line.created_at),
         tool_call_id=line.tool_call_id,
         request_digest=line.request_digest,
         message=bytes(line.message),
@@ -85,7 +85,7 @@ def stored_message(line: MessageLine | PageFaultLine) -> StoredHistoryMessage:
 
 
 def stored_interaction(line: InteractionLine, session_id: str) -> StoredInteraction:
-    """The interaction in a line."""
+    """Return the interaction in a line."""
     output = bytes(line.output)
     return StoredInteraction(
         interaction_id=line.id,
@@ -93,17 +93,17 @@ def stored_interaction(line: InteractionLine, session_id: str) -> StoredInteract
         seq=line.seq,
         input_kind=line.input_kind,
         timestamp=line.timestamp,
-        created_at=moment(line.created_at),
+        created_at=parse_moment(line.created_at),
         input=bytes(line.input),
         output=None if output == b"null" else output,
         answer_seq=line.answer_seq,
-        answered_at=None if line.answered_at is None else moment(line.answered_at),
+        answered_at=None if line.answered_at is None else parse_moment(line.answered_at),
         bindings=line.bindings,
     )
 
 
 def stored_page(line: PageLine) -> StoredPage:
-    """The page in a line; its number is given by the store."""
+    """Return the page in a line; its number is given by the store."""
     return StoredPage(
         page_number=0,
         page_id=line.page_id,
@@ -114,32 +114,32 @@ def stored_page(line: PageLine) -> StoredPage:
         inline_form=line.inline_form,
         digest=line.digest,
         fetched_resource_id=line.fetched_resource_id,
-        created_at=moment(line.created_at),
-        last_accessed=None if line.last_accessed is None else moment(line.last_accessed),
+        created_at=parse_moment(line.created_at),
+        last_accessed=None if line.last_accessed is None else parse_moment(line.last_accessed),
         access_count=line.access_count,
     )
 
 
 def stored_levels(line: PageLine) -> list[StoredRepresentation]:
-    """The levels of the page in a line."""
+    """Return the levels of the page in a line."""
     return [
         StoredRepresentation(
-            Level(each.level), each.origin, bytes(each.body), moment(each.created_at)
+            Level(each.level), each.origin, bytes(each.body), parse_moment(each.created_at)
         )
         for each in line.levels
     ]
 
 
 def named_resources(line: ResourceLine) -> dict[str, NamedResource]:
-    """The resource in a line by its aliases."""
+    """Return the resource in a line by its aliases."""
     return {
-        alias: NamedResource(line.id, moment(created_at))
+        alias: NamedResource(line.id, parse_moment(created_at))
         for alias, created_at in line.aliases.items()
     }
 
 
 def stored_resource(line: ResourceLine, project_id: str) -> Resource:
-    """The resource in a line, in this project."""
+    """Return the resource in a line, in this project."""
     return Resource(
         resource_id=line.id,
         digest=line.digest,
@@ -148,6 +148,6 @@ def stored_resource(line: ResourceLine, project_id: str) -> Resource:
         size_bytes=line.size_bytes,
         kind=line.kind,
         hints=MediaHints(line.width, line.height, line.duration_seconds),
-        created_at=moment(line.created_at),
+        created_at=parse_moment(line.created_at),
         derived_in=None if line.project == project_id else line.project,
     )

@@ -1,4 +1,4 @@
-"""The transaction of an import: everything of a session, or none of it."""
+"""Write an import in one transaction: everything of a session, or none of it."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -6,12 +6,11 @@ from datetime import datetime
 
 from app.errors import ConflictError
 from app.models.alias import MOST_ALIASES
-from app.models.limits import Limits
 from app.models.page import PageVersion, StoredRepresentation
 from app.models.search import SearchWords, search_words
 from app.services.aliases import too_many_aliases
 from app.services.bundles.archive import BLOBS, HISTORY, INTERACTIONS, PAGES
-from app.services.bundles.checking import KIND_OF, CheckedBundle
+from app.services.bundles.checking import ENTRY_KINDS, CheckedBundle
 from app.services.bundles.page_checks import read_bundled_page, referred_text_digest
 from app.services.bundles.rows import (
     HISTORY_LINES,
@@ -54,10 +53,9 @@ class BundleWriter:
     Rows are taken in the order every writer takes them: session, pages, records, resources.
     """
 
-    def __init__(self, unit: UnitOfWork, checked: CheckedBundle, limits: Limits) -> None:
+    def __init__(self, unit: UnitOfWork, checked: CheckedBundle) -> None:
         self._unit = unit
         self._checked = checked
-        self._limits = limits
         self._session_id = checked.session.session_id
 
     def write(self) -> None:
@@ -68,18 +66,18 @@ class BundleWriter:
             BlobSweptError: A sweep has removed one of the blobs meanwhile.
         """
         self._add_session()
-        for lines in self._checked.batches(PAGES, PAGE_LINES, self._limits):
+        for lines in self._checked.batches(PAGES, PAGE_LINES):
             self._add_pages([self._page(line) for line in lines])
-        for entries in self._checked.batches(HISTORY, HISTORY_LINES, self._limits):
+        for entries in self._checked.batches(HISTORY, HISTORY_LINES):
             self._add_history(entries)
-        for interactions in self._checked.batches(INTERACTIONS, INTERACTION_LINES, self._limits):
+        for interactions in self._checked.batches(INTERACTIONS, INTERACTION_LINES):
             self._add_interactions(interactions)
         self._add_resources()
 
     def _add_session(self) -> None:
         """Store the session's row."""
         if not self._unit.sessions.add(self._checked.session):
-            raise _taken("session", self._session_id)
+            raise _conflict("session", self._session_id)
 
     def _add_pages(self, batch: Sequence[BundledPage]) -> None:
         """Store pages, newer than those stored before."""
@@ -87,7 +85,7 @@ class BundleWriter:
         numbers = self._unit.pages.insert_absent(versions)
         for version in versions:
             if version.page_id not in numbers:
-                raise _taken("page", version.page_id)
+                raise _conflict("page", version.page_id)
         self._unit.page_levels.replace_many({page.version.page_id: page.levels for page in batch})
         self._unit.page_search.index_all(
             {
@@ -110,7 +108,7 @@ class BundleWriter:
     def _add_history(self, batch: Sequence[HistoryLine]) -> None:
         """Store entries of the history, with the records they stand for."""
         bundles = self._unit.bundles
-        entries = [Entry(line.seq, KIND_OF[type(line)], line.id) for line in batch]
+        entries = [Entry(line.seq, ENTRY_KINDS[type(line)], line.id) for line in batch]
         bundles.add_entries(self._session_id, entries)
         results = [
             recorded_result(line, self._session_id)
@@ -118,18 +116,18 @@ class BundleWriter:
             if isinstance(line, ToolResultLine)
         ]
         for taken in bundles.add_tool_results(results):
-            raise _taken("tool result", taken)
+            raise _conflict("tool result", taken)
         messages = [
             stored_message(line) for line in batch if isinstance(line, MessageLine | PageFaultLine)
         ]
         for taken in bundles.add_messages(self._session_id, messages):
-            raise _taken("message", taken)
+            raise _conflict("message", taken)
 
     def _add_interactions(self, batch: Sequence[InteractionLine]) -> None:
         """Store interactions."""
         stored = [stored_interaction(line, self._session_id) for line in batch]
         for taken in self._unit.bundles.add_interactions(stored):
-            raise _taken("interaction", taken)
+            raise _conflict("interaction", taken)
 
     def _add_resources(self) -> None:
         """Store the descriptors that are not there, their aliases, and what refers to them."""
@@ -164,7 +162,7 @@ class BundleWriter:
         )
 
 
-def _taken(noun: str, taken_id: str) -> ConflictError:
+def _conflict(noun: str, taken_id: str) -> ConflictError:
     return ConflictError(
         f"There is a {noun} with the id {taken_id} in this project already, and an import replaces "
         "nothing. Delete the session it belongs to first, or import into another project. Nothing "

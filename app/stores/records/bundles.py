@@ -1,7 +1,7 @@
-"""Whole sessions: every row of one read in pieces, and rows written that were made elsewhere.
+"""Read every row of a session in batches, and write rows that were made elsewhere.
 
-What is read is read in pieces of a few megabytes, whatever the rows hold. What is written keeps the
-ids it has; an id that is taken is not overwritten, and named.
+A batch has a few megabytes, whatever the rows hold. What is written keeps the ids it has; an id
+that is taken is not overwritten but returned.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -34,7 +34,7 @@ from app.stores.records.tables import (
     tool_results,
 )
 
-_PIECE_BYTES = 4 * 1024 * 1024
+_BATCH_BYTES = 4 * 1024 * 1024
 _ROWS_AT_ONCE = 500
 
 
@@ -76,7 +76,7 @@ class BundleRecords:
         self._scope = scope
 
     def history(self, session_id: str) -> Iterator[tuple[Entry, Recorded | None]]:
-        """The entries of a history in order, with the tool results and messages they stand for."""
+        """Yield the entries of a history in order, with their tool results and messages."""
         after_seq = 0
         while True:
             rows = self._scope.all(
@@ -92,13 +92,13 @@ class BundleRecords:
                 return
             after_seq = rows[-1].seq
             entries = [Entry(row.seq, row.kind, row.entry_id) for row in rows]
-            for piece in _pieces(entries, self._entry_sizes(entries)):
-                recorded = self._recorded(piece)
-                for entry in piece:
+            for batch in _batches(entries, self._entry_sizes(entries)):
+                recorded = self._recorded(batch)
+                for entry in batch:
                     yield entry, recorded.get(entry.seq)
 
     def interactions(self, session_id: str) -> Iterator[StoredInteraction]:
-        """The interactions of a session in the order of `seq`."""
+        """Yield the interactions of a session in the order of `seq`."""
         size = func.length(interactions.c.input) + func.coalesce(
             func.length(interactions.c.output), 0
         )
@@ -113,7 +113,7 @@ class BundleRecords:
                 yield stored_interaction(row)
 
     def page_numbers(self, session_id: str) -> Iterator[Sequence[int]]:
-        """The numbers of a session's pages, oldest first, as many at once as may be read."""
+        """Yield the numbers of a session's pages, oldest first, as many at once as may be read."""
         columns = (pages.c.descriptor, pages.c.body, pages.c.content)
         lengths = [func.length(column) for column in columns]
         size = lengths[0] + lengths[1] + lengths[2]
@@ -121,7 +121,7 @@ class BundleRecords:
         yield from self._numbers(pages, pages.c.page_number, size, of_session)
 
     def levels(self, page_ids: Sequence[str]) -> dict[str, list[StoredRepresentation]]:
-        """The levels of up to 500 pages by page id, in order."""
+        """Return the levels of up to 500 pages by page id, in order."""
         rows = self._scope.all(
             self._scope.select(page_levels)
             .where(page_levels.c.page_id.in_(page_ids))
@@ -148,7 +148,7 @@ class BundleRecords:
         self._scope.insert_new(history_entries, rows)
 
     def add_tool_results(self, recorded: Sequence[RecordedResult]) -> list[str]:
-        """Store tool results; returns the ids that are taken."""
+        """Store tool results; return the ids that are taken."""
         rows = [
             {
                 "tool_result_id": each.result.tool_result_id,
@@ -166,7 +166,7 @@ class BundleRecords:
         return self._add(tool_results, "tool_result_id", rows)
 
     def add_messages(self, session_id: str, stored: Sequence[StoredHistoryMessage]) -> list[str]:
-        """Store messages; returns the ids that are taken."""
+        """Store messages; return the ids that are taken."""
         rows = [
             {
                 "message_id": each.message_id,
@@ -183,7 +183,7 @@ class BundleRecords:
         return self._add(messages, "message_id", rows)
 
     def add_interactions(self, stored: Sequence[StoredInteraction]) -> list[str]:
-        """Store interactions; returns the ids that are taken."""
+        """Store interactions; return the ids that are taken."""
         rows = [
             {
                 "interaction_id": each.interaction_id,
@@ -250,7 +250,7 @@ class BundleRecords:
         size: ColumnElement[int],
         of_session: ColumnElement[bool],
     ) -> Iterator[Sequence[int]]:
-        """The numbers of a table's rows in order, as many at once as may be read."""
+        """Yield the numbers of a table's rows in order, as many at once as may be read."""
         after = -1
         while True:
             rows = self._scope.all(
@@ -264,7 +264,7 @@ class BundleRecords:
                 return
             after = rows[-1].number
             numbers = [row.number for row in rows]
-            yield from _pieces(numbers, [row.size_bytes for row in rows])
+            yield from _batches(numbers, [row.size_bytes for row in rows])
 
     def _entry_sizes(self, entries: Sequence[Entry]) -> list[int]:
         sizes: dict[str, int] = {}
@@ -296,18 +296,18 @@ def _ids(entries: Sequence[Entry], *kinds: str) -> list[str]:
     return [entry.entry_id for entry in entries if entry.kind in kinds]
 
 
-def _pieces(items: Sequence[Any], sizes: Sequence[int]) -> Iterator[list[Any]]:
-    """The items in runs of a few megabytes, at least one in each."""
-    piece: list[Any] = []
-    piece_bytes = 0
+def _batches(items: Sequence[Any], sizes: Sequence[int]) -> Iterator[list[Any]]:
+    """Yield the items in batches of a few megabytes, at least one in each."""
+    batch: list[Any] = []
+    batch_bytes = 0
     for item, size_bytes in zip(items, sizes, strict=True):
-        if piece and piece_bytes + size_bytes > _PIECE_BYTES:
-            yield piece
-            piece, piece_bytes = [], 0
-        piece.append(item)
-        piece_bytes += size_bytes
-    if piece:
-        yield piece
+        if batch and batch_bytes + size_bytes > _BATCH_BYTES:
+            yield batch
+            batch, batch_bytes = [], 0
+        batch.append(item)
+        batch_bytes += size_bytes
+    if batch:
+        yield batch
 
 
 def _recorded_result(row: Row[Any]) -> RecordedResult:

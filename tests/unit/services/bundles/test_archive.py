@@ -4,20 +4,20 @@ import hashlib
 import io
 import zipfile
 
-from app.services.bundles.archive import ArchiveWriter, Drain
+from app.services.bundles.archive import ArchiveWriter, ChunkBuffer
 
 MEMBERS = {"history.jsonl": b"{}\n", "pages.jsonl": b"", "blobs/" + "0" * 64: bytes(100_000)}
 
 
 def written(members: dict[str, bytes], piece_bytes: int) -> bytes:
-    drain = Drain()
-    archive = ArchiveWriter(drain)
+    buffer = ChunkBuffer()
+    archive = ArchiveWriter(buffer)
     for name, data in members.items():
         with archive.member(name, len(data)) as member:
             for start in range(0, len(data), piece_bytes):
                 member.write(data[start : start + piece_bytes])
     archive.close()
-    return drain.take()
+    return buffer.take()
 
 
 def test_archive_is_read_by_every_zip_program() -> None:
@@ -33,14 +33,14 @@ def test_archive_is_the_same_however_it_is_written() -> None:
 
 
 def test_form_of_the_archive_is_the_one_it_always_had() -> None:
-    # Bundles of earlier versions are taken only in this form: if this fails, the writer changed.
+    # Exports of the same session have the same bytes in all releases: if this fails, they differ.
     digest = hashlib.sha256(written(MEMBERS, 1_000)).hexdigest()
     assert digest == "703c85523d3aa710389e3690ef39952e74791b405377a743e4f3c68c4738e20c"
 
 
 def test_drain_holds_only_what_was_not_taken() -> None:
-    drain = Drain()
-    drain.write(b"ab")
-    drain.write(b"c")
-    assert (drain.size_bytes, drain.take()) == (3, b"abc")
-    assert (drain.size_bytes, drain.take()) == (0, b"")
+    buffer = ChunkBuffer()
+    buffer.write(b"ab")
+    buffer.write(b"c")
+    assert (buffer.size_bytes, buffer.take()) == (3, b"abc")
+    assert (buffer.size_bytes, buffer.take()) == (0, b"")

@@ -1,0 +1,75 @@
+"""Say what is wrong with a bundle: what, where, and what to do instead; repeat nothing of it."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import msgspec
+
+from app.errors import Fault, InvalidBundleError, ServiceError
+
+SEND_AGAIN = "Send the file again as it was exported."
+REPACK = (
+    "Send the file as it was exported, or pack its files again with a zip program, compressed with "
+    "deflate or not at all, with no password, no comment and no folder around them."
+)
+
+# What our own readers raise on a value that no service of this kind has written.
+_UNREADABLE = (
+    msgspec.MsgspecError,
+    ServiceError,
+    ValueError,
+    KeyError,
+    IndexError,
+    TypeError,
+    AttributeError,
+    ArithmeticError,
+    RecursionError,
+)
+
+
+class BundleFormatError(Exception):
+    """A value in a bundle is not as it has to be.
+
+    Args:
+        sentence: How, in words that follow on the name of the place.
+        remedy: What the caller can do instead.
+    """
+
+    def __init__(self, sentence: str, remedy: str = SEND_AGAIN) -> None:
+        super().__init__(sentence)
+        self.sentence = sentence
+        self.remedy = remedy
+
+
+def require(condition: bool, sentence: str, remedy: str = SEND_AGAIN) -> None:
+    """Raise BundleFormatError with this sentence unless a condition holds."""
+    if not condition:
+        raise BundleFormatError(sentence, remedy)
+
+
+@contextmanager
+def errors_at(location: str) -> Iterator[None]:
+    """Report whatever turns out wrong inside the block as wrong at a location.
+
+    Args:
+        location: The name of a file, `/` and the number of a line; empty for the whole bundle.
+
+    Raises:
+        InvalidBundleError: Something is wrong.
+    """
+    try:
+        yield
+    except InvalidBundleError:
+        raise
+    except BundleFormatError as exc:
+        raise _invalid_bundle(location, exc.sentence, exc.remedy) from exc
+    except _UNREADABLE as exc:
+        raise _invalid_bundle(location, "is not what this service writes there") from exc
+
+
+def _invalid_bundle(location: str, sentence: str, remedy: str = SEND_AGAIN) -> InvalidBundleError:
+    subject = f"`{location}` in it" if location else "It"
+    return InvalidBundleError(
+        f"The bundle cannot be imported. {subject} {sentence}. Nothing of it was stored. {remedy}",
+        faults=[Fault(f"/{location}" if location else "", sentence)],
+    )
