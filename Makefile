@@ -14,7 +14,7 @@ PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-inp
 APT_INSTALL := DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends
 WEB_SOURCES := $(shell find web -name node_modules -prune -o -name dist -prune -o -name generated -prune -o -type f -print 2>/dev/null)
 
-.PHONY: help install run web web-check chromium nginx test test-all fmt lint types imports openapi pictures targets openapi-check migrate bench bench-smoke torture peers-check check lock clean
+.PHONY: help install run web web-check chromium nginx test test-all fmt lint types imports openapi pictures targets promises openapi-check migrate bench bench-smoke torture peers-check check lock clean
 
 help: ## List the commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -105,6 +105,9 @@ pictures: $(VENV)/dev.stamp web chromium ## Take the pictures of the documentati
 
 targets: $(VENV)/dev.stamp ## Write the matrix of docs/targets.md
 	$(BIN)/python -m pytest -q tests/contract/test_targets_document.py --write-documents
+
+promises: $(VENV)/dev.stamp ## Write the tables of docs/durability.md and docs/security.md
+	$(BIN)/python -m pytest -q tests/contract/test_promises.py --write-documents
 
 openapi-check: install ## Fail if one of them is out of date
 	$(BIN)/python -m app.documents --check

@@ -457,6 +457,12 @@ def test_fault_says_in_which_file_and_line(importer: httpx.Client, bundle: bytes
 LARGEST = 2**53 - 2**32
 
 
+@pytest.mark.promise(
+    "security.md#the-database",
+    "An imported bundle sets no number so high that its session would pass 2^53",
+    kept_by="app/services/bundles/rows.py",
+    tried="4 places",
+)
 @pytest.mark.parametrize(
     ("place", "change"),
     [
@@ -479,6 +485,12 @@ def test_number_that_leaves_too_few_above_it_is_refused(
     ]
 
 
+@pytest.mark.promise(
+    "security.md#the-database",
+    "The largest numbers and the last dates that a bundle may set break nothing",
+    kept_by="app/services/bundles/rows.py",
+    tried="2^53 - 2^32, the year 9999",
+)
 def test_session_with_the_largest_numbers_of_all_goes_on_and_out_again(
     service: LiveService, bundle: bytes
 ) -> None:
