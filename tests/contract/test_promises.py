@@ -52,7 +52,8 @@ def promises() -> Iterator[Promise]:
                 match decorator:
                     case ast.Call(func=ast.Attribute(attr="promise"), args=[section, words]):
                         named = {
-                            each.arg: ast.literal_eval(each.value) for each in decorator.keywords
+                            str(each.arg): ast.literal_eval(each.value)
+                            for each in decorator.keywords
                         }
                         yield Promise(
                             section=ast.literal_eval(section),

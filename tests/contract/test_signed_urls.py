@@ -103,7 +103,7 @@ def test_link_works_without_a_key(linked: Linked, wish: bytes) -> None:
     (
         "Any page that has a signed link may embed what it leads to; what a key reads may not"
         " be embedded ([decision "
-        "0053](decisions/0053-signed-links-may-be-embedded-anywhere.md))"
+        "0053](decisions/0053-let-any-page-embed-what-a-signed-link-opens.md))"
     ),
     kept_by="app/settings.py",
     tried="4 answers and a refusal",
