@@ -103,8 +103,15 @@ def test_every_setting_has_a_row() -> None:
     assert [variable for variable, _ in rows] == list(variables())
 
 
-def test_front_page_leads_to_the_settings() -> None:
-    assert "(docs/settings.md)" in (ROOT / "README.md").read_text()
+@pytest.mark.parametrize("page", ["settings.md", "glossary.md"])
+def test_front_page_leads_to_a_page(page: str) -> None:
+    assert f"(docs/{page})" in (ROOT / "README.md").read_text()
+
+
+def test_hooks_before_a_commit_are_local() -> None:
+    hooks = yaml.safe_load((ROOT / ".pre-commit-config.yaml").read_text())["repos"]
+    assert [each["repo"] for each in hooks] == ["local"]
+    assert {hook["language"] for each in hooks for hook in each["hooks"]} == {"system"}
 
 
 @pytest.mark.parametrize("page", pages(), ids=lambda page: str(page.relative_to(ROOT)))
