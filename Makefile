@@ -14,10 +14,42 @@ PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-inp
 APT_INSTALL := DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends
 WEB_SOURCES := $(shell find web -name node_modules -prune -o -name dist -prune -o -name generated -prune -o -type f -print 2>/dev/null)
 
-.PHONY: help install run web web-check chromium nginx test test-all fmt lint types imports openapi pictures targets openapi-check migrate bench bench-smoke torture peers-check check lock clean
+.PHONY: help install run web web-check chromium nginx test test-all fmt lint types imports openapi pictures targets promises openapi-check migrate bench bench-smoke torture peers-check check lock clean
 
-help: ## List the commands
-	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+# What `make help` lists, in this order; the rules are below.
+##@ To start with
+run: ## Serve on 127.0.0.1:8000 with SQLite and a local directory; PORT=8001 for another port
+test: ## Run all tests, PostgreSQL, S3 and a browser included
+check: ## Run everything that CI runs: the next seven, and test
+fmt: ## Format the code
+
+##@ The parts of check
+lint: ## Check style
+types: ## Check types
+imports: ## Check that imports go one way
+openapi-check: ## Fail if a document that `make openapi` writes is out of date
+web-check: ## Check the viewer's types
+bench-smoke: ## Check that every benchmark runs, without judging times
+peers-check: ## Call real MCP servers, and check what is made of their results
+
+##@ To write generated documents
+openapi: ## Write openapi/openapi.json, docs/errors.md and docs/settings.md
+targets: ## Write the matrix of docs/targets.md
+promises: ## Write the tables of docs/durability.md and docs/security.md
+pictures: ## Take the pictures of the documentation
+
+##@ The rest
+install: ## Install .venv/bin/pagefault and nothing else
+web: ## Build the viewer into web/dist
+migrate: ## Bring the configured database up to date
+bench: ## Measure everything and write benchmarks/results.md; ONLY=lookups for a part
+torture: ## Run the long forms of the tests, an hour or more; TORTURE_PERCENT=10 for a part
+lock: ## Pin every dependency anew (needs uv)
+clean: ## Remove what was installed and built
+
+help:
+	@awk -F ':.*## ' '/^##@ /{printf "\n%s\n", substr($$0, 5)} \
+	  /^[a-z-]+: ## /{printf "  make %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 # A half-made environment leaves no stamp, so an interrupted install starts over.
 $(VENV)/runtime.stamp: requirements/runtime.lock pyproject.toml
@@ -34,7 +66,7 @@ $(VENV)/dev.stamp: $(VENV)/runtime.stamp requirements/dev.lock
 	@$(PIP) --require-hashes -r requirements/dev.lock
 	@touch $@
 
-install: $(VENV)/runtime.stamp ## Make .venv/bin/pagefault
+install: $(VENV)/runtime.stamp
 
 $(VENV)/web.stamp: $(VENV)/runtime.stamp requirements/web.lock
 	@$(PIP) --require-hashes -r requirements/web.lock
@@ -50,15 +82,15 @@ web/dist/index.html: web/node_modules/.stamp $(WEB_SOURCES) openapi/openapi.json
 	@$(NPM) run --silent build
 	@touch $@
 
-run: install ## Serve on 127.0.0.1:8000 with SQLite and a local directory; PORT=8001 for another port
+run: install
 	@$(MAKE) --no-print-directory -q web 2>/dev/null || echo "Building the viewer, which takes a minute the first time …"
 	@$(HASTY) $(MAKE) --no-print-directory web >$(VENV)/web.log 2>&1 \
 	  || echo "The viewer could not be built, $(VENV)/web.log says why; the API is served all the same." >&2
 	@PAGEFAULT_STARTED_BY="make run" $(BIN)/pagefault serve $(SERVE_OPTIONS)
 
-web: web/dist/index.html ## Build the viewer into web/dist
+web: web/dist/index.html
 
-web-check: web/node_modules/.stamp ## Check the viewer's types
+web-check: web/node_modules/.stamp
 	$(NPM) run --silent check
 
 chromium:
@@ -75,47 +107,50 @@ nginx:
 	    dpkg -x nginx_*.deb .; }; } \
 	  || echo "The tests behind a proxy need Debian's package nginx; install it." >&2
 
-migrate: install ## Bring the configured database up to date
+migrate: install
 	@$(BIN)/pagefault migrate $(DATA_DIR_OPTION)
 
-test: $(VENV)/dev.stamp web chromium nginx ## Run all tests, PostgreSQL, S3 and a browser included
+test: $(VENV)/dev.stamp web chromium nginx
 	$(BIN)/python -m pytest -n 2 --dist loadgroup --no-loadscope-reorder tests
 
-test-all: test ## The same as test: nothing is left out of it
+test-all: test
 
-fmt: $(VENV)/dev.stamp ## Format the code
+fmt: $(VENV)/dev.stamp
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix .
 
-lint: $(VENV)/dev.stamp ## Check style
+lint: $(VENV)/dev.stamp
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 
-types: $(VENV)/dev.stamp ## Check types
+types: $(VENV)/dev.stamp
 	$(BIN)/mypy app tests benchmarks peers
 
-imports: $(VENV)/dev.stamp ## Check that imports go one way
+imports: $(VENV)/dev.stamp
 	$(BIN)/lint-imports
 
-openapi: install ## Write openapi/openapi.json, docs/errors.md and docs/settings.md
+openapi: install
 	$(BIN)/python -m app.documents
 
-pictures: $(VENV)/dev.stamp web chromium ## Take the pictures of the documentation
+pictures: $(VENV)/dev.stamp web chromium
 	$(BIN)/python -m pytest -q tests/browser/test_pictures.py --write-documents
 
-targets: $(VENV)/dev.stamp ## Write the matrix of docs/targets.md
+targets: $(VENV)/dev.stamp
 	$(BIN)/python -m pytest -q tests/contract/test_targets_document.py --write-documents
 
-openapi-check: install ## Fail if one of them is out of date
+promises: $(VENV)/dev.stamp
+	$(BIN)/python -m pytest -q tests/contract/test_promises.py --write-documents
+
+openapi-check: install
 	$(BIN)/python -m app.documents --check
 
-bench: $(VENV)/dev.stamp ## Measure everything and write benchmarks/results.md; ONLY=lookups for a part
+bench: $(VENV)/dev.stamp
 	$(BIN)/python -m benchmarks $(if $(ONLY),--only $(ONLY))
 
-bench-smoke: $(VENV)/dev.stamp ## See that every benchmark runs; no time is judged
+bench-smoke: $(VENV)/dev.stamp
 	$(BIN)/python -m benchmarks --smoke
 
-torture: $(VENV)/dev.stamp web nginx ## Run the long forms of what tries to break it, an hour or more; TORTURE_PERCENT=10 for a part
+torture: $(VENV)/dev.stamp web nginx
 	@printf '| tried | found |\n|---|---|\n' >$(VENV)/torture.md
 	@TORTURE=long KILL_ROUNDS=long TORTURE_FIGURES=$(CURDIR)/$(VENV)/torture.md \
 	  $(BIN)/python -m pytest -n 2 --dist loadgroup --durations 20 tests/faults tests/security \
@@ -130,22 +165,22 @@ $(VENV)/peers-%.stamp: peers/requirements-%.lock | $(VENV)/runtime.stamp
 	@$(VENV)/peers-$*/bin/python -m pip install --quiet --disable-pip-version-check --no-input --require-hashes -r $<
 	@touch $@
 
-peers-check: $(VENV)/dev.stamp $(VENV)/peers-new.stamp $(VENV)/peers-old.stamp ## Call real MCP servers, and check what is made of their results
+peers-check: $(VENV)/dev.stamp $(VENV)/peers-new.stamp $(VENV)/peers-old.stamp
 	$(BIN)/python -m pytest -n 2 --dist loadgroup peers
 
-check: lint types imports openapi-check web-check bench-smoke peers-check test ## What CI runs
+check: lint types imports openapi-check web-check bench-smoke peers-check test
 
 PIN_FLAGS := --universal --python-version 3.11 --generate-hashes --no-header --no-annotate --quiet
 PIN := uv pip compile pyproject.toml $(PIN_FLAGS)
 PIN_PEERS := uv pip compile $(PIN_FLAGS) --no-strip-extras
 
-lock: ## Pin every dependency anew (needs uv)
+lock:
 	$(PIN) --extra dev --output-file requirements/dev.lock
 	$(PIN) --extra build --constraint requirements/dev.lock --output-file requirements/runtime.lock
 	$(PIN) --extra web --constraint requirements/dev.lock --output-file requirements/web.lock
 	$(PIN_PEERS) peers/requirements-new.in --output-file peers/requirements-new.lock
 	$(PIN_PEERS) peers/requirements-old.in --output-file peers/requirements-old.lock
 
-clean: ## Remove what was installed and built
+clean:
 	rm -rf $(VENV) build dist *.egg-info .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis
 	rm -rf web/dist web/node_modules web/src/api/generated

@@ -14,7 +14,6 @@ from types import TracebackType
 from tests.process import ROOT
 
 WAIT_SECONDS = 30.0
-_CONTENT = ROOT / "docs" / "content.md"
 _DEPLOYMENT = ROOT / "docs" / "deployment.md"
 
 _PLACES = f"{os.environ.get('PATH', '')}:/usr/sbin:{ROOT / '.venv' / 'nginx' / 'usr' / 'sbin'}"
@@ -117,24 +116,32 @@ class Nginx:
 
 
 def sending_files(service_port: int, data_dir: Path) -> str:
-    """The documented server that sends the files of a service."""
+    """The documented server before one service, with the location that sends its files."""
+    server, location = _documented()
     places = {
-        "http://127.0.0.1:8000": f"http://127.0.0.1:{service_port}",
+        "    server 127.0.0.1:8002;\n": "",
+        "127.0.0.1:8001": f"127.0.0.1:{service_port}",
         "/var/lib/pagefault/blobs/": f"{data_dir / 'blobs'}/",
     }
-    return _documented(_CONTENT, places)
+    return _placed(server.removesuffix("}\n") + location + "}\n", places)
 
 
 def balancing(first: str, second: str) -> str:
     """The documented server before two services, each `127.0.0.1:PORT`, with `down` behind it."""
-    return _documented(_DEPLOYMENT, {"127.0.0.1:8001": first, "127.0.0.1:8002": second})
+    server, _ = _documented()
+    return _placed(server, {"127.0.0.1:8001": first, "127.0.0.1:8002": second})
 
 
-def _documented(page: Path, places: Mapping[str, str]) -> str:
-    """What a page shows, at other places."""
-    (shown,) = _BLOCK.findall(page.read_text())
-    assert shown.count("listen 443 ssl;") == 1
+def _documented() -> tuple[str, str]:
+    """The server that the documentation shows, and the location to add to it."""
+    server, location = _BLOCK.findall(_DEPLOYMENT.read_text())
+    assert server.count("listen 443 ssl;") == 1
+    return server, location
+
+
+def _placed(configuration: str, places: Mapping[str, str]) -> str:
+    """A configuration with each of these texts, which it has once, replaced."""
     for documented, here in places.items():
-        assert shown.count(documented) == 1
-        shown = shown.replace(documented, here)
-    return str(shown)
+        assert configuration.count(documented) == 1
+        configuration = configuration.replace(documented, here)
+    return configuration

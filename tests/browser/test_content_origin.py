@@ -115,6 +115,12 @@ def test_viewer_shows_media_that_are_at_another_origin(
     assert [url for url in at_content_url if "/content?" not in url] == []
 
 
+@pytest.mark.promise(
+    "security.md#the-origin-in-a-browser",
+    "Content that is opened at the content host runs no script and reads nothing of the API",
+    kept_by="app/routers/content_headers.py",
+    tried="8 files",
+)
 @pytest.mark.parametrize("name", FILES)
 def test_content_opened_at_its_own_host_runs_nothing_and_reads_nothing_of_the_api(
     two_origins: TwoOrigins, open_tab: OpenTab, name: str
@@ -143,6 +149,15 @@ def test_content_opened_at_its_own_host_runs_nothing_and_reads_nothing_of_the_ap
     tab.faults.clear()
 
 
+@pytest.mark.promise(
+    "security.md#the-origin-in-a-browser",
+    (
+        "A document at the content host has an origin without a key and cannot read the API, "
+        "even without its protective headers"
+    ),
+    kept_by="app/routers/content_host.py",
+    tried="1 document",
+)
 def test_key_of_a_tab_is_not_in_the_origin_of_content(
     two_origins: TwoOrigins, open_tab: OpenTab
 ) -> None:

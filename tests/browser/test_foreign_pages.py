@@ -105,6 +105,12 @@ def page(browser: Browser) -> Iterator[Page]:
     context.close()
 
 
+@pytest.mark.promise(
+    "security.md#calls-from-a-browser",
+    "In a real browser, a page of another origin stores nothing and receives no event",
+    kept_by="app/routers/browser_guard.py",
+    tried="3 origins, 9 writes each, a stream, a socket, an image",
+)
 @pytest.mark.parametrize("host", ["127.0.0.1", "localhost", REBOUND])
 def test_page_of_another_origin_writes_nothing_and_hears_nothing(
     shared_service: LiveService, page: Page, other_port: int, host: str
@@ -125,6 +131,12 @@ def test_page_of_another_origin_writes_nothing_and_hears_nothing(
         assert user.get("/api/resources").json() == before
 
 
+@pytest.mark.promise(
+    "security.md#links-and-keys",
+    "A page of another origin shows what it has a link to, cannot read it, and shows nothing else",
+    kept_by="app/routers/content.py",
+    tried="3 addresses in a real browser",
+)
 def test_page_of_another_origin_shows_what_it_has_a_link_to_and_nothing_else(
     shared_service: LiveService, page: Page, other_port: int
 ) -> None:

@@ -111,6 +111,12 @@ def assert_nothing_ran(tab: Tab) -> None:
     expect(tab.page.locator(ACTIVE)).to_have_count(0)
 
 
+@pytest.mark.promise(
+    "security.md#the-origin-in-a-browser",
+    "The viewer runs no script of a history",
+    kept_by="web/src",
+    tried="0 scripts run",
+)
 def test_timeline_shows_hostile_content_and_runs_nothing_of_it(
     shared_service: LiveService, open_tab: OpenTab, writer: httpx.Client
 ) -> None:
@@ -130,6 +136,12 @@ def test_timeline_shows_hostile_content_and_runs_nothing_of_it(
     assert_nothing_ran(tab)
 
 
+@pytest.mark.promise(
+    "security.md#the-origin-in-a-browser",
+    "The viewer runs no script of a page",
+    kept_by="web/src",
+    tried="3 pages, 0 scripts run",
+)
 @pytest.mark.parametrize("modality", ["text", "image", "structured"])
 def test_page_shows_hostile_content_and_runs_nothing_of_it(
     shared_service: LiveService, open_tab: OpenTab, writer: httpx.Client, modality: str
@@ -168,6 +180,12 @@ def test_page_shows_hostile_content_and_runs_nothing_of_it(
     assert_nothing_ran(tab)
 
 
+@pytest.mark.promise(
+    "security.md#the-origin-in-a-browser",
+    "The viewer runs no script of an address",
+    kept_by="web/src",
+    tried="4 addresses, 0 scripts run",
+)
 @pytest.mark.parametrize("path", ["/sessions/{}", "/sessions?q={}", "/pages/{}", "/pages?q={}"])
 def test_hostile_address_runs_nothing(
     shared_service: LiveService, open_tab: OpenTab, path: str
@@ -181,6 +199,12 @@ def test_hostile_address_runs_nothing(
     assert_nothing_ran(tab)
 
 
+@pytest.mark.promise(
+    "security.md#the-origin-in-a-browser",
+    "Content that is opened by itself runs no script",
+    kept_by="app/routers/content_headers.py",
+    tried="8 files: SVG, HTML, XHTML, XML, PDF, 3 that claim to be something else; 0 scripts run",
+)
 @pytest.mark.parametrize("name", FILES)
 def test_content_opened_by_itself_runs_nothing(
     shared_service: LiveService, open_tab: OpenTab, writer: httpx.Client, name: str

@@ -170,6 +170,12 @@ def anyone(service: LiveService) -> Iterator[httpx.Client]:
         yield client
 
 
+@pytest.mark.promise(
+    "security.md#links-and-keys",
+    "Every invalid key is refused alike, on every route",
+    kept_by="app/services/access.py",
+    tried="63 routes with 11 keys",
+)
 @pytest.mark.parametrize("route", ROUTES, ids=" ".join)
 def test_route_refuses_every_bad_key_alike(
     anyone: httpx.Client, authorizations: dict[str, str], route: tuple[str, str]
@@ -200,6 +206,12 @@ def test_scheme_is_taken_in_any_case(service: LiveService, scheme: str) -> None:
     assert answer.status_code == 200
 
 
+@pytest.mark.promise(
+    "security.md#links-and-keys",
+    "A revoked key is refused at the next request",
+    kept_by="app/services/access.py",
+    tried="1 revocation",
+)
 def test_revoked_key_is_refused_at_once(service: LiveService) -> None:
     key = service.new_key()
 
@@ -215,6 +227,15 @@ def test_revoked_key_is_refused_at_once(service: LiveService) -> None:
     assert (before, after) == (200, 401)
 
 
+@pytest.mark.promise(
+    "security.md#links-and-keys",
+    (
+        "The secret of a key is not stored: its SHA-256 is, looked up by the key's id and "
+        "compared in constant time"
+    ),
+    kept_by="app/models/project.py",
+    tried="0 files; 0 rows of PostgreSQL",
+)
 def test_secret_of_a_key_is_not_kept(service: LiveService) -> None:
     secret = service.new_key().split("_")[2]
 
@@ -292,6 +313,12 @@ def neighbours(service: LiveService) -> Iterator[Neighbours]:
         yield Neighbours({k: str(v) for k, v in ids.items()}, etags, owner, stranger)
 
 
+@pytest.mark.promise(
+    "security.md#other-projects-data",
+    "What belongs to another project is answered like what does not exist: status, headers, body",
+    kept_by="app/stores/records/scope.py",
+    tried="37 routes with 4 conditions",
+)
 @pytest.mark.parametrize("condition", ["none", "If-None-Match", "If-Match", "Range"])
 @pytest.mark.parametrize("route", ROUTES_OF_ONE_THING, ids=" ".join)
 def test_foreign_thing_answers_as_an_absent_one(
@@ -305,6 +332,12 @@ def test_foreign_thing_answers_as_an_absent_one(
     assert seen(foreign, neighbours.ids) == seen(absent)
 
 
+@pytest.mark.promise(
+    "security.md#other-projects-data",
+    "A page id that another project uses is free",
+    kept_by="app/stores/records/scope.py",
+    tried="3 conditions",
+)
 @pytest.mark.parametrize(("condition", "status"), [("none", 201), ("*", 201), ("etag", 412)])
 def test_id_of_a_foreign_page_is_free(
     neighbours: Neighbours, service: LiveService, condition: str, status: int
@@ -319,6 +352,12 @@ def test_id_of_a_foreign_page_is_free(
     assert neighbours.owner.get("/api/pages/p-theirs").json()["content"] == "theirs"
 
 
+@pytest.mark.promise(
+    "security.md#other-projects-data",
+    "A session id that another project uses is free",
+    kept_by="app/stores/records/scope.py",
+    tried="every route that makes one",
+)
 @pytest.mark.parametrize("route", CREATING_SESSIONS, ids=" ".join)
 def test_id_of_a_foreign_session_is_free(
     neighbours: Neighbours, service: LiveService, route: tuple[str, str]
@@ -333,6 +372,12 @@ def test_id_of_a_foreign_session_is_free(
     assert neighbours.owner.get("/api/sessions/s-theirs").content == before
 
 
+@pytest.mark.promise(
+    "security.md#other-projects-data",
+    "The stream of another project's session is that of one that does not exist",
+    kept_by="app/services/events/starts.py",
+    tried="6 places",
+)
 @pytest.mark.parametrize("place", [None, 0, 1, 2, 3, 2**40])
 def test_stream_of_a_foreign_session_is_that_of_an_absent_one(
     neighbours: Neighbours, place: int | None
@@ -353,6 +398,12 @@ def test_foreign_things_are_still_there(neighbours: Neighbours) -> None:
     )
 
 
+@pytest.mark.promise(
+    "security.md#other-projects-data",
+    "Lists contain nothing of another project",
+    kept_by="app/stores/records/scope.py",
+    tried="7 lists",
+)
 def test_lists_hold_nothing_of_another_project(neighbours: Neighbours) -> None:
     empty: dict[str, object] = {"items": [], "nextCursor": None}
     paths = [
@@ -368,6 +419,12 @@ def test_lists_hold_nothing_of_another_project(neighbours: Neighbours) -> None:
     assert [neighbours.stranger.get(path).json() for path in paths] == [empty] * len(paths)
 
 
+@pytest.mark.promise(
+    "security.md#other-projects-data",
+    "A cursor of another project lists only the caller's own entries",
+    kept_by="app/stores/records/scope.py",
+    tried="1 list",
+)
 def test_cursor_of_another_project_shows_only_ones_own(service: LiveService) -> None:
     with service.client() as owner, service.client() as stranger:
         for number in range(3):
@@ -377,6 +434,12 @@ def test_cursor_of_another_project_shows_only_ones_own(service: LiveService) -> 
     assert answer.json() == {"items": [], "nextCursor": None}
 
 
+@pytest.mark.promise(
+    "security.md#other-projects-data",
+    "The same bytes in another project are answered as new",
+    kept_by="app/services/resources.py",
+    tried="201 for both",
+)
 def test_same_bytes_in_another_project_are_new_there(service: LiveService) -> None:
     with service.client() as first, service.client() as second:
         answers = [client.post("/api/resources", content=png()) for client in (first, second)]
@@ -405,6 +468,12 @@ def test_without_authentication_all_is_in_the_default_project(settings: Settings
     assert statuses == [200, 404]
 
 
+@pytest.mark.promise(
+    "security.md#links-and-keys",
+    "The service does not listen beyond loopback without authentication",
+    kept_by="app/settings.py",
+    tried="6 hosts",
+)
 @pytest.mark.parametrize("host", ["0.0.0.0", "::", "192.168.1.1", "example.com", "", "1"])  # noqa: S104 - to be refused
 def test_listening_beyond_loopback_without_authentication_is_refused(
     host: str, tmp_path: Path

@@ -154,6 +154,12 @@ def test_alias_of_any_visible_character_is_addressed_percent_encoded(
     assert client.delete(path_of(alias)).status_code == 204
 
 
+@pytest.mark.promise(
+    "security.md#the-database",
+    "An alias cannot stand in for a resource's id or URI",
+    kept_by="app/models/alias.py",
+    tried="5 spellings, 3 ways",
+)
 @pytest.mark.parametrize(
     "alias", ["0" * 32, "0c8e6cc1ab1f4d34B4A5A0E21F7D6C15", f"blob:{'0' * 32}", "@blob:x", "BLOB:x"]
 )
@@ -267,6 +273,12 @@ def test_longest_alias_fits_into_a_cursor(client: httpx.Client) -> None:
     assert listed(client, f"{ROUTE}?limit=1") == made[::-1]
 
 
+@pytest.mark.promise(
+    "security.md#other-projects-data",
+    "Another project's alias does not exist, whether it is read, attached or assigned",
+    kept_by="app/stores/records/aliases.py",
+    tried="3 ways, the same answers",
+)
 def test_aliases_of_another_project_do_not_exist(
     client: httpx.Client, service: LiveService
 ) -> None:
@@ -316,6 +328,12 @@ def two(service: LiveService) -> Iterator[list[httpx.Client]]:
         yield [stack.enter_context(each.client(key)) for each in (service, second)]
 
 
+@pytest.mark.promise(
+    "security.md#the-database",
+    "One of several racing writes of an alias wins, and no alias is left without its resource",
+    kept_by="app/stores/records/aliases.py",
+    tried="2 services, 4 races of 6",
+)
 def test_racing_puts_of_one_alias_have_one_winner(two: list[httpx.Client]) -> None:
     uris = [upload(two[0], bytes([number]))["uri"] for number in range(6)]
     for race in range(4):

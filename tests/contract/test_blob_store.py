@@ -431,6 +431,12 @@ async def test_the_same_bytes_twice_are_one_object(under_test: StoreUnderTest) -
     assert under_test.objects() == [place(SMALL)]
 
 
+@pytest.mark.promise(
+    "durability.md#several-at-once",
+    "The same bytes stored several times at once are one blob",
+    kept_by="app/stores/blobs/store.py",
+    tried="each store",
+)
 async def test_the_same_bytes_at_once_are_one_object(under_test: StoreUnderTest) -> None:
     data = random_bytes(9 * MIB)
     async with anyio.create_task_group() as tasks:
@@ -451,6 +457,12 @@ async def test_projects_do_not_see_each_others_blobs(under_test: StoreUnderTest)
     assert under_test.objects() == sorted([place(SMALL), place(SMALL, "project-b")])
 
 
+@pytest.mark.promise(
+    "security.md#headers-and-the-disk",
+    "No text of a caller is part of a blob's path",
+    kept_by="app/stores/blobs/store.py",
+    tried="5 names",
+)
 @pytest.mark.parametrize("project_id", ["../../etc", "a/b", "\x00", "\ud800", "é" * 500])
 async def test_no_text_of_the_caller_is_part_of_a_path(
     under_test: StoreUnderTest, project_id: str

@@ -110,16 +110,37 @@ def test_table_of_routes_is_whole() -> None:
     assert SOCKETS == ["/api/sessions/{session_id}/ws"]
 
 
+@pytest.mark.promise(
+    "security.md#calls-from-a-browser",
+    "Without keys, a request under a name rebound to loopback is refused by every route",
+    kept_by="app/routers/browser_guard.py",
+    tried="every route of the application and unknown paths: 421, 0 answer",
+)
 @pytest.mark.parametrize("host", ["evil.example:8000", "127.0.0.1.evil.example"])
 def test_rebound_name_is_answered_by_no_route(open_service: LiveService, host: str) -> None:
     assert wrong(open_service, [*ROUTES, *NOWHERE], 421, Host=host) == []
 
 
+@pytest.mark.promise(
+    "security.md#calls-from-a-browser",
+    "Without keys, a name rebound to loopback opens no WebSocket",
+    kept_by="app/routers/browser_guard.py",
+    tried="421",
+)
 def test_rebound_name_opens_no_socket(open_service: LiveService) -> None:
     handshakes = [("GET", path) for path in SOCKETS]
     assert wrong(open_service, handshakes, 421, Host="evil.example", **HANDSHAKE) == []
 
 
+@pytest.mark.promise(
+    "security.md#calls-from-a-browser",
+    (
+        "A page of another origin can write by no route, with keys or without, and is refused"
+        " before its body has arrived"
+    ),
+    kept_by="app/routers/browser_guard.py",
+    tried="every writing route with 4 sets of headers, in 2 modes: 403",
+)
 @pytest.mark.parametrize(
     "headers", [FOREIGN, CROSS_SITE, {"Origin": "null"}, {**FOREIGN, **CROSS_SITE}], ids=str
 )
@@ -135,6 +156,12 @@ def test_foreign_page_writes_by_no_route(
     assert wrong(service, handshakes, 403, **headers, **HANDSHAKE) == []
 
 
+@pytest.mark.promise(
+    "security.md#calls-from-a-browser",
+    "A page of another origin can write with no type of body",
+    kept_by="app/routers/browser_guard.py",
+    tried="3 types, 0 rows",
+)
 @pytest.mark.parametrize("kind", ["text/plain", "application/x-www-form-urlencoded", None])
 def test_foreign_page_leaves_nothing_whatever_type_it_sends(
     open_service: LiveService, kind: str | None

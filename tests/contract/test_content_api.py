@@ -84,6 +84,12 @@ def test_media_are_never_compressed(stored: Stored) -> None:
     assert ("content-encoding" in answer.headers, answer.content) == (False, TEXT)
 
 
+@pytest.mark.promise(
+    "security.md#the-origin-in-a-browser",
+    "Only raster images, sound, video and plain text are shown inline",
+    kept_by="app/routers/content_headers.py",
+    tried="16 types",
+)
 @pytest.mark.parametrize(
     ("content", "claimed", "sent_as", "disposition"),
     [

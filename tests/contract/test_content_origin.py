@@ -214,6 +214,15 @@ def test_link_answers_head(hosts: Hosts) -> None:
     assert answer.headers["cross-origin-resource-policy"] == "cross-origin"
 
 
+@pytest.mark.promise(
+    "security.md#the-origin-in-a-browser",
+    (
+        "The host of `PAGEFAULT_CONTENT_URL` serves nothing but content with a link, and no "
+        "key is accepted there"
+    ),
+    kept_by="app/routers/content_host.py",
+    tried="81 requests, each with nothing, with a key and with a link",
+)
 @pytest.mark.parametrize(("method", "path"), ABSENT_PLACES)
 def test_nothing_else_is_at_the_content_url(hosts: Hosts, method: str, path: str) -> None:
     key = {"Authorization": hosts.owner.headers["authorization"]}
@@ -304,6 +313,12 @@ def test_link_to_the_service_itself_is_sent_to_the_content_url(
     assert (followed.status_code, followed.headers["content-length"]) == (200, str(len(png())))
 
 
+@pytest.mark.promise(
+    "security.md#the-origin-in-a-browser",
+    "A signed link to the API's host is redirected to the content host, and to no other",
+    kept_by="app/routers/content_host.py",
+    tried="6 paths",
+)
 @pytest.mark.parametrize(
     "path",
     [
@@ -332,6 +347,12 @@ def test_only_reading_is_sent_to_the_content_url(hosts: Hosts, method: str) -> N
     assert hosts.owner.request(method, target(hosts.link())).status_code == 405
 
 
+@pytest.mark.promise(
+    "security.md#the-origin-in-a-browser",
+    "No spelling of the content host that a browser sends reaches the API",
+    kept_by="app/settings.py",
+    tried="6 spellings",
+)
 @pytest.mark.parametrize(
     "host",
     [
@@ -379,6 +400,12 @@ def test_any_other_host_is_that_of_the_service(hosts: Hosts, host: str) -> None:
     assert hosts.owner.get("/api/sessions", headers=headers).status_code == 200
 
 
+@pytest.mark.promise(
+    "security.md#the-transport",
+    "If the request target is a URL, its host counts and the header does not",
+    kept_by="app/protocols/request_target.py",
+    tried="6 requests",
+)
 @pytest.mark.parametrize(
     ("target", "named", "status"),
     [

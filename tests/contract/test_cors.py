@@ -41,6 +41,12 @@ def test_allowed_origin_may_post_and_read_the_headers_it_needs(open_to_one: http
     assert sorted(exposed) == sorted(EXPOSED_HEADERS)
 
 
+@pytest.mark.promise(
+    "security.md#calls-from-a-browser",
+    "An origin that is not listed may not call",
+    kept_by="app/main.py",
+    tried="6 origins",
+)
 @pytest.mark.parametrize(
     "origin",
     [
@@ -57,6 +63,12 @@ def test_any_other_origin_is_not_allowed(open_to_one: httpx.Client, origin: str)
     assert ["access-control-allow-origin" in answer.headers for answer in answers] == [False] * 2
 
 
+@pytest.mark.promise(
+    "security.md#calls-from-a-browser",
+    "By default no other origin may call",
+    kept_by="app/main.py",
+    tried="0 origins",
+)
 def test_no_origin_is_allowed_by_default(client: httpx.Client) -> None:
     answers = [preflight(client, ORIGIN), client.get(ROUTE, headers={"Origin": ORIGIN})]
     assert ["access-control-allow-origin" in answer.headers for answer in answers] == [False] * 2

@@ -326,6 +326,12 @@ DAMAGED_HISTORIES: dict[str, tuple[Callable[[bytes], bytes], str]] = {
 
 
 @ON_ONE_ENGINE
+@pytest.mark.promise(
+    "security.md#the-database",
+    "A zip with more than one meaning, with overlaps or with unknown names is refused as a bundle",
+    kept_by="app/services/bundles/zip_members.py",
+    tried="73 archives",
+)
 @pytest.mark.parametrize("name", ARCHIVES)
 def test_zip_of_several_meanings_or_of_too_much_is_refused(
     importer: httpx.Client, bundle: bytes, name: str
@@ -338,6 +344,12 @@ def test_zip_of_several_meanings_or_of_too_much_is_refused(
 
 
 @ON_ONE_ENGINE
+@pytest.mark.promise(
+    "security.md#the-database",
+    "Nothing of a bundle is parsed unless it has the digest in the manifest",
+    kept_by="app/services/bundles/reading.py",
+    tried="9 archives",
+)
 @pytest.mark.parametrize("name", DAMAGED_HISTORIES)
 def test_member_that_is_not_what_the_manifest_says_is_named(
     importer: httpx.Client, bundle: bytes, name: str
@@ -658,6 +670,12 @@ def test_fault_says_in_which_file_and_line(importer: httpx.Client, bundle: bytes
 LARGEST = 2**53 - 2**32
 
 
+@pytest.mark.promise(
+    "security.md#the-database",
+    "An imported bundle sets no number so high that its session would pass 2^53",
+    kept_by="app/services/bundles/rows.py",
+    tried="4 places",
+)
 @pytest.mark.parametrize(
     ("place", "change"),
     [
@@ -680,6 +698,12 @@ def test_number_that_leaves_too_few_above_it_is_refused(
     ]
 
 
+@pytest.mark.promise(
+    "security.md#the-database",
+    "The largest numbers and the last dates that a bundle may set break nothing",
+    kept_by="app/services/bundles/rows.py",
+    tried="2^53 - 2^32, the year 9999",
+)
 def test_session_with_the_largest_numbers_of_all_goes_on_and_out_again(
     service: LiveService, bundle: bytes
 ) -> None:

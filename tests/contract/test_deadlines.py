@@ -33,6 +33,12 @@ def patient(backends: Backends, tmp_path: Path) -> Iterator[LiveService]:
         yield service
 
 
+@pytest.mark.promise(
+    "security.md#the-transport",
+    "A connection whose headers come too slowly is ended",
+    kept_by="app/protocols/http.py",
+    tried="3 beginnings",
+)
 @pytest.mark.parametrize("sent", [b"", b"GET / HTTP/1.1\r\nHos", b"GET / HTTP/1.1\r\nHost: x\r\n"])
 def test_headers_that_take_too_long_end_the_connection(impatient: LiveService, sent: bytes) -> None:
     with connected(impatient.port) as connection:
@@ -46,6 +52,12 @@ def test_later_request_of_a_connection_has_the_deadline_too(impatient: LiveServi
         assert rest(connection).count(b"HTTP/1.1 ") == 1
 
 
+@pytest.mark.promise(
+    "security.md#the-transport",
+    "Headers without an end are refused",
+    kept_by="app/protocols/http.py",
+    tried="2 ways, 431",
+)
 @pytest.mark.parametrize(
     "headers", [b"X: " + b"a" * 10_000_000, b"X: a\r\n" * 1_000_000], ids=["long", "many"]
 )
@@ -66,6 +78,12 @@ def test_what_is_no_http_is_refused_with_a_problem(impatient: LiveService) -> No
         assert problem(rest(connection)) == (400, "malformed-request")
 
 
+@pytest.mark.promise(
+    "security.md#memory-and-processor",
+    "A body that pauses for too long is given up",
+    kept_by="app/routers/bodies.py",
+    tried="408, 0 rows",
+)
 def test_body_that_pauses_is_given_up_and_leaves_nothing(impatient: LiveService) -> None:
     key = impatient.new_key()
     with connected(impatient.port) as connection:
@@ -92,6 +110,12 @@ def at_work(service: LiveService) -> Iterator[socket.socket]:
         yield connection
 
 
+@pytest.mark.promise(
+    "security.md#memory-and-processor",
+    "A request beyond the limit of requests at once gets a `Retry-After`",
+    kept_by="app/routers/places.py",
+    tried="503 with `Retry-After`",
+)
 def test_one_request_too_many_is_told_to_come_again(
     patient: LiveService, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -104,6 +128,12 @@ def test_one_request_too_many_is_told_to_come_again(
     assert refused.json()["code"] == "overloaded"
 
 
+@pytest.mark.promise(
+    "security.md#memory-and-processor",
+    "A request waits a moment for a free slot before it is refused",
+    kept_by="app/routers/places.py",
+    tried="1 slot that becomes free",
+)
 def test_request_that_waits_gets_the_place_that_is_left(
     patient: LiveService, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -119,6 +149,12 @@ def test_request_that_waits_gets_the_place_that_is_left(
         assert rest(waiting).startswith(b"HTTP/1.1 200")
 
 
+@pytest.mark.promise(
+    "security.md#memory-and-processor",
+    "Health checks are answered however many requests are running",
+    kept_by="app/routers/request_context.py",
+    tried="200",
+)
 def test_who_asks_for_health_needs_no_place(patient: LiveService) -> None:
     with at_work(patient):
         assert httpx.get(f"{patient.base_url}/healthz", trust_env=False).status_code == 200

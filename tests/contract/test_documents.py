@@ -29,6 +29,11 @@ _COMMAND = re.compile(
     r"(?:curl|docker|export|make|openssl|python3?|[\w./]*pagefault|[A-Z_]+=\S+$)(?: |$)"
 )
 _CODE_BLOCK = re.compile(r"^```.*?^```", re.MULTILINE | re.DOTALL)
+_DECISION = re.compile(
+    r"# (?P<number>\d{4}): (?P<title>[A-Z].*)\n\n"
+    r"\*\*Status:\*\* (accepted|superseded by \[\d{4}\]\((?P<later>.+)\)), \d{4}-\d\d-\d\d\n\n"
+    r"\*\*Decision:\*\* [A-Z`].*\n"
+)
 _PINNED = re.compile(
     r"[a-z0-9._-]+(\[[a-z0-9,._-]+\])?==[^\s;]+( ; [^\\]+?)?( --hash=sha256:[0-9a-f]{64})+"
 )
@@ -48,6 +53,11 @@ def variables(group: type[BaseModel] = Settings, prefix: str = "PAGEFAULT_") -> 
 def pages() -> list[Path]:
     """All pages a reader may open."""
     return sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md")])
+
+
+def decision_records() -> list[Path]:
+    """All records of decisions but the template."""
+    return sorted((ROOT / "docs" / "decisions").glob("*.md"))[1:]
 
 
 def settings_from(values: dict[str, str], patch: pytest.MonkeyPatch) -> Settings:
@@ -93,8 +103,15 @@ def test_every_setting_has_a_row() -> None:
     assert [variable for variable, _ in rows] == list(variables())
 
 
-def test_front_page_leads_to_the_settings() -> None:
-    assert "(docs/settings.md)" in (ROOT / "README.md").read_text()
+@pytest.mark.parametrize("page", ["settings.md", "glossary.md"])
+def test_front_page_leads_to_a_page(page: str) -> None:
+    assert f"(docs/{page})" in (ROOT / "README.md").read_text()
+
+
+def test_hooks_before_a_commit_are_local() -> None:
+    hooks = yaml.safe_load((ROOT / ".pre-commit-config.yaml").read_text())["repos"]
+    assert [each["repo"] for each in hooks] == ["local"]
+    assert {hook["language"] for each in hooks for hook in each["hooks"]} == {"system"}
 
 
 @pytest.mark.parametrize("page", pages(), ids=lambda page: str(page.relative_to(ROOT)))
@@ -109,6 +126,16 @@ def test_every_link_to_a_file_leads_somewhere(page: Path) -> None:
     links = (one or other for one, other in _LINK.findall(text))
     local = [link.partition("#")[0] for link in links if not re.match(r"[a-z]+:|#", link)]
     assert [link for link in local if not (page.parent / unquote(link)).exists()] == []
+
+
+@pytest.mark.parametrize("record", decision_records(), ids=lambda record: record.stem)
+def test_decision_has_a_title_a_status_and_a_date(record: Path) -> None:
+    found = _DECISION.match(record.read_text())
+    assert found, "its head is that of docs/decisions/0000-template.md"
+    title = re.sub(r"[^a-z0-9 -]", "", found["title"].lower().replace(".", " "))
+    assert f"{found['number']}-{title.replace(' ', '-')}".startswith(record.stem)
+    later = found["later"]
+    assert later is None or (record.parent / later).exists()
 
 
 def test_every_example_that_the_front_page_sends_is_there() -> None:

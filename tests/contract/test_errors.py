@@ -209,6 +209,12 @@ def assert_is_problem(answer: httpx.Response, asked: Asked, uri: str) -> Problem
     return problem
 
 
+@pytest.mark.promise(
+    "security.md#memory-and-processor",
+    "No malformed request causes an internal error (500)",
+    kept_by="app/routers/problems.py",
+    tried="54 requests",
+)
 @pytest.mark.parametrize("name", HOSTILE)
 def test_hostile_request_is_refused_with_a_problem(
     client_of_module: httpx.Client, uri: str, name: str
@@ -219,6 +225,12 @@ def test_hostile_request_is_refused_with_a_problem(
     assert answer.headers["content-type"] == "application/problem+json"
 
 
+@pytest.mark.promise(
+    "security.md#headers-and-the-disk",
+    "A path with a trailing slash is not redirected",
+    kept_by="app/main.py",
+    tried="404, no redirect",
+)
 @pytest.mark.parametrize("name", REFUSED)
 def test_refusal_has_every_member_of_a_problem(
     client_of_module: httpx.Client, uri: str, name: str
@@ -231,6 +243,12 @@ def test_refusal_has_every_member_of_a_problem(
     assert f'id="{anchor}"' in client_of_module.get(page).text
 
 
+@pytest.mark.promise(
+    "security.md#logs",
+    "An error answer repeats nothing of its request",
+    kept_by="app/routers/problems.py",
+    tried="19 requests",
+)
 @pytest.mark.parametrize("name", ECHOES)
 def test_input_is_not_repeated(client_of_module: httpx.Client, uri: str, name: str) -> None:
     answer = ECHOES[name].send(client_of_module, uri)
@@ -311,6 +329,12 @@ def test_deep_result_comes_back_whole(client_of_module: httpx.Client) -> None:
     assert deep in client_of_module.get(created.headers["location"]).content
 
 
+@pytest.mark.promise(
+    "security.md#memory-and-processor",
+    "A route for small bodies refuses a large one",
+    kept_by="app/routers/bodies.py",
+    tried="413",
+)
 def test_large_body_of_a_small_route_is_refused(client_of_module: httpx.Client, uri: str) -> None:
     body = b'{"filename":"' + b"x" * (32 * 1024 * 1024) + b'"}'
     answer = posted(LINK, body).send(client_of_module, uri)
@@ -326,6 +350,12 @@ def raw_answer(service: LiveService, request: bytes) -> bytes:
             return answer.readline()
 
 
+@pytest.mark.promise(
+    "security.md#the-transport",
+    "Bytes that are not HTTP are answered with an error response",
+    kept_by="app/protocols/http.py",
+    tried="6 requests",
+)
 @pytest.mark.parametrize(
     "head",
     [

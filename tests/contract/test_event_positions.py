@@ -83,6 +83,12 @@ def test_last_event_id_in_the_query_comes_before_after_and_behind_the_header(
         assert stream.opening.position == last - 1
 
 
+@pytest.mark.promise(
+    "security.md#other-projects-data",
+    "A stream from a position that never existed sends `reset` and begins now",
+    kept_by="app/services/events/starts.py",
+    tried="8 places",
+)
 @pytest.mark.parametrize(("path", "last"), [(PROJECT, 5), (SESSION, 3)])
 @pytest.mark.parametrize("beyond", [1, 2, 1_000, 2**63 - 3])
 def test_position_that_never_was_is_reset_to_now(
@@ -96,6 +102,12 @@ def test_position_that_never_was_is_reset_to_now(
         assert stream.next().position == last + 1
 
 
+@pytest.mark.promise(
+    "security.md#other-projects-data",
+    "A position that is not a number is refused",
+    kept_by="app/routers/event_queries.py",
+    tried="422",
+)
 @pytest.mark.parametrize("path", [PROJECT, SESSION])
 def test_place_that_is_no_position_is_refused(client: httpx.Client, path: str) -> None:
     for place in ("x", "", "-1", "1.5", "1e3", "\u0661 1", str(2**63 - 1), "9" * 5_000):

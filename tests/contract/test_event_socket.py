@@ -190,6 +190,12 @@ def test_page_of_an_origin_that_is_named_may_listen(
         assert told(socket).position == 1
 
 
+@pytest.mark.promise(
+    "security.md#calls-from-a-browser",
+    "A page of another origin opens no WebSocket",
+    kept_by="app/routers/browser_guard.py",
+    tried="6 origins",
+)
 @pytest.mark.parametrize(
     "origin",
     [
@@ -225,6 +231,12 @@ def test_foreign_session_is_as_silent_as_an_absent_one(
     assert [block.position for block in first] == [1, 1]
 
 
+@pytest.mark.promise(
+    "security.md#the-transport",
+    "Frames before the answer to a WebSocket handshake end the socket without a traceback",
+    kept_by="app/protocols/websocket.py",
+    tried="6 ways, 20 times each",
+)
 @pytest.mark.parametrize(
     "early",
     [b"\x81\x80", b"\x00\x00\xff\xff", HEALTH, b"\x88\x80abcd", b"\x89\x80abcd", b"\x81\x82abcd{}"],

@@ -125,6 +125,12 @@ async def test_every_number_comes_once_in_order_whenever_a_listener_comes_or_goe
     assert fair.missed == []
 
 
+@pytest.mark.promise(
+    "security.md#memory-and-processor",
+    "A listener that does not keep up delays nobody else",
+    kept_by="app/services/events/subscriptions.py",
+    tried="0 events lost",
+)
 async def test_listener_that_does_not_keep_up_is_cut_off_and_comes_back_and_nobody_else_waits(
     strict_service: LiveService, strict_key: str
 ) -> None:

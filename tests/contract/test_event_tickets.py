@@ -163,6 +163,12 @@ def test_link_is_no_ticket_and_a_ticket_no_link(keys: Keys) -> None:
     assert (outcome(as_ticket), outcome(as_key)) == (UNAUTHORIZED, UNAUTHORIZED)
 
 
+@pytest.mark.promise(
+    "security.md#other-projects-data",
+    "A ticket permits nothing but streams of events",
+    kept_by="app/services/access.py",
+    tried="4 routes",
+)
 def test_ticket_permits_nothing_but_to_listen(keys: Keys) -> None:
     ticket = {"ticket": ticket_of(keys.first)}
     with httpx.Client(base_url=keys.service.base_url, trust_env=False) as anyone:
@@ -175,6 +181,12 @@ def test_ticket_permits_nothing_but_to_listen(keys: Keys) -> None:
     assert {outcome(answer) for answer in answers} == {UNAUTHORIZED}
 
 
+@pytest.mark.promise(
+    "security.md#other-projects-data",
+    "Revoking a key ends the streams that it opened",
+    kept_by="app/services/events/streams.py",
+    tried="3 streams and a socket; each process looks every 2 s",
+)
 def test_revoked_key_ends_what_it_opened_and_nothing_else(keys: Keys) -> None:
     ticket = ticket_of(keys.first)
     with contextlib.ExitStack() as stack:
@@ -197,6 +209,12 @@ def test_revoked_key_ends_what_it_opened_and_nothing_else(keys: Keys) -> None:
     assert refusal(keys.first) == UNAUTHORIZED
 
 
+@pytest.mark.promise(
+    "security.md#other-projects-data",
+    "No forged position gives access to another project's events",
+    kept_by="app/services/events/feeds.py",
+    tried="8 places and a socket, 0 foreign events",
+)
 def test_nothing_of_another_project_is_ever_heard(keys: Keys, client: httpx.Client) -> None:
     """The stranger listens from every place the owner has, and hears only what is its own."""
     for _ in range(3):

@@ -84,6 +84,12 @@ class Recorder:
         return "tmp/*" if relative.startswith("tmp/") else relative
 
 
+@pytest.mark.promise(
+    "durability.md#the-power-goes",
+    "A blob's file is synced, then renamed, then its directory is synced",
+    kept_by="app/stores/blobs/publishing.py",
+    tried="the recorded order of calls",
+)
 async def test_the_file_is_synced_then_renamed_then_its_directory_is_synced(
     store: FilesystemBlobStore, root: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -132,6 +138,15 @@ def bodies_of_one_directory() -> list[bytes]:
     ]
 
 
+@pytest.mark.promise(
+    "durability.md#the-power-goes",
+    (
+        "Several media of one request are all synced before the first is renamed; each "
+        "directory is synced once, after the renames"
+    ),
+    kept_by="app/stores/blobs/publishing.py",
+    tried="3 media, 2 directories",
+)
 async def test_of_several_all_are_synced_then_renamed_then_each_directory_is_synced_once(
     store: FilesystemBlobStore, root: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -154,6 +169,12 @@ async def test_of_several_all_are_synced_then_renamed_then_each_directory_is_syn
     assert sorted(recorder.calls[-2:]) == sorted([("fsync", first), ("fsync", other)])
 
 
+@pytest.mark.promise(
+    "durability.md#requests-break-off",
+    "If one of several media cannot be synced, none of them becomes visible",
+    kept_by="app/stores/blobs/publishing.py",
+    tried="each of 3",
+)
 @pytest.mark.parametrize("failing", [1, 2, 3])
 async def test_of_several_nothing_is_left_where_one_cannot_be_synced(
     store: FilesystemBlobStore, root: Path, monkeypatch: pytest.MonkeyPatch, failing: int
@@ -195,6 +216,12 @@ async def test_only_the_owner_may_look(store: FilesystemBlobStore, root: Path) -
     assert modes(root) == {True: {0o700}, False: {0o600}}
 
 
+@pytest.mark.promise(
+    "durability.md#several-at-once",
+    "A damaged file under the right name is replaced and not trusted",
+    kept_by="app/stores/blobs/filesystem.py",
+    tried="1 file",
+)
 @pytest.mark.parametrize("damage", [b"", BODY[:-1], b"X" + BODY[1:]])
 async def test_a_damaged_file_is_replaced(
     store: FilesystemBlobStore, root: Path, damage: bytes
@@ -205,6 +232,12 @@ async def test_a_damaged_file_is_replaced(
     assert await read(store) == BODY
 
 
+@pytest.mark.promise(
+    "durability.md#the-stores-fail",
+    "A full or failing disk is reported, reads go on, and a failed sync is not tried again",
+    kept_by="app/stores/blobs/temporary_file.py",
+    tried="4 calls with 3 errors each",
+)
 @pytest.mark.parametrize(
     ("number", "error"),
     [

@@ -152,6 +152,12 @@ async def answer_slowly(
             await records.write(call.project_id, write)
 
 
+@pytest.mark.promise(
+    "durability.md#requests-break-off",
+    "A request whose `Idempotency-Key` was taken over because it was slow stores nothing",
+    kept_by="app/services/idempotency.py",
+    tried="16 minutes by the time of its claim, both engines",
+)
 def test_slow_request_whose_key_was_taken_over_stores_nothing(service: LiveService) -> None:
     body = json.dumps(call()).encode()
     identity = RequestIdentity(hashlib.sha256(body).hexdigest())

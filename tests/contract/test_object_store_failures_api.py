@@ -48,6 +48,12 @@ def writes_answered(answer: Answer, store: ScriptedObjectStore) -> None:
     store.rule = lambda method, _: answer if method in ("PUT", "POST") else None
 
 
+@pytest.mark.promise(
+    "durability.md#the-stores-fail",
+    "A used-up quota or a full disk of the object store is a 507 until there is room",
+    kept_by="app/stores/blobs/s3_failures.py",
+    tried="Ceph's and MinIO's",
+)
 @pytest.mark.parametrize(
     "full",
     [refusal(403, "QuotaExceeded"), refusal(507, "XMinioStorageFull")],
@@ -90,6 +96,15 @@ def test_readiness_reads_once_each_time_and_writes_nothing(
     assert [request.split()[0] for request in store.requests[before:]] == ["GET"] * 20
 
 
+@pytest.mark.promise(
+    "security.md#links-and-keys",
+    (
+        "The object store's answer to a refused signature (which has the key's id and the "
+        "signed text) is in no log and no answer"
+    ),
+    kept_by="app/stores/blobs/s3_failures.py",
+    tried="0 of 3 marks",
+)
 def test_log_names_the_cause_and_holds_no_secret(
     tmp_path: Path, store: ScriptedObjectStore
 ) -> None:

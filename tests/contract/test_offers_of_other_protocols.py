@@ -36,6 +36,15 @@ def health(*headers: str) -> bytes:
     return HEALTH.replace(b"\r\n\r\n", ("\r\n" + "\r\n".join([*headers, OFFER, ""])).encode())
 
 
+@pytest.mark.promise(
+    "security.md#the-transport",
+    (
+        "A request that offers another protocol (`Upgrade: h2c`) is handled as if it did not:"
+        " its body is its body, and what follows is the next request"
+    ),
+    kept_by="app/protocols/http.py",
+    tried="bodies with a length and in chunks, split at each byte",
+)
 @pytest.mark.parametrize("piece", [1, 7, 1_000_000], ids=["bytes", "pieces", "whole"])
 @pytest.mark.parametrize(
     ("header", "body"),
@@ -86,6 +95,12 @@ def test_head_that_offers_another_protocol_is_waited_for_without_a_body(
         assert answer_of(connection).startswith(b"HTTP/1.1 201")
 
 
+@pytest.mark.promise(
+    "security.md#the-transport",
+    "What follows CONNECT or a refused WebSocket is never read as a request",
+    kept_by="app/protocols/http.py",
+    tried="a request after the head",
+)
 @pytest.mark.parametrize(
     "head",
     [

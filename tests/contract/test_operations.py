@@ -253,6 +253,12 @@ for data in (cut, damaged):
     assert {entry["logger"] for entry in entries} == {"py.warnings"}
 
 
+@pytest.mark.promise(
+    "security.md#logs",
+    "A traceback holds no local variable",
+    kept_by="app/telemetry.py",
+    tried="2 formats",
+)
 @pytest.mark.parametrize("log_format", ["json", "console"])
 def test_traceback_in_the_log_holds_no_local_variable(log_format: str) -> None:
     script = f"""

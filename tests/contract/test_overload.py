@@ -51,6 +51,12 @@ def asked_anew(service: LiveService) -> httpx.Response:
     return httpx.get(f"{service.base_url}/healthz", timeout=WAIT_SECONDS, trust_env=False)
 
 
+@pytest.mark.promise(
+    "security.md#the-transport",
+    "A connection beyond the limit gets a `Retry-After`, and the others go on",
+    kept_by="app/protocols/http.py",
+    tried="20 of 20: 503 with `Retry-After`",
+)
 def test_one_connection_too_many_is_told_to_come_again_and_the_others_go_on(
     backends: Backends, tmp_path: Path
 ) -> None:
@@ -88,6 +94,12 @@ def sent_at_once(client: httpx.Client, round_number: int) -> list[tuple[str, htt
     return answers
 
 
+@pytest.mark.promise(
+    "security.md#memory-and-processor",
+    "Large bodies beyond the queue get a `Retry-After` and succeed later",
+    kept_by="app/services/large_work.py",
+    tried="8 at once: 503 with `Retry-After`, 0 lost",
+)
 def test_large_bodies_beyond_the_queue_are_told_to_come_again_and_succeed_then(
     backends: Backends, tmp_path: Path
 ) -> None:
@@ -111,6 +123,12 @@ def test_large_bodies_beyond_the_queue_are_told_to_come_again_and_succeed_then(
         assert kept["toolResults"] == rounds * AT_ONCE
 
 
+@pytest.mark.promise(
+    "security.md#memory-and-processor",
+    "A body below the minimum pace is given up after a grace period",
+    kept_by="app/routers/bodies.py",
+    tried="4 settings, 408, 0 rows",
+)
 @pytest.mark.parametrize(
     ("bytes_per_second", "grace_seconds", "status"),
     [(10**12, 0.0, 408), (10**12, 3_600.0, 201), (1, 0.0, 201), (0, 0.0, 201)],

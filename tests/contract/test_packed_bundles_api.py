@@ -155,6 +155,12 @@ def test_bundle_packed_by_another_program_is_the_same_bundle(
         assert export(client) == export(of_version_1)
 
 
+@pytest.mark.promise(
+    "security.md#the-database",
+    "A bundle unpacks to no more than may be imported",
+    kept_by="app/services/bundles/reading.py",
+    tried="`PAGEFAULT_LIMITS__BUNDLE_BYTES`, 32 times the bytes sent",
+)
 def test_bundle_that_unpacks_to_more_than_is_imported_is_refused(
     backends: Backends, engine: Engine, tmp_path: Path
 ) -> None:

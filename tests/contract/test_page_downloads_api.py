@@ -322,6 +322,12 @@ def test_downloads_at_once_are_all_answered(fetching: httpx.Client, origin: Host
     assert len(resources(fetching)) == 1
 
 
+@pytest.mark.promise(
+    "security.md#the-inner-network",
+    "A file that is incomplete, empty or of the wrong kind leaves no row and no file",
+    kept_by="app/services/pages/downloads.py",
+    tried="13 answers",
+)
 @pytest.mark.parametrize(
     ("path", "expected"),
     [
@@ -364,6 +370,15 @@ def answered(monkeypatch: pytest.MonkeyPatch) -> Iterator[threading.Event]:
     event.set()
 
 
+@pytest.mark.promise(
+    "security.md#the-inner-network",
+    (
+        "Host names that never resolve do not delay downloads of other projects; lookups that"
+        " hang are counted until their threads end"
+    ),
+    kept_by="app/services/fetching/resolving.py",
+    tried="24 downloads at once, 4 threads",
+)
 def test_names_that_never_resolve_hold_no_download_of_another_project(
     fetching_service: LiveService, origin: HostileOrigin, answered: threading.Event
 ) -> None:
@@ -382,6 +397,12 @@ def test_names_that_never_resolve_hold_no_download_of_another_project(
         assert outcome(download(hostile)) == (422, "fetch-blocked")
 
 
+@pytest.mark.promise(
+    "security.md#the-inner-network",
+    "Slow servers of one project do not delay downloads of other projects",
+    kept_by="app/services/fetching/slots.py",
+    tried="24 downloads at once, 8 under way",
+)
 def test_slow_servers_of_one_project_hold_no_download_of_another(
     fetching_service: LiveService, origin: HostileOrigin
 ) -> None:
@@ -396,6 +417,12 @@ def test_slow_servers_of_one_project_hold_no_download_of_another(
     assert found[503, "fetches-busy"] >= 24 - 2 * 8
 
 
+@pytest.mark.promise(
+    "security.md#the-inner-network",
+    "No page reaches the inner network",
+    kept_by="app/services/pages/downloads.py",
+    tried="10 URLs, 0 hits on the canary",
+)
 @pytest.mark.parametrize(
     "target",
     [
@@ -428,6 +455,12 @@ def test_redirect_into_the_inner_network_is_not_followed(
     assert resources(refused) == []
 
 
+@pytest.mark.promise(
+    "security.md#the-inner-network",
+    "Only a download fetches a URL",
+    kept_by="app/services/pages/downloads.py",
+    tried="0 hits on the canary",
+)
 def test_url_is_fetched_for_a_download_only(fetching: httpx.Client, canary: HostileOrigin) -> None:
     put(fetching, **IMAGE, content=url(canary, "/ok.png"), session_id="s")
     for what in ("", "/content", "/blocks", "/blocks?form=json", "/representations/1"):

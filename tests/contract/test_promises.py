@@ -1,45 +1,113 @@
-"""`docs/security.md` and `docs/durability.md` name a test for every promise, and it is there."""
+"""`docs/security.md` and `docs/durability.md` list the promises that tests carry, and no others.
 
+A promise is a marker on the test that shows it:
+
+    @pytest.mark.promise(
+        "durability.md#the-power-goes",           the page and the heading it stands under
+        "A blob's file is synced, then renamed",  the promise, in words that need no context
+        kept_by="app/stores/blobs/publishing.py", the file or folder that keeps it
+        tried="the recorded order of calls",      how much the test tries
+    )
+
+The tables are generated from these: `make promises` writes them, the tests here compare.
+"""
+
+import ast
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
 import pytest
 
-from tests.contract.test_requirements import missing
+from tests.contract.test_requirements import functions_of
 from tests.process import ROOT
 
+PAGES = ("durability.md", "security.md")
+_HEAD = "| promise | kept by | test | tried |\n|---|---|---|---|\n"
+_SECTION = re.compile(r"^## (.+)\n(?:(?!## ).*\n)*?(?P<table>\| promise \|.*\n(?:\|.*\n)*)", re.M)
 
-@dataclass(frozen=True)
-class Row:
-    """A line of a table: what is promised, where it is held, what shows it, and how much."""
 
-    promise: str
-    mechanism: str
+@dataclass(frozen=True, order=True)
+class Promise:
+    """A row of a table; rows about the same module stand together."""
+
+    section: str
+    kept_by: str
+    path: str
+    line: int
     test: str
-    figure: str
+    words: str
+    tried: str
+
+    def row(self) -> str:
+        """Return the promise as a line of Markdown."""
+        return f"| {self.words} | `{self.kept_by}` | `{self.path}::{self.test}` | {self.tried} |\n"
 
 
-def promises(page: str) -> Iterator[Row]:
-    """The rows of the tables of promises of a page; it has others, too."""
-    is_one = False
-    for line in (ROOT / "docs" / page).read_text().splitlines():
-        if not line.startswith("|"):
-            is_one = False
-        elif line.startswith("| promise |"):
-            is_one = True
-        elif is_one and not line.startswith("|-"):
-            yield Row(*(cell.strip() for cell in line.strip("|").split("|")))
+def promises() -> Iterator[Promise]:
+    """Yield what the markers of all tests say, without importing any of them."""
+    for path in sorted(ROOT.glob("tests/**/test_*.py")):
+        for function in functions_of(path):
+            for decorator in function.decorator_list:
+                match decorator:
+                    case ast.Call(func=ast.Attribute(attr="promise"), args=[section, words]):
+                        named = {
+                            str(each.arg): ast.literal_eval(each.value)
+                            for each in decorator.keywords
+                        }
+                        yield Promise(
+                            section=ast.literal_eval(section),
+                            words=ast.literal_eval(words),
+                            path=str(path.relative_to(ROOT)),
+                            line=function.lineno,
+                            test=function.name,
+                            **named,
+                        )
 
 
-ROWS = [*promises("security.md"), *promises("durability.md")]
+PROMISES = sorted(promises())
 
 
-@pytest.mark.parametrize("row", ROWS, ids=lambda row: row.promise)
-def test_promise_is_held_by_a_module_and_shown_by_a_test(row: Row) -> None:
-    assert min(map(len, (row.promise, row.figure))) > 0
-    assert (ROOT / row.mechanism.strip("`")).exists()
-    assert not missing(row.test.strip("`"))
+def anchor(heading: str) -> str:
+    """Return the anchor that a heading gets on a page."""
+    return re.sub(r"[^a-z0-9 -]", "", heading.lower()).replace(" ", "-")
+
+
+def tables(page: str) -> dict[str, str]:
+    """Return the tables of promises of a page, by the heading each stands under."""
+    text = (ROOT / "docs" / page).read_text()
+    return {f"{page}#{anchor(each[1])}": each["table"] for each in _SECTION.finditer(text)}
+
+
+def written(page: str) -> str:
+    """Return the text of a page with its tables made anew."""
+
+    def section(match: re.Match[str]) -> str:
+        name = f"{page}#{anchor(match[1])}"
+        rows = "".join(each.row() for each in PROMISES if each.section == name)
+        return match[0].removesuffix(match["table"]) + _HEAD + rows
+
+    return _SECTION.sub(section, (ROOT / "docs" / page).read_text())
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_tables_are_made_of_the_markers(page: str, pytestconfig: pytest.Config) -> None:
+    text = written(page)
+    if pytestconfig.getoption("write_documents"):
+        (ROOT / "docs" / page).write_text(text)
+    assert text == (ROOT / "docs" / page).read_text(), "run `make promises`, read the difference"
+
+
+def test_every_promise_has_a_table_and_every_table_has_promises() -> None:
+    assert {each.section for each in PROMISES} == {name for page in PAGES for name in tables(page)}
 
 
 def test_no_promise_is_made_twice() -> None:
-    assert len({row.promise for row in ROWS}) == len(ROWS) > 0
+    assert len({each.words for each in PROMISES}) == len(PROMISES) > 0
+
+
+@pytest.mark.parametrize("promise", PROMISES, ids=lambda promise: promise.words)
+def test_promise_is_kept_by_a_module_that_exists(promise: Promise) -> None:
+    assert (ROOT / promise.kept_by).exists()
+    assert promise.row().count("|") == 5
+    assert min(map(len, (promise.words, promise.tried))) > 0

@@ -156,6 +156,12 @@ def test_what_needs_no_key_is_counted_for_nobody(caller: httpx.Client) -> None:
     ] * 3
 
 
+@pytest.mark.promise(
+    "security.md#quotas-and-a-full-disk",
+    "Requests of one key do not count against another key",
+    kept_by="app/services/quotas.py",
+    tried="0 requests",
+)
 @pytest.mark.usefixtures("clock")
 def test_another_key_of_the_project_is_not_touched(limited: LiveService) -> None:
     keys = (limited.new_key("p-shared"), limited.new_key("p-shared"))
@@ -165,6 +171,12 @@ def test_another_key_of_the_project_is_not_touched(limited: LiveService) -> None
         assert left(second.get(LISTED)) == f'"requests";r=19;t=60, "bytes";r={BYTES}'
 
 
+@pytest.mark.promise(
+    "security.md#quotas-and-a-full-disk",
+    "Racing uploads never exceed a key's bytes for a day",
+    kept_by="app/services/quotas.py",
+    tried="0 bytes too many",
+)
 @pytest.mark.parametrize("is_announced", [True, False])
 @pytest.mark.usefixtures("clock")
 def test_racing_uploads_never_exceed_the_bytes_of_a_day(
@@ -210,6 +222,12 @@ def test_refused_upload_gives_its_bytes_back(caller: httpx.Client) -> None:
     assert (refused.status_code, bytes_left(caller), stored(caller)) == (400, BYTES, 0)
 
 
+@pytest.mark.promise(
+    "security.md#quotas-and-a-full-disk",
+    "An upload that is cut off gives its reserved bytes back",
+    kept_by="app/services/quotas.py",
+    tried="0 bytes reserved",
+)
 def test_upload_that_is_cut_gives_its_bytes_back(
     limited: LiveService, caller: httpx.Client, clock: Clock
 ) -> None:

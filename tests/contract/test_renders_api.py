@@ -285,6 +285,12 @@ def test_record_that_is_not_there_is_not_found(
     assert by_body.json()["detail"] == by_address.json()["detail"]
 
 
+@pytest.mark.promise(
+    "security.md#other-projects-data",
+    "Another project's record is rendered like one that does not exist",
+    kept_by="app/stores/records/scope.py",
+    tried="3 records",
+)
 def test_foreign_record_is_as_one_that_is_not_there(service: LiveService) -> None:
     with service.client() as owner, service.client() as stranger:
         record = call_tool(owner, "call_1", "theirs")

@@ -60,6 +60,12 @@ def only_place_taken(service: LiveService, monkeypatch: pytest.MonkeyPatch) -> I
         assert answer_of(connection).startswith(b"HTTP/1.1 201")
 
 
+@pytest.mark.promise(
+    "security.md#the-transport",
+    "Trailers are not read as headers",
+    kept_by="app/protocols/http.py",
+    tried="401 for a key in a trailer",
+)
 def test_trailer_is_no_header(service: LiveService) -> None:
     key = service.new_key()
     with connected(service.port) as connection:
@@ -84,6 +90,12 @@ def test_chunks_of_a_byte_an_extension_and_trailers_are_a_body(service: LiveServ
         assert client.get(f"/api/resources/{item['uri']}/content").content == content
 
 
+@pytest.mark.promise(
+    "security.md#the-transport",
+    "Trailers, chunk extensions and chunk sizes without an end are refused, and nothing is stored",
+    kept_by="app/protocols/http.py",
+    tried="6 ways, 400",
+)
 @pytest.mark.parametrize("name", ENDLESS)
 def test_endless_framing_of_a_body_is_refused(service: LiveService, name: str) -> None:
     begin, unit = ENDLESS[name]
@@ -108,6 +120,12 @@ def process(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Process]:
         yield started
 
 
+@pytest.mark.promise(
+    "security.md#the-transport",
+    "Trailers, chunk extensions and chunk sizes without an end take no memory, even without a key",
+    kept_by="app/protocols/http.py",
+    tried="100 MiB in each of 6 ways, at most 16 MiB more",
+)
 @pytest.mark.parametrize("name", ENDLESS)
 def test_endless_framing_takes_no_memory(process: Process, name: str) -> None:
     begin, unit = ENDLESS[name]
@@ -119,6 +137,12 @@ def test_endless_framing_takes_no_memory(process: Process, name: str) -> None:
     assert process.peak_bytes() - before <= MOST_GROWTH_BYTES
 
 
+@pytest.mark.promise(
+    "security.md#the-transport",
+    "Headers are counted also when they arrive all at once, each as its characters plus 32 bytes",
+    kept_by="app/protocols/http.py",
+    tried="2 ways, 431",
+)
 @pytest.mark.parametrize(
     "headers", [b"X: " + b"a" * 4_096 + b"\r\n", b"a:\r\n" * 128], ids=["long", "many"]
 )
@@ -128,6 +152,12 @@ def test_headers_that_come_all_at_once_are_counted(service: LiveService, headers
         assert problem(rest(connection)) == (431, "headers-too-large")
 
 
+@pytest.mark.promise(
+    "security.md#the-transport",
+    "Empty lines between requests do not keep a connection open",
+    kept_by="app/protocols/http.py",
+    tried="1 line",
+)
 def test_empty_lines_keep_no_connection(service: LiveService) -> None:
     with connected(service.port) as connection:
         connection.sendall(HEALTH)
@@ -136,6 +166,12 @@ def test_empty_lines_keep_no_connection(service: LiveService) -> None:
         assert rest(connection) == b""
 
 
+@pytest.mark.promise(
+    "security.md#the-transport",
+    "At most 16 pipelined requests wait on a connection, and all of these are answered",
+    kept_by="app/protocols/http.py",
+    tried="1,000 sent",
+)
 def test_few_requests_may_be_sent_ahead_and_all_of_these_are_answered(
     service: LiveService, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -147,6 +183,12 @@ def test_few_requests_may_be_sent_ahead_and_all_of_these_are_answered(
     assert told.lower().count(b"connection: close") == 1
 
 
+@pytest.mark.promise(
+    "security.md#the-transport",
+    "The deadline of a pipelined request does not cost the answer before it",
+    kept_by="app/protocols/http.py",
+    tried="200 for both",
+)
 def test_deadline_of_a_request_sent_ahead_does_not_cost_the_answer_before_it(
     service: LiveService, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -163,6 +205,12 @@ def test_deadline_of_a_request_sent_ahead_does_not_cost_the_answer_before_it(
         assert answer_of(connection).startswith(b"HTTP/1.1 200")
 
 
+@pytest.mark.promise(
+    "security.md#the-transport",
+    "The refusal of a pipelined request is not taken for the answer before it",
+    kept_by="app/protocols/http.py",
+    tried="2 requests",
+)
 @pytest.mark.parametrize("bad", [b"\x16\x03\x01 no\r\n\r\n", b"GET /healthz HTTP/1.1\r\n\r\n"])
 def test_refusal_of_a_request_sent_ahead_is_not_the_answer_before_it(
     service: LiveService, monkeypatch: pytest.MonkeyPatch, bad: bytes

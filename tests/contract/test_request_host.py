@@ -49,6 +49,12 @@ def answer(service: LiveService, line: bytes, headers: bytes) -> bytes:
         return rest(connection)
 
 
+@pytest.mark.promise(
+    "security.md#the-transport",
+    "A request names exactly one valid host, else it is a 400; only HTTP/1.0 may name none",
+    kept_by="app/protocols/request_target.py",
+    tried="20 ways, 400",
+)
 @pytest.mark.parametrize("path", [b"/healthz", b"http://a/healthz"])
 @pytest.mark.parametrize("headers", REFUSED)
 def test_request_without_exactly_one_host_is_refused(
@@ -59,6 +65,12 @@ def test_request_without_exactly_one_host_is_refused(
     assert is_last(told)
 
 
+@pytest.mark.promise(
+    "security.md#the-transport",
+    "The handshake of a WebSocket names exactly one valid host, else it is a 400",
+    kept_by="app/protocols/request_target.py",
+    tried="20 ways, 400",
+)
 @pytest.mark.parametrize("headers", REFUSED)
 def test_handshake_without_exactly_one_host_is_refused(
     service: LiveService, headers: bytes

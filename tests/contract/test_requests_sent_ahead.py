@@ -48,6 +48,12 @@ def open_streams(service: LiveService) -> float:
     return float(line.split()[1])
 
 
+@pytest.mark.promise(
+    "security.md#the-transport",
+    "An event stream whose client has gone ends, whatever the client had pipelined",
+    kept_by="app/protocols/http.py",
+    tried="4 ways, closed and reset",
+)
 @pytest.mark.parametrize("is_reset", [False, True], ids=["closed", "reset"])
 @pytest.mark.parametrize(
     "ahead",
@@ -71,6 +77,12 @@ def test_stream_of_a_client_that_has_gone_ends_whatever_was_sent_ahead(
         assert monotonic() < until
 
 
+@pytest.mark.promise(
+    "security.md#the-transport",
+    "The small body of a pipelined request is read in its turn",
+    kept_by="app/protocols/http.py",
+    tried="201 after a 200",
+)
 @pytest.mark.parametrize("length", [8, 2_000])
 def test_small_body_that_was_sent_ahead_is_read_in_its_turn(
     service: LiveService, monkeypatch: pytest.MonkeyPatch, length: int
@@ -99,6 +111,15 @@ def test_requests_that_are_sent_ahead_again_and_again_are_all_answered(
             assert told.count(b"HTTP/1.1 200 ") == 3
 
 
+@pytest.mark.promise(
+    "security.md#the-transport",
+    (
+        "Pipelined requests may hold 32 KiB together; beyond, the connection ends after the "
+        "answers that are due"
+    ),
+    kept_by="app/protocols/http.py",
+    tried="a body, and heads",
+)
 @pytest.mark.parametrize("ahead", ["body", "heads"])
 def test_more_bytes_than_may_wait_end_the_connection_behind_the_answers_before(
     service: LiveService, monkeypatch: pytest.MonkeyPatch, ahead: str

@@ -163,6 +163,12 @@ def test_form_with_one_file_is_that_file(client: httpx.Client) -> None:
     assert (raw.status_code, raw.content) == (200, created.content)
 
 
+@pytest.mark.promise(
+    "security.md#memory-and-processor",
+    "A form has one file, and the number and size of its other parts are limited",
+    kept_by="app/routers/multipart.py",
+    tried="11 forms; at most 100 parts and 1 MiB beside the file",
+)
 @pytest.mark.parametrize(
     ("body", "content_type", "status"),
     [
@@ -243,6 +249,12 @@ def test_announced_digest_is_verified(client: httpx.Client, digest: str, status:
     assert len(listed(client)) == (status == 201)
 
 
+@pytest.mark.promise(
+    "security.md#decoders",
+    "The bytes decide the type",
+    kept_by="app/media/types.py",
+    tried="11 claims",
+)
 @pytest.mark.parametrize(
     ("content", "declared", "settled"),
     [
@@ -266,6 +278,12 @@ def test_bytes_decide_the_type(
     assert upload(client, content, headers=headers).json()["mimeType"] == settled
 
 
+@pytest.mark.promise(
+    "security.md#the-origin-in-a-browser",
+    "Markup is never promoted by sniffing",
+    kept_by="app/media/types.py",
+    tried="3 files",
+)
 @pytest.mark.parametrize("content", [HTML, SVG, b"<?xml version='1.0'?><a/>"])
 def test_markup_is_never_promoted_by_sniffing(client: httpx.Client, content: bytes) -> None:
     mime_type = upload(client, content).json()["mimeType"]
@@ -394,6 +412,15 @@ def test_hostile_name_is_made_harmless_or_refused(client: httpx.Client, name: st
     assert [n for n in names if "/" in n or not n.isprintable() or len(n.encode()) > 255] == []
 
 
+@pytest.mark.promise(
+    "security.md#the-origin-in-a-browser",
+    (
+        "A program or a web page that is declared as an image, a sound or a video becomes a "
+        "file, whichever route takes it"
+    ),
+    kept_by="app/media/settling.py",
+    tried="HTML and ELF by 7 ways",
+)
 @pytest.mark.parametrize("data", [LONG_HTML, ELF], ids=["HTML", "ELF"])
 def test_program_or_web_page_is_a_file_by_every_way_in_though_announced_as_an_image(
     client: httpx.Client, data: bytes

@@ -98,6 +98,16 @@ def test_link_works_without_a_key(linked: Linked, wish: bytes) -> None:
     assert answer.headers["content-disposition"] == 'inline; filename="a.png"'
 
 
+@pytest.mark.promise(
+    "security.md#links-and-keys",
+    (
+        "Any page that has a signed link may embed what it leads to; what a key reads may not"
+        " be embedded ([decision "
+        "0053](decisions/0053-let-any-page-embed-what-a-signed-link-opens.md))"
+    ),
+    kept_by="app/settings.py",
+    tried="4 answers and a refusal",
+)
 def test_link_may_be_embedded_anywhere_and_what_a_key_reads_may_not(linked: Linked) -> None:
     token = signer(linked).sign(linked.grant)
     answers = [
@@ -122,6 +132,12 @@ def test_link_answers_ranges_conditions_and_head(linked: Linked) -> None:
     assert known.status_code == 304
 
 
+@pytest.mark.promise(
+    "security.md#links-and-keys",
+    "An expired link is refused",
+    kept_by="app/services/access.py",
+    tried="3 ages",
+)
 @pytest.mark.parametrize("seconds", [1, 3_600, 10_000_000])
 def test_link_that_is_over_is_refused(linked: Linked, seconds: int) -> None:
     over = datetime.now(UTC) - timedelta(seconds=seconds)
@@ -212,6 +228,12 @@ MUTATIONS: dict[str, Callable[[str], str]] = {
 }
 
 
+@pytest.mark.promise(
+    "security.md#links-and-keys",
+    "An altered link is refused",
+    kept_by="app/services/access.py",
+    tried="31 mutations",
+)
 @pytest.mark.parametrize("mutation", MUTATIONS)
 def test_altered_link_is_refused(linked: Linked, mutation: str) -> None:
     token = signer(linked).sign(linked.grant)
@@ -221,6 +243,12 @@ def test_altered_link_is_refused(linked: Linked, mutation: str) -> None:
     assert_refused(linked.fetch(altered))
 
 
+@pytest.mark.promise(
+    "security.md#links-and-keys",
+    "A link that is signed for one method opens no other",
+    kept_by="app/services/access.py",
+    tried="403",
+)
 def test_link_signed_for_another_method_is_refused(linked: Linked) -> None:
     secret = signing_key(linked.service.settings).secret
     token = signer(linked).sign(linked.grant)
@@ -228,6 +256,12 @@ def test_link_signed_for_another_method_is_refused(linked: Linked) -> None:
     assert_refused(linked.fetch(signed_with(secret, b"DELETE")(token)))
 
 
+@pytest.mark.promise(
+    "security.md#links-and-keys",
+    "A link to one resource opens no other",
+    kept_by="app/services/access.py",
+    tried="403",
+)
 def test_link_to_one_resource_opens_no_other(linked: Linked) -> None:
     other = linked.owner.post("/api/resources", content=b"other").headers["location"]
     token = signer(linked).sign(linked.grant)
@@ -300,6 +334,12 @@ def test_bad_link_is_not_saved_by_a_good_key(linked: Linked) -> None:
     assert_refused(linked.owner.get(linked.content_path, params={"token": "x.y"}))
 
 
+@pytest.mark.promise(
+    "security.md#links-and-keys",
+    "Two signing keys are valid at once, and no `Host` decides where a link leads",
+    kept_by="app/wiring/signing_keys.py",
+    tried="2 keys",
+)
 def test_old_signing_key_opens_links_while_the_new_one_signs(settings: Settings) -> None:
     old, new = "k1:" + "o" * 32, "k2:" + "n" * 32
 

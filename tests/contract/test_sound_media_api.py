@@ -57,6 +57,12 @@ def path_of(record: Json) -> str:
     return f"/api/tool-results/{record['id']}/render"
 
 
+@pytest.mark.promise(
+    "security.md#decoders",
+    "A truncated medium is sent to no model",
+    kept_by="app/media/soundness/judging.py",
+    tried="9 types and targets",
+)
 @ON_ONE_ENGINE
 @pytest.mark.parametrize(("target", "mime_type", "data"), TARGETS_OF_TYPES)
 def test_a_medium_that_was_cut_is_kept_and_not_shown(

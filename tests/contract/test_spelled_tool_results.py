@@ -62,6 +62,12 @@ def told(client: httpx.Client, answer: httpx.Response) -> dict[str, Any]:
     return record
 
 
+@pytest.mark.promise(
+    "durability.md#bodies-above-1-mib",
+    "A string is kept alike below and above 1 MiB, however it is spelled",
+    kept_by="app/services/streaming/json_escapes.py",
+    tried="21 spellings as a medium, a text and a key, both engines",
+)
 @pytest.mark.parametrize("name", STRINGS)
 def test_result_above_a_piece_becomes_what_a_smaller_one_becomes(
     client: httpx.Client, name: str
@@ -71,6 +77,12 @@ def test_result_above_a_piece_becomes_what_a_smaller_one_becomes(
     assert told(client, sent(client, raw, PIECE_BYTES, "large")) == small
 
 
+@pytest.mark.promise(
+    "durability.md#bodies-above-1-mib",
+    "An escape may be split between two pieces of a body",
+    kept_by="app/services/streaming/json_escapes.py",
+    tried="8 cuts, both engines",
+)
 def test_line_break_may_be_where_a_piece_ends(client: httpx.Client) -> None:
     raw = b'["%b"]' % (NOISE + b"\\r\\nAAAAAAAA, and so on")
     start = len(b'{"toolName":"t","toolCallId":"c","sessionId":"large-0","result":["')
@@ -81,6 +93,12 @@ def test_line_break_may_be_where_a_piece_ends(client: httpx.Client) -> None:
         assert told(client, large) == small
 
 
+@pytest.mark.promise(
+    "durability.md#bodies-above-1-mib",
+    "No string of a body can add members to it",
+    kept_by="app/services/streaming/long_strings.py",
+    tried="1 string, both engines",
+)
 def test_string_with_escaped_quotation_marks_stays_one_string(client: httpx.Client) -> None:
     raw = b'["%b\\u0022,\\u0022"]' % NOISE
     record = told(client, sent(client, raw, PIECE_BYTES, "s"))
@@ -90,6 +108,15 @@ def test_string_with_escaped_quotation_marks_stays_one_string(client: httpx.Clie
     assert content.text == NOISE.decode() + '","'
 
 
+@pytest.mark.promise(
+    "durability.md#bodies-above-1-mib",
+    (
+        "A streamed result spelled differently is the same request; another medium makes it "
+        "another request"
+    ),
+    kept_by="app/services/streaming/string_names.py",
+    tried="2 spellings, both engines",
+)
 def test_other_spelling_of_a_large_result_is_the_same_request(client: httpx.Client) -> None:
     result = b'{"type":"image","data":"%b","mimeType":"image/png"}'
     first = sent(client, result % ENCODED, PIECE_BYTES, "s")
@@ -104,6 +131,12 @@ def test_other_spelling_of_a_large_result_is_the_same_request(client: httpx.Clie
     assert (changed.status_code, changed.json()["code"]) == (409, "tool-call-answered")
 
 
+@pytest.mark.promise(
+    "durability.md#bodies-above-1-mib",
+    "An error in a streamed body names the line and column of the body that was sent",
+    kept_by="app/services/streaming/stand_ins.py",
+    tried="1 column, both engines",
+)
 def test_refusal_of_a_large_result_names_the_place_in_what_was_sent(client: httpx.Client) -> None:
     raw = b'{"type":"video","data":"%b"},' % base64.b64encode(b"\x00" + noise_bytes(900_000))
     answer = sent(client, raw, 0, "s")

@@ -5,6 +5,7 @@ import hashlib
 from pathlib import Path
 
 import httpx
+import pytest
 
 from app.stores.blobs.store import blob_path
 from tests.media import png
@@ -26,6 +27,12 @@ def visible(client: httpx.Client) -> list[bytes]:
     return [client.get(path).content for path in ("/api/sessions/s/messages", "/api/resources")]
 
 
+@pytest.mark.promise(
+    "durability.md#requests-break-off",
+    "A medium that cannot be stored leaves nothing of its result",
+    kept_by="app/services/tool_results.py",
+    tried="1 of 2 media",
+)
 def test_second_medium_that_cannot_be_stored_leaves_nothing_of_the_result(
     backends: Backends, tmp_path: Path
 ) -> None:
@@ -45,6 +52,12 @@ def test_second_medium_that_cannot_be_stored_leaves_nothing_of_the_result(
         assert post(client, "second", ENCODED).json()["seq"] == 2
 
 
+@pytest.mark.promise(
+    "durability.md#the-stores-fail",
+    "A bucket that disappears leaves nothing of a result",
+    kept_by="app/stores/blobs/s3.py",
+    tried="1 result",
+)
 def test_bucket_that_went_away_leaves_nothing_of_the_result(
     backends: Backends, tmp_path: Path
 ) -> None:

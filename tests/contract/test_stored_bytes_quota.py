@@ -156,6 +156,12 @@ def test_what_there_is_no_room_for_is_refused(full: Project) -> None:
     assert full.total() == StoredTotal(QUOTA, 0)
 
 
+@pytest.mark.promise(
+    "security.md#quotas-and-a-full-disk",
+    "Storing the same bytes again costs nothing, even when the quota is used up",
+    kept_by="app/services/quota_blobs.py",
+    tried="0 bytes",
+)
 def test_same_bytes_again_cost_nothing(full: Project) -> None:
     again = png(noise=True)[:1_000]
     for answer in (full.upload(again), full.upload(again)):
@@ -166,6 +172,12 @@ def test_same_bytes_again_cost_nothing(full: Project) -> None:
     assert full.total() == StoredTotal(QUOTA, 0)
 
 
+@pytest.mark.promise(
+    "security.md#other-projects-data",
+    "What another project stores does not count against the caller's quota",
+    kept_by="app/services/quota_blobs.py",
+    tried="5,000 bytes",
+)
 def test_other_projects_have_room_of_their_own(full: Project) -> None:
     with project_of(full.service) as other:
         assert other.upload(noise_bytes(5_000)).status_code == 201
@@ -188,6 +200,12 @@ def in_chunks(data: bytes) -> Iterator[bytes]:
         yield data[start : start + 100_000]
 
 
+@pytest.mark.promise(
+    "security.md#quotas-and-a-full-disk",
+    "Racing uploads to two services never exceed the bytes a project may store",
+    kept_by="app/stores/records/stored_blobs.py",
+    tried="24 uploads at once, 0 bytes too many, 0 reserved",
+)
 @pytest.mark.parametrize("size_bytes", [300_000, 1_500_000])
 def test_racing_uploads_never_exceed_the_quota(
     backends: Backends, limited: LiveService, size_bytes: int
@@ -223,6 +241,12 @@ def test_upload_that_fails_gives_its_room_back(project: Project) -> None:
     assert (outcome(too_long), project.total(), project.listed()) == (FULL, NOTHING, 0)
 
 
+@pytest.mark.promise(
+    "security.md#quotas-and-a-full-disk",
+    "A file that fails, or a request that is cut off, gives its room back",
+    kept_by="app/services/quota_blobs.py",
+    tried="0 bytes reserved",
+)
 @pytest.mark.parametrize("route", [RESOURCES, "/api/tool-results"])
 def test_request_that_is_cut_gives_its_room_back(project: Project, route: str) -> None:
     head = half_a_request(route, str(project.client.headers["authorization"]))
@@ -247,6 +271,12 @@ def half_a_request(route: str, authorization: str | None = None) -> bytes:
     return head.encode() + begun + data
 
 
+@pytest.mark.promise(
+    "security.md#quotas-and-a-full-disk",
+    "A sweep gives back the room that a killed process had reserved",
+    kept_by="app/services/stored_bytes.py",
+    tried="0 bytes reserved",
+)
 def test_room_of_a_killed_process_is_given_back_when_it_has_expired(
     backends: Backends, engine: Engine, tmp_path_factory: pytest.TempPathFactory
 ) -> None:
@@ -267,6 +297,12 @@ def test_room_of_a_killed_process_is_given_back_when_it_has_expired(
     assert total_of(settings, "default") == NOTHING
 
 
+@pytest.mark.promise(
+    "security.md#quotas-and-a-full-disk",
+    "Room that could not be released during a database outage is released after it",
+    kept_by="app/services/left_reservations.py",
+    tried="0 bytes reserved",
+)
 def test_room_that_an_outage_kept_from_being_given_back_is_given_back_after_it(
     backends: Backends,
     engine: Engine,
@@ -302,6 +338,12 @@ async def let_reservations_expire(settings: Settings) -> None:
     await engines.close()
 
 
+@pytest.mark.promise(
+    "security.md#quotas-and-a-full-disk",
+    "Deleted files make room when they are swept",
+    kept_by="app/stores/records/swept_blobs.py",
+    tried="all of its bytes",
+)
 def test_what_is_deleted_makes_room_when_it_is_swept(full: Project) -> None:
     file = full.client.get(RESOURCES).json()["items"][0]["uri"]
     assert full.client.delete(f"{RESOURCES}/{file}").status_code == 204
@@ -379,6 +421,12 @@ def test_upload_in_pieces_is_counted_as_it_comes(full: Project) -> None:
     assert full.total() == StoredTotal(900, 0)
 
 
+@pytest.mark.promise(
+    "security.md#quotas-and-a-full-disk",
+    "A bundle without room is refused before any of it is stored",
+    kept_by="app/services/bundles/importing.py",
+    tried="0 bytes",
+)
 def test_bundle_without_room_for_its_blobs_is_refused_whole(project: Project) -> None:
     make_small_session(project.client)
     bundle, kept = export(project.client), project.total()
@@ -406,6 +454,12 @@ def test_smaller_image_that_is_made_for_a_rendering_is_counted(project: Project)
     assert (len(sizes), project.total()) == (2, StoredTotal(sum(sizes), 0))
 
 
+@pytest.mark.promise(
+    "security.md#quotas-and-a-full-disk",
+    "Files stored before there was a quota are counted",
+    kept_by="app/services/stored_bytes.py",
+    tried="all of its bytes",
+)
 def test_what_was_stored_before_there_was_a_quota_is_counted(
     backends: Backends, engine: Engine, tmp_path_factory: pytest.TempPathFactory
 ) -> None:

@@ -113,6 +113,12 @@ def test_retry_of_a_large_page_and_message_gives_what_was_stored(client: httpx.C
         assert outcome(refused) == (422, "idempotency-key-reused")
 
 
+@pytest.mark.promise(
+    "security.md#memory-and-processor",
+    "The refusal of a text that is too long names the route for large content",
+    kept_by="app/services/body_memory.py",
+    tried="4 routes, 413",
+)
 def test_text_beyond_the_limit_is_refused_and_says_where_it_goes(
     backends: Backends, tmp_path: Path
 ) -> None:

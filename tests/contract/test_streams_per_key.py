@@ -35,6 +35,12 @@ def refused(client: httpx.Client, query: str = "") -> tuple[int, str]:
     return problem.status, problem.code
 
 
+@pytest.mark.promise(
+    "security.md#memory-and-processor",
+    "A key cannot open more streams than its limit, by header, ticket or WebSocket",
+    kept_by="app/services/events/streams.py",
+    tried="429 with `Retry-After`",
+)
 def test_one_stream_more_than_a_key_may_have_is_refused_by_every_way(service: LiveService) -> None:
     with service.client() as client, service.client() as other, ExitStack() as stack:
         append(client, content="x")

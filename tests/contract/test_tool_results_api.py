@@ -173,6 +173,12 @@ def test_invalid_request_names_every_place(
     assert_nothing_stored(client)
 
 
+@pytest.mark.promise(
+    "security.md#calls-from-a-browser",
+    "A body of a type that an HTML form can send is refused where JSON is expected",
+    kept_by="app/routers/bodies.py",
+    tried="7 types",
+)
 @pytest.mark.parametrize(
     ("headers", "status"),
     [
@@ -191,6 +197,12 @@ def test_only_plain_json_is_taken(
     assert post(client, json.dumps(call()).encode(), headers).status_code == status
 
 
+@pytest.mark.promise(
+    "security.md#memory-and-processor",
+    "JSON that is too deep or has too many values is refused",
+    kept_by="app/models/json_value.py",
+    tried="3 that are too deep, 1 too large: 413",
+)
 @pytest.mark.parametrize(
     ("result", "status", "code"),
     [
@@ -221,6 +233,12 @@ def test_json_no_two_readers_agree_on_is_refused(
     assert client.get("/api/sessions/s/messages").status_code == 404
 
 
+@pytest.mark.promise(
+    "security.md#memory-and-processor",
+    "A body is counted while it arrives",
+    kept_by="app/routers/bodies.py",
+    tried="413",
+)
 @pytest.mark.parametrize("chunked", [False, True], ids=["declared", "chunked"])
 def test_body_above_the_limit_is_refused(small_client: httpx.Client, chunked: bool) -> None:
     body = json.dumps(call("x" * BODY_LIMIT_BYTES)).encode()
@@ -230,6 +248,12 @@ def test_body_above_the_limit_is_refused(small_client: httpx.Client, chunked: bo
     assert_nothing_stored(small_client)
 
 
+@pytest.mark.promise(
+    "security.md#memory-and-processor",
+    "The values and media of a result are limited",
+    kept_by="app/models/limits.py",
+    tried="3 limits",
+)
 @pytest.mark.parametrize(
     "result",
     [
@@ -350,6 +374,12 @@ def test_reference_of_another_session_is_text(client: httpx.Client, session_id: 
     assert_is_literal_text(refer(client, reference, session_id), reference)
 
 
+@pytest.mark.promise(
+    "security.md#other-projects-data",
+    "A reference to another project's file in a tool result stays text",
+    kept_by="app/services/references.py",
+    tried="1 reference",
+)
 def test_reference_of_another_project_is_text(client: httpx.Client, service: LiveService) -> None:
     reference = stored_image(client, "s")
     with service.client() as other:

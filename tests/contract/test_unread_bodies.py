@@ -47,6 +47,12 @@ def send_for_ever(connection: socket.socket) -> None:
         connection.sendall(PIECE)
 
 
+@pytest.mark.promise(
+    "security.md#the-transport",
+    "A refused body occupies no connection",
+    kept_by="app/protocols/lingering.py",
+    tried="twice as many as may be open",
+)
 def test_refused_bodies_hold_no_connection(service: LiveService) -> None:
     with contextlib.ExitStack() as open_ones:
         for _ in range(2 * AT_ONCE):
@@ -59,6 +65,12 @@ def test_refused_bodies_hold_no_connection(service: LiveService) -> None:
         assert is_well(service)
 
 
+@pytest.mark.promise(
+    "security.md#the-transport",
+    "A client that continues to send a refused body is cut off after 64 KiB and a second",
+    kept_by="app/protocols/lingering.py",
+    tried="of a length, and in chunks",
+)
 @pytest.mark.parametrize("length", [GIGABYTE, None], ids=["announced", "chunked"])
 def test_client_that_goes_on_sending_is_cut_off(service: LiveService, length: int | None) -> None:
     with connected(service.port) as connection:
@@ -74,6 +86,12 @@ def test_refused_body_ends_the_connection_though_nothing_more_comes(service: Liv
         assert problem(rest(connection)) == (401, "unauthorized")
 
 
+@pytest.mark.promise(
+    "security.md#the-transport",
+    "An answer that does not wait for a large body is the last one of its connection",
+    kept_by="app/protocols/http.py",
+    tried="6 answers",
+)
 @pytest.mark.parametrize(
     ("path", "header", "told"),
     [
@@ -110,6 +128,12 @@ def test_quota_that_is_used_up_is_told_so_too(backends: Backends, tmp_path: Path
     assert is_last(answer)
 
 
+@pytest.mark.promise(
+    "security.md#the-transport",
+    "A small body that was not read does not end the connection",
+    kept_by="app/protocols/http.py",
+    tried="3 on one connection",
+)
 def test_small_body_that_was_not_read_leaves_the_connection_as_it_was(
     service: LiveService,
 ) -> None:
@@ -133,6 +157,12 @@ def test_small_body_that_does_not_come_ends_the_connection(service: LiveService)
             assert rest(connection) == b""
 
 
+@pytest.mark.promise(
+    "security.md#the-transport",
+    "No `100 Continue` is sent for a body that will be refused",
+    kept_by="app/protocols/http.py",
+    tried="no 100",
+)
 def test_nobody_is_asked_for_a_body_that_is_refused(service: LiveService) -> None:
     with connected(service.port) as connection:
         connection.sendall(head("Expect: 100-continue", length=4))
@@ -141,6 +171,12 @@ def test_nobody_is_asked_for_a_body_that_is_refused(service: LiveService) -> Non
     assert is_last(told)
 
 
+@pytest.mark.promise(
+    "security.md#the-transport",
+    "Nothing after a refused body is taken for a request",
+    kept_by="app/protocols/http.py",
+    tried="10 requests, 1 answer",
+)
 def test_nothing_behind_a_refused_body_is_answered(service: LiveService) -> None:
     more = b"GET /healthz HTTP/1.1\r\nHost: a\r\n\r\n"
     with connected(service.port) as connection:
@@ -151,6 +187,12 @@ def test_nothing_behind_a_refused_body_is_answered(service: LiveService) -> None
     assert told.count(b"HTTP/1.1 ") == 1
 
 
+@pytest.mark.promise(
+    "security.md#the-transport",
+    "A client that sends everything before it reads still gets the refusal",
+    kept_by="app/protocols/lingering.py",
+    tried="64 MiB, 413",
+)
 @pytest.mark.parametrize("is_chunked", [False, True])
 def test_client_that_sends_before_it_reads_gets_the_answer(
     service: LiveService, *, is_chunked: bool
@@ -163,6 +205,12 @@ def test_client_that_sends_before_it_reads_gets_the_answer(
         assert client.get("/api/resources").json()["items"] == []
 
 
+@pytest.mark.promise(
+    "security.md#the-transport",
+    "The refusal of a large body passes through nginx",
+    kept_by="app/protocols/lingering.py",
+    tried="401 and 413, each six times",
+)
 @pytest.mark.parametrize("is_chunked", [False, True])
 @pytest.mark.parametrize(
     ("has_key", "told"), [(False, (401, "unauthorized")), (True, (413, "payload-too-large"))]
@@ -189,6 +237,12 @@ def test_refusal_of_a_large_body_passes_through_nginx(
             assert (answer.status_code, answer.json()["code"]) == told
 
 
+@pytest.mark.promise(
+    "security.md#the-transport",
+    "Connections that are ending do not count against new ones",
+    kept_by="app/protocols/lingering.py",
+    tried="128 more than may be open",
+)
 def test_connection_that_ends_makes_room_for_one_that_begins(
     service: LiveService, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -2,6 +2,8 @@
 
 import re
 
+import pytest
+
 from tests.process import ROOT
 
 SOURCES = ROOT / "web" / "src"
@@ -12,6 +14,12 @@ MARKUP = re.compile(
 )
 
 
+@pytest.mark.promise(
+    "security.md#the-origin-in-a-browser",
+    "The viewer never makes markup of a text (no `innerHTML` or the like)",
+    kept_by="web/src",
+    tried="every source file",
+)
 def test_viewer_makes_no_markup_and_no_program_of_a_text() -> None:
     read = [path for path in sorted(SOURCES.rglob("*")) if path.suffix in (".ts", ".tsx", ".css")]
     assert len(read) > 50

@@ -54,6 +54,12 @@ def deaf(server: Process, path: str) -> socket.socket:
     return connection
 
 
+@pytest.mark.promise(
+    "security.md#memory-and-processor",
+    "Clients that request `media=inline` and do not read hold one piece each",
+    kept_by="app/services/inline_media/restoring.py",
+    tried="8 readers of 11 MiB: below 32 MiB in all",
+)
 def test_readers_of_a_history_with_its_media_that_read_nothing_hold_little_of_it(
     server: Process,
 ) -> None:
@@ -76,6 +82,12 @@ def test_readers_of_a_history_with_its_media_that_read_nothing_hold_little_of_it
     assert grown < 32 * MIB
 
 
+@pytest.mark.promise(
+    "security.md#memory-and-processor",
+    "Lists of a history are counted by the sizes of their entries before these are read",
+    kept_by="app/services/history.py",
+    tried="24 readers of 6 MiB, a budget of 64 MiB: at most 48 MiB more",
+)
 def test_pages_of_text_are_counted_before_they_are_read(tmp_path: Path) -> None:
     env = {"PAGEFAULT_AUTH": "none", "PAGEFAULT_LIMITS__MEMORY_BYTES": str(BUDGET_BYTES)}
     server = Process(tmp_path / "data", env=env)
@@ -105,6 +117,12 @@ def test_pages_of_text_are_counted_before_they_are_read(tmp_path: Path) -> None:
     assert grown < BUDGET_BYTES * 3 // 4
 
 
+@pytest.mark.promise(
+    "security.md#memory-and-processor",
+    "Clients that request content and do not read hold little of it",
+    kept_by="app/routers/content_stream.py",
+    tried="200 readers of 64 MiB: below 112 MiB in all",
+)
 def test_readers_of_content_that_read_nothing_hold_a_small_piece_each(server: Process) -> None:
     size_bytes = 64 * MIB
     with server.client("") as client:
@@ -123,6 +141,12 @@ def test_readers_of_content_that_read_nothing_hold_a_small_piece_each(server: Pr
     assert grown < 112 * MIB
 
 
+@pytest.mark.promise(
+    "security.md#memory-and-processor",
+    "A bundle or page is refused before it is made if there is no memory for it",
+    kept_by="app/services/pages/downloads.py",
+    tried="503 with `Retry-After`",
+)
 def test_bundle_and_page_there_is_no_memory_for_are_503_until_a_reader_goes_away(
     tmp_path: Path,
 ) -> None:
@@ -148,6 +172,12 @@ def test_bundle_and_page_there_is_no_memory_for_are_503_until_a_reader_goes_away
         assert client.get(bundle).status_code == 200
 
 
+@pytest.mark.promise(
+    "security.md#memory-and-processor",
+    "Listeners that do not read share the events that wait for them",
+    kept_by="app/routers/events.py",
+    tried="40 listeners, 40 events of 62 KB: below 24 MiB",
+)
 def test_listeners_that_read_nothing_share_what_waits_for_them(server: Process) -> None:
     with server.client("") as client:
         append(client, "Hi.")

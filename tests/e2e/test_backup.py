@@ -146,6 +146,15 @@ def writing(process: PagefaultProcess) -> Iterator[None]:
         writer.join(WAIT_SECONDS)
 
 
+@pytest.mark.promise(
+    "durability.md#changes-of-the-service",
+    (
+        "A backup taken while the service writes restores everything acknowledged before it "
+        "(the test copies the bucket itself, without `aws`)"
+    ),
+    kept_by="docs/operations.md",
+    tried="both engines",
+)
 def test_what_was_acknowledged_before_a_backup_is_there_after_a_restore(
     backends: Backends, engine: Engine, pagefault: LoadedCommand, tmp_path: Path
 ) -> None:

@@ -128,6 +128,12 @@ def addresses(processes: list[PagefaultProcess]) -> list[str]:
     return [f"127.0.0.1:{each.port}" for each in processes]
 
 
+@pytest.mark.promise(
+    "durability.md#the-process-dies",
+    "Processes behind a proxy are restarted one by one without a failed request",
+    kept_by="app/server.py",
+    tried="2 processes, 0 failed",
+)
 def test_processes_are_restarted_one_after_the_other_without_a_failed_request(pair: Pair) -> None:
     with writing(pair.nginx.base_url) as answers:
         for index, process in enumerate(pair.processes):
@@ -146,6 +152,12 @@ def test_processes_are_restarted_one_after_the_other_without_a_failed_request(pa
         assert stored == answers.written
 
 
+@pytest.mark.promise(
+    "durability.md#several-at-once",
+    "The same tool call sent to two processes at once is one record",
+    kept_by="app/services/tool_results.py",
+    tried="4 at once",
+)
 def test_the_same_call_at_once_through_both_processes_is_one_record(pair: Pair) -> None:
     got: list[tuple[int, bytes]] = []
     together = threading.Barrier(WRITERS)
@@ -181,6 +193,12 @@ def test_a_process_that_is_killed_is_passed_over(pair: Pair) -> None:
     pair.nginx.reload(balancing(*addresses(pair.processes)))
 
 
+@pytest.mark.promise(
+    "security.md#links-and-keys",
+    "Routes for operators that need no key do not pass the documented proxy",
+    kept_by="docs/deployment.md",
+    tried="`/metrics`, `/readyz`",
+)
 def test_what_asks_for_no_key_and_is_for_operators_does_not_pass_the_proxy(pair: Pair) -> None:
     with pair.client() as client:
         passed = {

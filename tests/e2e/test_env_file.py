@@ -64,6 +64,12 @@ def test_make_migrates_the_data_directory_that_it_serves() -> None:
     assert told == '.venv/bin/pagefault migrate --data-dir "${PAGEFAULT_DATA_DIR:-data}"\n'
 
 
+@pytest.mark.promise(
+    "security.md#settings",
+    "No command and no worker reads a settings file in the working directory",
+    kept_by="app/env_file.py",
+    tried="2 ways to name the data directory",
+)
 def test_file_of_the_working_directory_is_not_read_by_a_command(
     data_dir: Path, foreign: Path
 ) -> None:
@@ -73,6 +79,12 @@ def test_file_of_the_working_directory_is_not_read_by_a_command(
     assert (foreign / "data" / "pagefault.db").exists()
 
 
+@pytest.mark.promise(
+    "security.md#settings",
+    "A settings file in a data directory that nobody named is not read",
+    kept_by="app/env_file.py",
+    tried="1 start refused",
+)
 def test_file_in_a_data_directory_that_nobody_named_is_told_of_and_not_read(foreign: Path) -> None:
     (foreign / "data").mkdir()
     (foreign / "data" / ".env").write_text(FOREIGN)

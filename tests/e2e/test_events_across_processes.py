@@ -133,6 +133,15 @@ async def course_over(settings: Settings) -> AsyncIterator[Course]:
             process.kill()
 
 
+@pytest.mark.promise(
+    "durability.md#the-process-dies",
+    (
+        "A client that reconnects with its position receives each event once, in order, with "
+        "the same bytes, though a process is killed"
+    ),
+    kept_by="app/services/events",
+    tried="200 listeners, 1,000 events, a kill and a restart",
+)
 async def test_everybody_hears_everything_once_though_a_process_is_killed(
     backends: Backends, tmp_path: Path
 ) -> None:

@@ -35,6 +35,12 @@ def entries(text: str) -> list[dict[str, Any]]:
     return found
 
 
+@pytest.mark.promise(
+    "security.md#logs",
+    "With `PAGEFAULT_LOG_FORMAT=json`, a failed start is reported as JSON too",
+    kept_by="app/json_output.py",
+    tried="8 failures",
+)
 @pytest.mark.parametrize(
     ("arguments", "env", "status", "said"),
     [
@@ -74,6 +80,12 @@ def test_port_in_use_is_said_as_json(pagefault: LoadedCommand, tmp_path: Path) -
     assert "cannot listen on" in entries(done.stderr)[0]["event"]
 
 
+@pytest.mark.promise(
+    "security.md#logs",
+    "With `PAGEFAULT_LOG_FORMAT=json`, all output of the service is JSON until it ends",
+    kept_by="app/json_output.py",
+    tried="every hostile request and 6 that are no HTTP, 2 levels",
+)
 @pytest.mark.parametrize("level", ["info", "error"])
 def test_service_writes_json_from_its_start_to_its_end(tmp_path: Path, level: str) -> None:
     env = {**JSON, "PAGEFAULT_LOG_LEVEL": level}
@@ -90,6 +102,12 @@ def test_service_writes_json_from_its_start_to_its_end(tmp_path: Path, level: st
     assert (len(found) > len(HOSTILE)) is (level == "info")
 
 
+@pytest.mark.promise(
+    "security.md#logs",
+    "With `PAGEFAULT_LOG_FORMAT=json`, the output of workers and their supervisor is JSON",
+    kept_by="app/json_output.py",
+    tried="2 workers, 1 killed",
+)
 def test_workers_and_their_supervisor_write_json(tmp_path: Path) -> None:
     # Killed, a worker is replaced; without its supervisor, one fails and ends by itself.
     process = PagefaultProcess(
@@ -106,6 +124,12 @@ def test_workers_and_their_supervisor_write_json(tmp_path: Path) -> None:
     assert any(event.startswith("Child process") for event in said)
 
 
+@pytest.mark.promise(
+    "security.md#logs",
+    "Warnings, unhandled exceptions and what libraries print become lines of JSON",
+    kept_by="app/json_output.py",
+    tried="9 ways",
+)
 def test_text_of_anybody_becomes_a_line_of_json() -> None:
     script = """
 import asyncio, gc, sys, threading, traceback, warnings

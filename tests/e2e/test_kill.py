@@ -216,6 +216,12 @@ def data_dir(tmp_path: Path) -> Iterator[Path]:
     shutil.rmtree(folder)
 
 
+@pytest.mark.promise(
+    "durability.md#the-process-dies",
+    "A server killed in the middle of a large ingest leaves no row without its blob",
+    kept_by="app/services/tool_results.py",
+    tried="4 kills; long: 20",
+)
 @pytest.mark.requirement("design-row-never-without-blob")
 def test_kills_during_an_ingest_leave_no_row_without_its_blob(
     data_dir: Path, medium: LargeMedium
@@ -231,6 +237,12 @@ def test_kills_during_an_ingest_leave_no_row_without_its_blob(
         }
 
 
+@pytest.mark.promise(
+    "durability.md#the-process-dies",
+    "A server killed during an ingest into PostgreSQL and S3 leaves no row without its blob",
+    kept_by="app/stores/blobs/s3.py",
+    tried="3 kills; long: 5",
+)
 @pytest.mark.requirement("design-both-engines")
 def test_kills_with_server_stores_leave_no_row_without_its_blob(
     backends: Backends, data_dir: Path, medium: LargeMedium

@@ -150,6 +150,12 @@ def test_a_result_is_handed_over_read_back_and_streamed(folder: Path) -> None:
         assert run_line(STREAM.replace("URI", uri), process, folder) == VIDEO[:1024]
 
 
+@pytest.mark.promise(
+    "durability.md#the-process-dies",
+    "After a restart everything reads back byte for byte",
+    kept_by="app/stores/records/unit_of_work.py",
+    tried="stopped and killed",
+)
 @pytest.mark.requirement("002-history-as-is")
 @pytest.mark.requirement("002-media-survive-reload")
 @pytest.mark.parametrize("end", [PagefaultProcess.stop, PagefaultProcess.kill])

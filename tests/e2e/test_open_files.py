@@ -19,6 +19,15 @@ print(resource.getrlimit(resource.RLIMIT_NOFILE))
 """
 
 
+@pytest.mark.promise(
+    "security.md#memory-and-processor",
+    (
+        "`PAGEFAULT_LIMITS__CONNECTIONS_AT_ONCE` connections may be open, where the system "
+        "lets a process raise its limit of open files"
+    ),
+    kept_by="app/server.py",
+    tried="3 limits of the system",
+)
 @pytest.mark.parametrize(
     ("soft", "hard", "after", "is_told"),
     [

@@ -143,6 +143,12 @@ def uploading(script: Path, **wishes: object) -> Iterator[Iterator[dict[str, Any
             process.kill()
 
 
+@pytest.mark.promise(
+    "durability.md#the-process-dies",
+    "A resumable upload continues where it stopped",
+    kept_by="app/services/uploads.py",
+    tried="5 cuts and a kill, both engines",
+)
 def test_upload_survives_five_cuts_and_a_killed_server(
     server: Server, engine: Engine, script: Path
 ) -> None:

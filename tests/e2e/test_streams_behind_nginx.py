@@ -88,6 +88,15 @@ def pair(backends: Backends, tmp_path_factory: pytest.TempPathFactory) -> Iterat
         yield Pair([one, two], nginx, client)
 
 
+@pytest.mark.promise(
+    "durability.md#the-process-dies",
+    (
+        "A listener behind a proxy receives events at once, and continues at another process "
+        "when its own is killed"
+    ),
+    kept_by="docs/deployment.md",
+    tried="5 events, a kill",
+)
 def test_stream_hears_at_once_and_goes_on_at_the_other_process(pair: Pair) -> None:
     pair.say("stream", "before anybody listens")
     path = "/api/sessions/stream/events"
@@ -108,6 +117,15 @@ def test_stream_hears_at_once_and_goes_on_at_the_other_process(pair: Pair) -> No
     pair.start_again(killed)
 
 
+@pytest.mark.promise(
+    "durability.md#the-process-dies",
+    (
+        "A WebSocket behind a proxy receives events at once, and continues at another process"
+        " when its own is restarted"
+    ),
+    kept_by="docs/deployment.md",
+    tried="5 events, a restart",
+)
 def test_socket_hears_at_once_and_goes_on_at_the_other_process(pair: Pair) -> None:
     pair.say("socket", "before anybody listens")
     with socket_of(pair.client, session_id="socket") as socket:

@@ -43,6 +43,12 @@ def with_one_bit_changed(data: bytes, random: Random) -> bytes:
     return data[:place] + bytes([changed]) + data[place + 1 :]
 
 
+@pytest.mark.promise(
+    "durability.md#the-stores-fail",
+    "`pagefault fsck` finds one bit that a disk has changed",
+    kept_by="app/services/store_check.py",
+    tried="100 of 100, both engines",
+)
 async def test_one_changed_bit_in_each_of_a_hundred_files_is_found_a_hundred_times(
     stores: Stores,
 ) -> None:

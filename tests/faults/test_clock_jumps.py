@@ -166,6 +166,15 @@ def served(
         yield process, clock
 
 
+@pytest.mark.promise(
+    "durability.md#changes-of-the-service",
+    (
+        "If the clock is set, histories, pages and events keep their order, and nothing "
+        "acknowledged is lost"
+    ),
+    kept_by="app/models/identity.py",
+    tried="a year ahead, two years back, a year ahead, both engines; long: 25 times",
+)
 def test_order_is_kept_and_nothing_is_lost_though_the_clock_jumps_by_years(
     backends: Backends, engine: Engine, tmp_path: Path
 ) -> None:

@@ -67,6 +67,12 @@ def left_behind(settings: Settings) -> list[str]:
     return files + BehindTheStore(settings).names()
 
 
+@pytest.mark.promise(
+    "durability.md#requests-break-off",
+    "A request that is cut off anywhere leaves no row, no blob and no temporary file",
+    kept_by="app/services/streaming",
+    tried="200 cuts, both engines",
+)
 def test_two_hundred_requests_cut_anywhere_leave_nothing(
     own_service: LiveService, store_settings: Settings
 ) -> None:
@@ -94,6 +100,12 @@ def test_two_hundred_requests_cut_anywhere_leave_nothing(
     assert left == {each.removeprefix("sha-256:") for each in kept}
 
 
+@pytest.mark.promise(
+    "durability.md#requests-break-off",
+    "A file whose digest differs from the announced one leaves nothing",
+    kept_by="app/stores/blobs/gathering.py",
+    tried="20 files, both engines",
+)
 def test_files_with_another_digest_than_announced_leave_nothing(
     own_service: LiveService, store_settings: Settings
 ) -> None:

@@ -9,6 +9,15 @@ from app.wiring.faults import DataDirectoryError
 from app.wiring.stores import make_data_dir
 
 
+@pytest.mark.promise(
+    "durability.md#the-power-goes",
+    (
+        "On the first start, each new level of the data directory is synced into the one "
+        "above before anything is stored in it"
+    ),
+    kept_by="app/wiring/stores.py",
+    tried="each level",
+)
 def test_each_new_level_is_synced_into_its_parent(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -105,6 +105,15 @@ def writing(service: LiveService, key: str) -> Iterator[Told]:
             each.join(WAIT_SECONDS)
 
 
+@pytest.mark.promise(
+    "durability.md#the-stores-fail",
+    (
+        "A database that crashes under load loses nothing and repeats nothing; writers get a "
+        "503 within 2 s, and their writes succeed again within 5 s"
+    ),
+    kept_by="app/stores/records/engine.py",
+    tried="2 crashes, 4 writers, 0 lost, 0 doubled; long: 10; the times are told and not judged",
+)
 def test_database_that_crashes_under_load_loses_nothing_and_nothing_is_done_twice(
     postgres: Postgres, tmp_path: Path
 ) -> None:

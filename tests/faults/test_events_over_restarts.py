@@ -116,6 +116,12 @@ class Listener:
             self.sha256.update(event.data)
 
 
+@pytest.mark.promise(
+    "durability.md#the-process-dies",
+    "The same holds for one process that is killed again and again",
+    kept_by="app/services/events",
+    tried="5 listeners, 100 events, a kill, both engines; long: 50, 10,000 and 30",
+)
 async def test_listeners_hear_everything_once_though_the_process_dies_again_and_again(
     backends: Backends, engine: Engine, tmp_path_factory: pytest.TempPathFactory
 ) -> None:

@@ -50,6 +50,12 @@ def write_until_acknowledged(
                 said.append(f"{number} was never taken")
 
 
+@pytest.mark.promise(
+    "durability.md#the-stores-fail",
+    "An object store that refuses everything is asked four times for a file, and no more",
+    kept_by="app/stores/blobs/s3_objects.py",
+    tried="4 requests, 503, 0 rows",
+)
 def test_store_that_refuses_everything_is_asked_four_times_for_a_file_and_no_more(
     backends: Backends, tmp_path: Path
 ) -> None:
@@ -69,6 +75,15 @@ def test_store_that_refuses_everything_is_asked_four_times_for_a_file_and_no_mor
     assert store.met == {"refused": 4}
 
 
+@pytest.mark.promise(
+    "durability.md#the-stores-fail",
+    (
+        "An object store that refuses, hangs and loses answers is asked again; no row is "
+        "written before its object is stored"
+    ),
+    kept_by="app/stores/blobs/s3_objects.py",
+    tried="30 % refused, 5 % of the answers lost, 1 that hangs; long: 10 % that hang",
+)
 def test_results_are_whole_or_refused_though_a_store_fails_every_other_time(
     backends: Backends, tmp_path: Path
 ) -> None:

@@ -77,6 +77,12 @@ def operations(root: Path) -> list[Operation]:
     return done
 
 
+@pytest.mark.promise(
+    "durability.md#the-power-goes",
+    "If power is lost after any step of a write, no committed row lacks its whole blob",
+    kept_by="app/stores/blobs/temporary_file.py",
+    tried="every prefix of the recorded file operations",
+)
 def test_power_loss_behind_any_step_leaves_no_row_without_its_whole_blob(
     root: Path, operations: list[Operation]
 ) -> None:
@@ -88,6 +94,12 @@ def test_power_loss_behind_any_step_leaves_no_row_without_its_whole_blob(
     assert faults(root, operations) == set()
 
 
+@pytest.mark.promise(
+    "durability.md#the-power-goes",
+    "The test of power loss notices a commit before the sync of the directory",
+    kept_by="tests/faults/lossy_disk.py",
+    tried="the order turned round",
+)
 def test_commit_before_the_directory_is_synced_is_noticed(
     root: Path, operations: list[Operation]
 ) -> None:
@@ -98,6 +110,12 @@ def test_commit_before_the_directory_is_synced_is_noticed(
     assert faults(root, early) == {"lost"}
 
 
+@pytest.mark.promise(
+    "durability.md#the-power-goes",
+    "The test of power loss notices a sync that is left out",
+    kept_by="tests/faults/lossy_disk.py",
+    tried="the last sync of a file, and of a directory",
+)
 @pytest.mark.parametrize(("kind", "fault"), [(FileSynced, "torn"), (FolderSynced, "lost")])
 def test_sync_that_is_left_out_is_noticed(
     root: Path, operations: list[Operation], kind: type[Operation], fault: str

@@ -84,6 +84,15 @@ async def swept_without(settings: Settings, sessions: list[str]) -> int:
         return (await container.sweep.run(0)).removed
 
 
+@pytest.mark.promise(
+    "durability.md#several-at-once",
+    (
+        "Many processes that store the same bytes over a damaged file leave one whole blob "
+        "and a reference for each writer"
+    ),
+    kept_by="app/stores/blobs/store.py",
+    tried="4 processes, 5 rounds, both engines; long: 32 and 50",
+)
 @pytest.mark.requirement("design-row-never-without-blob")
 def test_same_bytes_from_many_processes_at_once_are_one_whole_blob(
     backends: Backends, engine: Engine, tmp_path: Path

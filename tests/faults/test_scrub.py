@@ -102,6 +102,12 @@ def some_files(number: int) -> list[bytes]:
     return [index.to_bytes(2) + random.randbytes(size) for index, size in enumerate(sizes)]
 
 
+@pytest.mark.promise(
+    "durability.md#the-stores-fail",
+    "The server finds a changed bit by itself, without any command, and no longer serves the file",
+    kept_by="app/services/scrub.py",
+    tried="100 of 100, both engines",
+)
 async def test_one_changed_bit_in_each_of_a_hundred_files_is_found_and_none_is_served(
     stores: Stores, behind: BehindTheStore
 ) -> None:
@@ -135,6 +141,12 @@ async def test_one_changed_bit_in_each_of_a_hundred_files_is_found_and_none_is_s
     assert await stores.blob_ids() == {digest_of(data) for data in sound}
 
 
+@pytest.mark.promise(
+    "durability.md#the-stores-fail",
+    "Within a period each file is scrubbed once, whichever processes are running",
+    kept_by="app/services/scrub.py",
+    tried="36 hours, 2 processes, 4 restarts, both engines",
+)
 async def test_period_reads_each_file_once_whoever_is_running(stores: Stores) -> None:
     files = some_files(60)
     await stores.store(*files)
@@ -156,6 +168,12 @@ async def test_period_reads_each_file_once_whoever_is_running(stores: Stores) ->
     assert sorted(counted.sizes) == sorted([*map(len, files), *map(len, twice)])
 
 
+@pytest.mark.promise(
+    "durability.md#the-stores-fail",
+    "Files whose hour passed while no process was running are scrubbed later, for up to a day",
+    kept_by="app/services/scrub.py",
+    tried="23 hours, both engines",
+)
 async def test_hours_in_which_nothing_was_running_are_made_up(
     stores: Stores, behind: BehindTheStore
 ) -> None:

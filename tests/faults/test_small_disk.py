@@ -253,6 +253,18 @@ def full(request: pytest.FixtureRequest, backends: Backends, tmp_path: Path) -> 
         assert server.logs.count("Traceback") == 0, server.logs
 
 
+@pytest.mark.promise(
+    "durability.md#the-stores-fail",
+    (
+        "A disk that is full to its last block is answered with 507: what was acknowledged "
+        "reads back, and what was refused leaves no row and no temporary file"
+    ),
+    kept_by="app/stores/blobs/temporary_file.py",
+    tried=(
+        "a file system of 12 MiB, with SQLite on it and with PostgreSQL elsewhere; 5 kinds of"
+        " writes, every answer a 201, 204 or 507"
+    ),
+)
 def test_full_disk_is_told_and_everything_acknowledged_reads_back(full: Full) -> None:
     assert {status for _, status in full.kept.answers} == {201, 204, 507}
     for kind in ("upload", "form", "result", "message"):
@@ -266,6 +278,12 @@ def test_full_disk_is_told_and_everything_acknowledged_reads_back(full: Full) ->
         assert (unready.status_code, unready.json()["code"]) == (507, "store-full")
 
 
+@pytest.mark.promise(
+    "durability.md#the-stores-fail",
+    "A service that was stopped or killed starts on a full disk and can be read from",
+    kept_by="app/wiring/container.py",
+    tried="a stop and a kill, both databases",
+)
 def test_service_starts_on_a_full_disk_and_is_read_from(full: Full) -> None:
     for end in (full.server.stop, full.server.kill):
         end()
@@ -276,6 +294,15 @@ def test_service_starts_on_a_full_disk_and_is_read_from(full: Full) -> None:
             assert not Writing(client, full.kept).upload(min(SIZES))
 
 
+@pytest.mark.promise(
+    "durability.md#the-stores-fail",
+    (
+        "Deleted files make room when they are swept; with SQLite on the full disk, once "
+        "there is room for the deletion itself"
+    ),
+    kept_by="app/services/sweep.py",
+    tried="both databases; 1 MiB made room for SQLite",
+)
 def test_what_is_deleted_makes_room_when_it_is_swept(full: Full) -> None:
     if full.has_database_on_it:
         full.make_room()

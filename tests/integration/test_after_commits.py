@@ -61,6 +61,12 @@ async def end_the_connection(records: Records, away: AbstractContextManager[None
             pass
 
 
+@pytest.mark.promise(
+    "durability.md#requests-break-off",
+    "If notifying listeners fails after a commit, the write still succeeds",
+    kept_by="app/stores/records/unit_of_work.py",
+    tried="both engines",
+)
 async def test_fault_of_an_announcement_is_none_of_what_was_committed(settings: Settings) -> None:
     def fail(project_id: str, number: int) -> None:
         raise RuntimeError(project_id, number)
@@ -93,6 +99,15 @@ def lose_commits(engines: Engines) -> None:
     event.listen(engines.writer, "connect", refuse)
 
 
+@pytest.mark.promise(
+    "durability.md#requests-break-off",
+    (
+        "An answer says that nothing was stored if the write failed before the commit, and "
+        "never if the commit was not confirmed"
+    ),
+    kept_by="app/stores/records/unit_of_work.py",
+    tried="both engines",
+)
 @pytest.mark.parametrize("enter", [enter_session, enter_session_alone])
 async def test_commit_that_was_not_confirmed_is_not_said_to_have_stored_nothing(
     settings: Settings, enter: Callable[[Records, str], Awaitable[None]]
@@ -112,6 +127,15 @@ async def test_commit_that_was_not_confirmed_is_not_said_to_have_stored_nothing(
     assert "so nothing was stored" in before.value.detail
 
 
+@pytest.mark.promise(
+    "durability.md#requests-break-off",
+    (
+        "If the database ends the connection just before the commit is confirmed, the answer "
+        "says that the outcome is unknown"
+    ),
+    kept_by="app/stores/records/unit_of_work.py",
+    tried="PostgreSQL",
+)
 async def test_connection_that_is_lost_before_the_commit_is_confirmed_is_told_as_such(
     backends: Backends, tmp_path: Path
 ) -> None:

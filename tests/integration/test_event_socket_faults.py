@@ -31,6 +31,12 @@ async def write(container: Container) -> None:
     await container.records.write(PROJECT, note)
 
 
+@pytest.mark.promise(
+    "durability.md#requests-break-off",
+    "A client that disconnects while an event is sent leaves no unhandled exception",
+    kept_by="app/routers/event_socket.py",
+    tried="both engines",
+)
 async def test_client_that_goes_while_it_is_sent_an_event_leaves_no_exception_behind(
     settings: Settings,
 ) -> None:

@@ -189,6 +189,15 @@ async def test_position_that_two_sessions_of_a_name_have_had_is_no_place(records
     assert await told(records, 0) == [("page:created", number) for number in (1, 2, 3)]
 
 
+@pytest.mark.promise(
+    "durability.md#the-process-dies",
+    (
+        "A position in a deleted session is not taken for one in a new session of the same "
+        "name, though the log no longer has the deletion"
+    ),
+    kept_by="app/services/events/starts.py",
+    tried="2 deletions, both engines",
+)
 async def test_position_of_a_session_that_ended_is_no_place_though_its_deletion_is_forgotten(
     stores: Stores,
 ) -> None:
@@ -263,6 +272,15 @@ async def test_sweep_that_only_counts_removes_no_event(stores: Stores) -> None:
     assert await start(stores.records, 0, None) == Start(0, 0)
 
 
+@pytest.mark.promise(
+    "durability.md#the-process-dies",
+    (
+        "A listener of a session that was deleted long ago gets a reset when a session of its"
+        " name begins"
+    ),
+    kept_by="app/services/events/starts.py",
+    tried="1 deletion, both engines",
+)
 def test_listener_of_a_session_that_ended_long_ago_is_reset_by_the_next_of_its_name(
     backends: Backends, engine: Engine, tmp_path: Path
 ) -> None:

@@ -104,6 +104,12 @@ async def test_file_is_fetched_whole(origin: HostileOrigin, path: str, expected:
     assert await fetched(fetcher_for(origin, PATIENT), url_of(origin, path)) == expected
 
 
+@pytest.mark.promise(
+    "security.md#the-inner-network",
+    "A fetch uses nothing of the environment: no proxy, no netrc",
+    kept_by="app/services/fetching/fetcher.py",
+    tried="0 headers",
+)
 @pytest.mark.anyio
 async def test_request_carries_nothing_of_the_environment(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, canary: HostileOrigin
@@ -123,6 +129,12 @@ async def test_request_carries_nothing_of_the_environment(
         assert origin.connections == 2
 
 
+@pytest.mark.promise(
+    "security.md#the-inner-network",
+    "A slow server is given up",
+    kept_by="app/services/fetching/fetcher.py",
+    tried="7 ways to be slow, with limits of less than a second",
+)
 @pytest.mark.parametrize("path", SLOW)
 @pytest.mark.anyio
 async def test_slow_server_is_given_up(origin: HostileOrigin, path: str) -> None:
@@ -181,6 +193,12 @@ async def test_any_other_status_than_200_is_named(status: int) -> None:
     assert failed.value.detail == f"The server the URL leads to answered with status {status}."
 
 
+@pytest.mark.promise(
+    "security.md#the-inner-network",
+    "A file without an end, or with a false length, is refused at the size limit",
+    kept_by="app/services/fetching/answers.py",
+    tried="3 ways",
+)
 @pytest.mark.parametrize("path", ["/endless", "/endless-chunks", "/announced-too-large"])
 @pytest.mark.anyio
 async def test_file_beyond_the_cap_is_refused(origin: HostileOrigin, path: str) -> None:
@@ -203,12 +221,24 @@ async def test_the_cap_is_exact(origin: HostileOrigin, spare: int, is_fetched: b
         assert is_fetched
 
 
+@pytest.mark.promise(
+    "security.md#the-inner-network",
+    "A compressed answer is never unpacked",
+    kept_by="app/services/fetching/answers.py",
+    tried="0 bytes",
+)
 @pytest.mark.anyio
 async def test_bomb_is_never_unpacked(origin: HostileOrigin) -> None:
     answer = await fetched(fetcher_for(origin, PATIENT), url_of(origin, "/undeclared-bomb"))
     assert answer.content == BOMB
 
 
+@pytest.mark.promise(
+    "security.md#the-inner-network",
+    "Three redirects are followed and the fourth is not",
+    kept_by="app/services/fetching/rules.py",
+    tried="3",
+)
 @pytest.mark.anyio
 async def test_third_redirect_is_followed_and_the_fourth_is_not() -> None:
     hops = {f"/{left}": redirect(f"/{left - 1}") for left in (4, 3, 2)}
@@ -222,6 +252,12 @@ async def test_third_redirect_is_followed_and_the_fourth_is_not() -> None:
         assert origin.paths == ["/4", "/3", "/2", "/1"]
 
 
+@pytest.mark.promise(
+    "security.md#the-inner-network",
+    "A redirect to the inner network reaches no server",
+    kept_by="app/services/fetching/rules.py",
+    tried="10 locations, 0 hits on the canary",
+)
 @pytest.mark.parametrize(
     "location",
     [

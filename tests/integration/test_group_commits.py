@@ -120,6 +120,12 @@ async def keys(engines: Engines) -> list[int]:
         return list(connection.execute(text("SELECT k FROM t ORDER BY k")).scalars())
 
 
+@pytest.mark.promise(
+    "durability.md#requests-break-off",
+    "A change that fails leaves the others of its group as they are, and takes no number",
+    kept_by="app/stores/records/group_commits.py",
+    tried="12 changes, every third fails, both engines",
+)
 async def test_changes_given_up_leave_the_others_and_take_no_numbers(records: Records) -> None:
     numbers: list[int] = []
 
@@ -152,6 +158,12 @@ async def test_changes_given_up_leave_the_others_and_take_no_numbers(records: Re
     assert session.last_seq == len(kept)
 
 
+@pytest.mark.promise(
+    "durability.md#requests-break-off",
+    "Changes that are committed together are answered after the commit",
+    kept_by="app/stores/records/group_commits.py",
+    tried="12 changes, 1 commit",
+)
 async def test_those_who_wait_are_committed_together_and_return_behind_the_commit(
     engines: Engines, tmp_path: Path
 ) -> None:
@@ -250,6 +262,12 @@ async def test_who_was_refused_for_what_is_lost_is_told_that_it_is_lost(engines:
     assert len({id(each) for each in told}) == 3
 
 
+@pytest.mark.promise(
+    "durability.md#requests-break-off",
+    "If the commit of a group fails, it fails for all of the group and for nobody else",
+    kept_by="app/stores/records/group_commits.py",
+    tried="a commit that fails, SQLite",
+)
 async def test_commit_that_fails_fails_for_all_and_for_nobody_else(engines: Engines) -> None:
     failed: list[str] = []
     with engines.writer.begin() as connection:

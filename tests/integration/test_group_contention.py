@@ -64,6 +64,15 @@ def append(sessions: tuple[str, ...], begun: list[str], unit: UnitOfWork) -> Non
         unit.events.note(NewEvent("page:deleted", "x", NOW, session_id=session_id, seq=seq))
 
 
+@pytest.mark.promise(
+    "durability.md#requests-break-off",
+    (
+        "A change that needs a row which another transaction holds leaves its group and runs "
+        "alone; the others do not wait for it"
+    ),
+    kept_by="app/stores/records/group_commits.py",
+    tried="PostgreSQL, 3 orders",
+)
 @pytest.mark.parametrize("waiting", [("held", "free"), ("free", "held"), ("held", "held", "free")])
 async def test_change_whose_row_is_held_is_made_alone_and_the_others_do_not_wait_for_it(
     mine: Records, others: Records, waiting: tuple[str, ...]
@@ -94,6 +103,15 @@ async def test_change_whose_row_is_held_is_made_alone_and_the_others_do_not_wait
     assert [each.seq for each in logged if each.session_id == "held"] == [*range(1, held + 1)]
 
 
+@pytest.mark.promise(
+    "durability.md#requests-break-off",
+    (
+        "Two processes that lock the same rows in different orders do not deadlock, and their"
+        " numbers have no gap"
+    ),
+    kept_by="app/stores/records/group_commits.py",
+    tried="PostgreSQL, 90 changes of 2 processes",
+)
 async def test_processes_that_want_rows_in_different_orders_come_apart(
     mine: Records, others: Records
 ) -> None:
@@ -119,6 +137,12 @@ async def test_processes_that_want_rows_in_different_orders_come_apart(
         assert seqs == [*range(1, written.count(session_id) + 1)]
 
 
+@pytest.mark.promise(
+    "durability.md#requests-break-off",
+    "A connection that the database server ended while it was idle fails no request",
+    kept_by="app/stores/records/group_commits.py",
+    tried="PostgreSQL",
+)
 async def test_connection_that_was_ended_while_nobody_wrote_is_nobodys_fault(
     mine: Records, engines: Engines
 ) -> None:

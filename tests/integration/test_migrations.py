@@ -204,6 +204,12 @@ class PowerCutError(Exception):
     """What happens in the middle of a migration."""
 
 
+@pytest.mark.promise(
+    "durability.md#changes-of-the-service",
+    "An interrupted migration changes nothing, and completes when it is run again",
+    kept_by="migrations",
+    tried="1 interruption, both engines",
+)
 async def test_interrupted_migration_leaves_nothing_and_completes_when_run_again(
     empty: Settings,
 ) -> None:
@@ -255,6 +261,18 @@ def first_records(connection: Connection) -> list[tuple[Any, ...]]:
     ]
 
 
+@pytest.mark.promise(
+    "durability.md#changes-of-the-service",
+    (
+        "A migration that is killed after any statement changes nothing, and completes when "
+        "it is run again"
+    ),
+    kept_by="migrations",
+    tried=(
+        "behind every 25th statement, both engines, from the first schema; long: behind each,"
+        " also from nothing"
+    ),
+)
 @pytest.mark.timeout(TIMEOUT_SECONDS)
 @pytest.mark.parametrize("records", STARTS)
 async def test_migration_killed_behind_a_statement_changes_nothing_and_completes_at_last(

@@ -186,6 +186,12 @@ async def test_both_engines_find_the_same_pages_in_the_same_order(records: Recor
         assert {text: await find(unit, text) for text, _ in FOUND} == dict(FOUND)
 
 
+@pytest.mark.promise(
+    "security.md#the-database",
+    "No query makes a search fail",
+    kept_by="app/models/search.py",
+    tried="0 errors",
+)
 async def test_no_query_breaks_a_search(records: Records) -> None:
     async with writing(records, PROJECT) as unit:
         await index(unit, PAGES)

@@ -256,6 +256,12 @@ async def test_links_and_deletes_at_once_never_leave_a_link_to_nothing(records: 
         assert len(owners) == 3 * (round_number + 1)
 
 
+@pytest.mark.promise(
+    "security.md#the-database",
+    "A string comes back from the tables unchanged",
+    kept_by="app/stores/records/columns.py",
+    tried="every string of a list",
+)
 async def test_every_string_comes_back_as_it_was(records: Records) -> None:
     stored = [resource(f"{n:032x}", string) for n, string in enumerate(STRINGS)]
     results = [tool_result(string) for string in STRINGS]
@@ -366,6 +372,12 @@ async def full_database(settings: Settings) -> AsyncIterator[Records]:
         await engines.close()
 
 
+@pytest.mark.promise(
+    "security.md#quotas-and-a-full-disk",
+    "A full database is answered with 507 and can be read",
+    kept_by="app/stores/records/unit_of_work.py",
+    tried="507",
+)
 async def test_full_disk_is_said_to_be_full_and_can_be_read(tmp_path: Path) -> None:
     settings = Settings(data_dir=tmp_path)
     await migrate_database(settings)
@@ -455,6 +467,12 @@ def imported_from_sqlalchemy(path: Path) -> set[str]:
     return found
 
 
+@pytest.mark.promise(
+    "security.md#other-projects-data",
+    "No database statement is made without a project",
+    kept_by="app/stores/records/scope.py",
+    tried="every repository",
+)
 def test_repositories_make_no_statement_without_a_project() -> None:
     folder = Path(str(records_package.__file__)).parent
     repositories = [path for path in folder.glob("*.py") if path.stem not in _FREE_TO_USE_SQL]

@@ -54,6 +54,15 @@ MISCONFIGURED = [
 ]
 
 
+@pytest.mark.promise(
+    "durability.md#the-stores-fail",
+    (
+        "A refusal that repeating cannot change (wrong keys, region, clock or endpoint, a "
+        "missing bucket or permission) is not repeated, and its cause is named"
+    ),
+    kept_by="app/stores/blobs/s3_failures.py",
+    tried="14 answers, 1 request each",
+)
 @pytest.mark.parametrize(("answer", "cause", "advice"), MISCONFIGURED)
 async def test_refusal_is_named_by_its_cause_and_sent_once(
     tmp_path: Path, answer: Answer, cause: str, advice: str
@@ -120,6 +129,15 @@ async def test_denied_call_names_the_permission_it_needs(tmp_path: Path, call: s
     assert permission in (caught.value.cause or "")
 
 
+@pytest.mark.promise(
+    "durability.md#the-stores-fail",
+    (
+        "A missing bucket is never taken for a missing object, except for `HEAD`, whose "
+        "answer does not tell them apart"
+    ),
+    kept_by="app/stores/blobs/s3_objects.py",
+    tried="7 calls",
+)
 @pytest.mark.parametrize("call", ["DELETE", "copy", "GET", "PUT", "POST", "LIST", "draft"])
 async def test_missing_bucket_is_never_taken_for_a_missing_object(
     tmp_path: Path, call: str
@@ -156,6 +174,12 @@ def upload_in_parts(parts: Answer, abort: Answer) -> Rule:
     return rule
 
 
+@pytest.mark.promise(
+    "durability.md#the-stores-fail",
+    "A multipart upload that finds no room is aborted in the object store",
+    kept_by="app/stores/blobs/s3.py",
+    tried="both ways to write",
+)
 @pytest.mark.parametrize("call", [write, write_draft])
 async def test_upload_whose_parts_have_no_room_is_aborted(
     tmp_path: Path, call: Callable[[S3BlobStore, bytes], Awaitable[None]]
@@ -203,6 +227,12 @@ async def test_missing_object_of_a_bucket_that_is_there_is_missing(tmp_path: Pat
     assert logs == []
 
 
+@pytest.mark.promise(
+    "durability.md#the-stores-fail",
+    "An object store that hangs costs each caller one time-out of 10 s",
+    kept_by="app/stores/blobs/s3_objects.py",
+    tried="5 calls, 1 request each",
+)
 async def test_store_that_hangs_is_asked_once_by_each_who_waits(tmp_path: Path) -> None:
     """All wait for the same ten seconds."""
     with ScriptedObjectStore() as server:
@@ -226,6 +256,12 @@ async def test_store_that_hangs_is_asked_once_by_each_who_waits(tmp_path: Path) 
     assert all("did not answer in time" in cause for cause in told)
 
 
+@pytest.mark.promise(
+    "durability.md#the-stores-fail",
+    "`/readyz` writes an object only if writing is in doubt",
+    kept_by="app/stores/blobs/s3_probe.py",
+    tried="20 checks, 20 `GET`",
+)
 async def test_checks_read_and_write_only_when_writing_is_not_proven(tmp_path: Path) -> None:
     with ScriptedObjectStore() as server:
         store = s3_store(server.endpoint_url, "b", tmp_path)
@@ -297,6 +333,12 @@ CONNECTIONS = {
 }
 
 
+@pytest.mark.promise(
+    "durability.md#the-stores-fail",
+    "A failed connection to the object store has its cause named",
+    kept_by="app/stores/blobs/s3_failures.py",
+    tried="7 kinds",
+)
 @pytest.mark.parametrize("cause", CONNECTIONS)
 def test_connection_that_fails_is_named_by_what_obstore_says(cause: str) -> None:
     url, source = CONNECTIONS[cause]

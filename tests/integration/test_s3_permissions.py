@@ -151,6 +151,12 @@ async def test_documented_policy_is_enough_for_everything(
     assert logs == []
 
 
+@pytest.mark.promise(
+    "durability.md#the-stores-fail",
+    "The documented bucket policy is enough for everything, and a missing permission is named",
+    kept_by="docs/deployment.md",
+    tried="4 permissions",
+)
 @pytest.mark.parametrize(
     "action", ["s3:PutObject", "s3:GetObject", "s3:DeleteObject", "s3:ListBucket"]
 )
@@ -192,6 +198,12 @@ def mistake(request: pytest.FixtureRequest, strict: StrictStore) -> tuple[dict[s
     return settings, told
 
 
+@pytest.mark.promise(
+    "durability.md#the-stores-fail",
+    "A service whose bucket cannot be used does not start, and says why in one sentence",
+    kept_by="app/wiring/stores.py",
+    tried="5 mistakes, on a server that checks signatures and policies",
+)
 def test_service_does_not_start_and_says_why_in_a_sentence(
     pagefault: LoadedCommand, tmp_path: Path, mistake: tuple[dict[str, str], str]
 ) -> None:
@@ -206,6 +218,12 @@ def test_service_does_not_start_and_says_why_in_a_sentence(
         assert settings[secret] not in done.stderr
 
 
+@pytest.mark.promise(
+    "durability.md#the-stores-fail",
+    "A bucket that keeps deleted versions causes a warning",
+    kept_by="app/stores/blobs/s3_probe.py",
+    tried="1 warning",
+)
 async def test_bucket_that_keeps_versions_is_warned_of_once(
     backends: Backends, tmp_path: Path
 ) -> None:

@@ -129,6 +129,12 @@ async def test_same_bytes_of_another_project_are_its_own(
     assert await faults(stores) == [fault(A, "damaged")]
 
 
+@pytest.mark.promise(
+    "durability.md#the-stores-fail",
+    "A damaged file that was found is not served until it is stored again",
+    kept_by="app/services/store_check.py",
+    tried="1 file",
+)
 async def test_repair_takes_damaged_bytes_out_of_service_until_the_file_comes_again(
     stores: Stores, behind: BehindTheStore
 ) -> None:

@@ -149,6 +149,15 @@ async def state(settings: Settings) -> tuple[list[StoreFault], StoreCheckReport,
         return faults, await StoreCheck(stores.records, stores.blobs).run(faults.append), claims
 
 
+@pytest.mark.promise(
+    "durability.md#several-at-once",
+    "A sweep never removes what a row needs or is about to need",
+    kept_by="app/stores/records/swept_blobs.py",
+    tried=(
+        "sweeps a millisecond apart by the server, and by the command without a pause, both "
+        "engines: 6 writers, 48 writes; long: 1,800"
+    ),
+)
 @pytest.mark.timeout(TIMEOUT_SECONDS)
 @pytest.mark.requirement("design-row-never-without-blob")
 @pytest.mark.parametrize("sweeper", ["the server", "a command"])

@@ -135,6 +135,12 @@ async def test_of_a_broken_body_with_a_checksum_nothing_counts(
     assert await segments_of(container, upload) == []
 
 
+@pytest.mark.promise(
+    "security.md#quotas-and-a-full-disk",
+    "A piece of an upload with a wrong checksum gives its bytes back at once",
+    kept_by="app/services/upload_segments.py",
+    tried="4 sizes, damaged and broken off, 0 blobs left",
+)
 @pytest.mark.parametrize("end", [broken, lambda: None], ids=["broken", "damaged"])
 @pytest.mark.parametrize("came", [7, SEGMENT, 3 * SEGMENT + 7, len(DATA)])
 async def test_of_a_piece_with_another_checksum_no_bytes_are_left(

@@ -57,6 +57,12 @@ def logged(
         yield lines, count, [key, key.split("_")[2], ticket, SECRET, "forged"]
 
 
+@pytest.mark.promise(
+    "security.md#logs",
+    "Every line of the log is one JSON object, one for each request",
+    kept_by="app/telemetry.py",
+    tried="172 requests",
+)
 def test_every_line_of_the_log_is_one_json_object(logged: tuple[list[str], int, list[str]]) -> None:
     lines, count, _ = logged
     entries = [json.loads(line) for line in lines if not line.startswith("Pagefault is at ")]
@@ -65,6 +71,12 @@ def test_every_line_of_the_log_is_one_json_object(logged: tuple[list[str], int, 
     assert {entry["level"] for entry in entries} == {"info"}
 
 
+@pytest.mark.promise(
+    "security.md#logs",
+    "No line holds a key, a ticket or a text of a request",
+    kept_by="app/telemetry.py",
+    tried="5 secrets, 0 found",
+)
 def test_log_holds_nothing_secret(logged: tuple[list[str], int, list[str]]) -> None:
     lines, _, secrets = logged
     assert [secret for secret in secrets if any(secret in line for line in lines)] == []

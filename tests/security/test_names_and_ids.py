@@ -153,6 +153,12 @@ def named(client: httpx.Client, plain: str, name: str) -> list[httpx.Response]:
     return [*created, *found]
 
 
+@pytest.mark.promise(
+    "security.md#headers-and-the-disk",
+    "A file name cannot become a path or a header",
+    kept_by="app/rendering/file_names.py",
+    tried="24 names in 6 places: no 5xx, 0 strange files",
+)
 @pytest.mark.parametrize("name", NAMES, ids=range(len(NAMES)))
 def test_name_of_a_file_is_no_path_and_no_header(deep: Deep, name: str) -> None:
     answers = named(deep.client, deep.plain, name.replace("{root}", str(deep.root)))
@@ -161,6 +167,12 @@ def test_name_of_a_file_is_no_path_and_no_header(deep: Deep, name: str) -> None:
     assert deep.strange_files() == []
 
 
+@pytest.mark.promise(
+    "security.md#headers-and-the-disk",
+    "An id cannot become a path, on any route",
+    kept_by="app/models/identity.py",
+    tried="32 ids on 8 routes: no 5xx, 0 strange files",
+)
 @pytest.mark.parametrize("identity", IDS, ids=range(len(IDS)))
 def test_id_is_no_path_on_any_route(deep: Deep, identity: str) -> None:
     spelling = spelled(identity.replace("{root}", str(deep.root)))

@@ -30,6 +30,19 @@ LEAST_PERCENT = {
 """How many bodies must come to each of these at least: others would try something else."""
 
 
+@pytest.mark.promise(
+    "durability.md#bodies-above-1-mib",
+    (
+        "A streamed body has the outcome that it has in memory (record, resources or "
+        "refusal), gives back the body that was sent, and shares its digest with no other "
+        "body"
+    ),
+    kept_by="app/services/streaming",
+    tried=(
+        "1,500 bodies made up of escapes, control characters, surrogates, all alphabets of "
+        "base64, heads and ends, cut where it matters: 0 differences; long: 100,000"
+    ),
+)
 @pytest.mark.timeout(TIMEOUT_SECONDS)
 @pytest.mark.parametrize("part", range(PARTS))
 def test_streamed_bodies_become_what_they_become_in_memory(part: int, tmp_path: Path) -> None:

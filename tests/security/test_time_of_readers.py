@@ -53,6 +53,15 @@ def test_shapes_and_readers_are_many() -> None:
     assert len(READERS) >= 30
 
 
+@pytest.mark.promise(
+    "security.md#memory-and-processor",
+    (
+        "Reading takes time proportional to the text, whatever its shape: 33 readers (bodies,"
+        " normalization, pages, targets, search, grep, headers) on 173 shapes"
+    ),
+    kept_by="app/models/json_value.py",
+    tried="ten times the text: at most 12 times the processor time",
+)
 @pytest.mark.parametrize("name", READERS)
 def test_ten_times_the_text_takes_ten_times_as_long(name: str) -> None:
     slow = {}
@@ -63,6 +72,15 @@ def test_ten_times_the_text_takes_ten_times_as_long(name: str) -> None:
     assert slow == {}
 
 
+@pytest.mark.promise(
+    "security.md#memory-and-processor",
+    (
+        "A megabyte of hostile text keeps no other thread waiting for long, since it is "
+        "searched in windows"
+    ),
+    kept_by="app/models/windows.py",
+    tried="250 ms of processor time, of 1 MB; `TORTURE=long` tries every reader on every shape",
+)
 @pytest.mark.parametrize("name", READERS)
 def test_no_reader_keeps_the_others_waiting(name: str) -> None:
     shapes = SHAPES if LONG else [shape for shape, reader in HOLDING if reader == name]

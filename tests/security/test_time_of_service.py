@@ -36,6 +36,18 @@ def process(tmp_path_factory: pytest.TempPathFactory) -> Iterator[PagefaultProce
         yield serving
 
 
+@pytest.mark.promise(
+    "security.md#memory-and-processor",
+    (
+        "`/healthz` is answered while routes read hostile text (results, messages, pages, "
+        "renderings, files, search)"
+    ),
+    kept_by="app/models/windows.py",
+    tried=(
+        "250 ms of processor time between question and answer, of 1 MB: 4 shapes; "
+        "`TORTURE=long`: 173"
+    ),
+)
 @pytest.mark.parametrize("shape", SHAPES if LONG else SHORT)
 def test_health_is_answered_while_hostile_text_is_read(
     process: PagefaultProcess, shape: str

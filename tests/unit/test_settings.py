@@ -17,6 +17,12 @@ def refusal(patch: pytest.MonkeyPatch, name: str, value: str) -> str:
     return where + error["msg"].removeprefix("Value error, ")
 
 
+@pytest.mark.promise(
+    "security.md#settings",
+    "A misspelt variable is refused, with the nearest name",
+    kept_by="app/setting_names.py",
+    tried="16 names",
+)
 @pytest.mark.parametrize(
     ("given", "meant"),
     [
@@ -87,6 +93,15 @@ def test_every_misspelt_variable_is_named() -> None:
     ]
 
 
+@pytest.mark.promise(
+    "security.md#settings",
+    (
+        "A list written as JSON, an origin with a path, a wildcard, or a URL as a host is "
+        "refused, with what to write instead"
+    ),
+    kept_by="app/setting_values.py",
+    tried="33 values",
+)
 @pytest.mark.parametrize(
     ("name", "value", "said"),
     [
@@ -133,6 +148,12 @@ def test_value_of_another_spelling_is_refused_with_the_right_one(
     assert said in sentence
 
 
+@pytest.mark.promise(
+    "security.md#settings",
+    "No error about a setting repeats a secret",
+    kept_by="app/settings.py",
+    tried="2 values",
+)
 def test_secret_is_not_repeated(monkeypatch: pytest.MonkeyPatch) -> None:
     secret = "0123456789abcdef" * 4
     for value in (f'["k1:{secret}"]', secret):

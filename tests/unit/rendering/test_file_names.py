@@ -53,6 +53,12 @@ HOSTILE_NAMES = {
 }
 
 
+@pytest.mark.promise(
+    "security.md#headers-and-the-disk",
+    "A stored file name is a base name of at most 255 printable bytes",
+    kept_by="app/rendering/file_names.py",
+    tried="43 names",
+)
 @pytest.mark.parametrize(
     ("name", "expected"), HOSTILE_NAMES.values(), ids=list(HOSTILE_NAMES.keys())
 )

@@ -162,12 +162,27 @@ def test_name_of_loopback_and_listed_name_is_answered(host: str, kind: str) -> N
     assert outcome([("host", host)], kind=kind) == 0
 
 
+@pytest.mark.promise(
+    "security.md#calls-from-a-browser",
+    "Each spelling of `Host` is either recognised as loopback or refused",
+    kept_by="app/routers/browser_guard.py",
+    tried="22 spellings answered, 58 refused",
+)
 @pytest.mark.parametrize("host", FOREIGN, ids=lambda host: ascii(host[:40]))
 @pytest.mark.parametrize("kind", ["http", "websocket"])
 def test_any_other_host_is_misdirected(host: str, kind: str) -> None:
     assert outcome([("host", host)], kind=kind) == 421
 
 
+@pytest.mark.promise(
+    "security.md#calls-from-a-browser",
+    (
+        "Several `Host` headers, or none, are a 421 where the server lets them pass (HTTP/1.0"
+        " without `Host`, other servers than `pagefault serve`)"
+    ),
+    kept_by="app/routers/browser_guard.py",
+    tried="4 ways",
+)
 @pytest.mark.parametrize(
     "hosts", [[], ["localhost", "localhost"], ["localhost", "evil.example"], ["a", "localhost"]]
 )
@@ -185,6 +200,12 @@ def test_host_is_not_judged_where_a_key_is_asked_for(host: str) -> None:
     assert outcome([("host", host)], hosts=None, is_open=False) == 0
 
 
+@pytest.mark.promise(
+    "security.md#calls-from-a-browser",
+    "Pages of the service itself, pages of a listed origin and programs may write",
+    kept_by="app/routers/browser_guard.py",
+    tried="13 sets of headers in 3 modes",
+)
 @pytest.mark.parametrize(
     "headers",
     [

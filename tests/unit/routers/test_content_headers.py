@@ -153,6 +153,12 @@ def test_a_wish_to_show_in_place_is_said() -> None:
     assert content_disposition("inline", "a.png") == 'inline; filename="a.png"'
 
 
+@pytest.mark.promise(
+    "security.md#headers-and-the-disk",
+    "No file name breaks out of its header",
+    kept_by="app/rendering/disposition.py",
+    tried="any text",
+)
 @given(st.sampled_from(["inline", "attachment"]), st.text(st.characters()))
 def test_no_name_breaks_out_of_its_header(disposition: Disposition, name: str) -> None:
     header = content_disposition(disposition, name)
@@ -205,6 +211,12 @@ def test_a_digest_is_sent_unless_others_are_wanted(header: str | None, wanted: b
     assert wants_repr_digest(header) is wanted
 
 
+@pytest.mark.promise(
+    "security.md#the-origin-in-a-browser",
+    "All content is sent with `nosniff`, a sandbox, a resource policy and no referrer",
+    kept_by="app/routers/content_headers.py",
+    tried="1 set of headers",
+)
 def test_content_is_kept_from_acting_in_a_browser() -> None:
     assert safe_headers("cross-origin") == {
         "X-Content-Type-Options": "nosniff",

@@ -172,6 +172,12 @@ class Shrinking(Kept):
         return await super().open(start, end)
 
 
+@pytest.mark.promise(
+    "security.md#memory-and-processor",
+    "Content above 64 KiB is read in large pieces while there is memory, else in small ones",
+    kept_by="app/routers/content_room.py",
+    tried="1 MiB, then 64 KiB",
+)
 @pytest.mark.anyio
 async def test_large_pieces_become_small_where_memory_gets_short() -> None:
     kept = Shrinking(4 * LIMIT)
@@ -181,6 +187,12 @@ async def test_large_pieces_become_small_where_memory_gets_short() -> None:
     assert kept.memory.held_bytes == 40 * LIMIT
 
 
+@pytest.mark.promise(
+    "security.md#memory-and-processor",
+    "Content is refused before it is read if there is no memory for it",
+    kept_by="app/routers/content_stream.py",
+    tried="0 reads, 0 bytes left",
+)
 @pytest.mark.anyio
 async def test_nothing_is_read_for_a_reader_there_is_no_room_for() -> None:
     memory = MemoryBudget(2 * LIMIT)

@@ -56,6 +56,15 @@ class Served:
         await counted(Response(body))(self.scope, self.receive, self.send)
 
 
+@pytest.mark.promise(
+    "security.md#memory-and-processor",
+    (
+        "An answer above 64 KiB counts in the memory budget until it is read; if there is no "
+        "room, it is a 503 before its first byte"
+    ),
+    kept_by="app/routers/held_answers.py",
+    tried="0 bytes left",
+)
 async def test_long_answer_is_counted_until_it_is_read() -> None:
     body = b"x" * (FREE_BYTES + 1)
     served = Served(10 * FREE_BYTES)
@@ -68,6 +77,12 @@ async def test_long_answer_is_counted_until_it_is_read() -> None:
     assert served.held == [len(body)] * 3
 
 
+@pytest.mark.promise(
+    "security.md#memory-and-processor",
+    "The memory of what a client has already read is released while the rest is sent",
+    kept_by="app/routers/held_answers.py",
+    tried="pieces of 256 KiB",
+)
 async def test_what_a_reader_has_taken_is_given_back_before_the_rest_is() -> None:
     body = bytes(range(256)) * (4 * PIECE_BYTES // 256)
     served = Served(10 * len(body))
@@ -117,6 +132,12 @@ async def test_slow_reader_is_cut_off_through_its_connection() -> None:
     assert served.memory.held_bytes == 0
 
 
+@pytest.mark.promise(
+    "security.md#memory-and-processor",
+    "A client that goes away releases the memory of its answer",
+    kept_by="app/routers/held_answers.py",
+    tried="0 bytes left",
+)
 async def test_reader_that_goes_away_gives_back_what_its_answer_held() -> None:
     served = Served(10 * FREE_BYTES)
     async with anyio.create_task_group() as group:

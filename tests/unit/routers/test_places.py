@@ -67,6 +67,12 @@ async def test_who_has_waited_long_enough_gets_none_and_takes_none(
     assert await places.take() is not None
 
 
+@pytest.mark.promise(
+    "security.md#memory-and-processor",
+    "The number of waiting requests is limited",
+    kept_by="app/routers/places.py",
+    tried="1 may wait, and the second is refused",
+)
 async def test_no_more_wait_than_may() -> None:
     places = Places(1, most_waiting=1)
     place = await taken(places)

@@ -410,6 +410,12 @@ def test_every_kind_of_problem_is_explained_once() -> None:
     assert headings == codes
 
 
+@pytest.mark.promise(
+    "security.md#memory-and-processor",
+    "A refusal for lack of memory says so and is counted",
+    kept_by="app/routers/problems.py",
+    tried="503 `memory-exhausted`",
+)
 @pytest.mark.anyio
 async def test_refusal_for_want_of_memory_says_so_and_is_counted() -> None:
     metrics = Metrics()

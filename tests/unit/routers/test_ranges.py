@@ -71,6 +71,12 @@ def test_ranges_inside_the_content_are_clamped_and_merged(
     assert parse_range(header, SIZE) == [ByteRange(start, end) for start, end in spans]
 
 
+@pytest.mark.promise(
+    "security.md#memory-and-processor",
+    "A `Range` of more than sixteen ranges is ignored",
+    kept_by="app/routers/ranges.py",
+    tried="21 headers",
+)
 @pytest.mark.parametrize("header", IGNORED)
 def test_a_range_that_makes_no_sense_is_ignored(header: str) -> None:
     assert parse_range(header, SIZE) is None

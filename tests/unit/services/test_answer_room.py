@@ -64,6 +64,15 @@ def crowd(clock: Clock) -> Iterator[Crowd]:
         yield Crowd(stack, clock)
 
 
+@pytest.mark.promise(
+    "security.md#memory-and-processor",
+    (
+        "When memory runs short, the slowest readers of answers are cut off after a grace of "
+        "10 seconds"
+    ),
+    kept_by="app/services/answer_room.py",
+    tried="below 256 KiB a second",
+)
 async def test_slowest_readers_are_cut_off_until_a_quarter_is_free(crowd: Crowd) -> None:
     crowd.reads("slow", size_bytes=10_000, bytes_per_second=PACE_BYTES / 2)
     crowd.reads("slowest", size_bytes=10_000, bytes_per_second=PACE_BYTES / 4)
@@ -73,6 +82,12 @@ async def test_slowest_readers_are_cut_off_until_a_quarter_is_free(crowd: Crowd)
     assert crowd.look() == ["slowest"]
 
 
+@pytest.mark.promise(
+    "security.md#memory-and-processor",
+    "An answer that finds no room ends a slow reader to make room",
+    kept_by="app/services/answer_room.py",
+    tried="the slowest first",
+)
 async def test_slow_reader_makes_room_for_an_answer_that_finds_none(crowd: Crowd) -> None:
     crowd.reads("slow", size_bytes=10_000, bytes_per_second=1)
     assert crowd.look() == []
@@ -102,6 +117,12 @@ async def test_reader_has_a_grace(crowd: Crowd, clock: Clock) -> None:
     held.release()
 
 
+@pytest.mark.promise(
+    "security.md#memory-and-processor",
+    "Long texts of answers hold at most half of the memory budget together",
+    kept_by="app/services/answer_room.py",
+    tried="0 bytes left",
+)
 async def test_answers_hold_half_of_the_budget_and_give_it_back() -> None:
     memory = MemoryBudget(LIMIT_BYTES)
     room = AnswerRoom(memory)

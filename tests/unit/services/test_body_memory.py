@@ -73,6 +73,12 @@ async def test_body_holds_what_work_on_it_takes_until_the_request_ends() -> None
     assert budget.memory.held_bytes == budget.arriving.held_bytes == 0
 
 
+@pytest.mark.promise(
+    "security.md#memory-and-processor",
+    "Work on a text reserves memory by its widest character",
+    kept_by="app/services/body_memory.py",
+    tried="5 to 11 times its bytes",
+)
 @pytest.mark.parametrize(
     ("text", "copies"),
     [("a" * 1_000, 5), ("é" * 500, 5), ("\u4e2d" * 300, 7), ("\U0001f600" * 250, 11)],
@@ -108,6 +114,15 @@ async def test_body_that_has_just_become_large_holds_little_more_than_arrived() 
     memory.release()
 
 
+@pytest.mark.promise(
+    "security.md#memory-and-processor",
+    (
+        "Slow senders do not keep others out: when the share of arriving bodies is full, the "
+        "slowest are ended"
+    ),
+    kept_by="app/services/body_memory.py",
+    tried="503 for those behind 64 KiB a second by more than 4 seconds",
+)
 async def test_slow_bodies_are_ended_for_one_that_comes() -> None:
     budget = budget_of()
     outcomes: list[type[Exception]] = []
@@ -143,6 +158,12 @@ async def test_slow_bodies_are_ended_for_one_that_comes() -> None:
     assert budget.memory.held_bytes == budget.arriving.held_bytes == 0
 
 
+@pytest.mark.promise(
+    "security.md#memory-and-processor",
+    "Work on a text that has arrived waits for its memory; small bodies overtake it",
+    kept_by="app/services/body_memory.py",
+    tried="10 seconds at most",
+)
 async def test_work_on_a_body_that_arrived_waits_for_its_memory() -> None:
     budget = budget_of()
     bodies = RequestBodies(LargeWork(LIMITS), budget)
@@ -174,6 +195,12 @@ async def take_whole(bodies: RequestBodies | StreamedBodies, chunks: AsyncIterat
         pass
 
 
+@pytest.mark.promise(
+    "security.md#memory-and-processor",
+    "Text beyond the limit is refused while it arrives",
+    kept_by="app/services/body_memory.py",
+    tried="413; at most 8 MiB read of an endless body, of 4 MiB allowed",
+)
 @pytest.mark.parametrize("is_streamed", [False, True])
 async def test_text_beyond_the_limit_is_refused_while_it_arrives(
     is_streamed: bool, tmp_path: Path
@@ -192,6 +219,12 @@ async def test_text_beyond_the_limit_is_refused_while_it_arrives(
     assert budget.memory.held_bytes == budget.arriving.held_bytes == 0
 
 
+@pytest.mark.promise(
+    "security.md#memory-and-processor",
+    "A string that turns out not to be base64 is counted before it is loaded into memory",
+    kept_by="app/services/streaming/json_stream.py",
+    tried="a body of 14 MiB: all of it",
+)
 async def test_string_put_back_late_is_counted_before_it_is_there(tmp_path: Path) -> None:
     budget = budget_of(64 * MIB, text_bytes=16 * MIB)
     bodies = StreamedBodies(
@@ -239,6 +272,12 @@ async def test_bodies_on_their_way_leave_half_of_the_budget() -> None:
     assert budget.memory.held_bytes == budget.arriving.held_bytes == 0
 
 
+@pytest.mark.promise(
+    "security.md#memory-and-processor",
+    "After any mix of requests no memory stays reserved",
+    kept_by="app/services/body_memory.py",
+    tried="any sizes, failures and cancellations",
+)
 @given(
     bodies=st.lists(
         st.tuples(st.integers(0, 3 * MIB), st.booleans(), st.integers(0, 40)), max_size=12

@@ -258,6 +258,12 @@ def test_wide_jpeg_is_decoded_to_a_part_of_itself() -> None:
     assert opened(made.data).size == (150, 4)
 
 
+@pytest.mark.promise(
+    "security.md#decoders",
+    "An image that cannot be decoded within bounds is not decoded",
+    kept_by="app/services/image_fitting.py",
+    tried="12 images",
+)
 @pytest.mark.parametrize(
     "make",
     [

@@ -11,6 +11,12 @@ pytestmark = pytest.mark.anyio
 LIMITS = Limits(image_pixels=1_000)
 
 
+@pytest.mark.promise(
+    "security.md#memory-and-processor",
+    "An image reserves memory for its pixels before it is decoded",
+    kept_by="app/services/image_work.py",
+    tried="8 bytes a pixel",
+)
 @pytest.mark.parametrize(
     ("width", "height", "pixels"), [(10, 20, 200), (100, 100, 1_000), (None, None, 1_000)]
 )

@@ -13,6 +13,12 @@ pytestmark = pytest.mark.anyio
 LIMITS = Limits(large_bodies=1)
 
 
+@pytest.mark.promise(
+    "security.md#decoders",
+    "The number of images and large bodies that are worked on at once is limited",
+    kept_by="app/services/large_work.py",
+    tried="as many as are set",
+)
 @pytest.mark.parametrize(
     ("size_bytes", "at_once", "others"),
     [

@@ -56,6 +56,12 @@ def test_bucket_and_prefix_are_what_was_written(text: str) -> None:
     assert parse_bucket_url(text) == BUCKETS[text]
 
 
+@pytest.mark.promise(
+    "durability.md#the-stores-fail",
+    "The URL of a bucket is used as a whole or refused",
+    kept_by="app/wiring/bucket_urls.py",
+    tried="32 spellings",
+)
 @pytest.mark.parametrize("text", REFUSED)
 def test_url_of_which_a_part_would_be_lost_or_changed_is_refused_and_not_repeated(
     text: str,

@@ -39,6 +39,12 @@ class Feed:
         self.room.settle()
 
 
+@pytest.mark.promise(
+    "security.md#memory-and-processor",
+    "An event that waits for many listeners is in memory once",
+    kept_by="app/services/events/queue_room.py",
+    tried="0 bytes left",
+)
 async def test_what_waits_for_many_is_counted_once_and_given_back_when_the_last_has_it() -> None:
     feed = Feed(400 * KIB)
     first, second = feed.join(), feed.join()
@@ -57,6 +63,12 @@ async def test_what_waits_for_many_is_counted_once_and_given_back_when_the_last_
     assert feed.memory.held_bytes == 0
 
 
+@pytest.mark.promise(
+    "security.md#memory-and-processor",
+    "When the queues have no room, the listener furthest behind is cut off and no other",
+    kept_by="app/services/events/queue_room.py",
+    tried="1 of 2",
+)
 async def test_furthest_behind_is_cut_where_there_is_no_room_and_others_are_not() -> None:
     feed = Feed(400 * KIB)
     slow, quick = feed.join(), feed.join()
@@ -79,6 +91,12 @@ async def test_full_budget_cuts_nobody_who_has_taken_all() -> None:
     assert (listener.ended_by, feed.memory.held_bytes) == ("left", 0)
 
 
+@pytest.mark.promise(
+    "security.md#memory-and-processor",
+    "Large events for many listeners are sent over several passes of the event loop",
+    kept_by="app/services/events/queue_room.py",
+    tried="32 at a pass",
+)
 async def test_large_sends_of_many_are_spread_over_passes_of_the_event_loop() -> None:
     turns = Turns()
     done: list[int] = []

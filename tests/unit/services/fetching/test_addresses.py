@@ -39,11 +39,23 @@ NOT_PUBLIC = """
 """
 
 
+@pytest.mark.promise(
+    "security.md#the-inner-network",
+    "An address of the public internet is not refused",
+    kept_by="app/services/fetching/addresses.py",
+    tried="41 addresses, 0 wrong",
+)
 @pytest.mark.parametrize("address", PUBLIC.split())
 def test_address_of_the_internet_is_public(address: str) -> None:
     assert is_public(ip_address(address))
 
 
+@pytest.mark.promise(
+    "security.md#the-inner-network",
+    "An address outside the public internet is recognised, also inside another notation",
+    kept_by="app/services/fetching/addresses.py",
+    tried="113 addresses, 0 wrong",
+)
 @pytest.mark.parametrize("address", NOT_PUBLIC.split())
 def test_special_address_is_not_public(address: str) -> None:
     assert not is_public(ip_address(address))

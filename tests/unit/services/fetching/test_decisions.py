@@ -91,6 +91,12 @@ async def test_literal_address_is_dialled_without_asking() -> None:
     ]
 
 
+@pytest.mark.promise(
+    "security.md#the-inner-network",
+    "No header of the caller is forwarded",
+    kept_by="app/services/fetching/fetcher.py",
+    tried="0 headers",
+)
 @pytest.mark.anyio
 async def test_only_our_own_headers_are_sent() -> None:
     dialler = Dialler()
@@ -104,6 +110,12 @@ async def test_only_our_own_headers_are_sent() -> None:
     ]
 
 
+@pytest.mark.promise(
+    "security.md#the-inner-network",
+    "A host name with one address that is not public is refused",
+    kept_by="app/services/fetching/fetcher.py",
+    tried="12 answers",
+)
 @pytest.mark.parametrize(
     "answer",
     [
@@ -129,6 +141,12 @@ async def test_name_with_any_address_that_is_not_public_is_never_dialled(answer:
     assert (refused.value.problem_code, dialler.dialled) == ("fetch-blocked", [])
 
 
+@pytest.mark.promise(
+    "security.md#the-inner-network",
+    "An unusual spelling of an address is judged by the address it means",
+    kept_by="app/services/fetching/fetcher.py",
+    tried="27 spellings",
+)
 @pytest.mark.parametrize(
     "host",
     [
@@ -171,6 +189,12 @@ async def test_every_spelling_of_an_inner_address_is_refused_by_what_it_means(ho
     assert dialler.dialled == []
 
 
+@pytest.mark.promise(
+    "security.md#the-inner-network",
+    "The address that was checked is the one that is dialled, whatever the name resolves to next",
+    kept_by="app/services/fetching/fetcher.py",
+    tried="1 resolution",
+)
 @pytest.mark.anyio
 async def test_name_that_changes_its_mind_is_dialled_where_it_was_judged() -> None:
     resolver, dialler = Resolver({"a.test": [PUBLIC, "127.0.0.1"]}), Dialler()
@@ -202,6 +226,12 @@ async def test_redirect_is_judged_and_dialled_anew(status: int) -> None:
     ]
 
 
+@pytest.mark.promise(
+    "security.md#the-inner-network",
+    "Every redirect is checked like the first URL",
+    kept_by="app/services/fetching/fetcher.py",
+    tried="11 locations",
+)
 @pytest.mark.parametrize(
     "location",
     [
@@ -235,6 +265,12 @@ async def test_redirect_from_https_to_http_is_not_followed() -> None:
     assert len(dialler.dialled) == 1
 
 
+@pytest.mark.promise(
+    "security.md#the-inner-network",
+    "Only the ports of http and https are dialled, and those that are listed",
+    kept_by="app/services/fetching/rules.py",
+    tried="4 ports",
+)
 @pytest.mark.parametrize(
     ("port", "is_fetched"), [(80, True), (443, True), (8080, False), (22, False)]
 )

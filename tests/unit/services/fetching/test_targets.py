@@ -56,6 +56,15 @@ def test_url_is_taken_apart(url: str, expected: Parts) -> None:
     assert parts(url) == expected
 
 
+@pytest.mark.promise(
+    "security.md#the-inner-network",
+    (
+        "A URL that two parsers read differently (userinfo, control characters, backslashes) "
+        "is refused, and so is any scheme but http and https"
+    ),
+    kept_by="app/services/fetching/targets.py",
+    tried="68 URLs",
+)
 @pytest.mark.parametrize(
     "url",
     [

@@ -137,6 +137,12 @@ HOSTILE = {
 }
 
 
+@pytest.mark.promise(
+    "security.md#decoders",
+    "Hostile bytes cost at most a missing hint (dimensions or duration)",
+    kept_by="app/services/persistence/probing.py",
+    tried="13 files as 13 types",
+)
 @pytest.mark.parametrize("mime_type", ALL_TYPES)
 @pytest.mark.parametrize("name", HOSTILE)
 def test_hostile_bytes_cost_a_hint_and_nothing_else(name: str, mime_type: str) -> None:
@@ -153,6 +159,12 @@ def test_a_pixel_bomb_is_measured_without_a_warning() -> None:
     assert hints == MediaHints(width=20_000, height=20_000)
 
 
+@pytest.mark.promise(
+    "security.md#decoders",
+    "An absurd duration is not stored as a hint",
+    kept_by="app/services/persistence/probing.py",
+    tried="5 durations",
+)
 @pytest.mark.parametrize(
     "ticks", [float("nan"), float("inf"), -1.0, 0.0, 4e11], ids=["nan", "inf", "-1", "0", "years"]
 )
@@ -163,6 +175,12 @@ def test_absurd_durations_are_no_hint(ticks: float) -> None:
     assert probe(data, "video/webm") == NO_HINTS
 
 
+@pytest.mark.promise(
+    "security.md#decoders",
+    "A huge recording is measured by its header alone",
+    kept_by="app/services/persistence/probing.py",
+    tried="10 GiB",
+)
 def test_a_huge_recording_is_measured_by_its_header() -> None:
     size = 10 * 1024 * MIB
     header = bytearray(media.wav(1.0)[:44])

@@ -70,6 +70,12 @@ async def test_quick_body_is_received_and_normalized_without_a_thread(
     assert workers() == before
 
 
+@pytest.mark.promise(
+    "security.md#memory-and-processor",
+    "Text that is long or may have many values is worked on in a thread, not in the event loop",
+    kept_by="app/services/large_work.py",
+    tried="more than 16 KiB, or 256 values; what is less takes 20 ms of processor time at worst",
+)
 @pytest.mark.parametrize(
     "result", ["word " * 3_500, [0] * 300, {str(number): {} for number in range(150)}, "," * 300]
 )
