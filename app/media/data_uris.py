@@ -46,6 +46,8 @@ _SCHEME = re.compile(r"[dD][aA][tT][aA](?::|%3[aA])")
 _SCHEME_CHARS = 7
 _START = re.compile(r"\s*+(?=[dD][aA][tT][aA](?::|%3[aA]))")
 _KEPT_PARAMETER = re.compile(r";\s*(?!(?:file)?name=|base64\Z)([\w.+-]+=[^;]+)", re.IGNORECASE)
+# In words that begin so, and announce no base64: "data:text/plain;-) it works, and …".
+_ODD_PARAMETER = re.compile(r'(?:"[^"]*"|[^"])*?;(?![\w.+!#$&^-]{1,127}(?:[;=]|\Z))')
 _NAME = re.compile(r";\s*(?:file)?name=\"?([^;\"]+)", re.IGNORECASE)
 _CHARSET = re.compile(r";\s*charset=([^;]+)", re.IGNORECASE)
 # Python knows many more, among them some that are no charsets, and some that take their time.
@@ -189,7 +191,7 @@ def _charset(head: re.Match[str], body: str) -> str:
 def split_data_uri(text: str) -> DataUriText | None:
     """Return the data URI that the whole text is; `None` if it is none."""
     head = _head(text)
-    if head is None or head["encoded"]:
+    if head is None or head["encoded"] or _ODD_PARAMETER.match(head["of_text"] or ""):
         return None
     payload, is_base64 = text[head.end() :], head["base64"] is not None
     data = _decoded(payload) if is_base64 else percent_decoded(payload.encode("utf-8", "replace"))

@@ -3,7 +3,6 @@
 The collector is the only thing that changes during normalization; it lives for one call.
 """
 
-from collections.abc import Iterator
 
 from app.models.json_pointer import child_pointer
 from app.models.media import InMemoryMedia, MediaSource
@@ -172,33 +171,12 @@ class Collector:
 class DeclaredMedia:
     """A medium under the type its block declares, where it came without one. See `MediaSource`."""
 
-    __slots__ = ("_declared_mime_type", "_source")
+    __slots__ = ("chunks", "declared_mime_type", "head", "read", "size_bytes")
 
     def __init__(self, source: MediaSource, declared_mime_type: str) -> None:
-        self._source = source
-        self._declared_mime_type = declared_mime_type
-
-    @property
-    def size_bytes(self) -> int:
-        """See `MediaSource.size_bytes`."""
-        return self._source.size_bytes
-
-    @property
-    def declared_mime_type(self) -> str:
-        """See `MediaSource.declared_mime_type`."""
-        return self._declared_mime_type
-
-    def head(self, size_bytes: int) -> bytes:
-        """See `MediaSource.head`."""
-        return self._source.head(size_bytes)
-
-    def read(self, start: int, size_bytes: int) -> bytes:
-        """See `MediaSource.read`."""
-        return self._source.read(start, size_bytes)
-
-    def chunks(self) -> Iterator[bytes]:
-        """See `MediaSource.chunks`."""
-        return self._source.chunks()
+        self.declared_mime_type = declared_mime_type
+        self.size_bytes = source.size_bytes
+        self.head, self.read, self.chunks = source.head, source.read, source.chunks
 
 
 def as_source(medium: MediaSource | bytes, mime_type: str | None) -> MediaSource:
