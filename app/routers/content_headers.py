@@ -5,11 +5,12 @@ out is ASCII without control characters, whatever went in.
 """
 
 import base64
-import binascii
 import re
 import unicodedata
-from typing import Literal
+from typing import Literal, cast
 from urllib.parse import quote
+
+import http_sf
 
 from app.errors import MalformedRequestError
 from app.rendering.file_names import safe_file_name
@@ -53,20 +54,8 @@ _CHARSET = re.compile(r";[ \t]*charset=", re.IGNORECASE)
 
 # RFC 8187 §3.2.1, attr-char, as far as `quote` does not keep it anyway.
 _ATTR_CHARS = "!#$&+-.^_`|~"
-
-# Structured fields, RFC 9651 §3.1.2, §3.2 and §3.3. Spaces and tabs may stand around commas.
-_KEY = r"[a-z*][a-z0-9_.*-]*"
-_BARE_ITEM = (
-    r"(?:-?[0-9]{1,15}(?:\.[0-9]{1,3})?"
-    r'|"(?:[ !#-\[\]-~]|\\["\\])*"'
-    r"|[A-Za-z*][!#$%&'*+.^_`|~0-9A-Za-z:/-]*"
-    r"|:[A-Za-z0-9+/]*={0,2}:"
-    r"|\?[01])"
-)
-_MEMBER = re.compile(
-    rf"(?P<key>{_KEY})(?:=(?P<value>{_BARE_ITEM}))?(?:; *{_KEY}(?:={_BARE_ITEM})?)*"
-)
-_MEMBER_GAP = re.compile(r"[ \t]*,[ \t]*")
+# Members are read one after the other while everybody waits; two algorithms take two of them.
+_LONGEST_DICTIONARY = 4_096
 
 
 def may_be_inline(mime_type: str) -> bool:
@@ -159,8 +148,8 @@ def parse_repr_digest(header: str) -> str | None:
         )
     if "sha-256" not in members:
         return None
-    digest = _byte_sequence(members["sha-256"])
-    if digest is None or len(digest) != 32:
+    digest = members["sha-256"]
+    if not isinstance(digest, bytes) or len(digest) != 32:
         raise MalformedRequestError(
             "The announced sha-256 digest is not 32 bytes as `:<base64>:`.",
             code="malformed-digest",
@@ -178,36 +167,25 @@ def wants_repr_digest(header: str | None) -> bool:
     members = _dictionary(header) if header is not None else None
     if members is None:
         return True
-    weight = members.get("sha-256", "0")
-    if not re.fullmatch(r"[0-9]|10", weight):
-        return True
-    return weight != "0"
+    # What is no weight is ignored, as is the true that a member without a value stands for.
+    weight = members.get("sha-256", 0)
+    return type(weight) is not int or weight != 0
 
 
-def _dictionary(header: str) -> dict[str, str] | None:
-    """The members of a structured dictionary, values as written; `None` if it is malformed."""
-    text = header.strip(" ")
-    members: dict[str, str] = {}
-    position = 0
-    while position < len(text):
-        match = _MEMBER.match(text, position)
-        if match is None:
-            return None
-        # A member without a value stands for true.
-        members[match["key"]] = match["value"] or "?1"
-        gap = _MEMBER_GAP.match(text, match.end())
-        if gap is None:
-            return members if match.end() == len(text) else None
-        position = gap.end()
-    # Ending here means the text was empty, or ended in a comma, which is an error.
-    return None if members else {}
+def _dictionary(header: str) -> dict[str, object] | None:
+    """Return the values of a structured dictionary by key; `None` if it cannot be read.
 
+    Inner lists are among the values, and parameters are left out.
 
-def _byte_sequence(value: str) -> bytes | None:
-    if not value.startswith(":"):
+    Source: RFC 9651 §4.2.2.
+    """
+    if len(header) > _LONGEST_DICTIONARY:
         return None
-    encoded = value.strip(":").rstrip("=")
     try:
-        return base64.b64decode(encoded + "=" * (-len(encoded) % 4), validate=True)
-    except binascii.Error:
+        members = cast(
+            "dict[str, tuple[object, object]]",
+            http_sf.parse(header.encode("latin-1", "replace"), tltype="dictionary"),
+        )
+    except http_sf.StructuredFieldError:
         return None
+    return {key: value for key, (value, _) in members.items()}

@@ -107,6 +107,8 @@ ANNOUNCED = {
     f"{FIELD},md5=:AAAA:;q=1": HEX,
     f'unixsum=30637, other="a, b\\"c", flag, {FIELD}': HEX,
     f"sha-256=:AAAA:, {FIELD}": HEX,
+    f'a=(1 "x");q=1, b=@1659578233, c=%"f%c3%bc", {FIELD}': HEX,
+    f"{FIELD}, long={'a' * 4_000}": HEX,
     "sha-512=:AAAA:": None,
     "": None,
 }
@@ -127,6 +129,8 @@ MALFORMED = [
     "sha-512=:AAAA",
     "=:AAAA:",
     "\u00e9",
+    f"{FIELD}, md5=:AAAAA:",
+    f"{FIELD}, long={'a' * 4_096}",
 ]
 
 WANTED = {
@@ -140,6 +144,10 @@ WANTED = {
     "sha-256=11": True,
     "sha-256": True,
     "sha-256=0.5": True,
+    "sha-256=0.0": True,
+    "sha-256=?0": True,
+    "sha-256=(0)": True,
+    f"sha-256=0, long={'a' * 4_096}": True,
     "!!": True,
 }
 
