@@ -28,10 +28,10 @@ from app.rendering.pages import (
     typed_content,
 )
 from app.services.pages.accesses import AccessCounts
+from app.services.pages.loading import load_page
 from app.services.pages.media import PageMediaReader
 from app.services.pages.preparing import PagePreparer
 from app.services.pages.versions import read_descriptor, updated_at
-from app.services.pages.writing import found
 from app.services.renders.sending import RenderedBody
 from app.services.soundness import MediaChecks
 from app.stores.blobs import BlobStore
@@ -133,7 +133,7 @@ class PageReading:
             NotFoundError: The project has none.
             StoreUnavailableError: A store did not answer.
         """
-        stored, page = await self._records.read(project_id, lambda unit: found(unit, page_id))
+        stored, page = await self._records.read(project_id, lambda unit: load_page(unit, page_id))
         contents = self._preparer.contents(project_id, stored.created_at)
         text = await contents.referred_text(page.fields.modality, page.full)
         if text is not None:
