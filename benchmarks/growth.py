@@ -123,7 +123,7 @@ async def _tool_results(store: Store, session_id: str | None = None, *, deep: bo
 
 async def _pages(store: Store, *, deep: bool = False, **filters: object) -> int:
     cursor = encode_cursor("pages", store.size // 2) if deep else None
-    page, _ = await store.container.page_lists.page(
+    page, _ = await store.container.page_lists.list(
         PROJECT,
         PageFilters(**filters),  # type: ignore[arg-type]
         cursor=cursor,

@@ -35,14 +35,14 @@ MediaQuery = Annotated[
 async def get_level_query(
     level: Annotated[str | None, Query(max_length=16, description=_LEVELS)] = None,
 ) -> Level | None:
-    """The level of `?level=`, if there is one."""
+    """Read the level of `?level=`, if there is one."""
     return None if level is None else _level(level, "/query/level")
 
 
 async def get_level_path(
     level: Annotated[str, Path(max_length=16, description=_LEVELS)],
 ) -> Level:
-    """The level that is part of the path."""
+    """Read the level that is part of the path."""
     return _level(level, "/path/level")
 
 
@@ -66,7 +66,7 @@ async def get_page_filters(
     page_type: PageType | None = None,
     pinned: bool | None = None,
 ) -> PageFilters:
-    """What a list of pages is narrowed to."""
+    """Read what a list of pages is narrowed to."""
     return PageFilters(session_id, modality, page_type, pinned, level)
 
 
@@ -74,7 +74,7 @@ async def get_search_filters(
     session_id: Annotated[str | None, Query(pattern=CLIENT_ID_PATTERN)] = None,
     modality: Modality | None = None,
 ) -> PageFilters:
-    """What a search of pages is narrowed to."""
+    """Read what a search of pages is narrowed to."""
     return PageFilters(session_id, modality)
 
 
@@ -87,7 +87,7 @@ async def get_blocks_options(
     ] = None,
     offset: Annotated[int, Query(ge=0, le=2**53, description="Where in the text to begin.")] = 0,
 ) -> BlocksOptions:
-    """How blocks are wanted."""
+    """Read how blocks are wanted."""
     return BlocksOptions(media, detail, max_chars, offset)
 
 

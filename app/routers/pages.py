@@ -146,7 +146,7 @@ async def list_pages(
     cursor: CursorQuery = None,
 ) -> Response:
     """List pages, newest first, without their contents. `level` is the level they are shown at."""
-    found, next_cursor = await page_lists.page(project_id, filters, cursor=cursor, limit=limit)
+    found, next_cursor = await page_lists.list(project_id, filters, cursor=cursor, limit=limit)
     return answer_page(request, map(page_summary, found), next_cursor)
 
 

@@ -31,6 +31,7 @@ from app.services.pages.lists import PageLists
 from app.services.pages.pages import Pages
 from app.services.pages.preparing import PagePreparer
 from app.services.pages.reading import PageReading
+from app.services.pages.writing import PageWriter
 from app.services.persistence.keeping import MediaKeepers
 from app.services.persistence.media_checks import MediaChecks
 from app.services.quota_blobs import QuotaBlobStore
@@ -212,6 +213,7 @@ def _wired(settings: Settings, opened: _Opened) -> Container:
     images = ImageWork(opened.memory, limits)
     answers = AnswerRoom(opened.memory)
     preparer = PagePreparer(records, blobs, images=images, limits=limits)
+    writer = PageWriter(records)
     checks = MediaChecks(blobs)
     reading = PageReading(records, blobs, preparer, accesses=accesses, checks=checks, limits=limits)
     return Container(
@@ -244,10 +246,11 @@ def _wired(settings: Settings, opened: _Opened) -> Container:
         ),
         bundle_exports=BundleExports(records, blobs, accesses),
         bundle_imports=BundleImports(records, blobs, limits, opened.stored_bytes),
-        pages=Pages(records, preparer, bodies=requests, accesses=accesses, limits=limits),
+        pages=Pages(records, preparer, writer, bodies=requests, accesses=accesses, limits=limits),
         page_changes=PageChanges(
             records,
             preparer,
+            writer,
             bodies=bodies,
             requests=requests,
             accesses=accesses,

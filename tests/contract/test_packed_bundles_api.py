@@ -10,7 +10,7 @@ from pathlib import Path
 import httpx
 import pytest
 
-from app.setting_groups import LimitSettings
+from app.models.limits import Limits
 from tests.contract.bundled_sessions import (
     export,
     listed,
@@ -168,7 +168,7 @@ def test_bundle_that_unpacks_to_more_than_is_imported_is_refused(
     packed = by_zipfile(members, zipfile.ZIP_DEFLATED)
     limit = sum(map(len, members.values())) - 1
     assert len(packed) < limit
-    settings = backends.settings(engine, tmp_path, limits=LimitSettings(bundle_bytes=limit))
+    settings = backends.settings(engine, tmp_path, limits=Limits(bundle_bytes=limit))
     with serving(settings) as small, small.client() as client:
         answer = take_in(client, packed)
         sentence = f"unpacks to more than {limit} bytes, the most that is imported here"

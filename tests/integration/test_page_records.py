@@ -3,6 +3,7 @@
 from collections.abc import AsyncIterator
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
+from typing import Any
 
 import anyio
 import anyio.lowlevel
@@ -103,9 +104,6 @@ async def test_page_is_read_as_it_was_stored(records: Records) -> None:
         assert await unit.pages.find("a", with_content=False) == bare
         assert await unit.pages.numbered([numbers["a"], 999_999]) == {numbers["a"]: bare}
         assert await unit.pages.find("b", with_content=True) is None
-    async with writing(records, PROJECT) as unit:
-        assert await unit.pages.hold("a") == whole
-        assert await unit.pages.hold("b") is None
 
 
 async def test_content_is_read_as_far_as_it_is_wanted(records: Records) -> None:
@@ -177,11 +175,28 @@ async def test_numbers_grow_in_the_order_pages_are_given(records: Records) -> No
     assert later["a"] > max(numbers.values())
 
 
+@pytest.mark.parametrize(
+    "change",
+    [{"page_number": 999_999}, {"digest": "of another version"}, {"fetched_resource_id": "r"}],
+    ids=["another page", "another version", "another file"],
+)
+async def test_page_that_is_not_as_it_was_read_stays(
+    records: Records, change: dict[str, Any]
+) -> None:
+    async with writing(records, PROJECT) as unit:
+        kept = stored((await insert(unit, "a"))["a"], version())
+        read = replace(kept, **change)
+        assert not await unit.pages.replace(read, version("a", 2), fetched_resource_id="r")
+        assert not await unit.pages.remove(read)
+    async with reading(records, PROJECT) as unit:
+        assert await unit.pages.find("a", with_content=False) == kept
+
+
 async def test_number_of_a_removed_page_is_not_given_again(records: Records) -> None:
     async with writing(records, PROJECT) as unit:
         number = (await insert(unit, "a"))["a"]
-        assert await unit.pages.remove(number)
-        assert not await unit.pages.remove(number)
+        assert await unit.pages.remove(stored(number, version()))
+        assert not await unit.pages.remove(stored(number, version()))
     async with writing(records, PROJECT) as unit:
         assert (await insert(unit, "a"))["a"] > number
 
@@ -190,7 +205,9 @@ async def test_replaced_page_keeps_its_number(records: Records) -> None:
     changed = version("a", 2, session_id="t", modality="image", pinned=True)
     async with writing(records, PROJECT) as unit:
         number = (await insert(unit, "a", session_id="s"))["a"]
-        await unit.pages.replace(number, changed, fetched_resource_id="r")
+        assert await unit.pages.replace(
+            stored(number, version(session_id="s")), changed, fetched_resource_id="r"
+        )
     expected = replace(stored(number, changed, with_content=True), fetched_resource_id="r")
     async with reading(records, PROJECT) as unit:
         assert await unit.pages.find("a", with_content=True) == expected
@@ -299,7 +316,7 @@ async def test_everything_of_a_removed_page_is_gone(records: Records) -> None:
         number = (await insert(unit, "a"))["a"]
         await unit.page_levels.replace_many({"a": [representation(Level.REDUCED)]})
         await unit.page_accesses.add({"a": (5, NOW)})
-        await unit.pages.remove(number)
+        await unit.pages.remove(stored(number, version()))
         again = (await insert(unit, "a"))["a"]
         assert await unit.page_levels.of("a") == []
         assert await unit.pages.find("a", with_content=False) == stored(again, version())
@@ -321,20 +338,21 @@ async def test_of_two_that_create_a_page_one_wins(records: Records) -> None:
     assert sorted(outcomes, key=len) == [set()] * 7 + [set(ids)]
 
 
-async def test_changes_of_a_page_take_turns_and_counters_go_on(records: Records) -> None:
+async def test_of_changes_of_one_version_one_wins_and_counters_go_on(records: Records) -> None:
     async with writing(records, PROJECT) as unit:
         await insert(unit, "a")
     changed: list[int] = []
 
     async def change() -> None:
         async with writing(records, PROJECT) as unit:
-            held = await unit.pages.hold("a")
-            assert held is not None
+            current = await unit.pages.find("a", with_content=False)
+            assert current is not None
             await anyio.lowlevel.checkpoint()
-            await unit.pages.replace(
-                held.page_number, version("a", held.version + 1), fetched_resource_id=None
-            )
-            changed.append(held.version)
+            following = version("a", current.version + 1)
+            if await unit.pages.replace(current, following, fetched_resource_id=None):
+                changed.append(current.version)
+                return
+        tasks.start_soon(change)
 
     async def count() -> None:
         await records.write(PROJECT, lambda unit: unit.page_accesses.add({"a": (1, NOW)}))
@@ -384,15 +402,15 @@ async def test_nothing_of_another_projects_pages_is_seen_or_changed(records: Rec
         await unit.page_levels.replace_many({"a": [representation(Level.REDUCED)]})
     async with writing(records, "other") as unit:
         assert await unit.pages.find("a", with_content=True) is None
-        assert await unit.pages.hold("a") is None
         assert await unit.pages.numbered([number]) == {}
         assert await listed(unit) == []
         assert await in_manifest(unit, "s") == []
         assert await unit.pages.count_in_session("s") == 0
         assert await unit.page_levels.of("a") == []
-        assert not await unit.pages.remove(number)
+        kept = stored(number, version(session_id="s"))
+        assert not await unit.pages.remove(kept)
         assert not await unit.pages.set_fetched(number, "r", digest=version().digest)
-        await unit.pages.replace(number, version("a", 9), fetched_resource_id=None)
+        assert not await unit.pages.replace(kept, version("a", 9), fetched_resource_id=None)
         await unit.page_accesses.add({"a": (9, NOW)})
         await unit.page_levels.replace_many({"a": []})
         assert (await insert(unit, "a")).keys() == {"a"}

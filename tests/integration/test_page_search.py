@@ -286,7 +286,7 @@ async def test_words_of_a_changed_page_replace_those_before(records: Records) ->
 async def test_removed_page_is_not_found(records: Records) -> None:
     async with writing(records, PROJECT) as unit:
         numbers = await index(unit, {"a": said("zebra"), "b": said("zebra")})
-        await unit.pages.remove(numbers["b"])
+        await unit.pages.remove(await unit.pages.find("b", with_content=False))
         assert await unit.page_search.find(parse_search("zebra")) == [(numbers["a"], 1)]
 
 

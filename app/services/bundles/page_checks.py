@@ -24,12 +24,13 @@ from app.services.bundles.stored import (
     stored_levels,
     stored_page,
 )
-from app.services.inline_media.data_uris import load_forms
-from app.services.pages.contents import SettledContent, page_media
+from app.services.inline_media.data_uris import dump_forms, load_forms
+from app.services.pages.contents import page_media
 from app.services.pages.fitting import check_words, fits, is_url
 from app.services.pages.requests import RESERVED_IDS
 from app.services.pages.versions import (
     Stamp,
+    StoredContent,
     page_version,
     read_descriptor,
     read_page,
@@ -62,12 +63,13 @@ def read_bundled_page(line: PageLine) -> ReadPage:
     """Return the page in a line, made again from its parts."""
     stored = stored_page(line)
     page = read_page(stored, stored_levels(line))
-    settled = SettledContent(page.full, page.full.value, load_forms(line.inline_form))
+    text = json_text(page.full.value).encode()
+    content = StoredContent(text, dump_forms(load_forms(line.inline_form)))
     # An estimate is what it was when it was made: later versions may count otherwise.
     tokens = read_descriptor(stored)["size_tokens"]
     require(type(tokens) is int and 0 <= tokens <= _MOST_TOKENS, "costs no number of tokens")
     stamp = Stamp(line.version, stored.created_at, updated_at(stored), tokens)
-    return ReadPage(page, page_version(page, settled, stamp))
+    return ReadPage(page, page_version(page, content, stamp))
 
 
 def check_page(line: PageLine, session_id: str, kept: ResourcesById, limits: Limits) -> References:

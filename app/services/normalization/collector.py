@@ -3,7 +3,6 @@
 The collector is the only thing that changes during normalization; it lives for one call.
 """
 
-
 from app.models.json_pointer import child_pointer
 from app.models.media import InMemoryMedia, MediaSource
 from app.models.normalized import (

@@ -1,7 +1,7 @@
 """Changes to pages that are there: what is said about them, and levels that clients supply.
 
-A change is worked out from the page as it was read, outside of any transaction, and written only if
-the page is still that; else it is worked out anew. The content is never touched.
+The content is never touched, and taken over as it is stored. See `writing` for how a change is
+written.
 """
 
 import hashlib
@@ -17,44 +17,38 @@ from app.models.json_value import JsonValue
 from app.models.limits import Limits
 from app.models.page import Body, Level, Page, PageFields, Representation, StoredPage
 from app.models.resource import Resource
-from app.rendering.pages import check_supplied, scenes_of
+from app.rendering.pages import check_supplied
 from app.services.pages.accesses import AccessCounts
 from app.services.pages.contents import PageContents, SettledContent
 from app.services.pages.fitting import check_words
-from app.services.pages.preparing import PagePreparer, with_levels, words_of
+from app.services.pages.loading import load_page
+from app.services.pages.planning import (
+    KeptContent,
+    PreparedPage,
+    plan_change,
+    supplied_levels,
+)
+from app.services.pages.preparing import PagePreparer
 from app.services.pages.requests import (
-    RepresentationDraft,
     patched,
     read_patch,
     read_representation_draft,
 )
 from app.services.pages.streamed import media_of_representation
-from app.services.pages.versions import same_fields
-from app.services.pages.writing import (
-    PageChange,
-    WrittenPage,
-    change_page,
-    contended,
-    found,
-    held,
-    settled_again,
-    supplied_levels,
-)
+from app.services.pages.versions import StoredContent, same_fields
+from app.services.pages.writing import PageWriter, WrittenPage
 from app.services.request_bodies import RequestBodies
 from app.services.request_models import read_value
-from app.services.streaming.requests import StreamedRequest, StreamedRequests
+from app.services.streaming.requests import StreamedRequests
 from app.services.write_conditions import WriteCondition
-from app.stores.records import MOST_TOGETHER_BYTES, Records, UnitOfWork
+from app.stores.records import Records
 from app.wire.pages import level_record
-
-_ATTEMPTS = 10
 
 
 @dataclass(frozen=True, slots=True)
 class WrittenLevel:
     """A level as it is now supplied, and whether it was not before."""
 
-    page: StoredPage
     representation: Representation
     is_new: bool
 
@@ -66,6 +60,7 @@ class PageChanges:
         self,
         records: Records,
         preparer: PagePreparer,
+        writer: PageWriter,
         *,
         bodies: RequestBodies,
         requests: StreamedRequests,
@@ -74,6 +69,7 @@ class PageChanges:
     ) -> None:
         self._records = records
         self._preparer = preparer
+        self._writer = writer
         self._bodies = bodies
         self._requests = requests
         self._accesses = accesses
@@ -95,26 +91,19 @@ class PageChanges:
             PreconditionFailedError: The condition does not hold.
         """
         async with self._bodies.read(body, partial(read_patch, limits=self._limits)) as patch:
-            return await self._patch(project_id, page_id, patch, condition)
 
-    async def _patch(
-        self,
-        project_id: str,
-        page_id: str,
-        patch: dict[str, JsonValue],
-        condition: WriteCondition,
-    ) -> WrittenPage:
-        for _ in range(_ATTEMPTS):
-            (stored, page) = await self._records.read(project_id, lambda unit: found(unit, page_id))
-            condition(stored.digest)
-            fields = patched(page.fields, patch)
-            if await anyio.to_thread.run_sync(same_fields, fields, page.fields):
-                return WrittenPage(self._accesses.counted(project_id, stored), is_new=False)
-            await anyio.to_thread.run_sync(check_words, fields)
-            change = await self._change(project_id, page, stored, replace(page, fields=fields))
-            if (written := await self._write(project_id, stored, change)) is not None:
-                return WrittenPage(self._accesses.counted(project_id, written), is_new=False)
-        raise contended()
+            async def patch_page() -> WrittenPage:
+                stored, page = await self._load(project_id, page_id)
+                condition(stored.digest)
+                fields = await anyio.to_thread.run_sync(_patched, page.fields, patch)
+                if fields is None:
+                    return WrittenPage(stored, is_new=False)
+                return await self._replace(
+                    project_id, stored, page, supplied_levels(page.levels.values()), fields=fields
+                )
+
+            written = await self._writer.settle(project_id, page_id, patch_page)
+            return replace(written, page=self._accesses.counted(project_id, written.page))
 
     async def supply_level(
         self,
@@ -141,36 +130,23 @@ class PageChanges:
         async with self._requests.read(
             project_id, body, parse, read_representation_draft, media_of=media_of_representation
         ) as request:
-            return await self._supply(project_id, page_id, level, request, condition=condition)
 
-    async def _supply(
-        self,
-        project_id: str,
-        page_id: str,
-        level: Level,
-        request: StreamedRequest[RepresentationDraft],
-        *,
-        condition: WriteCondition,
-    ) -> WrittenLevel:
-        for _ in range(_ATTEMPTS):
-            (stored, page) = await self._records.read(project_id, lambda unit: found(unit, page_id))
-            condition(_digest(page, level))
-            contents = self._preparer.contents(project_id, utc_now(), request.media)
-            settled = await _settled(contents, page, request.value.content)
-            await anyio.to_thread.run_sync(check_supplied, page, level, settled.body)
-            previous = supplied_levels(page)
-            supplied = {**previous, level: settled.body}
-            change = await self._change(
-                project_id, page, stored, page, supplied=supplied, resources=settled.resources
-            )
-            written: StoredPage | None = stored
-            if previous.get(level) != settled.body:
-                written = await self._write(project_id, stored, change)
-            if written is not None:
-                return WrittenLevel(
-                    written, change.page.levels[level], is_new=level not in previous
-                )
-        raise contended()
+            async def supply() -> WrittenLevel:
+                stored, page = await self._load(project_id, page_id)
+                condition(await anyio.to_thread.run_sync(_digest, page, level))
+                contents = self._preparer.contents(project_id, utc_now(), request.media)
+                settled = await _settled(contents, page, request.value.content)
+                await anyio.to_thread.run_sync(check_supplied, page, level, settled.body)
+                previous = supplied_levels(page.levels.values())
+                if previous.get(level) != settled.body:
+                    supplied = {**previous, level: settled.body}
+                    await self._replace(
+                        project_id, stored, page, supplied, resources=settled.resources
+                    )
+                representation = Representation(level, "supplied", settled.body)
+                return WrittenLevel(representation, is_new=level not in previous)
+
+            return await self._writer.settle(project_id, page_id, supply)
 
     async def withdraw_level(
         self, project_id: str, page_id: str, level: Level, *, condition: WriteCondition
@@ -181,101 +157,84 @@ class PageChanges:
             NotFoundError: The project has no such page, or the level was not supplied.
             PreconditionFailedError: The condition does not hold.
         """
-        for _ in range(_ATTEMPTS):
-            (stored, page) = await self._records.read(project_id, lambda unit: found(unit, page_id))
-            supplied = supplied_levels(page)
-            if level not in supplied:
+
+        async def withdraw() -> None:
+            stored, page = await self._load(project_id, page_id)
+            supplied = supplied_levels(page.levels.values())
+            if supplied.pop(level, None) is None:
                 raise NotFoundError(
                     "level", detail="This level of the page was not supplied.", code="level-missing"
                 )
-            condition(_digest(page, level))
-            del supplied[level]
-            change = await self._change(project_id, page, stored, page, supplied=supplied)
-            if await self._write(project_id, stored, change) is not None:
-                return
-        raise contended()
+            condition(await anyio.to_thread.run_sync(_digest, page, level))
+            await self._replace(project_id, stored, page, supplied)
 
-    async def _change(
+        await self._writer.settle(project_id, page_id, withdraw)
+
+    async def _load(self, project_id: str, page_id: str) -> tuple[StoredPage, Page]:
+        return await self._records.read(project_id, lambda unit: load_page(unit, page_id))
+
+    async def _replace(
         self,
         project_id: str,
-        page: Page,
         stored: StoredPage,
-        changed: Page,
+        page: Page,
+        supplied: Mapping[Level, Body],
         *,
-        supplied: Mapping[Level, Body] | None = None,
+        fields: PageFields | None = None,
         resources: Sequence[Resource] = (),
-    ) -> PageChange:
-        """The change from `page` to `changed`, its levels derived; the content stays."""
-        now = utc_now()
-        contents = self._preparer.contents(project_id, now)
+    ) -> WrittenPage:
+        """Write a page again, with other fields or levels."""
+        contents = self._preparer.contents(project_id, utc_now())
         text = await contents.referred_text(page.fields.modality, page.full)
         reduced, smaller = await self._reduced(contents, page)
-        known = [*resources, *([smaller] if smaller else [])]
-        changed = await anyio.to_thread.run_sync(
-            partial(
-                with_levels,
-                changed,
-                supplied=supplied_levels(page) if supplied is None else supplied,
-                reduced=reduced,
-                text=text,
-            )
+        prepared = PreparedPage(
+            page=replace(page, fields=fields or page.fields),
+            forms={},
+            text=text,
+            reduced=reduced,
+            resources=[*resources, *smaller],
+            now=contents.keeper.now,
         )
-        same_words = _searched(changed.fields) == _searched(page.fields)
-        return PageChange(
-            changed,
-            settled_again(stored, page),
-            None if same_words else await words_of(changed, text),
-            {resource.resource_id: resource for resource in known},
-            stored.fetched_resource_id,
-            now,
+        content = StoredContent(
+            stored.content or b"", stored.inline_form, stored.fetched_resource_id
         )
-
-    async def _write(
-        self, project_id: str, stored: StoredPage, change: PageChange
-    ) -> StoredPage | None:
-        """Write a change of the page as it was read; `None` if it has changed since."""
-        session_id = change.page.fields.session_id
-
-        def write(unit: UnitOfWork) -> StoredPage | None:
-            if session_id is not None:
-                unit.sessions.enter(session_id, change.now)
-            current = held(unit, stored.page_id)
-            if current.digest != stored.digest:
-                return None
-            return change_page(unit, current, change, self._limits)
-
-        is_alone = len(stored.content or b"") > MOST_TOGETHER_BYTES
-        return await self._records.write(project_id, write, is_alone=is_alone)
+        kept = KeptContent(content, supplied, page.fields)
+        change = await anyio.to_thread.run_sync(plan_change, prepared, stored, kept, self._limits)
+        return await self._writer.replace(project_id, stored, change)
 
     async def _reduced(
         self, contents: PageContents, page: Page
-    ) -> tuple[Body | None, Resource | None]:
-        """The smaller form of an image that was derived when its content was written.
+    ) -> tuple[Body | None, list[Resource]]:
+        """Return the smaller form of an image that was derived when its content was written.
 
         Where a supplied one took its place it is made again.
         """
         level = page.levels.get(Level.REDUCED)
         if level is not None and level.origin == "derived" and level.body.is_media:
-            return level.body, None
+            return level.body, []
         return await self._preparer.reduced(contents, page.fields, page.full, None)
 
 
 async def _settled(contents: PageContents, page: Page, content: JsonValue) -> SettledContent:
-    """What a supplied level holds: words or data, and a medium only where one may be."""
+    """Settle what a supplied level holds: words, data, and a medium where one may be."""
     modality = page.fields.modality
     if modality == "structured" or (modality == "image" and isinstance(content, str)):
         return await contents.settle(modality, content)
     return await contents.settle("text", content)
 
 
+def _patched(fields: PageFields, patch: dict[str, JsonValue]) -> PageFields | None:
+    """Return the fields after a merge patch, checked; `None` if they are what they were."""
+    become = patched(fields, patch)
+    if same_fields(become, fields):
+        return None
+    check_words(become)
+    return become
+
+
 def _digest(page: Page, level: Level) -> str | None:
-    """What the level's ETag is made of, `None` if it does not exist."""
+    """Return what the level's ETag is made of, `None` if it does not exist."""
     representation = page.at(level)
     if representation is None:
         return None
     return hashlib.sha256(level_record(page.page_id, representation)).hexdigest()
-
-
-def _searched(fields: PageFields) -> tuple[object, ...]:
-    """The fields that a search looks in, or is narrowed by."""
-    return (fields.hint, fields.caption, fields.transcript, scenes_of(fields), fields.session_id)

@@ -48,13 +48,12 @@ _LONGEST_URL_CHARS = 65_536
 class SettledContent:
     """A page's content, ready to be stored.
 
-    `value` is what the page shows as its content. `forms` says, by JSON pointer into `value`, how
-    moved data URIs were written. `resources` are all that the page now refers to, and `source` is
-    the one medium that the content is, where it has come with it.
+    `forms` says, by JSON pointer into the body's value, how moved data URIs were written.
+    `resources` are all that the page now refers to, and `source` is the one medium that the content
+    is, where it has come with it.
     """
 
     body: Body
-    value: JsonValue
     forms: dict[str, InlineForm] = field(default_factory=dict)
     resources: tuple[Resource, ...] = ()
     source: MediaSource | None = field(default=None, repr=False)
@@ -79,7 +78,7 @@ class PageContents:
         self._mover = MediaMover(self.keeper, most_media=limits.media_per_result, streamed=streamed)
 
     async def settle(self, modality: Modality, content: JsonValue) -> SettledContent:
-        """What a content is, its media stored.
+        """Store the media of a content and return what it is.
 
         Raises:
             InvalidPayloadError: It does not fit the modality; the fault says what does.
@@ -87,7 +86,7 @@ class PageContents:
             StoreUnavailableError: The blob store did not take it.
         """
         if content is None:
-            return SettledContent(Body("none"), None)
+            return SettledContent(Body("none"))
         if modality == "structured":
             return await self._data(content)
         if not isinstance(content, str):
@@ -97,7 +96,7 @@ class PageContents:
         return await self._medium(modality, content)
 
     async def _medium(self, modality: Modality, content: str) -> SettledContent:
-        """An image, a recording, a video: the medium, its address, or words about it."""
+        """Settle an image, a recording, a video: the medium, its address, or words about it."""
         uri = await anyio.to_thread.run_sync(_as_data_uri, content)
         if uri is not None:
             return await self._data_uri(modality, uri)
@@ -107,12 +106,12 @@ class PageContents:
             return await self._words(content)
         if len(content) > _LONGEST_URL_CHARS:
             raise PayloadTooLargeError(f"A URL may have {_LONGEST_URL_CHARS} characters.")
-        return SettledContent(Body("url", content), content)
+        return SettledContent(Body("url", content))
 
     async def referred_text(
         self, modality: Modality, body: Body, source: MediaSource | None = None
     ) -> str | None:
-        """The text that the content of a text or structured page refers to, if it does.
+        """Return the text that the content of a text or structured page refers to, if it does.
 
         Args:
             modality: The page's.
@@ -144,27 +143,22 @@ class PageContents:
                 code="invalid-base64",
             )
         if uri.data is None:
-            return SettledContent(Body("data", uri.text), uri.text)
+            return SettledContent(Body("data", uri.text))
         head = self._mover.source(uri).head(HEAD_BYTES)
         mime_type = settle_type(head, uri.mime_type, uri.filename)
         check_family(modality, mime_type)
         if is_to_be_moved(uri) or not uri.head:
             return await self._moved(uri)
         media = await anyio.to_thread.run_sync(_inline_media, uri, mime_type)
-        return SettledContent(
-            Body("data", uri.text, media), uri.text, source=InMemoryMedia(uri.data)
-        )
+        return SettledContent(Body("data", uri.text, media), source=InMemoryMedia(uri.data))
 
     async def _moved(self, uri: DataUriText) -> SettledContent:
         moved = await self._mover.move(uri, "")
-        resource = moved.resources[0]
-        body = Body("blob", resource.reference, page_media(resource))
-        return SettledContent(
-            body, resource.reference, moved.forms, moved.resources, self._mover.source(uri)
-        )
+        body = blob_body(moved.resources[0])
+        return SettledContent(body, moved.forms, moved.resources, self._mover.source(uri))
 
     async def _text(self, content: str) -> SettledContent:
-        """A text: a reference to one, a data URI of one, or the text with its media moved out."""
+        """Settle a text: a reference to one, a data URI of one, or a text with media in it."""
         if content.startswith(_REFERENCE_MARK):
             settled = await self._text_reference("text", content)
             if settled is not None:
@@ -175,18 +169,17 @@ class PageContents:
         return await self._words(content)
 
     async def _words(self, content: str) -> SettledContent:
-        """Words, with the media that stand among them moved out."""
+        """Move the media out that stand among words."""
         spans = await anyio.to_thread.run_sync(media_in_text, content)
         if not spans:
             self._check_length(content)
-            return SettledContent(Body("text", content), content)
+            return SettledContent(Body("text", content))
         moved = await self._mover.lift(content, spans, "")
         self._check_length(moved.value)
-        body = Body("text", moved.value)
-        return SettledContent(body, moved.value, moved.forms, moved.resources)
+        return SettledContent(Body("text", moved.value), moved.forms, moved.resources)
 
     async def _reference(self, modality: Modality, content: str) -> SettledContent:
-        """The medium that a client refers to."""
+        """Settle the reference to a medium."""
         resource = await self.media.find(content)
         if resource is None:
             raise InvalidPayloadError(
@@ -194,21 +187,19 @@ class PageContents:
                 faults=[Fault("/content", "is the reference of no resource of this project")],
             )
         check_family(modality, resource.mime_type)
-        body = Body("blob", resource.reference, page_media(resource))
-        return SettledContent(body, resource.reference, resources=(resource,))
+        return SettledContent(blob_body(resource), resources=(resource,))
 
     async def _text_reference(self, modality: Modality, content: str) -> SettledContent | None:
-        """The text that a client refers to; `None` where the reference is but text itself."""
+        """Settle the reference to a text; returns `None` where it is but text itself."""
         resource = await self.media.find(content)
         if resource is None or not is_textual(resource.mime_type):
             return None
         if resource.size_bytes > self._limits.page_text_bytes:
             raise self._too_long()
-        body = Body("blob", resource.reference, page_media(resource))
-        return SettledContent(body, resource.reference, resources=(resource,))
+        return SettledContent(blob_body(resource), resources=(resource,))
 
     async def _data(self, content: JsonValue) -> SettledContent:
-        """A structured content: any JSON value, its data URIs moved wherever they stand.
+        """Settle any JSON value, its data URIs moved wherever they stand.
 
         A string with JSON in it is understood as that JSON; where a medium is moved out of it, the
         string is kept as it was sent, beside the JSON text that takes its place.
@@ -231,10 +222,10 @@ class PageContents:
             resources = (*resources, kept_text)
             shown = json_text(shown)
         self._check_length(await anyio.to_thread.run_sync(json_text, shown))
-        return SettledContent(Body("json", shown), shown, forms, resources)
+        return SettledContent(Body("json", shown), forms, resources)
 
     def _understood(self, content: JsonValue) -> tuple[JsonValue, bool]:
-        """The value of a structured content, and whether it is the JSON in a string."""
+        """Return the value of a structured content, and whether it is the JSON in a string."""
         if not isinstance(content, str):
             return content, False
         try:
@@ -260,8 +251,13 @@ class PageContents:
         )
 
 
+def blob_body(resource: Resource) -> Body:
+    """Return the body of a level that is a stored medium."""
+    return Body("blob", resource.reference, page_media(resource))
+
+
 def page_media(resource: Resource) -> PageMedia:
-    """What a page says of a medium it refers to."""
+    """Return what a page says of a medium it refers to."""
     return PageMedia(
         uri=resource.reference,
         mime_type=resource.mime_type,

@@ -29,9 +29,10 @@ from app.rendering.file_names import safe_file_name
 from app.services.fetching import FetchedResponse, Fetcher
 from app.services.memory_budget import HeldMemory, MemoryBudget
 from app.services.pages.fitting import fits
+from app.services.pages.loading import find_page
 from app.services.pages.reading import PageReading, PageView
 from app.services.pages.versions import updated_at
-from app.services.pages.writing import PAGE, held
+from app.services.pages.writing import PAGE
 from app.services.persistence.probing import probe_stored_media
 from app.services.renders.sending import RenderedBody
 from app.stores.blobs import BlobStore
@@ -88,7 +89,7 @@ class PageDownloads:
         self._memory = memory
 
     async def file(self, project_id: str, page_id: str, level: Level) -> PageFile:
-        """A level of a page as a file; an address is fetched first, unless it was before.
+        """Return a level of a page as a file; an address is fetched first, unless it was before.
 
         Raises:
             NotFoundError: The project has no such page, or the page nothing at this level.
@@ -122,7 +123,7 @@ class PageDownloads:
     async def _as_sent(
         self, project_id: str, view: PageView, body: Body, stored: bytes
     ) -> PageFile:
-        """The content with its media: outside of the service a reference leads nowhere."""
+        """Put the media back into the content: elsewhere a reference leads nowhere."""
         rendering = Rendering(await view.media.content_as_sent(stored))
         held = None
         if rendering.size_bytes > _FREE_BYTES:
@@ -143,7 +144,7 @@ class PageDownloads:
         return file
 
     def _counted(self, file: PageFile) -> PageFile:
-        """A file that is in memory already, counted if it is long."""
+        """Count a file that is in memory already, if it is long."""
         if file.size_bytes <= _FREE_BYTES:
             return file
         held = HeldMemory(self._memory, 0)
@@ -169,7 +170,7 @@ class PageDownloads:
         return await self._blobs.open(project_id, digest, start=start, end=end)
 
     async def _fetched(self, project_id: str, view: PageView, url: str) -> Resource:
-        """The file behind an address of a page; that of its content is fetched once."""
+        """Return the file behind an address of a page; that of its content is fetched once."""
         is_content = url == view.page.full.value
         known = view.stored.fetched_resource_id
         if is_content and known is not None:
@@ -178,16 +179,10 @@ class PageDownloads:
             resource = await self._keep(project_id, response, view.page)
 
         def keep(unit: UnitOfWork) -> None:
-            current = held(unit, view.page.page_id)
+            current = find_page(unit, view.page.page_id, with_content=False)
             if not is_content:
                 unit.resources.ensure(resource)
                 return
-            unit.resources.ensure_linked(
-                [resource],
-                owner_kind=PAGE,
-                owner_id=view.page.page_id,
-                session_id=view.page.fields.session_id,
-            )
             if not unit.pages.set_fetched(
                 current.page_number, resource.resource_id, digest=view.stored.digest
             ):
@@ -195,6 +190,12 @@ class PageDownloads:
                     "The page was changed while its file was fetched. Ask again.",
                     code="page-changed",
                 )
+            unit.resources.ensure_linked(
+                [resource],
+                owner_kind=PAGE,
+                owner_id=view.page.page_id,
+                session_id=view.page.fields.session_id,
+            )
 
         await self._records.write(project_id, keep)
         return resource
@@ -227,7 +228,7 @@ class PageDownloads:
 
 
 def _decoded(view: PageView, body: Body) -> PageFile:
-    """The file in a small data URI."""
+    """Return the file in a small data URI."""
     uri = split_data_uri(str(body.value))
     if uri is None or uri.data is None:
         raise InvalidPayloadError(
@@ -247,7 +248,7 @@ def _of_uri(view: PageView, uri: DataUriText, data: bytes, mime_type: str) -> Pa
 
 
 def _written_uri(view: PageView, body: Body) -> PageFile | None:
-    """The file in the data URI that a text or the string of data is; `None` if it is none.
+    """Return the file in the data URI that a text or the string of data is, if it is one.
 
     What cannot be decoded is text. So is a sentence that begins with `data:,` or with
     `data:text/plain,`: in a URI of a text, blanks are written as `%20`.
@@ -266,7 +267,7 @@ def _written_uri(view: PageView, body: Body) -> PageFile | None:
 
 
 def _written(view: PageView, body: Body, content: bytes | None) -> PageFile:
-    """Text as it is, data as JSON, a data URI as its file; the page's own data as it is stored."""
+    """Write text as it is, data as JSON, a data URI as its file; own data as it is stored."""
     if (file := _written_uri(view, body)) is not None:
         return file
     claimed = view.page.fields.mime_type
@@ -289,7 +290,7 @@ def _written(view: PageView, body: Body, content: bytes | None) -> PageFile:
 
 
 def _json_of(text: str) -> str:
-    """A structured string as a JSON text: itself, if it is one."""
+    """Write a structured string as a JSON text: itself, if it is one."""
     try:
         json.loads(text)
     except (ValueError, RecursionError):
@@ -316,7 +317,7 @@ def _in_memory(data: bytes, mime_type: str, filename: str, stored: StoredPage) -
 
 
 def _claimed_type(view: PageView, mime_type: str) -> str | None:
-    """What the page says of its medium; that of a text or of data may speak of the text."""
+    """Return what the page says of its medium; of a text or of data, it may speak of the text."""
     claimed = view.page.fields.mime_type
     if claimed is None or view.page.fields.modality not in ("text", "structured"):
         return claimed
@@ -324,5 +325,5 @@ def _claimed_type(view: PageView, mime_type: str) -> str | None:
 
 
 def _declared_type(view: PageView) -> str | None:
-    """What the data URI said that the page's medium was moved out of."""
+    """Return what the data URI said that the page's medium was moved out of."""
     return view.media.declared_type if view.level is Level.FULL else None

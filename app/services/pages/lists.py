@@ -48,7 +48,7 @@ class Manifest:
 
     @property
     def text(self) -> str:
-        """All lines, and what is not in them, to be put before a model."""
+        """Return all lines, and what is not in them, to be put before a model."""
         return manifest_text(self.entries, total=self.total)
 
 
@@ -59,10 +59,10 @@ class PageLists:
         self._records = records
         self._accesses = accesses
 
-    async def page(
+    async def list(
         self, project_id: str, filters: PageFilters, *, cursor: str | None, limit: int
     ) -> tuple[Sequence[StoredPage], str | None]:
-        """Up to `limit` pages without their content, newest first, and the next page's cursor.
+        """Return up to `limit` pages without content, newest first, and the next cursor.
 
         Raises:
             InvalidCursorError: The cursor is not this list's.
@@ -89,7 +89,7 @@ class PageLists:
         cursor: str | None,
         limit: int,
     ) -> tuple[Sequence[Hit], str | None]:
-        """Up to `limit` pages that hold all words of `text`, best first, and the next cursor.
+        """Return up to `limit` pages that hold all words of a text, best first, and a cursor.
 
         Before all of them stands the page whose id the text is. A page's rank changes only with its
         own words, so the positions of the others stay.
@@ -131,7 +131,7 @@ class PageLists:
         return hits, encode_cursor("page-search", asked, *last)
 
     async def manifest(self, project_id: str, session_id: str, *, limit: int) -> Manifest:
-        """The session's pages for a model: pinned first, then important, then new ones.
+        """Return the session's pages for a model: pinned first, then important, then new ones.
 
         Raises:
             NotFoundError: Nothing was ever written to the session.
@@ -149,14 +149,14 @@ class PageLists:
 
 
 def _named(unit: UnitOfWork, text: str, filters: PageFilters) -> int | None:
-    """The number of the page whose id a text is, unless the filters leave it out."""
+    """Return the number of the page whose id a text is, unless the filters leave it out."""
     return unit.pages.number_of(text, filters) if CLIENT_ID.match(text) else None
 
 
 def _bounded(
     unit: UnitOfWork, numbers: Sequence[int], *, content_up_to: int | None = None
 ) -> list[StoredPage]:
-    """The pages with these numbers, in this order, as many as an answer may hold, at least one.
+    """Return pages with these numbers, in this order, as many as an answer may hold, or one.
 
     One that was deleted meanwhile is missing.
     """
@@ -174,7 +174,7 @@ def _bounded(
 
 
 def _fingerprint(text: str, filters: PageFilters) -> str:
-    """What tells a search from another one, for its cursors."""
+    """Return what tells a search from another one, for its cursors."""
     asked = json_text([text, filters.session_id, filters.modality])
     return hashlib.sha256(asked.encode("utf-8", "replace")).hexdigest()[:16]
 

@@ -1,28 +1,31 @@
 """Pages: created, replaced, deleted.
 
-A write settles the content first, so that its media are stored before the transaction; inside it,
-the session's row and the page's are held, the caller's condition is judged, and everything that
-belongs to the page is written together.
+A write settles the content first, so that its media are stored before the transaction. See
+`writing` for the rest of it.
 """
 
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Sequence
+from contextlib import AbstractAsyncContextManager
 from dataclasses import replace
 from functools import partial
 
-from app.errors import (
-    ConflictError,
-    Fault,
-    InvalidPayloadError,
-    NotFoundError,
-    StoreUnavailableError,
-)
+import anyio.to_thread
+
+from app.errors import ConflictError, Fault, InvalidPayloadError, StoreUnavailableError
 from app.models.identity import new_id, utc_now
 from app.models.limits import Limits
 from app.models.page import StoredPage
 from app.services.idempotency import Idempotency, IdempotentCall
 from app.services.pages.accesses import AccessCounts
-from app.services.pages.events import note_written
-from app.services.pages.preparing import PagePreparer, PreparedPage
+from app.services.pages.loading import find_page
+from app.services.pages.planning import (
+    PageChange,
+    PreparedPage,
+    keeps_content,
+    plan_change,
+    plan_same_content,
+)
+from app.services.pages.preparing import PagePreparer
 from app.services.pages.requests import (
     PageDraft,
     parse_page_body,
@@ -30,23 +33,12 @@ from app.services.pages.requests import (
     read_page_draft,
 )
 from app.services.pages.streamed import media_of_page, media_of_pages
-from app.services.pages.versions import read_page
-from app.services.pages.writing import (
-    PAGE,
-    WrittenPage,
-    contended,
-    first_version,
-    found,
-    held,
-    replace_page,
-    write_beside,
-)
+from app.services.pages.writing import PageChangedError, PageWriter, WrittenPage
 from app.services.streaming.requests import StreamedMedia, StreamedRequest, StreamedRequests
 from app.services.write_conditions import WriteCondition
-from app.stores.records import MOST_TOGETHER_BYTES, Records, UnitOfWork
+from app.stores.records import Records, UnitOfWork
 
 CREATE_ROUTE = "POST /api/pages"
-_ATTEMPTS = 5
 
 
 class Pages:
@@ -56,6 +48,7 @@ class Pages:
         self,
         records: Records,
         preparer: PagePreparer,
+        writer: PageWriter,
         *,
         bodies: StreamedRequests,
         accesses: AccessCounts,
@@ -63,6 +56,7 @@ class Pages:
     ) -> None:
         self._records = records
         self._preparer = preparer
+        self._writer = writer
         self._bodies = bodies
         self._accesses = accesses
         self._limits = limits
@@ -84,10 +78,7 @@ class Pages:
             PreconditionFailedError: The condition does not hold; nothing stored.
             StoreUnavailableError: A store did not answer; nothing is visible, send it again.
         """
-        read = partial(read_page_draft, page_id=page_id)
-        async with self._bodies.read(
-            project_id, body, self._parse, read, media_of=media_of_page
-        ) as request:
+        async with self._request(project_id, body, page_id) as request:
             contents = self._preparer.contents(project_id, utc_now(), request.media)
             draft = request.value
             prepared = await self._preparer.prepare(
@@ -95,28 +86,40 @@ class Pages:
             )
             return await self._put(project_id, page_id, prepared, condition)
 
+    def _request(
+        self, project_id: str, body: AsyncIterator[bytes], page_id: str | None
+    ) -> AbstractAsyncContextManager[StreamedRequest[PageDraft]]:
+        """Read the body of a request for one page."""
+        read = partial(read_page_draft, page_id=page_id)
+        return self._bodies.read(project_id, body, self._parse, read, media_of=media_of_page)
+
     async def _put(
         self, project_id: str, page_id: str, prepared: PreparedPage, condition: WriteCondition
     ) -> WrittenPage:
-        version = await first_version(prepared, self._limits)
+        async def put() -> WrittenPage:
+            current = await self._records.read(
+                project_id, lambda unit: unit.pages.find(page_id, with_content=False)
+            )
+            condition(current.digest if current else None)
+            if current is None:
+                return (await self._writer.create(project_id, [await self._plan(prepared)]))[0]
+            change: PageChange | None
+            if await anyio.to_thread.run_sync(keeps_content, prepared, current):
+                levels = await self._records.read(
+                    project_id, lambda unit: unit.page_levels.of(page_id)
+                )
+                change = await anyio.to_thread.run_sync(
+                    plan_same_content, prepared, current, levels, self._limits
+                )
+            else:
+                change = await self._plan(prepared, current)
+            if change is None:
+                return WrittenPage(replace(current, content=prepared.content.text), is_new=False)
+            return await self._writer.replace(project_id, current, change)
 
-        def put(unit: UnitOfWork) -> WrittenPage:
-            _enter(unit, prepared)
-            for _ in range(_ATTEMPTS):
-                current = unit.pages.hold(page_id)
-                condition(current.digest if current else None)
-                if current is not None:
-                    stored = replace_page(unit, current, prepared, self._limits)
-                    return WrittenPage(stored, is_new=False)
-                numbers = unit.pages.insert_absent([version])
-                if page_id in numbers:
-                    write_beside(unit, {numbers[page_id]: prepared})
-                    return WrittenPage(held(unit, page_id), is_new=True)
-                # Somebody created the page in this moment, and may have deleted it since.
-            raise StoreUnavailableError("database")
-
-        is_alone = len(version.content) > MOST_TOGETHER_BYTES
-        written = await self._records.write(project_id, put, is_alone=is_alone)
+        # Nothing that others write is a reason to refuse it.
+        unavailable = partial(StoreUnavailableError, "database")
+        written = await self._writer.settle(project_id, page_id, put, lost=unavailable)
         return replace(written, page=self._accesses.counted(project_id, written.page))
 
     async def create(
@@ -129,10 +132,7 @@ class Pages:
             InvalidJsonError, InvalidPayloadError, PayloadTooLargeError: The body; nothing stored.
             StoreUnavailableError: A store did not answer; nothing is visible, send it again.
         """
-        read = partial(read_page_draft, page_id=None)
-        async with self._bodies.read(
-            project_id, body, self._parse, read, media_of=media_of_page
-        ) as request:
+        async with self._request(project_id, body, None) as request:
             return await self._create(project_id, request, idempotency_key)
 
     async def _create(
@@ -146,15 +146,13 @@ class Pages:
             if answer_id is None:
                 return (await self._create_all(project_id, drafts, request.media, call))[0]
             stored = await self._records.read(
-                project_id, lambda unit: unit.pages.find(answer_id, with_content=True)
+                project_id, lambda unit: find_page(unit, answer_id, with_content=True)
             )
-        if stored is None:
-            raise NotFoundError("page")
         return WrittenPage(self._accesses.counted(project_id, stored), is_new=False)
 
     async def create_batch(
         self, project_id: str, body: AsyncIterator[bytes]
-    ) -> tuple[WrittenPage, ...]:
+    ) -> Sequence[WrittenPage]:
         """Create up to 1,000 pages in one transaction, in the order they are given.
 
         Raises:
@@ -173,35 +171,18 @@ class Pages:
         Raises:
             NotFoundError: The project has no such page.
             PreconditionFailedError: The condition does not hold.
-            ConflictError: It moves between sessions all the time.
+            ConflictError: Others change it all the time.
         """
-        for _ in range(_ATTEMPTS):
-            _, page = await self._records.read(project_id, lambda unit: found(unit, page_id))
-            if await self._delete(project_id, page_id, page.fields.session_id, condition):
-                self._accesses.forget(project_id, page_id)
-                return
-        raise contended()
 
-    async def _delete(
-        self, project_id: str, page_id: str, session_id: str | None, condition: WriteCondition
-    ) -> bool:
-        """Remove a page; says whether it was still in this session, which is held before it."""
-
-        def delete(unit: UnitOfWork) -> bool:
-            if session_id is not None:
-                unit.sessions.hold(session_id)
-            current = held(unit, page_id)
+        async def delete() -> None:
+            current = await self._records.read(
+                project_id, lambda unit: find_page(unit, page_id, with_content=False)
+            )
             condition(current.digest)
-            page = read_page(current, unit.page_levels.of(page_id))
-            if page.fields.session_id != session_id:
-                return False
-            unit.page_search.remove(current.page_number)
-            unit.resources.unlink(PAGE, page_id)
-            unit.pages.remove(current.page_number)
-            note_written(unit, "page:deleted", [page], version=current.version, now=utc_now())
-            return True
+            await self._writer.remove(project_id, current)
 
-        return await self._records.write(project_id, delete)
+        await self._writer.settle(project_id, page_id, delete)
+        self._accesses.forget(project_id, page_id)
 
     async def _create_all(
         self,
@@ -209,29 +190,22 @@ class Pages:
         drafts: list[PageDraft],
         streamed: StreamedMedia,
         call: IdempotentCall | None,
-    ) -> tuple[WrittenPage, ...]:
+    ) -> Sequence[WrittenPage]:
         prepared = await self._prepare_all(project_id, drafts, streamed)
-        versions = [await first_version(each, self._limits) for each in prepared]
+        changes = [await self._plan(each) for each in prepared]
 
-        def create(unit: UnitOfWork) -> Mapping[int, StoredPage]:
-            for session_id in sorted({each.page.fields.session_id or "" for each in prepared}):
-                if session_id:
-                    unit.sessions.enter(session_id, prepared[0].now)
-            numbers = unit.pages.insert_absent(versions)
-            taken = [index for index, each in enumerate(versions) if each.page_id not in numbers]
-            if taken:
-                raise _taken(taken, of_one=len(versions) == 1)
-            write_beside(unit, {numbers[each.page.page_id]: each for each in prepared})
+        def note_answer(unit: UnitOfWork) -> None:
             if call is not None:
-                self._idempotency.note_answer(unit, call, versions[0].page_id)
-            return unit.pages.numbered(numbers.values(), with_content=len(numbers) == 1)
+                self._idempotency.note_answer(unit, call, changes[0].version.page_id)
 
-        is_alone = sum(len(version.content) for version in versions) > MOST_TOGETHER_BYTES
-        created = await self._records.write(
-            project_id, create, is_alone=is_alone or len(versions) > 1
-        )
-        by_id = {stored.page_id: stored for stored in created.values()}
-        return tuple(WrittenPage(by_id[each.page_id], is_new=True) for each in versions)
+        try:
+            return await self._writer.create(project_id, changes, also=note_answer)
+        except PageChangedError as exc:
+            raise _taken(exc.taken, of_one=len(changes) == 1) from exc
+
+    async def _plan(self, prepared: PreparedPage, current: StoredPage | None = None) -> PageChange:
+        """Plan the first version of a page, or one with another content than the stored one."""
+        return await anyio.to_thread.run_sync(plan_change, prepared, current, None, self._limits)
 
     async def _prepare_all(
         self, project_id: str, drafts: list[PageDraft], streamed: StreamedMedia
@@ -255,7 +229,7 @@ class Pages:
         return prepared
 
 
-def _taken(indexes: list[int], *, of_one: bool) -> ConflictError:
+def _taken(indexes: Sequence[int], *, of_one: bool) -> ConflictError:
     faults = [
         Fault("/page_id" if of_one else f"/pages/{index}/page_id", "is the id of a page already")
         for index in indexes
@@ -266,9 +240,3 @@ def _taken(indexes: list[int], *, of_one: bool) -> ConflictError:
         faults=faults,
         code="page-exists",
     )
-
-
-def _enter(unit: UnitOfWork, prepared: PreparedPage) -> None:
-    """Hold the session before the page: always in this order, so that writers never block."""
-    if prepared.page.fields.session_id is not None:
-        unit.sessions.enter(prepared.page.fields.session_id, prepared.now)

@@ -6,7 +6,7 @@ from app.services.pages.requests import PageDraft, RepresentationDraft
 
 
 def media_of_page(draft: PageDraft) -> list[DataUriText]:
-    """The media that settling a page's content moves to the store, each a whole string of it."""
+    """Return the media that are moved out of a page's content, each a whole string of it."""
     content = draft.content
     if draft.modality == "structured":
         return [each.uri for each in movable_media(content) if each.uri is not None]
@@ -17,12 +17,12 @@ def media_of_page(draft: PageDraft) -> list[DataUriText]:
 
 
 def media_of_pages(drafts: list[PageDraft]) -> list[DataUriText]:
-    """The same of several pages."""
+    """Return the same of several pages."""
     return [uri for draft in drafts for uri in media_of_page(draft)]
 
 
 def media_of_representation(draft: RepresentationDraft) -> list[DataUriText]:
-    """The same of a supplied level, which is moved whatever the page's modality."""
+    """Return the same of a supplied level, which is moved whatever the page's modality."""
     return _data_uri(draft.content)
 
 

@@ -19,7 +19,7 @@ _ENOUGH = (2 * LONGEST_SIDE, 2 * LONGEST_SIDE)
 
 
 def reduce_image(data: bytes, mime_type: str, *, most_pixels: int) -> tuple[bytes, str] | None:
-    """A smaller form of an image: at most 512 pixels on its longer side, the right way up.
+    """Make an image smaller: at most 512 pixels on its longer side, the right way up.
 
     Blocks, so it belongs in a worker thread. Of an animation it shows the first picture.
 
@@ -55,7 +55,7 @@ def _reduced(
 
 
 def _encoded(image: Image.Image) -> Iterator[tuple[bytes, str]]:
-    """The image as it may be sent, the best form first, then ever smaller ones."""
+    """Yield the image as it may be sent, the best form first, then ever smaller ones."""
     if may_be_transparent(image):
         transparent = image.convert("RGBA")
         yield saved(transparent, "PNG", optimize=True), "image/png"

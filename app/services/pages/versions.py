@@ -28,8 +28,7 @@ from app.models.page import (
 )
 from app.models.resource import parse_resource_id
 from app.rendering.pages import body_size_bytes, page_texts, page_tokens
-from app.services.inline_media.data_uris import dump_forms
-from app.services.pages.contents import SettledContent
+from app.services.inline_media.data_uris import load_forms
 
 # What we have written ourselves is within the limits it was held to when it came in.
 _OWN_DEPTH = 10_000
@@ -51,25 +50,49 @@ class Stamp:
     size_tokens: int | None = None
 
 
-def page_version(page: Page, settled: SettledContent, stamp: Stamp) -> PageVersion:
-    """A version of a page, ready to be stored; `page.full` is the body of `settled`."""
-    content = json_text(settled.value).encode()
+@dataclass(frozen=True, slots=True)
+class StoredContent:
+    """The content of a page as the store keeps it.
+
+    `text` is the JSON of the FULL body's value, `inline_form` says how its moved data URIs were
+    written, and `fetched_resource_id` names what an address was downloaded to.
+    """
+
+    text: bytes
+    inline_form: str | None = None
+    fetched_resource_id: str | None = None
+
+    @property
+    def resource_ids(self) -> set[str]:
+        """Return the resources that it stands for, besides those in the page's bodies."""
+        ids = {self.fetched_resource_id} if self.fetched_resource_id else set[str]()
+        return ids.union(*(form.resource_ids for form in load_forms(self.inline_form).values()))
+
+
+def page_version(page: Page, content: StoredContent, stamp: Stamp) -> PageVersion:
+    """Return a version of a page, ready to be stored; `content` is what `page.full` holds."""
     descriptor = json_text(_descriptor(page, stamp)).encode()
     return PageVersion(
         page_id=page.page_id,
         fields=page.fields,
         version=stamp.version,
         descriptor=descriptor,
-        content=content,
+        content=content.text,
         body=_body_text(page.full, with_value=False),
-        inline_form=dump_forms(settled.forms),
-        digest=hashlib.sha256(descriptor + b"\n" + content).hexdigest(),
+        inline_form=content.inline_form,
+        digest=_digest(descriptor, content.text),
         created_at=stamp.created_at,
     )
 
 
+def holds_content(stored: StoredPage, body: Body, text: bytes) -> bool:
+    """Find out by the digest whether a stored page, read without its content, has this one."""
+    is_same = _body_text(body, with_value=False) == stored.body
+    return is_same and _digest(stored.descriptor, text) == stored.digest
+
+
 def stored_levels(page: Page, now: datetime) -> list[StoredRepresentation]:
-    """The levels above FULL, as the store keeps them."""
+    """Return the levels above FULL, as the store keeps them."""
     return [
         StoredRepresentation(
             level, representation.origin, _body_text(representation.body, with_value=True), now
@@ -79,7 +102,7 @@ def stored_levels(page: Page, now: datetime) -> list[StoredRepresentation]:
 
 
 def read_page(stored: StoredPage, levels: Iterable[StoredRepresentation]) -> Page:
-    """The page that was stored; without its content, `full` has no value."""
+    """Return the page that was stored; without its content, `full` has no value."""
     return Page(
         page_id=stored.page_id,
         fields=read_fields(read_descriptor(stored)),
@@ -89,12 +112,12 @@ def read_page(stored: StoredPage, levels: Iterable[StoredRepresentation]) -> Pag
 
 
 def read_representation(stored: StoredRepresentation) -> Representation:
-    """The level that was stored."""
+    """Return the level that was stored."""
     return Representation(stored.level, stored.origin, _body(_parse(stored.body)))
 
 
 def read_descriptor(stored: StoredPage) -> dict[str, Any]:
-    """The page's JSON without content and counters."""
+    """Return the page's JSON without content and counters."""
     descriptor: dict[str, Any] = _parse(stored.descriptor)
     if SELDOM_SAID[0] in descriptor:
         spelled = _parse(stored.descriptor, spelled=True)
@@ -103,17 +126,20 @@ def read_descriptor(stored: StoredPage) -> dict[str, Any]:
 
 
 def read_content(stored: StoredPage) -> JsonValue:
-    """The page's content; `None` as well where it was not read."""
+    """Return the page's content; `None` as well where it was not read."""
     return None if stored.content is None else _parse(stored.content)
 
 
 def updated_at(stored: StoredPage) -> datetime:
-    """When this version of the page was written."""
+    """Return when this version of the page was written."""
     return datetime.fromisoformat(str(read_descriptor(stored)["updated_at"]))
 
 
 def stored_texts(stored: StoredPage) -> list[str]:
-    """The texts that a search looks in, those that weigh more first; the content if it was read."""
+    """Return the texts that a search looks in, those that weigh more first.
+
+    The content is among them if it was read.
+    """
     is_text = stored.body == _PLAIN_TEXT
     kind: BodyKind = "text" if is_text else parse_stored_json(stored.body)["kind"]
     descriptor = parse_stored_json(stored.descriptor)
@@ -130,21 +156,21 @@ def stored_texts(stored: StoredPage) -> list[str]:
 
 
 def read_fields(descriptor: Mapping[str, Any]) -> PageFields:
-    """What a client says of a page, from its descriptor."""
+    """Return what a client says of a page, from its descriptor."""
     absent = set(SELDOM_SAID) - descriptor.keys()
     names = [name for name in PageFields.model_fields if name not in absent]
     return PageFields.model_validate({name: descriptor[name] for name in names})
 
 
 def resource_ids(page: Page) -> set[str]:
-    """The resources that a page's levels are made of."""
+    """Return the ids of the resources that a page's levels are made of."""
     bodies = [page.full, *(representation.body for representation in page.levels.values())]
     named = (parse_resource_id(body.media.uri or "") for body in bodies if body.media)
     return {resource_id for resource_id in named if resource_id}
 
 
 def searchable_text(page: Page, text: str | None) -> SearchableText:
-    """The words of a page that a search looks in.
+    """Return the words of a page that a search looks in.
 
     Args:
         page: The page.
@@ -158,8 +184,12 @@ def searchable_text(page: Page, text: str | None) -> SearchableText:
 
 
 def same_fields(fields: PageFields, others: PageFields) -> bool:
-    """Whether the same is said of a page, numbers of vectors and moments in the same spelling."""
+    """Compare what is said of a page, numbers of vectors and moments by their spelling."""
     return fields == others and json_text(_seldom(fields)) == json_text(_seldom(others))
+
+
+def _digest(descriptor: bytes, content: bytes) -> str:
+    return hashlib.sha256(descriptor + b"\n" + content).hexdigest()
 
 
 def _seldom(fields: PageFields) -> dict[str, JsonValue]:
@@ -167,7 +197,7 @@ def _seldom(fields: PageFields) -> dict[str, JsonValue]:
 
 
 def _members(fields: PageFields) -> dict[str, JsonValue]:
-    """The fields as JSON members, in their order, null where nothing is known."""
+    """Return the fields as JSON members, in their order, null where nothing is known."""
     return {name: _plain(getattr(fields, name)) for name in PageFields.model_fields}
 
 

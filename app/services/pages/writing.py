@@ -1,32 +1,37 @@
-"""The transaction of a page: row, levels, search words and links, written together."""
+"""The one way to write a page: planned outside of transactions, and swapped in.
 
-from collections.abc import Mapping
-from dataclasses import dataclass, replace
-from datetime import datetime
+    load ──> plan ──────────────────────────> write
+             judge the condition,             one transaction: the row, if the page
+             derive levels and words,         is still what was loaded; then levels,
+             serialise the version, hash it   words, links and the event
 
+If it is not, nothing is written, and the plan is made anew. A transaction parses nothing, derives
+nothing and serialises nothing. It holds the session's row before the page's: always in this order,
+so that writers never block each other.
+"""
+
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TypeVar
+from weakref import WeakValueDictionary
+
+import anyio
 import anyio.to_thread
 
-from app.errors import ConflictError, NotFoundError, PayloadTooLargeError
-from app.models.limits import Limits
-from app.models.page import Body, Level, Page, PageVersion, StoredPage
+from app.errors import ConflictError, ServiceError
+from app.models.identity import utc_now
+from app.models.page import StoredPage
 from app.models.resource import Resource
-from app.models.search import SearchWords
-from app.services.inline_media.data_uris import load_forms
-from app.services.pages.contents import SettledContent
-from app.services.pages.events import note_written
-from app.services.pages.preparing import PreparedPage, with_levels
-from app.services.pages.versions import (
-    Stamp,
-    page_version,
-    read_page,
-    resource_ids,
-    same_fields,
-    stored_levels,
-)
-from app.stores.records import UnitOfWork
+from app.services.pages.events import PageEventType, note_written
+from app.services.pages.planning import PageChange
+from app.services.pages.versions import read_descriptor, read_fields
+from app.stores.records import MOST_TOGETHER_BYTES, Records, UnitOfWork
 from app.stores.records.page_search import IndexedPage
 
 PAGE = "page"
+# Writers of one process take turns, so whoever loses has lost to another process.
+_ATTEMPTS = 100
+_Result = TypeVar("_Result")
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,112 +42,198 @@ class WrittenPage:
     is_new: bool
 
 
-@dataclass(frozen=True, slots=True)
-class PageChange:
-    """What a stored page becomes.
+class PageChangedError(Exception):
+    """What is stored is not what a change was planned for; nothing was written.
 
-    `page` has all its levels, `settled` its content as it is shown. `words` are those a search
-    finds it by, `None` where they are what they were.
+    Attributes:
+        taken: Of pages that were to be created, the places of those whose ids are taken.
     """
 
-    page: Page
-    settled: SettledContent
-    words: SearchWords | None
-    resources: Mapping[str, Resource]
-    fetched_resource_id: str | None
-    now: datetime
+    def __init__(self, taken: Sequence[int] = ()) -> None:
+        super().__init__()
+        self.taken = taken
 
 
-async def first_version(prepared: PreparedPage, limits: Limits) -> PageVersion:
-    """The first version of a page.
-
-    Raises:
-        PayloadTooLargeError: What is said about the page is too long.
-    """
-    stamp = Stamp(1, prepared.now, prepared.now)
-    return await anyio.to_thread.run_sync(_version, prepared.page, prepared.settled, stamp, limits)
-
-
-def _version(page: Page, settled: SettledContent, stamp: Stamp, limits: Limits) -> PageVersion:
-    version = page_version(page, settled, stamp)
-    if len(version.descriptor) > limits.page_fields_bytes:
-        raise PayloadTooLargeError(
-            "Caption, transcript, scenes, metadata and the other fields of a page may have "
-            f"{limits.page_fields_bytes} bytes in all. Store what is longer as a resource or as a "
-            "page of its own. Nothing was stored."
-        )
-    return version
-
-
-def write_beside(unit: UnitOfWork, inserted: Mapping[int, PreparedPage]) -> None:
-    """Write what belongs to pages just inserted, by their numbers."""
-    changes = {
-        number: PageChange(
-            prepared.page, prepared.settled, prepared.words, prepared.resources, None, prepared.now
-        )
-        for number, prepared in inserted.items()
-    }
-    _write_words_and_levels(unit, changes)
-    referred = {number: _referred(unit, change) for number, change in changes.items()}
-    # All resources first, in one order: two batches that share some would wait for each other.
-    unit.resources.ensure_all(
-        {key: resource for kept in referred.values() for key, resource in kept.items()}.values()
+def contended() -> ConflictError:
+    """Return what is raised where a page was changed every time it was to be written."""
+    return ConflictError(
+        "Others are changing this page all the time. Nothing was changed: send it again.",
+        code="page-contended",
     )
-    for number, kept in referred.items():
+
+
+class PageWriter:
+    """Writes what was planned for pages, and only over what it was planned for."""
+
+    def __init__(self, records: Records) -> None:
+        self._records = records
+        self._turns: WeakValueDictionary[tuple[str, str], anyio.Lock] = WeakValueDictionary()
+
+    async def settle(
+        self,
+        project_id: str,
+        page_id: str,
+        attempt: Callable[[], Awaitable[_Result]],
+        *,
+        lost: Callable[[], ServiceError] = contended,
+    ) -> _Result:
+        """Return what an attempt to write a page returns, made again while it is overtaken.
+
+        Args:
+            project_id: The project.
+            page_id: The page.
+            attempt: Loads the page, plans a change and writes it; it may run again.
+            lost: Makes what is raised where another process has been faster every time.
+        """
+        # Of writers at once each but one would have planned in vain.
+        turn = self._turns.setdefault((project_id, page_id), anyio.Lock())
+        async with turn:
+            for _ in range(_ATTEMPTS):
+                try:
+                    return await attempt()
+                except PageChangedError:
+                    continue
+        raise lost()
+
+    async def create(
+        self,
+        project_id: str,
+        changes: Sequence[PageChange],
+        *,
+        also: Callable[[UnitOfWork], None] | None = None,
+    ) -> list[WrittenPage]:
+        """Store new pages, all or none of them, in the order in which they are given.
+
+        Args:
+            project_id: The project.
+            changes: Their first versions.
+            also: What else is done in the transaction.
+
+        Raises:
+            PageChangedError: Some of their ids are taken.
+        """
+
+        def create(unit: UnitOfWork) -> list[int]:
+            for session_id in sorted(
+                {change.version.fields.session_id or "" for change in changes} - {""}
+            ):
+                unit.sessions.enter(session_id, changes[0].now)
+            known = unit.pages.insert_absent([change.version for change in changes])
+            numbers = [known.get(change.version.page_id) for change in changes]
+            pairs = zip(numbers, changes, strict=True)
+            written = {number: each for number, each in pairs if number is not None}
+            if len(written) < len(changes):
+                raise PageChangedError([place for place, at in enumerate(numbers) if at is None])
+            _write_beside(unit, written, "page:created")
+            if also is not None:
+                also(unit)
+            return list(written)
+
+        numbers = await self._write(project_id, changes, create)
+        return [_written(number, each) for number, each in zip(numbers, changes, strict=True)]
+
+    async def replace(
+        self, project_id: str, current: StoredPage, change: PageChange
+    ) -> WrittenPage:
+        """Store the next version of a page.
+
+        Args:
+            project_id: The project.
+            current: The page as it was loaded; its content is not needed.
+            change: What it becomes.
+
+        Raises:
+            PageChangedError: It has been changed or deleted since.
+        """
+
+        def swap(unit: UnitOfWork) -> None:
+            if change.version.fields.session_id is not None:
+                unit.sessions.enter(change.version.fields.session_id, change.now)
+            fetched = change.fetched_resource_id
+            if not unit.pages.replace(current, change.version, fetched_resource_id=fetched):
+                raise PageChangedError
+            _write_beside(unit, {current.page_number: change}, "page:updated")
+
+        await self._write(project_id, [change], swap)
+        return _written(current.page_number, change, current)
+
+    async def remove(self, project_id: str, current: StoredPage) -> None:
+        """Remove a page and what belongs to it.
+
+        Raises:
+            PageChangedError: It has been changed or deleted since it was loaded.
+        """
+        fields = read_fields(await anyio.to_thread.run_sync(read_descriptor, current))
+
+        def remove(unit: UnitOfWork) -> None:
+            if fields.session_id is not None:
+                unit.sessions.hold(fields.session_id)
+            if not unit.pages.remove(current):
+                raise PageChangedError
+            unit.resources.unlink(PAGE, current.page_id)
+            removed = {current.page_id: fields}
+            note_written(unit, "page:deleted", removed, version=current.version, now=utc_now())
+
+        await self._records.write(project_id, remove)
+
+    async def _write(
+        self,
+        project_id: str,
+        changes: Sequence[PageChange],
+        work: Callable[[UnitOfWork], _Result],
+    ) -> _Result:
+        size_bytes = sum(len(change.version.content) for change in changes)
+        is_alone = len(changes) > 1 or size_bytes > MOST_TOGETHER_BYTES
+        return await self._records.write(project_id, work, is_alone=is_alone)
+
+
+def _write_beside(
+    unit: UnitOfWork, changes: Mapping[int, PageChange], event_type: PageEventType
+) -> None:
+    """Write what belongs to pages just written, by their numbers."""
+    unit.page_levels.replace_many(
+        {change.version.page_id: change.levels for change in changes.values()}
+    )
+    unit.page_search.index_all(
+        {
+            number: IndexedPage(
+                change.words, change.version.fields.session_id, change.version.fields.modality
+            )
+            for number, change in changes.items()
+            if change.words is not None
+        }
+    )
+    referred = [(change, _referred(unit, change)) for change in changes.values()]
+    if len(referred) > 1:
+        # In one order: two batches that share some would wait for each other.
+        shared = {key: each for _, kept in referred for key, each in kept.items()}
+        unit.resources.ensure_all(shared.values())
+    for change, kept in referred:
         # Nothing is linked to what is new, and most pages refer to nothing.
-        if kept:
-            _link(unit, changes[number], kept)
-    written = [change.page for change in changes.values()]
-    now = next(iter(changes.values())).now
-    note_written(unit, "page:created", written, version=1, now=now)
+        if kept or event_type == "page:updated":
+            unit.resources.relink(
+                kept.values(),
+                owner_kind=PAGE,
+                owner_id=change.version.page_id,
+                session_id=change.version.fields.session_id,
+            )
+    first = next(iter(changes.values()))
+    fields = {change.version.page_id: change.version.fields for change in changes.values()}
+    note_written(unit, event_type, fields, version=first.version.version, now=first.now)
 
 
-def replace_page(
-    unit: UnitOfWork, current: StoredPage, prepared: PreparedPage, limits: Limits
-) -> StoredPage:
-    """Make a stored page, whose row is held, the prepared one.
-
-    Levels that a client supplied stay as long as the content does. What is the same already is
-    left as it is.
-    """
-    before = read_page(current, unit.page_levels.of(current.page_id))
-    page, settled = prepared.page, prepared.settled
-    if not settled.forms:
-        # What was read is written back: the references in it still stand for what was moved.
-        settled = replace(settled, forms=load_forms(current.inline_form))
-    stamp = Stamp(current.version, current.created_at, prepared.now)
-    version = _version(page, settled, stamp, limits)
-    same_content = (version.content, version.body) == (current.content, current.body)
-    if not same_content:
-        settled = prepared.settled
-    elif same_fields(page.fields, before.fields) and version.inline_form == current.inline_form:
-        return current
-    if same_content and (supplied := supplied_levels(before)):
-        page = with_levels(page, supplied=supplied, reduced=prepared.reduced, text=prepared.text)
-    # The words are made of the fields and the content alone, so those prepared still hold.
-    change = PageChange(
-        page,
-        settled,
-        prepared.words,
-        prepared.resources,
-        current.fetched_resource_id if same_content else None,
-        prepared.now,
-    )
-    return change_page(unit, current, change, limits)
+def _referred(unit: UnitOfWork, change: PageChange) -> dict[str, Resource]:
+    """Return all that a page is made of in the store, by id."""
+    stored = change.stored_resource_ids
+    return {**change.resources, **(unit.resources.find_all(stored) if stored else {})}
 
 
-def change_page(
-    unit: UnitOfWork, current: StoredPage, change: PageChange, limits: Limits
-) -> StoredPage:
-    """Write the next version of a stored page, whose row is held."""
-    stamp = Stamp(current.version + 1, current.created_at, change.now)
-    version = _version(change.page, change.settled, stamp, limits)
-    unit.pages.replace(current.page_number, version, fetched_resource_id=change.fetched_resource_id)
-    _write_words_and_levels(unit, {current.page_number: change})
-    _link(unit, change, _referred(unit, change))
-    note_written(unit, "page:updated", [change.page], version=version.version, now=change.now)
-    return replace(
-        current,
+def _written(number: int, change: PageChange, before: StoredPage | None = None) -> WrittenPage:
+    """Return a page as it is stored after a change, with the counters it had."""
+    version = change.version
+    stored = StoredPage(
+        page_number=number,
+        page_id=version.page_id,
         version=version.version,
         descriptor=version.descriptor,
         content=version.content,
@@ -150,86 +241,8 @@ def change_page(
         inline_form=version.inline_form,
         digest=version.digest,
         fetched_resource_id=change.fetched_resource_id,
+        created_at=version.created_at,
+        last_accessed=before.last_accessed if before else None,
+        access_count=before.access_count if before else 0,
     )
-
-
-def held(unit: UnitOfWork, page_id: str) -> StoredPage:
-    """The page, its row held until the transaction ends.
-
-    Raises:
-        NotFoundError: The project has none.
-    """
-    stored = unit.pages.hold(page_id)
-    if stored is None:
-        raise NotFoundError("page")
-    return stored
-
-
-def found(unit: UnitOfWork, page_id: str) -> tuple[StoredPage, Page]:
-    """The page as it is stored, and as it is read.
-
-    Raises:
-        NotFoundError: The project has none.
-    """
-    stored = unit.pages.find(page_id, with_content=True)
-    if stored is None:
-        raise NotFoundError("page")
-    return stored, read_page(stored, unit.page_levels.of(page_id))
-
-
-def contended() -> ConflictError:
-    """What is raised where a page was changed every time it was to be written."""
-    return ConflictError(
-        "Others are changing this page all the time. Nothing was changed: send it again.",
-        code="page-contended",
-    )
-
-
-def supplied_levels(page: Page) -> dict[Level, Body]:
-    """The levels a client has supplied."""
-    return {
-        level: representation.body
-        for level, representation in page.levels.items()
-        if representation.origin == "supplied"
-    }
-
-
-def settled_again(stored: StoredPage, page: Page) -> SettledContent:
-    """The content of a stored page as it was settled; its resources are known by the page."""
-    return SettledContent(page.full, page.full.value, load_forms(stored.inline_form))
-
-
-def _write_words_and_levels(unit: UnitOfWork, changes: Mapping[int, PageChange]) -> None:
-    unit.page_levels.replace_many(
-        {change.page.page_id: stored_levels(change.page, change.now) for change in changes.values()}
-    )
-    unit.page_search.index_all(
-        {
-            number: IndexedPage(
-                change.words, change.page.fields.session_id, change.page.fields.modality
-            )
-            for number, change in changes.items()
-            if change.words is not None
-        }
-    )
-
-
-def _referred(unit: UnitOfWork, change: PageChange) -> dict[str, Resource]:
-    """Everything a page is made of in the store, by id."""
-    wanted = resource_ids(change.page)
-    for form in change.settled.forms.values():
-        wanted |= form.resource_ids
-    if change.fetched_resource_id:
-        wanted.add(change.fetched_resource_id)
-    kept = {key: resource for key, resource in change.resources.items() if key in wanted}
-    missing = wanted - kept.keys()
-    return kept | unit.resources.find_all(missing) if missing else kept
-
-
-def _link(unit: UnitOfWork, change: PageChange, kept: Mapping[str, Resource]) -> None:
-    unit.resources.relink(
-        kept.values(),
-        owner_kind=PAGE,
-        owner_id=change.page.page_id,
-        session_id=change.page.fields.session_id,
-    )
+    return WrittenPage(stored, is_new=before is None)

@@ -3,7 +3,7 @@
 from collections.abc import Collection, Sequence
 from typing import Any
 
-from sqlalchemy import ColumnElement, Row, Select, bindparam, case, func, true
+from sqlalchemy import ColumnElement, Row, Select, and_, bindparam, case, func, true
 
 from app.models.page import PageFilters, PageVersion, StoredPage
 from app.stores.records.lookups import Lookup
@@ -78,18 +78,8 @@ class PageRecords:
     def __init__(self, scope: ProjectScope) -> None:
         self._scope = scope
 
-    def hold(self, page_id: str) -> StoredPage | None:
-        """The page with its content, held until the transaction ends.
-
-        Whoever wants to change or remove it waits; readers and counters of accesses do not.
-        """
-        # FOR NO KEY UPDATE: writers of a page never change what other rows refer to it by.
-        statement = self._select(with_content=True).where(pages.c.page_id == page_id)
-        row = self._scope.first(statement.with_for_update(key_share=True, of=pages))
-        return _stored(row) if row else None
-
     def find(self, page_id: str, *, with_content: bool) -> StoredPage | None:
-        """The page, with its content or without."""
+        """Return the page, with its content or without."""
         lookup = _FIND_WITH_CONTENT if with_content else _FIND
         rows = self._scope.look_up(lookup, page_id=page_id)
         return _stored(rows[0]) if rows else None
@@ -117,14 +107,19 @@ class PageRecords:
         return {row.page_id: row.page_number for row in inserted}
 
     def replace(
-        self, page_number: int, version: PageVersion, *, fetched_resource_id: str | None
-    ) -> None:
-        """Make this the version of a page the caller holds; its number and its id stay."""
-        self._scope.run(
+        self, current: StoredPage, version: PageVersion, *, fetched_resource_id: str | None
+    ) -> bool:
+        """Make this the version of a page, if that is as it was read; says whether it was.
+
+        Its number and its id stay. Others who want to change or remove it wait until the
+        transaction ends; readers and counters of accesses do not.
+        """
+        statement = (
             self._scope.update(pages)
-            .where(pages.c.page_number == page_number)
+            .where(_is_still(current))
             .values(**_values(version), fetched_resource_id=fetched_resource_id)
         )
+        return self._scope.run(statement) == 1
 
     def set_fetched(self, page_number: int, resource_id: str, *, digest: str) -> bool:
         """Note what the content of a page was downloaded to; says whether it was noted.
@@ -139,10 +134,12 @@ class PageRecords:
         )
         return self._scope.run(statement) == 1
 
-    def remove(self, page_number: int) -> bool:
-        """Remove a page, its levels, its accesses and its words; says whether it was there."""
-        statement = self._scope.delete(pages).where(pages.c.page_number == page_number)
-        return self._scope.run(statement) == 1
+    def remove(self, current: StoredPage) -> bool:
+        """Remove a page, if it is as it was read; says whether it was.
+
+        Its levels, its accesses and its words go with it.
+        """
+        return self._scope.run(self._scope.delete(pages).where(_is_still(current))) == 1
 
     def remove_session(self, session_id: str) -> list[str]:
         """Remove all pages of a session; returns their ids.
@@ -164,14 +161,14 @@ class PageRecords:
     def page_numbers(
         self, filters: PageFilters, *, before: int | None, limit: int
     ) -> Sequence[int]:
-        """The numbers of up to `limit` pages, newest first, older than the number `before`."""
+        """Return the numbers of up to `limit` pages, newest first, older than `before`."""
         statement = _filtered(self._scope.select(pages), filters)
         if before is not None:
             statement = statement.where(pages.c.page_number < before)
         return self._numbers(statement.order_by(pages.c.page_number.desc()).limit(limit))
 
     def number_of(self, page_id: str, filters: PageFilters) -> int | None:
-        """The number of a page, unless it is not there or the filters leave it out."""
+        """Return the number of a page, unless it is not there or the filters leave it out."""
         rows = self._scope.look_up(_FILTERED, page_id=page_id)
         return rows[0].page_number if rows and _passes(rows[0], filters) else None
 
@@ -182,7 +179,7 @@ class PageRecords:
         with_content: bool = False,
         content_up_to: int | None = None,
     ) -> dict[int, StoredPage]:
-        """The pages with these numbers; those that are not there are missing.
+        """Return the pages with these numbers; those that are not there are missing.
 
         Args:
             numbers: The numbers.
@@ -203,7 +200,10 @@ class PageRecords:
         return found
 
     def manifest_numbers(self, session_id: str, *, limit: int) -> Sequence[int]:
-        """The numbers of up to `limit` pages of a session: pinned, important, newest first."""
+        """Return the numbers of up to `limit` pages of a session, as a manifest orders them.
+
+        Pinned ones come first, then what is more important, then what is newer.
+        """
         statement = (
             self._scope.select(pages)
             .where(pages.c.session_id == session_id)
@@ -213,7 +213,7 @@ class PageRecords:
         return self._numbers(statement)
 
     def count_in_session(self, session_id: str) -> int:
-        """How many pages a session has."""
+        """Count the pages of a session."""
         row = self._scope.first(
             self._scope.select(pages)
             .with_only_columns(func.count().label("pages"))
@@ -255,6 +255,15 @@ def _content_up_to(size_bytes: int) -> ColumnElement[bytes | None]:
     content = pages.c.content
     # Both databases know the length of a blob without reading it.
     return case((func.length(content) <= size_bytes, content), else_=None).label("content")
+
+
+def _is_still(current: StoredPage) -> ColumnElement[bool]:
+    """Compare a page with what was read: its version, and the file behind its address."""
+    return and_(
+        pages.c.page_number == current.page_number,
+        pages.c.digest == current.digest,
+        pages.c.fetched_resource_id.is_not_distinct_from(current.fetched_resource_id),
+    )
 
 
 def _filtered(statement: Select[Any], filters: PageFilters) -> Select[Any]:

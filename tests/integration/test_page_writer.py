@@ -1,0 +1,133 @@
+"""Pages swapped in, on both engines: writers of one process take turns, others are noticed."""
+
+from collections.abc import AsyncIterator
+from datetime import UTC, datetime
+
+import anyio
+import pytest
+
+from app.errors import ConflictError
+from app.models.limits import Limits
+from app.models.page import Body, Page, PageFields, StoredPage
+from app.services.pages.loading import find_page
+from app.services.pages.planning import PageChange, PreparedPage, plan_change
+from app.services.pages.writing import PageChangedError, PageWriter, WrittenPage
+from app.settings import Settings
+from app.stores.records import Records
+from app.wiring import migrate_database, open_database
+from tests.units import projects_of, reading
+
+pytestmark = pytest.mark.anyio
+PROJECT = "p"
+LIMITS = Limits()
+NOW = datetime(2026, 1, 2, 3, 4, 5, 678_901, tzinfo=UTC)
+
+
+@pytest.fixture
+async def processes(settings: Settings) -> AsyncIterator[list[Records]]:
+    """The records as two processes open them."""
+    await migrate_database(settings)
+    opened = [Records(open_database(settings)) for _ in range(2)]
+    async with projects_of(opened[0]) as projects:
+        await projects.ensure(PROJECT, NOW)
+    yield opened
+    for each in opened:
+        await each.close()
+
+
+@pytest.fixture
+async def records(processes: list[Records]) -> Records:
+    return processes[0]
+
+
+def change(text: str, current: StoredPage | None = None, **fields: object) -> PageChange:
+    page = Page("a", PageFields.model_validate(fields), Body("text", text), {})
+    prepared = PreparedPage(page, {}, None, None, [], NOW)
+    return plan_change(prepared, current, None, LIMITS)
+
+
+async def read(records: Records, *, with_content: bool = True) -> StoredPage:
+    return await records.read(PROJECT, lambda unit: find_page(unit, "a", with_content=with_content))
+
+
+async def test_what_is_returned_is_what_is_stored(records: Records) -> None:
+    writer = PageWriter(records)
+    (created,) = await writer.create(PROJECT, [change("one", session_id="s")])
+    assert created == WrittenPage(await read(records), is_new=True)
+    replaced = await writer.replace(
+        PROJECT, created.page, change("two", created.page, session_id="t")
+    )
+    assert replaced == WrittenPage(await read(records), is_new=False)
+    assert (replaced.page.version, replaced.page.content) == (2, b'"two"')
+
+
+async def test_nothing_is_left_of_a_write_over_what_is_not_there(records: Records) -> None:
+    writer = PageWriter(records)
+    first = (await writer.create(PROJECT, [change("one")]))[0].page
+    second = (await writer.replace(PROJECT, first, change("two", first))).page
+    with pytest.raises(PageChangedError):
+        await writer.replace(PROJECT, first, change("three", first, session_id="new"))
+    with pytest.raises(PageChangedError):
+        await writer.remove(PROJECT, first)
+    with pytest.raises(PageChangedError) as raised:
+        await writer.create(PROJECT, [change("four", session_id="new")])
+    assert raised.value.taken == [0]
+    assert await read(records) == second
+    async with reading(records, PROJECT) as unit:
+        assert await unit.sessions.find("new") is None
+    await writer.remove(PROJECT, second)
+    async with reading(records, PROJECT) as unit:
+        assert await unit.pages.find("a", with_content=False) is None
+
+
+async def test_writers_of_one_process_plan_once(records: Records) -> None:
+    writer = PageWriter(records)
+    (created,) = await writer.create(PROJECT, [change("one")])
+    attempts = []
+
+    async def attempt() -> None:
+        current = await read(records, with_content=False)
+        attempts.append(current.version)
+        await writer.replace(PROJECT, current, change(f"after {current.version}", current))
+
+    async with anyio.create_task_group() as tasks:
+        for _ in range(20):
+            tasks.start_soon(writer.settle, PROJECT, "a", attempt)
+    assert attempts == list(range(1, 21))
+    page = await read(records)
+    assert (page.version, page.page_number) == (21, created.page.page_number)
+
+
+async def test_writers_of_two_processes_all_write(processes: list[Records]) -> None:
+    writers = [PageWriter(records) for records in processes]
+    await writers[0].create(PROJECT, [change("one")])
+    written = []
+
+    async def write(number: int) -> None:
+        async def attempt() -> None:
+            current = await read(processes[number], with_content=False)
+            following = change(f"after {current.version}", current)
+            written.append(
+                (await writers[number].replace(PROJECT, current, following)).page.version
+            )
+
+        await writers[number].settle(PROJECT, "a", attempt)
+
+    async with anyio.create_task_group() as tasks:
+        for number in range(20):
+            tasks.start_soon(write, number % 2)
+    assert sorted(written) == list(range(2, 22))
+    assert (await read(processes[0])).version == 21
+
+
+async def test_who_is_overtaken_every_time_is_told(records: Records) -> None:
+    attempts = 0
+
+    async def attempt() -> None:
+        nonlocal attempts
+        attempts += 1
+        raise PageChangedError
+
+    with pytest.raises(ConflictError) as raised:
+        await PageWriter(records).settle(PROJECT, "a", attempt)
+    assert (raised.value.problem_code, attempts) == ("page-contended", 100)
