@@ -14,7 +14,7 @@ PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-inp
 APT_INSTALL := DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends
 WEB_SOURCES := $(shell find web -name node_modules -prune -o -name dist -prune -o -name generated -prune -o -type f -print 2>/dev/null)
 
-.PHONY: help install run web web-check chromium nginx test test-all fmt lint types imports openapi pictures targets promises openapi-check migrate bench bench-smoke torture peers-check check lock clean
+.PHONY: help install run web web-check chromium nginx test test-all fmt lint types imports openapi pictures targets promises openapi-check migrate rooms bench bench-smoke torture peers-check check lock clean
 
 # What `make help` lists, in this order; the rules are below.
 ##@ To start with
@@ -130,7 +130,7 @@ imports: $(VENV)/dev.stamp
 	$(BIN)/lint-imports
 
 openapi: install
-	$(BIN)/python -m app.documents
+	$(BIN)/python -m app.cli.documents
 
 pictures: $(VENV)/dev.stamp web chromium
 	$(BIN)/python -m pytest -q tests/browser/test_pictures.py --write-documents
@@ -141,8 +141,11 @@ targets: $(VENV)/dev.stamp
 promises: $(VENV)/dev.stamp
 	$(BIN)/python -m pytest -q tests/contract/test_promises.py --write-documents
 
+rooms: $(VENV)/dev.stamp ## Write the list of folders of docs/architecture.md
+	$(BIN)/python -m pytest -q tests/contract/test_architecture_document.py --write-documents
+
 openapi-check: install
-	$(BIN)/python -m app.documents --check
+	$(BIN)/python -m app.cli.documents --check
 
 bench: $(VENV)/dev.stamp
 	$(BIN)/python -m benchmarks $(if $(ONLY),--only $(ONLY))

@@ -39,7 +39,7 @@
          │   └─ StoredBytesQuotaError  the project keeps as many bytes as it may
          └─ BlobSweptError         the bytes were removed before their record was written
 
-Each class carries a stable `code` and a sentence for the caller; `routers/problems.py` gives it a
+Each class carries a stable `code` and a sentence for the caller; `http/problems.py` gives it a
 status. Details never repeat the caller's input: an echoed lone surrogate turns a 422 into a 500.
 """
 

@@ -7,6 +7,16 @@ from typing import TypedDict
 from fastapi import FastAPI
 from fastapi.middleware.cors import CORSMiddleware
 
+from app.config.settings import Settings
+from app.config.values import host_names
+from app.http import tus
+from app.http.browser_guard import BrowserGuard
+from app.http.content_host import ContentHost
+from app.http.docs_page import install_api_page
+from app.http.openapi import install_openapi, operation_id
+from app.http.problems import install_problem_handlers
+from app.http.request_context import RequestContextMiddleware
+from app.http.route_lookup import RouteShapes
 from app.routers import (
     aliases,
     bundles,
@@ -24,20 +34,10 @@ from app.routers import (
     resources,
     sessions,
     tool_results,
-    tus,
     uploads,
     viewer,
 )
-from app.routers.api_page import install_api_page
-from app.routers.browser_guard import BrowserGuard
-from app.routers.content_host import ContentHost
-from app.routers.openapi import install_openapi, operation_id
-from app.routers.problems import install_problem_handlers
-from app.routers.request_context import RequestContextMiddleware
-from app.routers.route_shapes import RouteShapes
-from app.setting_values import host_names
-from app.settings import Settings
-from app.telemetry import configure_logging, flush_logs
+from app.telemetry.logs import configure_logging, flush_logs
 from app.version import VERSION
 from app.wiring import Container, open_container
 
@@ -86,7 +86,7 @@ class State(TypedDict):
 def create_app(settings: Settings | None = None) -> FastAPI:
     """Return the service as an ASGI application; nothing is opened before its lifespan starts.
 
-    What a server has to set for its whole process, `app.server.served_app` does.
+    What a server has to set for its whole process, `app.server.uvicorn_config.served_app` does.
 
     Args:
         settings: Read from the environment if not given.
@@ -108,7 +108,7 @@ def create_app(settings: Settings | None = None) -> FastAPI:
         "one clean, typed, small record, today and after a restart, byte for byte the same.",
         lifespan=lifespan,
         generate_unique_id_function=operation_id,
-        # What is told of a request is told by `app.telemetry`, and nothing else: FastAPI's own
+        # What is told of a request is told by `app.telemetry.logs`, and nothing else: FastAPI's own
         # would send paths and tracebacks wherever the environment says.
         telemetry={"tracing": False, "metrics": False, "logs": False, "auto_configure": False},
         redirect_slashes=False,
@@ -164,6 +164,7 @@ def _give_content_its_host(app: FastAPI, settings: Settings) -> None:
         return
     app.router.middleware_stack = ContentHost(
         app.router.middleware_stack,
+        content=content.CONTENT_ROUTE,
         url=settings.content_url,
         hosts=host_names(settings.content_url),
         resource_policy=settings.link_resource_policy,

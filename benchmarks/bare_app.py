@@ -27,8 +27,8 @@ import uvicorn
 from fastapi import FastAPI, Request, Response
 from fastapi.responses import FileResponse
 
-from app.server import server_config
-from app.settings import Settings
+from app.config.settings import Settings
+from app.server.uvicorn_config import server_config
 
 Route = Callable[[], Coroutine[Any, Any, Response]]
 

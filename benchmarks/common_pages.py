@@ -24,9 +24,9 @@ from statistics import median
 
 import httpx
 
-from benchmarks.asking import Ask, request
 from benchmarks.figures import Figure, Scale, WrongAnswerError, value_at_most
 from benchmarks.live_server import Service, bare_server, serving
+from benchmarks.load_client import Ask, request
 from benchmarks.machine import CLIENT, SERVER, on_cores
 from benchmarks.page_search import Author
 from benchmarks.turns import Rates, Side, VariedSide, rates_in_turns

@@ -13,9 +13,9 @@ from pathlib import Path
 from random import Random
 from statistics import median
 
-from benchmarks.asking import request
 from benchmarks.figures import Figure, Scale, WrongAnswerError, ratio_at_least
 from benchmarks.live_server import Bare, Service, bare_server, serving
+from benchmarks.load_client import request
 from benchmarks.machine import CLIENT, on_cores
 from benchmarks.transfers import transfer
 from benchmarks.turns import Rates, Side, in_words, rates_in_turns, spread

@@ -24,16 +24,16 @@ from typing import Literal
 import anyio
 import anyio.to_thread
 
+from app.config.settings import Settings
 from app.models.cursor import encode_cursor
 from app.models.identity import new_id, utc_now
 from app.models.page import PageFilters
-from app.settings import Settings
 from app.stores.records import UnitOfWork
 from app.wiring import Container, open_container
 from benchmarks import large_store
 from benchmarks.figures import Figure, Scale, WrongAnswerError, ratio_at_most
-from benchmarks.held_files import held_in_memory
 from benchmarks.large_store import LONG, PROJECT, body, page_id, resource_id, tool_result_id
+from benchmarks.page_cache import held_in_memory
 from benchmarks.postgres import durable_postgres
 from tests.servers import SIGNING_KEY, Postgres
 
@@ -104,7 +104,7 @@ async def _history(store: Store, session_id: str, after_seq: int) -> int:
     """Read a page of a history; not by the service, which keeps the pages it has shown."""
 
     def read(unit: UnitOfWork) -> int:
-        unit.sessions.standing(session_id)
+        unit.sessions.history_head(session_id)
         return len(unit.sessions.entries(session_id, after_seq=after_seq, limit=SHOWN))
 
     return await store.container.records.read(PROJECT, read)

@@ -21,9 +21,9 @@ from itertools import count
 from pathlib import Path
 from statistics import median, quantiles
 
-from benchmarks.asking import request
 from benchmarks.figures import Figure, Scale, WrongAnswerError, value_at_most
 from benchmarks.live_server import Memory, Service, serving
+from benchmarks.load_client import request
 from benchmarks.machine import ALL
 from tests.bombs import BOMBS
 from tests.hostile_texts import SHAPES

@@ -18,7 +18,6 @@ from statistics import median
 import httpx
 import pybase64
 
-from benchmarks.asking import Ask, request
 from benchmarks.figures import (
     Aim,
     Figure,
@@ -28,6 +27,7 @@ from benchmarks.figures import (
     value_at_least,
 )
 from benchmarks.live_server import Bare, Service, bare_server, serving
+from benchmarks.load_client import Ask, request
 from benchmarks.machine import CLIENT, on_cores
 from benchmarks.turns import Rates, VariedSide, rates_in_turns, spread
 from tests.media import png

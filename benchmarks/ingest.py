@@ -22,9 +22,9 @@ import anyio
 import anyio.to_thread
 import pybase64
 
-from benchmarks.asking import request
 from benchmarks.figures import Figure, Scale, WrongAnswerError, ratio_at_least, value_at_most
 from benchmarks.live_server import Bare, Memory, Service, bare_server, serving
+from benchmarks.load_client import request
 from benchmarks.machine import ALL, CLIENT, SERVER, on_cores
 from benchmarks.transfers import Transfer, transfer
 from benchmarks.turns import spread

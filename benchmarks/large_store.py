@@ -23,7 +23,7 @@ from typing import Any, TypeAlias
 import psycopg
 from sqlalchemy import Table
 
-from app.settings import Settings
+from app.config.settings import Settings
 from app.stores.records import UnitOfWork
 from app.stores.records.page_search import MARK
 from app.stores.records.tables import (

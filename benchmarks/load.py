@@ -22,7 +22,6 @@ from itertools import count
 from pathlib import Path
 from statistics import quantiles
 
-from benchmarks.asking import request
 from benchmarks.figures import (
     Aim,
     Figure,
@@ -32,6 +31,7 @@ from benchmarks.figures import (
     value_at_most,
 )
 from benchmarks.live_server import Bare, Memory, Service, bare_server, serving
+from benchmarks.load_client import request
 from benchmarks.machine import ALL
 from tests.media import png
 

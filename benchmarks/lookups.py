@@ -15,9 +15,9 @@ from statistics import median
 
 import httpx
 
-from benchmarks.asking import request
 from benchmarks.figures import Figure, Scale, WrongAnswerError, ratio_at_least
 from benchmarks.live_server import Bare, Service, bare_server, serving
+from benchmarks.load_client import request
 from benchmarks.machine import CLIENT, on_cores
 from benchmarks.turns import Side, in_words, rates_in_turns
 from tests.media import png

@@ -20,9 +20,9 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from benchmarks.asking import request
 from benchmarks.figures import Figure, Scale, WrongAnswerError, value_at_most
 from benchmarks.live_server import Memory, Service, serving
+from benchmarks.load_client import request
 from benchmarks.machine import ALL
 
 GROUP = "memory-in"

@@ -21,9 +21,9 @@ from pathlib import Path
 import httpx
 import pybase64
 
-from benchmarks.asking import request
 from benchmarks.figures import Figure, Scale, WrongAnswerError, value_at_most
 from benchmarks.live_server import Memory, Service, serving
+from benchmarks.load_client import request
 from benchmarks.machine import ALL
 from benchmarks.turns import cpu_seconds
 

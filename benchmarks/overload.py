@@ -26,9 +26,9 @@ from statistics import quantiles
 
 import httpx
 
-from benchmarks.asking import request
 from benchmarks.figures import Figure, Scale, WrongAnswerError, value_at_most
 from benchmarks.live_server import Bare, Memory, Service, bare_server, serving
+from benchmarks.load_client import request
 from benchmarks.machine import ALL
 
 GROUP = "overload"

@@ -22,12 +22,12 @@ from pathlib import Path
 
 import anyio
 
+from app.config.settings import Settings
 from app.models.json_value import json_text
 from app.models.message import StoredMessage
 from app.models.rendering import RenderOptions
 from app.rendering.targets.table import TARGETS
-from app.services.renders.renders import RenderWish
-from app.settings import Settings
+from app.services.renders.renders import RenderQuery
 from app.wiring import Container, open_container
 from benchmarks.figures import Figure, Scale, WrongAnswerError, ratio_at_most
 from tests.media import jpeg
@@ -83,7 +83,7 @@ async def copy(container: Container) -> int:
 
 async def render(container: Container, target: str) -> int:
     """Render the session and read the answer; how many bytes that was."""
-    wish = RenderWish(target, RenderOptions())
+    wish = RenderQuery(target, RenderOptions())
     body = await container.renders.session(PROJECT, SESSION, wish, since=0)
     total = 0
     async for chunk in body.chunks():

@@ -99,7 +99,7 @@ def main(arguments: Sequence[str]) -> None:
     """Run the command over slow files."""
     _slow_down_sqlite()
     # Behind it, so that nothing has kept the driver's own classes.
-    from app.cli import main as run  # noqa: PLC0415
+    from app.cli.main import main as run  # noqa: PLC0415
 
     sys.argv[1:] = arguments
     run()

@@ -19,9 +19,8 @@ from itertools import count
 from pathlib import Path
 from statistics import median
 
-from app.settings import Settings
+from app.config.settings import Settings
 from app.wiring import migrate_database
-from benchmarks.asking import Ask, request
 from benchmarks.bare_writers import PostgresWriter, SqliteWriter, Writer, rate_of
 from benchmarks.figures import (
     Aim,
@@ -32,6 +31,7 @@ from benchmarks.figures import (
     value_at_most,
 )
 from benchmarks.live_server import Bare, Service, bare_server, serving
+from benchmarks.load_client import Ask, request
 from benchmarks.machine import CLIENT, on_cores
 from benchmarks.postgres import durable_postgres
 from benchmarks.slow_commits import COMMAND as SLOW_COMMAND

@@ -14,7 +14,7 @@ from typing import Protocol, TypeAlias
 
 import anyio.to_thread
 
-from benchmarks.asking import Ask, loading
+from benchmarks.load_client import Ask, loading
 
 _TICKS_A_SECOND = os.sysconf("SC_CLK_TCK")
 

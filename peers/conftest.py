@@ -8,7 +8,7 @@ import anyio
 import httpx
 import pytest
 
-from app.settings import Settings
+from app.config.settings import Settings
 from app.wiring import migrate_database
 from tests import media
 from tests.servers import serving

@@ -11,7 +11,7 @@ import pytest
 from xdist.remote import Producer
 from xdist.scheduler import LoadGroupScheduling
 
-from app.settings import Settings
+from app.config.settings import Settings
 from app.wiring import migrate_database
 from tests.loaded_command import LoadedCommand
 from tests.object_store import ObjectStoreServer

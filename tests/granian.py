@@ -35,7 +35,7 @@ class GranianProcess:
         self._process: subprocess.Popen[bytes] | None = None
 
     def __enter__(self) -> "GranianProcess":
-        interface = ["--interface", "asgi", "--factory", "app.server:served_app"]
+        interface = ["--interface", "asgi", "--factory", "app.server.uvicorn_config:served_app"]
         self._process = subprocess.Popen(  # noqa: S603 - our own arguments
             [_COMMAND, *interface, "--port", str(self._port)],
             cwd=ROOT,

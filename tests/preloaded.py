@@ -109,18 +109,9 @@ class Preloaded:
 def _serve(requests: socket.socket) -> None:
     # Here and not above, so that the tests do not load it only to send it arguments. The command
     # itself loads these when it needs them.
-    from app import (  # noqa: F401, PLC0415
-        cli,
-        command_faults,
-        ingesting,
-        key_commands,
-        main,
-        migrate_command,
-        page_commands,
-        serve_command,
-        store_commands,
-        tail_command,
-    )
+    from app import main  # noqa: F401, PLC0415
+    from app.cli import errors, ingest, keys, migrate, pages, serve, stores, tail  # noqa: F401, PLC0415
+    from app.cli import main as cli  # noqa: F401, PLC0415
 
     assert os.listdir("/proc/self/task") == [str(os.getpid())], "only one thread can be forked"
     # A search for garbage would write to all that the processes share, and so copy it.
@@ -154,7 +145,7 @@ def _fork(
 
 
 def _run(arguments: list[str], env: dict[str, str], streams: list[int]) -> NoReturn:
-    from app.cli import main  # noqa: PLC0415 - loaded already
+    from app.cli.main import main  # noqa: PLC0415 - loaded already
 
     try:
         with suppress(OSError):

@@ -570,9 +570,9 @@ _DESIGN = {
         _RULES,
         "File names are base names, printable, at most 255 bytes, extension kept.",
         (
-            "tests/unit/rendering/test_file_names.py::"
+            "tests/unit/rendering/names/test_file_names.py::"
             "test_every_name_comes_out_short_printable_and_free_of_paths",
-            "tests/unit/rendering/test_file_names.py::test_the_extension_survives",
+            "tests/unit/rendering/names/test_file_names.py::test_the_extension_survives",
             _CONFORMANCE,
         ),
     ),

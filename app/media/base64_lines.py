@@ -10,7 +10,7 @@ from collections.abc import Callable
 from functools import lru_cache
 
 from app.media.base64_text import without_blanks, without_escapes
-from app.models.windows import WINDOW_CHARS
+from app.models.text_windows import WINDOW_CHARS
 
 # A slash as many JSON writers put it, and what is percent-encoded in URLs and data URIs.
 ESCAPED = r"\\/|%2[BbFf]"

@@ -16,7 +16,7 @@ from app.media.base64_text import (
     without_escapes,
 )
 from app.media.types import STRONG_SIGNATURE_STARTS, is_strong_signature
-from app.models.windows import WINDOW_CHARS, search_windows
+from app.models.text_windows import WINDOW_CHARS, search_windows
 
 _HEAD_CHARS = 64
 _RUN_START_CHARS = 40

@@ -10,7 +10,7 @@ import re
 import pybase64
 
 from app.media.types import sniff
-from app.models.windows import percent_decoded
+from app.models.text_windows import percent_decoded
 
 # So long, base64 is hardly ever a word, a name or a path.
 CERTAIN_BASE64_CHARS = 64

@@ -24,7 +24,7 @@ from app.media.types import (
     is_textual,
     sniff,
 )
-from app.models.windows import WINDOW_CHARS, percent_decoded, search_windows
+from app.models.text_windows import WINDOW_CHARS, percent_decoded, search_windows
 
 # Bounded, and without two ways to read anything: a text full of half-written heads must not cost
 # quadratic time. A sentence that begins with "Data: in 2024, …" is none.

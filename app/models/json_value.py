@@ -17,7 +17,7 @@ from typing import Any, TypeAlias
 from app.errors import InvalidJsonError, PayloadTooLargeError
 from app.models.normalized import MediaSlot, TextTemplate
 from app.models.surrogates import without_lone_surrogates
-from app.models.windows import WINDOW_CHARS
+from app.models.text_windows import WINDOW_CHARS
 
 JsonValue: TypeAlias = Any
 """Any JSON value as `parse_json` returns it; raw input is the one place where types end."""
@@ -62,7 +62,7 @@ def parse_json(body: bytes, *, max_depth: int, max_nodes: int, spelled: bool = F
             f"The body is not JSON (line {exc.lineno}, column {exc.colno})."
         ) from exc
     except RecursionError as exc:
-        # Only where nobody has raised the interpreter's limit, as `app.process` does.
+        # Only where nobody has raised the interpreter's limit, as `app.server.process` does.
         raise _too_deep(max_depth) from exc
 
 

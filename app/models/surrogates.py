@@ -2,7 +2,7 @@
 
 import re
 
-from app.models.windows import WINDOW_CHARS, replace_in_windows
+from app.models.text_windows import WINDOW_CHARS, replace_in_windows
 
 _LONE_SURROGATE = re.compile("[\ud800-\udfff]")
 _REPLACEMENT = "\ufffd"

@@ -1,1 +1,1 @@
-"""Pure functions of stored things: names, summaries, and records in other dialects."""
+"""Pure functions of stored things: names, texts, levels, and records in other dialects."""

@@ -1,1 +1,1 @@
-"""The HTTP edge: one file per noun, and what all of them share about answers and problems."""
+"""The routes: one file per noun; each parses, calls one service method and returns."""

@@ -5,7 +5,6 @@ from urllib.parse import quote
 
 from fastapi import APIRouter, Header, Path, Query, Request, Response
 
-from app.deps import AliasesDep, ContainerDep, CursorQuery, LimitQuery, ProjectDep
 from app.errors import (
     ConflictError,
     InvalidCursorError,
@@ -17,12 +16,14 @@ from app.errors import (
     SlowBodyError,
     UnsupportedMediaError,
 )
-from app.routers.answers import answer_page, answer_record, answer_written, read_responses
-from app.routers.api_route import ApiRoute
-from app.routers.bodies import read_model
-from app.routers.conditions import write_condition
-from app.routers.openapi import json_body
-from app.routers.problem_kinds import problem_responses
+from app.http.api_route import ApiRoute
+from app.http.authenticate import ProjectDep
+from app.http.bodies import read_model
+from app.http.conditions import write_condition
+from app.http.dependencies import AliasesDep, ContainerDep, CursorQuery, LimitQuery
+from app.http.openapi import json_body
+from app.http.problem_types import problem_responses
+from app.http.record_responses import answer_page, answer_record, answer_written, read_responses
 from app.wire.aliases import AliasDraft, AliasPage, AliasRecord, alias_record
 
 router = APIRouter(prefix="/api/aliases", tags=["aliases"], route_class=ApiRoute)

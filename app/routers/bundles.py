@@ -3,7 +3,6 @@
 from fastapi import APIRouter, Request, Response
 from fastapi.responses import StreamingResponse
 
-from app.deps import BundleExportsDep, BundleImportsDep, ContainerDep, ProjectDep
 from app.errors import (
     ConflictError,
     InvalidBundleError,
@@ -14,13 +13,15 @@ from app.errors import (
     SlowBodyError,
     UnsupportedMediaError,
 )
-from app.routers.answers import answer_written
-from app.routers.api_route import ApiRoute
-from app.routers.bodies import limited_body
-from app.routers.content_headers import content_disposition, safe_headers
-from app.routers.held_answers import HoldingAnswer
-from app.routers.problem_kinds import problem_responses
-from app.routers.session_queries import SessionIdPath
+from app.http.api_route import ApiRoute
+from app.http.authenticate import ProjectDep
+from app.http.bodies import limited_body
+from app.http.content_headers import content_disposition, safe_headers
+from app.http.dependencies import BundleExportsDep, BundleImportsDep, ContainerDep
+from app.http.problem_types import problem_responses
+from app.http.record_responses import answer_written
+from app.http.response_memory import CountedJsonResponse
+from app.http.session_parameters import SessionIdPath
 from app.services.bundles.exporting import EXPORT_BYTES
 from app.wire.sessions import SessionRecord, session_record
 
@@ -64,7 +65,7 @@ async def export_session(
             **safe_headers(),
         },
     )
-    return HoldingAnswer(answer, held)
+    return CountedJsonResponse(answer, held)
 
 
 @router.post(

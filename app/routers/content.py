@@ -4,23 +4,25 @@ from dataclasses import dataclass
 from typing import Annotated
 
 from fastapi import APIRouter, Query, Request, Response
+from fastapi.routing import APIRoute
 
-from app.deps import authenticate, container_of
 from app.errors import (
     ForbiddenLinkError,
     InvalidPayloadError,
     NotFoundError,
     RangeNotSatisfiableError,
 )
+from app.http.api_route import ApiRoute
+from app.http.authenticate import authenticate
+from app.http.content_headers import Disposition, ResourcePolicy
+from app.http.content_response import ContentToSend, content_response
+from app.http.dependencies import container_of
+from app.http.openapi import BINARY
+from app.http.parameters import Parameters
+from app.http.record_responses import read_responses
+from app.http.resource_parameters import FilenameQuery, UriPath
 from app.models.identity import utc_now
 from app.models.resource import parse_resource_id
-from app.routers.answers import read_responses
-from app.routers.api_route import ApiRoute
-from app.routers.content_headers import Disposition, ResourcePolicy
-from app.routers.content_response import ContentToSend, content_response
-from app.routers.openapi import BINARY
-from app.routers.parameters import Parameters
-from app.routers.resources import FilenameQuery, UriPath
 
 router = APIRouter(prefix="/api/resources", tags=["resources"], route_class=ApiRoute)
 
@@ -106,12 +108,16 @@ async def get_resource_content(request: Request) -> Response:
         disposition=grant.disposition,
         created_at=resource.created_at,
     )
-    delivery = container.deliveries.of(grant.project_id, resource.digest)
+    source = container.content_sources.of(grant.project_id, resource.digest)
     return content_response(
         request.headers,
         request.method,
         content,
-        open_range=delivery.open,
-        ways=delivery,
+        open_range=source.open,
+        ways=source,
         resource_policy=grant.resource_policy,
     )
+
+
+CONTENT_ROUTE = next(route for route in router.routes if isinstance(route, APIRoute))
+"""The route that links lead to, for `app.http.content_host`."""

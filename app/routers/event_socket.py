@@ -13,20 +13,15 @@ import msgspec
 from fastapi import APIRouter, Depends, Path, WebSocket, WebSocketDisconnect
 from msgspec import Meta, MsgspecError, Struct
 
-from app.background import run_beside
-from app.deps import ContainerDep
 from app.errors import NotFoundError
+from app.http.dependencies import ContainerDep
+from app.http.event_parameters import LARGEST_POSITION, AfterQuery, TicketQuery, authorised_caller
+from app.http.query_names import QueryNames, judge
 from app.models.identity import CLIENT_ID
 from app.models.json_value import json_text
-from app.routers.event_queries import (
-    LARGEST_POSITION,
-    AfterQuery,
-    TicketQuery,
-    authorised_caller,
-)
-from app.routers.query_names import QueryNames, judge
-from app.services.access import Caller
-from app.services.events.delivery import Delivery
+from app.services.access.callers import Caller
+from app.services.concurrency.background import run_beside
+from app.services.events.batches import EventItem
 from app.services.events.stream import EventStream
 from app.services.events.streams import EventStreams
 from app.wiring import Container
@@ -165,9 +160,9 @@ class _Conversation:
             await asyncio.gather(sending, return_exceptions=True)
 
     async def _send_all(self, stream: EventStream) -> None:
-        async for delivery in stream.deliveries():
-            await self._websocket.send_text(_frame(delivery))
-            self._position = delivery.position
+        async for item in stream.items():
+            await self._websocket.send_text(_frame(item))
+            self._position = item.position
 
     async def _part(self, receiving: asyncio.Task[bool]) -> None:
         """Close, if it is not the client that has gone."""
@@ -179,6 +174,6 @@ class _Conversation:
             await self._websocket.close(code, reason)
 
 
-def _frame(delivery: Delivery) -> str:
-    name = json_text(delivery.type)
-    return f'{{"event":{name},"id":{delivery.position},"data":{delivery.data.decode()}}}'
+def _frame(item: EventItem) -> str:
+    name = json_text(item.type)
+    return f'{{"event":{name},"id":{item.position},"data":{item.data.decode()}}}'

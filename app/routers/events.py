@@ -9,15 +9,16 @@ from typing import Any
 from fastapi import APIRouter, Request, Response
 from fastapi.sse import format_sse_event
 
-from app.deps import BearerDep, LinksDep, caller_by_key
 from app.errors import InvalidPayloadError, OverloadedError, StreamLimitError
+from app.http.api_route import ApiRoute
+from app.http.authenticate import BearerDep, caller_by_key
+from app.http.dependencies import LinksDep
+from app.http.event_parameters import ProjectStreamDep, SessionStreamDep
+from app.http.problem_types import problem_responses
+from app.http.sse import EventStreamResponse
 from app.models.identity import utc_now
-from app.routers.api_route import ApiRoute
-from app.routers.event_queries import ProjectStreamDep, SessionStreamDep
-from app.routers.event_stream_response import EventStreamResponse
-from app.routers.problem_kinds import problem_responses
-from app.services.access import Ticket
-from app.services.events.delivery import Delivery
+from app.services.access.signed_links import Ticket
+from app.services.events.batches import EventItem
 from app.services.events.stream import EventStream
 from app.wire.events import EventTicket
 
@@ -93,31 +94,31 @@ async def _sent(stream: EventStream) -> AsyncGenerator[Iterable[bytes], None]:
             yield _pieces(batch)
 
 
-def _pieces(batch: Sequence[Delivery]) -> Iterator[bytes]:
+def _pieces(batch: Sequence[EventItem]) -> Iterator[bytes]:
     """Events as they are sent: small ones together, large ones in slices.
 
     A connection takes whole slices, and holds one more than it has room for. The data itself is
     the same bytes for everybody who listens.
     """
     small: list[bytes] = []
-    for delivery in batch:
-        if len(delivery.data) <= _BYTES_FOR_MANY:
-            small.append(_block_for_many(delivery.type, delivery.data, delivery.position))
+    for item in batch:
+        if len(item.data) <= _BYTES_FOR_MANY:
+            small.append(_block_for_many(item.type, item.data, item.position))
             continue
         if small:
             yield b"".join(small)
             small = []
-        yield from _sliced(delivery)
+        yield from _sliced(item)
     if small:
         yield b"".join(small)
 
 
-def _sliced(delivery: Delivery) -> Iterator[bytes]:
-    head, tail = _around(delivery.type, delivery.position)
+def _sliced(item: EventItem) -> Iterator[bytes]:
+    head, tail = _around(item.type, item.position)
     yield head
     # JSON text has no line ends, which would each begin a line of their own.
-    for start in range(0, len(delivery.data), _BYTES_FOR_MANY):
-        yield delivery.data[start : start + _BYTES_FOR_MANY]
+    for start in range(0, len(item.data), _BYTES_FOR_MANY):
+        yield item.data[start : start + _BYTES_FOR_MANY]
     yield tail
 
 

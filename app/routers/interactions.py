@@ -4,7 +4,6 @@ from typing import Annotated, Literal
 
 from fastapi import APIRouter, Query, Request, Response
 
-from app.deps import ContainerDep, CursorQuery, InteractionsDep, LimitQuery, ProjectDep
 from app.errors import (
     ConflictError,
     InvalidCursorError,
@@ -13,17 +12,19 @@ from app.errors import (
     NotFoundError,
     PreconditionFailedError,
 )
+from app.http.api_route import ApiRoute
+from app.http.authenticate import ProjectDep
+from app.http.bodies import limited_body, require_json
+from app.http.conditions import write_condition
+from app.http.dependencies import ContainerDep, CursorQuery, InteractionsDep, LimitQuery
+from app.http.openapi import json_body
+from app.http.problem_types import problem_responses
+from app.http.record_responses import answer_page, answer_record, answer_written, read_responses
+from app.http.session_parameters import IdempotencyKeyHeader, SessionIdPath
+from app.http.write_parameters import WRITE_FAULTS, IfMatchHeader
 from app.models.interaction import ChatMessage, InputKind
-from app.routers.answers import answer_page, answer_record, answer_written, read_responses
-from app.routers.api_route import ApiRoute
-from app.routers.bodies import limited_body, require_json
-from app.routers.conditions import write_condition
-from app.routers.openapi import json_body
-from app.routers.pages import WRITE_FAULTS, IfMatchHeader
-from app.routers.problem_kinds import problem_responses
-from app.routers.session_queries import IdempotencyKeyHeader, SessionIdPath
-from app.services.interaction_requests import InteractionDraft
-from app.services.interactions import ShownInteraction
+from app.services.sessions.interaction_requests import InteractionDraft
+from app.services.sessions.interactions import ShownInteraction
 from app.wire.interactions import InteractionPage, InteractionRecord, interaction_record
 
 router = APIRouter(

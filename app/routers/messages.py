@@ -5,16 +5,6 @@ from typing import Annotated
 
 from fastapi import APIRouter, Path, Request, Response
 
-from app.deps import (
-    ContainerDep,
-    CursorQuery,
-    HistoryDep,
-    LimitQuery,
-    ProjectDep,
-    SessionMessagesDep,
-    authenticate,
-    container_of,
-)
 from app.errors import (
     ConflictError,
     InvalidCursorError,
@@ -22,30 +12,39 @@ from app.errors import (
     NotFoundError,
     PayloadTooLargeError,
 )
-from app.routers.answers import (
+from app.http.api_route import ApiRoute
+from app.http.authenticate import ProjectDep, authenticate
+from app.http.bodies import limited_body, require_json
+from app.http.conditions import strong_etag
+from app.http.dependencies import (
+    ContainerDep,
+    CursorQuery,
+    HistoryDep,
+    LimitQuery,
+    SessionMessagesDep,
+    container_of,
+)
+from app.http.json_media_response import rendered_response
+from app.http.openapi import json_body
+from app.http.parameters import Parameters
+from app.http.problem_types import problem_responses
+from app.http.record_responses import (
     answer_listed,
     answer_record,
     answer_written,
     next_link,
     read_responses,
 )
-from app.routers.api_route import ApiRoute
-from app.routers.bodies import limited_body, require_json
-from app.routers.conditions import strong_etag
-from app.routers.held_answers import held_answer
-from app.routers.openapi import json_body
-from app.routers.pages import WRITE_FAULTS
-from app.routers.parameters import Parameters
-from app.routers.problem_kinds import problem_responses
-from app.routers.rendered_response import rendered_response
-from app.routers.session_queries import (
+from app.http.response_memory import held_answer
+from app.http.session_parameters import (
     LARGEST_SEQ,
     AfterSeqQuery,
     HistoryMediaQuery,
     IdempotencyKeyHeader,
     SessionIdPath,
 )
-from app.services.session_messages import HistoryMessageDraft
+from app.http.write_parameters import WRITE_FAULTS
+from app.services.sessions.messages import HistoryMessageDraft
 from app.wire.history import HistoryEntry, HistoryMessage, MessagePage, history_entry
 
 router = APIRouter(

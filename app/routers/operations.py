@@ -2,10 +2,11 @@
 
 from fastapi import APIRouter, Depends, Response
 
-from app.deps import ContainerDep, get_project
 from app.errors import StoreFullError, StoreMisconfiguredError, StoreUnavailableError
-from app.routers.api_route import ApiRoute
-from app.routers.problem_kinds import problem_responses
+from app.http.api_route import ApiRoute
+from app.http.authenticate import get_project
+from app.http.dependencies import ContainerDep
+from app.http.problem_types import problem_responses
 from app.version import VERSION
 from app.wire.health import Health, Readiness, Version
 

@@ -4,15 +4,6 @@ from dataclasses import dataclass
 
 from fastapi import APIRouter, Request, Response
 
-from app.deps import (
-    ContainerDep,
-    PageChangesDep,
-    PageDownloadsDep,
-    PageReadingDep,
-    ProjectDep,
-    authenticate,
-    container_of,
-)
 from app.errors import (
     ConflictError,
     FetchBlockedError,
@@ -25,17 +16,22 @@ from app.errors import (
     UpstreamError,
     UpstreamTimeoutError,
 )
-from app.models.page import Level
-from app.models.page_content import PageContent
-from app.routers.answers import answer_record, answer_written, read_responses
-from app.routers.api_route import ApiRoute
-from app.routers.bodies import limited_body, read_small_json, require_json
-from app.routers.conditions import write_condition
-from app.routers.content_headers import REVALIDATE
-from app.routers.content_response import ContentToSend, content_response
-from app.routers.held_answers import HoldingAnswer
-from app.routers.openapi import BINARY, json_body
-from app.routers.page_queries import (
+from app.http.api_route import ApiRoute
+from app.http.authenticate import ProjectDep, authenticate
+from app.http.bodies import limited_body, read_small_json, require_json
+from app.http.conditions import write_condition
+from app.http.content_headers import REVALIDATE
+from app.http.content_response import ContentToSend, content_response
+from app.http.dependencies import (
+    ContainerDep,
+    PageChangesDep,
+    PageDownloadsDep,
+    PageReadingDep,
+    container_of,
+)
+from app.http.json_media_response import rendered_response, sent_json
+from app.http.openapi import BINARY, json_body
+from app.http.page_parameters import (
     BlocksOptionsDep,
     FaultedIdPath,
     FormQuery,
@@ -44,10 +40,13 @@ from app.routers.page_queries import (
     MediaQuery,
     PageIdPath,
 )
-from app.routers.pages import WRITE_FAULTS, IfMatchHeader
-from app.routers.parameters import Parameters
-from app.routers.problem_kinds import problem_responses
-from app.routers.rendered_response import rendered_response, sent_json
+from app.http.parameters import Parameters
+from app.http.problem_types import problem_responses
+from app.http.record_responses import answer_record, answer_written, read_responses
+from app.http.response_memory import CountedJsonResponse
+from app.http.write_parameters import WRITE_FAULTS, IfMatchHeader
+from app.models.page import Level
+from app.models.page_content import PageContent
 from app.services.pages.requests import FaultRequest, RepresentationDraft, read_fault_request
 from app.wire.pages import PageBlocksRecord, PageLevelRecord, PageToolMessage, level_record
 
@@ -193,7 +192,7 @@ async def download_page(
     except BaseException:
         file.release()
         raise
-    return answer if file.held is None else HoldingAnswer(answer, file.held)
+    return answer if file.held is None else CountedJsonResponse(answer, file.held)
 
 
 @router.get(

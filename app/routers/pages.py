@@ -5,29 +5,33 @@ from typing import Annotated, Literal
 
 from fastapi import APIRouter, Header, Query, Request, Response
 
-from app.deps import (
+from app.errors import (
+    ConflictError,
+    InvalidCursorError,
+    InvalidPayloadError,
+    NotFoundError,
+    PayloadTooLargeError,
+    PreconditionFailedError,
+)
+from app.http.api_route import ApiRoute
+from app.http.authenticate import ProjectDep, authenticate
+from app.http.bodies import limited_body, require_json
+from app.http.conditions import strong_etag, write_condition
+from app.http.dependencies import (
     ContainerDep,
     CursorQuery,
     LimitQuery,
     PageChangesDep,
     PageListsDep,
     PagesDep,
-    ProjectDep,
-    authenticate,
     container_of,
 )
-from app.errors import (
-    ConflictError,
-    InvalidCursorError,
-    InvalidPayloadError,
-    MalformedRequestError,
-    NotFoundError,
-    PayloadTooLargeError,
-    PreconditionFailedError,
-    SlowBodyError,
-    UnsupportedMediaError,
-)
-from app.routers.answers import (
+from app.http.json_media_response import rendered_response
+from app.http.openapi import json_body
+from app.http.page_parameters import PageFiltersDep, PageIdPath, SearchFiltersDep
+from app.http.parameters import Parameters
+from app.http.problem_types import problem_responses
+from app.http.record_responses import (
     answer_page,
     answer_record,
     answer_text,
@@ -35,14 +39,7 @@ from app.routers.answers import (
     read_responses,
     wants_text,
 )
-from app.routers.api_route import ApiRoute
-from app.routers.bodies import limited_body, require_json
-from app.routers.conditions import strong_etag, write_condition
-from app.routers.openapi import json_body
-from app.routers.page_queries import PageFiltersDep, PageIdPath, SearchFiltersDep
-from app.routers.parameters import Parameters
-from app.routers.problem_kinds import problem_responses
-from app.routers.rendered_response import rendered_response
+from app.http.write_parameters import WRITE_FAULTS, IfMatchHeader, IfNoneMatchHeader
 from app.services.pages.requests import PageBatch, PageDraft, PagePatch
 from app.services.pages.writing import WrittenPage
 from app.wire.pages import (
@@ -59,20 +56,6 @@ from app.wire.pages import (
 _BY_ACCEPT = {"Vary": "Accept"}
 
 router = APIRouter(prefix="/api/pages", tags=["pages"], route_class=ApiRoute)
-
-IfMatchHeader = Annotated[
-    str | None, Header(description="Write only over this version (its ETag), else 412.")
-]
-IfNoneMatchHeader = Annotated[
-    str | None, Header(description="`*`: write only if there is no such page yet, else 412.")
-]
-WRITE_FAULTS = (
-    MalformedRequestError,
-    SlowBodyError,
-    PayloadTooLargeError,
-    UnsupportedMediaError,
-    InvalidPayloadError,
-)
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,7 +2,6 @@
 
 from fastapi import APIRouter, Request, Response
 
-from app.deps import ContainerDep, ProjectDep, ReferencesDep
 from app.errors import (
     InvalidPayloadError,
     MalformedRequestError,
@@ -11,12 +10,14 @@ from app.errors import (
     SlowBodyError,
     UnsupportedMediaError,
 )
-from app.routers.api_route import ApiRoute
-from app.routers.bodies import limited_body, require_json
-from app.routers.openapi import json_body
-from app.routers.problem_kinds import problem_responses
-from app.routers.rendered_response import rendered_response
-from app.services.reference_requests import ResolveRequest
+from app.http.api_route import ApiRoute
+from app.http.authenticate import ProjectDep
+from app.http.bodies import limited_body, require_json
+from app.http.dependencies import ContainerDep, ReferencesDep
+from app.http.json_media_response import rendered_response
+from app.http.openapi import json_body
+from app.http.problem_types import problem_responses
+from app.services.resources.reference_requests import ResolveRequest
 from app.wire.references import ResolvedArguments
 
 router = APIRouter(prefix="/api", tags=["references"], route_class=ApiRoute)

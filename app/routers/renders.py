@@ -4,7 +4,6 @@ from typing import Annotated
 
 from fastapi import APIRouter, Query, Request, Response
 
-from app.deps import ContainerDep, ProjectDep, RendersDep
 from app.errors import (
     InvalidPayloadError,
     MalformedRequestError,
@@ -13,16 +12,18 @@ from app.errors import (
     SlowBodyError,
     UnsupportedMediaError,
 )
-from app.routers.answers import read_responses
-from app.routers.api_route import ApiRoute
-from app.routers.bodies import read_model
-from app.routers.openapi import json_body
-from app.routers.page_queries import LevelQuery, PageIdPath
-from app.routers.problem_kinds import problem_responses
-from app.routers.render_queries import PageRenderWishDep, RenderWishDep
-from app.routers.rendered_response import rendered_response
-from app.routers.session_queries import SessionIdPath
-from app.services.renders.renders import RenderWish
+from app.http.api_route import ApiRoute
+from app.http.authenticate import ProjectDep
+from app.http.bodies import read_model
+from app.http.dependencies import ContainerDep, RendersDep
+from app.http.json_media_response import rendered_response
+from app.http.openapi import json_body
+from app.http.page_parameters import LevelQuery, PageIdPath
+from app.http.problem_types import problem_responses
+from app.http.record_responses import read_responses
+from app.http.render_parameters import PageRenderWishDep, RenderWishDep
+from app.http.session_parameters import SessionIdPath
+from app.services.renders.renders import RenderQuery
 from app.wire.renders import RenderedRecord, RenderRequest
 
 router = APIRouter(prefix="/api", tags=["renderings"], route_class=ApiRoute)
@@ -118,6 +119,6 @@ async def render_record(
     As every rendering it writes nothing, but that smaller images are kept for the next one.
     """
     asked = await read_model(request, container.limits, RenderRequest)
-    wish = RenderWish(asked.target, asked.options())
+    wish = RenderQuery(asked.target, asked.options())
     body = await renders.record(project_id, asked.named(), wish)
     return rendered_response(request, body)

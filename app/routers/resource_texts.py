@@ -4,7 +4,6 @@ from typing import Annotated
 
 from fastapi import APIRouter, Depends, Query, Request, Response
 
-from app.deps import ProjectDep, ResourceTextsDep
 from app.errors import (
     Fault,
     InvalidPayloadError,
@@ -14,21 +13,23 @@ from app.errors import (
     StoreUnavailableError,
     UnsupportedMediaError,
 )
-from app.models.json_pointer import parse_json_pointer
-from app.models.line_range import LineRange, parse_line_range
-from app.rendering.texts import text_alone
-from app.routers.answers import (
+from app.http.api_route import ApiRoute
+from app.http.authenticate import ProjectDep
+from app.http.conditions import strong_etag
+from app.http.dependencies import ResourceTextsDep
+from app.http.problem_types import problem_responses
+from app.http.record_responses import (
     answer_record,
     answer_text,
     answer_unchanged,
     read_responses,
     wants_text,
 )
-from app.routers.api_route import ApiRoute
-from app.routers.conditions import strong_etag
-from app.routers.problem_kinds import problem_responses
-from app.routers.resources import UriPath
-from app.services.resource_texts import TextQuery
+from app.http.resource_parameters import UriPath
+from app.models.json_pointer import parse_json_pointer
+from app.models.line_range import LineRange, parse_line_range
+from app.rendering.texts import text_alone
+from app.services.resources.texts import TextQuery
 from app.wire.resource_texts import TextPiece, text_record
 
 router = APIRouter(prefix="/api/resources", tags=["resources"], route_class=ApiRoute)

@@ -3,18 +3,8 @@
 from dataclasses import dataclass
 from typing import Annotated
 
-from fastapi import APIRouter, Header, Path, Query, Request, Response
+from fastapi import APIRouter, Header, Request, Response
 
-from app.deps import (
-    ContainerDep,
-    CursorQuery,
-    LimitQuery,
-    LinksDep,
-    ProjectDep,
-    ResourcesDep,
-    authenticate,
-    container_of,
-)
 from app.errors import (
     ConflictError,
     InvalidCursorError,
@@ -25,18 +15,28 @@ from app.errors import (
     SlowBodyError,
     UnsupportedMediaError,
 )
+from app.http.api_route import ApiRoute
+from app.http.authenticate import ProjectDep, authenticate
+from app.http.bodies import limited_body, read_model
+from app.http.content_headers import parse_repr_digest
+from app.http.dependencies import (
+    ContainerDep,
+    CursorQuery,
+    LimitQuery,
+    LinksDep,
+    ResourcesDep,
+    container_of,
+)
+from app.http.multipart import form_file
+from app.http.openapi import file_body, json_body
+from app.http.parameters import Parameters
+from app.http.problem_types import problem_responses
+from app.http.record_responses import answer_page, answer_record, answer_written, read_responses
+from app.http.resource_parameters import AliasQuery, FilenameQuery, UriPath
 from app.models.identity import utc_now
-from app.rendering.disposition import disposition_filename
-from app.routers.answers import answer_page, answer_record, answer_written, read_responses
-from app.routers.api_route import ApiRoute
-from app.routers.bodies import limited_body, read_model
-from app.routers.content_headers import parse_repr_digest
-from app.routers.multipart import form_file
-from app.routers.openapi import file_body, json_body
-from app.routers.parameters import Parameters
-from app.routers.problem_kinds import problem_responses
-from app.services.access import LinkGrant, link_expiry
-from app.services.resources import Upload
+from app.rendering.names.content_disposition import disposition_filename
+from app.services.access.signed_links import LinkGrant, link_expiry
+from app.services.resources.resources import Upload
 from app.wire.links import SignedUrl, SignedUrlRequest
 from app.wire.resources import ResourcePage, ResourceRecord, resource_record
 
@@ -44,15 +44,6 @@ router = APIRouter(prefix="/api/resources", tags=["resources"], route_class=ApiR
 
 # What curl puts on any `--data-binary` says nothing about the file.
 _NO_CLAIM = "application/x-www-form-urlencoded"
-
-UriPath = Annotated[
-    str, Path(description="The `blob:` URI, percent-encoded, or its 32 hex digits alone.")
-]
-FilenameQuery = Annotated[str | None, Query(max_length=1_024)]
-AliasQuery = Annotated[
-    str | None,
-    Query(description="What another system calls the file; see `PUT /api/aliases/{alias}`."),
-]
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,15 +2,19 @@
 
 from fastapi import APIRouter, Request, Response
 
-from app.deps import ContainerDep, CursorQuery, LimitQuery, PageListsDep, ProjectDep, SessionsDep
 from app.errors import (
     InvalidCursorError,
     InvalidPayloadError,
     NotFoundError,
     PreconditionFailedError,
 )
-from app.rendering.pages import manifest_line
-from app.routers.answers import (
+from app.http.api_route import ApiRoute
+from app.http.authenticate import ProjectDep
+from app.http.bodies import read_model
+from app.http.conditions import write_condition
+from app.http.dependencies import ContainerDep, CursorQuery, LimitQuery, PageListsDep, SessionsDep
+from app.http.problem_types import problem_responses
+from app.http.record_responses import (
     answer_page,
     answer_record,
     answer_text,
@@ -18,12 +22,9 @@ from app.routers.answers import (
     read_responses,
     wants_text,
 )
-from app.routers.api_route import ApiRoute
-from app.routers.bodies import read_model
-from app.routers.conditions import write_condition
-from app.routers.pages import WRITE_FAULTS, IfMatchHeader, IfNoneMatchHeader
-from app.routers.problem_kinds import problem_responses
-from app.routers.session_queries import SessionIdPath, SessionSearchQuery
+from app.http.session_parameters import SessionIdPath, SessionSearchQuery
+from app.http.write_parameters import WRITE_FAULTS, IfMatchHeader, IfNoneMatchHeader
+from app.rendering.pages import manifest_line
 from app.wire.pages import ManifestPage, PageManifest
 from app.wire.sessions import (
     DeletionReceipt,

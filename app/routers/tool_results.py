@@ -5,14 +5,6 @@ from typing import Annotated
 
 from fastapi import APIRouter, Header, Path, Query, Request, Response
 
-from app.deps import (
-    CursorQuery,
-    LimitQuery,
-    ProjectDep,
-    ToolResultsDep,
-    authenticate,
-    container_of,
-)
 from app.errors import (
     ConflictError,
     InvalidCursorError,
@@ -23,14 +15,16 @@ from app.errors import (
     SlowBodyError,
     UnsupportedMediaError,
 )
+from app.http.api_route import ApiRoute
+from app.http.authenticate import ProjectDep, authenticate
+from app.http.bodies import limited_body, require_json
+from app.http.dependencies import CursorQuery, LimitQuery, ToolResultsDep, container_of
+from app.http.openapi import json_body
+from app.http.parameters import Parameters
+from app.http.problem_types import problem_responses
+from app.http.record_responses import answer_page, answer_record, answer_written, read_responses
 from app.models.identity import CLIENT_ID_PATTERN
-from app.routers.answers import answer_page, answer_record, answer_written, read_responses
-from app.routers.api_route import ApiRoute
-from app.routers.bodies import limited_body, require_json
-from app.routers.openapi import json_body
-from app.routers.parameters import Parameters
-from app.routers.problem_kinds import problem_responses
-from app.services.tool_result_requests import ToolResultRequest
+from app.services.tool_results.requests import ToolResultRequest
 from app.wire.tool_results import ToolResultPage, ToolResultRecord, tool_result_record
 
 router = APIRouter(prefix="/api/tool-results", tags=["tool results"], route_class=ApiRoute)

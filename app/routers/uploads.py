@@ -4,7 +4,6 @@ from typing import Annotated, Any
 
 from fastapi import APIRouter, Depends, Path, Request, Response
 
-from app.deps import ContainerDep, ProjectDep, UploadsDep
 from app.errors import (
     ChecksumMismatchError,
     ConflictError,
@@ -17,10 +16,12 @@ from app.errors import (
     TusVersionError,
     UnsupportedMediaError,
 )
-from app.routers.answers import answer_record, read_responses
-from app.routers.bodies import limited_body
-from app.routers.problem_kinds import problem_responses
-from app.routers.tus import (
+from app.http.authenticate import ProjectDep
+from app.http.bodies import limited_body
+from app.http.dependencies import ContainerDep, UploadsDep
+from app.http.problem_types import problem_responses
+from app.http.record_responses import answer_record, read_responses
+from app.http.tus import (
     ALGORITHMS,
     EXTENSIONS,
     PATH,

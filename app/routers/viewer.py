@@ -20,9 +20,9 @@ import anyio.to_thread
 from fastapi import APIRouter, Request, Response
 
 from app.errors import NotFoundError
-from app.routers.conditions import strong_etag
-from app.routers.content_headers import REVALIDATE
-from app.routers.content_response import unchanged_response
+from app.http.conditions import strong_etag
+from app.http.content_headers import REVALIDATE
+from app.http.content_response import unchanged_response
 from app.shipped_files import BUILT_VIEWER
 
 ADDRESSES = ("/", "/sessions", "/sessions/{session_id}", "/pages", "/pages/{page_id}", "/upload")

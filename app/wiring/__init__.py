@@ -1,19 +1,21 @@
 """Opens everything that has a lifetime, and hands the services their collaborators.
 
-container       all of it, for the service and for some commands
-stores          database, blobs and broker alone
-ingesting       what takes tool results in, for the command that does
-listening       what tells of events, for the command that shows them
-sweeping        what sweeps the stores, and counts what they keep
-page_reading    what reads pages, for the command that shows one
-signing_keys    the keys of links and tickets
-faults          what keeps the service from opening
+container         all of it, for the service and for some commands
+stores            database, blobs and broker alone
+brokers           what wakes those who listen, when another process has written
+content_sources   who sends stored bytes
+ingest            what takes tool results in, for the command that does
+event_streams     what tells of events, for the command that shows them
+sweep             what sweeps the stores, and counts what they keep
+page_reading      what reads pages, for the command that shows one
+signing_keys      the keys of links and tickets
+startup_errors    what keeps the service from opening
 """
 
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from app.wiring.faults import (
+from app.wiring.startup_errors import (
     DataDirectoryError,
     MissingSigningKeysError,
     OutdatedDatabaseError,

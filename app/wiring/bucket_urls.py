@@ -8,7 +8,7 @@ import re
 from dataclasses import dataclass
 from urllib.parse import urlsplit
 
-from app.wiring.faults import SettingError
+from app.wiring.startup_errors import SettingError
 
 _URL = "PAGEFAULT_BLOBS__URL"
 _ENDPOINT = "PAGEFAULT_BLOBS__S3_ENDPOINT"

@@ -6,23 +6,24 @@ from dataclasses import dataclass
 
 import anyio.to_thread
 
+from app.config.settings import ResourcePolicy, Settings
 from app.models.limits import Limits
-from app.services.access import Access, LinkSigner
-from app.services.aliases import Aliases
-from app.services.answer_room import AnswerRoom
-from app.services.body_memory import BodyBudget
+from app.services.access.callers import Access
+from app.services.access.signed_links import LinkSigner
 from app.services.bundles.exporting import BundleExports
 from app.services.bundles.importing import BundleImports
-from app.services.deliveries import Deliveries
-from app.services.derived_images import DerivedImages
+from app.services.concurrency.large_work import LargeWork
 from app.services.events.raw_results import RawResults
 from app.services.events.streams import EventStreams
 from app.services.fetching import Fetcher
-from app.services.history import History
-from app.services.image_work import ImageWork
-from app.services.interactions import Interactions
-from app.services.large_work import LargeWork
-from app.services.memory_budget import MemoryBudget
+from app.services.images.derived_images import DerivedImages
+from app.services.images.image_work import ImageWork
+from app.services.maintenance.fsck import StoreCheck
+from app.services.maintenance.scrub import Scrub
+from app.services.maintenance.sweep import Sweep
+from app.services.memory_budget.budget import MemoryBudget
+from app.services.memory_budget.request_bodies import BodyBudget
+from app.services.memory_budget.responses import ResponseBudget
 from app.services.pages.accesses import AccessCounts
 from app.services.pages.changes import PageChanges
 from app.services.pages.downloads import PageDownloads
@@ -32,34 +33,34 @@ from app.services.pages.pages import Pages
 from app.services.pages.preparing import PagePreparer
 from app.services.pages.reading import PageReading
 from app.services.pages.writing import PageWriter
-from app.services.persistence.keeping import MediaKeepers
 from app.services.persistence.media_checks import MediaChecks
-from app.services.quota_blobs import QuotaBlobStore
-from app.services.quotas import Quotas
-from app.services.references import References
-from app.services.renders.gathering import Gathering
+from app.services.persistence.media_keeper import MediaKeepers
+from app.services.quotas.key_quotas import Quotas
+from app.services.quotas.quota_blob_store import QuotaBlobStore
+from app.services.quotas.stored_bytes import StoredBytes
+from app.services.renders.media_loader import MediaLoader
 from app.services.renders.renders import Renders
-from app.services.request_bodies import RequestBodies
-from app.services.resource_texts import ResourceTexts
-from app.services.resources import Resources
-from app.services.scrub import Scrub
-from app.services.session_messages import SessionMessages
-from app.services.sessions import Sessions
-from app.services.store_check import StoreCheck
-from app.services.stored_bytes import StoredBytes
-from app.services.streaming.bodies import StreamedBodies
-from app.services.streaming.requests import StreamedRequests
-from app.services.sweep import Sweep
-from app.services.tool_results import ToolResults
-from app.services.uploads import Uploads
-from app.settings import ResourcePolicy, Settings
+from app.services.requests.streamed_bodies import StreamedBodies
+from app.services.requests.streamed_requests import StreamedRequests
+from app.services.requests.whole_bodies import RequestBodies
+from app.services.resources.aliases import Aliases
+from app.services.resources.content_sources import ContentSources
+from app.services.resources.references import References
+from app.services.resources.resources import Resources
+from app.services.resources.texts import ResourceTexts
+from app.services.sessions.history import History
+from app.services.sessions.interactions import Interactions
+from app.services.sessions.messages import SessionMessages
+from app.services.sessions.sessions import Sessions
+from app.services.tool_results.tool_results import ToolResults
+from app.services.uploads.uploads import Uploads
 from app.stores.blobs import BlobStore
 from app.stores.records import Records
-from app.telemetry import Metrics
-from app.wiring.deliveries import delivery_rules
-from app.wiring.faults import SettingError
-from app.wiring.listening import base_url_of, wired_streams
+from app.telemetry.metrics import Metrics
+from app.wiring.content_sources import offload_rules
+from app.wiring.event_streams import base_url_of, wired_streams
 from app.wiring.signing_keys import signing_keys
+from app.wiring.startup_errors import SettingError
 from app.wiring.stores import (
     check_schema,
     make_data_dir,
@@ -68,7 +69,7 @@ from app.wiring.stores import (
     open_database,
     prove_blob_store,
 )
-from app.wiring.sweeping import open_stored_bytes, wired_sweep
+from app.wiring.sweep import open_stored_bytes, wired_sweep
 
 # Longer than any upload that keeps the pace the limits ask for is likely to take.
 _ABANDONED_UPLOAD_SECONDS = 24 * 3600.0
@@ -84,7 +85,7 @@ class Container:
     tool_results: ToolResults
     resources: Resources
     aliases: Aliases
-    deliveries: Deliveries
+    content_sources: ContentSources
     resource_texts: ResourceTexts
     references: References
     uploads: Uploads
@@ -108,7 +109,7 @@ class Container:
     blobs: BlobStore
     metrics: Metrics
     memory: MemoryBudget
-    answers: AnswerRoom
+    answers: ResponseBudget
     limits: Limits
     base_url: str
     content_base_url: str
@@ -128,7 +129,7 @@ async def open_container(settings: Settings) -> AsyncIterator[Container]:
         SettingError: A setting makes no sense.
         StoreUnavailableError: A store does not answer, or refuses the service.
     """
-    rules = delivery_rules(settings)
+    rules = offload_rules(settings)
     await anyio.to_thread.run_sync(make_data_dir, settings.data_dir)
     async with AsyncExitStack() as stack:
         engines = open_database(settings)
@@ -165,7 +166,7 @@ async def open_container(settings: Settings) -> AsyncIterator[Container]:
             records=records,
             blobs=blobs if stored_bytes is None else QuotaBlobStore(blobs, stored_bytes),
             stored_bytes=stored_bytes,
-            deliveries=Deliveries(blobs, rules),
+            content_sources=ContentSources(blobs, rules),
             access=access,
             links=LinkSigner(keys),
             accesses=accesses,
@@ -185,7 +186,7 @@ class _Opened:
     records: Records
     blobs: BlobStore
     stored_bytes: StoredBytes | None
-    deliveries: Deliveries
+    content_sources: ContentSources
     access: Access
     links: LinkSigner
     accesses: AccessCounts
@@ -211,7 +212,7 @@ def _wired(settings: Settings, opened: _Opened) -> Container:
     requests = StreamedRequests(streamed, work)
     bodies = RequestBodies(work, budget)
     images = ImageWork(opened.memory, limits)
-    answers = AnswerRoom(opened.memory)
+    answers = ResponseBudget(opened.memory)
     preparer = PagePreparer(records, blobs, images=images, limits=limits)
     writer = PageWriter(records)
     checks = MediaChecks(blobs)
@@ -223,7 +224,7 @@ def _wired(settings: Settings, opened: _Opened) -> Container:
         tool_results=_tool_results(opened, streamed, work, limits, checks=checks),
         resources=resources,
         aliases=Aliases(records),
-        deliveries=opened.deliveries,
+        content_sources=opened.content_sources,
         resource_texts=ResourceTexts(
             resources, blobs, work=work, memory=opened.memory, limits=limits
         ),
@@ -312,7 +313,7 @@ def _renders(
         records,
         blobs,
         reading=reading,
-        gathering=Gathering(blobs, derived, reading.checks),
+        media_loader=MediaLoader(blobs, derived, reading.checks),
         links=links,
         content_base_url=settings.content_url or settings.public_url,
         limits=limits,

@@ -3,13 +3,13 @@
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
-from app.services.image_work import ImageWork
-from app.services.memory_budget import MemoryBudget
+from app.config.settings import Settings
+from app.services.images.image_work import ImageWork
+from app.services.memory_budget.budget import MemoryBudget
 from app.services.pages.accesses import AccessCounts
 from app.services.pages.preparing import PagePreparer
 from app.services.pages.reading import PageReading
 from app.services.persistence.media_checks import MediaChecks
-from app.settings import Settings
 from app.wiring.stores import open_records
 
 

@@ -5,9 +5,9 @@ import secrets
 from collections.abc import Sequence
 from pathlib import Path
 
-from app.services.access import SigningKey
-from app.settings import Settings
-from app.wiring.faults import MissingSigningKeysError
+from app.config.settings import Settings
+from app.services.access.signed_links import SigningKey
+from app.wiring.startup_errors import MissingSigningKeysError
 
 
 def signing_keys(settings: Settings) -> Sequence[SigningKey]:

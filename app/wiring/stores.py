@@ -7,12 +7,11 @@ from pathlib import Path
 
 import anyio.to_thread
 
+from app.config.groups import BlobSettings
+from app.config.settings import Settings
 from app.errors import StoreFullError
-from app.events.broker import EventBroker
-from app.events.sqlite import SqliteBroker
-from app.services.access import Access
-from app.setting_groups import BlobSettings
-from app.settings import Settings
+from app.services.access.callers import Access
+from app.services.events.broker import EventBroker
 from app.stores.blobs import BlobStore, FilesystemBlobStore
 from app.stores.blobs.temporary_file import DurableDirectories
 from app.stores.records import Records
@@ -20,8 +19,9 @@ from app.stores.records.change_counter import open_change_counter
 from app.stores.records.engine import Engines, database_url, listen_address, open_engines
 from app.stores.records.events import CHANNEL
 from app.stores.records.migration import current_revision, migrate, newest_revision
+from app.wiring.brokers.sqlite import SqliteBroker
 from app.wiring.bucket_urls import check_endpoint, parse_bucket_url
-from app.wiring.faults import DataDirectoryError, OutdatedDatabaseError, SettingError
+from app.wiring.startup_errors import DataDirectoryError, OutdatedDatabaseError, SettingError
 
 
 @asynccontextmanager
@@ -89,7 +89,7 @@ async def open_broker(settings: Settings, engines: Engines) -> AsyncIterator[Eve
             yield SqliteBroker(counter.count)
         return
     # Its driver takes a while to load, and where SQLite is nobody needs it.
-    from app.events.postgres import PostgresBroker  # noqa: PLC0415
+    from app.wiring.brokers.postgres import PostgresBroker  # noqa: PLC0415
 
     yield PostgresBroker(listen_address(settings.db.url.get_secret_value()), CHANNEL)
 

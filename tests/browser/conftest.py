@@ -13,7 +13,7 @@ import httpx
 import pytest
 from playwright.sync_api import Browser, BrowserContext, expect, sync_playwright
 
-from app.settings import Settings
+from app.config.settings import Settings
 from app.shipped_files import BUILT_VIEWER
 from tests.browser.tabs import Tab
 from tests.process import PagefaultProcess

@@ -12,7 +12,7 @@ import httpx
 import pytest
 from playwright.sync_api import Error, expect
 
-from app.settings import Settings
+from app.config.settings import Settings
 from app.wiring import open_access
 from tests import media
 from tests.browser import drawings, shop
@@ -118,7 +118,7 @@ def test_viewer_shows_media_that_are_at_another_origin(
 @pytest.mark.promise(
     "security.md#the-origin-in-a-browser",
     "Content that is opened at the content host runs no script and reads nothing of the API",
-    kept_by="app/routers/content_headers.py",
+    kept_by="app/http/content_headers.py",
     tried="8 files",
 )
 @pytest.mark.parametrize("name", FILES)
@@ -155,7 +155,7 @@ def test_content_opened_at_its_own_host_runs_nothing_and_reads_nothing_of_the_ap
         "A document at the content host has an origin without a key and cannot read the API, "
         "even without its protective headers"
     ),
-    kept_by="app/routers/content_host.py",
+    kept_by="app/http/content_host.py",
     tried="1 document",
 )
 def test_key_of_a_tab_is_not_in_the_origin_of_content(

@@ -108,7 +108,7 @@ def page(browser: Browser) -> Iterator[Page]:
 @pytest.mark.promise(
     "security.md#calls-from-a-browser",
     "In a real browser, a page of another origin stores nothing and receives no event",
-    kept_by="app/routers/browser_guard.py",
+    kept_by="app/http/browser_guard.py",
     tried="3 origins, 9 writes each, a stream, a socket, an image",
 )
 @pytest.mark.parametrize("host", ["127.0.0.1", "localhost", REBOUND])

@@ -202,7 +202,7 @@ def test_hostile_address_runs_nothing(
 @pytest.mark.promise(
     "security.md#the-origin-in-a-browser",
     "Content that is opened by itself runs no script",
-    kept_by="app/routers/content_headers.py",
+    kept_by="app/http/content_headers.py",
     tried="8 files: SVG, HTML, XHTML, XML, PDF, 3 that claim to be something else; 0 scripts run",
 )
 @pytest.mark.parametrize("name", FILES)

@@ -15,9 +15,9 @@ import psycopg.sql
 import pytest
 from pydantic import ValidationError
 
+from app.config.settings import Settings
 from app.main import create_app
 from app.models.project import new_api_key
-from app.settings import Settings
 from app.wiring import open_access
 from tests.event_streams import listening
 from tests.media import png
@@ -173,7 +173,7 @@ def anyone(service: LiveService) -> Iterator[httpx.Client]:
 @pytest.mark.promise(
     "security.md#links-and-keys",
     "Every invalid key is refused alike, on every route",
-    kept_by="app/services/access.py",
+    kept_by="app/services/access/callers.py",
     tried="63 routes with 11 keys",
 )
 @pytest.mark.parametrize("route", ROUTES, ids=" ".join)
@@ -209,7 +209,7 @@ def test_scheme_is_taken_in_any_case(service: LiveService, scheme: str) -> None:
 @pytest.mark.promise(
     "security.md#links-and-keys",
     "A revoked key is refused at the next request",
-    kept_by="app/services/access.py",
+    kept_by="app/services/access/callers.py",
     tried="1 revocation",
 )
 def test_revoked_key_is_refused_at_once(service: LiveService) -> None:
@@ -375,7 +375,7 @@ def test_id_of_a_foreign_session_is_free(
 @pytest.mark.promise(
     "security.md#other-projects-data",
     "The stream of another project's session is that of one that does not exist",
-    kept_by="app/services/events/starts.py",
+    kept_by="app/services/events/start_positions.py",
     tried="6 places",
 )
 @pytest.mark.parametrize("place", [None, 0, 1, 2, 3, 2**40])
@@ -437,7 +437,7 @@ def test_cursor_of_another_project_shows_only_ones_own(service: LiveService) -> 
 @pytest.mark.promise(
     "security.md#other-projects-data",
     "The same bytes in another project are answered as new",
-    kept_by="app/services/resources.py",
+    kept_by="app/services/resources/resources.py",
     tried="201 for both",
 )
 def test_same_bytes_in_another_project_are_new_there(service: LiveService) -> None:
@@ -471,7 +471,7 @@ def test_without_authentication_all_is_in_the_default_project(settings: Settings
 @pytest.mark.promise(
     "security.md#links-and-keys",
     "The service does not listen beyond loopback without authentication",
-    kept_by="app/settings.py",
+    kept_by="app/config/settings.py",
     tried="6 hosts",
 )
 @pytest.mark.parametrize("host", ["0.0.0.0", "::", "192.168.1.1", "example.com", "", "1"])  # noqa: S104 - to be refused

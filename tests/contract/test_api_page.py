@@ -55,7 +55,7 @@ def test_page_has_every_operation_and_schema_and_its_links_lead_somewhere(
 @pytest.mark.promise(
     "security.md#the-origin-in-a-browser",
     "The documentation of the API runs no script and loads nothing",
-    kept_by="app/routers/api_page.py",
+    kept_by="app/http/docs_page.py",
     tried="0 requests to other hosts",
 )
 def test_page_loads_nothing_and_runs_nothing(client: httpx.Client) -> None:

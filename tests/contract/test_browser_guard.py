@@ -8,8 +8,8 @@ import httpx
 import pytest
 from starlette.routing import BaseRoute, Route, WebSocketRoute
 
+from app.config.settings import Settings
 from app.main import create_app
-from app.settings import Settings
 from tests.event_streams import WAIT_SECONDS
 from tests.servers import Backends, LiveService, serving
 
@@ -113,7 +113,7 @@ def test_table_of_routes_is_whole() -> None:
 @pytest.mark.promise(
     "security.md#calls-from-a-browser",
     "Without keys, a request under a name rebound to loopback is refused by every route",
-    kept_by="app/routers/browser_guard.py",
+    kept_by="app/http/browser_guard.py",
     tried="every route of the application and unknown paths: 421, 0 answer",
 )
 @pytest.mark.parametrize("host", ["evil.example:8000", "127.0.0.1.evil.example"])
@@ -124,7 +124,7 @@ def test_rebound_name_is_answered_by_no_route(open_service: LiveService, host: s
 @pytest.mark.promise(
     "security.md#calls-from-a-browser",
     "Without keys, a name rebound to loopback opens no WebSocket",
-    kept_by="app/routers/browser_guard.py",
+    kept_by="app/http/browser_guard.py",
     tried="421",
 )
 def test_rebound_name_opens_no_socket(open_service: LiveService) -> None:
@@ -138,7 +138,7 @@ def test_rebound_name_opens_no_socket(open_service: LiveService) -> None:
         "A page of another origin can write by no route, with keys or without, and is refused"
         " before its body has arrived"
     ),
-    kept_by="app/routers/browser_guard.py",
+    kept_by="app/http/browser_guard.py",
     tried="every writing route with 4 sets of headers, in 2 modes: 403",
 )
 @pytest.mark.parametrize(
@@ -159,7 +159,7 @@ def test_foreign_page_writes_by_no_route(
 @pytest.mark.promise(
     "security.md#calls-from-a-browser",
     "A page of another origin can write with no type of body",
-    kept_by="app/routers/browser_guard.py",
+    kept_by="app/http/browser_guard.py",
     tried="3 types, 0 rows",
 )
 @pytest.mark.parametrize("kind", ["text/plain", "application/x-www-form-urlencoded", None])

@@ -87,7 +87,7 @@ def test_media_are_never_compressed(stored: Stored) -> None:
 @pytest.mark.promise(
     "security.md#the-origin-in-a-browser",
     "Only raster images, sound, video and plain text are shown inline",
-    kept_by="app/routers/content_headers.py",
+    kept_by="app/http/content_headers.py",
     tried="16 types",
 )
 @pytest.mark.parametrize(

@@ -15,9 +15,9 @@ import pytest
 from websockets.exceptions import InvalidStatus
 from websockets.sync.client import connect
 
+from app.config.settings import Settings
 from app.main import create_app
 from app.routers.viewer import ADDRESSES
-from app.settings import Settings
 from tests.contract.content_requests import (
     ROW_IDS,
     ROWS,
@@ -220,7 +220,7 @@ def test_link_answers_head(hosts: Hosts) -> None:
         "The host of `PAGEFAULT_CONTENT_URL` serves nothing but content with a link, and no "
         "key is accepted there"
     ),
-    kept_by="app/routers/content_host.py",
+    kept_by="app/http/content_host.py",
     tried="81 requests, each with nothing, with a key and with a link",
 )
 @pytest.mark.parametrize(("method", "path"), ABSENT_PLACES)
@@ -316,7 +316,7 @@ def test_link_to_the_service_itself_is_sent_to_the_content_url(
 @pytest.mark.promise(
     "security.md#the-origin-in-a-browser",
     "A signed link to the API's host is redirected to the content host, and to no other",
-    kept_by="app/routers/content_host.py",
+    kept_by="app/http/content_host.py",
     tried="6 paths",
 )
 @pytest.mark.parametrize(
@@ -350,7 +350,7 @@ def test_only_reading_is_sent_to_the_content_url(hosts: Hosts, method: str) -> N
 @pytest.mark.promise(
     "security.md#the-origin-in-a-browser",
     "No spelling of the content host that a browser sends reaches the API",
-    kept_by="app/settings.py",
+    kept_by="app/config/settings.py",
     tried="6 spellings",
 )
 @pytest.mark.parametrize(
@@ -403,7 +403,7 @@ def test_any_other_host_is_that_of_the_service(hosts: Hosts, host: str) -> None:
 @pytest.mark.promise(
     "security.md#the-transport",
     "If the request target is a URL, its host counts and the header does not",
-    kept_by="app/protocols/request_target.py",
+    kept_by="app/server/request_target.py",
     tried="6 requests",
 )
 @pytest.mark.parametrize(

@@ -6,7 +6,7 @@ from urllib.parse import parse_qs, urlsplit
 import httpx
 import pytest
 
-from app.setting_groups import ContentSettings
+from app.config.groups import ContentSettings
 from tests.contract.content_requests import (
     ETAG,
     OTHER,

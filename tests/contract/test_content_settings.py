@@ -4,10 +4,10 @@ import anyio
 import pytest
 from pydantic import SecretStr, ValidationError
 
-from app.setting_groups import BlobSettings, ContentSettings
-from app.settings import Settings
+from app.config.groups import BlobSettings, ContentSettings
+from app.config.settings import Settings
 from app.wiring import open_container
-from app.wiring.faults import SettingError
+from app.wiring.startup_errors import SettingError
 
 BUCKET = BlobSettings(url="s3://bucket", s3_endpoint="http://127.0.0.1:9")
 SIGNED = BlobSettings(

@@ -10,8 +10,8 @@ from pathlib import Path
 import httpx
 import pytest
 
-from app.setting_groups import ContentSettings
-from app.settings import Settings
+from app.config.groups import ContentSettings
+from app.config.settings import Settings
 from tests.contract.content_requests import (
     ROW_IDS,
     ROWS,

@@ -10,7 +10,7 @@ import anyio
 import httpx
 import pytest
 
-from app.settings import Settings
+from app.config.settings import Settings
 from app.wiring import open_access
 from tests.contract.content_requests import (
     ROW_IDS,

@@ -36,7 +36,7 @@ def patient(backends: Backends, tmp_path: Path) -> Iterator[LiveService]:
 @pytest.mark.promise(
     "security.md#the-transport",
     "A connection whose headers come too slowly is ended",
-    kept_by="app/protocols/http.py",
+    kept_by="app/server/http_protocol.py",
     tried="3 beginnings",
 )
 @pytest.mark.parametrize("sent", [b"", b"GET / HTTP/1.1\r\nHos", b"GET / HTTP/1.1\r\nHost: x\r\n"])
@@ -55,7 +55,7 @@ def test_later_request_of_a_connection_has_the_deadline_too(impatient: LiveServi
 @pytest.mark.promise(
     "security.md#the-transport",
     "Headers without an end are refused",
-    kept_by="app/protocols/http.py",
+    kept_by="app/server/http_protocol.py",
     tried="2 ways, 431",
 )
 @pytest.mark.parametrize(
@@ -81,7 +81,7 @@ def test_what_is_no_http_is_refused_with_a_problem(impatient: LiveService) -> No
 @pytest.mark.promise(
     "security.md#memory-and-processor",
     "A body that pauses for too long is given up",
-    kept_by="app/routers/bodies.py",
+    kept_by="app/http/bodies.py",
     tried="408, 0 rows",
 )
 def test_body_that_pauses_is_given_up_and_leaves_nothing(impatient: LiveService) -> None:
@@ -113,13 +113,13 @@ def at_work(service: LiveService) -> Iterator[socket.socket]:
 @pytest.mark.promise(
     "security.md#memory-and-processor",
     "A request beyond the limit of requests at once gets a `Retry-After`",
-    kept_by="app/routers/places.py",
+    kept_by="app/http/admission.py",
     tried="503 with `Retry-After`",
 )
 def test_one_request_too_many_is_told_to_come_again(
     patient: LiveService, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("app.routers.places.WAIT_SECONDS", 0.01)
+    monkeypatch.setattr("app.http.admission.WAIT_SECONDS", 0.01)
     with at_work(patient) as connection, patient.client() as client:
         refused = client.get("/api/resources")
         connection.sendall(b"four")
@@ -131,13 +131,13 @@ def test_one_request_too_many_is_told_to_come_again(
 @pytest.mark.promise(
     "security.md#memory-and-processor",
     "A request waits a moment for a free slot before it is refused",
-    kept_by="app/routers/places.py",
+    kept_by="app/http/admission.py",
     tried="1 slot that becomes free",
 )
 def test_request_that_waits_gets_the_place_that_is_left(
     patient: LiveService, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("app.routers.places.WAIT_SECONDS", float(WAIT_SECONDS))
+    monkeypatch.setattr("app.http.admission.WAIT_SECONDS", float(WAIT_SECONDS))
     key = patient.new_key()
     with at_work(patient) as connection, connected(patient.port) as waiting:
         waiting.sendall(
@@ -152,7 +152,7 @@ def test_request_that_waits_gets_the_place_that_is_left(
 @pytest.mark.promise(
     "security.md#memory-and-processor",
     "Health checks are answered however many requests are running",
-    kept_by="app/routers/request_context.py",
+    kept_by="app/http/request_context.py",
     tried="200",
 )
 def test_who_asks_for_health_needs_no_place(patient: LiveService) -> None:

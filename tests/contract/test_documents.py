@@ -10,8 +10,8 @@ import pytest
 import yaml
 from pydantic import BaseModel
 
-from app.documents import generated_documents
-from app.settings import Settings
+from app.cli.documents import generated_documents
+from app.config.settings import Settings
 from tests.process import ROOT
 
 GENERATED = ("openapi/openapi.json", "docs/errors.md", "docs/settings.md")

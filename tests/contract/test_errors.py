@@ -212,7 +212,7 @@ def assert_is_problem(answer: httpx.Response, asked: Asked, uri: str) -> Problem
 @pytest.mark.promise(
     "security.md#memory-and-processor",
     "No malformed request causes an internal error (500)",
-    kept_by="app/routers/problems.py",
+    kept_by="app/http/problems.py",
     tried="54 requests",
 )
 @pytest.mark.parametrize("name", HOSTILE)
@@ -246,7 +246,7 @@ def test_refusal_has_every_member_of_a_problem(
 @pytest.mark.promise(
     "security.md#logs",
     "An error answer repeats nothing of its request",
-    kept_by="app/routers/problems.py",
+    kept_by="app/http/problems.py",
     tried="19 requests",
 )
 @pytest.mark.parametrize("name", ECHOES)
@@ -332,7 +332,7 @@ def test_deep_result_comes_back_whole(client_of_module: httpx.Client) -> None:
 @pytest.mark.promise(
     "security.md#memory-and-processor",
     "A route for small bodies refuses a large one",
-    kept_by="app/routers/bodies.py",
+    kept_by="app/http/bodies.py",
     tried="413",
 )
 def test_large_body_of_a_small_route_is_refused(client_of_module: httpx.Client, uri: str) -> None:
@@ -353,7 +353,7 @@ def raw_answer(service: LiveService, request: bytes) -> bytes:
 @pytest.mark.promise(
     "security.md#the-transport",
     "Bytes that are not HTTP are answered with an error response",
-    kept_by="app/protocols/http.py",
+    kept_by="app/server/http_protocol.py",
     tried="6 requests",
 )
 @pytest.mark.parametrize(

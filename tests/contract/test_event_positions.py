@@ -86,7 +86,7 @@ def test_last_event_id_in_the_query_comes_before_after_and_behind_the_header(
 @pytest.mark.promise(
     "security.md#other-projects-data",
     "A stream from a position that never existed sends `reset` and begins now",
-    kept_by="app/services/events/starts.py",
+    kept_by="app/services/events/start_positions.py",
     tried="8 places",
 )
 @pytest.mark.parametrize(("path", "last"), [(PROJECT, 5), (SESSION, 3)])
@@ -105,7 +105,7 @@ def test_position_that_never_was_is_reset_to_now(
 @pytest.mark.promise(
     "security.md#other-projects-data",
     "A position that is not a number is refused",
-    kept_by="app/routers/event_queries.py",
+    kept_by="app/http/event_parameters.py",
     tried="422",
 )
 @pytest.mark.parametrize("path", [PROJECT, SESSION])
@@ -179,7 +179,7 @@ def test_listener_that_leaves_while_it_is_told_costs_no_connection(
 def test_heartbeats_say_that_a_silent_stream_lives(
     service: LiveService, client: httpx.Client, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("app.routers.event_stream_response._BEAT_SECONDS", 0.01)
+    monkeypatch.setattr("app.http.sse._BEAT_SECONDS", 0.01)
     with listening(client, SESSION) as stream:
         assert [stream.raw() for _ in range(3)] == [HEARTBEAT] * 3
         append(client, content="x")

@@ -193,7 +193,7 @@ def test_page_of_an_origin_that_is_named_may_listen(
 @pytest.mark.promise(
     "security.md#calls-from-a-browser",
     "A page of another origin opens no WebSocket",
-    kept_by="app/routers/browser_guard.py",
+    kept_by="app/http/browser_guard.py",
     tried="6 origins",
 )
 @pytest.mark.parametrize(
@@ -234,7 +234,7 @@ def test_foreign_session_is_as_silent_as_an_absent_one(
 @pytest.mark.promise(
     "security.md#the-transport",
     "Frames before the answer to a WebSocket handshake end the socket without a traceback",
-    kept_by="app/protocols/websocket.py",
+    kept_by="app/server/websocket_protocol.py",
     tried="6 ways, 20 times each",
 )
 @pytest.mark.parametrize(

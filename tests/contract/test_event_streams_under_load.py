@@ -8,9 +8,9 @@ import anyio
 import httpx
 import pytest
 
-from app.services.access import Caller
-from app.services.events.delivery import Delivery
-from app.setting_groups import EventSettings
+from app.config.groups import EventSettings
+from app.services.access.callers import Caller
+from app.services.events.batches import EventItem
 from app.wiring import Container, open_container
 from tests.event_crowds import WAIT_SECONDS, EventSocket, listen
 from tests.servers import Backends, LiveService, serving
@@ -156,11 +156,11 @@ async def test_listener_that_does_not_keep_up_is_cut_off_and_comes_back_and_nobo
     assert slow.events + back.events == everything
 
 
-async def everything_told(process: Container, project_id: str) -> list[Delivery]:
+async def everything_told(process: Container, project_id: str) -> list[EventItem]:
     async with process.event_streams.opened(
         Caller(project_id), session_id=None, after=None
     ) as stream:
-        return [delivery async for delivery in stream.deliveries()]
+        return [item async for item in stream.items()]
 
 
 # More turns of the loop than a stream takes until it waits for a connection.
@@ -174,7 +174,7 @@ async def test_stream_that_begins_while_the_service_stops_ends_as_the_others_do(
     settings = backends.settings("server", tmp_path / "data")
     one_connection = settings.db.model_copy(update={"pool_size": 1})
     changed = settings.model_copy(update={"auth": "none", "db": one_connection})
-    told: list[list[Delivery]] = []
+    told: list[list[EventItem]] = []
 
     async def listen_to_its_end(process: Container) -> None:
         told.append(await everything_told(process, settings.default_project))

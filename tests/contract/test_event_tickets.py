@@ -11,7 +11,8 @@ import httpx
 import pytest
 
 from app.models.identity import utc_now
-from app.services.access import Caller, LinkSigner, SigningKey, Ticket
+from app.services.access.callers import Caller
+from app.services.access.signed_links import LinkSigner, SigningKey, Ticket
 from app.wiring import open_access
 from app.wiring.signing_keys import signing_keys
 from tests.contract.page_requests import outcome
@@ -107,7 +108,7 @@ def test_stream_goes_on_behind_the_end_of_its_ticket(
     ticket = ticket_of(keys.first)
     with listening(keys.first, PROJECT, ticket=ticket) as stream:
         later = utc_now() + timedelta(seconds=61)
-        monkeypatch.setattr("app.routers.event_queries.utc_now", lambda: later)
+        monkeypatch.setattr("app.http.event_parameters.utc_now", lambda: later)
         assert refused(keys.first, ticket) == {UNAUTHORIZED}
         append(keys.first, content="x")
         assert stream.next().event == "message:created"
@@ -166,7 +167,7 @@ def test_link_is_no_ticket_and_a_ticket_no_link(keys: Keys) -> None:
 @pytest.mark.promise(
     "security.md#other-projects-data",
     "A ticket permits nothing but streams of events",
-    kept_by="app/services/access.py",
+    kept_by="app/services/access/callers.py",
     tried="4 routes",
 )
 def test_ticket_permits_nothing_but_to_listen(keys: Keys) -> None:

@@ -6,7 +6,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from app.settings import Settings
+from app.config.settings import Settings
 from tests.process import ROOT
 from tests.servers import serving
 

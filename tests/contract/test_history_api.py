@@ -7,7 +7,7 @@ from concurrent.futures import ThreadPoolExecutor
 import httpx
 import pytest
 
-from app.settings import Settings
+from app.config.settings import Settings
 from tests.media import mp4, png
 from tests.servers import LiveService, serving
 

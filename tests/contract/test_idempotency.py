@@ -13,9 +13,9 @@ import pytest
 
 from app.errors import ConflictError
 from app.models.identity import new_id, utc_now
-from app.services.idempotency import Idempotency, IdempotentCall
-from app.services.request_identity import RequestIdentity
-from app.services.tool_results import IDEMPOTENT_ROUTE
+from app.services.requests.idempotency import Idempotency, IdempotentCall
+from app.services.requests.identity import RequestIdentity
+from app.services.tool_results.tool_results import IDEMPOTENT_ROUTE
 from app.stores.records import Records, UnitOfWork
 from app.wiring import open_database
 from tests.servers import LiveService
@@ -155,7 +155,7 @@ async def answer_slowly(
 @pytest.mark.promise(
     "durability.md#requests-break-off",
     "A request whose `Idempotency-Key` was taken over because it was slow stores nothing",
-    kept_by="app/services/idempotency.py",
+    kept_by="app/services/requests/idempotency.py",
     tried="16 minutes by the time of its claim, both engines",
 )
 def test_slow_request_whose_key_was_taken_over_stores_nothing(service: LiveService) -> None:

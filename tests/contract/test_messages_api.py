@@ -10,7 +10,7 @@ from typing import Any
 import httpx
 import pytest
 
-from app.settings import Settings
+from app.config.settings import Settings
 from tests.contract.page_requests import data_uri, outcome, pointers, put
 from tests.contract.session_requests import (
     JSON,

@@ -7,7 +7,7 @@ from pathlib import Path
 import httpx
 import pytest
 
-from app.settings import Settings
+from app.config.settings import Settings
 from tests.media import png
 from tests.plain_http import TRUSTS_NOBODY
 from tests.process import PagefaultProcess
@@ -51,7 +51,7 @@ def writes_answered(answer: Answer, store: ScriptedObjectStore) -> None:
 @pytest.mark.promise(
     "durability.md#the-stores-fail",
     "A used-up quota or a full disk of the object store is a 507 until there is room",
-    kept_by="app/stores/blobs/s3_failures.py",
+    kept_by="app/stores/blobs/s3_errors.py",
     tried="Ceph's and MinIO's",
 )
 @pytest.mark.parametrize(
@@ -102,7 +102,7 @@ def test_readiness_reads_once_each_time_and_writes_nothing(
         "The object store's answer to a refused signature (which has the key's id and the "
         "signed text) is in no log and no answer"
     ),
-    kept_by="app/stores/blobs/s3_failures.py",
+    kept_by="app/stores/blobs/s3_errors.py",
     tried="0 of 3 marks",
 )
 def test_log_names_the_cause_and_holds_no_secret(

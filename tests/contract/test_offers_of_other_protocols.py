@@ -42,7 +42,7 @@ def health(*headers: str) -> bytes:
         "A request that offers another protocol (`Upgrade: h2c`) is handled as if it did not:"
         " its body is its body, and what follows is the next request"
     ),
-    kept_by="app/protocols/http.py",
+    kept_by="app/server/http_protocol.py",
     tried="bodies with a length and in chunks, split at each byte",
 )
 @pytest.mark.parametrize("piece", [1, 7, 1_000_000], ids=["bytes", "pieces", "whole"])
@@ -98,7 +98,7 @@ def test_head_that_offers_another_protocol_is_waited_for_without_a_body(
 @pytest.mark.promise(
     "security.md#the-transport",
     "What follows CONNECT or a refused WebSocket is never read as a request",
-    kept_by="app/protocols/http.py",
+    kept_by="app/server/http_protocol.py",
     tried="a request after the head",
 )
 @pytest.mark.parametrize(

@@ -14,7 +14,7 @@ import httpx
 import psycopg
 import pytest
 
-from app.settings import Settings
+from app.config.settings import Settings
 from tests.loaded_command import LoadedCommand
 from tests.media import png
 from tests.plain_http import TRUSTS_NOBODY
@@ -230,10 +230,10 @@ def test_what_is_wrong_with_an_image_is_logged_as_json_too() -> None:
     script = """
 from app.models.derived_image import ImageRecipe
 from app.models.media import InMemoryMedia
-from app.services.image_fitting import fit_image
+from app.services.images.fitting import fit_image
 from app.services.pages.thumbnails import reduce_image
 from app.services.persistence.probing import probe_media
-from app.telemetry import configure_logging
+from app.telemetry.logs import configure_logging
 from tests.images import picture, saved
 
 configure_logging("json", "info")
@@ -256,7 +256,7 @@ for data in (cut, damaged):
 @pytest.mark.promise(
     "security.md#logs",
     "A traceback holds no local variable",
-    kept_by="app/telemetry.py",
+    kept_by="app/telemetry/logs.py",
     tried="2 formats",
 )
 @pytest.mark.parametrize("log_format", ["json", "console"])
@@ -264,7 +264,7 @@ def test_traceback_in_the_log_holds_no_local_variable(log_format: str) -> None:
     script = f"""
 import logging
 import structlog
-from app.telemetry import configure_logging
+from app.telemetry.logs import configure_logging
 
 configure_logging({log_format!r}, "info")
 

@@ -54,7 +54,7 @@ def asked_anew(service: LiveService) -> httpx.Response:
 @pytest.mark.promise(
     "security.md#the-transport",
     "A connection beyond the limit gets a `Retry-After`, and the others go on",
-    kept_by="app/protocols/http.py",
+    kept_by="app/server/http_protocol.py",
     tried="20 of 20: 503 with `Retry-After`",
 )
 def test_one_connection_too_many_is_told_to_come_again_and_the_others_go_on(
@@ -97,7 +97,7 @@ def sent_at_once(client: httpx.Client, round_number: int) -> list[tuple[str, htt
 @pytest.mark.promise(
     "security.md#memory-and-processor",
     "Large bodies beyond the queue get a `Retry-After` and succeed later",
-    kept_by="app/services/large_work.py",
+    kept_by="app/services/concurrency/large_work.py",
     tried="8 at once: 503 with `Retry-After`, 0 lost",
 )
 def test_large_bodies_beyond_the_queue_are_told_to_come_again_and_succeed_then(
@@ -126,7 +126,7 @@ def test_large_bodies_beyond_the_queue_are_told_to_come_again_and_succeed_then(
 @pytest.mark.promise(
     "security.md#memory-and-processor",
     "A body below the minimum pace is given up after a grace period",
-    kept_by="app/routers/bodies.py",
+    kept_by="app/http/bodies.py",
     tried="4 settings, 408, 0 rows",
 )
 @pytest.mark.parametrize(

@@ -12,8 +12,8 @@ from typing import Any
 import httpx
 import pytest
 
+from app.config.groups import FetchSettings
 from app.services.fetching.resolving import LOOKUP
-from app.setting_groups import FetchSettings
 from tests.contract.page_requests import (
     ROUTE,
     data_uri,

@@ -5,8 +5,8 @@ import re
 import httpx
 import pytest
 
+from app.config.settings import Settings
 from app.main import create_app
-from app.settings import Settings
 from tests.servers import LiveService
 
 _METHODS = {"get", "head", "post", "put", "patch", "delete"}

@@ -9,8 +9,8 @@ import httpx
 import pytest
 from websockets.exceptions import InvalidStatus
 
-from app.services import quota_windows
-from app.setting_groups import QuotaSettings
+from app.config.groups import QuotaSettings
+from app.services.quotas import windows as quota_windows
 from tests.contract.upload_requests import begin, checksum, send
 from tests.event_streams import ticket_of
 from tests.listening_sockets import socket_of
@@ -159,7 +159,7 @@ def test_what_needs_no_key_is_counted_for_nobody(caller: httpx.Client) -> None:
 @pytest.mark.promise(
     "security.md#quotas-and-a-full-disk",
     "Requests of one key do not count against another key",
-    kept_by="app/services/quotas.py",
+    kept_by="app/services/quotas/key_quotas.py",
     tried="0 requests",
 )
 @pytest.mark.usefixtures("clock")
@@ -174,7 +174,7 @@ def test_another_key_of_the_project_is_not_touched(limited: LiveService) -> None
 @pytest.mark.promise(
     "security.md#quotas-and-a-full-disk",
     "Racing uploads never exceed a key's bytes for a day",
-    kept_by="app/services/quotas.py",
+    kept_by="app/services/quotas/key_quotas.py",
     tried="0 bytes too many",
 )
 @pytest.mark.parametrize("is_announced", [True, False])
@@ -225,7 +225,7 @@ def test_refused_upload_gives_its_bytes_back(caller: httpx.Client) -> None:
 @pytest.mark.promise(
     "security.md#quotas-and-a-full-disk",
     "An upload that is cut off gives its reserved bytes back",
-    kept_by="app/services/quotas.py",
+    kept_by="app/services/quotas/key_quotas.py",
     tried="0 bytes reserved",
 )
 def test_upload_that_is_cut_gives_its_bytes_back(

@@ -8,7 +8,7 @@ from pathlib import Path
 import httpx
 import pytest
 
-from app.settings import Settings
+from app.config.settings import Settings
 from tests.contract.session_requests import append, call_tool
 from tests.event_streams import Block, heard, listening, log_of, member
 from tests.listening_sockets import socket_of, told

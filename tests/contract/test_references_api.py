@@ -217,7 +217,7 @@ def test_resource_of_another_session_is_as_absent(client: httpx.Client) -> None:
 @pytest.mark.promise(
     "security.md#other-projects-data",
     "A `blob:` reference to another project's file resolves like one to a missing file",
-    kept_by="app/services/references.py",
+    kept_by="app/services/resources/references.py",
     tried="1 reference",
 )
 def test_resource_of_another_project_is_as_absent(

@@ -10,8 +10,8 @@ import httpx
 import pytest
 from PIL import Image
 
+from app.config.settings import Settings
 from app.rendering.targets.table import TARGETS
-from app.settings import Settings
 from tests import media
 from tests.contract.page_requests import outcome, pointers
 from tests.contract.page_requests import put as put_page

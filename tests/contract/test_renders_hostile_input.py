@@ -8,9 +8,9 @@ from collections.abc import Callable, Iterator
 import httpx
 import pytest
 
+from app.config.settings import Settings
 from app.models.limits import Limits
 from app.rendering.targets.table import TARGETS
-from app.settings import Settings
 from tests import media
 from tests.contract.page_requests import outcome
 from tests.contract.render_cases import encoded, file_block, image_block

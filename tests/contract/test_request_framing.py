@@ -49,7 +49,7 @@ def repeated(unit: bytes, size: int) -> bytes:
 @contextmanager
 def only_place_taken(service: LiveService, monkeypatch: pytest.MonkeyPatch) -> Iterator[bytes]:
     """Have all requests wait until the block is left; yields one that waits."""
-    monkeypatch.setattr("app.routers.places.WAIT_SECONDS", 20.0)
+    monkeypatch.setattr("app.http.admission.WAIT_SECONDS", 20.0)
     key = service.new_key()
     with connected(service.port) as connection:
         connection.sendall(head(f"Authorization: Bearer {key}", "Expect: 100-continue"))
@@ -63,7 +63,7 @@ def only_place_taken(service: LiveService, monkeypatch: pytest.MonkeyPatch) -> I
 @pytest.mark.promise(
     "security.md#the-transport",
     "Trailers are not read as headers",
-    kept_by="app/protocols/http.py",
+    kept_by="app/server/http_protocol.py",
     tried="401 for a key in a trailer",
 )
 def test_trailer_is_no_header(service: LiveService) -> None:
@@ -93,7 +93,7 @@ def test_chunks_of_a_byte_an_extension_and_trailers_are_a_body(service: LiveServ
 @pytest.mark.promise(
     "security.md#the-transport",
     "Trailers, chunk extensions and chunk sizes without an end are refused, and nothing is stored",
-    kept_by="app/protocols/http.py",
+    kept_by="app/server/http_protocol.py",
     tried="6 ways, 400",
 )
 @pytest.mark.parametrize("name", ENDLESS)
@@ -123,7 +123,7 @@ def process(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Process]:
 @pytest.mark.promise(
     "security.md#the-transport",
     "Trailers, chunk extensions and chunk sizes without an end take no memory, even without a key",
-    kept_by="app/protocols/http.py",
+    kept_by="app/server/http_protocol.py",
     tried="100 MiB in each of 6 ways, at most 16 MiB more",
 )
 @pytest.mark.parametrize("name", ENDLESS)
@@ -140,7 +140,7 @@ def test_endless_framing_takes_no_memory(process: Process, name: str) -> None:
 @pytest.mark.promise(
     "security.md#the-transport",
     "Headers are counted also when they arrive all at once, each as its characters plus 32 bytes",
-    kept_by="app/protocols/http.py",
+    kept_by="app/server/http_protocol.py",
     tried="2 ways, 431",
 )
 @pytest.mark.parametrize(
@@ -155,7 +155,7 @@ def test_headers_that_come_all_at_once_are_counted(service: LiveService, headers
 @pytest.mark.promise(
     "security.md#the-transport",
     "Empty lines between requests do not keep a connection open",
-    kept_by="app/protocols/http.py",
+    kept_by="app/server/http_protocol.py",
     tried="1 line",
 )
 def test_empty_lines_keep_no_connection(service: LiveService) -> None:
@@ -169,7 +169,7 @@ def test_empty_lines_keep_no_connection(service: LiveService) -> None:
 @pytest.mark.promise(
     "security.md#the-transport",
     "At most 16 pipelined requests wait on a connection, and all of these are answered",
-    kept_by="app/protocols/http.py",
+    kept_by="app/server/http_protocol.py",
     tried="1,000 sent",
 )
 def test_few_requests_may_be_sent_ahead_and_all_of_these_are_answered(
@@ -186,7 +186,7 @@ def test_few_requests_may_be_sent_ahead_and_all_of_these_are_answered(
 @pytest.mark.promise(
     "security.md#the-transport",
     "The deadline of a pipelined request does not cost the answer before it",
-    kept_by="app/protocols/http.py",
+    kept_by="app/server/http_protocol.py",
     tried="200 for both",
 )
 def test_deadline_of_a_request_sent_ahead_does_not_cost_the_answer_before_it(
@@ -208,7 +208,7 @@ def test_deadline_of_a_request_sent_ahead_does_not_cost_the_answer_before_it(
 @pytest.mark.promise(
     "security.md#the-transport",
     "The refusal of a pipelined request is not taken for the answer before it",
-    kept_by="app/protocols/http.py",
+    kept_by="app/server/http_protocol.py",
     tried="2 requests",
 )
 @pytest.mark.parametrize("bad", [b"\x16\x03\x01 no\r\n\r\n", b"GET /healthz HTTP/1.1\r\n\r\n"])

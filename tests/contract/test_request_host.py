@@ -52,7 +52,7 @@ def answer(service: LiveService, line: bytes, headers: bytes) -> bytes:
 @pytest.mark.promise(
     "security.md#the-transport",
     "A request names exactly one valid host, else it is a 400; only HTTP/1.0 may name none",
-    kept_by="app/protocols/request_target.py",
+    kept_by="app/server/request_target.py",
     tried="20 ways, 400",
 )
 @pytest.mark.parametrize("path", [b"/healthz", b"http://a/healthz"])
@@ -68,7 +68,7 @@ def test_request_without_exactly_one_host_is_refused(
 @pytest.mark.promise(
     "security.md#the-transport",
     "The handshake of a WebSocket names exactly one valid host, else it is a 400",
-    kept_by="app/protocols/request_target.py",
+    kept_by="app/server/request_target.py",
     tried="20 ways, 400",
 )
 @pytest.mark.parametrize("headers", REFUSED)

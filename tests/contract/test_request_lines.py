@@ -9,7 +9,7 @@ import pytest
 _TELLING = """
 import asyncio
 import structlog
-from app.telemetry import configure_logging, flush_logs, tell_request
+from app.telemetry.logs import configure_logging, flush_logs, tell_request
 
 configure_logging({log_format!r}, {level!r})
 

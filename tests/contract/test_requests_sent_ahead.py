@@ -51,7 +51,7 @@ def open_streams(service: LiveService) -> float:
 @pytest.mark.promise(
     "security.md#the-transport",
     "An event stream whose client has gone ends, whatever the client had pipelined",
-    kept_by="app/protocols/http.py",
+    kept_by="app/server/http_protocol.py",
     tried="4 ways, closed and reset",
 )
 @pytest.mark.parametrize("is_reset", [False, True], ids=["closed", "reset"])
@@ -64,7 +64,7 @@ def test_stream_of_a_client_that_has_gone_ends_whatever_was_sent_ahead(
     service: LiveService, monkeypatch: pytest.MonkeyPatch, ahead: bytes, *, is_reset: bool
 ) -> None:
     # While a request waits nothing is read, so that a client has gone is noticed by writing.
-    monkeypatch.setattr("app.routers.event_stream_response._BEAT_SECONDS", 0.01)
+    monkeypatch.setattr("app.http.sse._BEAT_SECONDS", 0.01)
     key = service.new_key()
     for before in (b"", HEALTH):
         with connected(service.port) as connection:
@@ -80,7 +80,7 @@ def test_stream_of_a_client_that_has_gone_ends_whatever_was_sent_ahead(
 @pytest.mark.promise(
     "security.md#the-transport",
     "The small body of a pipelined request is read in its turn",
-    kept_by="app/protocols/http.py",
+    kept_by="app/server/http_protocol.py",
     tried="201 after a 200",
 )
 @pytest.mark.parametrize("length", [8, 2_000])
@@ -100,7 +100,7 @@ def test_small_body_that_was_sent_ahead_is_read_in_its_turn(
 def test_requests_that_are_sent_ahead_again_and_again_are_all_answered(
     service: LiveService, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("app.protocols.http._MOST_PIPELINED_BYTES", MOST_BYTES)
+    monkeypatch.setattr("app.server.http_protocol._MOST_PIPELINED_BYTES", MOST_BYTES)
     with connected(service.port) as connection:
         for _ in range(5):
             with only_place_taken(service, monkeypatch) as waiting:
@@ -117,14 +117,14 @@ def test_requests_that_are_sent_ahead_again_and_again_are_all_answered(
         "Pipelined requests may hold 32 KiB together; beyond, the connection ends after the "
         "answers that are due"
     ),
-    kept_by="app/protocols/http.py",
+    kept_by="app/server/http_protocol.py",
     tried="a body, and heads",
 )
 @pytest.mark.parametrize("ahead", ["body", "heads"])
 def test_more_bytes_than_may_wait_end_the_connection_behind_the_answers_before(
     service: LiveService, monkeypatch: pytest.MonkeyPatch, ahead: str
 ) -> None:
-    monkeypatch.setattr("app.protocols.http._MOST_PIPELINED_BYTES", MOST_BYTES)
+    monkeypatch.setattr("app.server.http_protocol._MOST_PIPELINED_BYTES", MOST_BYTES)
     key = service.new_key()
     sent = upload(key, 500_000) if ahead == "body" else LARGE_HEAD * 10
     with connected(service.port) as connection:

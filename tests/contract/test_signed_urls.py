@@ -12,8 +12,8 @@ import httpx
 import pytest
 from pydantic import SecretStr
 
-from app.services.access import LinkGrant, LinkSigner, SigningKey
-from app.settings import Settings
+from app.config.settings import Settings
+from app.services.access.signed_links import LinkGrant, LinkSigner, SigningKey
 from tests.media import png
 from tests.plain_http import TRUSTS_NOBODY
 from tests.servers import LiveService, serving
@@ -105,7 +105,7 @@ def test_link_works_without_a_key(linked: Linked, wish: bytes) -> None:
         " be embedded ([decision "
         "0053](decisions/0053-let-any-page-embed-what-a-signed-link-opens.md))"
     ),
-    kept_by="app/settings.py",
+    kept_by="app/config/settings.py",
     tried="4 answers and a refusal",
 )
 def test_link_may_be_embedded_anywhere_and_what_a_key_reads_may_not(linked: Linked) -> None:
@@ -135,7 +135,7 @@ def test_link_answers_ranges_conditions_and_head(linked: Linked) -> None:
 @pytest.mark.promise(
     "security.md#links-and-keys",
     "An expired link is refused",
-    kept_by="app/services/access.py",
+    kept_by="app/services/access/callers.py",
     tried="3 ages",
 )
 @pytest.mark.parametrize("seconds", [1, 3_600, 10_000_000])
@@ -231,7 +231,7 @@ MUTATIONS: dict[str, Callable[[str], str]] = {
 @pytest.mark.promise(
     "security.md#links-and-keys",
     "An altered link is refused",
-    kept_by="app/services/access.py",
+    kept_by="app/services/access/callers.py",
     tried="31 mutations",
 )
 @pytest.mark.parametrize("mutation", MUTATIONS)
@@ -246,7 +246,7 @@ def test_altered_link_is_refused(linked: Linked, mutation: str) -> None:
 @pytest.mark.promise(
     "security.md#links-and-keys",
     "A link that is signed for one method opens no other",
-    kept_by="app/services/access.py",
+    kept_by="app/services/access/callers.py",
     tried="403",
 )
 def test_link_signed_for_another_method_is_refused(linked: Linked) -> None:
@@ -259,7 +259,7 @@ def test_link_signed_for_another_method_is_refused(linked: Linked) -> None:
 @pytest.mark.promise(
     "security.md#links-and-keys",
     "A link to one resource opens no other",
-    kept_by="app/services/access.py",
+    kept_by="app/services/access/callers.py",
     tried="403",
 )
 def test_link_to_one_resource_opens_no_other(linked: Linked) -> None:

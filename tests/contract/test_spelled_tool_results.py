@@ -65,7 +65,7 @@ def told(client: httpx.Client, answer: httpx.Response) -> dict[str, Any]:
 @pytest.mark.promise(
     "durability.md#bodies-above-1-mib",
     "A string is kept alike below and above 1 MiB, however it is spelled",
-    kept_by="app/services/streaming/json_escapes.py",
+    kept_by="app/services/requests/json_escapes.py",
     tried="21 spellings as a medium, a text and a key, both engines",
 )
 @pytest.mark.parametrize("name", STRINGS)
@@ -80,7 +80,7 @@ def test_result_above_a_piece_becomes_what_a_smaller_one_becomes(
 @pytest.mark.promise(
     "durability.md#bodies-above-1-mib",
     "An escape may be split between two pieces of a body",
-    kept_by="app/services/streaming/json_escapes.py",
+    kept_by="app/services/requests/json_escapes.py",
     tried="8 cuts, both engines",
 )
 def test_line_break_may_be_where_a_piece_ends(client: httpx.Client) -> None:
@@ -96,7 +96,7 @@ def test_line_break_may_be_where_a_piece_ends(client: httpx.Client) -> None:
 @pytest.mark.promise(
     "durability.md#bodies-above-1-mib",
     "No string of a body can add members to it",
-    kept_by="app/services/streaming/long_strings.py",
+    kept_by="app/services/requests/long_strings.py",
     tried="1 string, both engines",
 )
 def test_string_with_escaped_quotation_marks_stays_one_string(client: httpx.Client) -> None:
@@ -114,7 +114,7 @@ def test_string_with_escaped_quotation_marks_stays_one_string(client: httpx.Clie
         "A streamed result spelled differently is the same request; another medium makes it "
         "another request"
     ),
-    kept_by="app/services/streaming/string_names.py",
+    kept_by="app/services/requests/string_names.py",
     tried="2 spellings, both engines",
 )
 def test_other_spelling_of_a_large_result_is_the_same_request(client: httpx.Client) -> None:
@@ -134,7 +134,7 @@ def test_other_spelling_of_a_large_result_is_the_same_request(client: httpx.Clie
 @pytest.mark.promise(
     "durability.md#bodies-above-1-mib",
     "An error in a streamed body names the line and column of the body that was sent",
-    kept_by="app/services/streaming/stand_ins.py",
+    kept_by="app/services/requests/placeholders.py",
     tried="1 column, both engines",
 )
 def test_refusal_of_a_large_result_names_the_place_in_what_was_sent(client: httpx.Client) -> None:

@@ -30,7 +30,7 @@ def visible(client: httpx.Client) -> list[bytes]:
 @pytest.mark.promise(
     "durability.md#requests-break-off",
     "A medium that cannot be stored leaves nothing of its result",
-    kept_by="app/services/tool_results.py",
+    kept_by="app/services/tool_results/tool_results.py",
     tried="1 of 2 media",
 )
 def test_second_medium_that_cannot_be_stored_leaves_nothing_of_the_result(

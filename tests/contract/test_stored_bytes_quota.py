@@ -14,9 +14,9 @@ import httpx
 import pytest
 from sqlalchemy import text
 
-from app.services.sweep import SweepReport
-from app.setting_groups import FetchSettings, QuotaSettings
-from app.settings import Settings
+from app.config.groups import FetchSettings, QuotaSettings
+from app.config.settings import Settings
+from app.services.maintenance.sweep import SweepReport
 from app.stores.records import Records
 from app.stores.records.stored_blobs import StoredTotal
 from app.wiring import open_container, open_database
@@ -159,7 +159,7 @@ def test_what_there_is_no_room_for_is_refused(full: Project) -> None:
 @pytest.mark.promise(
     "security.md#quotas-and-a-full-disk",
     "Storing the same bytes again costs nothing, even when the quota is used up",
-    kept_by="app/services/quota_blobs.py",
+    kept_by="app/services/quotas/quota_blob_store.py",
     tried="0 bytes",
 )
 def test_same_bytes_again_cost_nothing(full: Project) -> None:
@@ -175,7 +175,7 @@ def test_same_bytes_again_cost_nothing(full: Project) -> None:
 @pytest.mark.promise(
     "security.md#other-projects-data",
     "What another project stores does not count against the caller's quota",
-    kept_by="app/services/quota_blobs.py",
+    kept_by="app/services/quotas/quota_blob_store.py",
     tried="5,000 bytes",
 )
 def test_other_projects_have_room_of_their_own(full: Project) -> None:
@@ -244,7 +244,7 @@ def test_upload_that_fails_gives_its_room_back(project: Project) -> None:
 @pytest.mark.promise(
     "security.md#quotas-and-a-full-disk",
     "A file that fails, or a request that is cut off, gives its room back",
-    kept_by="app/services/quota_blobs.py",
+    kept_by="app/services/quotas/quota_blob_store.py",
     tried="0 bytes reserved",
 )
 @pytest.mark.parametrize("route", [RESOURCES, "/api/tool-results"])
@@ -274,7 +274,7 @@ def half_a_request(route: str, authorization: str | None = None) -> bytes:
 @pytest.mark.promise(
     "security.md#quotas-and-a-full-disk",
     "A sweep gives back the room that a killed process had reserved",
-    kept_by="app/services/stored_bytes.py",
+    kept_by="app/services/quotas/stored_bytes.py",
     tried="0 bytes reserved",
 )
 def test_room_of_a_killed_process_is_given_back_when_it_has_expired(
@@ -300,7 +300,7 @@ def test_room_of_a_killed_process_is_given_back_when_it_has_expired(
 @pytest.mark.promise(
     "security.md#quotas-and-a-full-disk",
     "Room that could not be released during a database outage is released after it",
-    kept_by="app/services/left_reservations.py",
+    kept_by="app/services/quotas/pending_releases.py",
     tried="0 bytes reserved",
 )
 def test_room_that_an_outage_kept_from_being_given_back_is_given_back_after_it(
@@ -309,7 +309,7 @@ def test_room_that_an_outage_kept_from_being_given_back_is_given_back_after_it(
     tmp_path_factory: pytest.TempPathFactory,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr("app.services.left_reservations._RETRY_SECONDS", 0.05)
+    monkeypatch.setattr("app.services.quotas.pending_releases._RETRY_SECONDS", 0.05)
     settings = with_quota(backends.settings(engine, tmp_path_factory.mktemp("outage")))
     impatient = settings.db.model_copy(update={"timeout_seconds": 0.2})
     with (
@@ -457,7 +457,7 @@ def test_smaller_image_that_is_made_for_a_rendering_is_counted(project: Project)
 @pytest.mark.promise(
     "security.md#quotas-and-a-full-disk",
     "Files stored before there was a quota are counted",
-    kept_by="app/services/stored_bytes.py",
+    kept_by="app/services/quotas/stored_bytes.py",
     tried="all of its bytes",
 )
 def test_what_was_stored_before_there_was_a_quota_is_counted(

@@ -116,7 +116,7 @@ def test_retry_of_a_large_page_and_message_gives_what_was_stored(client: httpx.C
 @pytest.mark.promise(
     "security.md#memory-and-processor",
     "The refusal of a text that is too long names the route for large content",
-    kept_by="app/services/body_memory.py",
+    kept_by="app/services/memory_budget/request_bodies.py",
     tried="4 routes, 413",
 )
 def test_text_beyond_the_limit_is_refused_and_says_where_it_goes(

@@ -12,8 +12,8 @@ import obstore
 import pytest
 from obstore.store import S3Store
 
+from app.config.settings import Settings
 from app.models.limits import Limits
-from app.settings import Settings
 from tests.media import mp4, noise_bytes, png, wav
 from tests.object_store import ACCESS_KEY_ID, REGION, SECRET_ACCESS_KEY
 from tests.servers import Backends, Engine, LiveService, serving

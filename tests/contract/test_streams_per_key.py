@@ -7,7 +7,7 @@ from pathlib import Path
 import httpx
 import pytest
 
-from app.setting_groups import EventSettings
+from app.config.groups import EventSettings
 from app.wire.problem import Problem
 from tests.contract.session_requests import append
 from tests.event_streams import listening, ticket_of

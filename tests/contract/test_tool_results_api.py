@@ -176,7 +176,7 @@ def test_invalid_request_names_every_place(
 @pytest.mark.promise(
     "security.md#calls-from-a-browser",
     "A body of a type that an HTML form can send is refused where JSON is expected",
-    kept_by="app/routers/bodies.py",
+    kept_by="app/http/bodies.py",
     tried="7 types",
 )
 @pytest.mark.parametrize(
@@ -236,7 +236,7 @@ def test_json_no_two_readers_agree_on_is_refused(
 @pytest.mark.promise(
     "security.md#memory-and-processor",
     "A body is counted while it arrives",
-    kept_by="app/routers/bodies.py",
+    kept_by="app/http/bodies.py",
     tried="413",
 )
 @pytest.mark.parametrize("chunked", [False, True], ids=["declared", "chunked"])
@@ -377,7 +377,7 @@ def test_reference_of_another_session_is_text(client: httpx.Client, session_id: 
 @pytest.mark.promise(
     "security.md#other-projects-data",
     "A reference to another project's file in a tool result stays text",
-    kept_by="app/services/references.py",
+    kept_by="app/services/resources/references.py",
     tried="1 reference",
 )
 def test_reference_of_another_project_is_text(client: httpx.Client, service: LiveService) -> None:

@@ -8,8 +8,8 @@ from pathlib import Path
 import httpx
 import pytest
 
+from app.config.groups import QuotaSettings
 from app.models.limits import Limits
-from app.setting_groups import QuotaSettings
 from tests.nginx import Nginx, balancing
 from tests.raw_http import answer_of, connected, is_last, problem, rest
 from tests.servers import Backends, LiveService, serving
@@ -50,7 +50,7 @@ def send_for_ever(connection: socket.socket) -> None:
 @pytest.mark.promise(
     "security.md#the-transport",
     "A refused body occupies no connection",
-    kept_by="app/protocols/lingering.py",
+    kept_by="app/server/lingering_close.py",
     tried="twice as many as may be open",
 )
 def test_refused_bodies_hold_no_connection(service: LiveService) -> None:
@@ -68,7 +68,7 @@ def test_refused_bodies_hold_no_connection(service: LiveService) -> None:
 @pytest.mark.promise(
     "security.md#the-transport",
     "A client that continues to send a refused body is cut off after 64 KiB and a second",
-    kept_by="app/protocols/lingering.py",
+    kept_by="app/server/lingering_close.py",
     tried="of a length, and in chunks",
 )
 @pytest.mark.parametrize("length", [GIGABYTE, None], ids=["announced", "chunked"])
@@ -89,7 +89,7 @@ def test_refused_body_ends_the_connection_though_nothing_more_comes(service: Liv
 @pytest.mark.promise(
     "security.md#the-transport",
     "An answer that does not wait for a large body is the last one of its connection",
-    kept_by="app/protocols/http.py",
+    kept_by="app/server/http_protocol.py",
     tried="6 answers",
 )
 @pytest.mark.parametrize(
@@ -131,7 +131,7 @@ def test_quota_that_is_used_up_is_told_so_too(backends: Backends, tmp_path: Path
 @pytest.mark.promise(
     "security.md#the-transport",
     "A small body that was not read does not end the connection",
-    kept_by="app/protocols/http.py",
+    kept_by="app/server/http_protocol.py",
     tried="3 on one connection",
 )
 def test_small_body_that_was_not_read_leaves_the_connection_as_it_was(
@@ -160,7 +160,7 @@ def test_small_body_that_does_not_come_ends_the_connection(service: LiveService)
 @pytest.mark.promise(
     "security.md#the-transport",
     "No `100 Continue` is sent for a body that will be refused",
-    kept_by="app/protocols/http.py",
+    kept_by="app/server/http_protocol.py",
     tried="no 100",
 )
 def test_nobody_is_asked_for_a_body_that_is_refused(service: LiveService) -> None:
@@ -174,7 +174,7 @@ def test_nobody_is_asked_for_a_body_that_is_refused(service: LiveService) -> Non
 @pytest.mark.promise(
     "security.md#the-transport",
     "Nothing after a refused body is taken for a request",
-    kept_by="app/protocols/http.py",
+    kept_by="app/server/http_protocol.py",
     tried="10 requests, 1 answer",
 )
 def test_nothing_behind_a_refused_body_is_answered(service: LiveService) -> None:
@@ -190,7 +190,7 @@ def test_nothing_behind_a_refused_body_is_answered(service: LiveService) -> None
 @pytest.mark.promise(
     "security.md#the-transport",
     "A client that sends everything before it reads still gets the refusal",
-    kept_by="app/protocols/lingering.py",
+    kept_by="app/server/lingering_close.py",
     tried="64 MiB, 413",
 )
 @pytest.mark.parametrize("is_chunked", [False, True])
@@ -208,7 +208,7 @@ def test_client_that_sends_before_it_reads_gets_the_answer(
 @pytest.mark.promise(
     "security.md#the-transport",
     "The refusal of a large body passes through nginx",
-    kept_by="app/protocols/lingering.py",
+    kept_by="app/server/lingering_close.py",
     tried="401 and 413, each six times",
 )
 @pytest.mark.parametrize("is_chunked", [False, True])
@@ -240,14 +240,14 @@ def test_refusal_of_a_large_body_passes_through_nginx(
 @pytest.mark.promise(
     "security.md#the-transport",
     "Connections that are ending do not count against new ones",
-    kept_by="app/protocols/lingering.py",
+    kept_by="app/server/lingering_close.py",
     tried="128 more than may be open",
 )
 def test_connection_that_ends_makes_room_for_one_that_begins(
     service: LiveService, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("app.protocols.lingering.LINGER_SECONDS", 3_600.0)
-    monkeypatch.setattr("app.protocols.lingering.MOST_ENDING", 0)
+    monkeypatch.setattr("app.server.lingering_close.LINGER_SECONDS", 3_600.0)
+    monkeypatch.setattr("app.server.lingering_close.MOST_ENDING", 0)
     with contextlib.ExitStack() as open_ones:
         refused = [open_ones.enter_context(connected(service.port)) for _ in range(AT_ONCE)]
         for connection in refused:

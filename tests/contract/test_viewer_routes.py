@@ -7,8 +7,8 @@ from pathlib import Path
 import httpx
 import pytest
 
+from app.config.settings import Settings
 from app.main import create_app
-from app.settings import Settings
 from app.shipped_files import BUILT_VIEWER
 from tests.plain_http import TRUSTS_NOBODY
 from tests.process import ROOT

@@ -85,7 +85,7 @@ def test_readers_of_a_history_with_its_media_that_read_nothing_hold_little_of_it
 @pytest.mark.promise(
     "security.md#memory-and-processor",
     "Lists of a history are counted by the sizes of their entries before these are read",
-    kept_by="app/services/history.py",
+    kept_by="app/services/sessions/history.py",
     tried="24 readers of 6 MiB, a budget of 64 MiB: at most 48 MiB more",
 )
 def test_pages_of_text_are_counted_before_they_are_read(tmp_path: Path) -> None:
@@ -120,7 +120,7 @@ def test_pages_of_text_are_counted_before_they_are_read(tmp_path: Path) -> None:
 @pytest.mark.promise(
     "security.md#memory-and-processor",
     "Clients that request content and do not read hold little of it",
-    kept_by="app/routers/content_stream.py",
+    kept_by="app/http/content_stream.py",
     tried="200 readers of 64 MiB: below 112 MiB in all",
 )
 def test_readers_of_content_that_read_nothing_hold_a_small_piece_each(server: Process) -> None:

@@ -131,7 +131,7 @@ def addresses(processes: list[PagefaultProcess]) -> list[str]:
 @pytest.mark.promise(
     "durability.md#the-process-dies",
     "Processes behind a proxy are restarted one by one without a failed request",
-    kept_by="app/server.py",
+    kept_by="app/server/uvicorn_config.py",
     tried="2 processes, 0 failed",
 )
 def test_processes_are_restarted_one_after_the_other_without_a_failed_request(pair: Pair) -> None:
@@ -155,7 +155,7 @@ def test_processes_are_restarted_one_after_the_other_without_a_failed_request(pa
 @pytest.mark.promise(
     "durability.md#several-at-once",
     "The same tool call sent to two processes at once is one record",
-    kept_by="app/services/tool_results.py",
+    kept_by="app/services/tool_results/tool_results.py",
     tried="4 at once",
 )
 def test_the_same_call_at_once_through_both_processes_is_one_record(pair: Pair) -> None:

@@ -427,7 +427,7 @@ def test_ingesting_a_file_that_is_not_there_is_one_sentence(
 @pytest.mark.promise(
     "security.md#logs",
     "Names and texts cannot send commands to a terminal",
-    kept_by="app/terminal.py",
+    kept_by="app/cli/terminal.py",
     tried="0 escape sequences",
 )
 def test_hostile_names_and_texts_cannot_command_the_terminal(

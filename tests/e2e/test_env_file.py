@@ -67,7 +67,7 @@ def test_make_migrates_the_data_directory_that_it_serves() -> None:
 @pytest.mark.promise(
     "security.md#settings",
     "No command and no worker reads a settings file in the working directory",
-    kept_by="app/env_file.py",
+    kept_by="app/config/env_file.py",
     tried="2 ways to name the data directory",
 )
 def test_file_of_the_working_directory_is_not_read_by_a_command(
@@ -82,7 +82,7 @@ def test_file_of_the_working_directory_is_not_read_by_a_command(
 @pytest.mark.promise(
     "security.md#settings",
     "A settings file in a data directory that nobody named is not read",
-    kept_by="app/env_file.py",
+    kept_by="app/config/env_file.py",
     tried="1 start refused",
 )
 def test_file_in_a_data_directory_that_nobody_named_is_told_of_and_not_read(foreign: Path) -> None:

@@ -15,7 +15,7 @@ import anyio.to_thread
 import httpx
 import pytest
 
-from app.settings import Settings
+from app.config.settings import Settings
 from app.wiring import open_access
 from tests.event_crowds import EventSocket, listen
 from tests.integration.sweep_stores import environment_of

@@ -7,7 +7,7 @@ from tests.process import ROOT, WAIT_SECONDS, environment
 
 COUNTING = """
 import gc
-from app.server import served_app
+from app.server.uvicorn_config import served_app
 app = served_app()
 gc.collect()
 print(gc.get_freeze_count() > 20 * len(gc.get_objects()), app.title)

@@ -38,7 +38,7 @@ def entries(text: str) -> list[dict[str, Any]]:
 @pytest.mark.promise(
     "security.md#logs",
     "With `PAGEFAULT_LOG_FORMAT=json`, a failed start is reported as JSON too",
-    kept_by="app/json_output.py",
+    kept_by="app/telemetry/json_output.py",
     tried="8 failures",
 )
 @pytest.mark.parametrize(
@@ -83,7 +83,7 @@ def test_port_in_use_is_said_as_json(pagefault: LoadedCommand, tmp_path: Path) -
 @pytest.mark.promise(
     "security.md#logs",
     "With `PAGEFAULT_LOG_FORMAT=json`, all output of the service is JSON until it ends",
-    kept_by="app/json_output.py",
+    kept_by="app/telemetry/json_output.py",
     tried="every hostile request and 6 that are no HTTP, 2 levels",
 )
 @pytest.mark.parametrize("level", ["info", "error"])
@@ -105,7 +105,7 @@ def test_service_writes_json_from_its_start_to_its_end(tmp_path: Path, level: st
 @pytest.mark.promise(
     "security.md#logs",
     "With `PAGEFAULT_LOG_FORMAT=json`, the output of workers and their supervisor is JSON",
-    kept_by="app/json_output.py",
+    kept_by="app/telemetry/json_output.py",
     tried="2 workers, 1 killed",
 )
 def test_workers_and_their_supervisor_write_json(tmp_path: Path) -> None:
@@ -127,13 +127,13 @@ def test_workers_and_their_supervisor_write_json(tmp_path: Path) -> None:
 @pytest.mark.promise(
     "security.md#logs",
     "Warnings, unhandled exceptions and what libraries print become lines of JSON",
-    kept_by="app/json_output.py",
+    kept_by="app/telemetry/json_output.py",
     tried="9 ways",
 )
 def test_text_of_anybody_becomes_a_line_of_json() -> None:
     script = """
 import asyncio, gc, sys, threading, traceback, warnings
-from app.telemetry import configure_process_logging
+from app.telemetry.logs import configure_process_logging
 
 configure_process_logging(with_output=True)
 print("printed")
@@ -190,7 +190,7 @@ raise LookupError("uncaught")
 def test_failure_of_the_log_itself_ends() -> None:
     script = """
 import logging, sys
-from app.telemetry import configure_process_logging
+from app.telemetry.logs import configure_process_logging
 
 configure_process_logging(with_output=True)
 logging.getLogger("app").warning("%d", "no number")

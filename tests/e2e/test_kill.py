@@ -219,7 +219,7 @@ def data_dir(tmp_path: Path) -> Iterator[Path]:
 @pytest.mark.promise(
     "durability.md#the-process-dies",
     "A server killed in the middle of a large ingest leaves no row without its blob",
-    kept_by="app/services/tool_results.py",
+    kept_by="app/services/tool_results/tool_results.py",
     tried="4 kills; long: 20",
 )
 @pytest.mark.requirement("design-row-never-without-blob")

@@ -9,9 +9,9 @@ from tests.process import ROOT, environment
 
 _ALLOWED = """
 import resource
-from app.server import allow_open_files
+from app.server.uvicorn_config import allow_open_files
 from app.models.limits import Limits
-from app.settings import Settings
+from app.config.settings import Settings
 
 resource.setrlimit(resource.RLIMIT_NOFILE, ({soft}, {hard}))
 allow_open_files(Settings(limits=Limits(connections_at_once=500, requests_at_once=100)))
@@ -25,7 +25,7 @@ print(resource.getrlimit(resource.RLIMIT_NOFILE))
         "`PAGEFAULT_LIMITS__CONNECTIONS_AT_ONCE` connections may be open, where the system "
         "lets a process raise its limit of open files"
     ),
-    kept_by="app/server.py",
+    kept_by="app/server/uvicorn_config.py",
     tried="3 limits of the system",
 )
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ from pathlib import Path
 import httpx
 import pytest
 
-from app.settings import Settings
+from app.config.settings import Settings
 from tests import media
 from tests.hostile_origin import HostileOrigin
 from tests.loaded_command import LoadedCommand

@@ -14,12 +14,12 @@ from app.main import create_app
 async def live():
     app = create_app()
     async with app.router.lifespan_context(app):
-        print(sys.getrecursionlimit(), "app.process" in sys.modules)
+        print(sys.getrecursionlimit(), "app.server.process" in sys.modules)
 
 anyio.run(live)
-from app.server import served_app
+from app.server.uvicorn_config import served_app
 served_app()
-print(sys.getrecursionlimit(), "app.process" in sys.modules)
+print(sys.getrecursionlimit(), "app.server.process" in sys.modules)
 """
 # Of 1,024 that the service accepts; CPython's parser gives up at about 1,000.
 LEVELS = 1_020

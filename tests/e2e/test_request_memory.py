@@ -75,7 +75,7 @@ def begin(server: Process) -> socket.socket:
 @pytest.mark.promise(
     "security.md#memory-and-processor",
     "Bodies that are arriving hold at most half of the memory budget together, and give it back",
-    kept_by="app/services/body_memory.py",
+    kept_by="app/services/memory_budget/request_bodies.py",
     tried="12 unfinished bodies of 64 MiB, a budget of 64 MiB: at most 48 MiB more",
 )
 def test_unfinished_bodies_hold_half_of_the_budget_and_give_it_back(server: Process) -> None:
@@ -97,7 +97,7 @@ def test_unfinished_bodies_hold_half_of_the_budget_and_give_it_back(server: Proc
 @pytest.mark.promise(
     "security.md#memory-and-processor",
     "A large medium of a page or a message is not held in memory",
-    kept_by="app/services/streaming/requests.py",
+    kept_by="app/services/requests/streamed_requests.py",
     tried="24 MiB: at most 16 MiB more",
 )
 @pytest.mark.parametrize(

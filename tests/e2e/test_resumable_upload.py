@@ -146,7 +146,7 @@ def uploading(script: Path, **wishes: object) -> Iterator[Iterator[dict[str, Any
 @pytest.mark.promise(
     "durability.md#the-process-dies",
     "A resumable upload continues where it stopped",
-    kept_by="app/services/uploads.py",
+    kept_by="app/services/uploads/uploads.py",
     tried="5 cuts and a kill, both engines",
 )
 def test_upload_survives_five_cuts_and_a_killed_server(

@@ -9,7 +9,7 @@ from pathlib import Path
 import httpx
 import pytest
 
-from app.settings import Settings
+from app.config.settings import Settings
 from app.stores.blobs.store import blob_path, quarantine_path
 from tests.contract.render_requests import ON_ONE_ENGINE
 from tests.integration.sweep_stores import BehindTheStore, digest_of, environment_of

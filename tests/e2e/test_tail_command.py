@@ -14,7 +14,7 @@ from pathlib import Path
 import httpx
 import pytest
 
-from app.settings import Settings
+from app.config.settings import Settings
 from tests.event_streams import listening
 from tests.integration.sweep_stores import environment_of
 from tests.loaded_command import LoadedCommand

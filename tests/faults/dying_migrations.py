@@ -14,7 +14,7 @@ from itertools import count
 import anyio
 from sqlalchemy import Engine, event
 
-from app.settings import Settings
+from app.config.settings import Settings
 from app.wiring import migrate_database
 
 

@@ -6,9 +6,9 @@ from random import Random
 
 import pytest
 
+from app.config.settings import Settings
 from app.errors import StoreUnavailableError
-from app.services.store_check import StoreCheck, StoreCheckReport, StoreFault
-from app.settings import Settings
+from app.services.maintenance.fsck import StoreCheck, StoreCheckReport, StoreFault
 from app.stores.blobs.store import blob_path
 from tests.integration.sweep_stores import (
     PROJECT,
@@ -46,7 +46,7 @@ def with_one_bit_changed(data: bytes, random: Random) -> bytes:
 @pytest.mark.promise(
     "durability.md#the-stores-fail",
     "`pagefault fsck` finds one bit that a disk has changed",
-    kept_by="app/services/store_check.py",
+    kept_by="app/services/maintenance/fsck.py",
     tried="100 of 100, both engines",
 )
 async def test_one_changed_bit_in_each_of_a_hundred_files_is_found_a_hundred_times(

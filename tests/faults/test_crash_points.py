@@ -23,9 +23,9 @@ import pytest
 from pydantic import SecretStr
 from sqlalchemy import text
 
+from app.config.groups import BlobSettings, DatabaseSettings
+from app.config.settings import Settings
 from app.crash_points import VARIABLE, CrashPoint
-from app.setting_groups import BlobSettings, DatabaseSettings
-from app.settings import Settings
 from app.wiring import open_blob_store, open_database
 from tests.e2e.stored_state import EmbeddedState, ResourceRow, ServerState, StoredState
 from tests.faults.lengths import LONG, TIMEOUT_SECONDS, tell, times
@@ -315,7 +315,7 @@ def test_writers_whose_server_dies_anywhere_lose_nothing(torture: Torture, engin
 @pytest.mark.promise(
     "durability.md#the-process-dies",
     "A sweep that is killed has removed nothing that a row needs",
-    kept_by="app/services/sweep.py",
+    kept_by="app/services/maintenance/sweep.py",
     tried="1 named point, both engines; long: all 3, 20 times each",
 )
 def test_sweep_that_dies_anywhere_takes_nothing_that_is_needed(

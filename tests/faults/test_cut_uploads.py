@@ -12,8 +12,8 @@ from random import Random
 import httpx
 import pytest
 
+from app.config.settings import Settings
 from app.models.limits import Limits
-from app.settings import Settings
 from tests.integration.sweep_stores import BehindTheStore
 from tests.media import noise_bytes, png
 from tests.servers import Backends, Engine, LiveService, serving
@@ -70,7 +70,7 @@ def left_behind(settings: Settings) -> list[str]:
 @pytest.mark.promise(
     "durability.md#requests-break-off",
     "A request that is cut off anywhere leaves no row, no blob and no temporary file",
-    kept_by="app/services/streaming",
+    kept_by="app/services/requests",
     tried="200 cuts, both engines",
 )
 def test_two_hundred_requests_cut_anywhere_leave_nothing(
@@ -103,7 +103,7 @@ def test_two_hundred_requests_cut_anywhere_leave_nothing(
 @pytest.mark.promise(
     "durability.md#requests-break-off",
     "A file whose digest differs from the announced one leaves nothing",
-    kept_by="app/stores/blobs/gathering.py",
+    kept_by="app/stores/blobs/buffered_writer.py",
     tried="20 files, both engines",
 )
 def test_files_with_another_digest_than_announced_leave_nothing(

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from app.wiring.faults import DataDirectoryError
+from app.wiring.startup_errors import DataDirectoryError
 from app.wiring.stores import make_data_dir
 
 

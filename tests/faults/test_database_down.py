@@ -9,7 +9,7 @@ from pathlib import Path
 import httpx
 import pytest
 
-from app.settings import Settings
+from app.config.settings import Settings
 from tests.faults.lengths import TIMEOUT_SECONDS, tell, times
 from tests.process import WAIT_SECONDS
 from tests.servers import SIGNING_KEY, LiveService, Postgres, serving

@@ -11,7 +11,7 @@ from pathlib import Path
 import httpx
 import pytest
 
-from app.settings import Settings
+from app.config.settings import Settings
 from tests.contract.upload_requests import DATA, begin, send
 from tests.faults.lossy_disk import (
     Answered,

@@ -13,7 +13,7 @@ import anyio
 import pytest
 from sqlalchemy import text
 
-from app.settings import Settings
+from app.config.settings import Settings
 from app.stores.blobs.store import blob_path
 from app.wiring import open_container, open_database
 from tests.faults.lengths import TIMEOUT_SECONDS, tell, times

@@ -12,11 +12,11 @@ import httpx
 import pytest
 from structlog.testing import capture_logs
 
+from app.config.groups import ScrubSettings
+from app.config.settings import Settings
 from app.models.identity import utc_now
-from app.models.store_faults import FaultKind
-from app.services.scrub import Scrub, SlicedPeriod
-from app.setting_groups import ScrubSettings
-from app.settings import Settings
+from app.models.store_damage import FaultKind
+from app.services.maintenance.scrub import Scrub, SlicedPeriod
 from app.stores.blobs import BlobMissingError
 from app.stores.blobs.store import blob_path, quarantine_path
 from tests.integration.sweep_stores import (
@@ -105,7 +105,7 @@ def some_files(number: int) -> list[bytes]:
 @pytest.mark.promise(
     "durability.md#the-stores-fail",
     "The server finds a changed bit by itself, without any command, and no longer serves the file",
-    kept_by="app/services/scrub.py",
+    kept_by="app/services/maintenance/scrub.py",
     tried="100 of 100, both engines",
 )
 async def test_one_changed_bit_in_each_of_a_hundred_files_is_found_and_none_is_served(
@@ -144,7 +144,7 @@ async def test_one_changed_bit_in_each_of_a_hundred_files_is_found_and_none_is_s
 @pytest.mark.promise(
     "durability.md#the-stores-fail",
     "Within a period each file is scrubbed once, whichever processes are running",
-    kept_by="app/services/scrub.py",
+    kept_by="app/services/maintenance/scrub.py",
     tried="36 hours, 2 processes, 4 restarts, both engines",
 )
 async def test_period_reads_each_file_once_whoever_is_running(stores: Stores) -> None:
@@ -171,7 +171,7 @@ async def test_period_reads_each_file_once_whoever_is_running(stores: Stores) ->
 @pytest.mark.promise(
     "durability.md#the-stores-fail",
     "Files whose hour passed while no process was running are scrubbed later, for up to a day",
-    kept_by="app/services/scrub.py",
+    kept_by="app/services/maintenance/scrub.py",
     tried="23 hours, both engines",
 )
 async def test_hours_in_which_nothing_was_running_are_made_up(

@@ -12,7 +12,7 @@ from pathlib import Path
 import httpx
 import pytest
 
-from app.setting_groups import BlobSettings
+from app.config.groups import BlobSettings
 from tests.contract.upload_requests import ROUTE, TUS, offset_of, send
 from tests.faults.small_disk import MIB, SmallDisk
 from tests.integration.sweep_stores import environment_of
@@ -300,7 +300,7 @@ def test_service_starts_on_a_full_disk_and_is_read_from(full: Full) -> None:
         "Deleted files make room when they are swept; with SQLite on the full disk, once "
         "there is room for the deletion itself"
     ),
-    kept_by="app/services/sweep.py",
+    kept_by="app/services/maintenance/sweep.py",
     tried="both databases; 1 MiB made room for SQLite",
 )
 def test_what_is_deleted_makes_room_when_it_is_swept(full: Full) -> None:

@@ -164,7 +164,7 @@ def medians(samples: Sequence[Size]) -> Size:
         "Under continuous load the process does not grow: memory, threads, open files, "
         "connections, temporary files"
     ),
-    kept_by="app/server.py",
+    kept_by="app/server/uvicorn_config.py",
     tried=(
         "2 seconds, both engines, growth not judged; long: 30 minutes on each with two "
         "connections, whose caches are full early, the last quarter at most 10 % and 8 MiB "

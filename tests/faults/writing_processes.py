@@ -18,7 +18,7 @@ from typing import TextIO
 import anyio
 import anyio.to_thread
 
-from app.settings import Settings
+from app.config.settings import Settings
 from app.wiring import Container, open_container
 
 READY = "ready"

@@ -8,12 +8,12 @@ import anyio
 import anyio.lowlevel
 from sqlalchemy import text
 
+from app.config.settings import Settings
 from app.models.event import EventType, NewEvent
 from app.models.json_value import JsonValue
-from app.services.access import Caller
-from app.services.events.delivery import Delivery
+from app.services.access.callers import Caller
+from app.services.events.batches import EventItem
 from app.services.events.stream import EventStream
-from app.settings import Settings
 from app.stores.records import UnitOfWork
 from app.stores.records.engine import Engines
 from app.wiring import Container, migrate_database, open_container, open_database
@@ -99,12 +99,12 @@ async def listening_at(
         yield stream
 
 
-async def heard(stream: EventStream, *, until: int) -> list[Delivery]:
+async def heard(stream: EventStream, *, until: int) -> list[EventItem]:
     """What a stream delivers up to a position."""
-    deliveries: list[Delivery] = []
+    items: list[EventItem] = []
     with anyio.fail_after(WAIT_SECONDS):
-        async for delivery in stream.deliveries():
-            deliveries.append(delivery)
-            if delivery.position >= until:
+        async for item in stream.items():
+            items.append(item)
+            if item.position >= until:
                 break
-    return deliveries
+    return items

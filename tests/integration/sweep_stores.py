@@ -13,10 +13,10 @@ from obstore.store import S3Store
 from pydantic import SecretStr
 from sqlalchemy import text
 
+from app.config.settings import Settings
 from app.models.media import InMemoryMedia
 from app.models.resource import MediaHints, Resource, derive_resource_id
-from app.services.sweep import Sweep
-from app.settings import Settings
+from app.services.maintenance.sweep import Sweep
 from app.stores.blobs import BlobStore
 from app.stores.blobs.store import blob_path, quarantine_path
 from app.stores.records import Records

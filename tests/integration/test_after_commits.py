@@ -12,9 +12,9 @@ from sqlalchemy import event, text
 from sqlalchemy.exc import OperationalError
 from structlog.testing import capture_logs
 
+from app.config.settings import Settings
 from app.errors import StoreUnavailableError
 from app.models.event import NewEvent
-from app.settings import Settings
 from app.stores.records import Records, UnitOfWork
 from app.stores.records.engine import Engines
 from app.wiring import open_database

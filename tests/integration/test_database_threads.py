@@ -16,8 +16,8 @@ import pytest
 from sqlalchemy import text
 from sqlalchemy.exc import IntegrityError
 
+from app.config.settings import Settings
 from app.errors import StoreUnavailableError
-from app.settings import Settings
 from app.stores.records.connections import StatementConnection
 from app.stores.records.database_threads import DatabaseThreads
 from app.stores.records.engine import Engines

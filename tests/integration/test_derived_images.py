@@ -12,6 +12,7 @@ import pytest
 from PIL import Image, ImageFile
 from sqlalchemy import text
 
+from app.config.settings import Settings
 from app.errors import BlobSweptError, StoreUnavailableError
 from app.models.conversation import InlineBytes, StoredBytes
 from app.models.derived_image import DerivedImage, ImageRecipe
@@ -20,12 +21,11 @@ from app.models.limits import Limits
 from app.models.media import InMemoryMedia
 from app.models.message import ReleasedResource, Session
 from app.models.resource import Resource
-from app.services.derived_images import DerivedImages
-from app.services.image_work import ImageWork
-from app.services.memory_budget import MemoryBudget
-from app.services.persistence.keeping import MediaKeeper
-from app.services.resources import Resources
-from app.settings import Settings
+from app.services.images.derived_images import DerivedImages
+from app.services.images.image_work import ImageWork
+from app.services.memory_budget.budget import MemoryBudget
+from app.services.persistence.media_keeper import MediaKeeper
+from app.services.resources.resources import Resources
 from app.stores.blobs import BlobStore
 from app.stores.blobs.store import BlobMissingError
 from app.stores.records import Records

@@ -9,17 +9,17 @@ import anyio
 import pytest
 from sqlalchemy import text
 
+from app.config.settings import Settings
 from app.errors import StoreUnavailableError
-from app.events.broker import EventBroker
-from app.events.memory import MemoryBroker
-from app.events.postgres import PostgresBroker
-from app.events.sqlite import SqliteBroker
-from app.settings import Settings
+from app.services.events.broker import EventBroker
 from app.stores.records import Records, UnitOfWork
 from app.stores.records.change_counter import open_change_counter
 from app.stores.records.engine import Engines, listen_address
 from app.stores.records.events import CHANNEL
 from app.wiring import migrate_database
+from app.wiring.brokers.memory import MemoryBroker
+from app.wiring.brokers.postgres import PostgresBroker
+from app.wiring.brokers.sqlite import SqliteBroker
 from tests.integration.log_processes import (
     NOW,
     PROJECT,
@@ -238,5 +238,5 @@ async def test_nothing_is_missed_that_was_written_while_a_connection_was_lost(
             # Each process has one; what is written comes before either has it again.
             await cut(engines, connections=2)
             await write(one, f"{number}a", f"{number}b")
-        deliveries = await heard(stream, until=2 * CUTS)
-    assert [each.position for each in deliveries] == list(range(1, 2 * CUTS + 1))
+        items = await heard(stream, until=2 * CUTS)
+    assert [each.position for each in items] == list(range(1, 2 * CUTS + 1))

@@ -10,11 +10,11 @@ from datetime import timedelta
 import anyio
 import pytest
 
+from app.config.settings import Settings
 from app.models.event import EventType, LogBounds, LoggedEvent, NewEvent
 from app.models.interaction import StoredInteraction
 from app.models.message import StoredHistoryMessage
 from app.models.tool_result import StoredToolResult
-from app.settings import Settings
 from app.stores.records import Records
 from app.wiring import Container
 from tests.integration.log_processes import (
@@ -119,9 +119,9 @@ async def test_later_number_waits_until_the_earlier_one_is_decided(
             await until_one_waits(engines)
             assert await numbers(other.records) == []
             may_end.set()
-        deliveries = await heard(stream, until=len(expected))
+        items = await heard(stream, until=len(expected))
     assert await numbers(one.records) == list(enumerate(expected, 1))
-    told = [(each.position, json.loads(each.data)["id"]) for each in deliveries]
+    told = [(each.position, json.loads(each.data)["id"]) for each in items]
     assert told == list(enumerate(expected, 1))
 
 

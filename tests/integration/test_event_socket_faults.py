@@ -10,10 +10,10 @@ import pytest
 from fastapi import WebSocket
 from starlette.types import Message
 
+from app.config.settings import Settings
 from app.models.event import NewEvent
 from app.routers.event_socket import _Conversation, _receive
-from app.services.access import Caller
-from app.settings import Settings
+from app.services.access.callers import Caller
 from app.stores.records import UnitOfWork
 from app.wiring import Container, open_container
 

@@ -12,9 +12,9 @@ import anyio.to_thread
 import pytest
 from sqlalchemy import Executable, text
 
+from app.config.settings import Settings
 from app.errors import StoreUnavailableError
 from app.models.event import NewEvent
-from app.settings import Settings
 from app.stores.records import Records, UnitOfWork
 from app.stores.records.connections import StatementConnection
 from app.stores.records.engine import Engines, database_url, open_engines

@@ -10,8 +10,8 @@ import anyio.to_thread
 import pytest
 from sqlalchemy import text
 
+from app.config.settings import Settings
 from app.models.event import NewEvent
-from app.settings import Settings
 from app.stores.records import Records, UnitOfWork
 from app.stores.records.engine import Engines
 from app.stores.records.sessions import TOOL_RESULT

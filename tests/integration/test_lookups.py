@@ -13,14 +13,14 @@ import anyio
 import pytest
 from sqlalchemy import event, text
 
+from app.config.settings import Settings
 from app.errors import UnauthorizedError
 from app.models.identity import new_id
 from app.models.message import Session, StoredHistoryMessage
 from app.models.project import new_api_key
 from app.models.resource import MediaHints, Resource
 from app.models.tool_result import StoredToolResult
-from app.services.access import Access
-from app.settings import Settings
+from app.services.access.callers import Access
 from app.stores import records
 from app.stores.records import Records, UnitOfWork
 from app.stores.records.engine import Engines
@@ -124,7 +124,7 @@ async def test_what_is_asked_all_the_time_is_read_by_no_pool(store: Store, engin
         return (
             unit.pages.find("no-page", with_content=True),
             unit.page_levels.of("no-page"),
-            unit.sessions.standing("no-session"),
+            unit.sessions.history_head("no-session"),
             unit.sessions.entries("no-session", after_seq=0, limit=9),
         )
 

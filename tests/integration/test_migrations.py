@@ -20,10 +20,10 @@ from alembic.runtime.migration import MigrationContext
 from pydantic import SecretStr
 from sqlalchemy import Connection, inspect, text
 
+from app.config.settings import Settings
 from app.errors import StoreUnavailableError
 from app.models.message import EntryCounts, Session, StoredMessage
 from app.models.page import PageFilters
-from app.settings import Settings
 from app.stores.records import Records
 from app.stores.records.metadata import is_shared_schema, metadata
 from app.stores.records.migration import current_revision, migrate, newest_revision

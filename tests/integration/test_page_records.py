@@ -9,6 +9,7 @@ import anyio
 import anyio.lowlevel
 import pytest
 
+from app.config.settings import Settings
 from app.models.page import (
     Level,
     PageFields,
@@ -18,7 +19,6 @@ from app.models.page import (
     StoredRepresentation,
 )
 from app.models.resource import MediaHints, Resource
-from app.settings import Settings
 from app.stores.records import Records
 from app.wiring import migrate_database, open_database
 from tests.units import OpenUnit, projects_of, reading, writing

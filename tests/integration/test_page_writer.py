@@ -6,13 +6,13 @@ from datetime import UTC, datetime
 import anyio
 import pytest
 
+from app.config.settings import Settings
 from app.errors import ConflictError
 from app.models.limits import Limits
 from app.models.page import Body, Page, PageFields, StoredPage
 from app.services.pages.loading import find_page
 from app.services.pages.planning import PageChange, PreparedPage, plan_change
 from app.services.pages.writing import PageChangedError, PageWriter, WrittenPage
-from app.settings import Settings
 from app.stores.records import Records
 from app.wiring import migrate_database, open_database
 from tests.units import projects_of, reading

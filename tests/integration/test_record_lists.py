@@ -7,8 +7,8 @@ from typing import Any, TypeAlias
 import pytest
 from sqlalchemy import event
 
+from app.config.settings import Settings
 from app.models.resource import MediaHints, Resource
-from app.settings import Settings
 from app.stores.records import Records, UnitOfWork
 from app.stores.records.engine import Engines
 from app.wiring import migrate_database, open_database

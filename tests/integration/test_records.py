@@ -16,14 +16,14 @@ from sqlalchemy import exc as sql
 from sqlalchemy.engine.interfaces import DBAPIConnection
 
 import app.stores.records as records_package
+from app.config.groups import DatabaseSettings
+from app.config.settings import Settings
 from app.errors import StoreFullError, StoreUnavailableError
 from app.models.identity import new_id
 from app.models.resource import MediaHints, Resource
 from app.models.tool_result import StoredToolResult
-from app.services.idempotency import Idempotency, IdempotentCall
-from app.services.request_identity import RequestIdentity
-from app.setting_groups import DatabaseSettings
-from app.settings import Settings
+from app.services.requests.idempotency import Idempotency, IdempotentCall
+from app.services.requests.identity import RequestIdentity
 from app.stores.records import Records
 from app.stores.records.aliases import NamedResource
 from app.stores.records.connections import DriverConnection

@@ -12,7 +12,7 @@ from structlog.testing import capture_logs
 
 from app.errors import StoreFullError, StoreMisconfiguredError, StoreUnavailableError
 from app.stores.blobs.s3 import S3BlobStore
-from app.stores.blobs.s3_failures import failure_of
+from app.stores.blobs.s3_errors import failure_of
 from app.stores.blobs.store import BlobMissingError, blob_path
 from tests.contract.blob_stores import s3_store
 from tests.scripted_object_store import Answer, Rule, ScriptedObjectStore, refusal
@@ -60,7 +60,7 @@ MISCONFIGURED = [
         "A refusal that repeating cannot change (wrong keys, region, clock or endpoint, a "
         "missing bucket or permission) is not repeated, and its cause is named"
     ),
-    kept_by="app/stores/blobs/s3_failures.py",
+    kept_by="app/stores/blobs/s3_errors.py",
     tried="14 answers, 1 request each",
 )
 @pytest.mark.parametrize(("answer", "cause", "advice"), MISCONFIGURED)
@@ -336,7 +336,7 @@ CONNECTIONS = {
 @pytest.mark.promise(
     "durability.md#the-stores-fail",
     "A failed connection to the object store has its cause named",
-    kept_by="app/stores/blobs/s3_failures.py",
+    kept_by="app/stores/blobs/s3_errors.py",
     tried="7 kinds",
 )
 @pytest.mark.parametrize("cause", CONNECTIONS)

@@ -8,6 +8,7 @@ from datetime import UTC, datetime, timedelta
 import anyio
 import pytest
 
+from app.config.settings import Settings
 from app.models.interaction import InputKind, StoredAnswer, StoredInteraction
 from app.models.message import (
     EntryCounts,
@@ -22,7 +23,6 @@ from app.models.message import (
 )
 from app.models.resource import MediaHints, Resource
 from app.models.tool_result import StoredToolResult
-from app.settings import Settings
 from app.stores.records import Records
 from app.stores.records.sessions import ANSWER, INTERACTION, MESSAGE, PAGE_FAULT, TOOL_RESULT
 from app.wiring import migrate_database, open_database

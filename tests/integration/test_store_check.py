@@ -6,12 +6,12 @@ from pathlib import Path
 
 import pytest
 
+from app.config.settings import Settings
 from app.errors import BlobSweptError, StoreUnavailableError
-from app.models.store_faults import FaultKind
+from app.models.store_damage import FaultKind
 from app.models.upload import ResumableUpload, Segment
-from app.services import store_check
-from app.services.store_check import StoreCheck, StoreCheckReport, StoreFault
-from app.settings import Settings
+from app.services.maintenance import fsck as store_check
+from app.services.maintenance.fsck import StoreCheck, StoreCheckReport, StoreFault
 from app.stores.blobs import BlobMissingError, BlobReader
 from app.stores.blobs.store import blob_path, quarantine_path
 from tests.integration.sweep_stores import (
@@ -132,7 +132,7 @@ async def test_same_bytes_of_another_project_are_its_own(
 @pytest.mark.promise(
     "durability.md#the-stores-fail",
     "A damaged file that was found is not served until it is stored again",
-    kept_by="app/services/store_check.py",
+    kept_by="app/services/maintenance/fsck.py",
     tried="1 file",
 )
 async def test_repair_takes_damaged_bytes_out_of_service_until_the_file_comes_again(

@@ -7,13 +7,13 @@ import anyio
 import anyio.to_thread
 import pytest
 
+from app.config.settings import Settings
 from app.errors import BlobSweptError, StoredBytesQuotaError
 from app.models.identity import utc_now
 from app.models.media import InMemoryMedia, MediaSource
-from app.services.quota_blobs import QuotaBlobStore
-from app.services.stored_bytes import BLOCK_BYTES, StoredBytes
-from app.services.sweep import Sweep, SweepReport
-from app.settings import Settings
+from app.services.maintenance.sweep import Sweep, SweepReport
+from app.services.quotas.quota_blob_store import QuotaBlobStore
+from app.services.quotas.stored_bytes import BLOCK_BYTES, StoredBytes
 from app.stores.blobs import DraftMedia, StoredBlob
 from app.stores.records.stored_blobs import StoredTotal
 from tests.integration.sweep_stores import (

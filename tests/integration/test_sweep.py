@@ -15,12 +15,12 @@ import httpx
 import pytest
 from structlog.testing import capture_logs
 
+from app.config.settings import Settings
 from app.errors import BlobSweptError, StoreUnavailableError
 from app.models.identity import utc_now
 from app.models.upload import ResumableUpload, Segment
-from app.services import blob_removal, claim_time, sweep
-from app.services.sweep import Sweep, SweepReport
-from app.settings import Settings
+from app.services.maintenance import blob_removal, claim_time, sweep
+from app.services.maintenance.sweep import Sweep, SweepReport
 from app.stores.blobs.store import project_path
 from tests.integration.sweep_stores import (
     NOW,

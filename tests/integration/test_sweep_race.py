@@ -18,9 +18,9 @@ import anyio
 import httpx
 import pytest
 
-from app.services.store_check import StoreCheck, StoreCheckReport, StoreFault
-from app.setting_groups import SweepSettings
-from app.settings import Settings
+from app.config.groups import SweepSettings
+from app.config.settings import Settings
+from app.services.maintenance.fsck import StoreCheck, StoreCheckReport, StoreFault
 from tests.contract.upload_requests import begin, send
 from tests.faults.lengths import TIMEOUT_SECONDS, tell, times
 from tests.integration.sweep_stores import environment_of, opened_stores

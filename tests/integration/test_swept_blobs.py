@@ -12,10 +12,10 @@ import anyio
 import psycopg
 import pytest
 
+from app.config.settings import Settings
 from app.errors import BlobSweptError
 from app.models.upload import ResumableUpload, Segment
-from app.services.blob_removal import BlobRemoval
-from app.settings import Settings
+from app.services.maintenance.blob_removal import BlobRemoval
 from app.stores.records import Records, UnitOfWork, swept_blobs
 from app.stores.records.swept_blobs import BlobClaim
 from tests.integration.sweep_stores import (

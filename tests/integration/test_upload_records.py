@@ -7,10 +7,10 @@ from datetime import UTC, datetime, timedelta
 import anyio
 import pytest
 
+from app.config.settings import Settings
 from app.errors import BlobSweptError
 from app.models.resource import MediaHints, Resource
 from app.models.upload import ResumableUpload, Segment
-from app.settings import Settings
 from app.stores.records import Records
 from app.wiring import migrate_database, open_database
 from tests.units import projects_of, reading, writing

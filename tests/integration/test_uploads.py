@@ -10,13 +10,13 @@ from datetime import timedelta
 import anyio
 import pytest
 
+from app.config.settings import Settings
 from app.errors import ChecksumMismatchError, ConflictError, NotFoundError
 from app.models.identity import utc_now
 from app.models.media import InMemoryMedia
 from app.models.upload import Checksum, ResumableUpload, Segment
-from app.services.upload_segments import SEGMENT_BYTES
-from app.services.uploads import Piece, UploadDraft, Uploads
-from app.settings import Settings
+from app.services.uploads.segments import SEGMENT_BYTES
+from app.services.uploads.uploads import Piece, UploadDraft, Uploads
 from app.wiring import Container, open_container
 from tests.units import writing
 
@@ -138,7 +138,7 @@ async def test_of_a_broken_body_with_a_checksum_nothing_counts(
 @pytest.mark.promise(
     "security.md#quotas-and-a-full-disk",
     "A piece of an upload with a wrong checksum gives its bytes back at once",
-    kept_by="app/services/upload_segments.py",
+    kept_by="app/services/uploads/segments.py",
     tried="4 sizes, damaged and broken off, 0 blobs left",
 )
 @pytest.mark.parametrize("end", [broken, lambda: None], ids=["broken", "damaged"])

@@ -11,6 +11,16 @@ from collections.abc import Callable
 from datetime import UTC, datetime
 
 from app.errors import ServiceError
+from app.http.conditions import evaluate_conditions
+from app.http.content_headers import (
+    content_disposition,
+    content_type_header,
+    may_be_inline,
+    parse_repr_digest,
+    wants_repr_digest,
+)
+from app.http.ranges import parse_range
+from app.http.tus import parse_checksum, parse_metadata
 from app.media.base64_text import decode_base64, decode_percent_encoded_base64
 from app.media.data_uris import bare_base64, split_data_uri
 from app.media.soundness import damage_of
@@ -21,31 +31,21 @@ from app.models.line_range import parse_line_range
 from app.models.media import InMemoryMedia
 from app.models.page import Body, Modality, Page, PageFields, SearchableText
 from app.models.search import parse_search, search_words
-from app.rendering.disposition import disposition_filename
-from app.rendering.file_names import safe_file_name
-from app.rendering.json_strings import TextWriter
+from app.rendering.json_text.strings import TextWriter
+from app.rendering.names.content_disposition import disposition_filename
+from app.rendering.names.file_names import safe_file_name
 from app.rendering.pages import derive_levels, page_blocks, page_json, page_texts, page_tokens
 from app.rendering.pages.cuts import excerpt, head_and_tail, sentences
 from app.rendering.pages.lines import one_line, quoted, quoted_short, without_base64
-from app.rendering.previews import needs_preview, preview
-from app.rendering.snippets import Passages
 from app.rendering.targets.json_pieces import json_pieces
 from app.rendering.texts import LineBlocks, LineCollector, LineIndexer, MatchCollector
-from app.routers.conditions import evaluate_conditions
-from app.routers.content_headers import (
-    content_disposition,
-    content_type_header,
-    may_be_inline,
-    parse_repr_digest,
-    wants_repr_digest,
-)
-from app.routers.ranges import parse_range
-from app.routers.tus import parse_checksum, parse_metadata
-from app.services.inline_media.data_uris import movable_media
+from app.rendering.texts.previews import needs_preview, preview
+from app.rendering.texts.snippets import Passages
 from app.services.inline_media.message_media import media_in_message
 from app.services.normalization import normalize_tool_result
 from app.services.renders.message_calls import as_call
 from app.services.renders.message_content import ContentReading
+from app.services.requests.data_uris import movable_media
 
 Reader = Callable[[str], object]
 

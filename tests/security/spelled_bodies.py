@@ -11,9 +11,9 @@ from random import Random
 from tests.security.both_ways import Piecing
 
 SHORT_STRINGS = 240
-"""For strings of a few hundred characters: quick, and none is long enough for a stand-in."""
+"""For strings of a few hundred characters: quick, and none is long enough for a placeholder."""
 LONG_STRINGS = 2_000
-"""For strings of ten thousand, which stand-ins are made for."""
+"""For strings of ten thousand, which placeholders are made for."""
 
 _SIGNATURES = (
     bytes.fromhex("89504e470d0a1a0a0000000d4948445200000280000001400802000000"),

@@ -46,7 +46,7 @@ def told(process: Process, data: bytes, mime_type: str, place: str) -> list[int]
 @pytest.mark.promise(
     "security.md#decoders",
     "A decompression bomb is stored and described but never unpacked",
-    kept_by="app/services/pixels.py",
+    kept_by="app/services/images/pixels.py",
     tried="6 bombs below 1 MiB, at most 64 MiB more each",
 )
 @pytest.mark.parametrize("name", BOMBS)

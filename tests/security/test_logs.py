@@ -60,7 +60,7 @@ def logged(
 @pytest.mark.promise(
     "security.md#logs",
     "Every line of the log is one JSON object, one for each request",
-    kept_by="app/telemetry.py",
+    kept_by="app/telemetry/logs.py",
     tried="172 requests",
 )
 def test_every_line_of_the_log_is_one_json_object(logged: tuple[list[str], int, list[str]]) -> None:
@@ -74,7 +74,7 @@ def test_every_line_of_the_log_is_one_json_object(logged: tuple[list[str], int, 
 @pytest.mark.promise(
     "security.md#logs",
     "No line holds a key, a ticket or a text of a request",
-    kept_by="app/telemetry.py",
+    kept_by="app/telemetry/logs.py",
     tried="5 secrets, 0 found",
 )
 def test_log_holds_nothing_secret(logged: tuple[list[str], int, list[str]]) -> None:

@@ -24,8 +24,8 @@ from schemathesis.specs.openapi.checks import (
     status_code_conformance,
 )
 
+from app.config.settings import Settings
 from app.main import create_app
-from app.settings import Settings
 
 pytestmark = pytest.mark.xdist_group("both engines")
 

@@ -37,7 +37,7 @@ LEAST_PERCENT = {
         "refusal), gives back the body that was sent, and shares its digest with no other "
         "body"
     ),
-    kept_by="app/services/streaming",
+    kept_by="app/services/requests",
     tried=(
         "1,500 bodies made up of escapes, control characters, surrogates, all alphabets of "
         "base64, heads and ends, cut where it matters: 0 differences; long: 100,000"

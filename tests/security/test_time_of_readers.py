@@ -78,7 +78,7 @@ def test_ten_times_the_text_takes_ten_times_as_long(name: str) -> None:
         "A megabyte of hostile text keeps no other thread waiting for long, since it is "
         "searched in windows"
     ),
-    kept_by="app/models/windows.py",
+    kept_by="app/models/text_windows.py",
     tried="250 ms of processor time, of 1 MB; `TORTURE=long` tries every reader on every shape",
 )
 @pytest.mark.parametrize("name", READERS)

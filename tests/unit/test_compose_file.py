@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 import yaml
 
-from app.setting_names import variables_of
-from app.settings import Settings
+from app.config.names import variables_of
+from app.config.settings import Settings
 from app.version import VERSION
 
 ROOT = Path(__file__).resolve().parents[2]

@@ -22,10 +22,10 @@ from app.rendering.pages.annotations import (
 )
 from app.rendering.pages.cuts import Excerpt, excerpt
 from app.rendering.pages.described import schema_name_of
+from app.rendering.pages.effective_level import shown_level
 from app.rendering.pages.languages import fenced, shown_language
 from app.rendering.pages.lines import one_line, quoted
-from app.rendering.pages.shown import image_text, shown_text
-from app.rendering.pages.shown_levels import shown_level
+from app.rendering.pages.visible_text import image_text, shown_text
 
 _NOTHING = Excerpt("", 0, 0, 0)
 

@@ -1,12 +1,12 @@
 """Text cut to a length: excerpts to step through, whole sentences, head and tail.
 
-No cut goes through a grapheme; see `app.rendering.graphemes`.
+No cut goes through a grapheme; see `app.rendering.texts.graphemes`.
 """
 
 import re
 from dataclasses import dataclass
 
-from app.rendering.graphemes import boundary_at_or_after, boundary_at_or_before, cluster_end
+from app.rendering.texts.graphemes import boundary_at_or_after, boundary_at_or_before, cluster_end
 
 ELLIPSIS = "…"
 

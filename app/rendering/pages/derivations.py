@@ -7,7 +7,7 @@ from app.models.json_value import JsonValue
 from app.models.page import Body, Level, Modality, PageFields
 from app.rendering.pages.cuts import cut_short, head_and_tail, sentences
 from app.rendering.pages.descriptors import facts, measured_dimensions, tags
-from app.rendering.pages.shortened import outline, truncated
+from app.rendering.pages.reduced_data import outline, truncated
 from app.rendering.pages.words import (
     body_text,
     caption_of,

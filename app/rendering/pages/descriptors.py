@@ -4,7 +4,7 @@ from urllib.parse import unquote
 
 from app.media.types import OCTET_STREAM, mime_type_for_filename
 from app.models.page import LONGEST_SECONDS, Body, PageFields
-from app.rendering.file_names import safe_file_name
+from app.rendering.names.file_names import safe_file_name
 from app.rendering.pages.lines import clock, one_line
 
 _MEDIA_MODALITIES = frozenset({"image", "audio", "video"})

@@ -18,11 +18,11 @@ from app.models.page_content import (
 )
 from app.rendering.pages.annotations import missing, note
 from app.rendering.pages.cuts import Excerpt, excerpt
+from app.rendering.pages.effective_level import shown_level
 from app.rendering.pages.languages import shown_language
 from app.rendering.pages.recordings import Passage, passages, passages_text
-from app.rendering.pages.shown import shown_text
-from app.rendering.pages.shown_levels import shown_level
-from app.rendering.pages.typed import typed_content
+from app.rendering.pages.typed_content import typed_content
+from app.rendering.pages.visible_text import shown_text
 
 # What JSON for a model to read leaves out: bytes and vectors are not to be read.
 _NOT_TO_READ = frozenset({"base64", "embedding"})

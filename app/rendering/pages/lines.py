@@ -8,7 +8,7 @@ import regex
 
 from app.media.types import is_strong_signature
 from app.models.page import LONGEST_SECONDS
-from app.models.windows import search_windows
+from app.models.text_windows import search_windows
 from app.rendering.pages.cuts import ELLIPSIS
 
 LEFT_OUT = "[…]"

@@ -1,8 +1,8 @@
-"""Renderings: one module for each target's messages, and what they all go through.
+"""Model dialects: a module for each, the table of what each takes, the ladder of media.
 
     table       what each target takes, as data
     profile       the shape of a row
-    wishes      which images have to be made smaller, before anything is decided
+    media_plan  which images have to be made smaller, before anything is decided
     ladder      what becomes of each medium: itself, a smaller image, words, one line
       lines       those lines
     anthropic, bedrock, …    settled turns as a provider's messages

@@ -13,7 +13,7 @@ from app.models.conversation import (
     Words,
 )
 from app.models.rendering import LossEntry, Rung, base64_length
-from app.rendering.targets.fitting import Obstacle, Place
+from app.rendering.targets.fitting import MediumRef, Obstacle
 from app.rendering.targets.lines import medium_words, placeholder
 
 
@@ -31,7 +31,7 @@ class Choice:
         steps: The steps it took, in order.
     """
 
-    place: Place
+    place: MediumRef
     attachment: Attachment | None
     smaller: Attachment | None = None
     words: Words | None = None
@@ -108,7 +108,7 @@ class Choice:
         self.rung = to
 
 
-def _restore(place: Place) -> str:
+def _restore(place: MediumRef) -> str:
     match place.medium.source:
         case StoredBytes(resource_id=resource_id):
             return f"GET /api/resources/{resource_id}/content"

@@ -27,18 +27,18 @@ _MEASURED = frozenset(
 class Obstacle:
     """Why a medium cannot stand where it is.
 
-    `helped_by_pixels` if another image made of it could; `is_of_damage` if such an image is nothing
-    but repaired.
+    `fixable_by_resize` if another image made of it could; `is_of_damage` if such an image is
+    nothing but repaired.
     """
 
     code: str
     reason: str
-    helped_by_pixels: bool = False
+    fixable_by_resize: bool = False
     is_of_damage: bool = False
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class MediumRef:
     """A medium where it stands; places are numbered in reading order, from the oldest."""
 
     index: int
@@ -51,9 +51,9 @@ class Place:
         return media_class(self.medium.kind)
 
 
-def places_of(turns: Sequence[ComposedTurn]) -> list[Place]:
+def places_of(turns: Sequence[ComposedTurn]) -> list[MediumRef]:
     """Every medium of a conversation, in reading order."""
-    return [Place(index, *found) for index, found in enumerate(_media(turns))]
+    return [MediumRef(index, *found) for index, found in enumerate(_media(turns))]
 
 
 class Fitting:
@@ -65,12 +65,14 @@ class Fitting:
         places: All media, for the limits that depend on how many there are.
     """
 
-    def __init__(self, profile: Profile, options: RenderOptions, places: Sequence[Place]) -> None:
+    def __init__(
+        self, profile: Profile, options: RenderOptions, places: Sequence[MediumRef]
+    ) -> None:
         self._profile = profile
         self._options = options
         self.most_side = self._side(places)
 
-    def obstacle(self, place: Place) -> Obstacle | None:
+    def obstacle(self, place: MediumRef) -> Obstacle | None:
         """Why a medium cannot be attached as it is; `None` if it can."""
         medium = place.medium
         return (
@@ -111,7 +113,7 @@ class Fitting:
             return 0
         return base64_length(medium.size_bytes or 0)
 
-    def may_stand(self, place: Place) -> bool:
+    def may_stand(self, place: MediumRef) -> bool:
         """Whether a medium could be attached, if need be as a smaller image."""
         medium = place.medium
         return (
@@ -120,7 +122,7 @@ class Fitting:
             and (self._by_type(medium) is None or has_pixels(medium))
         )
 
-    def is_wanted(self, place: Place) -> bool:
+    def is_wanted(self, place: MediumRef) -> bool:
         """Whether a medium could be attached if its bytes were sound, so that they matter."""
         medium = place.medium
         if self._by_place(place) or self._by_address(medium):
@@ -128,7 +130,7 @@ class Fitting:
         can_be_made = medium.mime_type in DECODED_TYPES and bool(self.image_types())
         return self._by_type(medium) is None or can_be_made
 
-    def _by_place(self, place: Place) -> Obstacle | None:
+    def _by_place(self, place: MediumRef) -> Obstacle | None:
         if place.turn.role in self._profile.media_roles:
             return None
         whose = "system's" if place.turn.role == "system" else f"{place.turn.role}'s"
@@ -142,13 +144,13 @@ class Fitting:
             return Obstacle(
                 "type-not-taken",
                 f"{self._profile.target} takes no {medium.mime_type}.",
-                helped_by_pixels=True,
+                fixable_by_resize=True,
             )
         if not self._accepts(medium.mime_type):
             return Obstacle(
                 "not-accepted",
                 f"{medium.mime_type} is not among what `accept` names.",
-                helped_by_pixels=True,
+                fixable_by_resize=True,
             )
         return None
 
@@ -174,7 +176,7 @@ class Fitting:
                 "too-many-bytes",
                 f"{self._profile.target} takes {size_words(rule.most_base64)} of base64 for one, "
                 f"and this has {size_words(base64_length(medium.size_bytes))}.",
-                helped_by_pixels=True,
+                fixable_by_resize=True,
             )
         side = max(medium.hints.width or 0, medium.hints.height or 0)
         if medium.kind == "image" and self.most_side is not None and side > self.most_side:
@@ -182,14 +184,14 @@ class Fitting:
                 "too-many-pixels",
                 f"{self._profile.target} takes {self.most_side} pixels a side here, and this has "
                 f"{side}.",
-                helped_by_pixels=True,
+                fixable_by_resize=True,
             )
         return None
 
     def _accepts(self, mime_type: str) -> bool:
         return self._options.accept is None or matches(mime_type, self._options.accept)
 
-    def _side(self, places: Sequence[Place]) -> int | None:
+    def _side(self, places: Sequence[MediumRef]) -> int | None:
         rule = self._profile.media.get("image")
         if rule is None or rule.crowd is None:
             return rule.most_side if rule else None
@@ -240,7 +242,7 @@ def _by_damage(medium: Medium) -> Obstacle | None:
     if medium.damage is None:
         return None
     damage = medium.damage
-    return Obstacle(damage.code, damage.detail, helped_by_pixels=True, is_of_damage=True)
+    return Obstacle(damage.code, damage.detail, fixable_by_resize=True, is_of_damage=True)
 
 
 def _media(turns: Sequence[ComposedTurn]) -> Iterator[tuple[ComposedTurn, Medium]]:

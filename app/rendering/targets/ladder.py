@@ -31,10 +31,10 @@ from app.models.conversation import (
 from app.models.derived_image import DerivedImage
 from app.models.rendering import LossEntry, RenderOptions
 from app.rendering.targets.choices import Choice
-from app.rendering.targets.fitting import Fitting, Obstacle, Place, places_of
+from app.rendering.targets.fitting import Fitting, MediumRef, Obstacle, places_of
 from app.rendering.targets.lines import ERROR_LINE, size_words
+from app.rendering.targets.media_plan import LoadedMedia
 from app.rendering.targets.profile import MediaClass, Profile
-from app.rendering.targets.wishes import Gathered
 
 Sign = Callable[[str], str]
 """Makes the signed URL of a resource, of its id."""
@@ -68,16 +68,16 @@ class Ladder:
         self._most_base64 = most_base64
         self._sign = sign
 
-    def settle(self, turns: Sequence[ComposedTurn], gathered: Gathered) -> Settled:
+    def settle(self, turns: Sequence[ComposedTurn], loaded: LoadedMedia) -> Settled:
         """The conversation as the target can take it.
 
         Args:
             turns: The conversation.
-            gathered: What became of its wishes.
+            loaded: What became of its wishes.
         """
         places = places_of(turns)
         fitting = Fitting(self._profile, self._options, places)
-        choices = [self._alone(place, fitting, gathered) for place in places]
+        choices = [self._alone(place, fitting, loaded) for place in places]
         for kind in _CLASSES:
             _hold_to_count(choices, kind, fitting.most(kind))
         _hold_to_size(choices, self._most_base64)
@@ -88,11 +88,11 @@ class Ladder:
             tuple(entry for _, entries in settled for entry in entries),
         )
 
-    def _alone(self, place: Place, fitting: Fitting, gathered: Gathered) -> Choice:
+    def _alone(self, place: MediumRef, fitting: Fitting, loaded: LoadedMedia) -> Choice:
         """A medium as far down as its own limits make it go."""
         medium = place.medium
-        text = gathered.texts.get(place.index)
-        made = gathered.images.get(place.index)
+        text = loaded.texts.get(place.index)
+        made = loaded.images.get(place.index)
         choice = Choice(
             place,
             self._original(medium),
@@ -102,7 +102,7 @@ class Ladder:
         )
         obstacle = fitting.obstacle(place)
         if obstacle is not None:
-            choice.step_down(obstacle, to_words=not obstacle.helped_by_pixels)
+            choice.step_down(obstacle, to_words=not obstacle.fixable_by_resize)
         return choice
 
     def _original(self, medium: Medium) -> Attachment:

@@ -11,7 +11,7 @@ from typing import TypeAlias
 from app.media.types import canonical_mime_type, mime_type_for_filename
 from app.models.conversation import Attachment, SettledItem, TextItem
 from app.models.json_value import JsonValue, json_text
-from app.rendering.download_names import extension_for
+from app.rendering.names.download_names import extension_for
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,4 @@
-"""Long text in pieces: lines, lines that hold something, values in JSON; pure and bounded.
+"""Long text in pieces: lines, matches, values of JSON, previews, snippets, safe cuts.
 
 Text comes as it is read, block by block, and no more of it is held than an answer may hold. Lines
 end with LF or CRLF; a CR alone is a character like any other.

@@ -2,8 +2,8 @@
 
 from dataclasses import dataclass
 
-from app.rendering.graphemes import boundary_at_or_before
 from app.rendering.texts.blocks import LineBlock
+from app.rendering.texts.graphemes import boundary_at_or_before
 
 ANSWER_BYTES = 64 * 1024
 LONGEST_LINE_CHARS = 8_000

@@ -8,9 +8,9 @@ from bisect import bisect_right
 from dataclasses import dataclass, field
 from itertools import accumulate
 
-from app.rendering.graphemes import boundary_at_or_before
 from app.rendering.texts.blocks import LineBlock
 from app.rendering.texts.excerpts import ANSWER_BYTES
+from app.rendering.texts.graphemes import boundary_at_or_before
 
 LONGEST_SHOWN_CHARS = 500
 _SHOWN_BEFORE_CHARS = 150

@@ -5,8 +5,8 @@ from decimal import Decimal
 
 from app.models.json_pointer import child_pointer
 from app.models.json_value import JsonValue, json_text
-from app.rendering.graphemes import boundary_at_or_before
 from app.rendering.texts.excerpts import ANSWER_BYTES
+from app.rendering.texts.graphemes import boundary_at_or_before
 
 _SHOWN_KEYS = 200
 _SHOWN_KEYS_BYTES = 16 * 1024

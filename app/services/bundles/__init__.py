@@ -1,4 +1,4 @@
-"""Sessions as files: written out whole, and read back with the same ids and the same bytes.
+"""Sessions as zip files: exported whole, and imported with the same ids and bytes.
 
     history.jsonl          one line for each entry, in the order of seq
     interactions.jsonl     one line for each interaction, in the order of seq

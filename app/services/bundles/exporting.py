@@ -25,7 +25,7 @@ from app.services.bundles.archive import (
 )
 from app.services.bundles.lines import history_line, interaction_line, page_line, resource_line
 from app.services.bundles.rows import FORMAT, VERSION, FileLine, Manifest, SessionLine, encode
-from app.services.bundles.spooling import disk_full_as_store_full
+from app.services.bundles.temporary_files import disk_full_as_store_full
 from app.services.pages.accesses import AccessCounts
 from app.stores.blobs import BlobMissingError, BlobStore
 from app.stores.records import Records, UnitOfWork

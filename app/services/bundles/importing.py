@@ -15,11 +15,11 @@ from app.models.message import Session, SessionUse
 from app.services.bundles.archive import BLOBS
 from app.services.bundles.checking import BundleCheck, CheckedBundle
 from app.services.bundles.reading import BundleFile, read_bundle
-from app.services.bundles.spooling import spool
+from app.services.bundles.temporary_files import spool
 from app.services.bundles.writing import BundleWriter
-from app.services.sessions import ShownSession
-from app.services.stored_bytes import StoredBytes
-from app.services.unbroken import unbroken
+from app.services.concurrency.run_to_completion import run_to_completion
+from app.services.quotas.stored_bytes import StoredBytes
+from app.services.sessions.sessions import ShownSession
 from app.stores.blobs import BlobStore
 from app.stores.records import Records, UnitOfWork
 from app.wire.sessions import imported_entries
@@ -69,7 +69,7 @@ class BundleImports:
                 await self._stored_bytes.check_room_for(project_id, bundle.blobs)
             await self._put_blobs(project_id, bundle)
             # To its end: it reads the file, which is closed behind it.
-            use = await unbroken(self._commit(project_id, checked))
+            use = await run_to_completion(self._commit(project_id, checked))
         return ShownSession(checked.session, use, is_new=True)
 
     async def _put_blobs(self, project_id: str, bundle: BundleFile) -> None:

@@ -8,7 +8,7 @@ from app.media.types import canonical_mime_type, is_textual
 from app.models.json_value import JsonValue, json_text
 from app.models.limits import Limits
 from app.models.page import Body, BodyKind, Modality, Page, PageMedia, PageVersion
-from app.rendering.file_names import safe_file_name
+from app.rendering.names.file_names import safe_file_name
 from app.services.bundles.format_errors import require
 from app.services.bundles.record_checks import (
     References,
@@ -24,9 +24,8 @@ from app.services.bundles.stored import (
     stored_levels,
     stored_page,
 )
-from app.services.inline_media.data_uris import dump_forms, load_forms
+from app.services.pages.content_rules import check_words, fits, is_url
 from app.services.pages.contents import page_media
-from app.services.pages.fitting import check_words, fits, is_url
 from app.services.pages.requests import RESERVED_IDS
 from app.services.pages.versions import (
     Stamp,
@@ -38,6 +37,7 @@ from app.services.pages.versions import (
     updated_at,
 )
 from app.services.pages.versions import stored_levels as levels_as_stored
+from app.services.requests.data_uris import dump_forms, load_forms
 
 _WORDS: frozenset[BodyKind] = frozenset({"none", "text", "blob"})
 _KINDS: dict[Modality, frozenset[BodyKind]] = {

@@ -29,7 +29,7 @@ from app.models.resource import (
     resource_kind,
 )
 from app.models.tool_result import SanitizedToolResult
-from app.rendering.file_names import safe_file_name
+from app.rendering.names.file_names import safe_file_name
 from app.services.bundles.format_errors import require
 from app.services.bundles.rows import (
     InteractionLine,
@@ -40,16 +40,11 @@ from app.services.bundles.rows import (
     parse_moment,
 )
 from app.services.bundles.stored import parse_stored_object, parse_stored_value
-from app.services.inline_media.data_uris import (
-    InlineForm,
-    dump_forms,
-    load_forms,
-    put_member,
-)
 from app.services.inline_media.message_media import references_in
 from app.services.packaging import encode_sanitized
 from app.services.pages.fault_messages import image_ids
-from app.services.session_messages import OURS, HistoryMessageDraft
+from app.services.requests.data_uris import InlineForm, dump_forms, load_forms, put_member
+from app.services.sessions.messages import OURS, HistoryMessageDraft
 
 ResourcesById = Mapping[str, Resource]
 """The resources of a bundle, by id."""

@@ -12,7 +12,7 @@ from msgspec import Meta, Raw, Struct
 
 from app.models.identity import CLIENT_ID_PATTERN, rfc3339
 from app.services.bundles.format_errors import require
-from app.services.request_identity import SCHEME
+from app.services.requests.identity import SCHEME
 
 FORMAT: Literal["pagefault-session"] = "pagefault-session"
 VERSION: Literal[2] = 2

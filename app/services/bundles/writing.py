@@ -8,7 +8,6 @@ from app.errors import ConflictError
 from app.models.alias import MOST_ALIASES
 from app.models.page import PageVersion, StoredRepresentation
 from app.models.search import SearchWords, search_words
-from app.services.aliases import too_many_aliases
 from app.services.bundles.archive import BLOBS, HISTORY, INTERACTIONS, PAGES
 from app.services.bundles.checking import ENTRY_KINDS, CheckedBundle
 from app.services.bundles.page_checks import read_bundled_page, referred_text_digest
@@ -31,6 +30,7 @@ from app.services.bundles.stored import (
     stored_page,
 )
 from app.services.pages.versions import searchable_text
+from app.services.resources.aliases import too_many_aliases
 from app.stores.records import UnitOfWork
 from app.stores.records.bundles import Entry
 from app.stores.records.page_search import IndexedPage

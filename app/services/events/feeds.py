@@ -15,10 +15,10 @@ import anyio
 import anyio.lowlevel
 import structlog
 
-from app.background import log_failures
 from app.models.event import Event, LoggedEvent
-from app.services.events.delivery import Handout, handout_of
-from app.services.events.queue_room import QueueRoom
+from app.services.concurrency.background import log_failures
+from app.services.events.batches import EventBatch, event_batch_of
+from app.services.events.queue_memory import QueueRoom
 from app.services.events.raw_results import RawResults
 from app.services.events.subscriptions import Subscription
 from app.stores.records import Records, UnitOfWork
@@ -132,12 +132,12 @@ class ProjectFeed:
 
     def _hand_out(self, events: Sequence[Event]) -> None:
         # Made once for all who listen to the same, of whom there may be a thousand.
-        handouts: dict[str | None, Handout] = {}
+        handouts: dict[str | None, EventBatch] = {}
         self._room.make_room(sum(len(event.data) for event in events))
         for subscription in self._subscriptions:
             session_id = subscription.session_id
             if session_id not in handouts:
-                handouts[session_id] = handout_of(events, session_id)
+                handouts[session_id] = event_batch_of(events, session_id)
             subscription.offer(handouts[session_id])
         self._room.settle()
 

@@ -12,10 +12,10 @@ import structlog
 
 from app.errors import ServiceError
 from app.models.event import LoggedEvent
-from app.services.access import Caller
-from app.services.events.delivery import Delivery, delivery_of
+from app.services.access.callers import Caller
+from app.services.events.batches import EventItem, event_item_of
 from app.services.events.feeds import ProjectFeed
-from app.services.events.starts import Start, start_of
+from app.services.events.start_positions import Start, start_of
 from app.services.events.stream_counts import EndReason
 from app.services.events.subscriptions import Subscription
 from app.stores.records import Records, UnitOfWork
@@ -57,17 +57,17 @@ class EventStream:
         self._number = start.number
         self._handed_at: float | None = None
 
-    async def deliveries(self) -> AsyncGenerator[Delivery, None]:
+    async def items(self) -> AsyncGenerator[EventItem, None]:
         """Everything behind the start, as it comes, until the listener is cut off."""
         async with aclosing(self.batches()) as batches:
             async for batch in batches:
-                for delivery in batch:
+                for item in batch:
                     self._handed_at = monotonic()
-                    yield delivery
+                    yield item
                     if self._subscription.is_cut:
                         return
 
-    async def batches(self) -> AsyncGenerator[Sequence[Delivery], None]:
+    async def batches(self) -> AsyncGenerator[Sequence[EventItem], None]:
         """The same, what has come while the one before was taken together."""
         try:
             async with aclosing(self._batches()) as batches:
@@ -101,22 +101,22 @@ class EventStream:
         """Whether the listener has not taken what it was handed for too long."""
         return self._handed_at is not None and now - self._handed_at > _STALLED_SECONDS
 
-    async def _batches(self) -> AsyncGenerator[Sequence[Delivery], None]:
+    async def _batches(self) -> AsyncGenerator[Sequence[EventItem], None]:
         if self.start.is_reset:
             yield [_reset(self.start)]
-        async for delivery in self._logged():
-            yield [delivery]
+        async for item in self._logged():
+            yield [item]
         try:
             while taken := await self._subscription.take():
                 # What it has read in the log itself is not told twice.
-                batch = [delivery for delivery in taken if delivery.number > self._number]
+                batch = [item for item in taken if item.number > self._number]
                 self._number = max(self._number, taken[-1].number)
                 if batch:
                     yield batch
         finally:
             self._feed.detach(self._subscription)
 
-    async def _logged(self) -> AsyncGenerator[Delivery, None]:
+    async def _logged(self) -> AsyncGenerator[EventItem, None]:
         """What the log holds up to where the feed is; then the feed is joined."""
         while not self._subscription.is_cut and self._number < (reached := self._feed.position):
             anew, logged = await self._read()
@@ -126,7 +126,7 @@ class EventStream:
                 continue
             for event in map(event_of, logged):
                 self._number = event.number
-                yield delivery_of(event, self._session_id)
+                yield event_item_of(event, self._session_id)
             if not logged:
                 self._number = max(self._number, reached)
         # Nothing comes between the last look at the feed's position and this.
@@ -157,6 +157,6 @@ class EventStream:
         return anew, logged
 
 
-def _reset(start: Start) -> Delivery:
+def _reset(start: Start) -> EventItem:
     said = ResetEvent(reason="position-not-kept", position=start.position)
-    return Delivery(start.number, start.position, "reset", said.encode())
+    return EventItem(start.number, start.position, "reset", said.encode())

@@ -16,17 +16,17 @@ from time import monotonic
 import anyio
 import structlog
 
-from app.background import log_failures, run_beside
 from app.errors import OverloadedError, StreamLimitError
-from app.events.broker import EventBroker
-from app.services.access import Access, Caller
+from app.services.access.callers import Access, Caller
+from app.services.concurrency.background import log_failures, run_beside
+from app.services.events.broker import EventBroker
 from app.services.events.feeds import Feeds
-from app.services.events.queue_room import WriteBuffers
-from app.services.events.starts import start_of
+from app.services.events.queue_memory import WriteBuffers
+from app.services.events.start_positions import start_of
 from app.services.events.stream import EventStream
 from app.services.events.stream_counts import StreamCounts
 from app.services.events.subscriptions import Subscription
-from app.services.memory_budget import MemoryBudget
+from app.services.memory_budget.budget import MemoryBudget
 from app.stores.records import Records
 
 _log = structlog.get_logger(__name__)
@@ -177,7 +177,7 @@ class EventStreams:
                 _end_stalled(stream)
             self._count_write_buffers(now)
             with log_failures(_log, "keys of event streams not checked"):
-                await self._cut_shut_out()
+                await self._cut_revoked_callers()
 
     def _count_write_buffers(self, now: float) -> None:
         """Count what stuck connections hold; without room, the longest stuck do not wait longer."""
@@ -185,9 +185,9 @@ class EventStreams:
         stuck.sort(key=lambda pair: pair[0])
         self._write_buffers.count([partial(_end_stalled, stream) for _, stream in stuck])
 
-    async def _cut_shut_out(self) -> None:
+    async def _cut_revoked_callers(self) -> None:
         if callers := {stream.caller for stream in self._open}:
-            out = await self._access.shut_out(callers)
+            out = await self._access.revoked_callers(callers)
             for stream in self._open:
                 if stream.caller in out:
                     stream.cut("access-lost")

@@ -3,8 +3,8 @@
 import asyncio
 from collections import deque
 
-from app.services.events.delivery import Delivery, Handout
-from app.services.events.queue_room import QueueRoom
+from app.services.events.batches import EventBatch, EventItem
+from app.services.events.queue_memory import QueueRoom
 from app.services.events.stream_counts import EndReason
 
 _AT_ONCE_BYTES = 64 * 1024
@@ -29,21 +29,21 @@ class Subscription:
     ) -> None:
         self.session_id = session_id
         self._room = room
-        self._taken: list[Delivery] = []
+        self._taken: list[EventItem] = []
         self._most_events = most_events
         self._most_bytes = most_bytes
-        self._waiting: deque[Delivery] = deque()
+        self._waiting: deque[EventItem] = deque()
         self._bytes = 0
         self._changed = asyncio.Event()
         self.ended_by: EndReason | None = None
 
-    def offer(self, handout: Handout) -> None:
+    def offer(self, event_batch: EventBatch) -> None:
         """Hand out what is wanted here; never waits."""
-        if self.is_cut or not handout.deliveries:
+        if self.is_cut or not event_batch.items:
             return
-        self._room.put(handout.deliveries)
-        self._waiting.extend(handout.deliveries)
-        self._bytes += handout.size_bytes
+        self._room.put(event_batch.items)
+        self._waiting.extend(event_batch.items)
+        self._bytes += event_batch.size_bytes
         if len(self._waiting) > self._most_events or self._bytes > self._most_bytes:
             self.cut("slow")
         self._changed.set()
@@ -79,7 +79,7 @@ class Subscription:
         taken, self._taken = self._taken, []
         self._room.drop(taken)
 
-    async def take(self) -> list[Delivery]:
+    async def take(self) -> list[EventItem]:
         """What waits, as soon as there is something, 64 KiB at once and one event at the least.
 
         Nothing once the subscription is cut. What is taken counts as held until the next is.
@@ -90,7 +90,7 @@ class Subscription:
                 return []
             self._changed.clear()
             await self._changed.wait()
-        taken: list[Delivery] = []
+        taken: list[EventItem] = []
         size_bytes = 0
         while self._waiting and size_bytes < _AT_ONCE_BYTES:
             taken.append(self._waiting.popleft())

@@ -13,7 +13,8 @@ from app.media.data_uris import DataUriSpan, DataUriText
 from app.media.types import canonical_mime_type, is_textual, sniff
 from app.models.json_value import JsonValue
 from app.models.resource import parse_resource_id, resource_kind
-from app.services.inline_media.data_uris import (
+from app.services.persistence.media_keeper import INLINE_LIMIT_BYTES
+from app.services.requests.data_uris import (
     SOUND,
     Movable,
     Place,
@@ -22,7 +23,6 @@ from app.services.inline_media.data_uris import (
     pointer_to,
     strings_in,
 )
-from app.services.persistence.keeping import INLINE_LIMIT_BYTES
 
 _LONGEST_REFERENCE_CHARS = 40
 

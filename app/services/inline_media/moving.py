@@ -11,10 +11,10 @@ from app.media.settling import HEAD_BYTES, settle_type
 from app.models.json_value import JsonValue
 from app.models.media import InMemoryMedia, MediaSource
 from app.models.resource import Resource
-from app.rendering.file_names import safe_file_name
-from app.services.inline_media.data_uris import InlineForm, Movable, inline_form, put_member
-from app.services.persistence.keeping import MediaKeeper
-from app.services.streaming.requests import StreamedMedia
+from app.rendering.names.file_names import safe_file_name
+from app.services.persistence.media_keeper import MediaKeeper
+from app.services.requests.data_uris import InlineForm, Movable, inline_form, put_member
+from app.services.requests.streamed_requests import StreamedMedia
 from app.stores.blobs import DraftMedia
 
 

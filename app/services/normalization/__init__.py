@@ -1,4 +1,4 @@
-"""Stage 1: any JSON value a tool may return becomes typed parts and the media found in them.
+"""Stage one: any JSON value becomes typed parts and the media found in them; pure.
 
 Pure code: it reads no clock and no file, and raises on no JSON value.
 

@@ -29,7 +29,7 @@ from app.models.json_value import json_text
 from app.models.normalized import NormalizedPart, NormalizedText
 from app.models.surrogates import without_lone_surrogates
 from app.services.normalization.parts import (
-    Place,
+    ReadContext,
     declared_parts,
     is_remote,
     json_parts,
@@ -63,7 +63,7 @@ class NestedContent:
     """A block that holds content of its own, to be read as content before `following`."""
 
     content: object
-    place: Place
+    place: ReadContext
     following: list[NormalizedPart]
 
 
@@ -75,7 +75,7 @@ def is_typed_block(value: object) -> bool:
     return isinstance(value, dict) and _typed_reader(value) is not None
 
 
-def read_block(block: Block, place: Place) -> Outcome | None:
+def read_block(block: Block, place: ReadContext) -> Outcome | None:
     """What a block holds, or `None` if the object is a record and no block."""
     reader = _typed_reader(block)
     if reader:
@@ -83,7 +83,7 @@ def read_block(block: Block, place: Place) -> Outcome | None:
     return _read_untyped(block, place)
 
 
-def _typed_reader(block: Block) -> Callable[[Block, Place], Outcome] | None:
+def _typed_reader(block: Block) -> Callable[[Block, ReadContext], Outcome] | None:
     block_type = block.get("type")
     if not isinstance(block_type, str):
         return None
@@ -95,7 +95,7 @@ def _typed_reader(block: Block) -> Callable[[Block, Place], Outcome] | None:
     return _read_medium if is_medium else None
 
 
-def _read_medium(block: Block, place: Place) -> Outcome:
+def _read_medium(block: Block, place: ReadContext) -> Outcome:
     match = match_typed_block(block)
     return _matched_parts(block, match, place) if match else []
 
@@ -113,7 +113,7 @@ def _is_a_name(match: MediaMatch) -> bool:
     return data is not None and not is_recognised(data, claim.kind)
 
 
-def _read_untyped(block: Block, place: Place) -> Outcome | None:
+def _read_untyped(block: Block, place: ReadContext) -> Outcome | None:
     if len(block) == 1:
         if isinstance(block.get("text"), str):
             return text_parts(str(block["text"]), place.inside("text"))
@@ -126,7 +126,7 @@ def _read_untyped(block: Block, place: Place) -> Outcome | None:
     return _read_linked_record(block, place)
 
 
-def _matched_parts(block: Block, match: MediaMatch, place: Place) -> list[NormalizedPart]:
+def _matched_parts(block: Block, match: MediaMatch, place: ReadContext) -> list[NormalizedPart]:
     parts = declared_parts(match.payload, match.claim, place.inside(*match.path))
     side = side_information(block, match.consumed, place)
     return with_provenance(parts, side, match.claim.filename)
@@ -166,7 +166,7 @@ def _certain_base64(text: str, claim: Claim, *, claimed: bool) -> bytes | None:
     return data if claimed + long + is_recognised(data, claim.kind) >= 2 else None
 
 
-def _read_linked_record(block: Block, place: Place) -> list[NormalizedPart] | None:
+def _read_linked_record(block: Block, place: ReadContext) -> list[NormalizedPart] | None:
     match = match_linked_media(block)
     if match is None or not isinstance(match.payload, str) or not is_remote(match.payload):
         return None
@@ -183,7 +183,7 @@ def _carries_text(block: Block) -> bool:
     return "text" in block and (scalar or is_handle(value))
 
 
-def _read_text(block: Block, place: Place) -> Outcome:
+def _read_text(block: Block, place: ReadContext) -> Outcome:
     value, here = block["text"], place.inside("text")
     consumed = _framed("text")
     if isinstance(value, str):
@@ -197,7 +197,7 @@ def _read_text(block: Block, place: Place) -> Outcome:
     return with_provenance(parts, side_information(block, consumed, place))
 
 
-def _read_value(block: Block, place: Place) -> Outcome:
+def _read_value(block: Block, place: ReadContext) -> Outcome:
     value, here = block["value"], place.inside("value")
     if str(block["type"]).startswith("error"):
         place.collector.report_error(True)
@@ -210,13 +210,13 @@ def _is_denial(block: Block) -> bool:
     return block.keys() <= _DENIAL_KEYS and (reason is None or isinstance(reason, str))
 
 
-def _read_denial(block: Block, place: Place) -> Outcome:
+def _read_denial(block: Block, place: ReadContext) -> Outcome:
     place.collector.report_error(True)
     parts = text_parts(str(block.get("reason") or _DENIED), place.inside("reason"))
     return with_provenance(parts, side_information(block, _framed("reason"), place))
 
 
-def _read_tool_result(block: Block, place: Place) -> Outcome:
+def _read_tool_result(block: Block, place: ReadContext) -> Outcome:
     consumed = _framed("content")
     for key in ("is_error", "isError"):
         if isinstance(block.get(key), bool):
@@ -226,13 +226,13 @@ def _read_tool_result(block: Block, place: Place) -> Outcome:
     return NestedContent(block["content"], place.inside("content"), following)
 
 
-def _read_document_content(block: Block, place: Place) -> Outcome:
+def _read_document_content(block: Block, place: ReadContext) -> Outcome:
     path = ("source", "content")
     following = following_parts(block, [*_framed(*path), ("source", "type")], place)
     return NestedContent(value_at(block, path), place.inside(*path), following)
 
 
-def _read_content_value(block: Block, place: Place) -> Outcome:
+def _read_content_value(block: Block, place: ReadContext) -> Outcome:
     following = following_parts(block, _framed("value"), place)
     return NestedContent(block["value"], place.inside("value"), following)
 
@@ -246,7 +246,7 @@ class _Reader:
     """How a block of one type is read, and whether it carries what the type promises."""
 
     carries: Callable[[Block], bool]
-    read: Callable[[Block, Place], Outcome]
+    read: Callable[[Block, ReadContext], Outcome]
 
 
 def _holds(key: str, *types: type) -> Callable[[Block], bool]:

@@ -17,7 +17,7 @@ from app.media.line_lists import joined_lines
 from app.models.normalized import NormalizedPart
 from app.services.normalization.blocks import NestedContent, read_block
 from app.services.normalization.parts import (
-    Place,
+    ReadContext,
     extracted_parts,
     json_part,
     medium_part,
@@ -40,7 +40,7 @@ Outcome = list[NormalizedPart] | Data
 class _List:
     """A list being read. `is_content` says that its items are parts whatever they are."""
 
-    items: Iterator[tuple[object, Place]]
+    items: Iterator[tuple[object, ReadContext]]
     is_content: bool
     following: list[NormalizedPart] = field(default_factory=list)
     outcomes: list[Outcome] = field(default_factory=list)
@@ -56,7 +56,7 @@ class _List:
         return parts + self.following
 
 
-def read_content(value: object, place: Place) -> list[NormalizedPart]:
+def read_content(value: object, place: ReadContext) -> list[NormalizedPart]:
     """The parts of any value: text, media, links, and JSON text for plain data.
 
     `null` as a whole is the text "null"; among other content it is skipped.
@@ -67,7 +67,7 @@ def read_content(value: object, place: Place) -> list[NormalizedPart]:
     return outcome
 
 
-def read_content_list(items: list[object], place: Place) -> list[NormalizedPart]:
+def read_content_list(items: list[object], place: ReadContext) -> list[NormalizedPart]:
     """The parts of a list that is content by definition, as MCP's; none if it is empty."""
     return data_parts(_read(items, place, is_content=True))
 
@@ -79,7 +79,7 @@ def data_parts(outcome: Outcome) -> list[NormalizedPart]:
     return [] if outcome.value is None else [json_part(outcome.value)]
 
 
-def _read(value: object, place: Place, *, is_content: bool) -> Outcome:
+def _read(value: object, place: ReadContext, *, is_content: bool) -> Outcome:
     # The value is read as the only item of a list around it, whose outcome is then the value's.
     around = _List(iter(()), is_content=False)
     stack = [around]
@@ -95,7 +95,7 @@ def _read(value: object, place: Place, *, is_content: bool) -> Outcome:
     return around.outcomes[0]
 
 
-def _enter(value: object, place: Place, stack: list[_List], *, is_content: bool) -> None:
+def _enter(value: object, place: ReadContext, stack: list[_List], *, is_content: bool) -> None:
     if isinstance(value, list):
         lines = joined_lines(value) if len(value) > 1 else None
         if lines is None or not (is_data_uri(lines) or decode_undeclared(lines)):
@@ -111,11 +111,11 @@ def _enter(value: object, place: Place, stack: list[_List], *, is_content: bool)
     stack.append(_List(items, is_content=True, following=outcome.following))
 
 
-def _items(values: list[object], place: Place) -> Iterator[tuple[object, Place]]:
+def _items(values: list[object], place: ReadContext) -> Iterator[tuple[object, ReadContext]]:
     return ((value, place.inside(index)) for index, value in enumerate(values))
 
 
-def _read_item(value: object, place: Place) -> Outcome | NestedContent:
+def _read_item(value: object, place: ReadContext) -> Outcome | NestedContent:
     if isinstance(value, str):
         return text_parts(value, place)
     if is_handle(value):

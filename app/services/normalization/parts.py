@@ -58,21 +58,23 @@ _SHORTEST_ENCODED_TEXT = 8
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class ReadContext:
     """Where in the result something stands, and where its media and warnings go."""
 
     collector: Collector
     pointer: Pointer
 
-    def inside(self, *path: str | int) -> "Place":
+    def inside(self, *path: str | int) -> "ReadContext":
         """The place further in."""
         here = self.pointer
         for token in path:
             here = here.child(token)
-        return Place(self.collector, here)
+        return ReadContext(self.collector, here)
 
 
-def text_parts(text: str, place: Place, *, declared: str | None = None) -> list[NormalizedPart]:
+def text_parts(
+    text: str, place: ReadContext, *, declared: str | None = None
+) -> list[NormalizedPart]:
     """The parts of a string: the medium it is as a whole, or text with its media lifted out.
 
     A reference that is all of a string is one if it can be resolved, and otherwise just a text.
@@ -108,7 +110,7 @@ def json_part(rewritten: object) -> NormalizedText:
     return NormalizedText(json_template(rewritten), PLAIN_TEXT if is_scalar else JSON_TEXT)
 
 
-def json_parts(value: object, place: Place) -> list[NormalizedPart]:
+def json_parts(value: object, place: ReadContext) -> list[NormalizedPart]:
     """A value as JSON text, followed by the media lifted out of it."""
     rewriting = Rewriting(place.collector)
     rewritten = rewrite_value(value, place.pointer, rewriting)
@@ -120,7 +122,9 @@ def extracted_parts(slots: list[MediaSlot]) -> list[NormalizedPart]:
     return [NormalizedMediaPart(slot, extracted=True) for slot in slots]
 
 
-def medium_part(medium: MediaSource | bytes, claim: Claim, place: Place) -> NormalizedMediaPart:
+def medium_part(
+    medium: MediaSource | bytes, claim: Claim, place: ReadContext
+) -> NormalizedMediaPart:
     """The part that shows a medium."""
     source = as_source(medium, claim.mime_type)
     slot = place.collector.add_medium(
@@ -129,7 +133,7 @@ def medium_part(medium: MediaSource | bytes, claim: Claim, place: Place) -> Norm
     return NormalizedMediaPart(slot, type_beside(source.declared_mime_type, is_text=False))
 
 
-def declared_parts(payload: Payload, claim: Claim, place: Place) -> list[NormalizedPart]:
+def declared_parts(payload: Payload, claim: Claim, place: ReadContext) -> list[NormalizedPart]:
     """The parts of what stands where a medium is declared.
 
     The first of them is what the payload turned out to be: a medium, a link, a reference, or text.
@@ -206,7 +210,7 @@ def _type_of_url(url: str, claim: Claim) -> str | None:
     return f"{claim.kind}/*"
 
 
-def _data_uri_parts(text: str, claim: Claim, place: Place) -> list[NormalizedPart]:
+def _data_uri_parts(text: str, claim: Claim, place: ReadContext) -> list[NormalizedPart]:
     uri = parse_data_uri(text)
     if uri is None:
         return text_parts(text, place)
@@ -220,7 +224,7 @@ def _data_uri_parts(text: str, claim: Claim, place: Place) -> list[NormalizedPar
     return _decoded_parts(uri.data, named, place, encoded=text)
 
 
-def _encoded_parts(text: str, claim: Claim, place: Place) -> list[NormalizedPart]:
+def _encoded_parts(text: str, claim: Claim, place: ReadContext) -> list[NormalizedPart]:
     data = decode_base64(text)
     if claim.mime_type is None or not is_textual(claim.mime_type):
         if data is None:
@@ -237,7 +241,7 @@ def _encoded_parts(text: str, claim: Claim, place: Place) -> list[NormalizedPart
 
 
 def _decoded_parts(
-    data: bytes, claim: Claim, place: Place, *, encoded: str
+    data: bytes, claim: Claim, place: ReadContext, *, encoded: str
 ) -> list[NormalizedPart]:
     """The parts of decoded bytes: text where they are, and are declared as, text to read.
 
@@ -258,7 +262,7 @@ def text_of_type(data: bytes, mime_type: str | None) -> str | None:
     return readable_text(data)
 
 
-def _rewritten_parts(text: str, place: Place, declared: str | None) -> list[NormalizedPart]:
+def _rewritten_parts(text: str, place: ReadContext, declared: str | None) -> list[NormalizedPart]:
     mime_type = canonical_mime_type(declared) if declared else None
     beside = type_beside(declared, is_text=True)
     rewriting = Rewriting(place.collector)
@@ -267,7 +271,7 @@ def _rewritten_parts(text: str, place: Place, declared: str | None) -> list[Norm
     return [first, *extracted_parts(rewriting.slots)]
 
 
-def _undecodable_parts(text: str, claim: Claim, place: Place) -> list[NormalizedPart]:
+def _undecodable_parts(text: str, claim: Claim, place: ReadContext) -> list[NormalizedPart]:
     warn_undecodable(place.collector, place.pointer)
     if not text:
         return [NormalizedText((f"[{_label(claim)} data that is empty]",))]
@@ -275,7 +279,7 @@ def _undecodable_parts(text: str, claim: Claim, place: Place) -> list[Normalized
     return _rewritten_parts(note, place, None)
 
 
-def _refused_parts(text: str, claim: Claim, place: Place) -> list[NormalizedPart]:
+def _refused_parts(text: str, claim: Claim, place: ReadContext) -> list[NormalizedPart]:
     place.collector.warn(
         "refused-url",
         place.pointer,

@@ -17,7 +17,7 @@ from app.models.normalized import (
 from app.models.surrogates import without_lone_surrogates
 from app.services.normalization.parts import (
     JSON_TEXT,
-    Place,
+    ReadContext,
     declared_parts,
     filename_of_url,
     is_remote,
@@ -48,7 +48,7 @@ def carries_resource(block: dict[str, object]) -> bool:
     )
 
 
-def read_resource(block: dict[str, object], place: Place) -> list[NormalizedPart]:
+def read_resource(block: dict[str, object], place: ReadContext) -> list[NormalizedPart]:
     """An embedded resource: its bytes as a medium, its text as text under the resource's type."""
     claim, consumed = _claim(block)
     blob = payload_of(value_at(block, _BLOB))
@@ -70,7 +70,7 @@ def carries_link(block: dict[str, object]) -> bool:
     return isinstance(block.get("uri"), str)
 
 
-def read_resource_link(block: dict[str, object], place: Place) -> list[NormalizedPart]:
+def read_resource_link(block: dict[str, object], place: ReadContext) -> list[NormalizedPart]:
     """A link to media as such, any other as readable lines: name, address, type and size."""
     uri, type_key = str(block["uri"]), _type_key(block)
     mime_type = _text_of(block, type_key)
@@ -90,7 +90,7 @@ def read_resource_link(block: dict[str, object], place: Place) -> list[Normalize
     return with_provenance([NormalizedText((summary,))], side)
 
 
-def _summary(block: dict[str, object], place: Place) -> tuple[str, list[Path]]:
+def _summary(block: dict[str, object], place: ReadContext) -> tuple[str, list[Path]]:
     """The lines about a link, and the members that need not be kept besides."""
     lines: list[str] = []
     described: list[Path] = []
@@ -144,7 +144,9 @@ def _canonical(claim: Claim) -> str | None:
     return canonical_mime_type(claim.mime_type) if claim.mime_type else None
 
 
-def _blob_parts(blob: str, claim: Claim, place: Place, *, is_named: bool) -> list[NormalizedPart]:
+def _blob_parts(
+    blob: str, claim: Claim, place: ReadContext, *, is_named: bool
+) -> list[NormalizedPart]:
     data = decode_base64(blob)
     if data is None:
         return declared_parts(blob, claim, place)
@@ -167,7 +169,7 @@ def _empty(uri: str | None, part: NormalizedText) -> NormalizedText:
     return NormalizedText(words, provenance=beside)
 
 
-def _text_parts(text: object, claim: Claim, place: Place) -> list[NormalizedPart]:
+def _text_parts(text: object, claim: Claim, place: ReadContext) -> list[NormalizedPart]:
     if is_handle(text):
         return [medium_part(text, claim, place)]
     if not isinstance(text, str):

@@ -6,7 +6,7 @@ from app.services.normalization.collector import Collector, Pointer
 from app.services.normalization.content import read_content, read_content_list
 from app.services.normalization.envelopes import Opened, open_envelope
 from app.services.normalization.parts import (
-    Place,
+    ReadContext,
     extracted_parts,
     json_part,
     json_parts,
@@ -42,7 +42,7 @@ class _Normalizing:
 
     def __init__(self) -> None:
         self._collector = Collector()
-        self._whole = Place(self._collector, Pointer())
+        self._whole = ReadContext(self._collector, Pointer())
         # Takes the media of what is beside the parts; they are shown behind these.
         self._aside = Rewriting(self._collector)
 
@@ -75,7 +75,7 @@ class _Normalizing:
         )
 
     def _structured_content(
-        self, read: CallToolResult | None, place: Place
+        self, read: CallToolResult | None, place: ReadContext
     ) -> tuple[object] | None:
         if read is None or "structuredContent" not in read.members:
             return None
@@ -83,7 +83,7 @@ class _Normalizing:
         return (self._rewritten(value, place.inside(key)),)
 
     def _meta(
-        self, read: CallToolResult | None, place: Place, opened: Opened
+        self, read: CallToolResult | None, place: ReadContext, opened: Opened
     ) -> dict[str, object] | None:
         key, own = read.members.get("_meta", ("_meta", None)) if read else ("_meta", None)
         meta = self._rewritten(own, place.inside(key))
@@ -93,18 +93,18 @@ class _Normalizing:
             return beside | meta if isinstance(meta, dict) else beside
         return meta if isinstance(meta, dict) else None
 
-    def _rewritten(self, value: object, place: Place) -> object:
+    def _rewritten(self, value: object, place: ReadContext) -> object:
         return rewrite_value(value, place.pointer, self._aside) if value else value
 
 
-def _without_display(result: object, place: Place) -> tuple[object, Place, object]:
+def _without_display(result: object, place: ReadContext) -> tuple[object, ReadContext, object]:
     there = place.inside("_display")
     if not isinstance(result, dict) or result.get("_display") is None:
         return None, there, result
     return result["_display"], there, {key: result[key] for key in result if key != "_display"}
 
 
-def _content_parts(value: object, place: Place, opened: Opened) -> list[NormalizedPart]:
+def _content_parts(value: object, place: ReadContext, opened: Opened) -> list[NormalizedPart]:
     """The parts of what is no CallToolResult."""
     if value is None:
         return []
@@ -117,7 +117,7 @@ def _content_parts(value: object, place: Place, opened: Opened) -> list[Normaliz
     return read_content(value, place)
 
 
-def _parts(result: CallToolResult, place: Place) -> list[NormalizedPart]:
+def _parts(result: CallToolResult, place: ReadContext) -> list[NormalizedPart]:
     parts: list[NormalizedPart] = []
     for name in ("content", "toolResult"):
         key, value = result.members.get(name, (name, None))

@@ -17,7 +17,7 @@ from app.models.normalized import (
     Provenance,
 )
 from app.models.surrogates import without_lone_surrogates
-from app.services.normalization.parts import Place, extracted_parts, json_part, json_parts
+from app.services.normalization.parts import ReadContext, extracted_parts, json_part, json_parts
 from app.services.normalization.spellings import in_protocol_words
 from app.services.normalization.structures import Rewriting, rewrite_value
 
@@ -43,7 +43,7 @@ class SideInformation:
 
 
 def side_information(
-    block: dict[str, object], consumed: Iterable[Path], place: Place
+    block: dict[str, object], consumed: Iterable[Path], place: ReadContext
 ) -> SideInformation:
     """Everything in a block but the consumed places; media in it are lifted out as well."""
     others = without(block, consumed)
@@ -61,7 +61,7 @@ def side_information(
 
 
 def following_parts(
-    block: dict[str, object], consumed: Iterable[Path], place: Place
+    block: dict[str, object], consumed: Iterable[Path], place: ReadContext
 ) -> list[NormalizedPart]:
     """The same as parts of their own, for a block that holds content instead of one payload."""
     rest = without(block, consumed)

@@ -20,7 +20,7 @@ from app.media.types import is_strong_signature, is_textual, sniff
 from app.models.json_value import join_template, json_template, parse_embedded_json
 from app.models.media import MediaSource
 from app.models.normalized import ClaimedKind, MediaSlot, TextTemplate
-from app.models.windows import search_windows
+from app.models.text_windows import search_windows
 from app.services.normalization.collector import Collector, Pointer, as_source
 
 MAX_EMBEDDED_LEVELS = 8

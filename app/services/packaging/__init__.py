@@ -1,4 +1,4 @@
-"""Stage three: the canonical record, built once."""
+"""Stage three: the canonical record and its bytes, built once."""
 
 from app.services.packaging.stage import build_sanitized_tool_result, encode_sanitized
 

@@ -13,10 +13,10 @@ from datetime import datetime
 import anyio
 import structlog
 
-from app.background import log_failures, run_beside
 from app.errors import ServiceError
 from app.models.page import StoredPage
-from app.services.unbroken import unbroken
+from app.services.concurrency.background import log_failures, run_beside
+from app.services.concurrency.run_to_completion import run_to_completion
 from app.stores.records import Records
 
 _log = structlog.get_logger(__name__)
@@ -65,7 +65,7 @@ class AccessCounts:
         """Write down what was counted; what cannot be written is kept for the next time."""
         for project_id in list(self._pending):
             # What is given up in the middle may be committed all the same.
-            await unbroken(self._write(project_id, self._pending.pop(project_id)))
+            await run_to_completion(self._write(project_id, self._pending.pop(project_id)))
 
     @asynccontextmanager
     async def kept(self) -> AsyncIterator[None]:

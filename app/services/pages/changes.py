@@ -19,8 +19,8 @@ from app.models.page import Body, Level, Page, PageFields, Representation, Store
 from app.models.resource import Resource
 from app.rendering.pages import check_supplied
 from app.services.pages.accesses import AccessCounts
+from app.services.pages.content_rules import check_words
 from app.services.pages.contents import PageContents, SettledContent
-from app.services.pages.fitting import check_words
 from app.services.pages.loading import load_page
 from app.services.pages.planning import (
     KeptContent,
@@ -34,13 +34,13 @@ from app.services.pages.requests import (
     read_patch,
     read_representation_draft,
 )
-from app.services.pages.streamed import media_of_representation
+from app.services.pages.streamed_media import media_of_representation
 from app.services.pages.versions import StoredContent, same_fields
 from app.services.pages.writing import PageWriter, WrittenPage
-from app.services.request_bodies import RequestBodies
-from app.services.request_models import read_value
-from app.services.streaming.requests import StreamedRequests
-from app.services.write_conditions import WriteCondition
+from app.services.requests.preconditions import WriteCondition
+from app.services.requests.streamed_requests import StreamedRequests
+from app.services.requests.validation import read_value
+from app.services.requests.whole_bodies import RequestBodies
 from app.stores.records import Records
 from app.wire.pages import level_record
 

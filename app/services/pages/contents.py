@@ -23,19 +23,14 @@ from app.models.limits import Limits
 from app.models.media import InMemoryMedia, MediaSource
 from app.models.page import Body, Modality, PageMedia
 from app.models.resource import Resource
-from app.rendering.file_names import safe_file_name
-from app.services.inline_media.data_uris import (
-    InlineForm,
-    is_to_be_moved,
-    media_in_text,
-    movable_media,
-)
+from app.rendering.names.file_names import safe_file_name
 from app.services.inline_media.moving import MediaMover
 from app.services.inline_media.restoring import StoredMedia
-from app.services.pages.fitting import check_family, is_url, misfit
-from app.services.persistence.keeping import MediaKeeper
+from app.services.pages.content_rules import check_family, is_url, misfit
+from app.services.persistence.media_keeper import MediaKeeper
 from app.services.persistence.probing import probe_media
-from app.services.streaming.requests import StreamedMedia
+from app.services.requests.data_uris import InlineForm, is_to_be_moved, media_in_text, movable_media
+from app.services.requests.streamed_requests import StreamedMedia
 from app.stores.blobs import BlobStore
 from app.stores.records import Records
 

@@ -24,17 +24,17 @@ from app.models.media import CHUNK_BYTES
 from app.models.page import Body, Level, Page, StoredPage
 from app.models.rendering import Rendering
 from app.models.resource import Resource, derive_resource_id, resource_kind
-from app.rendering.download_names import download_name
-from app.rendering.file_names import safe_file_name
+from app.rendering.names.download_names import download_name
+from app.rendering.names.file_names import safe_file_name
 from app.services.fetching import FetchedResponse, Fetcher
-from app.services.memory_budget import HeldMemory, MemoryBudget
-from app.services.pages.fitting import fits
+from app.services.inline_media.json_with_media import RenderedBody
+from app.services.memory_budget.budget import HeldMemory, MemoryBudget
+from app.services.pages.content_rules import fits
 from app.services.pages.loading import find_page
 from app.services.pages.reading import PageReading, PageView
 from app.services.pages.versions import updated_at
 from app.services.pages.writing import PAGE
 from app.services.persistence.probing import probe_stored_media
-from app.services.renders.sending import RenderedBody
 from app.stores.blobs import BlobStore
 from app.stores.records import Records, UnitOfWork
 

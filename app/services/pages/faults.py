@@ -14,13 +14,13 @@ from app.models.json_value import JsonValue, json_text
 from app.models.limits import Limits
 from app.models.message import StoredHistoryMessage
 from app.models.rendering import Rendering
-from app.services.large_work import run_in_loop_if
+from app.services.concurrency.large_work import run_in_loop_if
+from app.services.inline_media.json_with_media import RenderedBody
 from app.services.pages.fault_messages import image_ids, with_images
 from app.services.pages.preparing import PagePreparer
 from app.services.pages.reading import BlocksOptions, PageReading
 from app.services.pages.refused_faults import is_page_id, missing_page, named_ids, refused_id
 from app.services.pages.requests import FaultRequest
-from app.services.renders.sending import RenderedBody
 from app.stores.blobs import BlobStore
 from app.stores.records import Records, UnitOfWork
 from app.stores.records.sessions import PAGE_FAULT

@@ -14,12 +14,12 @@ from app.models.limits import Limits
 from app.models.page import Body, Level, Page, StoredPage
 from app.models.rendering import JsonPiece, MediaPiece
 from app.models.resource import Resource, parse_resource_id
-from app.rendering.media_places import MediaPlaces
+from app.rendering.json_text.media_marks import MediaPlaces
 from app.rendering.pages import attached_image
-from app.services.inline_media.data_uris import load_forms
 from app.services.inline_media.restoring import StoredMedia, check_fits
 from app.services.pages.contents import PageContents
 from app.services.persistence.media_checks import MediaChecks
+from app.services.requests.data_uris import load_forms
 
 _ROOT = ""
 _NO_BASE64 = Damage("damaged-media", "What its data: URI announces as base64 is none.")

@@ -15,7 +15,6 @@ from app.errors import ConflictError, Fault, InvalidPayloadError, StoreUnavailab
 from app.models.identity import new_id, utc_now
 from app.models.limits import Limits
 from app.models.page import StoredPage
-from app.services.idempotency import Idempotency, IdempotentCall
 from app.services.pages.accesses import AccessCounts
 from app.services.pages.loading import find_page
 from app.services.pages.planning import (
@@ -32,10 +31,11 @@ from app.services.pages.requests import (
     read_page_batch,
     read_page_draft,
 )
-from app.services.pages.streamed import media_of_page, media_of_pages
+from app.services.pages.streamed_media import media_of_page, media_of_pages
 from app.services.pages.writing import PageChangedError, PageWriter, WrittenPage
-from app.services.streaming.requests import StreamedMedia, StreamedRequest, StreamedRequests
-from app.services.write_conditions import WriteCondition
+from app.services.requests.idempotency import Idempotency, IdempotentCall
+from app.services.requests.preconditions import WriteCondition
+from app.services.requests.streamed_requests import StreamedMedia, StreamedRequest, StreamedRequests
 from app.stores.records import Records, UnitOfWork
 
 CREATE_ROUTE = "POST /api/pages"

@@ -25,7 +25,6 @@ from app.models.page import (
 from app.models.resource import Resource
 from app.models.search import SearchWords, search_words
 from app.rendering.pages import derive_levels, scenes_of
-from app.services.inline_media.data_uris import InlineForm, dump_forms
 from app.services.pages.versions import (
     Stamp,
     StoredContent,
@@ -39,6 +38,7 @@ from app.services.pages.versions import (
     searchable_text,
     stored_levels,
 )
+from app.services.requests.data_uris import InlineForm, dump_forms
 
 
 @dataclass(frozen=True)

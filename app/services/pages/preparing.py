@@ -9,12 +9,12 @@ from app.models.limits import Limits
 from app.models.media import InMemoryMedia, MediaSource
 from app.models.page import Body, Page, PageFields
 from app.models.resource import Resource
-from app.services.image_work import ImageWork
+from app.services.images.image_work import ImageWork
+from app.services.pages.content_rules import check_words
 from app.services.pages.contents import PageContents, blob_body
-from app.services.pages.fitting import check_words
 from app.services.pages.planning import PreparedPage
 from app.services.pages.thumbnails import reduce_image
-from app.services.streaming.requests import StreamedMedia
+from app.services.requests.streamed_requests import StreamedMedia
 from app.stores.blobs import BlobStore
 from app.stores.records import Records
 

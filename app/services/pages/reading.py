@@ -16,7 +16,7 @@ from app.models.limits import Limits
 from app.models.page import Body, Level, Page, Representation, StoredPage
 from app.models.rendering import Rendering, rendering_of
 from app.models.resource import Resource
-from app.rendering.media_places import MediaPlaces
+from app.rendering.json_text.media_marks import MediaPlaces
 from app.rendering.pages import (
     PageBlocks,
     page_blocks,
@@ -25,13 +25,13 @@ from app.rendering.pages import (
     shown_level,
     typed_content,
 )
-from app.services.large_work import is_quick, run_in_loop_if
+from app.services.concurrency.large_work import is_quick, run_in_loop_if
+from app.services.inline_media.json_with_media import RenderedBody
 from app.services.pages.accesses import AccessCounts
 from app.services.pages.media import PageMediaReader
 from app.services.pages.preparing import PagePreparer
 from app.services.pages.versions import read_descriptor, read_page, updated_at
 from app.services.persistence.media_checks import MediaChecks
-from app.services.renders.sending import RenderedBody
 from app.stores.blobs import BlobStore
 from app.stores.records import Records, UnitOfWork
 from app.wire.pages import blocks_record, content_record, page_record_pieces

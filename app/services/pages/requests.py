@@ -8,13 +8,13 @@ from pydantic.config import JsonDict
 
 from app.errors import Fault, InvalidPayloadError
 from app.models.base import FrozenModel
-from app.models.faults import faults_of
 from app.models.identity import CLIENT_ID_PATTERN
 from app.models.json_value import JsonValue
 from app.models.limits import Limits
 from app.models.page import MOST_PARENTS, SELDOM_SAID, Level, LevelField, PageFields, PageId
+from app.models.validation_errors import faults_of
 from app.services.pages.refused_faults import refused_arguments
-from app.services.request_models import as_object, read_value, validated
+from app.services.requests.validation import as_object, read_value, validated
 
 LARGEST_BATCH = 1_000
 RESERVED_IDS = frozenset({"search"})

@@ -10,7 +10,7 @@ from PIL import Image, ImageFile, ImageOps
 
 from app.media.images import open_image
 from app.media.soundness import without_damaged_chunks
-from app.services.pixels import in_shades, load_pixels, may_be_transparent, saved
+from app.services.images.pixels import in_shades, load_pixels, may_be_transparent, saved
 
 LONGEST_SIDE = 512
 _JPEG_QUALITIES = (85, 50)

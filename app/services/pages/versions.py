@@ -28,7 +28,7 @@ from app.models.page import (
 )
 from app.models.resource import parse_resource_id
 from app.rendering.pages import body_size_bytes, page_texts, page_tokens
-from app.services.inline_media.data_uris import load_forms
+from app.services.requests.data_uris import load_forms
 
 # What we have written ourselves is within the limits it was held to when it came in.
 _OWN_DEPTH = 10_000

@@ -26,9 +26,8 @@ from app.models.json_value import JsonValue, parse_stored_json
 from app.models.message import StoredHistoryMessage
 from app.models.rendering import Audience
 from app.models.resource import Resource
+from app.rendering.turns.mirrored_structures import Said, is_told
 from app.rendering.turns.pages import PAGE_FAULT_TOOL, faulted
-from app.rendering.turns.told import Said, is_told
-from app.services.inline_media.data_uris import load_forms
 from app.services.renders.message_calls import (
     Answer,
     as_answer,
@@ -48,6 +47,7 @@ from app.services.renders.message_members import (
     reasoning,
     without_a_place,
 )
+from app.services.requests.data_uris import load_forms
 
 _ROLES: dict[str, TurnRole] = {
     "system": "system",

@@ -24,20 +24,20 @@ from app.rendering.targets.json_pieces import json_pieces
 from app.rendering.targets.ladder import Ladder, Settled, Sign
 from app.rendering.targets.leaves import JsonLeaf, Node
 from app.rendering.targets.mcp import of_revision
+from app.rendering.targets.media_plan import plan_media
 from app.rendering.targets.opening import opened, with_lines
 from app.rendering.targets.profile import Profile
 from app.rendering.targets.table import TARGETS
 from app.rendering.targets.tokens import estimate_turns, request_text_bytes
-from app.rendering.targets.wishes import wishes_of
 from app.rendering.turns.pages import page_turn
 from app.rendering.turns.tool_results import tool_result_turn
-from app.services.access import LinkGrant, LinkSigner
+from app.services.access.signed_links import LinkGrant, LinkSigner
+from app.services.inline_media.json_with_media import RenderedBody
 from app.services.pages.reading import PageReading
-from app.services.renders.gathering import Gathering
-from app.services.renders.judged_media import judged, measured
-from app.services.renders.kept_apart import read_apart
 from app.services.renders.loading import load_session, page_medium
-from app.services.renders.sending import RenderedBody
+from app.services.renders.media_inspection import judged, measured
+from app.services.renders.media_loader import MediaLoader
+from app.services.renders.stored_structures import read_apart
 from app.stores.blobs import BlobStore
 from app.stores.records import Records
 
@@ -51,7 +51,7 @@ _Result = TypeVar("_Result")
 
 
 @dataclass(frozen=True, slots=True)
-class RenderWish:
+class RenderQuery:
     """For which target something is to be rendered, and how."""
 
     target: str
@@ -65,7 +65,7 @@ class Renders:
         records: Where they are.
         blobs: Where their media are.
         reading: Reads pages at a level.
-        gathering: Makes smaller images, and knows which media are sound.
+        media_loader: Makes smaller images, and knows which media are sound.
         links: Signs URLs.
         content_base_url: What those URLs begin with; `None` if providers do not reach this service.
         limits: For all media of one rendering.
@@ -77,7 +77,7 @@ class Renders:
         blobs: BlobStore,
         *,
         reading: PageReading,
-        gathering: Gathering,
+        media_loader: MediaLoader,
         links: LinkSigner,
         content_base_url: str | None,
         limits: Limits,
@@ -85,7 +85,7 @@ class Renders:
         self._records = records
         self._blobs = blobs
         self._reading = reading
-        self._gathering = gathering
+        self._media_loader = media_loader
         self._links = links
         self._content_base_url = content_base_url
         self._limits = limits
@@ -93,7 +93,7 @@ class Renders:
         self._threads = anyio.CapacityLimiter(_THREADS)
 
     async def tool_result(
-        self, project_id: str, tool_result_id: str, wish: RenderWish
+        self, project_id: str, tool_result_id: str, wish: RenderQuery
     ) -> RenderedBody:
         """A tool result as the answer to its call.
 
@@ -126,7 +126,7 @@ class Renders:
         project_id: str,
         page_id: str,
         level: Level | None,
-        wish: RenderWish,
+        wish: RenderQuery,
         *,
         tool_call_id: str | None,
     ) -> RenderedBody:
@@ -165,7 +165,7 @@ class Renders:
         return await self._rendered(project_id, [turn], profile, wish, given=counted)
 
     async def session(
-        self, project_id: str, session_id: str, wish: RenderWish, *, since: int
+        self, project_id: str, session_id: str, wish: RenderQuery, *, since: int
     ) -> RenderedBody:
         """The history of a session as one list of messages.
 
@@ -189,7 +189,7 @@ class Renders:
             )
             return await self._rendered(project_id, turns, profile, wish, is_whole=since == 0)
 
-    async def record(self, project_id: str, named: NamedRecord, wish: RenderWish) -> RenderedBody:
+    async def record(self, project_id: str, named: NamedRecord, wish: RenderQuery) -> RenderedBody:
         """Whichever record is named; see the methods for each kind.
 
         Raises:
@@ -206,7 +206,7 @@ class Renders:
             )
         return await self.session(project_id, named.session_id or "", wish, since=named.since)
 
-    def _profile(self, wish: RenderWish) -> Profile:
+    def _profile(self, wish: RenderQuery) -> Profile:
         profile = TARGETS.get(wish.target)
         if profile is None:
             raise InvalidPayloadError(
@@ -228,7 +228,7 @@ class Renders:
         project_id: str,
         turns: Sequence[ComposedTurn],
         profile: Profile,
-        wish: RenderWish,
+        wish: RenderQuery,
         *,
         is_whole: bool = False,
         given: Callable[[], None] | None = None,
@@ -237,15 +237,15 @@ class Renders:
         turns = with_lines(turns, profile, is_whole=is_whole)
         most = self._most_base64(profile, options, turns)
         turns = await measured(turns)
-        turns = await judged(self._gathering.checks, project_id, turns, profile, options)
-        wishes = wishes_of(turns, profile, options, most_base64=most)
-        gathered = await self._gathering.gather(project_id, turns, wishes)
+        turns = await judged(self._media_loader.checks, project_id, turns, profile, options)
+        media_plan = plan_media(turns, profile, options, most_base64=most)
+        loaded = await self._media_loader.gather(project_id, turns, media_plan)
         ladder = Ladder(
             profile, options, most_base64=most, sign=self._signer(project_id, options, utc_now())
         )
 
         def render() -> Rendering:
-            settled = ladder.settle(turns, gathered)
+            settled = ladder.settle(turns, loaded)
             return _document(settled, profile, options)
 
         rendered = await self._worked(render)

@@ -1,9 +1,9 @@
-"""Bytes addressed by project and SHA-256: the contract, and a store for each place they live.
+"""Bytes by project and SHA-256, whole or not at all: a directory or an S3 bucket.
 
 That of S3 is imported from its module: its client takes a while to load.
 """
 
-from app.stores.blobs.abilities import LinkedBlobs, LocalBlobs
+from app.stores.blobs.capabilities import LinkedBlobs, LocalBlobs
 from app.stores.blobs.drafts import DraftMedia
 from app.stores.blobs.filesystem import FilesystemBlobStore
 from app.stores.blobs.reading import read_whole

@@ -36,11 +36,11 @@ import anyio.to_thread
 
 from app.errors import DigestMismatchError
 from app.models.media import CHUNK_BYTES, InMemoryMedia, MediaSource
+from app.stores.blobs.buffered_writer import GatheringWriter
 from app.stores.blobs.cached_files import CachedFiles
 from app.stores.blobs.directory_listing import found_file, listed_files
 from app.stores.blobs.drafts import DraftMedia, FileDraft
 from app.stores.blobs.file_reader import FileReader, ReadBytes
-from app.stores.blobs.gathering import GatheringWriter
 from app.stores.blobs.publishing import Publishing
 from app.stores.blobs.store import (
     BlobMissingError,

@@ -44,9 +44,9 @@ from obstore.store import S3Store
 from app.crash_points import CrashPoint, reached
 from app.errors import DigestMismatchError, StoreUnavailableError
 from app.models.media import CHUNK_BYTES, MediaSource
+from app.stores.blobs.buffered_writer import GatheringWriter
 from app.stores.blobs.drafts import DraftMedia, FileDraft
-from app.stores.blobs.gathering import GatheringWriter
-from app.stores.blobs.s3_failures import STORE
+from app.stores.blobs.s3_errors import STORE
 from app.stores.blobs.s3_links import link_with
 from app.stores.blobs.s3_objects import (
     ObjectReader,

@@ -17,12 +17,7 @@ from obstore.store import S3Store
 
 from app.errors import StoreUnavailableError
 from app.models.media import CHUNK_BYTES
-from app.stores.blobs.s3_failures import (
-    STORE,
-    is_missing_object,
-    is_unsatisfiable_range,
-    store_error,
-)
+from app.stores.blobs.s3_errors import STORE, is_missing_object, is_unsatisfiable_range, store_error
 from app.stores.blobs.store import BlobMissingError, ListedBlob, is_blob_name
 
 if TYPE_CHECKING:

@@ -1,4 +1,4 @@
-"""Records in a relational database: SQLite embedded, PostgreSQL where one machine is outgrown."""
+"""Records in SQL: tables, units of work, and repositories, each inside one project."""
 
 from app.stores.records.unit_of_work import MOST_TOGETHER_BYTES, Records, UnitOfWork
 

@@ -13,7 +13,7 @@ from sqlalchemy import Connection, CursorResult, Executable, Row
 from sqlalchemy.exc import DBAPIError, SQLAlchemyError
 
 from app.stores.records.lookups import Lookup, Values
-from app.stores.records.prepared import prepared
+from app.stores.records.prepared_statements import prepared
 
 _log = structlog.get_logger(__name__)
 

@@ -35,7 +35,7 @@ INTERACTION: EntryKind = "interaction"
 ANSWER: EntryKind = "answer"
 """A history entry that stands for the output of a row of `interactions`, set later."""
 
-_STANDING = Lookup(
+_HISTORY_HEAD = Lookup(
     scoped_select(sessions, sessions.c.incarnation, sessions.c.last_seq).where(
         sessions.c.session_id == bindparam("session_id")
     )
@@ -96,7 +96,7 @@ _SHORT_BYTES = 1024 * 1024
 
 
 @dataclass(frozen=True, slots=True)
-class Standing:
+class HistoryHead:
     """How far the history of a session has come, and of which session of this name it is.
 
     While the incarnation is the same, so is everything up to a number it has come to. It is not
@@ -107,10 +107,10 @@ class Standing:
     last_seq: int
 
 
-def read_standing(scope: ProjectScope, session_id: str) -> Standing | None:
+def read_history_head(scope: ProjectScope, session_id: str) -> HistoryHead | None:
     """See `SessionRecords.standing`."""
-    rows = scope.look_up(_STANDING, session_id=session_id)
-    return Standing(rows[0].incarnation, rows[0].last_seq) if rows else None
+    rows = scope.look_up(_HISTORY_HEAD, session_id=session_id)
+    return HistoryHead(rows[0].incarnation, rows[0].last_seq) if rows else None
 
 
 def are_entries(scope: ProjectScope, session_id: str, *, after_seq: int) -> bool:

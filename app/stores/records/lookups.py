@@ -31,7 +31,7 @@ from sqlalchemy import (
     literal_column,
 )
 
-from app.stores.records.prepared import Prepared
+from app.stores.records.prepared_statements import Prepared
 
 Values: TypeAlias = dict[str, str | int]
 """The parameters of a lookup, by name."""

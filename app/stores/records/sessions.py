@@ -15,12 +15,12 @@ from app.stores.records.history import (
     MESSAGE,
     PAGE_FAULT,
     TOOL_RESULT,
-    Standing,
+    HistoryHead,
     Stretch,
     are_entries,
     find_stretch,
     read_entries,
-    read_standing,
+    read_history_head,
 )
 from app.stores.records.inserts import Offered
 from app.stores.records.lookups import Lookup
@@ -132,9 +132,9 @@ class SessionRecords:
         """Whether the history has entries behind a `seq`."""
         return are_entries(self._scope, session_id, after_seq=after_seq)
 
-    def standing(self, session_id: str) -> Standing | None:
+    def history_head(self, session_id: str) -> HistoryHead | None:
         """How far the history has come, if anything was ever written to the session."""
-        return read_standing(self._scope, session_id)
+        return read_history_head(self._scope, session_id)
 
     def find(self, session_id: str) -> Session | None:
         """The session, if anything was ever written to it."""

@@ -4,7 +4,7 @@ import pytest
 
 from app.media.base64_runs import has_long_run
 from app.media.data_uris import has_scheme
-from app.models.windows import WINDOW_CHARS
+from app.models.text_windows import WINDOW_CHARS
 
 PLACES = [0, 1, *range(WINDOW_CHARS - 42, WINDOW_CHARS + 2), 2 * WINDOW_CHARS - 20]
 

@@ -3,7 +3,7 @@
 import pytest
 
 from app.wiring.bucket_urls import BucketUrl, check_endpoint, parse_bucket_url
-from app.wiring.faults import SettingError
+from app.wiring.startup_errors import SettingError
 
 BUCKETS = {
     "s3://media": BucketUrl("media", ""),

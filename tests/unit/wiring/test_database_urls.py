@@ -5,10 +5,10 @@ from pathlib import Path
 import pytest
 from pydantic import SecretStr
 
-from app.setting_groups import DatabaseSettings
-from app.settings import Settings
+from app.config.groups import DatabaseSettings
+from app.config.settings import Settings
 from app.wiring import open_database
-from app.wiring.faults import SettingError
+from app.wiring.startup_errors import SettingError
 
 LOOKS = "PAGEFAULT_DB__URL must look like postgresql://user:password@host/name"
 

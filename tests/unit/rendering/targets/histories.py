@@ -32,9 +32,9 @@ from app.models.resource import MediaHints, Resource, resource_kind
 from app.rendering.targets.fitting import places_of
 from app.rendering.targets.ladder import Ladder
 from app.rendering.targets.leaves import Base64Leaf, JsonLeaf, Node
+from app.rendering.targets.media_plan import LoadedMedia, plan_media
 from app.rendering.targets.opening import opened, with_lines
 from app.rendering.targets.table import TARGETS
-from app.rendering.targets.wishes import Gathered, wishes_of
 from app.rendering.turns.pairing import paired
 from tests import media
 
@@ -173,16 +173,16 @@ def render(turns: Sequence[ComposedTurn], target: str, wish: RenderOptions) -> R
         limit for limit in (MOST_BASE64, profile.request_bytes, wish.max_bytes) if limit is not None
     )
     places = places_of(conversation)
-    wishes = wishes_of(conversation, profile, wish, most_base64=most)
-    gathered = Gathered(
+    media_plan = plan_media(conversation, profile, wish, most_base64=most)
+    loaded = LoadedMedia(
         images={
             index: _made(recipe)
-            for index, recipe in wishes.images.items()
+            for index, recipe in media_plan.images.items()
             if places[index].medium.mime_type != "image/bmp"
         },
-        texts={index: _content(places[index].medium).decode() for index in wishes.texts},
+        texts={index: _content(places[index].medium).decode() for index in media_plan.texts},
     )
-    settled = Ladder(profile, wish, most_base64=most, sign=None).settle(conversation, gathered)
+    settled = Ladder(profile, wish, most_base64=most, sign=None).settle(conversation, loaded)
     system, told = opened(settled.turns, profile)
     messages = profile.write(told, profile, wish.detail or profile.default_detail)
     return Rendered([_plain(message) for message in messages], system, settled.loss, settled.turns)

@@ -9,7 +9,7 @@ from app.models.rendering import RenderOptions
 from app.models.resource import MediaHints
 from app.rendering.targets.fitting import (
     Fitting,
-    Place,
+    MediumRef,
     can_be_read_out,
     has_pixels,
     is_stored_apart,
@@ -32,9 +32,9 @@ def test_media_are_numbered_in_reading_order() -> None:
     one, two, three = (medium(filename=name) for name in "abc")
     first, second = turn(TextItem("", "x"), one, two), turn(three, role="user")
     assert places_of([first, turn(), second]) == [
-        Place(0, first, one),
-        Place(1, first, two),
-        Place(2, second, three),
+        MediumRef(0, first, one),
+        MediumRef(1, first, two),
+        MediumRef(2, second, three),
     ]
 
 

@@ -21,8 +21,8 @@ from app.models.derived_image import DerivedImage
 from app.models.rendering import LossEntry, MediaWish, RenderOptions
 from app.models.resource import MediaHints
 from app.rendering.targets.ladder import Ladder, Settled, Sign
+from app.rendering.targets.media_plan import LoadedMedia
 from app.rendering.targets.profile import MediaRule, Profile
-from app.rendering.targets.wishes import Gathered
 from tests.unit.rendering.targets.composed import (
     CONTENT,
     CUT,
@@ -54,8 +54,8 @@ def settled(
     most_base64: int = 1_000_000,
     sign: Sign | None = None,
 ) -> Settled:
-    gathered = Gathered(images or {}, texts or {})
-    return Ladder(target, options, most_base64=most_base64, sign=sign).settle(turns, gathered)
+    loaded = LoadedMedia(images or {}, texts or {})
+    return Ladder(target, options, most_base64=most_base64, sign=sign).settle(turns, loaded)
 
 
 def items(outcome: Settled) -> list[tuple[SettledItem, ...]]:

@@ -4,11 +4,11 @@ import anyio
 import pytest
 
 from app.models.event import Event
-from app.services.events.delivery import Delivery, Handout, delivery_of, handout_of
-from app.services.events.queue_room import QueueRoom
+from app.services.events.batches import EventBatch, EventItem, event_batch_of, event_item_of
+from app.services.events.queue_memory import QueueRoom
 from app.services.events.stream_counts import EndReason
 from app.services.events.subscriptions import Subscription
-from app.services.memory_budget import MemoryBudget
+from app.services.memory_budget.budget import MemoryBudget
 
 pytestmark = pytest.mark.anyio
 KIB = 1024
@@ -18,12 +18,12 @@ def event(number: int, session_id: str | None = "s", *, size: int = 2) -> Event:
     return Event(number, "page:created", "p", session_id, number, b"x" * size)
 
 
-def handout(number: int, *, size: int = 2) -> Handout:
-    return handout_of([event(number, size=size)], None)
+def event_batch(number: int, *, size: int = 2) -> EventBatch:
+    return event_batch_of([event(number, size=size)], None)
 
 
-def delivery(number: int) -> Delivery:
-    return Delivery(number, number, "page:created", b"xx")
+def item(number: int) -> EventItem:
+    return EventItem(number, number, "page:created", b"xx")
 
 
 def subscription(*, most_events: int = 100, most_bytes: int = 10**7) -> Subscription:
@@ -34,13 +34,13 @@ def subscription(*, most_events: int = 100, most_bytes: int = 10**7) -> Subscrip
 async def test_what_waits_is_taken_together_and_in_order() -> None:
     listener = subscription()
     for number in (1, 2, 3):
-        listener.offer(handout(number))
-    assert await listener.take() == [delivery(1), delivery(2), delivery(3)]
+        listener.offer(event_batch(number))
+    assert await listener.take() == [item(1), item(2), item(3)]
 
 
 async def test_taking_waits_for_what_comes() -> None:
     listener = subscription()
-    taken: list[list[Delivery]] = []
+    taken: list[list[EventItem]] = []
 
     async def take() -> None:
         taken.append(await listener.take())
@@ -50,8 +50,8 @@ async def test_taking_waits_for_what_comes() -> None:
             group.start_soon(take)
             await anyio.wait_all_tasks_blocked()
             assert taken == []
-            listener.offer(handout(1))
-    assert taken == [[delivery(1)]]
+            listener.offer(event_batch(1))
+    assert taken == [[item(1)]]
 
 
 def test_handout_of_a_session_holds_its_events_in_order_with_their_places_in_it() -> None:
@@ -59,26 +59,28 @@ def test_handout_of_a_session_holds_its_events_in_order_with_their_places_in_it(
         Event(number, "page:created", "p", session_id, seq, b"x" * number)
         for number, session_id, seq in [(1, "t", 7), (2, "s", 5), (3, None, None), (4, "s", 6)]
     ]
-    assert handout_of(events, "s") == Handout(
-        [Delivery(2, 5, "page:created", b"xx"), Delivery(4, 6, "page:created", b"xxxx")], 6
+    assert event_batch_of(events, "s") == EventBatch(
+        [EventItem(2, 5, "page:created", b"xx"), EventItem(4, 6, "page:created", b"xxxx")], 6
     )
-    assert handout_of(events, "S") == Handout([], 0)
-    assert handout_of(events, None) == Handout([delivery_of(each, None) for each in events], 10)
-    assert [each.position for each in handout_of(events, None).deliveries] == [1, 2, 3, 4]
+    assert event_batch_of(events, "S") == EventBatch([], 0)
+    assert event_batch_of(events, None) == EventBatch(
+        [event_item_of(each, None) for each in events], 10
+    )
+    assert [each.position for each in event_batch_of(events, None).items] == [1, 2, 3, 4]
 
 
 async def test_nothing_handed_out_wakes_nobody() -> None:
     listener = subscription()
-    listener.offer(Handout([], 0))
-    listener.offer(handout(1))
-    assert await listener.take() == [delivery(1)]
+    listener.offer(EventBatch([], 0))
+    listener.offer(event_batch(1))
+    assert await listener.take() == [item(1)]
 
 
 async def test_much_is_taken_piece_by_piece_and_the_largest_by_itself() -> None:
     listener = subscription()
     sizes = [50 * KIB, 13 * KIB, KIB, 1, 900 * KIB, 1]
     for number, size in enumerate(sizes):
-        listener.offer(handout(number, size=size))
+        listener.offer(event_batch(number, size=size))
     taken = [await listener.take() for _ in range(3)]
     assert [[each.number for each in batch] for batch in taken] == [[0, 1, 2], [3, 4], [5]]
 
@@ -91,19 +93,19 @@ async def test_slow_one_is_cut_off_and_what_waited_is_dropped(
 ) -> None:
     listener = subscription(most_events=most_events, most_bytes=most_bytes)
     for number in range(kept):
-        listener.offer(handout(number, size=10))
+        listener.offer(event_batch(number, size=10))
         assert not listener.is_cut
-    listener.offer(handout(kept, size=10))
+    listener.offer(event_batch(kept, size=10))
     assert (listener.ended_by, await listener.take()) == ("slow", [])
-    listener.offer(handout(9))
+    listener.offer(event_batch(9))
     assert await listener.take() == []
 
 
 async def test_what_was_taken_waits_no_more() -> None:
     listener = subscription(most_events=2, most_bytes=20)
     for number in range(0, 20, 2):
-        listener.offer(handout(number, size=10))
-        listener.offer(handout(number + 1, size=10))
+        listener.offer(event_batch(number, size=10))
+        listener.offer(event_batch(number + 1, size=10))
         assert len(await listener.take()) == 2
     assert not listener.is_cut
 

@@ -10,8 +10,8 @@ from app.models.damage import Damage
 from app.models.identity import utc_now
 from app.models.media import InMemoryMedia
 from app.models.normalized import NormalizedMedia
-from app.services.persistence.keeping import MediaKeeper
 from app.services.persistence.media_checks import MediaChecks
+from app.services.persistence.media_keeper import MediaKeeper
 from app.stores.blobs import FilesystemBlobStore, StoredBlob
 from tests import media
 

@@ -30,7 +30,7 @@ from app.models.resource import (
 )
 from app.services.inline_media.message_media import media_in_message
 from app.services.inline_media.moving import MediaMover
-from app.services.persistence.keeping import MediaKeeper
+from app.services.persistence.media_keeper import MediaKeeper
 from app.services.renders.messages import MessageContext, message_turns
 from app.stores.blobs import FilesystemBlobStore
 from tests.media import noise_bytes, png, wav

@@ -1,0 +1,1 @@
+"""The `pagefault` command: one file per group of commands, loaded when it runs."""

@@ -1,0 +1,88 @@
+"""Writes the documents that are generated from the code, or says that they are out of date.
+
+`python -m app.cli.documents` writes them, `--check` only compares.
+"""
+
+import json
+import sys
+from pathlib import Path
+
+from pydantic.fields import FieldInfo
+
+from app.config.names import variables_of
+from app.config.settings import Settings
+from app.http.problem_types import problems_markdown
+from app.main import create_app
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+def generated_documents() -> dict[Path, str]:
+    """Every generated document and the text it should have."""
+    document = create_app(Settings(auth="none", host="127.0.0.1")).openapi()
+    return {
+        ROOT / "openapi" / "openapi.json": json.dumps(document, indent=2, ensure_ascii=False)
+        + "\n",
+        ROOT / "docs" / "errors.md": problems_markdown(),
+        ROOT / "docs" / "settings.md": settings_markdown(),
+    }
+
+
+def settings_markdown() -> str:
+    """The page of all settings: variable, default, meaning."""
+    rows = "\n".join(
+        f"| `{variable}` | {_default(field)} | {field.description} |"
+        for variable, field in variables_of(Settings)
+    )
+    return f"""# Settings
+
+Settings are environment variables, read once when the service starts. The options of
+`pagefault serve` (`--host`, `--port`, `--data-dir`, `--workers`) override them. Sizes are in bytes
+and times in seconds. A request beyond a limit is refused with 408, 413 or 422, and nothing of it
+is stored.
+
+## Settings in a file
+
+Settings may also be in a file, which every command reads for variables that the environment does
+not set:
+
+- the file that `--env-file` names; or, without that option,
+- `.env` in the data directory, if `--data-dir` or `PAGEFAULT_DATA_DIR` names that directory.
+
+A `.env` in the working directory is never read, so a command that you start in somebody else's
+folder does not use that person's settings. The file may hold secrets, so make it readable by the
+service only (`chmod 600`).
+
+Each line is `NAME=value`. `#` begins a comment. Single quotes keep a value as it is; in double
+quotes `\\n`, `\\"` and `\\\\` are escapes. Variables are not expanded. Names that are not
+Pagefault's are ignored, but `AWS_*` is refused where it would be the key of a bucket: that is
+taken from the environment only. The service does not start if a setting is misspelt or set twice,
+or if a line has another form.
+
+## All settings
+
+| variable | default | meaning |
+|---|---|---|
+{rows}
+"""
+
+
+def _default(field: FieldInfo) -> str:
+    return "" if field.default in (None, ()) else f"`{field.default}`"
+
+
+def main(arguments: list[str]) -> int:
+    """Write or check; returns the process status."""
+    outdated = []
+    for path, text in generated_documents().items():
+        if "--check" not in arguments:
+            path.write_text(text)
+        elif not path.exists() or path.read_text() != text:
+            outdated.append(path.relative_to(ROOT))
+    for path in outdated:
+        sys.stderr.write(f"{path} is out of date: run `make openapi` and read the difference\n")
+    return 1 if outdated else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,173 @@
+"""`pagefault ingest`: a tool result from a file or a pipe, straight into the stores."""
+
+import hashlib
+import json
+import sys
+from collections.abc import AsyncIterator, Callable, Sequence
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import anyio
+from rich.console import Console
+from rich.filesize import decimal
+from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn
+from rich.table import Table
+
+from app.cli.errors import CommandError, told_faults
+from app.cli.terminal import counted, printable
+from app.config.settings import Settings
+from app.errors import InvalidJsonError, InvalidPayloadError
+from app.models.json_value import JsonValue, json_text, parse_json
+from app.services.requests.identity import SCHEME, json_digest
+from app.services.tool_results.tool_results import Ingested
+from app.wiring.ingest import open_tool_results
+
+_CHUNK_BYTES = 1024 * 1024
+_REQUEST_KEYS = {"toolName", "toolCallId", "success", "sessionId", "result"}
+_SHOWN_TEXT_CHARS = 60
+
+
+class IngestError(CommandError):
+    """The file cannot be ingested; the message says why."""
+
+
+def ingest_file(
+    settings: Settings,
+    file: str,
+    *,
+    session_id: str,
+    tool_name: str,
+    tool_call_id: str | None,
+    project_id: str,
+    console: Console,
+) -> None:
+    """Store a tool result and print a table of its parts.
+
+    Args:
+        settings: Where the stores are.
+        file: A path, or `-` for standard input.
+        session_id: The session it is added to.
+        tool_name: The tool that returned it, unless the file is a whole request.
+        tool_call_id: The call it answers; by default named after the JSON of the file, so that
+            the same ingested twice, however it is written, is the same record.
+        project_id: Whose it is.
+        console: Where the table goes; progress goes to standard error.
+
+    Raises:
+        IngestError: The file cannot be read, or is not JSON.
+        ServiceError: The service refuses it.
+    """
+    with Progress(
+        TextColumn("{task.description}"),
+        BarColumn(),
+        DownloadColumn(),
+        console=Console(stderr=True),
+        transient=True,
+        disable=not sys.stderr.isatty(),
+    ) as progress:
+        content = _read(file, progress)
+        value = _value(content, settings)
+        naming = partial(_request_body, content, value, session_id=session_id, tool_name=tool_name)
+        names = [tool_call_id] if tool_call_id is not None else _names(content, value)
+        progress.add_task("storing", total=None)
+        try:
+            ingested = anyio.run(_ingest, settings, project_id, session_id, naming, names)
+        except InvalidPayloadError as exc:
+            faults = told_faults(exc.faults)
+            raise IngestError(f"the tool result is refused: {faults or exc.detail}") from exc
+    _print(ingested, console)
+
+
+def _read(file: str, progress: Progress) -> bytes:
+    try:
+        size = None if file == "-" else Path(file).stat().st_size
+        task = progress.add_task("reading", total=size)
+        chunks = []
+        with sys.stdin.buffer if file == "-" else Path(file).open("rb") as source:
+            while chunk := source.read(_CHUNK_BYTES):
+                chunks.append(chunk)
+                progress.advance(task, len(chunk))
+    except OSError as exc:
+        raise IngestError(f"cannot read {file}: {exc.strerror}") from exc
+    progress.remove_task(task)
+    return b"".join(chunks)
+
+
+def _value(content: bytes, settings: Settings) -> JsonValue:
+    limits = settings.limits
+    try:
+        return parse_json(content, max_depth=limits.json_depth, max_nodes=limits.json_nodes)
+    except InvalidJsonError as exc:
+        raise IngestError(f"the file is not a tool result: {exc.detail}") from exc
+
+
+def _names(content: bytes, value: JsonValue) -> list[str]:
+    """The names of the call that a file answers: by its JSON, and as earlier versions made it."""
+    of_json = json_digest(value, body_bytes=len(content)).removeprefix(SCHEME)
+    return [f"cli-{each[:16]}" for each in (of_json, hashlib.sha256(content).hexdigest())]
+
+
+def _request_body(
+    content: bytes, value: JsonValue, tool_call_id: str, *, session_id: str, tool_name: str
+) -> bytes:
+    """The body of the request that `content` stands for: itself, or the result in it."""
+    if isinstance(value, dict) and {"toolName", "result"} <= value.keys() <= _REQUEST_KEYS:
+        members = {"toolCallId": tool_call_id, **value, "sessionId": session_id}
+        # A lone surrogate goes on as the JSON escape it was, to be repaired and noted there.
+        return json_text(members).encode("utf-8", "backslashreplace")
+    head = {"toolName": tool_name, "toolCallId": tool_call_id, "sessionId": session_id}
+    return json_text(head)[:-1].encode() + b',"result":' + content + b"}"
+
+
+async def _ingest(
+    settings: Settings,
+    project_id: str,
+    session_id: str,
+    naming: Callable[[str], bytes],
+    names: Sequence[str],
+) -> Ingested:
+    """Store the result under the name that its call has already, or else under the first."""
+    async with open_tool_results(settings) as (access, tool_results):
+        await access.ensure_project(project_id)
+        name = names[0]
+        for earlier in names[1:]:
+            if await tool_results.has_call(project_id, session_id, earlier):
+                name = earlier
+
+        async def whole() -> AsyncIterator[bytes]:
+            yield naming(name)
+
+        return await tool_results.ingest(project_id, whole(), idempotency_key=None)
+
+
+def _print(ingested: Ingested, console: Console) -> None:
+    result = ingested.result
+    record = json.loads(result.sanitized)
+    resources = {f"@{resource['uri']}": resource for resource in record["resources"]}
+    table = Table("part", "type", "MIME type", "name", "size")
+    table.add_column("content", overflow="fold")
+    for index, part in enumerate(record["parts"]):
+        table.add_row(str(index), *_row(part, resources))
+    console.print(table)
+    was = "stored" if ingested.is_new else "was stored before"
+    console.print(
+        f"{result.tool_result_id} {was} as seq {result.seq} of session {result.session_id}; "
+        f"{counted(len(resources), 'resource')}",
+        highlight=False,
+        markup=False,
+        soft_wrap=True,
+    )
+
+
+def _row(part: dict[str, Any], resources: dict[str, dict[str, Any]]) -> tuple[str, ...]:
+    if part["type"] == "text":
+        text = part["text"]
+        shown = text[:_SHOWN_TEXT_CHARS] + ("…" if len(text) > _SHOWN_TEXT_CHARS else "")
+        size = decimal(len(text.encode("utf-8", "replace")))
+        return "text", "", "", size, printable(shown)
+    reference = part["image"] if part["type"] == "image" else part["data"]
+    resource = resources.get(reference, {})
+    size = decimal(resource["size"]) if resource else ""
+    name = part.get("filename") or resource.get("filename") or ""
+    return part["type"], part["mimeType"], printable(name), size, printable(reference[:80])

@@ -1,0 +1,314 @@
+"""The `pagefault` command: its parts, their options and their help.
+
+What a command does is in a module of its own, which is loaded when the command runs: to load the
+whole service takes longer than most commands do, and `--help` needs none of it.
+"""
+
+import gc
+import os
+import sys
+from contextlib import suppress
+from typing import Annotated, NoReturn
+
+import typer
+
+from app.cli.options import DataDirOption, EnvFileOption, ProjectOption
+from app.server.process import accept_deep_json
+from app.telemetry.json_output import is_json_only
+from app.version import VERSION
+
+cli = typer.Typer(
+    name="pagefault",
+    help="The media memory of AI agents.",
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+)
+keys = typer.Typer(help="Make, list and revoke API keys.", no_args_is_help=True)
+page = typer.Typer(help="Show and download memory pages.", no_args_is_help=True)
+cli.add_typer(keys, name="keys")
+cli.add_typer(page, name="page")
+
+PageArgument = Annotated[str, typer.Argument(metavar="ID", help="The page's id.")]
+LevelOption = Annotated[
+    str | None,
+    typer.Option(help="0 (FULL), 1 (REDUCED), 2 (ABSTRACT), 3 (REFERENCE), by number or by name."),
+]
+OutputOption = Annotated[
+    str | None,
+    typer.Option(metavar="DIR", help="Where the file goes.", show_default="~/.pagefault/downloads"),
+]
+
+
+_USUAL_COLLECTION = gc.get_threshold()
+# Loading a module makes many objects, and hardly any garbage among them.
+_SELDOM = (100_000, 50, 50)
+
+
+def main() -> None:
+    """Run the command line; what is expected to go wrong ends in one sentence and status 1."""
+    gc.set_threshold(*_SELDOM)
+    # Commands read what the server has stored, and `ingest` what it would have accepted.
+    accept_deep_json()
+    if is_json_only():
+        from app.telemetry.logs import configure_process_logging
+
+        configure_process_logging(with_output=False)
+    try:
+        cli()
+    except SystemExit as exc:
+        if isinstance(exc.code, str):
+            raise
+        _end(exc.code or 0)
+    except Exception as exc:
+        from app.cli.errors import expected_sentence
+        from app.cli.terminal import complain
+
+        sentence = expected_sentence(exc)
+        if sentence is None:
+            raise
+        complain(sentence)
+        _end(1)
+    _end(0)
+
+
+def _end(status: int) -> NoReturn:
+    """End the process, at once.
+
+    The client of the object store has threads of its own. One that comes back while the interpreter
+    is being taken down aborts the process, with a status that says something went wrong.
+    """
+    with suppress(OSError):
+        sys.stdout.flush()
+        sys.stderr.flush()
+    os._exit(status)
+
+
+def _tell_version(is_asked: bool) -> None:
+    if is_asked:
+        typer.echo(f"pagefault {VERSION}")
+        raise typer.Exit
+
+
+@cli.callback()
+def pagefault(
+    version: Annotated[
+        bool,
+        typer.Option(
+            "--version", is_eager=True, callback=_tell_version, help="Show the version and end."
+        ),
+    ] = False,
+) -> None:
+    """Take the options that belong to no command."""
+
+
+@cli.command()
+def serve(
+    host: Annotated[
+        str | None, typer.Option(help="Address to listen on.", show_default="127.0.0.1")
+    ] = None,
+    port: Annotated[
+        int | None, typer.Option(help="Port; 0 takes a free one.", show_default="8000")
+    ] = None,
+    data_dir: DataDirOption = None,
+    env_file: EnvFileOption = None,
+    workers: Annotated[int | None, typer.Option(help="Server processes.", show_default="1")] = None,
+) -> None:
+    """Serve the API. The embedded database is brought up to date first."""
+    from app.cli.serve import serve_api
+
+    gc.set_threshold(*_USUAL_COLLECTION)
+    serve_api(data_dir, env_file, host=host, port=port, workers=workers)
+
+
+@cli.command()
+def migrate(data_dir: DataDirOption = None, env_file: EnvFileOption = None) -> None:
+    """Bring the database to the schema this version needs."""
+    from app.cli.migrate import migrate_stores
+
+    migrate_stores(data_dir, env_file)
+
+
+@keys.command("create")
+def create_key(
+    project: Annotated[str, typer.Option(help="The key's project; made if there is none.")],
+    label: Annotated[str, typer.Option(help="A note on who uses the key.")] = "",
+    data_dir: DataDirOption = None,
+    env_file: EnvFileOption = None,
+) -> None:
+    """Make a key and print it, once; it is not kept and cannot be shown again."""
+    from app.cli import keys as key_commands
+
+    key_commands.create_key(data_dir, env_file, project=project, label=label)
+
+
+@keys.command("list")
+def list_keys(data_dir: DataDirOption = None, env_file: EnvFileOption = None) -> None:
+    """List all keys, without their secrets."""
+    from app.cli import keys as key_commands
+
+    key_commands.list_keys(data_dir, env_file)
+
+
+@keys.command("revoke")
+def revoke_key(
+    key_id: Annotated[str, typer.Argument(metavar="ID", help="As `keys list` shows it.")],
+    data_dir: DataDirOption = None,
+    env_file: EnvFileOption = None,
+) -> None:
+    """Revoke a key; the next request with it is refused."""
+    from app.cli import keys as key_commands
+
+    key_commands.revoke_key(data_dir, env_file, key_id=key_id)
+
+
+@cli.command()
+def ingest(
+    file: Annotated[
+        str, typer.Argument(metavar="FILE|-", help="A tool result as JSON; - reads from a pipe.")
+    ],
+    session: Annotated[str, typer.Option(help="The session to add it to.")],
+    tool_name: Annotated[str, typer.Option(help="The tool that returned it.")] = "cli",
+    tool_call_id: Annotated[
+        str | None,
+        typer.Option(help="The call it answers.", show_default="named after the content"),
+    ] = None,
+    project: ProjectOption = None,
+    data_dir: DataDirOption = None,
+    env_file: EnvFileOption = None,
+) -> None:
+    """Store a tool result straight from a file and show what became of it.
+
+    FILE holds what a tool returned, or a whole request (toolName, toolCallId, result).
+    """
+    from app.cli.ingest import ingest_file
+    from app.cli.terminal import OUT, project_settings
+
+    settings, project_id = project_settings(data_dir, env_file, project)
+    ingest_file(
+        settings,
+        file,
+        session_id=session,
+        tool_name=tool_name,
+        tool_call_id=tool_call_id,
+        project_id=project_id,
+        console=OUT,
+    )
+
+
+@page.command()
+def show(
+    page_id: PageArgument,
+    download: Annotated[
+        bool, typer.Option("--download", help="Save it as a file instead of showing it.")
+    ] = False,
+    level: LevelOption = None,
+    output: OutputOption = None,
+    project: ProjectOption = None,
+    data_dir: DataDirOption = None,
+    env_file: EnvFileOption = None,
+) -> None:
+    """Show what is known of a page, field by field; never its media."""
+    from app.cli.terminal import project_settings
+
+    settings, project_id = project_settings(data_dir, env_file, project)
+    if download:
+        from app.cli.pages import download_page
+
+        download_page(settings, project_id, page_id, level=level, output=output)
+    else:
+        from app.cli.pages import show_page
+
+        show_page(settings, project_id, page_id)
+
+
+@page.command("download")
+def download(
+    page_id: PageArgument,
+    level: LevelOption = None,
+    output: OutputOption = None,
+    project: ProjectOption = None,
+    data_dir: DataDirOption = None,
+    env_file: EnvFileOption = None,
+) -> None:
+    """Save a page as a file: its medium, or its text.
+
+    The file behind a URL is fetched once and kept in the store.
+    """
+    from app.cli.pages import download_page
+    from app.cli.terminal import project_settings
+
+    settings, project_id = project_settings(data_dir, env_file, project)
+    download_page(settings, project_id, page_id, level=level, output=output)
+
+
+@cli.command("gc")
+def sweep(
+    grace: Annotated[
+        str | None,
+        typer.Option(
+            metavar="SECONDS|30m|24h|7d",
+            help="How old a file that nothing refers to has to be.",
+            show_default="PAGEFAULT_SWEEP__GRACE_SECONDS",
+        ),
+    ] = None,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Only say what would be removed.")
+    ] = False,
+    data_dir: DataDirOption = None,
+    env_file: EnvFileOption = None,
+) -> None:
+    """Remove files that nothing refers to, and uploads and keys whose time is over."""
+    from app.cli.stores import sweep_stores
+
+    sweep_stores(data_dir, env_file, grace=grace, dry_run=dry_run)
+
+
+@cli.command("fsck")
+def check(
+    repair: Annotated[
+        bool, typer.Option("--repair", help="Move damaged files to where nobody is served them.")
+    ] = False,
+    data_dir: DataDirOption = None,
+    env_file: EnvFileOption = None,
+) -> None:
+    """Read every stored file through and check it.
+
+    Ends with status 1 if something is wrong, 2 if it could not be checked.
+    """
+    from app.cli.stores import check_stores
+
+    check_stores(data_dir, env_file, repair=repair)
+
+
+@cli.command()
+def tail(
+    session: Annotated[
+        str | None, typer.Option(help="Only what is written to this session.")
+    ] = None,
+    after: Annotated[
+        int | None,
+        typer.Option(
+            min=0,
+            help="Begin behind this seq of the session, or this number of the project; 0 for "
+            "everything there ever was.",
+            show_default="now",
+        ),
+    ] = None,
+    as_json: Annotated[
+        bool, typer.Option("--json", help="Print each event as a line of JSON.")
+    ] = False,
+    project: ProjectOption = None,
+    data_dir: DataDirOption = None,
+    env_file: EnvFileOption = None,
+) -> None:
+    """Show events as they are written, straight from the stores, until interrupted."""
+    from app.cli.tail import tail_events
+    from app.cli.terminal import existing_stores, project_of
+
+    settings = existing_stores(data_dir, env_file)
+    project_id = project_of(settings, project)
+    tail_events(settings, project_id, session=session, after=after, as_json=as_json)
+
+
+if __name__ == "__main__":
+    main()

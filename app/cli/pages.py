@@ -1,0 +1,101 @@
+"""`pagefault page`: a page on the terminal, and as a file, straight from the stores.
+
+Source: spec 000, "`/memory page <id> --download`" and "Enhanced modality display".
+"""
+
+import os
+import secrets
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import anyio
+import typer
+from rich.filesize import decimal
+from rich.progress import BarColumn, DownloadColumn, Progress, TaskID, TextColumn
+
+from app.cli.errors import CommandError
+from app.cli.terminal import ERR, say
+from app.config.settings import Settings
+from app.models.page import LEVEL_NAMES, Level, parse_level
+from app.wiring.page_reading import open_page_reading
+
+if TYPE_CHECKING:
+    from app.services.pages.downloads import PageDownloads, PageFile
+
+DOWNLOADS = Path("~/.pagefault/downloads")
+
+
+class DownloadError(CommandError):
+    """The file cannot be written; the message says why."""
+
+
+def show_page(settings: Settings, project_id: str, page_id: str) -> None:
+    """Print what is known of a page."""
+
+    async def read() -> str:
+        async with open_page_reading(settings) as reading:
+            return await reading.detail(project_id, page_id)
+
+    typer.echo(anyio.run(read))
+
+
+def download_page(
+    settings: Settings, project_id: str, page_id: str, *, level: str | None, output: str | None
+) -> None:
+    """Save a page as a file, and print its path.
+
+    Raises:
+        DownloadError: The file cannot be written.
+        ServiceError: There is no such page, or it is not to be had at this level.
+    """
+    wanted = Level.FULL if level is None else parse_level(level)
+    if wanted is None:
+        raise typer.BadParameter(f"must be one of {LEVEL_NAMES}", param_hint="--level")
+    # What fetches the files of pages is behind it, and a page is shown without.
+    from app.wiring import open_container  # noqa: PLC0415
+
+    folder = (DOWNLOADS if output is None else Path(output)).expanduser()
+
+    async def save() -> tuple[Path, int]:
+        async with open_container(settings) as container:
+            return await _save(container.page_downloads, project_id, page_id, wanted, folder)
+
+    path, size_bytes = anyio.run(save)
+    say(f"{path}  ({decimal(size_bytes)})")
+
+
+async def _save(
+    page_downloads: "PageDownloads", project_id: str, page_id: str, level: Level, folder: Path
+) -> tuple[Path, int]:
+    with Progress(
+        TextColumn("{task.description}"),
+        BarColumn(),
+        DownloadColumn(),
+        console=ERR,
+        transient=True,
+        disable=not ERR.is_terminal,
+    ) as progress:
+        task = progress.add_task("fetching", total=None)
+        file = await page_downloads.file(project_id, page_id, level)
+        progress.update(task, description="writing", total=file.size_bytes)
+        try:
+            return await _write(file, folder, progress, task), file.size_bytes
+        except OSError as exc:
+            reason = os.strerror(exc.errno) if exc.errno else str(exc)
+            raise DownloadError(f"cannot write to {folder}: {reason}") from exc
+
+
+async def _write(file: "PageFile", folder: Path, progress: Progress, task: TaskID) -> Path:
+    """Write the file beside its place and move it there, so that half a file is never seen."""
+    path = anyio.Path(folder) / file.filename
+    await path.parent.mkdir(parents=True, exist_ok=True)
+    unfinished = path.with_name(f".{secrets.token_hex(8)}.part")
+    try:
+        async with await unfinished.open("xb") as target:
+            async for chunk in await file.open(0, file.size_bytes):
+                await target.write(chunk)
+                progress.advance(task, len(chunk))
+        await unfinished.replace(path)
+    finally:
+        await unfinished.unlink(missing_ok=True)
+    return Path(path)

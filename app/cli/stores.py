@@ -1,0 +1,162 @@
+"""`pagefault gc` and `pagefault fsck`: sweep and check the stores, beside a running server."""
+
+import re
+from pathlib import Path
+
+import anyio
+import typer
+from rich.filesize import decimal
+from rich.progress import BarColumn, DownloadColumn, Progress, ProgressColumn, TextColumn
+
+from app.cli.terminal import CANNOT, ERR, OUT, complain, counted, existing_stores, say
+from app.config.settings import Settings
+from app.errors import StoreUnavailableError
+from app.services.maintenance.fsck import StoreCheck, StoreCheckReport, StoreFault
+from app.services.maintenance.sweep import SweepReport
+from app.wiring.stores import open_records
+from app.wiring.sweep import open_sweep
+
+_DURATION = re.compile(r"([0-9]{1,12}(?:\.[0-9]{1,6})?)([smhd]?)\Z")
+_SECONDS_OF_UNIT = {"": 1, "s": 1, "m": 60, "h": 3600, "d": 24 * 3600}
+_NAMED_OWNERS = 5
+_HEALING = "restore them from a backup, or upload the file again"
+_WRONG = {
+    "missing": f"the bytes are gone: {_HEALING}",
+    "damaged": "the bytes are damaged: `pagefault fsck --repair` takes them out of service",
+    "wrong-size": "the bytes are whole, but not as many as recorded: restore the database from a "
+    "backup",
+    "unreadable": "the bytes cannot be read: look at the disk or the bucket",
+}
+_QUARANTINED = f"the bytes are damaged, and now in quarantine: {_HEALING}"
+_NOT_QUARANTINED = "the bytes were damaged and have been written anew meanwhile: check again"
+
+
+def sweep_stores(
+    data_dir: Path | None, env_file: Path | None, *, grace: str | None, dry_run: bool
+) -> None:
+    """Sweep the stores, and say what was removed."""
+    given = None if grace is None else _seconds(grace)
+    settings = existing_stores(data_dir, env_file)
+    grace_seconds = settings.sweep.grace_seconds if given is None else given
+    report = anyio.run(_sweep, settings, grace_seconds, dry_run)
+    say(_summary(report, dry_run=dry_run))
+
+
+def check_stores(data_dir: Path | None, env_file: Path | None, *, repair: bool) -> None:
+    """Check the stores, and say what is wrong.
+
+    Raises:
+        SystemExit: Something is wrong, or it could not be checked.
+    """
+    try:
+        report = anyio.run(_check, existing_stores(data_dir, env_file), repair)
+    except StoreUnavailableError as exc:
+        complain(
+            f"{exc.cause or 'a store does not answer'}. The check is not complete: run it again."
+        )
+        raise SystemExit(CANNOT) from exc
+    for sentence in _checked(report):
+        say(sentence)
+    if report.faults:
+        raise SystemExit(1)
+
+
+async def _sweep(settings: Settings, grace_seconds: float, dry_run: bool) -> SweepReport:
+    async with open_sweep(settings) as sweep:
+        with _progress(BarColumn(), TextColumn("{task.fields[seen]}")) as progress:
+            task = progress.add_task("sweeping", total=None, seen="")
+
+            def show(report: SweepReport) -> None:
+                seen = f"{report.looked_at:,} looked at, {report.removed:,} removed"
+                progress.update(task, seen=seen)
+
+            return await sweep.run(grace_seconds, dry_run=dry_run, progress=show)
+
+
+async def _check(settings: Settings, repair: bool) -> StoreCheckReport:
+    async with open_records(settings) as (records, blobs):
+        with _progress(BarColumn(), DownloadColumn()) as progress:
+            task = progress.add_task("checking", total=None)
+
+            def show(read_bytes: int, total_bytes: int) -> None:
+                progress.update(task, completed=read_bytes, total=total_bytes)
+
+            def tell(fault: StoreFault) -> None:
+                say(_told(fault, repair=repair))
+
+            return await StoreCheck(records, blobs).run(tell, repair=repair, progress=show)
+
+
+def _progress(*columns: ProgressColumn) -> Progress:
+    return Progress(
+        TextColumn("{task.description}"),
+        *columns,
+        console=ERR,
+        transient=True,
+        disable=not ERR.is_terminal,
+        # What is printed goes above the bar, but stays in a pipe that it was sent into.
+        redirect_stdout=OUT.is_terminal,
+    )
+
+
+def _seconds(text: str) -> float:
+    match = _DURATION.match(text)
+    if match is None:
+        raise typer.BadParameter(
+            "must be a number of seconds, or one with a unit: 90, 30m, 24h, 7d",
+            param_hint="--grace",
+        )
+    return float(match.group(1)) * _SECONDS_OF_UNIT[match.group(2)]
+
+
+def _summary(report: SweepReport, *, dry_run: bool) -> str:
+    files = f"{counted(report.removed, 'file')} that nothing refers to"
+    removed = [
+        f"{files} ({decimal(report.bytes_removed)})" if report.removed else "",
+        _counted_if_any(report.temporary_removed, "temporary file"),
+        _counted_if_any(report.expired_uploads, "expired upload"),
+        _counted_if_any(report.expired_keys, "expired idempotency key"),
+        _counted_if_any(report.expired_events, "expired event"),
+        (
+            f"the reservation of {decimal(report.expired_reserved_bytes)} that never came"
+            if report.expired_reserved_bytes
+            else ""
+        ),
+    ]
+    *first, last = [part for part in removed if part] or ["nothing"]
+    listed = f"{', '.join(first)} and {last}" if first else last
+    sentence = f"{'Would remove' if dry_run else 'Removed'} {listed}."
+    if report.kept_young:
+        young = counted(report.kept_young, "file")
+        sentence += f" Left {young} that nothing refers to for the grace period."
+    return sentence
+
+
+def _checked(report: StoreCheckReport) -> list[str]:
+    """What was checked, and what nothing refers to."""
+    sound = "it is sound" if report.blobs == 1 else "all are sound"
+    found = counted(report.faults, "fault") if report.faults else sound
+    read = decimal(report.bytes_read)
+    sentences = [f"Checked {counted(report.blobs, 'file')} ({read}): {found}."]
+    if report.unneeded:
+        files = counted(report.unneeded, "more file")
+        them = "it" if report.unneeded == 1 else "them"
+        sentences.append(f"Nothing refers to {files}: `pagefault gc` removes {them}.")
+    return sentences
+
+
+def _told(fault: StoreFault, *, repair: bool) -> str:
+    named = list(fault.owners[:_NAMED_OWNERS])
+    if len(fault.owners) > _NAMED_OWNERS:
+        named.append(f"{len(fault.owners) - _NAMED_OWNERS:,} more")
+    wrong = _WRONG[fault.kind]
+    if repair and fault.kind == "damaged":
+        wrong = _QUARANTINED if fault.is_quarantined else _NOT_QUARANTINED
+    return (
+        f"{fault.kind}  project {fault.project_id}  sha-256:{fault.digest}  "
+        f"{', '.join(named)}  {wrong}"
+    )
+
+
+def _counted_if_any(number: int, noun: str) -> str:
+    return counted(number, noun) if number else ""

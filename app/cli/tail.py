@@ -1,0 +1,153 @@
+"""`pagefault tail`: what is written, as it is written, one line per event.
+
+Source: spec 002, "Event Flow & Consumers": command-line subscribers get what everybody gets.
+"""
+
+import json
+from collections.abc import Callable
+from typing import Any, TypeAlias
+
+import anyio
+import typer
+from rich.filesize import decimal
+
+from app.cli.terminal import ERR, counted, say
+from app.config.settings import Settings
+from app.models.identity import CLIENT_ID, utc_now
+from app.services.access.callers import Caller
+from app.services.access.signed_links import LinkGrant, link_expiry
+from app.services.events.batches import EventItem
+from app.wiring.event_streams import Listening, open_listening
+
+_LINK_SECONDS = 3600
+_SHOWN_CHARS = 80
+_INTERRUPTED = 130
+
+_Data: TypeAlias = dict[str, Any]
+
+
+def tail_events(
+    settings: Settings,
+    project_id: str,
+    *,
+    session: str | None,
+    after: int | None,
+    as_json: bool,
+) -> None:
+    """Print events as they are written, until interrupted."""
+    if session is not None and not CLIENT_ID.match(session):
+        raise typer.BadParameter("is not the id of a session", param_hint="--session")
+    try:
+        anyio.run(_follow, settings, project_id, session, after, as_json)
+    except KeyboardInterrupt:
+        raise SystemExit(_INTERRUPTED) from None
+
+
+async def _follow(
+    settings: Settings, project_id: str, session_id: str | None, after: int | None, as_json: bool
+) -> None:
+    caller = Caller(project_id, is_operator=True)
+    async with open_listening(settings) as listening:
+        lines = _Lines(listening, project_id, needs_key=settings.auth != "none")
+        if ERR.is_terminal:
+            whose = f"session {session_id}" if session_id else f"project {project_id}"
+            say(f"Listening to {whose}; Ctrl-C ends it.", to=ERR)
+        while True:
+            async with listening.event_streams.opened(
+                caller, session_id=session_id, after=after
+            ) as stream:
+                async for item in stream.items():
+                    # Whoever reads the pipe may be slow: this command comes back for the rest.
+                    after = item.position
+                    for line in [_json_line(item)] if as_json else lines.of(item):
+                        say(line)
+
+
+def _json_line(item: EventItem) -> str:
+    head = json.dumps({"event": item.type, "id": item.position})
+    return f'{head[:-1]}, "data": {item.data.decode()}}}'
+
+
+class _Lines:
+    """Events for the eyes."""
+
+    def __init__(self, listening: Listening, project_id: str, *, needs_key: bool) -> None:
+        self._listening = listening
+        self._project_id = project_id
+        self._needs_key = needs_key
+
+    def of(self, item: EventItem) -> list[str]:
+        """The line of an event, and one for each medium in it."""
+        data: _Data = json.loads(item.data)
+        if item.type == "reset":
+            return [f"… what was before {data['position']} is not kept; what follows is new"]
+        place = f"{data['sessionId']}#{data['seq']}" if data["sessionId"] else "-"
+        line = f"{data['createdAt'][:19]}Z  {place}  {item.type}  {_said(item.type, data)}"
+        resources = data["sanitized"]["resources"] if "sanitized" in data else []
+        return [_harmless(each) for each in (line, *map(self._medium, resources))]
+
+    def _medium(self, descriptor: _Data) -> str:
+        resource_id = descriptor["uri"].partition(":")[2]
+        url = f"{self._listening.base_url}/api/resources/{resource_id}/content"
+        if self._needs_key:
+            expires_at = link_expiry(utc_now(), _LINK_SECONDS)
+            grant = LinkGrant(self._project_id, resource_id, "inline", None, expires_at)
+            url = self._listening.content_base_url + self._listening.links.content_path(grant)
+        name = f"{descriptor['filename']}  " if descriptor.get("filename") else ""
+        size = decimal(descriptor["size"])
+        return f"    {descriptor['mimeType']}  {size}  {name}{url}"
+
+
+def _harmless(line: str) -> str:
+    """A line that cannot move the cursor or colour the terminal."""
+    return "".join(c if c.isprintable() else " " for c in line)
+
+
+def _said(event_type: str, data: _Data) -> str:
+    """What an event says, in a few words."""
+    return _SAID.get(event_type, _page)(data)
+
+
+def _tool_result(data: _Data) -> str:
+    outcome = "" if data["success"] else "failed: "
+    texts = (part["text"] for part in data["sanitized"]["parts"] if part["type"] == "text")
+    return f"{data['toolName']} ({data['callId']})  {outcome}{_shown(next(texts, ''))}"
+
+
+_KINDS = {
+    "toolResults": "tool result",
+    "pageFaults": "page fault",
+    "messages": "message",
+    "interactions": "interaction",
+    "answers": "answer",
+    "pages": "page",
+}
+
+
+def _counts(data: _Data) -> str:
+    counts: dict[str, int] = data.get("deleted") or data.get("imported") or {}
+    return ", ".join(counted(count, _KINDS[kind]) for kind, count in counts.items() if count)
+
+
+def _page(data: _Data) -> str:
+    return f"{data['id']} version {data['version']} ({data['modality']})"
+
+
+_SAID: dict[str, Callable[[_Data], str]] = {
+    "llmservice:toolResult": _tool_result,
+    "message:created": lambda data: f"{data['role']}: {_shown(data['message'].get('content'))}",
+    "interaction:created": lambda data: _shown(data["interaction"]["input"]),
+    "interaction:answered": lambda data: _shown(data["output"].get("content")),
+    "page:faulted": lambda data: f"{data['id']} at {data['level']}",
+    "session:imported": _counts,
+    "session:deleted": _counts,
+}
+
+
+def _shown(value: object) -> str:
+    if isinstance(value, list):
+        texts = (each["text"] for each in value if isinstance(each, dict) and "text" in each)
+        value = next(texts, value)
+    text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+    text = " ".join(text.split())
+    return text[:_SHOWN_CHARS] + ("…" if len(text) > _SHOWN_CHARS else "")

@@ -1,0 +1,120 @@
+"""What the commands share: settings, and sentences on the terminal."""
+
+from pathlib import Path
+from typing import Any
+
+import typer
+from pydantic import ValidationError
+from pydantic_settings import SettingsError
+from rich.console import Console
+from rich.markup import escape
+
+from app.config.env_file import EnvFileError, add_env_file
+from app.config.settings import Settings
+from app.models.project import PROJECT_NAME
+from app.telemetry.logs import configure_logging, configure_process_logging
+
+OUT = Console()
+ERR = Console(stderr=True)
+
+CANNOT = 2
+"""The status of a command that could not do what it is there for."""
+
+
+def read_settings(
+    data_dir: Path | None,
+    env_file: Path | None,
+    *,
+    host: str | None = None,
+    port: int | None = None,
+    workers: int | None = None,
+) -> Settings:
+    """Return the settings: of the command line, else the environment, else the file of settings.
+
+    What the file sets is in the environment from then on, for this process and its workers.
+    """
+    try:
+        add_env_file(env_file, data_dir)
+        configure_process_logging(with_output=False)
+        given = {"host": host, "port": port, "data_dir": data_dir, "workers": workers}
+        chosen: dict[str, Any] = {k: value for k, value in given.items() if value is not None}
+        return Settings(**chosen)
+    except EnvFileError as exc:
+        complain(str(exc))
+        raise SystemExit(2) from exc
+    except ValidationError as exc:
+        for error in exc.errors(include_url=False, include_input=False):
+            name = "__".join(str(step) for step in error["loc"]).upper()
+            where = f"PAGEFAULT_{name}: " if name else ""
+            message = str(error["msg"]).removeprefix("Value error, ")
+            complain(where + message)
+        raise SystemExit(2) from exc
+    except SettingsError as exc:
+        # A whole group may be given as JSON; this is none.
+        complain(f"{exc}: set its members one by one, as docs/settings.md lists them")
+        raise SystemExit(2) from exc
+
+
+def existing_stores(data_dir: Path | None, env_file: Path | None) -> Settings:
+    """Return the settings of a command that works on stores which are there."""
+    settings = read_settings(data_dir, env_file)
+    configure_logging(settings.log_format, "warning")
+    database = settings.data_dir / "pagefault.db"
+    if settings.is_embedded_database and not database.exists():
+        complain(f"there is no database in {settings.data_dir}. Name it with --data-dir.")
+        raise SystemExit(CANNOT)
+    # The server sweeps and scrubs on a schedule; a command does what it is told.
+    sweep = settings.sweep.model_copy(update={"interval_seconds": 0.0})
+    scrub = settings.scrub.model_copy(update={"period_seconds": 0.0})
+    return settings.model_copy(update={"sweep": sweep, "scrub": scrub})
+
+
+def project_settings(
+    data_dir: Path | None, env_file: Path | None, project: str | None
+) -> tuple[Settings, str]:
+    """Return the settings of a command that works on a project, and the project."""
+    settings = read_settings(data_dir, env_file)
+    configure_logging(settings.log_format, "warning")
+    return settings, project_of(settings, project)
+
+
+def project_of(settings: Settings, given: str | None) -> str:
+    """Return the project that was given, or the default one."""
+    name = given or settings.default_project
+    check_project(name)
+    return name
+
+
+def check_project(name: str) -> None:
+    """Refuse a name that no project can have."""
+    if not PROJECT_NAME.match(name):
+        raise typer.BadParameter(
+            "a name starts with a letter or digit and has up to 128 of A-Z a-z 0-9 . _ : -",
+            param_hint="--project",
+        )
+
+
+def counted(number: int, noun: str) -> str:
+    """Return a number and what it counts: `1 file`, `2,000 files`."""
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"
+
+
+def say(sentence: str, *, to: Console = OUT) -> None:
+    """Print a sentence as it is."""
+    # Soft-wrapped: in a pipe, a sentence is one line, whatever its length.
+    to.print(sentence, highlight=False, markup=False, soft_wrap=True)
+
+
+def complain(sentence: str) -> None:
+    """Print what went wrong, where errors go."""
+    ERR.print(f"pagefault: {sentence}", style="red", highlight=False, markup=False, soft_wrap=True)
+
+
+def one_line(text: str) -> str:
+    """Return text that cannot move the cursor or colour the terminal."""
+    return "".join(c if c.isprintable() else " " for c in text)
+
+
+def printable(text: str) -> str:
+    """Return text as `one_line`, and that is not read as console markup either."""
+    return escape(one_line(text))

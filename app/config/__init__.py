@@ -1,0 +1,1 @@
+"""Settings: `PAGEFAULT_*` variables and files of them, read once and passed on."""

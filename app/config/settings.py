@@ -1,0 +1,311 @@
+"""Settings: `PAGEFAULT_*` environment variables, read once, passed on, never imported below wiring.
+
+A nested setting is spelled with two underscores: `PAGEFAULT_LIMITS__BODY_BYTES`.
+"""
+
+import ipaddress
+import os
+import re
+from pathlib import Path
+from typing import Annotated, Literal
+from urllib.parse import urlsplit
+
+from pydantic import Field, SecretStr, field_validator, model_validator
+from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
+
+from app.config.groups import (
+    BlobSettings,
+    ContentSettings,
+    DatabaseSettings,
+    EventSettings,
+    FetchSettings,
+    QuotaSettings,
+    ScrubSettings,
+    SweepSettings,
+)
+from app.config.names import RAW_RESULTS, misspelt
+from app.config.values import (
+    answered_host,
+    host_names,
+    is_host_of_browsers,
+    origin_of,
+    page_origin,
+    split_commas,
+)
+from app.models.limits import Limits
+
+ResourcePolicy = Literal["same-origin", "same-site", "cross-origin"]
+
+_SHORTEST_SIGNING_SECRET = 32
+# Nothing that could end a directive of a policy. IPv6 is left out, since it is no source in one.
+_ORIGIN = re.compile(r"https?://(?P<host>[a-z0-9.-]+)(?::[1-9][0-9]{0,4})?")
+
+
+class Settings(BaseSettings):
+    """Everything that can be set; `docs/settings.md` lists it and is checked against this class."""
+
+    model_config = SettingsConfigDict(
+        env_prefix="PAGEFAULT_",
+        env_nested_delimiter="__",
+        frozen=True,
+        extra="forbid",
+        populate_by_name=True,
+        # Some are secrets, and an error is logged.
+        hide_input_in_errors=True,
+    )
+
+    host: Annotated[str, Field(description="Address to listen on.")] = "127.0.0.1"
+    port: Annotated[int, Field(ge=0, le=65_535, description="Port to listen on.")] = 8000
+    workers: Annotated[int, Field(ge=1, description="Server processes.")] = 1
+    data_dir: Annotated[
+        Path, Field(description="The embedded database, the blobs and the link-signing keys.")
+    ] = Path("data")
+    auth: Annotated[
+        Literal["none", "api-key"],
+        Field(
+            description="`api-key`: every request needs a key. `none`: no keys; the service then "
+            "listens on loopback only."
+        ),
+    ] = "none"
+    default_project: Annotated[
+        str,
+        Field(
+            pattern=r"^[A-Za-z0-9][A-Za-z0-9._:-]{0,127}$",
+            description="The project of every request while `auth` is `none`.",
+        ),
+    ] = "default"
+    public_url: Annotated[
+        str | None,
+        Field(description="The URL clients reach the service by; signed links start with it."),
+    ] = None
+    content_url: Annotated[
+        str | None,
+        Field(
+            description="An origin of another host that leads here too, such as "
+            "`https://files.example.com`: signed links start with it instead, and nothing else is "
+            "served there. Needs `PAGEFAULT_PUBLIC_URL`, and a proxy that passes its `Host` on."
+        ),
+    ] = None
+    cors_origins: Annotated[
+        tuple[str, ...],
+        NoDecode,
+        Field(
+            description="Origins whose web pages may call the API, such as "
+            "`https://app.example.com`, exact, separated by commas."
+        ),
+    ] = ()
+    allowed_hosts: Annotated[
+        tuple[str, ...],
+        NoDecode,
+        Field(
+            description="Accepted values of the `Host` header, separated by commas, in addition to "
+            "loopback names and the hosts of `PAGEFAULT_PUBLIC_URL` and `PAGEFAULT_CONTENT_URL`. "
+            "A name without a port matches any port. Other values get a 421. With "
+            "`PAGEFAULT_AUTH=none` `Host` is always checked; with `api-key` only if this list is "
+            "set. It grants no access."
+        ),
+    ] = ()
+    signing_keys: Annotated[
+        tuple[SecretStr, ...],
+        NoDecode,
+        Field(
+            description="`id:secret,id:secret`, secrets of 32 characters or more: the first signs "
+            "links, all verify. Needed with PostgreSQL; SQLite's data directory has one of its own."
+        ),
+    ] = ()
+    cross_origin_resource_policy: Annotated[
+        ResourcePolicy,
+        Field(
+            description="Whose web pages may embed media. If it is not set, what signed links lead "
+            "to is `cross-origin`: it may be embedded wherever the link is known."
+        ),
+    ] = "same-origin"
+    viewer_dir: Annotated[
+        Path | None,
+        Field(description="Where the built viewer is, if it is not the one of the package."),
+    ] = None
+    log_format: Annotated[
+        Literal["json", "console"] | None,
+        Field(
+            description="Default: `console` on a terminal, else one JSON object a line. If it is "
+            "set to `json`, everything a process writes is, failed starts included."
+        ),
+    ] = None
+    log_level: Annotated[
+        Literal["debug", "info", "warning", "error"],
+        Field(description="The lowest level that is logged."),
+    ] = "info"
+    db: DatabaseSettings = DatabaseSettings()
+    blobs: BlobSettings = BlobSettings()
+    content: ContentSettings = ContentSettings()
+    limits: Limits = Limits()
+    quotas: QuotaSettings = QuotaSettings()
+    fetch: FetchSettings = FetchSettings()
+    sweep: SweepSettings = SweepSettings()
+    scrub: ScrubSettings = ScrubSettings()
+    events: EventSettings = EventSettings()
+    debug_tool_result_raw: Annotated[
+        bool,
+        Field(
+            validation_alias=RAW_RESULTS,
+            description="For debugging only: `true` or `1` adds the raw result, `rawResult`, to "
+            "the events that connected listeners receive. It is never stored. The name is that of "
+            "the specification.",
+        ),
+    ] = False
+
+    @model_validator(mode="before")
+    @classmethod
+    def _check_names(cls, given: object) -> object:
+        if wrong := misspelt(os.environ, cls):
+            raise ValueError("; ".join(wrong))
+        return given
+
+    @field_validator("cors_origins", "allowed_hosts", mode="before")
+    @classmethod
+    def _split_commas(cls, value: object) -> object:
+        return split_commas(value)
+
+    @field_validator("signing_keys", mode="before")
+    @classmethod
+    def _split_secrets(cls, value: object) -> object:
+        return split_commas(value, is_secret=True)
+
+    @field_validator("cors_origins")
+    @classmethod
+    def _check_origins(cls, value: tuple[str, ...]) -> tuple[str, ...]:
+        return tuple(map(page_origin, value))
+
+    @field_validator("allowed_hosts")
+    @classmethod
+    def _check_hosts(cls, value: tuple[str, ...]) -> tuple[str, ...]:
+        return tuple(map(answered_host, value))
+
+    @field_validator("port", mode="before")
+    @classmethod
+    def _check_port(cls, value: object) -> object:
+        if isinstance(value, str) and value.startswith("tcp://"):
+            msg = (
+                "Kubernetes has set this for a service called `pagefault`: say "
+                "`enableServiceLinks: false` in the pod, or set the port there"
+            )
+            raise ValueError(msg)
+        return value
+
+    @field_validator("debug_tool_result_raw", mode="before")
+    @classmethod
+    def _only_if_asked_for(cls, value: object) -> object:
+        # Another program's variable: what is not one of the two words must not stop this one.
+        return value.strip().lower() in ("true", "1") if isinstance(value, str) else value
+
+    @field_validator("signing_keys")
+    @classmethod
+    def _check_signing_keys(cls, value: tuple[SecretStr, ...]) -> tuple[SecretStr, ...]:
+        for key in value:
+            key_id, _, secret = key.get_secret_value().partition(":")
+            if not key_id or len(secret) < _SHORTEST_SIGNING_SECRET:
+                msg = "must be id:secret, with a secret of 32 characters or more"
+                raise ValueError(msg)
+        return value
+
+    @field_validator("public_url")
+    @classmethod
+    def _check_public_url(cls, value: str | None) -> str | None:
+        if value is None:
+            return None
+        parts = urlsplit(value)
+        if parts.scheme not in ("http", "https") or not parts.hostname:
+            msg = "must be an http(s) URL such as https://media.example.com"
+            raise ValueError(msg)
+        # To read a port that is none, or beyond 65,535, raises what is said.
+        _ = parts.port
+        return value.rstrip("/")
+
+    @field_validator("content_url")
+    @classmethod
+    def _check_content_url(cls, value: str | None) -> str | None:
+        if value is None:
+            return None
+        origin = value.lower().removesuffix("/")
+        found = _ORIGIN.fullmatch(origin)
+        if not found or not is_host_of_browsers(found["host"]):
+            msg = "must be an origin such as https://files.example.com, without a path"
+            raise ValueError(msg)
+        return origin_of(origin)
+
+    @model_validator(mode="after")
+    def _keep_content_on_a_host_of_its_own(self) -> "Settings":
+        if self.content_url is None:
+            return self
+        if self.public_url is None:
+            msg = (
+                "PAGEFAULT_CONTENT_URL is a second name of the service: set the first one too, "
+                "PAGEFAULT_PUBLIC_URL"
+            )
+            raise ValueError(msg)
+        host = urlsplit(self.public_url).hostname or ""
+        if ":" not in host and not is_host_of_browsers(host.removesuffix(".")):
+            msg = (
+                "PAGEFAULT_PUBLIC_URL has a host that browsers spell in another way. With "
+                "PAGEFAULT_CONTENT_URL it has to be as they do: in ASCII (`xn--…`), an address in "
+                "four numbers"
+            )
+            raise ValueError(msg)
+        if host_names(self.content_url) & host_names(self.public_url):
+            msg = (
+                "PAGEFAULT_CONTENT_URL and PAGEFAULT_PUBLIC_URL name the same host: content gets "
+                "an origin of its own only from another name, or another port"
+            )
+            raise ValueError(msg)
+        return self
+
+    @model_validator(mode="after")
+    def _stay_on_loopback_without_auth(self) -> "Settings":
+        if self.auth == "none" and not is_loopback(self.host):
+            msg = (
+                f"listening on {self.host} without authentication is refused: set "
+                "PAGEFAULT_AUTH=api-key and make a key with `pagefault keys create --project "
+                "NAME`, or listen on 127.0.0.1"
+            )
+            raise ValueError(msg)
+        return self
+
+    @property
+    def origin(self) -> str | None:
+        """The origin of the public URL; `None` if there is none."""
+        return None if self.public_url is None else origin_of(self.public_url)
+
+    @property
+    def answered_hosts(self) -> frozenset[str] | None:
+        """What `Host` may say beside the names of loopback; `None` if it may say anything.
+
+        Without keys, a page whose name was made to lead to loopback could do all that users can.
+        """
+        if self.auth != "none" and not self.allowed_hosts:
+            return None
+        urls = (url for url in (self.public_url, self.content_url) if url is not None)
+        return frozenset(self.allowed_hosts).union(*map(host_names, urls))
+
+    @property
+    def is_embedded_database(self) -> bool:
+        """Whether records are in SQLite under the data directory."""
+        return self.db.url is None
+
+    @property
+    def link_resource_policy(self) -> ResourcePolicy:
+        """Who may embed what a signed link leads to: anybody who has it, unless it is set.
+
+        A link is the permission to read; the header cannot name the pages that were given one.
+        """
+        is_chosen = "cross_origin_resource_policy" in self.model_fields_set
+        return self.cross_origin_resource_policy if is_chosen else "cross-origin"
+
+
+def is_loopback(host: str) -> bool:
+    """Whether a listening address is reachable from this machine only."""
+    if host == "localhost":
+        return True
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return False

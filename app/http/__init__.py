@@ -1,0 +1,1 @@
+"""What the routes share: authentication, bodies, conditions, ranges, content, problems."""

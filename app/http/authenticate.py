@@ -1,0 +1,71 @@
+"""Authenticates requests by their API key, and counts them for its quota."""
+
+from typing import Annotated
+
+from fastapi import Depends, Request, Security
+from fastapi.security import HTTPBearer
+from starlette.requests import HTTPConnection
+from starlette.types import Scope
+
+from app.http.dependencies import container_of
+from app.services.access.callers import Caller
+
+
+class KeyScheme(HTTPBearer):
+    """Only for the document: it says that a key is taken. `Access` is what reads it."""
+
+    async def __call__(self, request: HTTPConnection) -> None:
+        """Leave the key alone."""
+
+
+BEARER = Security(
+    KeyScheme(
+        auto_error=False,
+        scheme_name="apiKey",
+        description="An API key, `pf_…`; not asked for while the service runs without "
+        "authentication.",
+    )
+)
+BearerDep = Annotated[None, BEARER]
+
+
+async def get_project(request: Request, _: BearerDep) -> str:
+    """The caller's project. Raises UnauthorizedError without a valid key."""
+    return await authenticate(request)
+
+
+async def authenticate(connection: HTTPConnection) -> str:
+    """Return the project of whoever has the key of a request, which is counted for it.
+
+    Raises:
+        UnauthorizedError: There is no valid key.
+        QuotaExceededError: The key has sent too many requests.
+    """
+    return (await caller_by_key(connection)).project_id
+
+
+async def caller_by_key(connection: HTTPConnection) -> Caller:
+    """Who has the key of a request. Raises what `authenticate` does."""
+    caller = await container_of(connection).access.caller_of(_authorization(connection.scope))
+    count_request(connection, caller)
+    return caller
+
+
+def _authorization(scope: Scope) -> str | None:
+    # Once for every request, so without the mapping that Starlette makes of all headers.
+    for name, value in scope["headers"]:
+        if name == b"authorization":
+            return str(value.decode("latin-1"))
+    return None
+
+
+def count_request(connection: HTTPConnection, caller: Caller) -> None:
+    """Count a request for who sent it. Raises QuotaExceededError: there were too many."""
+    quotas = container_of(connection).quotas
+    if quotas is not None:
+        allowance = quotas.allowance(caller)
+        connection.scope["state"]["allowance"] = allowance
+        allowance.take_request()
+
+
+ProjectDep = Annotated[str, Depends(get_project)]

@@ -1,0 +1,173 @@
+"""Refuses what a web page may send without being asked: rebound names and cross-site writes.
+
+A page anywhere can make a browser send requests to loopback and to inner networks. Two things tell
+such a request from one of the service's own users, and both are in its headers:
+
+- `Host` is the name that the page was loaded by, or that it asks. A page that has its own name
+  resolved to 127.0.0.1 (DNS rebinding) is of the same origin as the service to the browser, and
+  only this name gives it away. It is judged where no key is asked for, or where names are listed.
+- `Origin` and `Sec-Fetch-Site` say which page sends a request. A page of another origin cannot read
+  the answer, but what it writes would be written. A body as `text/plain`, as a form or without a
+  type is sent without a preflight.
+
+Programs send neither `Origin` nor `Sec-Fetch-Site` and are not concerned. Reading (GET, HEAD,
+OPTIONS) is not judged by origin: browsers keep answers from pages of other origins by themselves,
+and a preflight is answered by the CORS middleware. A WebSocket handshake is judged as a write,
+since browsers let every page read from a socket.
+
+Source: RFC 9110 §7.4 (421), RFC 6454 (Origin), W3C Fetch Metadata Request Headers.
+"""
+
+import ipaddress
+from collections.abc import Collection
+from functools import lru_cache
+
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+from app.errors import ForbiddenOriginError, MisdirectedRequestError, ServiceError
+from app.http.problems import problem_response
+
+_READING = frozenset({"GET", "HEAD", "OPTIONS"})
+_HTTP_SCHEMES = {"http": b"http", "ws": b"http", "https": b"https", "wss": b"https"}
+_DEFAULT_PORTS = {b"http": b":80", b"https": b":443"}
+_ELSEWHERE = frozenset({b"cross-site", b"same-site"})
+_LABEL_BYTES = frozenset(b"abcdefghijklmnopqrstuvwxyz0123456789-_")
+_LOOPBACK_6 = ipaddress.IPv6Address("::1")
+# A name has 253 characters at most, and an address with its port fewer.
+_LONGEST_HOST = 260
+_LONGEST_PORT = 5
+
+
+class BrowserGuard:
+    """Answers 421 to a foreign `Host` and 403 to writes of foreign pages, before anything is read.
+
+    Args:
+        app: The application.
+        is_open: Whether requests need no key. Then nothing may stand between the browser and the
+            service that changes `Host` or takes TLS off, and the page's origin has to be exactly
+            the one that was asked.
+        hosts: Further values of `Host` that are answered, in lower case, beside the names of
+            loopback; a name that stands here without a port is answered with any. `None` if
+            `Host` is not judged.
+        own_origins: Origins of the service, such as that of its public URL.
+        named_origins: Foreign origins whose pages may write.
+    """
+
+    def __init__(
+        self,
+        app: ASGIApp,
+        *,
+        is_open: bool,
+        hosts: Collection[str] | None,
+        own_origins: Collection[str],
+        named_origins: Collection[str],
+    ) -> None:
+        self._app = app
+        self._is_open = is_open
+        self._judges_hosts = hosts is not None
+        self._hosts = frozenset(host.encode() for host in hosts or ())
+        self._own_origins = frozenset(origin.encode() for origin in own_origins)
+        self._named_origins = frozenset(origin.encode() for origin in named_origins)
+        # Few spellings are ever used, so that a request costs a look-up.
+        self._is_answered = lru_cache(maxsize=256)(self._answers_to)
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Handle one ASGI connection."""
+        if scope["type"] == "lifespan" or (error := self._refusal(scope)) is None:
+            await self._app(scope, receive, send)
+        else:
+            await _refuse(error, scope, receive, send)
+
+    def _refusal(self, scope: Scope) -> ServiceError | None:
+        is_reading = scope["type"] == "http" and scope["method"] in _READING
+        if is_reading and not self._judges_hosts:
+            return None
+        hosts: list[bytes] = []
+        origins: list[bytes] = []
+        sites: list[bytes] = []
+        for name, value in scope["headers"]:
+            if name == b"host":
+                hosts.append(value)
+            elif name == b"origin":
+                origins.append(value)
+            elif name == b"sec-fetch-site":
+                sites.append(value.strip().lower())
+        # A server may pass on several; nobody can say which of them is meant.
+        host = hosts[0].strip().lower() if len(hosts) == 1 else b""
+        if self._judges_hosts and not (len(host) <= _LONGEST_HOST and self._is_answered(host)):
+            return MisdirectedRequestError()
+        if is_reading or self._may_write(scope["scheme"], host, origins, sites):
+            return None
+        return ForbiddenOriginError()
+
+    def _may_write(
+        self, scheme: str, host: bytes, origins: list[bytes], sites: list[bytes]
+    ) -> bool:
+        if not origins:
+            # Programs, and browsers that say it is the same origin or the user's own doing.
+            return not _ELSEWHERE.intersection(sites)
+        origin = origins[0].strip()
+        if len(origins) > 1 or origin in self._named_origins:
+            return len(origins) == 1
+        if b"cross-site" in sites:
+            return False
+        return origin in self._own_origins or self._is_asked(origin, scheme, host, sites)
+
+    def _is_asked(self, origin: bytes, scheme: str, host: bytes, sites: list[bytes]) -> bool:
+        """Return whether an origin is the one that the request was sent to."""
+        if self._is_open:
+            return origin == _own_origin(_HTTP_SCHEMES.get(scheme, b""), host)
+        # A proxy may have changed `Host`; the browser has compared what it asked with the page.
+        return sites == [b"same-origin"] or origin in (
+            _own_origin(each, host) for each in _DEFAULT_PORTS
+        )
+
+    def _answers_to(self, host: bytes) -> bool:
+        name, port = _split(host)
+        if port and not (len(port) <= _LONGEST_PORT and port.isdigit()):
+            return False
+        is_listed = host in self._hosts or name.removesuffix(b".") in self._hosts
+        return is_listed or _is_loopback(name)
+
+
+def _split(host: bytes) -> tuple[bytes, bytes]:
+    """Return the name and the port of a `Host`; the port is empty if there is none."""
+    if host.endswith(b"]"):
+        return host, b""
+    name, colon, port = host.rpartition(b":")
+    return (name, port) if colon else (host, b"")
+
+
+def _is_loopback(name: bytes) -> bool:
+    """Return whether a name means this machine, whatever any name server says.
+
+    `localhost` and what ends in `.localhost` never leave the machine (RFC 6761 §6.3), and an
+    address cannot be rebound. Addresses are taken as browsers spell them: four decimal numbers, or
+    IPv6 in brackets.
+    """
+    labels = name.removesuffix(b".").split(b".")
+    if labels[-1] == b"localhost":
+        return all(label and _LABEL_BYTES.issuperset(label) for label in labels)
+    try:
+        text = name.decode("ascii")
+        if text.startswith("[") and text.endswith("]") and "%" not in text:
+            return ipaddress.IPv6Address(text[1:-1]) == _LOOPBACK_6
+        return ipaddress.IPv4Address(text).is_loopback
+    except ValueError:
+        return False
+
+
+def _own_origin(scheme: bytes, host: bytes) -> bytes:
+    """Return the origin of a page that was loaded from a `Host`, as browsers spell it."""
+    return scheme + b"://" + host.removesuffix(_DEFAULT_PORTS.get(scheme, b":"))
+
+
+async def _refuse(error: ServiceError, scope: Scope, receive: Receive, send: Send) -> None:
+    if scope["type"] == "websocket" and "websocket.http.response" not in scope.get(
+        "extensions", {}
+    ):
+        await send({"type": "websocket.close", "code": 1008, "reason": ""})
+        return
+    request_id = str(scope.get("state", {}).get("request_id", "-"))
+    answer = problem_response(error, instance=scope["path"], request_id=request_id)
+    await answer(scope, receive, send)

@@ -1,0 +1,191 @@
+"""What the headers of stored content say: its type, its name, its digest, and to keep it harmless.
+
+Everything a tool or an uploader claimed passes through here before it becomes a header: what comes
+out is ASCII without control characters, whatever went in.
+"""
+
+import base64
+import re
+import unicodedata
+from typing import Literal, cast
+from urllib.parse import quote
+
+import http_sf
+
+from app.errors import MalformedRequestError
+from app.rendering.names.file_names import safe_file_name
+
+Disposition = Literal["inline", "attachment"]
+ResourcePolicy = Literal["same-origin", "same-site", "cross-origin"]
+
+CACHE_FOREVER = "private, max-age=31536000, immutable"
+"""For content addressed by its hash: it cannot change, and it is nobody else's."""
+
+REVALIDATE = "no-cache"
+"""For records: may be kept, must be asked about."""
+
+INLINE_MIME_TYPES = frozenset(
+    {
+        "image/apng",
+        "image/avif",
+        "image/bmp",
+        "image/gif",
+        "image/heic",
+        "image/heif",
+        "image/jpeg",
+        "image/png",
+        "image/tiff",
+        "image/webp",
+        "image/x-icon",
+        "image/vnd.microsoft.icon",
+        "text/plain",
+    }
+)
+"""Types a browser shows without running anything; all audio and video beside them."""
+
+_FALLBACK_TYPE = "application/octet-stream"
+_MAX_TYPE_LENGTH = 255
+_WORD = r"[!#$%&'*+.^_`|~0-9A-Za-z-]+"
+_MEDIA_TYPE = re.compile(
+    rf"(?P<essence>{_WORD}/{_WORD})"
+    rf'(?P<parameters>(?:[ \t]*;[ \t]*{_WORD}=(?:{_WORD}|"[ !#-\[\]-~]*"))*)'
+)
+_CHARSET = re.compile(r";[ \t]*charset=", re.IGNORECASE)
+
+# RFC 8187 §3.2.1, attr-char, as far as `quote` does not keep it anyway.
+_ATTR_CHARS = "!#$&+-.^_`|~"
+# Members are read one after the other while everybody waits; two algorithms take two of them.
+_LONGEST_DICTIONARY = 4_096
+
+
+def may_be_inline(mime_type: str) -> bool:
+    """Whether a browser may show content of this type in place instead of saving it."""
+    match = _MEDIA_TYPE.fullmatch(mime_type)
+    if match is None:
+        return False
+    essence = match["essence"].lower()
+    family, _, subtype = essence.partition("/")
+    # A browser takes any type ending in +xml for a document that may hold scripts.
+    is_document = subtype.endswith(("xml", "html"))
+    return essence in INLINE_MIME_TYPES or (family in ("audio", "video") and not is_document)
+
+
+def content_type_header(mime_type: str) -> str:
+    """The `Content-Type` of a stored MIME type; `application/octet-stream` if it is not one.
+
+    Plain text without a charset is said to be UTF-8. No other type is changed but for the case of
+    its name.
+    """
+    match = _MEDIA_TYPE.fullmatch(mime_type) if len(mime_type) <= _MAX_TYPE_LENGTH else None
+    if match is None:
+        return _FALLBACK_TYPE
+    essence, parameters = match["essence"].lower(), match["parameters"]
+    if essence == "text/plain" and not _CHARSET.search(parameters):
+        parameters += "; charset=utf-8"
+    return essence + parameters
+
+
+def content_disposition(disposition: Disposition, filename: str | None) -> str:
+    """The `Content-Disposition` for a file of this name, always ASCII.
+
+    The name is made safe first. Where ASCII cannot say it, or readers disagree on how to unescape
+    it, the exact name follows as `filename*`.
+
+    Source: RFC 6266 §4 and appendix D, RFC 8187.
+    """
+    name = safe_file_name(filename)
+    if name is None:
+        return disposition
+    fallback = _ascii_name(name)
+    header = f'{disposition}; filename="{fallback}"'
+    if fallback != name or "%" in name:
+        header += f"; filename*=UTF-8''{quote(name, safe=_ATTR_CHARS)}"
+    return header
+
+
+def _ascii_name(name: str) -> str:
+    decomposed = unicodedata.normalize("NFKD", name)
+    letters = "".join(letter for letter in decomposed if not unicodedata.combining(letter))
+    ascii_only = "".join(letter if " " <= letter <= "~" else "_" for letter in letters)
+    # Decomposing may bring out a slash, and quotes are where readers of this header differ.
+    return re.sub(r'["/\\]', "_", ascii_only)
+
+
+def safe_headers(resource_policy: ResourcePolicy = "same-origin") -> dict[str, str]:
+    """The headers that keep stored content from acting in a browser, whatever it is.
+
+    Args:
+        resource_policy: Who may embed the content; anything but `same-origin` is a choice of the
+            operator.
+    """
+    return {
+        "X-Content-Type-Options": "nosniff",
+        "Content-Security-Policy": "sandbox; default-src 'none'",
+        "Cross-Origin-Resource-Policy": resource_policy,
+        "Referrer-Policy": "no-referrer",
+    }
+
+
+def repr_digest(digest: str) -> str:
+    """The `Repr-Digest` value of a SHA-256 given as 64 hex digits (RFC 9530 §3)."""
+    return f"sha-256=:{base64.b64encode(bytes.fromhex(digest)).decode()}:"
+
+
+def parse_repr_digest(header: str) -> str | None:
+    """The SHA-256 a `Repr-Digest` header announces, 64 hex digits; `None` if it names none.
+
+    Digests of other algorithms beside it are passed over.
+
+    Raises:
+        MalformedRequestError: Not a dictionary, or its sha-256 is not 32 bytes of base64.
+    Source: RFC 9530 §3, RFC 9651 §3.2.
+    """
+    members = _dictionary(header)
+    if members is None:
+        raise MalformedRequestError(
+            "The digest header is not a dictionary such as `sha-256=:<base64>:`.",
+            code="malformed-digest",
+        )
+    if "sha-256" not in members:
+        return None
+    digest = members["sha-256"]
+    if not isinstance(digest, bytes) or len(digest) != 32:
+        raise MalformedRequestError(
+            "The announced sha-256 digest is not 32 bytes as `:<base64>:`.",
+            code="malformed-digest",
+        )
+    return digest.hex()
+
+
+def wants_repr_digest(header: str | None) -> bool:
+    """Whether to send `Repr-Digest`, given `Want-Repr-Digest`; true unless it asks for others only.
+
+    A header that cannot be read is ignored, as structured fields are.
+
+    Source: RFC 9530 §4.
+    """
+    members = _dictionary(header) if header is not None else None
+    if members is None:
+        return True
+    # What is no weight is ignored, as is the true that a member without a value stands for.
+    weight = members.get("sha-256", 0)
+    return type(weight) is not int or weight != 0
+
+
+def _dictionary(header: str) -> dict[str, object] | None:
+    """Return the values of a structured dictionary by key; `None` if it cannot be read.
+
+    Inner lists are among the values, and parameters are left out.
+
+    Source: RFC 9651 §4.2.2.
+    """
+    if len(header) > _LONGEST_DICTIONARY:
+        return None
+    try:
+        members = cast(
+            "dict[str, tuple[object, object]]",
+            http_sf.parse(header.encode("latin-1", "replace"), tltype="dictionary"),
+        )
+    except http_sf.StructuredFieldError:
+        return None
+    return {key: value for key, (value, _) in members.items()}

@@ -1,0 +1,240 @@
+"""Stored bytes as the body of an answer, in one piece, piece by piece, or read by the server.
+
+Nothing is opened until the answer is sent. The first bytes are then there before any header goes
+out, so that missing ones become a problem and not a torn body.
+"""
+
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Mapping, Sequence
+from contextlib import aclosing, asynccontextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Protocol, TypeAlias, runtime_checkable
+
+import anyio
+from starlette.responses import Response, StreamingResponse
+from starlette.types import Receive, Scope, Send
+
+from app.errors import StoreUnavailableError
+from app.http.content_memory import SMALL_BYTES, ContentMemory, content_memory
+from app.http.ranges import ByteRange
+
+OpenRange = Callable[[int, int], Awaitable[AsyncIterator[bytes]]]
+"""Opens the bytes from the first number up to and without the second. It raises if the bytes are
+not there, and the iterator it returns yields exactly that many."""
+
+RawHeaders: TypeAlias = Sequence[tuple[bytes, bytes]]
+"""Headers as they are sent: names in lower case."""
+
+FindFile = Callable[[], Awaitable[Path | None]]
+"""The file that all of the bytes are, `None` if there is none. It raises if it is not there."""
+
+_PATHSEND = "http.response.pathsend"
+
+
+@dataclass(frozen=True, slots=True)
+class BodyPart:
+    """Bytes of the content, after a text that introduces them."""
+
+    introduction: bytes
+    span: ByteRange
+
+
+@runtime_checkable
+class _Closable(Protocol):
+    async def aclose(self) -> None: ...
+
+
+class ContentPiece(Response):
+    """Sends a range that is read at once, of `CHUNK_BYTES` at most.
+
+    Args:
+        span: What to send.
+        open_range: Opens a range of the content.
+        status: The status of the answer.
+        headers: All of its headers, as they are sent.
+    """
+
+    def __init__(
+        self, span: ByteRange, *, open_range: OpenRange, status: int, headers: RawHeaders
+    ) -> None:
+        self._span = span
+        self._open_range = open_range
+        # What Starlette would do: to encode a dozen headers takes longer than to read the bytes.
+        self.status_code = status
+        self.background = None
+        self.raw_headers = list(headers)
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Read it, and send it in one message; piece by piece if memory is short.
+
+        Raises:
+            OverloadedError: There is no memory for it; nothing was sent.
+        """
+        if self._span.size_bytes <= SMALL_BYTES:
+            body = await self._read()
+            await _send_headers(self, send)
+            await send({"type": "http.response.body", "body": body, "more_body": False})
+            return
+        async with content_memory(scope, self._span.size_bytes) as room:
+            if room.widen():
+                body = await self._read()
+                await _send_headers(self, send)
+                await _send_chunk(send, body)
+            else:
+                await self._send_pieces(room, send)
+            # The server waits here until the client has taken most of it.
+            await send({"type": "http.response.body", "body": b"", "more_body": False})
+
+    async def _send_pieces(self, room: ContentMemory, send: Send) -> None:
+        async with aclosing(_pieces(self._open_range, self._span, room)) as pieces:
+            piece = await anext(pieces)
+            await _send_headers(self, send)
+            await _send_and_wait(send, piece)
+            async for piece in pieces:
+                await _send_and_wait(send, piece)
+
+    async def _read(self) -> bytes:
+        chunks = await self._open_range(self._span.start, self._span.end)
+        try:
+            body = b"".join([chunk async for chunk in chunks])
+        except BaseException:
+            # One that was read to its end has nothing left to let go of.
+            await _close(chunks)
+            raise
+        if len(body) != self._span.size_bytes:
+            # The file was cut by somebody else: there is still time to say so.
+            raise StoreUnavailableError("blob store")
+        return body
+
+
+class ContentStream(StreamingResponse):
+    """Sends parts one after the other, one open range and one piece at a time.
+
+    Args:
+        parts: What to send, in order.
+        closing: What follows the last of them.
+        open_range: Opens a range of the content.
+        status: The status of the answer.
+        headers: Its headers but for the length.
+        find_file: Given if the one part is all of the content; servers that offer it read the file
+            themselves.
+    """
+
+    def __init__(
+        self,
+        parts: Sequence[BodyPart],
+        closing: bytes = b"",
+        *,
+        open_range: OpenRange,
+        status: int,
+        headers: Mapping[str, str],
+        find_file: FindFile | None = None,
+    ) -> None:
+        self._parts = parts
+        self._closing = closing
+        self._open_range = open_range
+        self._find_file = find_file
+        size_bytes = len(closing) + sum(
+            len(part.introduction) + part.span.size_bytes for part in parts
+        )
+        # The base class wants an iterator; `stream_response` reads the parts instead.
+        super().__init__(
+            (), status_code=status, headers={**headers, "Content-Length": str(size_bytes)}
+        )
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Send the answer, and listen for a client that goes away meanwhile.
+
+        Raises:
+            OverloadedError: There is no memory for it; nothing was sent.
+        """
+        if await self._leave_to_server(scope, send):
+            return
+        longest = max(part.span.size_bytes for part in self._parts)
+        async with content_memory(scope, longest) as self._room:
+            await super().__call__(scope, receive, send)
+
+    async def stream_response(self, send: Send) -> None:
+        """Send the headers once the first piece is read, then every part, then the closing."""
+        for index, part in enumerate(self._parts):
+            async with aclosing(_pieces(self._open_range, part.span, self._room)) as pieces:
+                piece = await anext(pieces, b"")
+                if index == 0:
+                    await _send_headers(self, send)
+                if part.introduction:
+                    await _send_chunk(send, part.introduction)
+                await _send_and_wait(send, piece)
+                async for piece in pieces:
+                    await _send_and_wait(send, piece)
+        await send({"type": "http.response.body", "body": self._closing, "more_body": False})
+
+    async def _leave_to_server(self, scope: Scope, send: Send) -> bool:
+        """Let the server read the file, if it offers to and there is one."""
+        if self._find_file is None or _PATHSEND not in (scope.get("extensions") or {}):
+            return False
+        path = await self._find_file()
+        if path is None:
+            return False
+        await _send_headers(self, send)
+        await send({"type": _PATHSEND, "path": str(path)})
+        return True
+
+
+async def _send_headers(response: Response, send: Send) -> None:
+    await send(
+        {
+            "type": "http.response.start",
+            "status": response.status_code,
+            "headers": response.raw_headers,
+        }
+    )
+
+
+async def _send_chunk(send: Send, chunk: bytes) -> None:
+    await send({"type": "http.response.body", "body": chunk, "more_body": True})
+
+
+async def _send_and_wait(send: Send, chunk: bytes) -> None:
+    """Send a chunk, and return when the client has taken most of it.
+
+    The next one is read only then: it would be held beside this one.
+    """
+    await _send_chunk(send, chunk)
+    # The server waits at the next message, whatever is in it.
+    await _send_chunk(send, b"")
+
+
+async def _pieces(
+    open_range: OpenRange, span: ByteRange, room: ContentMemory
+) -> AsyncGenerator[bytes, None]:
+    """The bytes of a range, in pieces as large as there is room for."""
+    position = span.start
+    while position < span.end:
+        is_wide = room.widen()
+        end = span.end if is_wide else min(position + SMALL_BYTES, span.end)
+        before = position
+        async with _opened(open_range, ByteRange(position, end)) as chunks:
+            async for chunk in chunks:
+                position += len(chunk)
+                yield chunk
+                if is_wide and position < end and room.narrow_if_short():
+                    break
+        if position == before:
+            # The length was announced: a body of another one must not pass for whole.
+            raise StoreUnavailableError("blob store")
+
+
+@asynccontextmanager
+async def _opened(open_range: OpenRange, span: ByteRange) -> AsyncIterator[AsyncIterator[bytes]]:
+    chunks = await open_range(span.start, span.end)
+    try:
+        yield chunks
+    finally:
+        await _close(chunks)
+
+
+async def _close(chunks: AsyncIterator[bytes]) -> None:
+    if isinstance(chunks, _Closable):
+        # A client that goes away cancels this task; the file has to be let go of all the same.
+        with anyio.CancelScope(shield=True):
+            await chunks.aclose()

@@ -1,0 +1,272 @@
+"""The table of problems: each error class of the domain with its status, code and title.
+
+It feeds the answers, the OpenAPI document and the page of errors. A class without a row of its own
+answers as its nearest parent.
+"""
+
+import inspect
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from types import MappingProxyType
+from typing import Any
+
+from app.errors import (
+    BlobSweptError,
+    ChecksumMismatchError,
+    ConflictError,
+    DigestMismatchError,
+    FetchBlockedError,
+    FetchesBusyError,
+    ForbiddenLinkError,
+    ForbiddenOriginError,
+    GoneError,
+    HeadersTooLargeError,
+    InvalidBundleError,
+    InvalidCursorError,
+    InvalidJsonError,
+    InvalidPayloadError,
+    MalformedRequestError,
+    MemoryExhaustedError,
+    MisdirectedRequestError,
+    MissingAttachmentError,
+    NotFoundError,
+    OverloadedError,
+    PayloadTooLargeError,
+    PreconditionFailedError,
+    QuotaExceededError,
+    RangeNotSatisfiableError,
+    ServiceError,
+    SlowBodyError,
+    StoredBytesQuotaError,
+    StoreFullError,
+    StoreMisconfiguredError,
+    StoreUnavailableError,
+    StreamLimitError,
+    TusVersionError,
+    UnauthorizedError,
+    UnsupportedMediaError,
+    UpstreamError,
+    UpstreamTimeoutError,
+)
+from app.http.problem_subcodes import PROBLEM_SUBCODES
+from app.wire.problem import PROBLEM_MEDIA_TYPE, PROBLEM_REFERENCE
+
+PROBLEMS_PATH = "/docs/errors"
+
+
+@dataclass(frozen=True, slots=True)
+class ProblemType:
+    """A row of the table: what all problems of one kind have in common.
+
+    `meaning` is what the documentation says of it; a kind without one is explained nowhere.
+    """
+
+    status: int
+    code: str
+    title: str
+    meaning: str = ""
+    headers: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def type(self) -> str:
+        """The reference to the kind's explanation (RFC 9457 §3.1.1)."""
+        return f"{PROBLEMS_PATH}#{self.code}" if self.meaning else "about:blank"
+
+    @property
+    def narrower(self) -> Mapping[str, str]:
+        """The codes of the same type that say more, with a sentence on each."""
+        return PROBLEM_SUBCODES.get(self.code, {})
+
+
+def _row(
+    status: int,
+    error_class: type[ServiceError],
+    title: str,
+    headers: Mapping[str, str] = MappingProxyType({}),
+) -> tuple[type[ServiceError], ProblemType]:
+    described = (inspect.getdoc(error_class) or "").partition("\n\nArgs:")[0]
+    meaning = " ".join(described.split())
+    return error_class, ProblemType(status, error_class.code, title, meaning, headers)
+
+
+KINDS: dict[type[ServiceError], ProblemType] = dict(
+    [
+        _row(400, MalformedRequestError, "The request cannot be read"),
+        _row(400, InvalidJsonError, "The body is not JSON"),
+        _row(400, InvalidCursorError, "The cursor is not valid"),
+        _row(400, DigestMismatchError, "The digest does not match"),
+        _row(401, UnauthorizedError, "An API key is needed", {"WWW-Authenticate": "Bearer"}),
+        _row(403, ForbiddenLinkError, "The link is not valid"),
+        _row(403, ForbiddenOriginError, "The origin may not write or listen", {"Vary": "Origin"}),
+        _row(404, NotFoundError, "Not found"),
+        _row(408, SlowBodyError, "The body came too slowly"),
+        _row(409, ConflictError, "The request contradicts what is stored"),
+        _row(410, GoneError, "It is no longer kept"),
+        _row(412, PreconditionFailedError, "A condition of the request does not hold"),
+        _row(412, TusVersionError, "The upload speaks another protocol"),
+        _row(413, PayloadTooLargeError, "Too large"),
+        _row(415, UnsupportedMediaError, "The route does not take this type"),
+        _row(416, RangeNotSatisfiableError, "The range lies outside the content"),
+        _row(421, MisdirectedRequestError, "The host name is not one of the service"),
+        _row(422, InvalidPayloadError, "The request is not what the route takes"),
+        _row(422, MissingAttachmentError, "An attached file is missing"),
+        _row(422, InvalidBundleError, "The bundle is damaged"),
+        _row(422, FetchBlockedError, "The URL is not fetched"),
+        _row(429, QuotaExceededError, "A quota is used up"),
+        _row(431, HeadersTooLargeError, "The headers are too large"),
+        _row(460, ChecksumMismatchError, "The checksum does not match"),
+        _row(502, UpstreamError, "The URL's server did not answer with a file"),
+        _row(429, StreamLimitError, "Too many streams of events", {"Retry-After": "2"}),
+        _row(503, OverloadedError, "Too many requests at once", {"Retry-After": "1"}),
+        _row(503, MemoryExhaustedError, "The memory is in use", {"Retry-After": "1"}),
+        _row(503, FetchesBusyError, "Too many fetches at once", {"Retry-After": "5"}),
+        _row(503, StoreUnavailableError, "A store did not answer", {"Retry-After": "1"}),
+        _row(503, StoreMisconfiguredError, "A store refuses the service", {"Retry-After": "60"}),
+        _row(503, BlobSweptError, "The bytes were swept away", {"Retry-After": "1"}),
+        _row(504, UpstreamTimeoutError, "The URL's server took too long"),
+        _row(507, StoreFullError, "There is no room left"),
+        _row(507, StoredBytesQuotaError, "The project keeps as much as it may"),
+    ]
+)
+
+INTERNAL = ProblemType(
+    500,
+    "internal-error",
+    "Something went wrong inside the service",
+    "A fault of the service, not of the request. The log has it under the request id.",
+)
+
+# What the framework itself answers, by status. Its own sentences are not used: some quote input.
+FRAMEWORK_KINDS = {
+    400: KINDS[MalformedRequestError],
+    404: ProblemType(
+        404, "no-such-route", "There is nothing at this address", "No route has this path."
+    ),
+    405: ProblemType(
+        405,
+        "method-not-allowed",
+        "The route does not take this method",
+        "The path exists, but not for this method; `Allow` lists those it takes.",
+    ),
+    413: KINDS[PayloadTooLargeError],
+    415: KINDS[UnsupportedMediaError],
+    422: KINDS[InvalidPayloadError],
+    431: KINDS[HeadersTooLargeError],
+    500: INTERNAL,
+}
+
+
+def problem_type(error_class: type[ServiceError]) -> ProblemType:
+    """The row of a class or of its nearest parent; the internal error's if there is none."""
+    for ancestor in error_class.__mro__:
+        if ancestor in KINDS:
+            return KINDS[ancestor]
+    return INTERNAL
+
+
+def problem_responses(*error_classes: type[ServiceError]) -> dict[int | str, dict[str, Any]]:
+    """What `responses=` of a route needs to say that it may answer with these errors.
+
+    Classes that share a status share an entry, and its description names all of them. The schema
+    is a reference; `problem_components` has what it refers to.
+    """
+    titles: dict[int, list[str]] = {}
+    for error_class in error_classes:
+        kind = problem_type(error_class)
+        described = titles.setdefault(kind.status, [])
+        if kind.title not in described:
+            described.append(kind.title)
+    return {
+        status: {
+            "description": "; or: ".join(titles[status]),
+            "content": {PROBLEM_MEDIA_TYPE: {"schema": dict(PROBLEM_REFERENCE)}},
+        }
+        for status in sorted(titles)
+    }
+
+
+def documented_problems() -> tuple[ProblemType, ...]:
+    """Every kind of problem the service answers with, by status, each once."""
+    kinds = {kind.code: kind for kind in (*KINDS.values(), *FRAMEWORK_KINDS.values())}
+    return tuple(sorted(kinds.values(), key=lambda kind: kind.status))
+
+
+def problems_markdown() -> str:
+    """The text of `docs/errors.md`: a section for each kind, headed by its code."""
+    sections = [
+        f"## {kind.code}\n\n**{kind.status}** · {kind.title}\n\n{kind.meaning}\n{_narrower(kind)}"
+        for kind in documented_problems()
+    ]
+    return "\n".join(["# Errors\n", f"{INTRODUCTION}\n", _advice(), *sections])
+
+
+def _advice() -> str:
+    """Return an example of an error, and what to do about each status."""
+    example = json.dumps(EXAMPLE, indent=2, ensure_ascii=False)
+    rows = "".join(f"| {statuses} | {advice} |\n" for statuses, advice in WHAT_TO_DO)
+    return f"```json\n{example}\n```\n\n{ON_MEMBERS}\n\n| status | what to do |\n|---|---|\n{rows}"
+
+
+def _narrower(kind: ProblemType) -> str:
+    lines = [f"- `{code}`: {meaning}\n" for code, meaning in kind.narrower.items()]
+    return "".join(["\n", *lines]) if lines else ""
+
+
+INTRODUCTION = (
+    "Every error is `application/problem+json` (RFC 9457) with `type`, `title`, `status`, "
+    "`detail`, `instance`, `code` and `requestId`. If parts of the request are wrong, `errors` "
+    "lists each with a `pointer` and a `detail`. `type` leads to a section of this page; `code` "
+    "is the name of that section, or one of the narrower codes in its list."
+)
+
+WHAT_TO_DO = (
+    (
+        "400, 405, 413, 415, 416, 422, 431",
+        "The request is wrong. Do not repeat it; change what `detail` and `errors` name.",
+    ),
+    (
+        "401, 403",
+        "Send a valid key, or ask for a new signed link. A web page needs its origin in "
+        "`PAGEFAULT_CORS_ORIGINS`.",
+    ),
+    (
+        "404, 410",
+        "It does not exist in the project of the key, or no longer. Do not repeat the request.",
+    ),
+    (
+        "409",
+        "The request contradicts what is stored. Read what is stored, and decide. Repeat it only "
+        "if the code below says so.",
+    ),
+    ("412", "Read the present ETag (or the version of the protocol), and decide again."),
+    ("421", "Use another host name, or have it added to `PAGEFAULT_ALLOWED_HOSTS`."),
+    ("408, 460, 502, 504", "Repeat the request."),
+    (
+        "429, 503",
+        "Repeat the request after the seconds in `Retry-After`. A write is not stored twice if "
+        "it names the same tool call, `Idempotency-Key` or id. `store-misconfigured` and "
+        "`blob-missing` need the operator.",
+    ),
+    ("500", "An error in the service. Report it with the `requestId`."),
+    ("507", "There is no room left. Reads still work. Delete something, or ask the operator."),
+)
+"""What a program does about an error, by its status."""
+
+EXAMPLE = {
+    "type": "/docs/errors#invalid-payload",
+    "title": "The request is not what the route takes",
+    "status": 422,
+    "detail": "The body is not a tool result: it takes toolName, toolCallId, result, and "
+    "optionally success and sessionId.",
+    "instance": "/api/tool-results",
+    "code": "invalid-payload",
+    "requestId": "01a207b2-6279-7467-9257-f7b8a726f881",
+    "errors": [{"pointer": "/toolCallId", "detail": "Field required"}],
+}
+
+ON_MEMBERS = (
+    "`pointer` is a JSON pointer (RFC 6901) into the body; `/query/…`, `/path/…` and `/header/…` "
+    "are the other parts of the request. Programs should read `status` and `code`; `detail` is "
+    "for people and may change. The log has the `requestId` too."
+)

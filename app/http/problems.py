@@ -1,0 +1,228 @@
+"""Every error as a problem document (RFC 9457).
+
+The `type` of a problem is a relative reference into the page `/docs/errors`, with the kind's code
+as its fragment. An exception that is not ours is a 500 that says nothing but where to look.
+
+What the request said is never repeated, except for the path and for the names in JSON pointers, and
+these are cleaned: text that cannot be encoded would turn a 422 into a 500.
+"""
+
+import html
+import re
+from collections.abc import Mapping, Sequence
+from http import HTTPStatus
+from typing import Any
+from urllib.parse import quote
+
+import structlog
+from fastapi import FastAPI
+from fastapi.exceptions import RequestValidationError, WebSocketRequestValidationError
+from starlette.exceptions import HTTPException
+from starlette.requests import ClientDisconnect, HTTPConnection, Request
+from starlette.responses import HTMLResponse, Response
+from starlette.routing import compile_path
+from starlette.websockets import WebSocket, WebSocketState
+
+from app.errors import (
+    InvalidPayloadError,
+    MalformedRequestError,
+    MemoryExhaustedError,
+    QuotaExceededError,
+    RangeNotSatisfiableError,
+    ServiceError,
+)
+from app.http.not_found_page import is_for_a_browser, lost_page
+from app.http.problem_types import (
+    FRAMEWORK_KINDS,
+    INTERNAL,
+    INTRODUCTION,
+    PROBLEMS_PATH,
+    ProblemType,
+    documented_problems,
+    problem_type,
+)
+from app.models.surrogates import without_lone_surrogates
+from app.models.validation_errors import fault_of
+from app.wire.problem import (
+    MAX_FAULTS,
+    PROBLEM_MEDIA_TYPE,
+    Problem,
+    problem_faults,
+)
+
+_MAX_INSTANCE_LENGTH = 512
+# RFC 6455, IANA's registry of close codes: the server cannot go on for now.
+_TRY_AGAIN_LATER = 1013
+
+_log = structlog.get_logger(__name__)
+
+_INTERNAL_DETAIL = "The service failed on this request. It was logged under the request id."
+
+
+def install_problem_handlers(app: FastAPI) -> None:
+    """Make every error of `app` a problem document, and serve the page their `type` leads to."""
+    for exception_class in (
+        ServiceError,
+        HTTPException,
+        RequestValidationError,
+        WebSocketRequestValidationError,
+        ClientDisconnect,
+        Exception,
+    ):
+        # A handler is given either of the two; its type knows handlers of one kind only.
+        app.add_exception_handler(exception_class, _answer)  # type: ignore[arg-type]
+    app.add_route(PROBLEMS_PATH, _problems_page, methods=["GET"], include_in_schema=False)
+
+
+def problem_response(error: ServiceError, *, instance: str, request_id: str) -> Response:
+    """The answer to an error of the domain, for code outside the reach of the handlers.
+
+    Args:
+        error: What went wrong.
+        instance: The path of the request, decoded, without its query.
+        request_id: The id the request has in the log.
+    """
+    kind = problem_type(type(error))
+    headers = dict(kind.headers)
+    if isinstance(error, RangeNotSatisfiableError):
+        headers["Content-Range"] = f"bytes */{error.size_bytes}"
+    if isinstance(error, QuotaExceededError):
+        headers["Retry-After"] = str(error.retry_after_seconds)
+    return _response(
+        kind, error.detail, error=error, headers=headers, instance=instance, request_id=request_id
+    )
+
+
+async def _problems_page(request: Request) -> Response:
+    sections = "".join(
+        f'<h2 id="{kind.code}">{kind.code}</h2>'
+        f"<p><b>{kind.status}</b> · {html.escape(kind.title)}</p>"
+        f"<p>{html.escape(kind.meaning)}</p>"
+        + "".join(
+            f"<p><code>{code}</code>: {html.escape(meaning)}</p>"
+            for code, meaning in kind.narrower.items()
+        )
+        for kind in documented_problems()
+    )
+    return HTMLResponse(
+        '<!doctype html><html lang="en"><meta charset="utf-8"><title>Errors</title>'
+        f"<h1>Errors</h1><p>{html.escape(INTRODUCTION)}</p>{sections}</html>"
+    )
+
+
+async def _answer(connection: Request | WebSocket, exc: Exception) -> Response | None:
+    if isinstance(connection, Request):
+        return _problem(connection, exc)
+    if connection.application_state is WebSocketState.CONNECTING:
+        await connection.send_denial_response(_problem(connection, exc))
+    else:
+        await connection.close(_TRY_AGAIN_LATER, "come back later")
+    return None
+
+
+def _problem(request: HTTPConnection, exc: Exception) -> Response:
+    error = _domain_error(exc)
+    instance: str = request.scope["path"]
+    request_id = str(getattr(request.state, "request_id", "-"))
+    if error is not None:
+        if isinstance(error, MemoryExhaustedError):
+            request.state.container.metrics.count_memory_refusal()
+        return problem_response(error, instance=instance, request_id=request_id)
+    if isinstance(exc, HTTPException) and exc.status_code != INTERNAL.status:
+        if exc.status_code == HTTPStatus.NOT_FOUND and is_for_a_browser(request):
+            return lost_page(is_head=request.scope["method"] == "HEAD")
+        kind = FRAMEWORK_KINDS.get(exc.status_code) or _undocumented_kind(exc.status_code)
+        headers = {**kind.headers, **(exc.headers or {})}
+        if exc.status_code == HTTPStatus.METHOD_NOT_ALLOWED and (
+            allowed := _allowed_methods(request)
+        ):
+            headers["Allow"] = allowed
+        return _response(
+            kind, f"{kind.title}.", headers=headers, instance=instance, request_id=request_id
+        )
+    _log.error("request_failed", request_id=request_id, exc_info=exc)
+    return _response(INTERNAL, _INTERNAL_DETAIL, instance=instance, request_id=request_id)
+
+
+def _allowed_methods(request: HTTPConnection) -> str:
+    """All methods of a documented path (RFC 9110 §15.5.6), empty if it is none.
+
+    The framework names the methods of one route only, and here each method is a route. A path may
+    be that of several: `/api/sessions/import` is also that of a session of this name.
+    """
+    path = request.scope["path"]
+    return ", ".join(
+        sorted(
+            {
+                method.upper()
+                for template, operations in request.app.openapi()["paths"].items()
+                if compile_path(template)[0].match(path)
+                for method in operations
+            }
+        )
+    )
+
+
+def _domain_error(exc: Exception) -> ServiceError | None:
+    """The error of the domain an exception is or stands for; `None` if it is none with a row."""
+    if isinstance(exc, ServiceError):
+        return None if problem_type(type(exc)) is INTERNAL else exc
+    if isinstance(exc, RequestValidationError | WebSocketRequestValidationError):
+        return _invalid_payload(exc.errors())
+    if isinstance(exc, ClientDisconnect):
+        # Nobody is there to read it; what matters is that it is no fault of ours to be logged.
+        return MalformedRequestError("The body ended before it was complete.")
+    return None
+
+
+def _undocumented_kind(status: int) -> ProblemType:
+    try:
+        title = HTTPStatus(status).phrase
+    except ValueError:
+        title = "Error"
+    return ProblemType(status, re.sub(r"[^a-z]+", "-", title.lower()), title)
+
+
+def _response(
+    kind: ProblemType,
+    detail: str,
+    *,
+    instance: str,
+    request_id: str,
+    error: ServiceError | None = None,
+    headers: Mapping[str, str] | None = None,
+) -> Response:
+    problem = Problem(
+        type=kind.type,
+        title=kind.title,
+        status=kind.status,
+        detail=without_lone_surrogates(detail),
+        instance=_instance_reference(instance),
+        code=error.problem_code if error else kind.code,
+        request_id=without_lone_surrogates(request_id),
+        errors=problem_faults(error.faults, every=error.tells_every_fault) if error else (),
+    )
+    return Response(
+        problem.json_bytes(error.members if error else {}),
+        status_code=kind.status,
+        headers={
+            **(headers or {}),
+            "Content-Type": PROBLEM_MEDIA_TYPE,
+            # A 404 may otherwise be kept by caches that are told nothing (RFC 9110 §15.1).
+            "Cache-Control": "no-store",
+        },
+    )
+
+
+def _instance_reference(path: str) -> str:
+    reference = quote(path, safe="/:@!$&'()*+,;=", errors="replace")[:_MAX_INSTANCE_LENGTH]
+    # A cut may leave an escape without its digits, and the whole would be no reference any more.
+    return re.sub(r"%[0-9A-F]?\Z", "", reference)
+
+
+def _invalid_payload(errors: Sequence[Mapping[str, Any]]) -> InvalidPayloadError:
+    faults = [fault_of(error) for error in errors[:MAX_FAULTS]]
+    return InvalidPayloadError(
+        f"The request does not fit the route in {len(errors)} place(s); `errors` says where.",
+        faults=faults,
+    )

@@ -1,0 +1,127 @@
+"""Around every request: an id, a log line, and the metrics of its route."""
+
+import re
+import time
+from collections.abc import MutableMapping
+from typing import Any
+
+import structlog
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from app.errors import OverloadedError
+from app.http.admission import Admission, Slot
+from app.http.problems import problem_response
+from app.http.rate_limit_headers import rate_limit_headers
+from app.models.identity import new_id
+from app.telemetry.logs import tell_request
+from app.wiring import Container
+
+_REQUEST_ID = re.compile(rb"[A-Za-z0-9._-]{1,128}\Z")
+_KNOWN_METHODS = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"})
+_HEALTH_PATH = "/healthz"
+_QUIET_ROUTES = frozenset({_HEALTH_PATH, "/readyz", "/metrics"})
+
+_log = structlog.get_logger("pagefault.requests")
+
+
+class RequestContextMiddleware:
+    """Gives each request an id, echoes it as `X-Request-ID`, and tells what became of it.
+
+    The caller's own `X-Request-ID` is kept if it is a plain word. The log names the route's
+    template, not the path, and never a query, a header or a body.
+
+    Args:
+        app: The application.
+        most_at_once: How many requests are worked on at once; one more waits for its turn, and is
+            told to come again if that does not come soon. `/healthz` is told to anybody.
+        most_waiting: How many wait for it; more are told to come again at once.
+    """
+
+    def __init__(self, app: ASGIApp, *, most_at_once: int, most_waiting: int) -> None:
+        self._app = app
+        self._admission = Admission(most_at_once, most_waiting=most_waiting)
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Handle one ASGI connection."""
+        if scope["type"] == "websocket":
+            await self._converse(scope, receive, send)
+            return
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        request_id = _request_id(scope)
+        scope.setdefault("state", {})["request_id"] = request_id
+        status = 0
+
+        async def send_with_id(message: Message) -> None:
+            nonlocal status
+            if message["type"] == "http.response.start":
+                status = message["status"]
+                message["headers"] = [*message["headers"], (b"x-request-id", request_id.encode())]
+                if allowance := scope["state"].get("allowance"):
+                    message["headers"] += rate_limit_headers(allowance.states())
+            await send(message)
+
+        started = time.perf_counter()
+        # Whoever asks whether it lives is not told that it does not because there is much to do.
+        slot = Slot() if scope["path"] == _HEALTH_PATH else await self._admission.take()
+        app = _refuse if slot is None else self._app
+        slot = scope["state"]["slot"] = slot or Slot()
+        try:
+            await app(scope, receive, send_with_id)
+        finally:
+            is_stream = slot.is_left
+            slot.leave()
+            if allowance := scope["state"].get("allowance"):
+                allowance.settle(is_refused=not 200 <= status < 400)
+            _tell(scope, status, time.perf_counter() - started, is_stream=is_stream)
+
+    async def _converse(self, scope: Scope, receive: Receive, send: Send) -> None:
+        request_id = _request_id(scope)
+        scope.setdefault("state", {})["request_id"] = request_id
+        started = time.perf_counter()
+        try:
+            await self._app(scope, receive, send)
+        finally:
+            _log.info(
+                "websocket",
+                request_id=request_id,
+                route=getattr(scope.get("route"), "path", "(none)"),
+                milliseconds=round((time.perf_counter() - started) * 1000, 1),
+            )
+
+
+async def _refuse(scope: Scope, receive: Receive, send: Send) -> None:
+    answer = problem_response(
+        OverloadedError(), instance=scope["path"], request_id=scope["state"]["request_id"]
+    )
+    await answer(scope, receive, send)
+
+
+def _request_id(scope: Scope) -> str:
+    for name, value in scope["headers"]:
+        if name == b"x-request-id" and _REQUEST_ID.match(value):
+            return str(value.decode())
+    return new_id()
+
+
+def _tell(scope: MutableMapping[str, Any], status: int, seconds: float, *, is_stream: bool) -> None:
+    route = getattr(scope.get("route"), "path", "(none)")
+    method = _known_method(scope["method"])
+    container: Container | None = scope["state"].get("container")
+    if container is not None:
+        container.metrics.observe_request(method, route, status, None if is_stream else seconds)
+    if route in _QUIET_ROUTES and status < 400:
+        return
+    tell_request(
+        scope["state"]["request_id"],
+        method,
+        route=route,
+        status=status,
+        milliseconds=round(seconds * 1000, 1),
+    )
+
+
+def _known_method(method: str) -> str:
+    # A label for every word somebody sends would fill the metrics.
+    return method if method in _KNOWN_METHODS else "other"

@@ -1,0 +1,180 @@
+"""Answers that are counted in the budget of memory for as long as a client takes to read them.
+
+A connection takes 64 KiB before its sender has to wait. An answer up to that length leaves the
+application at once, and is bounded by the number of connections. A longer one stays in memory until
+its reader has taken it, so its bytes are taken from the budget before its first byte is sent, and
+it is a 503 if they do not fit. It is sent in pieces, and what its reader has taken is given back.
+"""
+
+from collections import deque
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+from starlette.responses import Response
+from starlette.types import Message, Receive, Scope, Send
+
+from app.errors import OverloadedError
+from app.services.memory_budget.budget import HeldMemory
+from app.services.memory_budget.responses import Held, Reader, ResponseBudget, ResponseMemory
+
+FREE_BYTES = 64 * 1024
+"""What a connection takes before its sender has to wait; answers up to this are not counted."""
+_READING = ("GET", "HEAD")
+PIECE_BYTES = 256 * 1024
+"""How much of a long answer is handed to the connection at once."""
+
+
+class CountedResponse(Response):
+    """A response whose body is counted until it is taken; called as the response would be.
+
+    Args:
+        response: The response, with all of its body.
+        held: What was taken for it already; without it, the body is counted when it is sent.
+    """
+
+    def __init__(self, response: Response, held: ResponseMemory | None = None) -> None:
+        super().__init__(status_code=response.status_code)
+        self.raw_headers = response.raw_headers
+        self._response = response
+        self._held = held
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Send the response.
+
+        Raises:
+            OverloadedError: There is no room for its body; nothing was sent. The answer to a write
+                is sent all the same: what was asked for is done.
+        """
+        body_bytes = len(getattr(self._response, "body", b""))
+        held = self._held or _taken(scope, body_bytes)
+        try:
+            if body_bytes:
+                # What it was made of is not in memory any more.
+                held.resize(min(held.size_bytes, body_bytes))
+            with reading(scope, held) as reader:
+                await self._response(scope, receive, self._in_pieces(held, sending(reader, send)))
+        finally:
+            held.release()
+
+    def _in_pieces(self, held: ResponseMemory, send: Send) -> Send:
+        async def send_in_pieces(message: Message) -> None:
+            if message["type"] != "http.response.body" or message.get("more_body", False):
+                await send(message)
+                return
+            pieces = _pieces(message.pop("body", b""))
+            # Nothing else keeps it: a piece is gone when it is taken.
+            self._response.body = b""
+            left_bytes = sum(map(len, pieces))
+            while pieces:
+                piece = pieces.popleft()
+                left_bytes -= len(piece)
+                await send({"type": "http.response.body", "body": piece, "more_body": True})
+                held.resize(min(held.size_bytes, left_bytes + PIECE_BYTES))
+            # The server waits here until most of the last one is taken.
+            await send({"type": "http.response.body", "body": b"", "more_body": False})
+
+        return send_in_pieces
+
+
+class CountedJsonResponse(Response):
+    """Sends another response, and gives back the memory that was taken for it, whatever happens.
+
+    Args:
+        response: The response.
+        held: What was taken.
+    """
+
+    def __init__(self, response: Response, held: HeldMemory) -> None:
+        super().__init__(status_code=response.status_code)
+        self.raw_headers = response.raw_headers
+        self._response = response
+        self._held = held
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Send the response."""
+        try:
+            with reading(scope, self._held) as reader:
+                await self._response(scope, receive, sending(reader, send))
+        finally:
+            self._held.release()
+
+
+def counted(response: Response) -> Response:
+    """Return a response to be called in the place of one, which counts its body if it is long."""
+    body = getattr(response, "body", b"")
+    return CountedResponse(response) if len(body) > FREE_BYTES else response
+
+
+def held_answer(make: Callable[[], Response], held: ResponseMemory | None) -> Response:
+    """Make an answer of what was read, for which memory was taken, or give that back.
+
+    Args:
+        make: Makes it.
+        held: What was taken, if anything.
+    """
+    if held is None:
+        return make()
+    try:
+        return CountedResponse(make(), held)
+    except BaseException:
+        held.release()
+        raise
+
+
+@contextmanager
+def holding(scope: Scope, size_bytes: int) -> Iterator[ResponseMemory]:
+    """Count bytes that are in memory already for the length of the block.
+
+    Raises:
+        OverloadedError: They do not fit.
+    """
+    held = answers_of(scope).take(size_bytes)
+    try:
+        yield held
+    finally:
+        held.release()
+
+
+@contextmanager
+def reading(scope: Scope, held: Held) -> Iterator[Reader]:
+    """Count the client of a request among those who make room if they read slowly."""
+    abort = scope["state"].get("abort") or _do_nothing
+    with answers_of(scope).reading(held, abort) as reader:
+        yield reader
+
+
+def sending(reader: Reader, send: Send) -> Send:
+    """Send as before, and count what the client takes and how long it lets pieces wait."""
+
+    async def send_counted(message: Message) -> None:
+        with reader.taking(len(message.get("body", b""))):
+            await send(message)
+
+    return send_counted
+
+
+def answers_of(scope: Scope) -> ResponseBudget:
+    """Return the share of the memory budget that answers have in this process."""
+    room: ResponseBudget = scope["state"]["container"].answers
+    return room
+
+
+def _taken(scope: Scope, body_bytes: int) -> ResponseMemory:
+    """Take what an answer holds, or nothing for the answer to a write that there is no room for."""
+    room = answers_of(scope)
+    try:
+        return room.take(body_bytes)
+    except OverloadedError:
+        if scope["method"] in _READING:
+            raise
+        return room.take(0)
+
+
+def _pieces(body: bytes) -> deque[bytes]:
+    if len(body) <= PIECE_BYTES:
+        return deque([body])
+    return deque(body[start : start + PIECE_BYTES] for start in range(0, len(body), PIECE_BYTES))
+
+
+def _do_nothing() -> None:
+    """Where the server cannot end a connection, its own deadlines do."""

@@ -1,0 +1,275 @@
+"""The headers of tus 1.0.0, read and written.
+
+Source: https://tus.io/protocols/resumable-upload, core and the extensions creation, expiration,
+checksum and termination. What clients send is text of theirs: numbers of any length, base64 of
+anything. Nothing else of it than what is read here goes further.
+"""
+
+import base64
+import re
+from email.utils import format_datetime
+from typing import Annotated, Final, get_args
+
+from fastapi import Depends, Header, Request
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from app.errors import (
+    Fault,
+    InvalidPayloadError,
+    MalformedRequestError,
+    TusVersionError,
+    UnsupportedMediaError,
+)
+from app.http.authenticate import ProjectDep
+from app.http.problem_types import KINDS
+from app.models.upload import Checksum, ChecksumAlgorithm, ResumableUpload
+from app.services.uploads.uploads import Piece, UploadDraft
+
+PATH: Final = "/api/uploads"
+VERSION: Final = "1.0.0"
+EXTENSIONS: Final = "creation,expiration,checksum,termination"
+PIECE_TYPE: Final = "application/offset+octet-stream"
+
+HEADERS: Final = (
+    "Tus-Resumable",
+    "Tus-Version",
+    "Tus-Extension",
+    "Tus-Max-Size",
+    "Tus-Checksum-Algorithm",
+    "Upload-Offset",
+    "Upload-Length",
+    "Upload-Metadata",
+    "Upload-Expires",
+    "Upload-Resource",
+)
+"""What answers about uploads have, and pages of other origins must be let see."""
+
+_DIGEST_BYTES: dict[ChecksumAlgorithm, int] = {"sha1": 20, "sha256": 32, "sha512": 64}
+ALGORITHMS: Final = ",".join(_DIGEST_BYTES)
+
+_NUMBER = re.compile(r"[0-9]+\Z")
+# Above every limit, and still a number that anything takes.
+_HUGE = 10**18
+_LONGEST_METADATA_CHARS = 4_096
+_KEY = re.compile(r"[!-+\--~]+\Z")
+_NAME_KEYS = ("filename", "name")
+_TYPE_KEYS = ("filetype", "type", "mimeType")
+_ALIAS_KEYS = ("alias",)
+_SHOWN_CHARS = 256
+
+
+class TusMiddleware:
+    """Says on every answer about uploads which protocol it is, and takes the method it is told.
+
+    Clients that cannot send PATCH or DELETE send POST with the method in `X-HTTP-Method-Override`.
+    """
+
+    def __init__(self, app: ASGIApp) -> None:
+        self._app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Handle one ASGI connection."""
+        if scope["type"] != "http" or not _is_about_uploads(scope["path"]):
+            await self._app(scope, receive, send)
+            return
+
+        async def send_with_version(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                message["headers"] = [*message["headers"], (b"tus-resumable", VERSION.encode())]
+                if message["status"] == KINDS[TusVersionError].status:
+                    message["headers"].append((b"tus-version", VERSION.encode()))
+            await send(message)
+
+        # A copy: the server goes by the method that the request really has, as for HEAD.
+        await self._app({**scope, "method": _method(scope)}, receive, send_with_version)
+
+
+def _is_about_uploads(path: str) -> bool:
+    return path == PATH or path.startswith(f"{PATH}/")
+
+
+def _method(scope: Scope) -> str:
+    for name, value in scope["headers"]:
+        if name == b"x-http-method-override":
+            return str(value.decode("latin-1").strip().upper())
+    return str(scope["method"])
+
+
+async def require_version(
+    request: Request,
+    _: ProjectDep,
+    tus_resumable: Annotated[str | None, Header(description=f"`{VERSION}`.")] = None,
+) -> None:
+    """Refuse a request that does not say it speaks this version. Raises TusVersionError."""
+    if request.headers.getlist("tus-resumable") != [VERSION]:
+        raise TusVersionError
+
+
+async def read_draft(
+    request: Request,
+    upload_length: Annotated[str | None, Header(description="Bytes of the whole file.")] = None,
+    upload_metadata: Annotated[
+        str | None, Header(description="`filename <base64>,filetype <base64>,alias <base64>`.")
+    ] = None,
+) -> UploadDraft:
+    """What the headers say about a new upload.
+
+    Raises:
+        MalformedRequestError: The length is missing or none, or the metadata cannot be read.
+        InvalidPayloadError: The query says what the metadata say.
+    """
+    _check_query(request)
+    if "upload-defer-length" in request.headers:
+        raise MalformedRequestError(
+            "Uploads of a length that is not known yet are not offered: send Upload-Length."
+        )
+    length_bytes = _number(request, "Upload-Length")
+    # A list may come in several headers (RFC 9110 §5.3).
+    metadata = ", ".join(request.headers.getlist("upload-metadata")).strip() or None
+    claims = parse_metadata(metadata or "")
+    return UploadDraft(
+        length_bytes,
+        metadata,
+        _claim(claims, _NAME_KEYS),
+        _claim(claims, _TYPE_KEYS),
+        _claim(claims, _ALIAS_KEYS),
+    )
+
+
+async def read_piece(
+    request: Request,
+    upload_offset: Annotated[str | None, Header(description="Where the piece begins.")] = None,
+    upload_checksum: Annotated[
+        str | None, Header(description="`sha256 <base64>`; also sha1 and sha512.")
+    ] = None,
+) -> Piece:
+    """What the headers say about a piece.
+
+    Raises:
+        UnsupportedMediaError: It is not declared as a piece.
+        MalformedRequestError: The offset is missing or none, or the checksum cannot be verified.
+    """
+    if request.headers.get("content-type", "").strip().lower() != PIECE_TYPE:
+        raise UnsupportedMediaError(f"Send a piece with `Content-Type: {PIECE_TYPE}`.")
+    offset = _number(request, "Upload-Offset")
+    announced = request.headers.get("content-length", "")
+    checksums = request.headers.getlist("upload-checksum")
+    return Piece(
+        offset=offset,
+        announced_bytes=_capped(announced) if _NUMBER.match(announced) else None,
+        checksum=parse_checksum(", ".join(checksums)) if checksums else None,
+    )
+
+
+DraftDep = Annotated[UploadDraft, Depends(read_draft)]
+PieceDep = Annotated[Piece, Depends(read_piece)]
+
+
+def parse_metadata(text: str) -> dict[str, bytes]:
+    """The values in `Upload-Metadata` by key.
+
+    Raises:
+        MalformedRequestError: It is longer than 4 KiB, or not unique keys with base64 values.
+    """
+    if len(text) > _LONGEST_METADATA_CHARS:
+        raise MalformedRequestError(
+            f"Upload-Metadata may have {_LONGEST_METADATA_CHARS} characters at most."
+        )
+    values: dict[str, bytes] = {}
+    for pair in text.split(",") if text else ():
+        key, _, value = pair.strip().partition(" ")
+        if not _KEY.match(key) or key in values:
+            raise _unreadable_metadata()
+        try:
+            values[key] = base64.b64decode(value, validate=True)
+        except ValueError as exc:
+            raise _unreadable_metadata() from exc
+    return values
+
+
+def parse_checksum(text: str) -> Checksum:
+    """The checksum in `Upload-Checksum`.
+
+    Raises:
+        MalformedRequestError: The algorithm is none that is offered, or it is not its base64.
+    """
+    name, _, encoded = text.partition(" ")
+    for algorithm in get_args(ChecksumAlgorithm):
+        if name == algorithm:
+            try:
+                digest = base64.b64decode(encoded, validate=True)
+            except ValueError:
+                break
+            if len(digest) == _DIGEST_BYTES[algorithm]:
+                return Checksum(algorithm, digest)
+    raise MalformedRequestError(
+        f"Upload-Checksum is verified for {ALGORITHMS}: send `sha256 <base64 of the digest>`."
+    )
+
+
+def progress_headers(upload: ResumableUpload) -> dict[str, str]:
+    """How far an upload is, how long it is kept, and what became of it."""
+    headers = {
+        "Upload-Offset": str(upload.received_bytes),
+        # As in Expires (RFC 9110 §5.6.7), which knows no fractions.
+        "Upload-Expires": format_datetime(upload.expires_at, usegmt=True),
+    }
+    if upload.resource_id is not None:
+        headers["Upload-Resource"] = f"blob:{upload.resource_id}"
+    return headers
+
+
+def state_headers(upload: ResumableUpload) -> dict[str, str]:
+    """All that is to be known of an upload, for one who comes back to it."""
+    headers = {
+        **progress_headers(upload),
+        "Upload-Length": str(upload.length_bytes),
+        "Cache-Control": "no-store",
+    }
+    if upload.metadata is not None:
+        headers["Upload-Metadata"] = upload.metadata
+    return headers
+
+
+def _check_query(request: Request) -> None:
+    """Refuse names in the query that other uploads take there; all others are passed over."""
+    for name in (*_ALIAS_KEYS, _NAME_KEYS[0]):
+        value = request.query_params.get(name)
+        if value is not None:
+            encoded = base64.b64encode(value[:_SHOWN_CHARS].encode()).decode()
+            raise InvalidPayloadError(
+                f"`{name}` is not read from the query here: send `Upload-Metadata: {name} "
+                f"{encoded}`, with the text in base64. Nothing was done.",
+                faults=[Fault(f"/query/{name}", "is read from Upload-Metadata")],
+                code="unknown-parameter",
+            )
+
+
+def _number(request: Request, name: str) -> int:
+    values = request.headers.getlist(name)
+    if len(values) != 1 or not _NUMBER.match(values[0]):
+        raise MalformedRequestError(f"Send {name} once, as a number of bytes.")
+    return _capped(values[0])
+
+
+def _capped(digits: str) -> int:
+    # By length first: a number of a million digits is not worth converting.
+    significant = digits.lstrip("0") or "0"
+    return _HUGE if len(significant) > len(str(_HUGE)) else min(int(significant), _HUGE)
+
+
+def _claim(values: dict[str, bytes], keys: tuple[str, ...]) -> str | None:
+    for key in keys:
+        if values.get(key):
+            try:
+                return values[key].decode()
+            except UnicodeDecodeError as exc:
+                raise _unreadable_metadata() from exc
+    return None
+
+
+def _unreadable_metadata() -> MalformedRequestError:
+    return MalformedRequestError(
+        "Upload-Metadata cannot be read: send `key <base64>` pairs, separated by commas, each key "
+        "once, names and types in UTF-8."
+    )

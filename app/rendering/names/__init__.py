@@ -1,0 +1,1 @@
+"""File names: safe to keep, to show, to download and to put into a header."""

@@ -1,0 +1,1 @@
+"""The server under the application: uvicorn, its connections, their limits and ends."""

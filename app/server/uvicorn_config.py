@@ -1,0 +1,95 @@
+"""The server under the application: uvicorn, with the protocols of `app.server`."""
+
+import gc
+import resource
+
+import structlog
+import uvicorn
+from fastapi import FastAPI
+from uvicorn.config import STARTUP_FAILURE
+
+from app.config.settings import Settings
+from app.main import create_app
+from app.server.http_protocol import DeadlineProtocol
+from app.server.process import accept_deep_json, keep_freed_memory
+from app.server.websocket_protocol import PartingProtocol
+from app.telemetry.logs import configure_process_logging
+
+_GRACEFUL_SHUTDOWN_SECONDS = 30
+# A worker that is still loading cannot answer its supervisor, which would end it and start another.
+_LOADING_SECONDS = 60
+# For connections that end (`MOST_ENDING`), the databases, the log and what else there is.
+_OTHER_FILES = 256
+
+_log = structlog.get_logger(__name__)
+
+
+def server_config(settings: Settings) -> uvicorn.Config:
+    """How the application is served; workers build it from their environment."""
+    return ServiceConfig(
+        "app.server.uvicorn_config:served_app",
+        factory=True,
+        workers=settings.workers,
+        http=DeadlineProtocol,
+        ws=PartingProtocol,
+        log_config=None,
+        log_level=settings.log_level,
+        access_log=False,
+        server_header=False,
+        # Forwarded headers are not believed: nothing here depends on the caller's address.
+        proxy_headers=False,
+        # What a client sends over a WebSocket is one position.
+        ws_max_size=4_096,
+        ws_ping_interval=15.0,
+        timeout_graceful_shutdown=_GRACEFUL_SHUTDOWN_SECONDS,
+        timeout_worker_healthcheck=_LOADING_SECONDS,
+    )
+
+
+class ServiceConfig(uvicorn.Config):
+    """uvicorn's configuration, which also sets up the log of each worker as it starts."""
+
+    def configure_logging(self) -> None:
+        """Set up the log of this process; uvicorn calls it in each."""
+        super().configure_logging()
+        level = self.log_level if isinstance(self.log_level, str) else "info"
+        configure_process_logging(with_output=True, level=level)
+
+
+def served_app() -> FastAPI:
+    """Return the application, in a process that does nothing but serve it.
+
+    The process accepts deep JSON and keeps freed memory from now on; see `app.server.process`.
+
+    What is loaded by now is there to stay. Python would go through all of it again and again to
+    look for garbage, and everybody would wait for a tenth of a second each time.
+
+    Raises:
+        SystemExit: It cannot be loaded; the log says why.
+    """
+    accept_deep_json()
+    keep_freed_memory()
+    try:
+        app = create_app()
+    except Exception as exc:
+        _log.critical("the application cannot be loaded", exc_info=exc)
+        raise SystemExit(STARTUP_FAILURE) from exc
+    gc.freeze()
+    return app
+
+
+def allow_open_files(settings: Settings) -> None:
+    """Let this process, and its workers, have as many files open as the limits ask for.
+
+    What service managers and shells allow at first is often a thousand, and beyond it connections
+    would not be refused but not be taken. What is not to be had is told in the log.
+    """
+    limits = settings.limits
+    wanted = limits.connections_at_once + limits.requests_at_once + _OTHER_FILES
+    allowed, most = resource.getrlimit(resource.RLIMIT_NOFILE)
+    if allowed == resource.RLIM_INFINITY or allowed >= wanted:
+        return
+    to_be_had = wanted if most == resource.RLIM_INFINITY else min(wanted, most)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (to_be_had, most))
+    if to_be_had < wanted:
+        _log.warning("fewer open files than connections", allowed=to_be_had, wanted=wanted)

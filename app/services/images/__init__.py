@@ -1,0 +1,1 @@
+"""Smaller images: decoded, fitted to a target, and kept."""

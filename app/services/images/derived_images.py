@@ -1,0 +1,193 @@
+"""Smaller images of stored ones, for models that take no others: each is made once, and kept.
+
+What is made is a resource that goes when its source goes. Where the source was deleted meanwhile,
+nothing is noted: the bytes that were made are garbage that a sweep removes after its grace. What is
+made of an image that is part of a record is neither noted nor stored.
+"""
+
+import hashlib
+from dataclasses import dataclass, replace
+from functools import partial
+
+import anyio.to_thread
+import structlog
+
+from app.errors import BlobSweptError
+from app.models.conversation import InlineBytes, StoredBytes
+from app.models.derived_image import DerivedImage, ImageRecipe
+from app.models.identity import utc_now
+from app.models.limits import Limits
+from app.models.media import InMemoryMedia
+from app.models.resource import MediaHints, Resource, derive_resource_id, resource_kind
+from app.services.images.fitting import FittedImage, fit_image
+from app.services.images.image_work import ImageWork
+from app.services.images.pixels import CODEC_VERSION
+from app.services.persistence.media_keeper import MediaKeeper
+from app.services.persistence.probing import probe_media, probe_stored_media
+from app.stores.blobs import BlobStore, StoredBlob, read_whole
+from app.stores.records import Records, UnitOfWork
+from app.stores.records.derived_images import NotedImage
+
+# What is made of bytes in a record is held in memory, many at a time: a kilobyte can be a picture
+# that takes megabytes in every other type.
+_LEAST_ROOM_BYTES = 128 * 1024
+_MOST_GROWTH = 4
+_log = structlog.get_logger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class _Wanted:
+    """An image to be made of a stored one."""
+
+    project_id: str
+    digest: str
+    mime_type: str
+    recipe: ImageRecipe
+    key: str
+
+
+@dataclass(frozen=True, slots=True)
+class _Made:
+    """What decoding came to; `image` is `None` where it never comes to anything."""
+
+    image: FittedImage | None
+
+
+class DerivedImages:
+    """Makes smaller images, for any project."""
+
+    def __init__(
+        self, records: Records, blobs: BlobStore, *, images: ImageWork, limits: Limits
+    ) -> None:
+        self._records = records
+        self._blobs = blobs
+        self._images = images
+        self._limits = limits
+
+    async def get(
+        self,
+        project_id: str,
+        source: StoredBytes | InlineBytes,
+        *,
+        mime_type: str,
+        size_bytes: int,
+        recipe: ImageRecipe,
+    ) -> DerivedImage | None:
+        """The image as the recipe wants it, made unless it has been.
+
+        Args:
+            project_id: Whose it is.
+            source: The image.
+            mime_type: Its type.
+            size_bytes: How many bytes it has.
+            recipe: What it has to be like.
+
+        Returns:
+            What was made. Its bytes are in the blob store, or in itself if the source is part of a
+            record. It has no row where no resource has the bytes of the source. `None` if it cannot
+            be made.
+
+        Raises:
+            OverloadedError: The memory for its pixels was not free for a second.
+            StoreUnavailableError: A store did not answer, or has lost the bytes.
+        """
+        if isinstance(source, InlineBytes):
+            return await self._make_in_memory(project_id, source.data, mime_type, recipe)
+        # What is beyond the bounds or the decoder of today need not be so tomorrow.
+        key = f"{recipe.key};{self._limits.image_pixels};{CODEC_VERSION}"
+        wanted = _Wanted(project_id, source.digest, mime_type, recipe, key)
+        noted = await self._noted(wanted)
+        if noted is None and size_bytes <= self._limits.image_bytes:
+            # Whoever waited here may find what it waited for.
+            hints = await self._hints(wanted, size_bytes)
+            async with self._images.turn(size_bytes, hints.width, hints.height):
+                noted = await self._noted(wanted) or await self._make(wanted)
+        return noted.image if noted else None
+
+    async def _make_in_memory(
+        self, project_id: str, data: bytes, mime_type: str, recipe: ImageRecipe
+    ) -> DerivedImage | None:
+        if len(data) > self._limits.image_bytes:
+            return None
+        room = max(_LEAST_ROOM_BYTES, _MOST_GROWTH * len(data))
+        most_bytes = room if recipe.most_bytes is None else min(room, recipe.most_bytes)
+        hints = probe_media(data, InMemoryMedia(data), mime_type)
+        async with self._images.turn(len(data), hints.width, hints.height):
+            made = await self._fitted(data, mime_type, replace(recipe, most_bytes=most_bytes))
+        if made is None or made.image is None:
+            return None
+        resource = await anyio.to_thread.run_sync(_described, project_id, made.image)
+        return DerivedImage(resource, made.image.is_first_picture, made.image.data)
+
+    async def _hints(self, wanted: _Wanted, size_bytes: int) -> MediaHints:
+        blob = StoredBlob(wanted.digest, size_bytes)
+        return await probe_stored_media(self._blobs, wanted.project_id, blob, wanted.mime_type)
+
+    async def _noted(self, wanted: _Wanted) -> NotedImage | None:
+        return await self._records.read(
+            wanted.project_id, lambda unit: unit.derived_images.find(wanted.digest, wanted.key)
+        )
+
+    async def _make(self, wanted: _Wanted) -> NotedImage | None:
+        most_bytes = self._limits.image_bytes
+        data = await read_whole(self._blobs, wanted.project_id, wanted.digest, end=most_bytes + 1)
+        if len(data) > most_bytes:
+            return None
+        made = await self._fitted(data, wanted.mime_type, wanted.recipe)
+        if made is None:
+            return None
+        try:
+            return await self._keep(wanted, made.image)
+        except BlobSweptError:
+            # The bytes had been there before, as garbage, and were removed in this moment.
+            return await self._keep(wanted, made.image)
+
+    async def _fitted(self, data: bytes, mime_type: str, recipe: ImageRecipe) -> _Made | None:
+        """What became of an image; `None` if that could not be found out now."""
+        fit = partial(fit_image, data, mime_type, recipe, most_pixels=self._limits.image_pixels)
+        try:
+            return _Made(await anyio.to_thread.run_sync(fit))
+        except (MemoryError, OSError) as exc:
+            _log.warning("image not made smaller", error=type(exc).__name__)
+            return None
+
+    async def _keep(self, wanted: _Wanted, fitted: FittedImage | None) -> NotedImage:
+        """Store the bytes of an image, then its rows, if there is still a source for them."""
+        now = utc_now()
+        image: DerivedImage | None = None
+        if fitted is not None:
+            keeper = MediaKeeper(
+                self._blobs,
+                wanted.project_id,
+                limit_bytes=len(fitted.data),
+                now=now,
+            )
+            resource = await keeper.store(InMemoryMedia(fitted.data), fitted.mime_type, None)
+            image = DerivedImage(resource, fitted.is_first_picture)
+
+        def note(unit: UnitOfWork) -> NotedImage:
+            unit.derived_images.lock()
+            noted = unit.derived_images.find(wanted.digest, wanted.key)
+            if noted is not None:
+                return noted
+            if unit.derived_images.has_source(wanted.digest):
+                unit.derived_images.note(wanted.digest, wanted.key, image, now=now)
+            return NotedImage(image)
+
+        return await self._records.write(wanted.project_id, note)
+
+
+def _described(project_id: str, fitted: FittedImage) -> Resource:
+    """What a resource over the image would be; there is none."""
+    data, mime_type = fitted.data, fitted.mime_type
+    digest = hashlib.sha256(data).hexdigest()
+    return Resource(
+        resource_id=derive_resource_id(project_id, digest, mime_type, None),
+        digest=digest,
+        mime_type=mime_type,
+        filename=None,
+        size_bytes=len(data),
+        kind=resource_kind(mime_type),
+        hints=probe_media(data, InMemoryMedia(data), mime_type),
+        created_at=utc_now(),
+    )

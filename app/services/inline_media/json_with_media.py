@@ -1,0 +1,99 @@
+"""JSON text with stored media in it, which are read from the store while it is sent."""
+
+from collections.abc import AsyncGenerator, Callable
+from contextlib import aclosing
+
+from app.errors import StoreUnavailableError
+from app.models.rendering import MediaPiece, Rendering, TextPiece
+from app.rendering.json_text.strings import Base64Writer, StringWriter, TextWriter
+from app.services.memory_budget.responses import ResponseMemory
+from app.stores.blobs import BlobMissingError, BlobReader, BlobStore
+
+_STORE = "blob store"
+
+
+class RenderedBody:
+    """The bytes of one answer; holds a piece of one file, and some of what is written of it.
+
+    Args:
+        blobs: Where the files are.
+        project_id: Whose they are.
+        rendering: What is to be sent.
+        held: What was taken for its text, if anything; to be released when it is sent.
+        given: Called once somebody is given it, and not only told that it has not changed.
+    """
+
+    def __init__(
+        self,
+        blobs: BlobStore,
+        project_id: str,
+        rendering: Rendering,
+        *,
+        held: ResponseMemory | None = None,
+        given: Callable[[], None] | None = None,
+    ) -> None:
+        self._blobs = blobs
+        self._project_id = project_id
+        self._given = given
+        self.rendering = rendering
+        self.held = held
+
+    def give(self) -> None:
+        """Note that somebody is given it."""
+        if self._given is not None:
+            self._given()
+
+    async def check(self) -> None:
+        """Make sure that all files are there before anything is sent.
+
+        Raises:
+            StoreUnavailableError: One is not, or has not the size it had.
+        """
+        expected = {
+            (piece.digest, piece.size_bytes)
+            for piece in self.rendering.pieces
+            if not isinstance(piece, bytes)
+        }
+        if not expected:
+            return
+        sizes = await self._blobs.sizes(self._project_id, {digest for digest, _ in expected})
+        for digest, size_bytes in expected:
+            if digest not in sizes:
+                raise BlobMissingError
+            if sizes[digest] != size_bytes:
+                raise StoreUnavailableError(_STORE)
+
+    async def chunks(self) -> AsyncGenerator[bytes, None]:
+        """All of it, in order.
+
+        Raises:
+            StoreUnavailableError: A file cannot be read, or has not the bytes it had.
+        """
+        for piece in self.rendering.pieces:
+            if isinstance(piece, bytes):
+                yield piece
+                continue
+            async with aclosing(self._written(piece)) as written:
+                async for chunk in written:
+                    yield chunk
+
+    async def _written(self, piece: MediaPiece | TextPiece) -> AsyncGenerator[bytes, None]:
+        writer = _writer(piece)
+        opened: BlobReader = await self._blobs.open(self._project_id, piece.digest)
+        left = piece.size_bytes
+        async with aclosing(opened) as reader:
+            async for read in reader:
+                left -= len(read)
+                for chunk in writer.feed(read):
+                    yield chunk
+        if left:
+            # The length was announced: a body of another one must not pass for whole.
+            raise StoreUnavailableError(_STORE)
+        if rest := writer.finish():
+            yield rest
+
+
+def _writer(piece: MediaPiece | TextPiece) -> StringWriter:
+    if isinstance(piece, MediaPiece):
+        return Base64Writer(is_urlsafe=piece.is_urlsafe, is_padded=piece.is_padded)
+    return TextWriter("utf-8" if piece.is_verbatim else None)

@@ -1,0 +1,1 @@
+"""Sweep, scrub and fsck: garbage removed, stored files read again and checked."""

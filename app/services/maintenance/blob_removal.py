@@ -1,0 +1,131 @@
+"""Removing blobs that no row needs, each behind a claim: see `app.stores.records.swept_blobs`."""
+
+import asyncio
+from collections.abc import AsyncGenerator, Collection, Sequence
+from contextlib import suppress
+
+import anyio
+import structlog
+
+from app.crash_points import CrashPoint, reached
+from app.errors import ServiceError
+from app.services.maintenance.claim_time import ClaimTime
+from app.stores.blobs import BlobStore
+from app.stores.records import Records
+from app.stores.records.swept_blobs import BlobClaim
+
+_REMOVED_AT_ONCE = 8
+_CLAIM_ATTEMPTS = 3
+_BETWEEN_ATTEMPTS_SECONDS = 1.0
+_log = structlog.get_logger(__name__)
+
+
+class BlobRemoval:
+    """Removes blobs whose digests are known.
+
+    What a row needs stays. A request that has stored the same bytes and has not written its row
+    yet is told so (`BlobSweptError`), and stores them again.
+
+    Args:
+        records: What refers to blobs.
+        blobs: Where they are.
+    """
+
+    def __init__(self, records: Records, blobs: BlobStore) -> None:
+        self._records = records
+        self._blobs = blobs
+
+    async def removed(
+        self, project_id: str, digests: Sequence[str]
+    ) -> AsyncGenerator[Sequence[str], None]:
+        """Remove those of at most 500 blobs that no row needs; yields the digests that are gone.
+
+        Raises:
+            StoreUnavailableError: A store did not answer; what was removed stays removed.
+        """
+        left: Sequence[str] = digests
+        while left:
+            time = ClaimTime()
+            claim = await self._claim(project_id, left)
+            if claim is None:
+                _log.warning("blobs left for the next sweep: a long write is under way")
+                return
+            if not claim.digests:
+                return
+            reached(CrashPoint.BLOBS_CLAIMED)
+            removed = await self._remove_claimed(project_id, claim, time)
+            yield removed
+            if not removed:
+                return
+            # What the time of the claim was too short for is claimed anew.
+            left = claim.digests[len(removed) :]
+
+    async def remove(self, project_id: str, digests: Sequence[str]) -> None:
+        """Remove those of at most 500 blobs that no row needs.
+
+        Raises:
+            StoreUnavailableError: See `removed`.
+        """
+        async for _ in self.removed(project_id, digests):
+            pass
+
+    async def _claim(self, project_id: str, digests: Collection[str]) -> BlobClaim | None:
+        for attempt in range(_CLAIM_ATTEMPTS):
+            if attempt:
+                await anyio.sleep(_BETWEEN_ATTEMPTS_SECONDS)
+            claim = await self._claimed(project_id, digests)
+            if claim is not None:
+                return claim
+        return None
+
+    async def _claimed(self, project_id: str, digests: Collection[str]) -> BlobClaim | None:
+        claiming = asyncio.ensure_future(
+            self._records.write(
+                project_id, lambda unit: unit.swept_blobs.claim(digests), is_alone=True
+            )
+        )
+        try:
+            return await asyncio.shield(claiming)
+        except asyncio.CancelledError:
+            # It is made all the same, and would turn writers away until it runs out.
+            with anyio.CancelScope(shield=True), suppress(ServiceError):
+                claim = await claiming
+                if claim is not None:
+                    await self._note_over(project_id, claim, claim.digests)
+            raise
+
+    async def _note_over(self, project_id: str, claim: BlobClaim, digests: Collection[str]) -> None:
+        await self._records.write(
+            project_id, lambda unit: unit.swept_blobs.note_over(claim, digests), is_alone=True
+        )
+
+    async def _remove_claimed(
+        self, project_id: str, claim: BlobClaim, time: ClaimTime
+    ) -> Sequence[str]:
+        """Remove what the time of the claim allows, in order; returns what is gone."""
+        removed: list[str] = []
+        uncertain: set[str] = set()
+        try:
+            for start in range(0, len(claim.digests), _REMOVED_AT_ONCE):
+                if time.is_over():
+                    break
+                chunk = claim.digests[start : start + _REMOVED_AT_ONCE]
+                # A removal that failed, or was given up, may still come to pass: such a claim is
+                # left to run out.
+                uncertain = set(chunk)
+                await self._delete(project_id, chunk)
+                reached(CrashPoint.BLOBS_DELETED)
+                uncertain = set()
+                removed += chunk
+        finally:
+            over = [digest for digest in claim.digests if digest not in uncertain]
+            with anyio.CancelScope(shield=True):
+                await self._note_over(project_id, claim, over)
+                reached(CrashPoint.CLAIM_DROPPED)
+        return removed
+
+    async def _delete(self, project_id: str, chunk: Sequence[str]) -> None:
+        deletions = (self._blobs.delete(project_id, digest) for digest in chunk)
+        for outcome in await asyncio.gather(*deletions, return_exceptions=True):
+            if outcome is not None:
+                raise outcome

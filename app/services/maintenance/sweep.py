@@ -1,0 +1,287 @@
+"""The sweep: removes blobs that nothing refers to, and what has been left behind and is over.
+
+A blob is garbage when its last row is gone, or its row was never written. It is removed once it is
+older than the grace, and only behind a claim (see `app.stores.records.swept_blobs`): whatever a
+write does at the same moment, no row loses its blob. Any number of sweeps may run at once. Only the
+projects of this database are swept: another one may share the blob store.
+"""
+
+from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import aclosing, asynccontextmanager
+from dataclasses import astuple, dataclass
+from datetime import datetime, timedelta
+from secrets import SystemRandom
+from typing import TypeAlias
+
+import anyio
+import structlog
+
+from app.models.identity import utc_now
+from app.services.concurrency.background import log_failures, run_beside
+from app.services.maintenance.blob_removal import BlobRemoval
+from app.services.quotas.stored_bytes import StoredBytes
+from app.stores.blobs import BlobStore, ListedBlob
+from app.stores.records import Records, UnitOfWork
+from app.stores.records.idempotency import KEPT as KEYS_KEPT
+from app.stores.records.swept_blobs import DIGESTS_AT_ONCE
+
+_log = structlog.get_logger(__name__)
+
+_TEMPORARY_SECONDS = 24 * 3600.0
+# Longer than a request may take between its first blob and its row.
+_CLAIMS_KEPT = timedelta(hours=48)
+# What a time can be before now, and longer than anybody waits.
+_LONGEST_GRACE_SECONDS = 100 * 365 * 24 * 3600.0
+_EVENTS_AT_ONCE = 5_000
+
+
+@dataclass(frozen=True, slots=True)
+class SweepReport:
+    """What a sweep has done so far, or would do.
+
+    `removed` counts blobs, and `kept_young` those that nothing refers to and that are younger than
+    the grace; `looked_at` counts all.
+    """
+
+    looked_at: int = 0
+    removed: int = 0
+    bytes_removed: int = 0
+    kept_young: int = 0
+    temporary_removed: int = 0
+    expired_uploads: int = 0
+    expired_keys: int = 0
+    expired_events: int = 0
+    expired_reserved_bytes: int = 0
+
+    def __add__(self, other: "SweepReport") -> "SweepReport":
+        return SweepReport(*map(sum, zip(astuple(self), astuple(other), strict=True)))
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether there was nothing to remove."""
+        return not (
+            self.removed
+            or self.temporary_removed
+            or self.expired_uploads
+            or self.expired_keys
+            or self.expired_events
+            or self.expired_reserved_bytes
+        )
+
+
+Progress: TypeAlias = Callable[[SweepReport], None]
+"""Told from time to time how far a sweep is."""
+
+
+class _OnlyCountedError(Exception):
+    """Rolls back what a dry run has removed in order to count it."""
+
+    def __init__(self, report: SweepReport) -> None:
+        super().__init__(report)
+        self.report = report
+
+
+class Sweep:
+    """Sweeps all projects.
+
+    Args:
+        records: What refers to blobs.
+        blobs: What is swept.
+        events_kept: How long events are kept.
+        most_events: How many of a project are kept.
+        stored_bytes: Counts what projects keep, where that is to be counted.
+    """
+
+    def __init__(
+        self,
+        records: Records,
+        blobs: BlobStore,
+        *,
+        events_kept: timedelta,
+        most_events: int,
+        stored_bytes: StoredBytes | None = None,
+    ) -> None:
+        self._stored_bytes = stored_bytes
+        self._records = records
+        self._blobs = blobs
+        self._events_kept = events_kept
+        self._most_events = most_events
+
+    async def run(
+        self, grace_seconds: float, *, dry_run: bool = False, progress: Progress | None = None
+    ) -> SweepReport:
+        """Remove what is garbage for longer than the grace, and what has expired.
+
+        Args:
+            grace_seconds: How long a blob that nothing refers to is left alone after it was last
+                put.
+            dry_run: Whether to change nothing and to say what would be removed.
+            progress: Told how far it is.
+
+        Raises:
+            StoreUnavailableError: A store did not answer; what was removed stays removed.
+        """
+        now = utc_now()
+        run = _Run(
+            self._records,
+            self._blobs,
+            older_than=now - timedelta(seconds=min(grace_seconds, _LONGEST_GRACE_SECONDS)),
+            dry_run=dry_run,
+            progress=progress,
+        )
+        project_ids = await self._records.read_projects(lambda projects: projects.list_ids())
+        for project_id in project_ids:
+            await run.expire(project_id, now)
+            await run.expire_events(
+                project_id, before=now - self._events_kept, keep=self._most_events
+            )
+            await run.sweep(project_id)
+            if self._stored_bytes is not None and not dry_run:
+                await self._stored_bytes.count(project_id)
+                await self._stored_bytes.forget_missing(project_id)
+        await run.sweep_temporary()
+        return run.report
+
+    @asynccontextmanager
+    async def scheduled(
+        self, *, interval_seconds: float, grace_seconds: float
+    ) -> AsyncIterator[None]:
+        """Sweep now and then for the length of the block; with an interval of 0, never."""
+        if not interval_seconds:
+            yield
+            return
+        async with run_beside(self._keep_sweeping(interval_seconds, grace_seconds)):
+            yield
+
+    async def _keep_sweeping(self, interval_seconds: float, grace_seconds: float) -> None:
+        # Servers that were started together do not all sweep together.
+        await anyio.sleep(SystemRandom().uniform(0, interval_seconds))
+        while True:
+            with log_failures(_log, "sweep not finished", fault="sweep failed"):
+                _tell(await self.run(grace_seconds))
+            await anyio.sleep(interval_seconds)
+
+
+def _tell(report: SweepReport) -> None:
+    if report.is_empty:
+        return
+    _log.info(
+        "swept",
+        removed=report.removed,
+        bytes_removed=report.bytes_removed,
+        temporary_removed=report.temporary_removed,
+        expired_uploads=report.expired_uploads,
+        expired_keys=report.expired_keys,
+        expired_events=report.expired_events,
+        expired_reserved_bytes=report.expired_reserved_bytes,
+    )
+
+
+class _Run:
+    """One sweep on its way through the projects."""
+
+    def __init__(
+        self,
+        records: Records,
+        blobs: BlobStore,
+        *,
+        older_than: datetime,
+        dry_run: bool,
+        progress: Progress | None,
+    ) -> None:
+        self._records = records
+        self._blobs = blobs
+        self._removal = BlobRemoval(records, blobs)
+        self._older_than = older_than
+        self._dry_run = dry_run
+        self._progress = progress
+        self.report = SweepReport()
+
+    async def expire(self, project_id: str, now: datetime) -> None:
+        """Remove uploads and idempotency keys whose time is over, and claims nobody needs."""
+
+        def expire(unit: UnitOfWork) -> SweepReport:
+            expired = SweepReport(
+                expired_uploads=unit.uploads.remove_expired(now),
+                expired_keys=unit.idempotency.purge(now - KEYS_KEPT),
+                expired_reserved_bytes=unit.stored_blobs.expire(now),
+            )
+            unit.swept_blobs.forget(_CLAIMS_KEPT)
+            return expired
+
+        self._count(await self._removed(project_id, expire))
+
+    async def expire_events(self, project_id: str, *, before: datetime, keep: int) -> None:
+        """Remove events whose time is over, a few at once: writers wait meanwhile."""
+        # Asked without a lock first: where nothing is over, no write ever waits for this.
+        if None is await self._records.read(
+            project_id, lambda unit: unit.events.newest_expired(before=before, keep=keep)
+        ):
+            return
+
+        def expire(unit: UnitOfWork) -> SweepReport:
+            removed = unit.events.expire(before=before, keep=keep, limit=_EVENTS_AT_ONCE)
+            return SweepReport(expired_events=removed)
+
+        while True:
+            report = await self._removed(project_id, expire)
+            self._count(report)
+            if self._dry_run or report.expired_events < _EVENTS_AT_ONCE:
+                return
+
+    async def _removed(
+        self, project_id: str, remove: Callable[[UnitOfWork], SweepReport]
+    ) -> SweepReport:
+        """What a function removes; where it is only to be counted, that is rolled back."""
+
+        def removed(unit: UnitOfWork) -> SweepReport:
+            report = remove(unit)
+            if self._dry_run:
+                raise _OnlyCountedError(report)
+            return report
+
+        try:
+            return await self._records.write(project_id, removed, is_alone=True)
+        except _OnlyCountedError as exc:
+            return exc.report
+
+    async def sweep(self, project_id: str) -> None:
+        """Remove a project's garbage."""
+        batch: list[ListedBlob] = []
+        async with aclosing(self._blobs.listed(project_id)) as listed:
+            async for blob in listed:
+                batch.append(blob)
+                if len(batch) == DIGESTS_AT_ONCE:
+                    await self._sweep_batch(project_id, batch)
+                    batch = []
+        if batch:
+            await self._sweep_batch(project_id, batch)
+
+    async def sweep_temporary(self) -> None:
+        """Remove what interrupted writes left behind."""
+        swept = await self._blobs.sweep_temporary(_TEMPORARY_SECONDS, dry_run=self._dry_run)
+        self._count(SweepReport(temporary_removed=swept))
+
+    async def _sweep_batch(self, project_id: str, batch: Sequence[ListedBlob]) -> None:
+        # Asked without a lock first: where there is no garbage, no write ever waits for a sweep.
+        needed = await self._records.read(
+            project_id, lambda unit: unit.blob_references.needed([blob.digest for blob in batch])
+        )
+        garbage = [blob for blob in batch if blob.digest not in needed]
+        old = {blob.digest: blob for blob in garbage if blob.modified_at <= self._older_than}
+        self._count(SweepReport(looked_at=len(batch), kept_young=len(garbage) - len(old)))
+        if self._dry_run:
+            self._count_removed(list(old.values()))
+            return
+        async with aclosing(self._removal.removed(project_id, list(old))) as removed:
+            async for digests in removed:
+                self._count_removed([old[digest] for digest in digests])
+
+    def _count_removed(self, removed: Sequence[ListedBlob]) -> None:
+        size_bytes = sum(blob.size_bytes for blob in removed)
+        self._count(SweepReport(removed=len(removed), bytes_removed=size_bytes))
+
+    def _count(self, more: SweepReport) -> None:
+        self.report += more
+        if self._progress is not None:
+            self._progress(self.report)

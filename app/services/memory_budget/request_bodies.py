@@ -1,0 +1,323 @@
+"""What one request body takes of the memory budget, while it arrives and while it is worked on.
+
+Work on a text takes several times its bytes: the joined body, the text made of it, the values
+parsed out of that, what is written of them. How many times depends on the text. CPython keeps one
+byte, two or four for each character of a string, as its widest character needs, and a container
+takes more than its brackets.
+"""
+
+import asyncio
+import re
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+import anyio.from_thread
+
+from app.errors import OverloadedError, PayloadTooLargeError
+from app.services.memory_budget.budget import HeldMemory, MemoryBudget
+
+FREE_BYTES = 16 * 1024
+"""A body of no more takes nothing of the budget: most requests are small, and many at once."""
+
+QUICKLY_WEIGHED_BYTES = 64 * 1024
+"""So much is weighed at once, and by no thread: of quotation marks alone it has as many pieces."""
+
+WORK_WAIT_SECONDS = 10.0
+"""How long a body that has arrived waits for the memory that work on it takes."""
+
+_FIRST_STEP_BYTES = 32 * 1024
+_STEP_BYTES = 256 * 1024
+_PACE_BYTES_PER_SECOND = 64 * 1024
+_MOST_CREDIT_SECONDS = 4.0
+# Measured with texts of 8 MiB: 4.0 times the text where all of it is Latin-1, 6.8 and 10 times
+# where strings are two and four bytes wide.
+_BYTE_COPIES = 3
+_TEXT_COPIES = 2
+_CONTAINER_BYTES = 320
+_MEMBER_BYTES = 96
+_LONGEST_ESCAPE = 6
+# U+0100 and above are two bytes or four in a string, and begin with these in UTF-8.
+_WIDE = re.compile(rb"[\xc4-\xef]|\\u")
+_WIDEST = re.compile(rb"[\xf0-\xf4]|\\u[dD][89a-fA-F]")
+
+
+class TextWeight:
+    """The memory that work on a JSON text takes, judged by its bytes; any thread, one at a time."""
+
+    def __init__(self) -> None:
+        self._width = 1
+        self._value_bytes = 0
+        self._end = b""
+        self._is_in_string = False
+        self._is_escaped = False
+
+    def add(self, data: bytes) -> None:
+        """Look at the next bytes."""
+        if not data:
+            return
+        bare = self._outside_strings(data)
+        containers = bare.count(b"[") + bare.count(b"{")
+        self._value_bytes += containers * _CONTAINER_BYTES + bare.count(b",") * _MEMBER_BYTES
+        if self._width < 4:
+            self._widen(data)
+            # An escape may be cut in two.
+            self._widen(self._end + data[:_LONGEST_ESCAPE])
+            self._end = data[-_LONGEST_ESCAPE:]
+
+    def work_bytes(self, text_bytes: int) -> int:
+        """Return roughly how much memory work on so many bytes of this text takes at most."""
+        return text_bytes * (_BYTE_COPIES + _TEXT_COPIES * self._width) + self._value_bytes
+
+    def _outside_strings(self, data: bytes) -> bytes:
+        windows = range(0, len(data), QUICKLY_WEIGHED_BYTES)
+        return b"".join(
+            piece
+            for start in windows
+            for piece in self._pieces_outside(data[start : start + QUICKLY_WEIGHED_BYTES])
+        )
+
+    def _pieces_outside(self, data: bytes) -> list[bytes]:
+        """Return what stands between the strings.
+
+        A backslash elsewhere is no JSON, and nobody makes values of what comes behind it.
+        """
+        has_escapes = b"\\" in data
+        if self._is_escaped:
+            data = b"." + data[1:]
+        elif self._is_in_string and not has_escapes and b'"' not in data:
+            return []
+        if has_escapes:
+            data = data.replace(b"\\\\", b"..").replace(b'\\"', b"..")
+        pieces = data.split(b'"')
+        outside = pieces[1::2] if self._is_in_string else pieces[::2]
+        self._is_in_string ^= len(pieces) % 2 == 0
+        self._is_escaped = self._is_in_string and data.endswith(b"\\")
+        return outside
+
+    def _widen(self, data: bytes) -> None:
+        # One byte is found much faster than two.
+        if data.isascii() and (b"\\" not in data or b"\\u" not in data):
+            return
+        if _WIDEST.search(data):
+            self._width = 4
+        elif self._width < 2 and _WIDE.search(data):
+            self._width = 2
+
+
+class BodyBudget:
+    """The share of all bodies of the process: half of the budget while they arrive.
+
+    The other half is left for work on those that have arrived, and for answers. Where they need
+    more than their half, those that come slowly are ended, the slowest first.
+
+    Args:
+        memory: The budget.
+        text_limit_bytes: How many bytes of text one body may keep in memory.
+    """
+
+    def __init__(self, memory: MemoryBudget, *, text_limit_bytes: int) -> None:
+        self.memory = memory
+        self.arriving = MemoryBudget(memory.limit_bytes // 2)
+        self.text_limit_bytes = text_limit_bytes
+        self.bodies: set[BodyMemory] = set()
+        """Those on their way that hold some of it."""
+
+    def make_room(self, size_bytes: int, newcomer: "BodyMemory") -> None:
+        """End bodies that come too slowly until so many more bytes fit, or no such body is left."""
+        if self.arriving.held_bytes + size_bytes <= self.arriving.limit_bytes:
+            return
+        now = asyncio.get_running_loop().time()
+        others = self.bodies - {newcomer}
+        slow = [each for each in others if each.credit_seconds(now) < 0]
+        for body in sorted(slow, key=lambda each: each.credit_seconds(now)):
+            if self.arriving.held_bytes + size_bytes <= self.arriving.limit_bytes:
+                return
+            body.end()
+
+
+class BodyMemory:
+    """The part of the budget that one body holds. Release it, whatever has come of the request."""
+
+    def __init__(self, budget: BodyBudget) -> None:
+        self._budget = budget
+        self._arriving: HeldMemory | None = None
+        self._held: HeldMemory | None = None
+        self._text_bytes = 0
+        self._weight = TextWeight()
+        self._patience: asyncio.Timeout | None = None
+        self._is_ended = False
+        self._credit_seconds = _MOST_CREDIT_SECONDS
+        self._waiting_since: float | None = None
+        self.size_bytes = FREE_BYTES
+        """How much may be kept before more has to be asked for."""
+
+    @asynccontextmanager
+    async def arrival(self) -> AsyncIterator[None]:
+        """Let the body be ended while it arrives, for the length of the block.
+
+        Raises:
+            OverloadedError: It came too slowly, and its room was needed.
+        """
+        try:
+            async with asyncio.timeout(None) as self._patience:
+                yield
+        except TimeoutError as exc:
+            if not self._is_ended:
+                raise
+            raise OverloadedError from exc
+        else:
+            if self._is_ended:
+                raise OverloadedError
+        finally:
+            self._patience = None
+            self._budget.bodies.discard(self)
+
+    async def paced(self, chunks: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
+        """The chunks, with an account of how long they were waited for."""
+        clock = asyncio.get_running_loop().time
+        while True:
+            self._waiting_since = clock()
+            chunk = await anext(chunks, None)
+            if chunk is None:
+                return
+            credit = self.credit_seconds(clock()) + len(chunk) / _PACE_BYTES_PER_SECOND
+            self._credit_seconds = min(credit, _MOST_CREDIT_SECONDS)
+            self._waiting_since = None
+            yield chunk
+
+    def credit_seconds(self, now: float) -> float:
+        """How long the sender may still pause; below zero the body may be ended for another."""
+        waited = 0.0 if self._waiting_since is None else now - self._waiting_since
+        return self._credit_seconds - waited
+
+    def end(self) -> None:
+        """Give back what is held, and let the block of `arrival` raise."""
+        self._is_ended = True
+        self._budget.bodies.discard(self)
+        if self._patience is not None:
+            self._patience.reschedule(asyncio.get_running_loop().time())
+        self.release()
+
+    async def keep(self, size_bytes: int) -> None:
+        """Hold so many bytes in all, and some for those to come.
+
+        Call it where `size_bytes` is exceeded, before any more is kept.
+
+        Raises:
+            OverloadedError: They do not fit now.
+        """
+        size_bytes = _stepped(size_bytes)
+        if self._held is None and not self._is_ended:
+            self._budget.make_room(size_bytes, self)
+            if self._arriving is None:
+                self._arriving = await self._budget.arriving.hold(size_bytes)
+            self._held = await self._budget.memory.hold(size_bytes)
+            self._budget.bodies.add(self)
+        self._grow(size_bytes)
+
+    def keep_text(self, text_bytes: int, others_bytes: int) -> None:
+        """Hold so many bytes of text in all, and others beside them; for worker threads.
+
+        Raises:
+            OverloadedError: They do not fit now.
+            PayloadTooLargeError: It is too much text.
+        """
+        self.check_text(text_bytes)
+        if self._arriving is not None:
+            anyio.from_thread.run_sync(self._grow, _stepped(text_bytes + others_bytes))
+        elif self._held is not None:
+            work_bytes = self._most(self._weight.work_bytes(text_bytes))
+            anyio.from_thread.run_sync(grow_within, self._held, self._budget.memory, work_bytes)
+
+    def _grow(self, size_bytes: int) -> None:
+        if self._is_ended:
+            raise OverloadedError
+        if self._arriving is not None and self._held is not None:
+            self._budget.make_room(size_bytes - self._arriving.size_bytes, self)
+            grow_within(self._arriving, self._budget.arriving, size_bytes)
+            grow_within(self._held, self._budget.memory, size_bytes)
+        self.size_bytes = max(self.size_bytes, size_bytes)
+
+    async def begin_work(self, text_bytes: int) -> None:
+        """Hold what work on so many bytes of text takes, when all of the body is there.
+
+        What does not fit at once is waited for, and nothing of the whole budget is held meanwhile:
+        the bytes of the body stay counted among those that arrive.
+
+        Raises:
+            OverloadedError: It did not fit for `WORK_WAIT_SECONDS`.
+        """
+        if self._held is None:
+            return
+        work_bytes = self._most(self._weight.work_bytes(text_bytes))
+        try:
+            grow_within(self._held, self._budget.memory, work_bytes)
+        except OverloadedError:
+            self._held.release()
+            self._held = None
+            memory = self._budget.memory
+            self._held = await memory.hold_later(work_bytes, wait_seconds=WORK_WAIT_SECONDS)
+        if self._arriving is not None:
+            self._arriving.release()
+            self._arriving = None
+
+    def _most(self, work_bytes: int) -> int:
+        """Three quarters of the budget at most: bodies on their way must not keep it waiting."""
+        return min(work_bytes, self._budget.memory.limit_bytes // 4 * 3)
+
+    def check_text(self, text_bytes: int) -> None:
+        """Refuse a body that keeps so many bytes of text, if they are too many.
+
+        Raises:
+            PayloadTooLargeError: They are.
+        """
+        limit_bytes = self._budget.text_limit_bytes
+        if text_bytes > limit_bytes:
+            raise PayloadTooLargeError(
+                f"The text of a request body may have {limit_bytes} bytes of JSON, beside media "
+                "in base64. Store what is longer with `POST /api/resources`, which takes "
+                "it as a stream, and refer to it. Nothing was stored.",
+                code="text-too-large",
+            )
+
+    def weigh(self, data: bytes) -> None:
+        """Look at bytes that will be worked on; for worker threads, as they read."""
+        self._weight.add(data)
+
+    def hold_work(self, text_bytes: int) -> None:
+        """Hold what work on so many more bytes of text takes; for worker threads, before it.
+
+        A body of no more than `FREE_BYTES` holds nothing, and any thread may say so.
+
+        Raises:
+            OverloadedError: That does not fit now.
+            PayloadTooLargeError: With what there was before it is too much text.
+        """
+        if not text_bytes:
+            return
+        self._text_bytes += text_bytes
+        self.check_text(self._text_bytes)
+        if self._held is not None:
+            work_bytes = self._most(self._weight.work_bytes(self._text_bytes))
+            if work_bytes > self._held.size_bytes:
+                anyio.from_thread.run_sync(grow_within, self._held, self._budget.memory, work_bytes)
+
+    def release(self) -> None:
+        """Give everything back."""
+        self._budget.bodies.discard(self)
+        for held in (self._arriving, self._held):
+            if held is not None:
+                held.release()
+
+
+def _stepped(size_bytes: int) -> int:
+    """Return how much is held for so many bytes: they are rounded up to a step."""
+    step_bytes = _FIRST_STEP_BYTES if size_bytes <= _STEP_BYTES else _STEP_BYTES
+    return -(-size_bytes // step_bytes) * step_bytes
+
+
+def grow_within(held: HeldMemory, budget: MemoryBudget, size_bytes: int) -> None:
+    """Hold so many bytes in all; one that takes more than there are has all of them alone."""
+    size_bytes = min(size_bytes, budget.limit_bytes)
+    if size_bytes > held.size_bytes:
+        held.resize(size_bytes)

@@ -1,0 +1,228 @@
+"""What answers hold of the memory budget, and how slow readers make room for others.
+
+All answers of long text together hold at most half of the budget, so that requests can be taken in
+however slowly answers are read. Where three quarters of that half, or of the whole budget, are
+taken, those who read below a pace are cut off, the slowest first, until that is so no more. A
+reader that is cut off sees it: the body is shorter than its `Content-Length`.
+"""
+
+import asyncio
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from time import monotonic
+from typing import Any, Protocol
+
+import structlog
+from structlog.stdlib import BoundLogger
+
+from app.errors import OverloadedError
+from app.services.memory_budget.budget import HeldMemory, MemoryBudget
+
+_log: BoundLogger = structlog.get_logger(__name__)
+
+GRACE_SECONDS = 10.0
+"""How long an answer may wait for its reader before its pace is judged."""
+PACE_BYTES = 256 * 1024
+"""What a reader takes in a second, on average, who is never cut off."""
+_LOOK_SECONDS = 1.0
+
+
+class Held(Protocol):
+    """Memory that is held for an answer."""
+
+    @property
+    def size_bytes(self) -> int:
+        """How many bytes."""
+        ...
+
+
+class ResponseMemory:
+    """The bytes that one answer holds, of the half for answers and of the whole budget."""
+
+    def __init__(self, share: HeldMemory, whole: HeldMemory, *, limit_bytes: int) -> None:
+        self._share = share
+        self._whole = whole
+        self._limit_bytes = limit_bytes
+
+    @property
+    def size_bytes(self) -> int:
+        """How many bytes are held."""
+        return self._share.size_bytes
+
+    def resize(self, size_bytes: int) -> None:
+        """Hold so many bytes instead; one that needs more than there are holds all of them.
+
+        Raises:
+            OverloadedError: More of them are wanted than fit now; nothing has changed.
+        """
+        size_bytes = min(size_bytes, self._limit_bytes)
+        before = self._share.size_bytes
+        self._share.resize(size_bytes)
+        try:
+            self._whole.resize(size_bytes)
+        except OverloadedError:
+            self._share.resize(before)
+            raise
+
+    def release(self) -> None:
+        """Give everything back; a second call does nothing."""
+        self._share.release()
+        self._whole.release()
+
+
+class Reader:
+    """Somebody who is being sent an answer.
+
+    Args:
+        held: What is held for the answer.
+        cut: Ends the connection.
+    """
+
+    def __init__(self, held: Held, cut: Callable[[], object]) -> None:
+        self.held = held
+        self.is_cut = False
+        self._abort = cut
+        self._taken_bytes = 0
+        self._waited_seconds = 0.0
+        self._waits_since: float | None = None
+
+    def cut(self) -> None:
+        """End the connection; what is held is given back in a moment."""
+        self.is_cut = True
+        self._abort()
+
+    @contextmanager
+    def taking(self, size_bytes: int) -> Iterator[None]:
+        """Count a piece that is sent in the block, and how long the reader lets it wait."""
+        self._waits_since = monotonic()
+        try:
+            yield
+        finally:
+            self._waited_seconds += monotonic() - self._waits_since
+            self._waits_since = None
+            self._taken_bytes += size_bytes
+
+    def pace(self, now: float) -> float | None:
+        """The bytes taken in a second of waiting; `None` as long as that is not judged.
+
+        What the service needs to make the next piece is not the reader's time.
+        """
+        seconds = self._waited_seconds
+        if self._waits_since is not None:
+            seconds += now - self._waits_since
+        return self._taken_bytes / seconds if seconds >= GRACE_SECONDS else None
+
+
+class ResponseBudget:
+    """The memory of answers in a process, and those who read them. For one event loop.
+
+    Args:
+        memory: The whole budget.
+    """
+
+    def __init__(self, memory: MemoryBudget) -> None:
+        self._memory = memory
+        self._share = MemoryBudget(memory.limit_bytes // 2)
+        self._readers: set[Reader] = set()
+        self._look_due: asyncio.TimerHandle | None = None
+
+    async def hold(self, size_bytes: int) -> ResponseMemory:
+        """Take so many bytes, after a moment's wait if they do not fit at once.
+
+        The caller holds nothing yet, and releases what it gets. An answer that needs more than
+        all answers may hold is counted as that: it is the only one then.
+
+        Raises:
+            OverloadedError: They did not fit for a second. Nothing is held.
+        """
+        size_bytes = min(size_bytes, self._share.limit_bytes)
+        self.cut_slow(monotonic(), wanted_bytes=size_bytes)
+        share = await self._share.hold(size_bytes)
+        try:
+            whole = await self._memory.hold(share.size_bytes)
+        except BaseException:
+            share.release()
+            raise
+        return ResponseMemory(share, whole, limit_bytes=self._share.limit_bytes)
+
+    def take(self, size_bytes: int) -> ResponseMemory:
+        """Take so many bytes at once.
+
+        Raises:
+            OverloadedError: They do not fit now. Nothing is held.
+        """
+        held = ResponseMemory(
+            HeldMemory(self._share, 0),
+            HeldMemory(self._memory, 0),
+            limit_bytes=self._share.limit_bytes,
+        )
+        try:
+            held.resize(size_bytes)
+        except OverloadedError:
+            self.cut_slow(monotonic(), wanted_bytes=min(size_bytes, self._share.limit_bytes))
+            raise
+        return held
+
+    @contextmanager
+    def reading(self, held: Held, cut: Callable[[], object]) -> Iterator[Reader]:
+        """Count somebody among those who may be cut off for the length of the block.
+
+        Args:
+            held: What is held for the answer.
+            cut: Ends the connection.
+        """
+        reader = Reader(held, cut)
+        self._readers.add(reader)
+        self._look_soon()
+        try:
+            yield reader
+        finally:
+            self._readers.discard(reader)
+
+    def cut_slow(self, now: float, *, wanted_bytes: int = 0) -> None:
+        """Cut off who reads too slowly, the slowest first, as far as there is little room.
+
+        Args:
+            now: What the clock shows.
+            wanted_bytes: What somebody needs.
+        """
+        budgets = (self._share, self._memory)
+        excess_bytes = max(_excess_bytes(budget, wanted_bytes) for budget in budgets)
+        excess_bytes -= sum(reader.held.size_bytes for reader in self._readers if reader.is_cut)
+        if excess_bytes <= 0:
+            return
+        paces = [
+            (pace, reader)
+            for reader in self._readers
+            if not reader.is_cut and (pace := reader.pace(now)) is not None
+        ]
+        for pace, reader in sorted(paces, key=_first):
+            if pace >= PACE_BYTES or excess_bytes <= 0:
+                return
+            excess_bytes -= reader.held.size_bytes
+            _log.warning(
+                "slow reader cut off",
+                held_bytes=reader.held.size_bytes,
+                bytes_per_second=round(pace),
+            )
+            reader.cut()
+
+    def _look_soon(self) -> None:
+        if self._look_due is None:
+            self._look_due = asyncio.get_running_loop().call_later(_LOOK_SECONDS, self._look)
+
+    def _look(self) -> None:
+        self._look_due = None
+        self.cut_slow(monotonic())
+        if self._readers:
+            self._look_soon()
+
+
+def _excess_bytes(budget: MemoryBudget, wanted_bytes: int) -> int:
+    """How much is taken above three quarters of a budget, or in the place of what is wanted."""
+    free_bytes = max(budget.limit_bytes // 4, wanted_bytes)
+    return budget.held_bytes + free_bytes - budget.limit_bytes
+
+
+def _first(pair: tuple[float, Any]) -> float:
+    return pair[0]

@@ -1,0 +1,1 @@
+"""Memory pages: written, changed, read at a level, faulted, found, downloaded."""

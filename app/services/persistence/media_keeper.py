@@ -1,0 +1,195 @@
+"""Keeps one medium: its bytes into the blob store, its type and hints into a descriptor."""
+
+import base64
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import TypeAlias
+
+from app.media.settling import HEAD_BYTES, settle_type
+from app.media.soundness import damage_of
+from app.models.damage import Damage
+from app.models.media import MediaSource
+from app.models.normalized import NormalizedMedia
+from app.models.resource import MediaHints, Resource, derive_resource_id, resource_kind
+from app.rendering.names.file_names import safe_file_name
+from app.services.persistence.media_checks import MediaChecks
+from app.services.persistence.probing import probe_media
+from app.stores.blobs import BlobStore
+
+INLINE_LIMIT_BYTES = 1_024
+_SMALL_BYTES = 64 * 1_024
+
+
+@dataclass(frozen=True, slots=True)
+class KeptMedium:
+    """A medium after this stage: a stored resource, or a small image as plain base64.
+
+    `damage` is what is wrong with its bytes; they were kept all the same.
+    """
+
+    mime_type: str
+    filename: str | None
+    resource: Resource | None
+    inline_base64: str | None = None
+    damage: Damage | None = None
+
+    @property
+    def reference(self) -> str:
+        """`@blob:…`, or the base64 of a medium that stays inline."""
+        return self.resource.reference if self.resource else self.inline_base64 or ""
+
+
+class MediaKeeper:
+    """Keeps media for one project.
+
+    Args:
+        blobs: Where the bytes go.
+        project_id: Whose they are.
+        limit_bytes: The largest medium taken.
+        now: When this happens; the `created_at` of new descriptors.
+        checks: Is told what is wrong with each, so that nobody reads it again for that.
+    """
+
+    def __init__(
+        self,
+        blobs: BlobStore,
+        project_id: str,
+        *,
+        limit_bytes: int,
+        now: datetime,
+        checks: MediaChecks | None = None,
+    ) -> None:
+        self._blobs = blobs
+        self._project_id = project_id
+        self._limit_bytes = limit_bytes
+        self.now = now
+        self._checks = checks
+        self._kept: dict[_Identity, KeptMedium] = {}
+
+    async def keep_all(self, media: Sequence[NormalizedMedia]) -> list[KeptMedium]:
+        """Store media together, and leave those inline that are images below 1,024 bytes.
+
+        Raises:
+            PayloadTooLargeError: One is larger than the limit.
+            StoreUnavailableError: The blob store did not take one.
+        """
+        identities = [_identity(medium) for medium in media]
+        looked: dict[_Identity, _Looked] = {}
+        for identity, medium in zip(identities, media, strict=True):
+            if identity in self._kept or identity in looked:
+                continue
+            each = _settled(medium)
+            if _may_stay_inline(medium, each.mime_type):
+                self._kept[identity] = each.inline()
+            else:
+                looked[identity] = each
+        if looked:
+            resources = await self._store_all(list(looked.values()), are_judged=True)
+            for (identity, each), resource in zip(looked.items(), resources, strict=True):
+                self._kept[identity] = self._judged(each, resource)
+        return [self._kept[identity] for identity in identities]
+
+    async def store(self, source: MediaSource, mime_type: str, filename: str | None) -> Resource:
+        """Store bytes of a settled type and describe them."""
+        (resource,) = await self._store_all(
+            [_Looked(source, mime_type, filename)], are_judged=False
+        )
+        return resource
+
+    async def _store_all(self, looked: Sequence["_Looked"], *, are_judged: bool) -> list[Resource]:
+        def look() -> None:
+            for each in looked:
+                each.look(is_judged=are_judged)
+
+        blobs = await self._blobs.put_all(
+            self._project_id,
+            [each.source for each in looked],
+            limit_bytes=self._limit_bytes,
+            meanwhile=look,
+        )
+        return [
+            Resource(
+                resource_id=derive_resource_id(
+                    self._project_id, blob.digest, each.mime_type, each.filename
+                ),
+                digest=blob.digest,
+                mime_type=each.mime_type,
+                filename=each.filename,
+                size_bytes=blob.size_bytes,
+                kind=resource_kind(each.mime_type),
+                hints=each.hints,
+                created_at=self.now,
+            )
+            for each, blob in zip(looked, blobs, strict=True)
+        ]
+
+    def _judged(self, looked: "_Looked", resource: Resource) -> KeptMedium:
+        if self._checks is not None:
+            self._checks.remember(resource.digest, looked.mime_type, looked.damage)
+        return KeptMedium(looked.mime_type, looked.filename, resource, damage=looked.damage)
+
+
+@dataclass(slots=True)
+class _Looked:
+    """A medium of a settled type, and what is found out about it while it is stored."""
+
+    source: MediaSource
+    mime_type: str
+    filename: str | None
+    hints: MediaHints = field(default_factory=MediaHints)
+    damage: Damage | None = None
+
+    def look(self, *, is_judged: bool) -> None:
+        """Look at the bytes; blocks."""
+        self.hints = probe_media(self.source.head(HEAD_BYTES), self.source, self.mime_type)
+        if is_judged:
+            self.damage = damage_of(self.source, self.mime_type)
+
+    def inline(self) -> KeptMedium:
+        """The medium as plain base64."""
+        data = base64.b64encode(self.source.head(INLINE_LIMIT_BYTES)).decode()
+        damage = damage_of(self.source, self.mime_type)
+        return KeptMedium(self.mime_type, self.filename, None, data, damage)
+
+
+_Identity: TypeAlias = tuple[object, str | None, str | None, bool]
+"""What media are told apart by: their bytes, if they are small, and how they were named."""
+
+
+def _identity(medium: NormalizedMedia) -> _Identity:
+    source = medium.source
+    is_small = source.size_bytes <= _SMALL_BYTES
+    # Results repeat icons and thumbnails; each is written, and waited for, once.
+    data = source.head(source.size_bytes) if is_small else source
+    return data, source.declared_mime_type, medium.filename, medium.must_be_stored
+
+
+def _settled(medium: NormalizedMedia) -> _Looked:
+    source, filename = medium.source, safe_file_name(medium.filename)
+    mime_type = settle_type(source.head(HEAD_BYTES), source.declared_mime_type, filename)
+    return _Looked(source, mime_type, filename)
+
+
+@dataclass(frozen=True, slots=True)
+class MediaKeepers:
+    """What keepers for any project have in common; see `MediaKeeper`."""
+
+    blobs: BlobStore
+    limit_bytes: int
+    checks: MediaChecks
+
+    def keeper(self, project_id: str, *, now: datetime) -> MediaKeeper:
+        """Return a keeper for one project, and for one request."""
+        return MediaKeeper(
+            self.blobs, project_id, limit_bytes=self.limit_bytes, now=now, checks=self.checks
+        )
+
+
+def _may_stay_inline(medium: NormalizedMedia, mime_type: str) -> bool:
+    return (
+        not medium.must_be_stored
+        and medium.source.size_bytes < INLINE_LIMIT_BYTES
+        and resource_kind(mime_type) == "image"
+        and mime_type != "image/svg+xml"
+    )

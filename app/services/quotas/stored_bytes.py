@@ -1,0 +1,244 @@
+"""The quota of bytes that a project keeps: room is reserved before bytes are, and counted after.
+
+Unlike the quotas of a key it is counted in the database, in short transactions of its own, so that
+it holds across processes and is still right after a crash. What counts are the blobs that are
+there, each once, whether a record needs them or a sweep has yet to remove them, and what is on its
+way.
+"""
+
+from collections.abc import Mapping, Sequence
+from contextlib import AbstractAsyncContextManager
+from datetime import timedelta
+from functools import partial
+
+import anyio
+import structlog
+
+from app.errors import ServiceError, StoredBytesQuotaError
+from app.models.identity import new_id, utc_now
+from app.services.concurrency.run_to_completion import run_to_completion
+from app.services.quotas.pending_releases import LeftReservations
+from app.stores.blobs import BlobStore, StoredBlob
+from app.stores.records import Records, UnitOfWork
+from app.stores.records.stored_blobs import StoredTotal
+from app.stores.records.swept_blobs import DIGESTS_AT_ONCE
+
+BLOCK_BYTES = 8 * 1024 * 1024
+"""How much is reserved at once of a body whose length nobody knows."""
+
+# Longer than a block takes that comes as slowly as a body may, and the commit behind the last one.
+# What a killed process has reserved is reserved for so long.
+_EXPIRES_AFTER = timedelta(hours=4)
+_log = structlog.get_logger(__name__)
+
+
+class StoredBytes:
+    """Counts what projects keep, and says when it is too much.
+
+    Args:
+        records: Where it is counted.
+        blobs: What is counted.
+        quota_bytes: How many bytes a project may keep.
+    """
+
+    def __init__(self, records: Records, blobs: BlobStore, *, quota_bytes: int) -> None:
+        self._records = records
+        self._blobs = blobs
+        self._quota_bytes = quota_bytes
+        self._left = LeftReservations(records)
+
+    def running(self) -> AbstractAsyncContextManager[None]:
+        """Give back, for the length of the block, what an outage kept from being given back."""
+        return self._left.running()
+
+    def reservation(self, project_id: str) -> "ByteReservation":
+        """Room for one blob on its way; none is taken yet."""
+        return ByteReservation(
+            self._records, project_id, quota_bytes=self._quota_bytes, left=self._left
+        )
+
+    async def keeps(self, project_id: str, digest: str) -> bool:
+        """Whether a blob is counted already, so that the same bytes again cost nothing."""
+        return await self._records.read(
+            project_id, lambda unit: bool(unit.stored_blobs.sizes([digest]))
+        )
+
+    async def check_room(self, project_id: str, size_bytes: int) -> None:
+        """Refuse at once what there is no room for now; nothing is reserved.
+
+        Raises:
+            StoredBytesQuotaError: There is none.
+        """
+        total = await self._records.write(project_id, lambda unit: unit.stored_blobs.total())
+        if total.bytes + size_bytes > self._quota_bytes:
+            raise _no_room(total, self._quota_bytes, size_bytes)
+
+    async def check_room_for(self, project_id: str, sizes: Mapping[str, int]) -> None:
+        """As `check_room`, for blobs of which some may be there: sizes by digest."""
+        digests = list(sizes)
+
+        def kept_bytes(unit: UnitOfWork) -> int:
+            starts = range(0, len(digests), DIGESTS_AT_ONCE)
+            batches = (digests[start : start + DIGESTS_AT_ONCE] for start in starts)
+            return sum(sum(unit.stored_blobs.sizes(batch).values()) for batch in batches)
+
+        needed = sum(sizes.values()) - await self._records.read(project_id, kept_bytes)
+        if needed > 0:
+            await self.check_room(project_id, needed)
+
+    async def count_all(self) -> None:
+        """Count the blobs that rows need and nobody has counted, in every project."""
+        project_ids = await self._records.read_projects(lambda projects: projects.list_ids())
+        for project_id in project_ids:
+            await self.count(project_id)
+
+    async def count(self, project_id: str) -> None:
+        """Count what was stored while there was no quota, or by a process that knows of none."""
+        last = ""
+
+        def uncounted(unit: UnitOfWork) -> Mapping[str, int]:
+            return unit.stored_blobs.uncounted(after=last, limit=DIGESTS_AT_ONCE)
+
+        # Asked without a lock first: where all are counted, no write waits for this.
+        while sizes := await self._records.read(project_id, uncounted):
+            last = max(sizes)
+            await self._records.write(project_id, partial(_enter, sizes), is_alone=True)
+
+    async def forget_missing(self, project_id: str) -> None:
+        """Count no longer what no row needs and the store has lost: no sweep comes across it."""
+        last = ""
+
+        def unneeded(unit: UnitOfWork) -> Sequence[str]:
+            return unit.stored_blobs.unneeded(after=last, limit=DIGESTS_AT_ONCE)
+
+        while digests := await self._records.read(project_id, unneeded):
+            last = digests[-1]
+            missing = set(digests) - (await self._blobs.sizes(project_id, digests)).keys()
+            if missing:
+                await self._forget(project_id, missing)
+
+    async def _forget(self, project_id: str, missing: set[str]) -> None:
+
+        def forget(unit: UnitOfWork) -> None:
+            # As a removal is: whoever puts one of them again meanwhile learns of it.
+            claim = unit.swept_blobs.claim(missing)
+            if claim is not None:
+                unit.swept_blobs.note_over(claim, claim.digests)
+
+        await self._records.write(project_id, forget, is_alone=True)
+
+
+class ByteReservation:
+    """The room that one blob takes on its way. One task uses it.
+
+    Args:
+        records: Where it is counted.
+        project_id: Whose blob it is.
+        quota_bytes: How many bytes the project may keep.
+        left: Takes the reservation where it cannot be given back now.
+    """
+
+    def __init__(
+        self, records: Records, project_id: str, *, quota_bytes: int, left: LeftReservations
+    ) -> None:
+        self._left = left
+        self._records = records
+        self._project_id = project_id
+        self._quota_bytes = quota_bytes
+        self._id = new_id()
+        self._is_open = False
+        self.size_bytes = 0
+
+    async def cover(self, size_bytes: int) -> None:
+        """Have room for a blob that has so many bytes by now, and for as many more if there is.
+
+        At most a block is reserved ahead, so that a large blob takes few reservations, and what is
+        small, little room that it does not need.
+
+        Raises:
+            StoredBytesQuotaError: There is none for these bytes; what was reserved stays so.
+            StoreUnavailableError: The database did not answer.
+        """
+        more_bytes = size_bytes - self.size_bytes
+        if more_bytes <= 0:
+            return
+        ahead_bytes = min(self.size_bytes, BLOCK_BYTES)
+        if ahead_bytes <= more_bytes:
+            await self._grow(more_bytes)
+            return
+        try:
+            await self._grow(ahead_bytes)
+        except StoredBytesQuotaError:
+            await self._grow(more_bytes)
+
+    async def cover_exactly(self, size_bytes: int) -> None:
+        """As `cover`, of a blob that gets no larger."""
+        if size_bytes > self.size_bytes:
+            await self._grow(size_bytes - self.size_bytes)
+
+    async def settle(self, blob: StoredBlob) -> None:
+        """Count a blob that is durable now, in place of what was reserved for it.
+
+        Raises:
+            StoredBytesQuotaError: It needs more than was reserved, and there is not so much; the
+                blob is garbage.
+            StoreUnavailableError: The database did not answer; the blob is garbage.
+        """
+
+        def count(unit: UnitOfWork) -> None:
+            entered = unit.swept_blobs.enter(
+                {blob.digest: blob.size_bytes}, reservation_id=self._id if self._is_open else None
+            )
+            needed_more = entered.size_bytes > entered.released_bytes
+            if needed_more and entered.total.bytes > self._quota_bytes:
+                total = entered.total.without(entered.size_bytes)
+                raise _no_room(total, self._quota_bytes, entered.size_bytes)
+
+        await self._records.write(self._project_id, count)
+        self._is_open = False
+
+    async def release(self) -> None:
+        """Give back what was reserved; never fails: what an outage keeps from it is tried again."""
+        if not self._is_open:
+            return
+        with anyio.CancelScope(shield=True):
+            try:
+                await self._records.write(
+                    self._project_id, lambda unit: unit.stored_blobs.release(self._id)
+                )
+            except ServiceError as exc:
+                _log.warning("reserved bytes given back later", code=exc.problem_code)
+                self._left.add(self._project_id, self._id)
+        self._is_open = False
+
+    async def _grow(self, more_bytes: int) -> None:
+        # Before it is, and to its end: a change that is cancelled is committed all the same, and
+        # what gives it back comes behind it.
+        self._is_open = True
+        total = await run_to_completion(
+            self._records.write(
+                self._project_id,
+                lambda unit: unit.stored_blobs.reserve(
+                    self._id,
+                    more_bytes,
+                    quota_bytes=self._quota_bytes,
+                    expires_at=utc_now() + _EXPIRES_AFTER,
+                ),
+            )
+        )
+        if total is not None:
+            raise _no_room(total, self._quota_bytes, more_bytes)
+        self.size_bytes += more_bytes
+
+
+def _enter(sizes: Mapping[str, int], unit: UnitOfWork) -> None:
+    unit.swept_blobs.enter(sizes)
+
+
+def _no_room(total: StoredTotal, quota_bytes: int, needed_bytes: int) -> StoredBytesQuotaError:
+    return StoredBytesQuotaError(
+        quota_bytes=quota_bytes,
+        stored_bytes=total.stored_bytes,
+        reserved_bytes=total.reserved_bytes,
+        needed_bytes=needed_bytes,
+    )

@@ -1,0 +1,157 @@
+"""Idempotency keys: a write that is sent again is answered again, not done again.
+
+A key is taken in a transaction of its own before the work starts, so that a second request finds
+it in flight, and is answered in the transaction of the work, so that both are there or neither.
+
+A request that has not answered after 15 minutes is taken for dead, and the next one with its key
+takes the claim over. Should the first one come to its commit after all, the claim has another id
+than its own: its transaction is rolled back, and nothing is stored twice.
+"""
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+
+import anyio
+
+from app.errors import ConflictError, InvalidPayloadError, ServiceError
+from app.models.identity import new_id
+from app.services.concurrency.run_to_completion import run_to_completion
+from app.services.requests.identity import RequestIdentity, how_compared
+from app.stores.records import Records, UnitOfWork
+from app.stores.records.idempotency import KEPT, Claim
+
+# A claim without an answer belongs to a request in flight, or to a process that was killed.
+ABANDONED_AFTER = timedelta(minutes=15)
+
+
+@dataclass(frozen=True, slots=True)
+class IdempotentCall:
+    """One use of a key: where, with which key, and what the request is known by.
+
+    `claim_id` tells this request from another one with the same key.
+    """
+
+    project_id: str
+    route: str
+    key: str
+    identity: RequestIdentity
+    claim_id: str = field(default_factory=new_id)
+
+
+class Idempotency:
+    """Takes keys for requests and remembers their answers for 24 hours, per project and route."""
+
+    def __init__(self, records: Records) -> None:
+        self._records = records
+
+    @asynccontextmanager
+    async def claimed(self, call: IdempotentCall, now: datetime) -> AsyncIterator[str | None]:
+        """Hold a key while the work is done.
+
+        Yields:
+            The id of the answer if the request was answered before, else `None`: then the work
+            is to be done, and `note_answer` called in its transaction. If the block raises before
+            that is committed, the key is free again, unless another request has it by then.
+
+        Raises:
+            InvalidPayloadError: The key was used for another request.
+            ConflictError: The same request is in flight.
+        """
+        try:
+            answer_id = await run_to_completion(self._claim(call, now))
+        except asyncio.CancelledError:
+            # The claim is made all the same, by now.
+            with anyio.CancelScope(shield=True):
+                await self._abandon(call)
+            raise
+        if answer_id is not None:
+            yield answer_id
+            return
+        try:
+            yield None
+        except BaseException:
+            with anyio.CancelScope(shield=True):
+                await self._abandon(call)
+            raise
+
+    def note_answer(self, unit: UnitOfWork, call: IdempotentCall, answer_id: str) -> None:
+        """Note the answer, in the transaction that makes it, and is rolled back if this raises.
+
+        Raises:
+            ConflictError: Another request has taken the key over, and answers it.
+        """
+        if not unit.idempotency.answer(call.route, call.key, answer_id, claim_id=call.claim_id):
+            raise ConflictError(
+                "This request took so long that another one with the same Idempotency-Key has "
+                "taken its place. Nothing of this one was stored: send it again, with the same "
+                "key, for the answer of the other one.",
+                code="request-superseded",
+            )
+
+    async def note_known_answer(self, call: IdempotentCall, answer_id: str) -> None:
+        """Note an answer that was there before, so that this request stores nothing.
+
+        Whoever has taken the key over meanwhile comes to the same answer.
+        """
+        await self._records.write(
+            call.project_id,
+            lambda unit: unit.idempotency.answer(
+                call.route, call.key, answer_id, claim_id=call.claim_id
+            ),
+        )
+
+    async def _claim(self, call: IdempotentCall, now: datetime) -> str | None:
+        route, key, digest, claim_id = call.route, call.key, call.identity.digest, call.claim_id
+
+        def claim(unit: UnitOfWork) -> Claim | None:
+            held = unit.idempotency.claim(route, key, digest, now, claim_id=claim_id)
+            if held is not None and _is_over(held, now):
+                held = unit.idempotency.take_over(
+                    route, key, held, request_digest=digest, now=now, claim_id=claim_id
+                )
+            return held
+
+        held = await self._records.write(call.project_id, claim)
+        return None if held is None else _answer_of(held, call.identity)
+
+    async def _abandon(self, call: IdempotentCall) -> None:
+        try:
+            # The block may have been cancelled just after its commit: then there is an answer.
+            await self._records.write(
+                call.project_id,
+                lambda unit: unit.idempotency.abandon(call.route, call.key, claim_id=call.claim_id),
+            )
+        except ServiceError:
+            # The database is what failed; the claim is over by itself after a while.
+            return
+
+
+def _answer_of(claim: Claim, identity: RequestIdentity) -> str:
+    """Return the id of the answer to the request that holds a key.
+
+    Raises:
+        InvalidPayloadError, ConflictError: See `Idempotency.claimed`.
+    """
+    if not identity.is_that_of(claim.request_digest):
+        raise InvalidPayloadError(
+            "This Idempotency-Key was used for another request. "
+            f"{how_compared(claim.request_digest)} Only a digest of it is kept, so where they "
+            "differ cannot be said. Send what was sent with the key before, or take a new key for "
+            "a new request.",
+            code="idempotency-key-reused",
+        )
+    if claim.answer_id is None:
+        raise ConflictError(
+            "The same request with this Idempotency-Key is still being worked on. Send it again in "
+            "a moment.",
+            code="request-in-flight",
+        )
+    return claim.answer_id
+
+
+def _is_over(claim: Claim, now: datetime) -> bool:
+    age = now - claim.claimed_at
+    return age > KEPT or (claim.answer_id is None and age > ABANDONED_AFTER)

@@ -1,0 +1,254 @@
+r"""A JSON body scanned while it arrives: long base64 strings into drafts, all else left as it is.
+
+Short strings are passed over by one expression, and long ones are looked at for their end only.
+Nothing is parsed here: what is not JSON is found out by whoever parses what is left.
+"""
+
+import hashlib
+import re
+from collections.abc import Callable, Iterable
+from functools import lru_cache
+
+from app.media.base64_stream import NotStrictBase64Error
+from app.services.concurrency.large_work import QUICK_BYTES, is_quick
+from app.services.requests.json_escapes import raw_head_end, without_open_escape
+from app.services.requests.long_strings import LongString
+from app.stores.blobs import BlobDraft
+
+LONG_CHARS = 65_536
+"""Strings of at least so many characters, escapes counted as they are written, are long."""
+
+_TO_STRING_END = re.compile(rb"(?:[^\"\\]++|\\.)*+", re.DOTALL)
+_BACKSLASHES = re.compile(rb"\\*\Z")
+# The end of base64 may have padding, escaped at worst.
+_LONGEST_END = 12
+
+
+class JsonStream:
+    """A body in two forms of pieces: bytes of JSON text, and long strings.
+
+    Blocks; one thread at a time.
+
+    Args:
+        new_draft: Begins a draft for a long string; whoever gives it discards it.
+        keep_text: Is told how many bytes of text will be in memory where a string is put back
+            into it; raises where they are too many.
+        long_chars: What is long.
+    """
+
+    def __init__(
+        self,
+        new_draft: Callable[[], BlobDraft],
+        keep_text: Callable[[int], None],
+        *,
+        long_chars: int = LONG_CHARS,
+    ) -> None:
+        self._new_draft = new_draft
+        self._keep_text = keep_text
+        self._long_chars = long_chars
+        self._short_strings = _short_strings(long_chars)
+        self._pieces: list[bytes | LongString] = []
+        self._scan: Callable[[bytes, int], int] = self._outside
+        self._opening = bytearray()
+        self._long: LongString | None = None
+        self._raw = b""
+        self._is_escaped = False
+        self._is_whole = False
+
+    @property
+    def is_begun(self) -> bool:
+        """Whether anything was taken."""
+        return bool(self._pieces)
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether all of the body was taken at once, so that nothing of it is in files."""
+        return self._is_whole
+
+    @property
+    def kept_bytes(self) -> int:
+        """How much of what was taken is in memory."""
+        return sum(len(piece) for piece in self._pieces if isinstance(piece, bytes))
+
+    def keep(self, data: bytes) -> None:
+        """Take all bytes of a body at once, without looking for long strings in them."""
+        self._is_whole = True
+        self._pieces.append(data)
+
+    def take(self, data: bytes) -> None:
+        """Take all bytes of a body at once.
+
+        Raises:
+            PayloadTooLargeError, StoreUnavailableError: As `feed`.
+        """
+        if _may_have_long_strings(data, self._long_chars):
+            self._is_whole = True
+            self.feed(data)
+        else:
+            self.keep(data)
+
+    def feed(self, data: bytes) -> None:
+        """Take the next bytes.
+
+        Raises:
+            PayloadTooLargeError: A string is larger than a medium may be.
+            StoreUnavailableError: It cannot be kept.
+        """
+        position = 0
+        while position < len(data):
+            position = self._scan(data, position)
+
+    def finish(self) -> None:
+        """Note that there is nothing more; a string without an end stays without."""
+        if self._long is not None and self._scan == self._in_base64:
+            self._pieces.append(self._long)
+        self._pieces += (bytes(self._opening), self._raw)
+        self._opening.clear()
+
+    @property
+    def is_quick(self) -> bool:
+        """Whether the text around long strings is short, and has few values."""
+        texts = [piece for piece in self._pieces if isinstance(piece, bytes)]
+        return sum(map(len, texts)) <= QUICK_BYTES and is_quick(b"".join(texts))
+
+    @property
+    def long_strings(self) -> list[LongString]:
+        """The long strings, in order."""
+        return [piece for piece in self._pieces if isinstance(piece, LongString)]
+
+    def digest_of_bytes(self, prefix: bytes = b"") -> str:
+        """64 hex digits that stand for the body: the SHA-256 of it, or of what is left of it.
+
+        It is that of what the prefix and the body are together. Earlier versions knew requests by
+        it, and what they have stored is compared with it.
+
+        In the place of a long string there is what it is known by, so that no byte is hashed twice;
+        but not in a body that was there at once, in which they looked for no long strings.
+        """
+        sha256 = hashlib.sha256(prefix)
+        if self._is_whole:
+            sha256.update(self.body(string.raw() for string in self.long_strings))
+            return sha256.hexdigest()
+        for piece in self._pieces:
+            sha256.update(piece if isinstance(piece, bytes) else piece.raw_identity())
+        return sha256.hexdigest()
+
+    def body(self, raw_strings: Iterable[bytes]) -> bytes:
+        """The body with this raw JSON in the places of the long strings, in their order.
+
+        With the raw JSON of the strings themselves it is the body that came, byte for byte.
+        """
+        following = iter(raw_strings)
+        return b"".join(
+            piece if isinstance(piece, bytes) else next(following) for piece in self._pieces
+        )
+
+    def _outside(self, data: bytes, start: int) -> int:
+        passed = self._short_strings.match(data, start)
+        quote = data.find(b'"', passed.end() if passed else start)
+        end = quote + 1 or len(data)
+        self._pieces.append(data[start:end])
+        if quote >= 0:
+            self._scan = self._at_start
+        return end
+
+    def _at_start(self, data: bytes, start: int) -> int:
+        """Read on until the string has ended, or is long."""
+        most = start + self._long_chars - len(self._opening)
+        quote = data.find(b'"', start, most)
+        end = min(most, len(data)) if quote < 0 else quote
+        self._opening += data[start:end]
+        if quote >= 0:
+            self._go_on_as_text(self._taken_opening())
+        elif len(self._opening) >= self._long_chars:
+            self._begin_long(self._taken_opening())
+        return end
+
+    def _in_text(self, data: bytes, start: int) -> int:
+        quote = data.find(b'"', start)
+        if quote >= 0 and not self._is_escaped and data.find(b"\\", start, quote) < 0:
+            self._pieces.append(data[start : quote + 1])
+            self._scan = self._outside
+            return quote + 1
+        passed = _TO_STRING_END.match(data, start + self._is_escaped)
+        end = passed.end() if passed else start
+        self._is_escaped = data[end : end + 1] == b"\\"
+        if end < len(data):
+            # What stopped it is the quotation mark, or a backslash at the end of the data.
+            end += 1
+            self._scan = self._in_text if self._is_escaped else self._outside
+        self._pieces.append(data[start:end])
+        return end
+
+    def _in_base64(self, data: bytes, start: int) -> int:
+        quote = data.find(b'"', start)
+        end = len(data) if quote < 0 else quote
+        plain_end = end if quote < 0 else max(start, end - _LONGEST_END)
+        if not self._raw and self._long is not None:
+            if self._long.take_plain(data, start, plain_end):
+                start = plain_end
+            if start == len(data):
+                return start
+        raw, self._raw = self._raw + data[start:end], b""
+        if quote < 0:
+            raw, self._raw = without_open_escape(raw)
+        self._take(raw, is_end=quote >= 0)
+        return end
+
+    def _begin_long(self, raw: bytes) -> None:
+        whole, self._raw = without_open_escape(raw)
+        try:
+            head_end = raw_head_end(whole)
+            self._long = LongString(whole[:head_end], self._new_draft())
+            self._long.take(whole[head_end:])
+        except NotStrictBase64Error:
+            self._raw = b""
+            self._go_on_as_text(raw)
+        else:
+            self._scan = self._in_base64
+
+    def _take(self, raw: bytes, *, is_end: bool) -> None:
+        long = self._long
+        if long is None:
+            return
+        try:
+            long.take(raw)
+            raw = b""
+            if not is_end:
+                return
+            long.finish()
+            self._pieces.append(long)
+            self._scan = self._in_text
+        except NotStrictBase64Error:
+            self._keep_text(self.kept_bytes + long.raw_bytes)
+            self._pieces += long.abandoned()
+            held, self._raw = self._raw, b""
+            self._go_on_as_text(raw + held)
+
+    def _go_on_as_text(self, raw: bytes) -> None:
+        self._pieces.append(raw)
+        backslashes = _BACKSLASHES.search(raw)
+        self._is_escaped = backslashes is not None and len(backslashes[0]) % 2 == 1
+        self._scan = self._in_text
+
+    def _taken_opening(self) -> bytes:
+        raw = bytes(self._opening)
+        self._opening.clear()
+        return raw
+
+
+def _may_have_long_strings(data: bytes, long_chars: int) -> bool:
+    """Whether so many bytes in a row have no quotation mark; where there are more, it says so.
+
+    Wherever they begin, half as many of them are one of the blocks that are looked at here.
+    """
+    block = max(1, long_chars // 2)
+    starts = range(0, len(data) - block + 1, block)
+    return any(data.find(b'"', start, start + block) < 0 for start in starts)
+
+
+@lru_cache(maxsize=8)
+def _short_strings(long_chars: int) -> re.Pattern[bytes]:
+    is_long = rf"[^\"]{{{long_chars}}}"
+    pattern = rf"(?:[^\"]*+\"(?!{is_long})(?:[^\"\\]++|\\.)*+\")*+"
+    return re.compile(pattern.encode(), re.DOTALL)

@@ -1,0 +1,265 @@
+"""A long base64 string of a body: its bytes in a draft, its text, and its placeholder.
+
+Whether a string is a medium depends on where it stands, and that is known only when the whole body
+is there. So the string is kept in a form that can be either. Until it is decided, a short text
+stands in for it that is alike in all that matters: the same beginning and end, the same alphabet
+and lines, and in the middle something that occurs nowhere else.
+"""
+
+import codecs
+import json
+import re
+import secrets
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import pybase64
+
+from app.media.base64_stream import Base64Lines
+from app.services.requests.json_escapes import JsonEscapes
+from app.services.requests.string_names import NAMED_CHARS, name_of_base64, name_of_text
+from app.stores.blobs import BlobDraft
+
+# Whole quads, and more than anybody looks at before taking a string for what it is.
+_KEPT_CHARS = 4_096
+# Whole quads.
+_PIECE_BYTES = 3 * 256 * 1024
+_TOKEN_BYTES = 18
+_NUMBER_DIGITS = 6
+_NUMBER_CHARS = _NUMBER_DIGITS // 3 * 4
+# Bytes that no readable text has: a placeholder is as unreadable as what it stands for.
+_UNREADABLE = bytes(3)
+_NUMBER = re.compile(rf"[0-9]{{{_NUMBER_DIGITS}}}")
+_ENCODED_NUMBER = re.compile(rf"[0-9A-Za-z]{{{_NUMBER_CHARS}}}")
+_CONTROL = re.compile(r"[\x00-\x08\x0e-\x1f]")
+
+
+@dataclass(frozen=True, slots=True)
+class Placeholder:
+    """What stands in a body for a long string: its raw JSON, and the bytes it is base64 of."""
+
+    raw: bytes
+    data: bytes
+
+    @property
+    def text(self) -> str:
+        """The string that its raw JSON is."""
+        text: str = json.loads(b'"%b"' % self.raw)
+        return text
+
+
+class Marks:
+    """Bytes that placeholders have in their middle and that nobody can have guessed."""
+
+    def __init__(self) -> None:
+        token = secrets.token_hex(_TOKEN_BYTES // 2)
+        encoded = pybase64.b64encode(token.encode()).decode()
+        self._token = token
+        self._encoded = encoded
+        self._sharing: dict[int, set[int]] = {}
+
+    def mark(self, number: int, *, first: int | None = None) -> bytes:
+        """The bytes for the placeholder of this number; in base64 they are letters and digits.
+
+        Args:
+            number: Which it is among the long strings.
+            first: The first one of the same bytes, whose mark it shares: what is equal in a body
+                is equal in what is read instead.
+        """
+        first = number if first is None else first
+        self._sharing.setdefault(first, set()).add(number)
+        return f"{self._token}{first:0{_NUMBER_DIGITS}}".encode()
+
+    def numbers_in(self, text: str) -> set[int]:
+        """The placeholders of which something is in the text, as it is or in base64.
+
+        Of those that share a mark it is all or none.
+        """
+        found = {*_following(text, self._token, _NUMBER_DIGITS)}
+        found |= {
+            pybase64.b64decode(each, validate=True).decode("latin-1")
+            for each in _following(text, self._encoded, _NUMBER_CHARS)
+            if _ENCODED_NUMBER.fullmatch(each)
+        }
+        firsts = (int(digits) for digits in found if _NUMBER.fullmatch(digits))
+        return {number for first in firsts for number in self._sharing.get(first, ())}
+
+
+class LongString:
+    """One string, read from its first character to its last. Blocks; one thread at a time.
+
+    Args:
+        head: The raw JSON of what comes before the base64: the head of a data URI, or nothing.
+        draft: Takes the bytes.
+    """
+
+    def __init__(self, head: bytes, draft: BlobDraft) -> None:
+        self._head = head
+        self._draft = draft
+        self._lines = Base64Lines()
+        self._escapes = JsonEscapes()
+        self._last_bytes = 0
+        self._raw_bytes = len(head)
+        self._utf8 = codecs.getincrementaldecoder("utf-8")()
+        self._is_readable = True
+
+    @property
+    def draft(self) -> BlobDraft:
+        """The bytes."""
+        return self._draft
+
+    @property
+    def raw_bytes(self) -> int:
+        """How much raw JSON was taken."""
+        return self._raw_bytes
+
+    @property
+    def must_be_text(self) -> bool:
+        """Whether the string has to be seen whole.
+
+        What base64 of readable text means depends on all of it; and of a line that has no equal
+        it cannot be said how long it would be.
+        """
+        return self._is_readable or self._lines.line_lengths == (0, 0)
+
+    @property
+    def plain_spelling(self) -> tuple[bool, bool] | None:
+        """Whether it has the URL-safe alphabet, and whether it is padded; after its end only.
+
+        `None` if the head and the bytes do not give its text back.
+        """
+        start = self._draft.size_bytes - self._last_bytes
+        return self._lines.plain_spelling(self._draft.read(start, self._last_bytes))
+
+    def take(self, raw: bytes) -> None:
+        """Decode and keep what follows, raw JSON with whole escapes.
+
+        Raises:
+            NotStrictBase64Error: It is no base64 after all, or could not be written again as it
+                is; nothing of it was kept.
+            PayloadTooLargeError: It is larger than a medium may be.
+            StoreUnavailableError: It cannot be kept.
+        """
+        text, escapes = self._escapes.read(raw)
+        decoded = self._lines.take(text)
+        self._escapes = escapes
+        self._raw_bytes += len(raw)
+        self._keep(decoded)
+
+    def take_plain(self, data: bytes, start: int, end: int) -> bool:
+        """Take the data from `start` to `end` if it is nothing but base64; says whether it was.
+
+        What is not may be anything: an escape, a break, the end of the string. Then nothing was
+        done, and it is for those to look at who find out.
+
+        Raises:
+            PayloadTooLargeError, StoreUnavailableError: As `take`.
+        """
+        if self._escapes.escaped:
+            return False
+        decoded = self._lines.take_plain(data, start, end)
+        if decoded is None:
+            return False
+        self._escapes = self._escapes.after_plain(data, start, end)
+        self._raw_bytes += end - start
+        self._keep(decoded)
+        return True
+
+    def finish(self) -> None:
+        """Keep what is left at the end.
+
+        Raises:
+            NotStrictBase64Error: The end is not that of base64; nothing of it was kept.
+            PayloadTooLargeError, StoreUnavailableError: As `take`.
+        """
+        last = self._lines.finish()
+        self._keep(last, is_end=True)
+        self._last_bytes = len(last)
+        self._draft.rest()
+
+    def raw(self) -> bytes:
+        """Return the raw JSON taken so far, byte for byte."""
+        whole = self._draft.read(0, self._draft.size_bytes - self._last_bytes)
+        return self._written(pybase64.b64encode(whole))
+
+    def abandoned(self) -> Iterator[bytes]:
+        """Close the draft and give the raw JSON taken so far in pieces; nothing can be taken then.
+
+        One piece only where there are line breaks: where they are depends on what is before them.
+        """
+        self._draft.rest()
+        if self._lines.line_lengths is not None:
+            yield self.raw()
+            return
+        yield self._head
+        size_bytes = self._draft.size_bytes - self._last_bytes
+        for start in range(0, size_bytes, _PIECE_BYTES):
+            data = self._draft.read(start, min(_PIECE_BYTES, size_bytes - start))
+            yield self._escapes.written(self._lines.in_alphabet(pybase64.b64encode(data)))
+        yield self._escapes.written(self._lines.written(self._lines.quad))
+
+    def raw_identity(self) -> bytes:
+        """Return what no string of other raw JSON has: its head, its digest, how it is spelled.
+
+        Earlier versions knew bodies by it. Raw JSON has no NUL, so nothing else in a body can pass
+        for it.
+        """
+        spelled = f"{self._draft.digest()} {self._lines.spelling}".encode()
+        escaped = b" " + self._escapes.escaped if self._escapes.escaped else b""
+        return b"\0%b %b%b\0" % (self._head, spelled, escaped)
+
+    def name(self) -> str:
+        """Return the name of its text, see `string_names`; after its end only."""
+        # There may be more, of a head and of line breaks.
+        least_chars = self._draft.size_bytes // 3 * 4
+        if least_chars < NAMED_CHARS:
+            text: str = json.loads(b'"%b"' % self.raw())
+            return name_of_text(text)
+        head: str = json.loads(b'"%b"' % self._head)
+        return name_of_base64(head, self._lines.form, self._draft.digest())
+
+    def placeholder(self, mark: bytes) -> Placeholder | None:
+        """A short text in the place of this one; `None` if it is too short for that itself."""
+        size_bytes = self._draft.size_bytes
+        chars = (size_bytes - self._last_bytes) // 3 * 4
+        first, others = self._lines.line_lengths or (0, 4)
+        end = first + _up(max(_KEPT_CHARS - first, 0), others)
+        start = first + (chars - first - _KEPT_CHARS) // others * others
+        if start < end:
+            return None
+        middle_chars = _up(len(mark) // 3 * 4 + 4, others)
+        middle = mark.ljust(middle_chars // 4 * 3, _UNREADABLE[:1])
+        tail = self._draft.read(start // 4 * 3, size_bytes)
+        data = self._draft.read(0, end // 4 * 3) + middle + tail
+        return Placeholder(
+            self._written(pybase64.b64encode(data[: len(data) - self._last_bytes])), data
+        )
+
+    def _written(self, compact: bytes) -> bytes:
+        return self._head + self._escapes.written(self._lines.written(compact + self._lines.quad))
+
+    def _keep(self, data: bytes, *, is_end: bool = False) -> None:
+        if data:
+            self._draft.append(data)
+        if not self._is_readable:
+            return
+        try:
+            text = self._utf8.decode(data, is_end)
+        except UnicodeDecodeError:
+            self._is_readable = False
+        else:
+            self._is_readable = not _CONTROL.search(text)
+
+
+def _following(text: str, word: str, chars: int) -> Iterator[str]:
+    """Return so many characters behind each place where a word stands in a text."""
+    at = text.find(word)
+    while at >= 0:
+        start = at + len(word)
+        yield text[start : start + chars]
+        at = text.find(word, start)
+
+
+def _up(chars: int, step: int) -> int:
+    """The next multiple."""
+    return -(-chars // step) * step

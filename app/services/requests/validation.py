@@ -1,0 +1,61 @@
+"""What every route with a JSON body asks of it: a value, an object, a model."""
+
+from typing import TypeVar
+
+from pydantic import BaseModel, ValidationError
+
+from app.errors import InvalidPayloadError
+from app.models.json_value import JsonValue, parse_repaired_json
+from app.models.limits import Limits
+from app.models.validation_errors import faults_of
+
+_Model = TypeVar("_Model", bound=BaseModel)
+
+
+def read_value(body: bytes, limits: Limits, *, spelled: bool = False) -> JsonValue:
+    """The JSON value of a body, lone surrogates repaired; `spelled` as in `parse_repaired_json`.
+
+    Raises:
+        InvalidJsonError: Not JSON, not UTF-8, or a number that is not finite.
+        PayloadTooLargeError: Nested too deep, or too many values.
+    """
+    return parse_repaired_json(
+        body, max_depth=limits.json_depth, max_nodes=limits.json_nodes, spelled=spelled
+    )
+
+
+def read_object(body: bytes, limits: Limits, *, spelled: bool = False) -> dict[str, JsonValue]:
+    """The JSON object of a body; `spelled` as in `parse_repaired_json`.
+
+    Raises:
+        InvalidPayloadError: It is another value; and as `read_value`.
+    """
+    return as_object(read_value(body, limits, spelled=spelled))
+
+
+def as_object(value: JsonValue) -> dict[str, JsonValue]:
+    """The value, which is an object.
+
+    Raises:
+        InvalidPayloadError: It is not.
+    """
+    if not isinstance(value, dict):
+        raise InvalidPayloadError("The body has to be a JSON object.")
+    return value
+
+
+def validated(model: type[_Model], value: JsonValue, sentence: str) -> _Model:
+    """The value as a model.
+
+    Args:
+        model: What it has to be.
+        value: What was sent.
+        sentence: For the caller, if it is not.
+
+    Raises:
+        InvalidPayloadError: It is not; the faults point to what is wrong.
+    """
+    try:
+        return model.model_validate(value)
+    except ValidationError as exc:
+        raise InvalidPayloadError(sentence, faults=faults_of(exc)) from exc

@@ -1,0 +1,1 @@
+"""Resources: files in and out, their aliases, texts, references and where bytes come from."""

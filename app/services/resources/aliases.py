@@ -1,0 +1,215 @@
+"""Aliases: what other systems call a file, as a name of a resource inside the project."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from hashlib import sha256
+
+from app.errors import ConflictError, Fault, InvalidPayloadError, NotFoundError
+from app.models.alias import MOST_ALIASES, Alias, check_alias, is_alias
+from app.models.cursor import decode_moment_cursor, encode_moment_cursor
+from app.models.identity import utc_now
+from app.models.resource import Resource, parse_resource_id
+from app.services.requests.preconditions import WriteCondition
+from app.stores.records import Records, UnitOfWork
+from app.wire.aliases import alias_record
+
+
+@dataclass(frozen=True, slots=True)
+class WrittenAlias:
+    """An alias, and whether this request made it."""
+
+    alias: Alias
+    is_new: bool
+
+
+class Aliases:
+    """Gives resources further names, reads them and takes them back."""
+
+    def __init__(self, records: Records) -> None:
+        self._records = records
+
+    async def get(self, project_id: str, alias: str) -> Alias:
+        """Return an alias with the resource it names.
+
+        Raises:
+            NotFoundError: The project has none.
+        """
+        found = None
+        if is_alias(alias):
+            found = await self._records.read(project_id, lambda unit: unit.aliases.find(alias))
+        if found is None:
+            raise NotFoundError("alias")
+        return found
+
+    async def list(
+        self, project_id: str, *, uri: str | None, cursor: str | None, limit: int
+    ) -> tuple[Sequence[Alias], str | None]:
+        """Return up to `limit` aliases, newest first, and the cursor of the next ones.
+
+        Args:
+            project_id: The caller's project.
+            uri: Only the aliases of this resource; of one that is not there, none.
+            cursor: Where to go on.
+            limit: How many.
+
+        Raises:
+            InvalidPayloadError: `uri` is not the URI or id of a resource.
+            InvalidCursorError: The cursor is not this list's.
+        """
+        resource_id = None
+        if uri is not None:
+            resource_id = _resource_id(uri, pointer="/query/uri")
+        before = decode_moment_cursor("aliases", cursor)
+        found = await self._records.read(
+            project_id,
+            lambda unit: unit.aliases.list(before=before, resource_id=resource_id, limit=limit + 1),
+        )
+        listed = found[:limit]
+        if len(found) <= limit:
+            return listed, None
+        last = listed[-1]
+        return listed, encode_moment_cursor("aliases", last.created_at, last.alias)
+
+    async def put(
+        self,
+        project_id: str,
+        alias: str,
+        uri: str,
+        *,
+        condition: WriteCondition,
+        is_guarded: bool,
+    ) -> WrittenAlias:
+        """Let an alias name a resource.
+
+        Args:
+            project_id: The caller's project.
+            alias: The alias.
+            uri: The URI or bare id of the resource.
+            condition: What the request asks of the alias as it is.
+            is_guarded: Whether the request names the version that it means to replace.
+
+        Raises:
+            InvalidPayloadError: The alias cannot be one, or the project has no such resource.
+            ConflictError: It names another resource, and the request is not guarded; or the
+                resource has as many aliases as it may.
+            PreconditionFailedError: The condition does not hold.
+        """
+        check_alias(alias)
+        resource_id = _resource_id(uri, pointer="/uri")
+
+        def name(unit: UnitOfWork) -> WrittenAlias:
+            resource = unit.resources.find(resource_id)
+            if resource is None:
+                raise _no_resource("/uri")
+            # Its row is held from here on. One that was only derived from another file, and
+            # would go with it, is kept for itself.
+            unit.resources.ensure(resource)
+            return name_resource(unit, alias, resource, condition=condition, is_guarded=is_guarded)
+
+        return await self._records.write(project_id, name)
+
+    async def delete(self, project_id: str, alias: str, *, condition: WriteCondition) -> None:
+        """Remove an alias. The resource and what was written with the alias stay as they are.
+
+        Raises:
+            NotFoundError: The project has none.
+            PreconditionFailedError: The condition does not hold.
+        """
+        if not is_alias(alias):
+            raise NotFoundError("alias")
+
+        def remove(unit: UnitOfWork) -> None:
+            held = unit.aliases.hold(alias)
+            if held is None:
+                raise NotFoundError("alias")
+            condition(_digest(held))
+            unit.aliases.remove(alias)
+
+        await self._records.write(project_id, remove)
+
+
+def name_resource(
+    unit: UnitOfWork,
+    alias: str,
+    resource: Resource,
+    *,
+    condition: WriteCondition | None = None,
+    is_guarded: bool = False,
+) -> WrittenAlias:
+    """Let an alias name a resource whose row the transaction holds; see `Aliases.put`.
+
+    Of several who do so at once for one alias, each sees what the one before has committed.
+    """
+    judge = condition or _anything
+    now = utc_now()
+    named, is_new = unit.aliases.ensure(alias, resource.resource_id, now=now)
+    if named.resource_id == resource.resource_id:
+        known = Alias(alias, resource, named.created_at)
+        judge(None if is_new else _digest(known))
+        if is_new:
+            _check_count(unit, resource)
+        return WrittenAlias(known, is_new)
+    other = unit.aliases.find(alias)
+    judge(None if other is None else _digest(other))
+    if not is_guarded:
+        raise _taken()
+    unit.aliases.move(alias, resource.resource_id, now=now)
+    _check_count(unit, resource)
+    return WrittenAlias(Alias(alias, resource, now), is_new=False)
+
+
+def check_room_for_alias(unit: UnitOfWork, alias: str, size_bytes: int) -> None:
+    """Refuse an alias that names a file of another size than the one that is to come.
+
+    Raises:
+        ConflictError: It does; whether a file of the same size is the same shows in the end.
+    """
+    named = unit.aliases.find(alias)
+    if named is not None and named.resource.size_bytes != size_bytes:
+        raise _taken()
+
+
+def _check_count(unit: UnitOfWork, resource: Resource) -> None:
+    if unit.aliases.count_most([resource.resource_id]) > MOST_ALIASES:
+        raise too_many_aliases()
+
+
+def too_many_aliases() -> ConflictError:
+    """Return the error for one alias more than a resource may have."""
+    return ConflictError(
+        f"A resource may have {MOST_ALIASES} aliases. Delete one that is no longer needed first. "
+        "Nothing was stored.",
+        code="too-many-aliases",
+    )
+
+
+def _taken() -> ConflictError:
+    return ConflictError(
+        "The alias names another resource already. To let it name this one, send PUT "
+        "/api/aliases/{alias} with `If-Match` and the ETag that GET answers, or delete it first. "
+        "Nothing was stored.",
+        code="alias-taken",
+    )
+
+
+def _anything(_: str | None) -> None:
+    """Accept any version."""
+
+
+def _digest(alias: Alias) -> str:
+    return sha256(alias_record(alias)).hexdigest()
+
+
+def _resource_id(uri: str, *, pointer: str) -> str:
+    resource_id = parse_resource_id(uri)
+    if resource_id is None:
+        raise _no_resource(pointer)
+    return resource_id
+
+
+def _no_resource(pointer: str) -> InvalidPayloadError:
+    return InvalidPayloadError(
+        "`uri` has to be the `blob:` URI or the bare id of a resource of this project. Upload the "
+        "file with POST /api/resources, and send what it answers. Nothing was stored.",
+        faults=[Fault(pointer, "is no resource of this project")],
+    )

@@ -1,0 +1,119 @@
+"""The ways stored bytes get to a caller: through the service, or from where they lie.
+
+The service says who may have what, and under which headers; the bytes need not pass through it.
+A proxy in front of it may read the file, the server under it may, or the bucket answers by itself.
+Nothing here asks who the caller is: that is settled before.
+"""
+
+from collections.abc import AsyncIterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+from app.stores.blobs import BlobStore, LinkedBlobs, LocalBlobs
+from app.stores.blobs.store import blob_path
+
+Sender = Literal["proxy", "store"]
+
+_FOLDER = "blobs/"
+
+
+@dataclass(frozen=True, slots=True)
+class OffloadRules:
+    """Who else is to send content; by default nobody.
+
+    `proxy_prefix` is where the proxy has the folder of the blobs, with slashes around it.
+    `redirect_bytes` is the size from which on the bucket sends, and `redirect_seconds` how long an
+    address in it is good for.
+    """
+
+    proxy_prefix: str | None = None
+    redirect_bytes: int | None = None
+    redirect_seconds: int = 300
+
+
+@dataclass(frozen=True, slots=True)
+class ProxyPath:
+    """Where the proxy finds the bytes."""
+
+    path: str
+
+
+@dataclass(frozen=True, slots=True)
+class StoreLink:
+    """Where the caller gets the bytes from the store itself."""
+
+    url: str
+
+
+class ContentSources:
+    """Knows the ways to the bytes of every blob."""
+
+    def __init__(self, blobs: BlobStore, rules: OffloadRules) -> None:
+        self.blobs = blobs
+        self.rules = rules
+        self.files = blobs if isinstance(blobs, LocalBlobs) else None
+        self.links = blobs if isinstance(blobs, LinkedBlobs) else None
+
+    def of(self, project_id: str, digest: str) -> "ContentSource":
+        """The ways to one blob; nothing is looked at yet."""
+        return ContentSource(self, project_id, digest)
+
+
+@dataclass(frozen=True, slots=True)
+class ContentSource:
+    """The bytes of one blob, and the ways to them."""
+
+    ways: ContentSources
+    project_id: str
+    digest: str
+
+    async def open(self, start: int, end: int) -> AsyncIterator[bytes]:
+        """The bytes from `start` up to, not including, `end`, to be sent by the service.
+
+        Raises:
+            StoreUnavailableError: The store did not answer, or has lost the bytes.
+        """
+        return await self.ways.blobs.open(self.project_id, self.digest, start=start, end=end)
+
+    async def path(self) -> Path | None:
+        """The file of this machine that the bytes are, known to be there; `None` if none is.
+
+        Raises:
+            StoreUnavailableError: The store did not answer, or has lost the bytes.
+        """
+        files = self.ways.files
+        return None if files is None else await files.path(self.project_id, self.digest)
+
+    def sender(self, size_bytes: int) -> Sender | None:
+        """Who is to send the bytes, if there are so many of them; `None` for the service itself."""
+        rules = self.ways.rules
+        if self.ways.links is not None:
+            least = rules.redirect_bytes
+            return "store" if least is not None and size_bytes >= least else None
+        is_proxied = self.ways.files is not None and rules.proxy_prefix is not None
+        return "proxy" if is_proxied else None
+
+    async def elsewhere(self, *, content_type: str, disposition: str) -> ProxyPath | StoreLink:
+        """Where somebody else has the bytes; asked for if it has a `sender`.
+
+        Args:
+            content_type: The `Content-Type` they are to be sent with.
+            disposition: The `Content-Disposition` they are to be sent with.
+
+        Raises:
+            StoreUnavailableError: The store did not answer, or has lost the bytes.
+        """
+        if self.ways.links is not None:
+            url = await self.ways.links.link(
+                self.project_id,
+                self.digest,
+                content_type=content_type,
+                disposition=disposition,
+                seconds=self.ways.rules.redirect_seconds,
+            )
+            return StoreLink(url)
+        # A proxy that finds nothing would answer in words of its own.
+        await self.path()
+        below = blob_path(self.project_id, self.digest).removeprefix(_FOLDER)
+        return ProxyPath(f"{self.ways.rules.proxy_prefix}{below}")

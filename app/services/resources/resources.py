@@ -1,0 +1,182 @@
+"""Resources: uploads in, descriptors and bytes out."""
+
+from collections.abc import AsyncIterator, Sequence
+from dataclasses import dataclass
+
+from app.errors import ConflictError, NotFoundError
+from app.media.settling import HEAD_BYTES, settle_type
+from app.models.alias import check_alias
+from app.models.cursor import decode_moment_cursor, encode_moment_cursor
+from app.models.identity import utc_now
+from app.models.resource import (
+    Resource,
+    derive_resource_id,
+    parse_resource_id,
+    resource_kind,
+)
+from app.rendering.names.file_names import safe_file_name
+from app.services.persistence.probing import probe_stored_media
+from app.services.resources.aliases import name_resource
+from app.stores.blobs import BlobReader, BlobStore, StoredBlob
+from app.stores.records import Records, UnitOfWork
+
+_NAMED_OWNERS = 10
+
+
+@dataclass(frozen=True, slots=True)
+class Upload:
+    """What a client says about the bytes it sends.
+
+    `filename` is the client's, not yet safe; `digest` is 64 hex digits it announced; `alias` is
+    what else the resource is to be called.
+    """
+
+    mime_type: str | None
+    filename: str | None
+    digest: str | None
+    alias: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Uploaded:
+    """A resource, and whether this upload made it or the same file was there before."""
+
+    resource: Resource
+    is_new: bool
+
+
+class Resources:
+    """Keeps files and gives them back."""
+
+    def __init__(self, records: Records, blobs: BlobStore, *, limit_bytes: int) -> None:
+        self._records = records
+        self._blobs = blobs
+        self._limit_bytes = limit_bytes
+
+    async def upload(
+        self, project_id: str, upload: Upload, chunks: AsyncIterator[bytes]
+    ) -> Uploaded:
+        """Keep a file, read as it arrives.
+
+        Raises:
+            InvalidPayloadError: The alias cannot be one; nothing of the file was read.
+            ConflictError: The alias names another resource already; nothing was stored.
+            PayloadTooLargeError: It is larger than a medium may be; nothing was stored.
+            DigestMismatchError: It has not the announced digest; nothing was stored.
+            StoreUnavailableError: A store did not answer; nothing is visible.
+        """
+        if upload.alias is not None:
+            check_alias(upload.alias)
+        head = bytearray()
+        async with self._blobs.writer(project_id, limit_bytes=self._limit_bytes) as writer:
+            async for chunk in chunks:
+                if len(head) < HEAD_BYTES:
+                    head += chunk[: HEAD_BYTES - len(head)]
+                await writer.write(chunk)
+            blob = await writer.commit(upload.digest)
+        resource = await describe_blob(
+            self._blobs, project_id, blob=blob, claim=upload, head=bytes(head)
+        )
+
+        def described(unit: UnitOfWork) -> Uploaded:
+            stored, is_new = unit.resources.ensure(resource)
+            if upload.alias is not None:
+                name_resource(unit, upload.alias, stored)
+            return Uploaded(stored, is_new)
+
+        return await self._records.write(project_id, described)
+
+    async def get(self, project_id: str, uri: str) -> Resource:
+        """The resource with this URI, `@blob:` reference or bare id.
+
+        Raises:
+            NotFoundError: The project has none.
+        """
+        resource_id = parse_resource_id(uri)
+        if resource_id is None:
+            raise NotFoundError("resource")
+        resource = await self._records.read(
+            project_id, lambda unit: unit.resources.find(resource_id)
+        )
+        if resource is None:
+            raise NotFoundError("resource")
+        return resource
+
+    async def open(self, project_id: str, digest: str, start: int, end: int) -> BlobReader:
+        """The bytes of a resource from `start` up to, not including, `end`.
+
+        Raises:
+            StoreUnavailableError: The store did not answer, or has lost the bytes.
+        """
+        return await self._blobs.open(project_id, digest, start=start, end=end)
+
+    async def page(
+        self, project_id: str, *, cursor: str | None, limit: int
+    ) -> tuple[Sequence[Resource], str | None]:
+        """Up to `limit` resources, newest first, and the cursor of the next page.
+
+        Raises:
+            InvalidCursorError: The cursor is not this list's.
+        """
+        before = decode_moment_cursor("resources", cursor)
+        found = await self._records.read(
+            project_id, lambda unit: unit.resources.page(before=before, limit=limit + 1)
+        )
+        page = found[:limit]
+        if len(found) <= limit:
+            return page, None
+        last = page[-1]
+        return page, encode_moment_cursor("resources", last.created_at, last.resource_id)
+
+    async def delete(self, project_id: str, uri: str) -> None:
+        """Remove a resource that nothing refers to, its aliases, and what was derived from it.
+
+        Its bytes stay, as garbage.
+
+        Raises:
+            NotFoundError: The project has none.
+            ConflictError: Something refers to it; the faults name what.
+        """
+        resource = await self.get(project_id, uri)
+
+        def delete(unit: UnitOfWork) -> None:
+            held = unit.derived_images.hold_sources([resource])
+            if resource.resource_id not in held:
+                raise NotFoundError("resource")
+            owners = unit.resources.owners(resource.resource_id, limit=_NAMED_OWNERS)
+            if owners:
+                named = ", ".join(f"{kind} {owner_id}" for kind, owner_id in owners)
+                raise ConflictError(
+                    f"The resource is still referred to by {named}. Delete that first.",
+                    code="resource-in-use",
+                )
+            unit.resources.remove(resource.resource_id)
+            unit.derived_images.remove_sourceless([resource.digest])
+
+        await self._records.write(project_id, delete, is_alone=True)
+
+
+async def describe_blob(
+    blobs: BlobStore, project_id: str, *, blob: StoredBlob, claim: Upload, head: bytes
+) -> Resource:
+    """The resource that an uploaded file is: its type settled, its name made safe, its hints found.
+
+    Args:
+        blobs: Where its bytes are already.
+        project_id: Whose it is.
+        blob: Its bytes.
+        claim: What the client said about them.
+        head: The first `HEAD_BYTES` of them.
+    """
+    filename = safe_file_name(claim.filename)
+    mime_type = settle_type(head, claim.mime_type, filename)
+    return Resource(
+        resource_id=derive_resource_id(project_id, blob.digest, mime_type, filename),
+        digest=blob.digest,
+        mime_type=mime_type,
+        filename=filename,
+        size_bytes=blob.size_bytes,
+        kind=resource_kind(mime_type),
+        hints=await probe_stored_media(blobs, project_id, blob, mime_type),
+        created_at=utc_now(),
+    )

@@ -1,0 +1,279 @@
+"""Long text read back in pieces: lines, lines that hold something, values in JSON.
+
+A text is read as a stream and takes the same memory whatever its size; only JSON is read whole,
+up to a limit. What reads through a large text waits for its project's turn. Nothing is written.
+"""
+
+import hashlib
+from collections import OrderedDict
+from collections.abc import Awaitable, Callable, Iterator
+from contextlib import aclosing
+from dataclasses import astuple, dataclass, field
+from functools import partial
+
+import anyio.from_thread
+
+from app.errors import (
+    InvalidJsonError,
+    InvalidPayloadError,
+    NotFoundError,
+    PayloadTooLargeError,
+    UnsupportedMediaError,
+)
+from app.media.types import is_textual
+from app.models.json_pointer import follow, parse_json_pointer
+from app.models.json_value import parse_repaired_json
+from app.models.limits import Limits
+from app.models.line_range import LineRange
+from app.models.resource import Resource
+from app.models.text_encoding import UTF_8, decode_text, text_decoder
+from app.rendering.texts import (
+    JsonExcerpt,
+    LineBlocks,
+    LineCollector,
+    LineExcerpt,
+    LineIndex,
+    LineIndexer,
+    MatchCollector,
+    Matches,
+    json_excerpt,
+)
+from app.services.concurrency.large_work import LARGE_BYTES, LargeWork
+from app.services.concurrency.project_turns import ProjectTurns
+from app.services.memory_budget.budget import HeldMemory, MemoryBudget
+from app.services.memory_budget.request_bodies import FREE_BYTES, TextWeight, grow_within
+from app.services.resources.resources import Resources
+from app.stores.blobs import BlobStore, read_whole
+
+_INDEXES_KEPT = 256
+# Parsed, a value takes up to 500 bytes.
+_MOST_VALUES = 500_000
+# Of the answers: what is changed about them has to change their entity-tags.
+_VERSION = "1"
+
+
+@dataclass(frozen=True, slots=True)
+class TextQuery:
+    """What is wanted of a text: lines, the matches among them, or the value at a JSON pointer."""
+
+    lines: LineRange = field(default_factory=LineRange)
+    grep: str | None = None
+    ignore_case: bool = False
+    context: int = 0
+    pointer: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class TextAnswer:
+    """What was found in the text of a resource; no `total_lines` for a value in JSON."""
+
+    resource: Resource
+    total_lines: int | None
+    found: LineExcerpt | Matches | JsonExcerpt
+
+
+@dataclass(frozen=True, slots=True)
+class AskedText:
+    """A question about a text that is there, not yet answered.
+
+    `read` answers it; see `ResourceTexts.find`. `digest` and `digest_alone`, 64 hex digits, are the
+    same for the same question about the same resource; the latter is of the text alone.
+    """
+
+    read: Callable[[], Awaitable[TextAnswer]]
+    digest: str
+    digest_alone: str
+
+
+class ResourceTexts:
+    """Reads the texts among the resources of a project.
+
+    Args:
+        resources: Where they are described.
+        blobs: Where they are.
+        work: Does what takes long.
+        memory: What JSON that is read whole takes its bytes from.
+        limits: How much JSON is read whole.
+    """
+
+    def __init__(
+        self,
+        resources: Resources,
+        blobs: BlobStore,
+        *,
+        work: LargeWork,
+        memory: MemoryBudget,
+        limits: Limits,
+    ) -> None:
+        self._resources = resources
+        self._memory = memory
+        self._blobs = blobs
+        self._work = work
+        self._limits = limits
+        self._turns = ProjectTurns()
+        self._indexes: OrderedDict[tuple[str, str], LineIndex] = OrderedDict()
+
+    async def find(self, project_id: str, uri: str, query: TextQuery) -> AskedText:
+        """A text, and how to read what is asked of it: what fits 64 KiB, and where to go on.
+
+        Raises:
+            NotFoundError: The project has no such resource or, on reading, the JSON no such value.
+            UnsupportedMediaError: The resource is no text.
+            InvalidPayloadError: On reading: a value is asked for, and the text is not JSON.
+            PayloadTooLargeError: On reading: the JSON is too large to be read whole.
+            OverloadedError: On reading: too many wait to read large texts of this project,
+                or the memory to parse the JSON is not free.
+            StoreUnavailableError: A store did not answer.
+        """
+        resource = await self._resources.get(project_id, uri)
+        if not is_textual(resource.mime_type):
+            raise UnsupportedMediaError(
+                f"The resource is {resource.mime_type} and no text. Read its bytes from "
+                "`/api/resources/{uri}/content`.",
+                code="not-text",
+            )
+        read = partial(self._read, project_id, resource, query)
+        return AskedText(read, *_digests(resource, query))
+
+    async def _read(self, project_id: str, resource: Resource, query: TextQuery) -> TextAnswer:
+        if resource.size_bytes <= LARGE_BYTES or self._is_near(project_id, resource, query):
+            return await self._answer(project_id, resource, query)
+        async with self._turns.turn(project_id):
+            return await self._answer(project_id, resource, query)
+
+    def _is_near(self, project_id: str, resource: Resource, query: TextQuery) -> bool:
+        """Whether it is known where the answer is, so that little has to be read."""
+        index = self._indexes.get((project_id, resource.digest))
+        is_search = query.grep is not None or query.pointer is not None
+        return index is not None and index.is_dense and not is_search
+
+    async def _answer(self, project_id: str, resource: Resource, query: TextQuery) -> TextAnswer:
+        if query.pointer is not None:
+            value = await self._value(project_id, resource, query.pointer)
+            return TextAnswer(resource, None, value)
+        index = await self._index(project_id, resource)
+        first, last = query.lines.within(index.total_lines)
+        collector = _collector(query, first, last)
+        if first <= last:
+            await self._collect(project_id, resource, index, collector, first=first)
+        found = collector.excerpt() if isinstance(collector, LineCollector) else collector.matches()
+        return TextAnswer(resource, index.total_lines, found)
+
+    async def _index(self, project_id: str, resource: Resource) -> LineIndex:
+        # By project: how long an answer takes must not tell what others have stored.
+        key = (project_id, resource.digest)
+        if key in self._indexes:
+            self._indexes.move_to_end(key)
+            return self._indexes[key]
+        indexer = LineIndexer()
+        opened = await self._blobs.open(project_id, resource.digest)
+        async with aclosing(opened) as reader:
+            async for chunk in reader:
+                await self._work.run(len(chunk), indexer.feed, chunk)
+        index = self._indexes[key] = indexer.finish()
+        if len(self._indexes) > _INDEXES_KEPT:
+            self._indexes.popitem(last=False)
+        return index
+
+    async def _collect(
+        self,
+        project_id: str,
+        resource: Resource,
+        index: LineIndex,
+        collector: LineCollector | MatchCollector,
+        *,
+        first: int,
+    ) -> None:
+        start, line = index.place_before(first)
+        scan = _Scan(index.encoding, start, line, collector)
+        opened = await self._blobs.open(project_id, resource.digest, start=start)
+        async with aclosing(opened) as reader:
+            async for chunk in reader:
+                await self._work.run(len(chunk), scan.feed, chunk)
+                if collector.is_done:
+                    return
+        await self._work.run(min(resource.size_bytes, LARGE_BYTES), scan.finish)
+
+    async def _value(self, project_id: str, resource: Resource, pointer: str) -> JsonExcerpt:
+        limit = self._limits.page_text_bytes
+        if resource.size_bytes > limit:
+            raise PayloadTooLargeError(
+                f"JSON of more than {limit} bytes is not taken apart. Read it with `lines` or "
+                "`grep`.",
+                code="json-too-large",
+            )
+        async with self._memory.holding(resource.size_bytes) as held:
+            data = await read_whole(self._blobs, project_id, resource.digest)
+            return await self._work.run(len(data), self._value_in, held, data, pointer)
+
+    def _value_in(self, held: HeldMemory, data: bytes, pointer: str) -> JsonExcerpt:
+        if len(data) > FREE_BYTES:
+            weight = TextWeight()
+            weight.add(data)
+            needed = weight.work_bytes(len(data))
+            anyio.from_thread.run_sync(grow_within, held, self._memory, needed)
+        return _value_in(data, pointer, self._limits.json_depth)
+
+
+class _Scan:
+    """Bytes of a text on their way to a collector."""
+
+    def __init__(
+        self, encoding: str, start: int, line: int, collector: LineCollector | MatchCollector
+    ) -> None:
+        # Behind its beginning a text has no mark; one there is a character.
+        self._decoder = text_decoder("utf-8" if encoding == UTF_8 and start else encoding)
+        self._blocks = LineBlocks(line)
+        self._collector = collector
+
+    def feed(self, chunk: bytes) -> None:
+        for block in self._blocks.feed(self._decoder.decode(chunk)):
+            self._collector.feed(block)
+
+    def finish(self) -> None:
+        rest = self._decoder.decode(b"", final=True)
+        for block in [*self._blocks.feed(rest), *self._blocks.finish()]:
+            self._collector.feed(block)
+
+
+def _collector(query: TextQuery, first: int, last: int) -> LineCollector | MatchCollector:
+    if query.grep is None:
+        return LineCollector(first, last)
+    return MatchCollector(
+        query.grep, ignore_case=query.ignore_case, context=query.context, first=first, last=last
+    )
+
+
+def _value_in(data: bytes, pointer: str, max_depth: int) -> JsonExcerpt:
+    try:
+        value = parse_repaired_json(
+            decode_text(data).encode(), max_depth=max_depth, max_nodes=_MOST_VALUES, spelled=True
+        )
+    except InvalidJsonError as exc:
+        raise InvalidPayloadError(
+            "The text of this resource is not JSON. Read it with `lines` or `grep`.",
+            code="not-json",
+        ) from exc
+    except PayloadTooLargeError as exc:
+        raise PayloadTooLargeError(
+            f"JSON of more than {_MOST_VALUES} values, or nested deeper than {max_depth} levels, "
+            "is not taken apart. Read it with `lines` or `grep`.",
+            code=exc.problem_code,
+        ) from exc
+    names = parse_json_pointer(pointer) or ()
+    followed = follow(value, names)
+    if followed.steps < len(names):
+        raise NotFoundError(
+            "value",
+            detail=f"The JSON has nothing there: of the {len(names)} names in the pointer, only "
+            f"the first {followed.steps} lead somewhere. Ask for a shorter pointer to see what "
+            "is there.",
+            code="no-such-value",
+        )
+    return json_excerpt(followed.value, pointer)
+
+
+def _digests(resource: Resource, query: TextQuery) -> Iterator[str]:
+    asked = repr((_VERSION, resource.resource_id, resource.digest, *astuple(query)))
+    for form in ("json", "text"):
+        yield hashlib.sha256(f"{form} {asked}".encode()).hexdigest()

@@ -1,0 +1,1 @@
+"""Sessions: history, messages, interactions, and their end."""

@@ -1,0 +1,317 @@
+"""Interactions: a user's turn with its attached files, and its answer, set once (spec 001)."""
+
+from collections.abc import AsyncIterator, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+from functools import partial
+from hashlib import sha256
+
+from app.errors import ConflictError, Fault, NotFoundError
+from app.models.base import moment_text
+from app.models.cursor import decode_cursor, encode_cursor
+from app.models.event import EventType, NewEvent
+from app.models.frozen_json import thawed
+from app.models.identity import is_id, new_id, utc_now
+from app.models.interaction import (
+    AttachedResource,
+    ChatMessage,
+    InputKind,
+    Interaction,
+    MultiModalInput,
+    StoredInteraction,
+)
+from app.models.json_difference import first_difference
+from app.models.json_value import json_text, parse_stored_json
+from app.models.limits import Limits
+from app.services.inline_media.message_media import references_in
+from app.services.requests.idempotency import Idempotency, IdempotentCall
+from app.services.requests.preconditions import WriteCondition
+from app.services.requests.whole_bodies import RequestBodies
+from app.services.sessions.attachments import attachments_of, bindings_of, resolve_attachments
+from app.services.sessions.interaction_requests import (
+    ReadInteraction,
+    read_interaction,
+    read_output,
+)
+from app.stores.records import MOST_TOGETHER_BYTES, Records, UnitOfWork
+from app.stores.records.sessions import ANSWER, INTERACTION
+from app.wire.interactions import interaction_record
+
+CREATE_ROUTE = "POST /api/sessions/{session_id}/interactions"
+
+
+@dataclass(frozen=True, slots=True)
+class ShownInteraction:
+    """An interaction with what is attached to it, each file once, in order of first use.
+
+    `is_new` says whether this request made it, or its answer.
+    """
+
+    interaction: StoredInteraction
+    attachments: tuple[AttachedResource, ...]
+    is_new: bool = False
+
+
+class Interactions:
+    """Takes user turns in, and the answers to them."""
+
+    def __init__(self, records: Records, *, bodies: RequestBodies, limits: Limits) -> None:
+        self._records = records
+        self._bodies = bodies
+        self._limits = limits
+        self._idempotency = Idempotency(records)
+
+    async def create(
+        self,
+        project_id: str,
+        session_id: str,
+        body: AsyncIterator[bytes],
+        *,
+        idempotency_key: str | None,
+        accepts_unknown: bool = False,
+    ) -> ShownInteraction:
+        """Append an interaction to a session, which is created by its first entry.
+
+        Its attachments are bound to resources and linked in the same transaction, and so protected
+        from deletion. With `accepts_unknown`, ids that nobody knows are taken, and said to be so.
+
+        Raises:
+            InvalidJsonError, InvalidPayloadError, PayloadTooLargeError: The body; nothing stored.
+            MissingAttachmentError: Attachments that are no resources of the project, all of them.
+            StoreUnavailableError: The database did not answer; nothing is visible, send it again.
+        Source: spec 001, "Session Interaction".
+        """
+        work = partial(read_interaction, session_id=session_id, limits=self._limits)
+        async with self._bodies.read(body, work) as read:
+            create = partial(
+                self._create, project_id, session_id, read, accepts_unknown=accepts_unknown
+            )
+            if idempotency_key is None:
+                return await create(None)
+            call = IdempotentCall(project_id, CREATE_ROUTE, idempotency_key, read.identity)
+            async with self._idempotency.claimed(call, utc_now()) as answer_id:
+                if answer_id is None:
+                    return await create(call)
+                return await self.get(project_id, session_id, answer_id)
+
+    async def get(self, project_id: str, session_id: str, interaction_id: str) -> ShownInteraction:
+        """The interaction with this id, with its answer if it has one.
+
+        Raises:
+            NotFoundError: The session has none.
+        """
+
+        def find(unit: UnitOfWork) -> ShownInteraction:
+            stored = _found(unit, session_id, interaction_id)
+            return ShownInteraction(stored, attachments_of(unit, [stored])[0])
+
+        return await self._records.read(project_id, find)
+
+    async def page(
+        self,
+        project_id: str,
+        session_id: str,
+        *,
+        input_kind: InputKind | None,
+        cursor: str | None,
+        limit: int,
+    ) -> tuple[Sequence[ShownInteraction], str | None]:
+        """Up to `limit` interactions in the order of `seq`, and the cursor of the next page.
+
+        A page ends earlier with the interaction that passes 16 MiB.
+
+        Raises:
+            NotFoundError: The project has no such session.
+            InvalidCursorError: The cursor is not this list's.
+        """
+        after_seq = 0
+        if cursor is not None:
+            after_seq = int(decode_cursor("interactions", cursor, (int,))[0])
+
+        def find(unit: UnitOfWork) -> tuple[list[ShownInteraction], bool]:
+            if unit.sessions.find(session_id) is None:
+                raise NotFoundError("session")
+            found = unit.interactions.page(
+                session_id, input_kind=input_kind, after_seq=after_seq, limit=limit
+            )
+            more = bool(found) and unit.interactions.are_more(
+                session_id, input_kind=input_kind, after_seq=found[-1].seq
+            )
+            attachments = attachments_of(unit, found)
+            return [ShownInteraction(*each) for each in zip(found, attachments, strict=True)], more
+
+        page, more = await self._records.read(project_id, find)
+        return page, encode_cursor("interactions", page[-1].interaction.seq) if more else None
+
+    async def set_output(
+        self,
+        project_id: str,
+        session_id: str,
+        interaction_id: str,
+        body: AsyncIterator[bytes],
+        *,
+        condition: WriteCondition,
+    ) -> ShownInteraction:
+        """Set the answer of an interaction, once; it becomes an entry of the history of its own.
+
+        The same answer again changes nothing; it is the same whatever the time, if it brings none.
+
+        Raises:
+            NotFoundError: The session has no such interaction.
+            InvalidJsonError, InvalidPayloadError, PayloadTooLargeError: The body; nothing stored.
+            ConflictError: It has another answer.
+            PreconditionFailedError: The condition does not hold; nothing stored.
+            StoreUnavailableError: The database did not answer; nothing is visible, send it again.
+        """
+        async with self._bodies.read(body, partial(read_output, limits=self._limits)) as output:
+            return await self._set_output(
+                project_id, session_id, interaction_id, output, condition=condition
+            )
+
+    async def _set_output(
+        self,
+        project_id: str,
+        session_id: str,
+        interaction_id: str,
+        output: ChatMessage,
+        *,
+        condition: WriteCondition,
+    ) -> ShownInteraction:
+        await self._records.read(project_id, lambda unit: _found(unit, session_id, interaction_id))
+        now = utc_now()
+
+        def answer(unit: UnitOfWork) -> ShownInteraction:
+            unit.sessions.enter(session_id, now)
+            stored = _found(unit, session_id, interaction_id)
+            attachments = attachments_of(unit, [stored])[0]
+            condition(sha256(interaction_record(stored, attachments)).hexdigest())
+            if stored.output is not None:
+                _check_same(output, stored.output)
+            is_new = stored.output is None
+            if is_new:
+                stored = _answered(unit, stored, output, now)
+            return ShownInteraction(stored, attachments, is_new)
+
+        return await self._records.write(project_id, answer)
+
+    async def _create(
+        self,
+        project_id: str,
+        session_id: str,
+        read: ReadInteraction,
+        call: IdempotentCall | None,
+        *,
+        accepts_unknown: bool,
+    ) -> ShownInteraction:
+        """Write interaction, history entry and links in one transaction."""
+        given = _stored(read.interaction, session_id)
+
+        def create(unit: UnitOfWork) -> ShownInteraction:
+            unit.sessions.enter(session_id, given.created_at)
+            attachments = resolve_attachments(
+                unit, read.interaction.input, accepts_unknown=accepts_unknown
+            )
+            referred = unit.resources.find_all(read.references)
+            seq = unit.sessions.append(
+                session_id,
+                INTERACTION,
+                given.interaction_id,
+                size_bytes=len(given.input) + len(given.output or b""),
+            )
+            stored = replace(given, seq=seq, bindings=bindings_of(attachments))
+            unit.interactions.add(stored)
+            kept = {
+                each.resource.resource_id: each.resource for each in attachments if each.resource
+            }
+            unit.resources.ensure_linked(
+                {**referred, **kept}.values(),
+                owner_kind=INTERACTION,
+                owner_id=stored.interaction_id,
+                session_id=session_id,
+            )
+            if call is not None:
+                self._idempotency.note_answer(unit, call, stored.interaction_id)
+            size_bytes = len(stored.input) + len(stored.output or b"")
+            unit.events.note(_event("interaction:created", stored, seq, size_bytes=size_bytes))
+            return ShownInteraction(stored, attachments, is_new=True)
+
+        is_alone = len(given.input) + len(given.output or b"") > MOST_TOGETHER_BYTES
+        return await self._records.write(project_id, create, is_alone=is_alone)
+
+
+def _stored(interaction: Interaction, session_id: str) -> StoredInteraction:
+    given = interaction.input
+    plain = given.dump() if isinstance(given, MultiModalInput) else thawed(given)
+    output = interaction.output
+    return StoredInteraction(
+        interaction_id=new_id(),
+        session_id=session_id,
+        seq=0,
+        input_kind=interaction.input_kind,
+        timestamp=moment_text(interaction.timestamp),
+        created_at=utc_now(),
+        input=json_text(plain).encode(),
+        output=None if output is None else json_text(output.dump()).encode(),
+    )
+
+
+def _check_same(output: ChatMessage, stored: bytes) -> None:
+    """Raise unless an answer is the one that is stored, whatever the time if it brings none.
+
+    Raises:
+        ConflictError: It is another one.
+    """
+    earlier = ChatMessage.model_validate(parse_stored_json(stored))
+    if "timestamp" not in output.model_fields_set:
+        earlier = earlier.model_copy(update={"timestamp": output.timestamp})
+    difference = first_difference(earlier.dump(), output.dump())
+    if difference is not None:
+        raise ConflictError(
+            "The interaction has another answer already, and an answer is set once; `errors` says "
+            "where they differ. Send the answer that is stored, or ask again in a new interaction.",
+            faults=[Fault(difference, "is not what it is in the stored answer")],
+            code="interaction-answered",
+        )
+
+
+def _answered(
+    unit: UnitOfWork, stored: StoredInteraction, output: ChatMessage, now: datetime
+) -> StoredInteraction:
+    """The interaction with its answer, written as an entry of its own."""
+    text = json_text(output.dump()).encode()
+    session_id, interaction_id = stored.session_id, stored.interaction_id
+    seq = unit.sessions.append(session_id, ANSWER, interaction_id, size_bytes=len(text))
+    unit.interactions.set_output(interaction_id, text, answer_seq=seq, now=now)
+    referred = unit.resources.find_all(references_in(output.dump()))
+    unit.resources.ensure_linked(
+        referred.values(),
+        owner_kind=INTERACTION,
+        owner_id=interaction_id,
+        session_id=session_id,
+    )
+    stored = replace(stored, output=text, answer_seq=seq, answered_at=now)
+    unit.events.note(_event("interaction:answered", stored, seq, size_bytes=len(text)))
+    return stored
+
+
+def _event(
+    event_type: EventType, stored: StoredInteraction, seq: int, *, size_bytes: int
+) -> NewEvent:
+    return NewEvent(
+        event_type,
+        stored.interaction_id,
+        stored.answered_at or stored.created_at,
+        session_id=stored.session_id,
+        seq=seq,
+        size_bytes=size_bytes,
+        members={"inputKind": stored.input_kind},
+    )
+
+
+def _found(unit: UnitOfWork, session_id: str, interaction_id: str) -> StoredInteraction:
+    stored = None
+    if is_id(interaction_id):
+        stored = unit.interactions.find(session_id, interaction_id)
+    if stored is None:
+        raise NotFoundError("interaction")
+    return stored

@@ -1,0 +1,321 @@
+"""Messages of a conversation, as its client sends them to its model (spec 000, HistoryMessage).
+
+A message is kept as it is, block for block. Media too long to be read are moved to the store, and
+can be read back in their place, byte for byte.
+"""
+
+from collections.abc import AsyncIterator, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, WrapValidator
+from pydantic.config import JsonDict
+
+from app.errors import (
+    ConflictError,
+    Fault,
+    InvalidPayloadError,
+    NotFoundError,
+    PayloadTooLargeError,
+)
+from app.media.data_uris import DataUriText
+from app.models.event import NewEvent
+from app.models.identity import new_id, utc_now
+from app.models.json_difference import first_difference
+from app.models.json_value import JsonValue, json_text, parse_stored_json
+from app.models.limits import Limits
+from app.models.message import StoredHistoryMessage
+from app.models.resource import Resource
+from app.services.concurrency.large_work import run_in_loop_if
+from app.services.inline_media.message_media import media_in_message, references_in
+from app.services.inline_media.moving import MediaMover
+from app.services.persistence.media_keeper import MediaKeeper
+from app.services.requests.data_uris import Movable, dump_forms
+from app.services.requests.idempotency import Idempotency, IdempotentCall
+from app.services.requests.identity import RequestIdentity, how_compared
+from app.services.requests.streamed_requests import StreamedRequest, StreamedRequests
+from app.services.requests.validation import as_object, read_value, validated
+from app.stores.blobs import BlobStore
+from app.stores.records import MOST_TOGETHER_BYTES, Records, UnitOfWork
+from app.stores.records.sessions import MESSAGE
+
+APPEND_ROUTE = "POST /api/sessions/{session_id}/messages"
+
+OURS = frozenset({"seq", "id", "created_at", "sanitized", "interaction", "interaction_id"})
+"""What a message may not hold: the service's words, and those other entries are known by."""
+
+_EXAMPLE: JsonDict = {
+    "role": "user",
+    "content": [
+        {"type": "text", "text": "What is wrong with this page?"},
+        {
+            "type": "image_url",
+            "image_url": {"url": "data:image/png;base64,iVBORw0KGgo…"},
+        },
+    ],
+}
+
+
+_BLOCKS = TypeAdapter(list[dict[str, Any]])
+
+
+def _read_content(value: object, _: object) -> object:
+    """Text, blocks or null. A union would put the names of its members into the pointers."""
+    if value is None or isinstance(value, str):
+        return value
+    if isinstance(value, list):
+        return _BLOCKS.validate_python(value, strict=True)
+    msg = "Input should be a text, a list of blocks, or null"
+    raise ValueError(msg)
+
+
+class HistoryMessageDraft(BaseModel):
+    """A message as a client's own model dialect has it; further members are kept as they are.
+
+    Source: spec 000, "Extend `HistoryMessage.content` type".
+    """
+
+    model_config = ConfigDict(
+        frozen=True, extra="allow", strict=True, json_schema_extra={"examples": [_EXAMPLE]}
+    )
+
+    role: Literal["system", "developer", "user", "assistant", "model", "tool", "function"]
+    content: Annotated[str | list[dict[str, Any]] | None, WrapValidator(_read_content)] = None
+    name: str | None = None
+    tool_calls: list[dict[str, Any]] | None = None
+    tool_call_id: Annotated[str | None, Field(min_length=1, max_length=512)] = None
+
+
+@dataclass(frozen=True, slots=True)
+class AppendedMessage:
+    """A message in its history, and whether this request put it there."""
+
+    message: StoredHistoryMessage
+    is_new: bool
+
+
+@dataclass(frozen=True, slots=True)
+class _Read:
+    """A message that was sent: its value, the media in it, what it refers to."""
+
+    value: dict[str, JsonValue]
+    movable: Sequence[Movable]
+    references: set[str]
+
+    @property
+    def tool_call_id(self) -> str | None:
+        """The call it answers; a call has one answer."""
+        return self.value.get("tool_call_id") if self.value["role"] == "tool" else None
+
+
+class SessionMessages:
+    """Appends messages to the histories of a project's sessions."""
+
+    def __init__(
+        self, records: Records, blobs: BlobStore, *, bodies: StreamedRequests, limits: Limits
+    ) -> None:
+        self._records = records
+        self._blobs = blobs
+        self._bodies = bodies
+        self._limits = limits
+        self._idempotency = Idempotency(records)
+
+    async def append(
+        self,
+        project_id: str,
+        session_id: str,
+        body: AsyncIterator[bytes],
+        *,
+        idempotency_key: str | None,
+    ) -> AppendedMessage:
+        """Append a message to a session, which is created by its first entry.
+
+        The same answer of the same tool call is appended once.
+
+        Raises:
+            InvalidJsonError, InvalidPayloadError, PayloadTooLargeError: The body; nothing stored.
+            ConflictError: The tool call was answered with something else.
+            StoreUnavailableError: A store did not answer; nothing is visible, send it again.
+        """
+        async with self._bodies.read(
+            project_id,
+            body,
+            partial(read_value, limits=self._limits, spelled=True),
+            _read_message,
+            media_of=_whole_media,
+            identity_prefix=session_id.encode() + b"\0",
+        ) as request:
+            return await self._append_once(project_id, session_id, request, idempotency_key)
+
+    async def _append_once(
+        self,
+        project_id: str,
+        session_id: str,
+        request: StreamedRequest[_Read],
+        idempotency_key: str | None,
+    ) -> AppendedMessage:
+        if idempotency_key is None:
+            return await self._append(project_id, session_id, request, None)
+        call = IdempotentCall(project_id, APPEND_ROUTE, idempotency_key, request.identity)
+        async with self._idempotency.claimed(call, utc_now()) as answer_id:
+            if answer_id is None:
+                appended = await self._append(project_id, session_id, request, call)
+                if not appended.is_new:
+                    # The call had been answered before, so there was no commit to note it in.
+                    await self._idempotency.note_known_answer(call, appended.message.message_id)
+                return appended
+            stored = await self._records.read(
+                project_id, lambda unit: unit.messages.find(answer_id)
+            )
+        if stored is None:
+            raise NotFoundError("message")
+        return AppendedMessage(stored, is_new=False)
+
+    async def _append(
+        self,
+        project_id: str,
+        session_id: str,
+        request: StreamedRequest[_Read],
+        call: IdempotentCall | None,
+    ) -> AppendedMessage:
+        read = request.value
+        answered = await self._records.read(
+            project_id, lambda unit: _answered(unit, session_id, read, request.identity)
+        )
+        if answered is not None:
+            return answered
+        now = utc_now()
+        keeper = MediaKeeper(
+            self._blobs, project_id, limit_bytes=self._limits.medium_bytes, now=now
+        )
+        mover = MediaMover(keeper, most_media=self._limits.media_per_result, streamed=request.media)
+        moved = await mover.move_all(read.value, read.movable)
+        text = (await run_in_loop_if(request.is_quick, json_text, moved.value)).encode()
+        if len(text) > self._limits.message_bytes:
+            raise PayloadTooLargeError(
+                f"A message may have {self._limits.message_bytes} bytes beside its media. Store "
+                "what is longer as a resource, and refer to it. Nothing was stored."
+            )
+        message = StoredHistoryMessage(
+            seq=0,
+            message_id=new_id(),
+            created_at=now,
+            tool_call_id=read.tool_call_id,
+            request_digest=request.identity.digest,
+            message=text,
+            inline_form=dump_forms(moved.forms),
+        )
+        return await self._commit(
+            project_id, session_id, message, request=request, resources=moved.resources, call=call
+        )
+
+    async def _commit(
+        self,
+        project_id: str,
+        session_id: str,
+        message: StoredHistoryMessage,
+        *,
+        request: StreamedRequest[_Read],
+        resources: Sequence[Resource],
+        call: IdempotentCall | None,
+    ) -> AppendedMessage:
+        """Write message, history entry and links in one transaction."""
+        read = request.value
+
+        def append(unit: UnitOfWork) -> AppendedMessage:
+            unit.sessions.enter(session_id, message.created_at)
+            # Nobody else writes to the session now, so a twin that was faster is seen here.
+            answered = _answered(unit, session_id, read, request.identity)
+            if answered is not None:
+                return answered
+            seq = unit.sessions.append(
+                session_id, MESSAGE, message.message_id, size_bytes=len(message.message)
+            )
+            appended = replace(message, seq=seq)
+            unit.messages.add(appended, session_id=session_id)
+            referred = unit.resources.find_all(read.references)
+            unit.resources.ensure_linked(
+                {**referred, **{each.resource_id: each for each in resources}}.values(),
+                owner_kind=MESSAGE,
+                owner_id=message.message_id,
+                session_id=session_id,
+            )
+            if call is not None:
+                self._idempotency.note_answer(unit, call, message.message_id)
+            unit.events.note(_event(session_id, appended, str(read.value["role"])))
+            return AppendedMessage(appended, is_new=True)
+
+        is_alone = len(message.message) > MOST_TOGETHER_BYTES
+        return await self._records.write(project_id, append, is_alone=is_alone)
+
+
+def _event(session_id: str, message: StoredHistoryMessage, role: str) -> NewEvent:
+    return NewEvent(
+        "message:created",
+        message.message_id,
+        message.created_at,
+        session_id=session_id,
+        seq=message.seq,
+        size_bytes=len(message.message),
+        members={"role": role},
+    )
+
+
+def _read_message(body: JsonValue) -> _Read:
+    value = as_object(body)
+    ours = [Fault(f"/{name}", "is the service's own word") for name in value if name in OURS]
+    if ours:
+        raise InvalidPayloadError(
+            f"A message has no members named {', '.join(sorted(OURS))}.", faults=ours
+        )
+    validated(HistoryMessageDraft, value, "The body is not a message; `errors` says where.")
+    return _Read(value, media_in_message(value), references_in(value))
+
+
+def _whole_media(read: _Read) -> list[DataUriText]:
+    return [each.uri for each in read.movable if each.uri is not None]
+
+
+def _answered(
+    unit: UnitOfWork, session_id: str, read: _Read, identity: RequestIdentity
+) -> AppendedMessage | None:
+    """The message that answers the same tool call, if it is this one.
+
+    Raises:
+        ConflictError: The call was answered with something else.
+    """
+    if read.tool_call_id is None:
+        return None
+    earlier = unit.messages.find_call(session_id, read.tool_call_id)
+    if earlier is not None and identity.is_that_of(earlier.request_digest):
+        return AppendedMessage(earlier, is_new=False)
+    if earlier is None and not unit.tool_results.find_call(session_id, read.tool_call_id):
+        return None
+    differences: Sequence[Fault] = ()
+    compared = ""
+    if earlier is not None:
+        differences = _differences(earlier, read)
+        compared = f" {how_compared(earlier.request_digest)}"
+    raise ConflictError(
+        f"This tool call of the session was already answered with something else.{compared} A call "
+        "has one result: take a new tool_call_id, or leave the message out where its tool result "
+        "is in the history already.",
+        faults=differences,
+        code="tool-call-answered",
+    )
+
+
+def _differences(earlier: StoredHistoryMessage, read: _Read) -> Sequence[Fault]:
+    """The first place where a message is not the stored one."""
+    stored = parse_stored_json(earlier.message)
+    found = first_difference(stored, read.value, passed_over=_is_moved)
+    if found is not None:
+        return [Fault(found, "is not what it is in the stored message")]
+    moved = next((each.pointer for each in read.movable), None)
+    return [] if moved is None else [Fault(moved, "may be another medium than the stored one")]
+
+
+def _is_moved(stored: JsonValue, sent: JsonValue) -> bool:
+    """Whether a string has references in the stored message where media were sent."""
+    return isinstance(stored, str) and "@blob:" in stored and isinstance(sent, str)

@@ -1,0 +1,140 @@
+"""Sessions: what they hold, and their end."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from hashlib import sha256
+
+from app.errors import NotFoundError, StoreUnavailableError
+from app.models.cursor import decode_moment_cursor, encode_moment_cursor
+from app.models.event import NewEvent
+from app.models.identity import utc_now
+from app.models.message import DeletedSession, Session, SessionUse
+from app.services.pages.accesses import AccessCounts
+from app.services.requests.preconditions import WriteCondition
+from app.stores.records import Records, UnitOfWork
+from app.wire.sessions import deleted_entries, session_record
+
+
+@dataclass(frozen=True, slots=True)
+class ShownSession:
+    """A session, and what it takes of the store. `is_new` says whether this request made it."""
+
+    session: Session
+    use: SessionUse
+    is_new: bool = False
+
+
+class Sessions:
+    """The sessions of a project."""
+
+    def __init__(self, records: Records, accesses: AccessCounts) -> None:
+        self._records = records
+        self._accesses = accesses
+
+    async def ensure(
+        self, project_id: str, session_id: str, *, condition: WriteCondition
+    ) -> ShownSession:
+        """Create a session with nothing in it, unless it is there.
+
+        Raises:
+            PreconditionFailedError: The condition does not hold; nothing was stored.
+            StoreUnavailableError: The database did not answer; nothing was stored.
+        """
+        now = utc_now()
+
+        def ensured(unit: UnitOfWork) -> ShownSession:
+            is_new = unit.sessions.add(Session(session_id, now, now, 0))
+            session = unit.sessions.hold(session_id)
+            if session is None:
+                # Somebody has deleted it in this moment.
+                raise StoreUnavailableError("database")
+            use = unit.session_resources.use_of([session_id])[session_id]
+            condition(None if is_new else sha256(session_record(session, use)).hexdigest())
+            return ShownSession(session, use, is_new)
+
+        return await self._records.write(project_id, ensured)
+
+    async def get(self, project_id: str, session_id: str) -> ShownSession:
+        """The session, with its counts and sizes.
+
+        Raises:
+            NotFoundError: Nothing was ever written to it.
+        """
+
+        def found(unit: UnitOfWork) -> ShownSession:
+            session = unit.sessions.find(session_id)
+            if session is None:
+                raise NotFoundError("session")
+            return ShownSession(session, unit.session_resources.use_of([session_id])[session_id])
+
+        return await self._records.read(project_id, found)
+
+    async def page(
+        self, project_id: str, *, wanted: str | None, cursor: str | None, limit: int
+    ) -> tuple[Sequence[ShownSession], str | None]:
+        """Up to `limit` sessions, last written to first, and the cursor of the next page.
+
+        Args:
+            project_id: The caller's project.
+            wanted: What their ids have in them, in either case.
+            cursor: Where the page before ended.
+            limit: The most sessions of a page.
+
+        Raises:
+            InvalidCursorError: The cursor is not this list's.
+        """
+        before = decode_moment_cursor("sessions", cursor)
+
+        def found(unit: UnitOfWork) -> tuple[list[ShownSession], bool]:
+            rows = unit.sessions.page(wanted=wanted, before=before, limit=limit + 1)
+            page = rows[:limit]
+            use = unit.session_resources.use_of([each.session_id for each in page])
+            return [ShownSession(each, use[each.session_id]) for each in page], len(rows) > limit
+
+        shown, more = await self._records.read(project_id, found)
+        if not more:
+            return shown, None
+        last = shown[-1].session
+        return shown, encode_moment_cursor("sessions", last.updated_at, last.session_id)
+
+    async def delete(self, project_id: str, session_id: str) -> DeletedSession:
+        """Remove a session with its history and its pages, in one transaction.
+
+        Resources that nothing else uses go with it; their bytes stay until the next sweep.
+
+        Returns:
+            What was removed, and what became of each resource the session used.
+
+        Raises:
+            NotFoundError: There is no such session.
+            StoreUnavailableError: The database did not answer; nothing was removed.
+        """
+
+        def delete(unit: UnitOfWork) -> tuple[DeletedSession, Sequence[str]]:
+            session = unit.sessions.hold(session_id)
+            if session is None:
+                raise NotFoundError("session")
+            page_ids = unit.pages.remove_session(session_id)
+            released = unit.session_resources.release(session_id)
+            unit.sessions.remove(session_id)
+            unit.events.remove_session(session_id)
+            deleted = DeletedSession(session_id, session.counts, len(page_ids), tuple(released))
+            unit.events.note(_deletion(session, deleted))
+            return deleted, page_ids
+
+        deleted, page_ids = await self._records.write(project_id, delete, is_alone=True)
+        for page_id in page_ids:
+            self._accesses.forget(project_id, page_id)
+        return deleted
+
+
+def _deletion(session: Session, deleted: DeletedSession) -> NewEvent:
+    return NewEvent(
+        "session:deleted",
+        session.session_id,
+        utc_now(),
+        session_id=session.session_id,
+        # The last number of this session: another one of its name begins anew.
+        seq=session.last_seq + 1,
+        members={"deleted": deleted_entries(deleted).as_value()},
+    )

@@ -1,0 +1,1 @@
+"""Tool results: the three stages in a row, and the transaction at their end."""

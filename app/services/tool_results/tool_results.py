@@ -1,0 +1,403 @@
+"""Tool results: the three stages in a row, and the transaction at their end.
+
+This is the only place that chains normalization, persistence and packaging.
+"""
+
+from collections.abc import AsyncIterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+
+import anyio.to_thread
+
+from app.crash_points import CrashPoint, reached
+from app.errors import ConflictError, Fault, NotFoundError
+from app.models.cursor import decode_cursor, encode_cursor
+from app.models.event import NewEvent
+from app.models.identity import is_id, new_id, utc_now
+from app.models.limits import Limits
+from app.models.normalized import NormalizedReference, NormalizedToolResult
+from app.models.persisted import PersistedToolResult
+from app.models.resource import Resource
+from app.models.tool_result import StoredToolResult
+from app.services.concurrency.large_work import LargeWork
+from app.services.events.raw_results import RawResults
+from app.services.packaging import build_sanitized_tool_result, encode_sanitized
+from app.services.persistence import persist_tool_media
+from app.services.persistence.media_keeper import MediaKeepers
+from app.services.requests.idempotency import Idempotency, IdempotentCall
+from app.services.requests.identity import RequestIdentity, how_compared
+from app.services.requests.json_stream import JsonStream
+from app.services.requests.streamed_bodies import ReceivedBody, StreamedBodies
+from app.services.tool_results.requests import (
+    ReadToolResult,
+    ToolResultRequest,
+    read_tool_result_request,
+)
+from app.services.tool_results.stage_clock import StageClock
+from app.services.tool_results.streamed import normalize_streamed, whole_request
+from app.stores.records import Records, UnitOfWork
+from app.stores.records.sessions import TOOL_RESULT
+from app.stores.records.tool_results import RecordedCall
+
+IDEMPOTENT_ROUTE = "POST /api/tool-results"
+
+
+@dataclass(frozen=True, slots=True)
+class Ingested:
+    """A record, and whether this request made it or an earlier one with the same JSON."""
+
+    result: StoredToolResult
+    is_new: bool
+
+
+@dataclass(frozen=True, slots=True)
+class _Prepared:
+    """A request whose result is normalized, what it is known by, and the body that it came in.
+
+    `is_quick` says that what its text becomes is not worth a thread.
+    """
+
+    request: ToolResultRequest
+    normalized: NormalizedToolResult
+    identity: RequestIdentity
+    body_bytes: int
+    json: JsonStream
+    is_quick: bool
+
+    @property
+    def refers(self) -> bool:
+        """Whether it takes more than its own record: something to be stored, or to be found."""
+        return (
+            not self.is_quick
+            or bool(self.normalized.media)
+            or any(isinstance(part, NormalizedReference) for part in self.normalized.parts)
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class _Package:
+    """A record ready to be committed, with everything its transaction needs."""
+
+    result: StoredToolResult
+    resources: Sequence[Resource]
+    success: bool
+    identity: RequestIdentity
+
+
+class ToolResults:
+    """Takes raw tool results in and gives canonical records out."""
+
+    def __init__(
+        self,
+        records: Records,
+        keepers: MediaKeepers,
+        *,
+        bodies: StreamedBodies,
+        work: LargeWork,
+        limits: Limits,
+        clock: StageClock,
+        raw_results: RawResults,
+    ) -> None:
+        self._records = records
+        self._keepers = keepers
+        self._bodies = bodies
+        self._work = work
+        self._limits = limits
+        self._clock = clock
+        self._raw_results = raw_results
+        self._idempotency = Idempotency(records)
+
+    async def ingest(
+        self, project_id: str, body: AsyncIterator[bytes], *, idempotency_key: str | None
+    ) -> Ingested:
+        """Take a raw tool result in.
+
+        Args:
+            project_id: The caller's project.
+            body: The request's JSON text as it arrives, within the caller's limit.
+            idempotency_key: Makes a retry outside any session safe.
+
+        Returns:
+            The committed record. The same call of the same session with the same JSON gives the
+            same record again.
+
+        Raises:
+            InvalidJsonError, InvalidPayloadError, PayloadTooLargeError: The body; nothing stored.
+            ConflictError: This call of the session was answered with another body.
+            StoreUnavailableError: A store did not answer; nothing is visible, send it again.
+        Source: spec 002, "Storage & History".
+        """
+        async with self._bodies.received(project_id, body) as received:
+            if received.is_quick:
+                prepared = self._prepared(received)
+            else:
+                prepared = await self._work.run(received.bytes_in_memory, self._prepared, received)
+            return await self._ingest(project_id, prepared, idempotency_key)
+
+    async def _ingest(
+        self, project_id: str, prepared: _Prepared, idempotency_key: str | None
+    ) -> Ingested:
+        if idempotency_key is None:
+            return await self._ingest_once(project_id, prepared, None)
+        call = IdempotentCall(project_id, IDEMPOTENT_ROUTE, idempotency_key, prepared.identity)
+        async with self._idempotency.claimed(call, utc_now()) as answer_id:
+            if answer_id is not None:
+                return Ingested(await self.get(project_id, answer_id), is_new=False)
+            ingested = await self._ingest_once(project_id, prepared, call)
+            if not ingested.is_new:
+                # The session had answered this call before, so there was no commit to note it in.
+                await self._idempotency.note_known_answer(call, ingested.result.tool_result_id)
+            return ingested
+
+    async def get(self, project_id: str, tool_result_id: str) -> StoredToolResult:
+        """The record with this id.
+
+        Raises:
+            NotFoundError: The project has none.
+        """
+        if not is_id(tool_result_id):
+            raise NotFoundError("tool result")
+        stored = await self._records.read(
+            project_id, lambda unit: unit.tool_results.find(tool_result_id)
+        )
+        if stored is None:
+            raise NotFoundError("tool result")
+        return stored
+
+    async def has_call(self, project_id: str, session_id: str, tool_call_id: str) -> bool:
+        """Whether a tool call of a session has a result."""
+        return await self._records.read(
+            project_id,
+            lambda unit: unit.tool_results.find_call(session_id, tool_call_id) is not None,
+        )
+
+    async def page(
+        self, project_id: str, *, session_id: str | None, cursor: str | None, limit: int
+    ) -> tuple[Sequence[StoredToolResult], str | None]:
+        """Up to `limit` records, newest first, and the cursor of the next page.
+
+        Raises:
+            InvalidCursorError: The cursor is not this list's.
+        """
+        before_id = None
+        if cursor is not None:
+            before_id = str(decode_cursor("tool-results", cursor, (str,))[0])
+        found = await self._records.read(
+            project_id,
+            lambda unit: unit.tool_results.page(session_id, before_id=before_id, limit=limit + 1),
+        )
+        page = found[:limit]
+        more = len(found) > limit
+        return page, encode_cursor("tool-results", page[-1].tool_result_id) if more else None
+
+    def _prepared(self, body: ReceivedBody) -> _Prepared:
+        json = body.finish()
+        with self._clock.stage("normalization"):
+            read = normalize_streamed(json, self._read, body.hold_text)
+        return _Prepared(
+            read.request,
+            read.normalized,
+            read.identity,
+            body_bytes=body.size_bytes,
+            json=json,
+            is_quick=json.is_quick,
+        )
+
+    def _read(self, body: bytes) -> ReadToolResult:
+        limits = self._limits
+        return read_tool_result_request(
+            body, max_depth=limits.json_depth, max_nodes=limits.json_nodes
+        )
+
+    async def _ingest_once(
+        self, project_id: str, prepared: _Prepared, call: IdempotentCall | None
+    ) -> Ingested:
+        session_resources: Mapping[str, Resource] = {}
+        if prepared.refers:
+            # Before anything is stored for a result that is there.
+            previous, session_resources = await self._records.read(
+                project_id,
+                lambda unit: (
+                    _previous(unit, prepared.request, prepared.identity),
+                    _session_resources(unit, prepared),
+                ),
+            )
+            if previous is not None:
+                return previous
+        now = utc_now()
+        keeper = self._keepers.keeper(project_id, now=now)
+        with self._clock.stage("persistence"):
+            persisted = await persist_tool_media(
+                prepared.normalized,
+                keeper,
+                session_resources=session_resources,
+                limits=self._limits,
+            )
+        if prepared.is_quick:
+            package = self._package(persisted, prepared, now)
+        else:
+            package = await anyio.to_thread.run_sync(self._package, persisted, prepared, now)
+        if self._raw_results.is_wanted(project_id, size_bytes=prepared.body_bytes):
+            await self._offer_raw(project_id, package.result.tool_result_id, prepared)
+        with self._clock.stage("commit"):
+            ingested = await self._commit(project_id, package, prepared.request, call)
+        self._clock.count_saved(
+            bytes_in=prepared.body_bytes, bytes_kept=len(ingested.result.sanitized)
+        )
+        return ingested
+
+    async def _offer_raw(self, project_id: str, tool_result_id: str, prepared: _Prepared) -> None:
+        """Show what the tool returned, whole, to those who listen for that."""
+        request = await self._work.run(
+            prepared.body_bytes, whole_request, prepared.json, prepared.request, self._read
+        )
+        self._raw_results.offer(
+            project_id, tool_result_id, request.result, size_bytes=prepared.body_bytes
+        )
+
+    def _package(
+        self, persisted: PersistedToolResult, prepared: _Prepared, now: datetime
+    ) -> _Package:
+        request = prepared.request
+        with self._clock.stage("packaging"):
+            sanitized = build_sanitized_tool_result(
+                persisted,
+                tool_name=request.tool_name,
+                tool_call_id=request.tool_call_id,
+                success=request.success,
+            )
+            result = StoredToolResult(
+                tool_result_id=new_id(),
+                session_id=request.session_id,
+                seq=None,
+                created_at=now,
+                tool_name=request.tool_name,
+                tool_call_id=request.tool_call_id,
+                sanitized=encode_sanitized(sanitized),
+            )
+        return _Package(
+            result,
+            persisted.resources,
+            success=sanitized.meta.success,
+            identity=prepared.identity,
+        )
+
+    async def _commit(
+        self,
+        project_id: str,
+        package: _Package,
+        request: ToolResultRequest,
+        call: IdempotentCall | None,
+    ) -> Ingested:
+        """Write record, history entry and resources in one transaction."""
+
+        def write(unit: UnitOfWork) -> Ingested:
+            result = package.result
+            if result.session_id is not None:
+                unit.sessions.enter(result.session_id, result.created_at)
+                # Nobody else writes to the session now, so a twin that was faster is seen here.
+                twin = _previous(unit, request, package.identity)
+                if twin is not None:
+                    raise _AnsweredError(twin)
+                seq = unit.sessions.append(
+                    result.session_id,
+                    TOOL_RESULT,
+                    result.tool_result_id,
+                    size_bytes=len(result.sanitized),
+                )
+                result = replace(result, seq=seq)
+            unit.tool_results.add(
+                result, success=package.success, request_digest=package.identity.digest
+            )
+            unit.resources.ensure_linked(
+                package.resources,
+                owner_kind=TOOL_RESULT,
+                owner_id=result.tool_result_id,
+                session_id=result.session_id,
+            )
+            if call is not None:
+                self._idempotency.note_answer(unit, call, result.tool_result_id)
+            unit.events.note(_event(result, success=package.success))
+            return Ingested(result, is_new=True)
+
+        try:
+            ingested = await self._records.write(project_id, write)
+        except _AnsweredError as exc:
+            return exc.twin
+        reached(CrashPoint.RESULT_COMMITTED)
+        return ingested
+
+
+class _AnsweredError(Exception):
+    """The call has this result already: nothing is written, the session's own time included."""
+
+    def __init__(self, twin: Ingested) -> None:
+        super().__init__(twin)
+        self.twin = twin
+
+
+def _event(result: StoredToolResult, *, success: bool) -> NewEvent:
+    """What subscribers are told of a result.
+
+    Source: spec 002, "Event Flow & Consumers".
+    """
+    return NewEvent(
+        "llmservice:toolResult",
+        result.tool_result_id,
+        result.created_at,
+        session_id=result.session_id,
+        seq=result.seq,
+        size_bytes=len(result.sanitized),
+        members={"toolName": result.tool_name, "callId": result.tool_call_id, "success": success},
+    )
+
+
+def _previous(
+    unit: UnitOfWork, request: ToolResultRequest, identity: RequestIdentity
+) -> Ingested | None:
+    """What this call of the session was answered with before, if it was."""
+    if request.session_id is None:
+        return None
+    recorded = unit.tool_results.find_call(request.session_id, request.tool_call_id)
+    if recorded is not None and identity.is_that_of(recorded.request_digest):
+        return Ingested(recorded.result, is_new=False)
+    if recorded is not None:
+        raise _another_result(recorded, request)
+    answer = unit.messages.find_call(request.session_id, request.tool_call_id)
+    if answer is None:
+        return None
+    raise ConflictError(
+        "This tool call of the session was already answered with a message "
+        f"({answer.message_id}). A call has one result: take a new toolCallId.",
+        code="tool-call-answered",
+    )
+
+
+def _another_result(recorded: RecordedCall, request: ToolResultRequest) -> ConflictError:
+    """Of the earlier request only what names the tool is at hand, and the digest of the rest."""
+    faults = []
+    differs = "what differs in `result` or `success`"
+    if recorded.result.tool_name != request.tool_name:
+        faults.append(Fault("/toolName", "is not what it is in the record"))
+        differs = "`toolName` differs, and whether `result` or `success` do as well"
+    return ConflictError(
+        "This tool call of the session was already answered with another result "
+        f"({recorded.result.tool_result_id}). {how_compared(recorded.request_digest)} Of the first "
+        f"one only a digest is kept: {differs} cannot be said. Read the record, and compare. A "
+        "call has one result: take a new toolCallId for another.",
+        faults=faults,
+        code="tool-call-answered",
+    )
+
+
+def _session_resources(unit: UnitOfWork, prepared: _Prepared) -> dict[str, Resource]:
+    """The resources of the session that the tool refers to itself, by id."""
+    session_id = prepared.request.session_id
+    wanted = {
+        part.resource_id
+        for part in prepared.normalized.parts
+        if isinstance(part, NormalizedReference) and part.resource_id
+    }
+    if session_id is None or not wanted:
+        return {}
+    return unit.resources.find_in_session(wanted, session_id)

@@ -1,0 +1,1 @@
+"""Resumable uploads: a file arrives in pieces, and becomes a resource."""

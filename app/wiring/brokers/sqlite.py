@@ -1,0 +1,55 @@
+"""A broker for several processes over one SQLite file.
+
+The file tells nobody that it was changed, but it counts its changes. A process that has subscribers
+looks at the counter, once for all of them; its own commits wake it without.
+"""
+
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
+
+import anyio
+import structlog
+
+from app.services.concurrency.background import log_failures, run_beside
+from app.services.events.broker import Listener
+from app.wiring.brokers.memory import MemoryBroker
+
+_log = structlog.get_logger(__name__)
+_LOOK_SECONDS = 0.1
+_RETRY_SECONDS = 1.0
+
+
+class SqliteBroker:
+    """See EventBroker.
+
+    Args:
+        change_count: Gives a number that changes whenever the file does.
+    """
+
+    def __init__(self, change_count: Callable[[], Awaitable[int]]) -> None:
+        self._change_count = change_count
+        self._own = MemoryBroker()
+
+    @asynccontextmanager
+    async def listening(self, listener: Listener) -> AsyncIterator[None]:
+        """See EventBroker.listening."""
+        async with run_beside(self._keep_looking(listener)), self._own.listening(listener):
+            yield
+
+    def announce(self, project_id: str, number: int) -> None:
+        """See EventBroker.announce."""
+        self._own.announce(project_id, number)
+
+    async def _keep_looking(self, listener: Listener) -> None:
+        seen: int | None = None
+        while True:
+            await anyio.sleep(_LOOK_SECONDS)
+            if not listener.is_any:
+                continue
+            with log_failures(_log, "change counter not read"):
+                count = await self._change_count()
+                if count != seen:
+                    seen = count
+                    listener.wake(None, None)
+                continue
+            await anyio.sleep(_RETRY_SECONDS)

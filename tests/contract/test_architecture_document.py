@@ -1,0 +1,68 @@
+"""`docs/architecture.md` lists the folders of `app/` in their own words, and draws their layers."""
+
+import ast
+import re
+import tomllib
+from itertools import pairwise
+from pathlib import Path
+
+import pytest
+
+from tests.process import ROOT
+
+DOCUMENT = ROOT / "docs" / "architecture.md"
+_ROOMS = re.compile(r"(?<=<!-- rooms -->\n).*?(?=<!-- end of rooms -->)", re.DOTALL)
+_APP = ROOT / "app"
+_MODULES = [path for path in _APP.rglob("*.py") if "shipped" not in path.parts]
+# Modules that no layer of the drawing needs: what they are, the table says.
+_NOT_DRAWN = {"allocator", "crash_points", "failpoints", "shipped_files", "version"}
+
+
+def first_line(module: Path) -> str:
+    """The first sentence of a module's docstring."""
+    docstring = ast.get_docstring(ast.parse(module.read_text())) or ""
+    return " ".join(docstring.partition("\n\n")[0].split())
+
+
+def rooms() -> str:
+    """The table of the modules that are in no folder, and of all folders."""
+    loose = sorted(path for path in _APP.glob("*.py") if path.name != "__init__.py")
+    rows = [(f"`app/{path.name}`", path) for path in loose]
+    folders = sorted({path.parent for path in _MODULES} - {_APP})
+    rows += [(f"`{folder.relative_to(ROOT)}/`", folder / "__init__.py") for folder in folders]
+    lines = "".join(f"| {room} | {first_line(module)} |\n" for room, module in rows)
+    return f"| where | what is in it |\n|---|---|\n{lines}"
+
+
+def layers(container: str) -> list[list[str]]:
+    """The layers that the import contracts have of a package, from the top."""
+    linter = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["importlinter"]
+    contract = next(each for each in linter["contracts"] if each.get("containers") == [container])
+    return [re.split(r" [|:] ", layer) for layer in contract["layers"]]
+
+
+def test_every_room_is_in_the_table_and_nothing_else(pytestconfig: pytest.Config) -> None:
+    made = rooms()
+    document = DOCUMENT.read_text()
+    if pytestconfig.getoption("write_documents"):
+        document = _ROOMS.sub(lambda _: made, document)
+        DOCUMENT.write_text(document)
+    assert _ROOMS.findall(document) == [made]
+
+
+def test_every_room_says_what_is_in_it() -> None:
+    said = [first_line(folder / "__init__.py") for folder in {path.parent for path in _MODULES}]
+    assert sorted(set(said)) == sorted(said)
+    assert all(said)
+
+
+def test_the_drawing_has_the_layers_that_imports_are_held_to() -> None:
+    document = DOCUMENT.read_text()
+    drawn = [
+        named
+        for layer in layers("app")
+        if (named := [name for name in layer if name not in _NOT_DRAWN])
+    ]
+    arrows = [f"{' & '.join(above)} --> {' & '.join(below)}" for above, below in pairwise(drawn)]
+    listed = [" | ".join(layer) for layer in layers("app.services")]
+    assert [line for line in (*arrows, *listed) if f"    {line}\n" not in document] == []

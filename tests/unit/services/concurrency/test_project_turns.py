@@ -1,0 +1,71 @@
+"""Turns for long work: one of each project at a time, and a queue that does not grow."""
+
+import anyio
+import anyio.lowlevel
+import pytest
+
+from app.errors import OverloadedError
+from app.services.concurrency.project_turns import ProjectTurns
+
+pytestmark = pytest.mark.anyio
+
+
+class Work:
+    """Work that takes until it is told to end, in turns."""
+
+    def __init__(self, turns: ProjectTurns) -> None:
+        self._turns = turns
+        self.running: list[str] = []
+        self.most_running = 0
+        self.refused: list[str] = []
+        self.done: list[str] = []
+        self.end = anyio.Event()
+
+    async def run(self, project_id: str) -> None:
+        try:
+            async with self._turns.turn(project_id):
+                self.running.append(project_id)
+                self.most_running = max(self.most_running, self.running.count(project_id))
+                await self.end.wait()
+                self.running.remove(project_id)
+                self.done.append(project_id)
+        except OverloadedError:
+            self.refused.append(project_id)
+
+
+async def test_one_works_some_wait_and_the_rest_are_told_to_come_again() -> None:
+    work = Work(ProjectTurns(waiting=2))
+    async with anyio.create_task_group() as tasks:
+        for _ in range(5):
+            tasks.start_soon(work.run, "p")
+        await anyio.wait_all_tasks_blocked()
+        assert (work.running, work.refused) == (["p"], ["p", "p"])
+        work.end.set()
+    assert (work.done, work.most_running) == (["p"] * 3, 1)
+
+
+async def test_projects_do_not_wait_for_each_other() -> None:
+    work = Work(ProjectTurns(waiting=1))
+    async with anyio.create_task_group() as tasks:
+        for project_id in ("p", "p", "q", "r"):
+            tasks.start_soon(work.run, project_id)
+        await anyio.wait_all_tasks_blocked()
+        assert work.running == ["p", "q", "r"]
+        work.end.set()
+    assert work.refused == []
+
+
+async def test_who_goes_away_gives_the_place_back() -> None:
+    work = Work(ProjectTurns(waiting=1))
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(work.run, "p")
+        await anyio.wait_all_tasks_blocked()
+        async with anyio.create_task_group() as gone:
+            gone.start_soon(work.run, "p")
+            await anyio.wait_all_tasks_blocked()
+            gone.cancel_scope.cancel()
+        tasks.start_soon(work.run, "p")
+        await anyio.wait_all_tasks_blocked()
+        assert work.refused == []
+        work.end.set()
+    assert work.done == ["p", "p"]

@@ -1,0 +1,83 @@
+"""The media of one request are kept together, each once, and looked at while they are stored."""
+
+import base64
+import hashlib
+from pathlib import Path
+
+import anyio.to_thread
+import pytest
+
+from app.models.damage import Damage
+from app.models.identity import utc_now
+from app.models.media import InMemoryMedia
+from app.models.normalized import NormalizedMedia
+from app.models.resource import MediaHints, Resource, derive_resource_id
+from app.services.persistence.media_keeper import KeptMedium, MediaKeeper
+from app.stores.blobs import DraftMedia, FilesystemBlobStore
+from tests.media import noise_bytes, png
+
+pytestmark = pytest.mark.anyio
+
+PROJECT = "p"
+NOW = utc_now()
+ICON, PICTURE = png(2, 2), png(40, 30)
+LONG = png(8, 6) + noise_bytes(200_000)
+CUT = PICTURE[:-20]
+DAMAGE = Damage("damaged-media", "The image/png is damaged: it ends inside of its IDAT chunk.")
+
+
+def keeper(blobs: FilesystemBlobStore) -> MediaKeeper:
+    return MediaKeeper(blobs, PROJECT, limit_bytes=2**20, now=NOW)
+
+
+def resource(data: bytes, size: tuple[int, int], filename: str | None = None) -> Resource:
+    digest = hashlib.sha256(data).hexdigest()
+    return Resource(
+        resource_id=derive_resource_id(PROJECT, digest, "image/png", filename),
+        digest=digest,
+        mime_type="image/png",
+        filename=filename,
+        size_bytes=len(data),
+        kind="image",
+        hints=MediaHints(*size),
+        created_at=NOW,
+    )
+
+
+async def test_media_are_kept_in_their_order_and_small_images_stay_inline(tmp_path: Path) -> None:
+    blobs = FilesystemBlobStore(tmp_path)
+    draft = blobs.draft(PROJECT, limit_bytes=2**20)
+    await anyio.to_thread.run_sync(draft.append, LONG)
+    kept = await keeper(blobs).keep_all(
+        [
+            NormalizedMedia(InMemoryMedia(ICON)),
+            NormalizedMedia(InMemoryMedia(PICTURE), must_be_stored=True),
+            NormalizedMedia(DraftMedia(draft), filename="long.png"),
+            NormalizedMedia(InMemoryMedia(CUT), must_be_stored=True),
+            NormalizedMedia(InMemoryMedia(ICON)),
+        ]
+    )
+    await draft.discard()
+    icon = KeptMedium("image/png", None, None, base64.b64encode(ICON).decode())
+    assert kept == [
+        icon,
+        KeptMedium("image/png", None, resource(PICTURE, (40, 30))),
+        KeptMedium("image/png", "long.png", resource(LONG, (8, 6), "long.png")),
+        KeptMedium("image/png", None, resource(CUT, (40, 30)), damage=DAMAGE),
+        icon,
+    ]
+    digests = {each.resource.digest for each in kept if each.resource}
+    assert {blob.digest async for blob in blobs.listed(PROJECT)} == digests
+
+
+async def test_medium_is_kept_once_however_often_it_comes(tmp_path: Path) -> None:
+    keeping = keeper(FilesystemBlobStore(tmp_path))
+    long = InMemoryMedia(LONG)
+    media = [
+        NormalizedMedia(source, must_be_stored=True)
+        for source in (InMemoryMedia(ICON), long, InMemoryMedia(ICON), long)
+    ]
+    first = await keeping.keep_all(media)
+    again = await keeping.keep_all(media)
+    assert {id(each) for each in again} == {id(each) for each in first[:2]}
+    assert again == first == [*first[:2], *first[:2]]
