@@ -114,6 +114,10 @@ def test_hooks_before_a_commit_are_local() -> None:
     assert {hook["language"] for each in hooks for hook in each["hooks"]} == {"system"}
 
 
+def test_front_page_leads_to_the_settings() -> None:
+    assert "(docs/settings.md)" in (ROOT / "README.md").read_text()
+
+
 @pytest.mark.parametrize("page", pages(), ids=lambda page: str(page.relative_to(ROOT)))
 def test_pages_name_only_settings_that_exist(page: Path) -> None:
     named = set(re.findall(r"\bPAGEFAULT_[A-Z0-9_]*[A-Z0-9]\b", page.read_text()))

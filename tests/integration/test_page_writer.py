@@ -8,6 +8,7 @@ import pytest
 
 from app.config.settings import Settings
 from app.errors import ConflictError
+from app.models.identity import utc_now
 from app.models.limits import Limits
 from app.models.page import Body, Page, PageFields, StoredPage
 from app.services.pages.loading import find_page
@@ -98,7 +99,9 @@ async def test_writers_of_one_process_plan_once(records: Records) -> None:
     assert (page.version, page.page_number) == (21, created.page.page_number)
 
 
-async def test_writers_of_two_processes_all_write(processes: list[Records]) -> None:
+async def test_writers_of_two_processes_all_write_and_counters_go_on(
+    processes: list[Records],
+) -> None:
     writers = [PageWriter(records) for records in processes]
     await writers[0].create(PROJECT, [change("one")])
     written = []
@@ -113,11 +116,18 @@ async def test_writers_of_two_processes_all_write(processes: list[Records]) -> N
 
         await writers[number].settle(PROJECT, "a", attempt)
 
+    async def count(number: int) -> None:
+        await processes[number].write(
+            PROJECT, lambda unit: unit.page_accesses.add({"a": (1, utc_now())})
+        )
+
     async with anyio.create_task_group() as tasks:
         for number in range(20):
             tasks.start_soon(write, number % 2)
+            tasks.start_soon(count, number % 2)
     assert sorted(written) == list(range(2, 22))
-    assert (await read(processes[0])).version == 21
+    page = await read(processes[0])
+    assert (page.version, page.access_count) == (21, 20)
 
 
 async def test_who_is_overtaken_every_time_is_told(records: Records) -> None:
