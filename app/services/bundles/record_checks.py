@@ -19,6 +19,7 @@ from app.models.interaction import (
     attachment_key,
     bound_resource_id,
 )
+from app.models.json_pointer import unescape
 from app.models.json_value import JsonValue, json_text
 from app.models.limits import Limits
 from app.models.resource import (
@@ -217,12 +218,8 @@ def _shown(sanitized: SanitizedToolResult) -> Iterator[str]:
 
 def _at(value: JsonValue, pointer: str) -> JsonValue:
     for token in pointer.split("/")[1:]:
-        value = value[int(token) if isinstance(value, list) else _unescaped(token)]
+        value = value[int(token) if isinstance(value, list) else unescape(token)]
     return value
-
-
-def _unescaped(token: str) -> str:
-    return token.replace("~1", "/").replace("~0", "~")
 
 
 def _plain(interaction: Interaction) -> JsonValue:
