@@ -10,7 +10,7 @@ from datetime import datetime
 import anyio.to_thread
 
 from app.crash_points import CrashPoint, reached
-from app.errors import ConflictError, Fault, NotFoundError
+from app.errors import NotFoundError
 from app.models.cursor import decode_cursor, encode_cursor
 from app.models.event import NewEvent
 from app.models.identity import is_id, new_id, utc_now
@@ -25,9 +25,10 @@ from app.services.packaging import build_sanitized_tool_result, encode_sanitized
 from app.services.persistence import persist_tool_media
 from app.services.persistence.media_keeper import MediaKeepers
 from app.services.requests.idempotency import Idempotency, IdempotentCall
-from app.services.requests.identity import RequestIdentity, how_compared
+from app.services.requests.identity import RequestIdentity
 from app.services.requests.json_stream import JsonStream
 from app.services.requests.streamed_bodies import ReceivedBody, StreamedBodies
+from app.services.tool_results.previous_answers import previous_answer
 from app.services.tool_results.requests import (
     ReadToolResult,
     ToolResultRequest,
@@ -37,7 +38,6 @@ from app.services.tool_results.stage_clock import StageClock
 from app.services.tool_results.streamed import normalize_streamed, whole_request
 from app.stores.records import Records, UnitOfWork
 from app.stores.records.sessions import TOOL_RESULT
-from app.stores.records.tool_results import RecordedCall
 
 IDEMPOTENT_ROUTE = "POST /api/tool-results"
 
@@ -218,12 +218,12 @@ class ToolResults:
             previous, session_resources = await self._records.read(
                 project_id,
                 lambda unit: (
-                    _previous(unit, prepared.request, prepared.identity),
+                    previous_answer(unit, prepared.request, prepared.identity),
                     _session_resources(unit, prepared),
                 ),
             )
             if previous is not None:
-                return previous
+                return Ingested(previous, is_new=False)
         now = utc_now()
         keeper = self._keepers.keeper(project_id, now=now)
         with self._clock.stage("persistence"):
@@ -296,7 +296,7 @@ class ToolResults:
             if result.session_id is not None:
                 unit.sessions.enter(result.session_id, result.created_at)
                 # Nobody else writes to the session now, so a twin that was faster is seen here.
-                twin = _previous(unit, request, package.identity)
+                twin = previous_answer(unit, request, package.identity)
                 if twin is not None:
                     raise _AnsweredError(twin)
                 seq = unit.sessions.append(
@@ -323,7 +323,7 @@ class ToolResults:
         try:
             ingested = await self._records.write(project_id, write)
         except _AnsweredError as exc:
-            return exc.twin
+            return Ingested(exc.twin, is_new=False)
         reached(CrashPoint.RESULT_COMMITTED)
         return ingested
 
@@ -331,7 +331,7 @@ class ToolResults:
 class _AnsweredError(Exception):
     """The call has this result already: nothing is written, the session's own time included."""
 
-    def __init__(self, twin: Ingested) -> None:
+    def __init__(self, twin: StoredToolResult) -> None:
         super().__init__(twin)
         self.twin = twin
 
@@ -349,44 +349,6 @@ def _event(result: StoredToolResult, *, success: bool) -> NewEvent:
         seq=result.seq,
         size_bytes=len(result.sanitized),
         members={"toolName": result.tool_name, "callId": result.tool_call_id, "success": success},
-    )
-
-
-def _previous(
-    unit: UnitOfWork, request: ToolResultRequest, identity: RequestIdentity
-) -> Ingested | None:
-    """What this call of the session was answered with before, if it was."""
-    if request.session_id is None:
-        return None
-    recorded = unit.tool_results.find_call(request.session_id, request.tool_call_id)
-    if recorded is not None and identity.is_that_of(recorded.request_digest):
-        return Ingested(recorded.result, is_new=False)
-    if recorded is not None:
-        raise _another_result(recorded, request)
-    answer = unit.messages.find_call(request.session_id, request.tool_call_id)
-    if answer is None:
-        return None
-    raise ConflictError(
-        "This tool call of the session was already answered with a message "
-        f"({answer.message_id}). A call has one result: take a new toolCallId.",
-        code="tool-call-answered",
-    )
-
-
-def _another_result(recorded: RecordedCall, request: ToolResultRequest) -> ConflictError:
-    """Of the earlier request only what names the tool is at hand, and the digest of the rest."""
-    faults = []
-    differs = "what differs in `result` or `success`"
-    if recorded.result.tool_name != request.tool_name:
-        faults.append(Fault("/toolName", "is not what it is in the record"))
-        differs = "`toolName` differs, and whether `result` or `success` do as well"
-    return ConflictError(
-        "This tool call of the session was already answered with another result "
-        f"({recorded.result.tool_result_id}). {how_compared(recorded.request_digest)} Of the first "
-        f"one only a digest is kept: {differs} cannot be said. Read the record, and compare. A "
-        "call has one result: take a new toolCallId for another.",
-        faults=faults,
-        code="tool-call-answered",
     )
 
 
