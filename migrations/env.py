@@ -2,7 +2,7 @@
 
 from alembic import context
 
-from app.stores.records.metadata import is_shared_schema, metadata
+from app.stores.records.columns import is_shared_schema, metadata
 
 context.configure(
     connection=context.config.attributes["connection"],

@@ -15,8 +15,13 @@ from app.services.events.broker import EventBroker
 from app.stores.blobs import BlobStore, FilesystemBlobStore
 from app.stores.blobs.temporary_file import DurableDirectories
 from app.stores.records import Records
-from app.stores.records.change_counter import open_change_counter
-from app.stores.records.engine import Engines, database_url, listen_address, open_engines
+from app.stores.records.engine import (
+    Engines,
+    database_url,
+    listen_address,
+    open_change_counter,
+    open_engines,
+)
 from app.stores.records.events import CHANNEL
 from app.stores.records.migration import current_revision, migrate, newest_revision
 from app.wiring.brokers.sqlite import SqliteBroker

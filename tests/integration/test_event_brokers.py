@@ -13,8 +13,7 @@ from app.config.settings import Settings
 from app.errors import StoreUnavailableError
 from app.services.events.broker import EventBroker
 from app.stores.records import Records, UnitOfWork
-from app.stores.records.change_counter import open_change_counter
-from app.stores.records.engine import Engines, listen_address
+from app.stores.records.engine import Engines, listen_address, open_change_counter
 from app.stores.records.events import CHANNEL
 from app.wiring import migrate_database
 from app.wiring.brokers.memory import MemoryBroker

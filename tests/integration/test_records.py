@@ -25,11 +25,11 @@ from app.models.tool_result import StoredToolResult
 from app.services.requests.idempotency import Idempotency, IdempotentCall
 from app.services.requests.identity import RequestIdentity
 from app.stores.records import Records
-from app.stores.records.aliases import NamedResource
 from app.stores.records.connections import DriverConnection
 from app.stores.records.database_errors import translated_errors
 from app.stores.records.engine import database_url, open_engines
 from app.stores.records.idempotency import Claim
+from app.stores.records.resources import NamedResource
 from app.stores.records.scope import ProjectScope
 from app.stores.records.sessions import TOOL_RESULT
 from app.stores.records.tables import resource_links
@@ -452,7 +452,7 @@ async def test_reading_changes_nothing_on_the_embedded_database(tmp_path: Path) 
 
 _FREE_TO_USE_SQL = {
     *("scope", "inserts", "projects", "unit_of_work", "engine", "migration", "columns"),
-    *("metadata", "tables", "blob_tables", "search_tables"),
+    *("tables", "blob_tables"),
 }
 _STATEMENTS = {"select", "insert", "update", "delete", "text", "Table"}
 

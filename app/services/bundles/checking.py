@@ -43,8 +43,8 @@ from app.services.bundles.rows import (
 )
 from app.services.bundles.stored import named_resources, stored_resource
 from app.services.pages.writing import PAGE
-from app.stores.records.aliases import NamedResource
 from app.stores.records.bundles import Link
+from app.stores.records.resources import NamedResource
 from app.stores.records.sessions import ANSWER, INTERACTION, MESSAGE, PAGE_FAULT, TOOL_RESULT
 
 # Above every record that is made here: a message has 16 MiB, a page somewhat more with its levels.

@@ -19,8 +19,8 @@ from app.services.bundles.rows import (
     ToolResultLine,
     parse_moment,
 )
-from app.stores.records.aliases import NamedResource
 from app.stores.records.bundles import RecordedResult
+from app.stores.records.resources import NamedResource
 
 # A record repeats parts of what it was made of, and puts a few levels around it.
 _MORE_DEPTH = 64

@@ -23,7 +23,7 @@ from app.services.concurrency.run_to_completion import run_to_completion
 from app.services.maintenance.claim_time import ClaimTime
 from app.stores.blobs import BlobMissingError, BlobStore, ListedBlob
 from app.stores.records import Records, UnitOfWork
-from app.stores.records.blob_references import BlobReference
+from app.stores.records.swept_blobs import BlobReference
 
 _DIGESTS_AT_ONCE = 500
 _BLOBS_AT_ONCE = 4

@@ -32,8 +32,8 @@ from app.services.requests.idempotency import Idempotency, IdempotentCall
 from app.services.requests.identity import RequestIdentity
 from app.stores.blobs import BlobStore
 from app.stores.records import Records, UnitOfWork
-from app.stores.records.blob_references import BlobReference
 from app.stores.records.idempotency import KEPT
+from app.stores.records.swept_blobs import BlobReference
 
 _log = structlog.get_logger(__name__)
 

@@ -5,7 +5,7 @@ from app.models.tool_result import StoredToolResult
 from app.services.requests.identity import RequestIdentity, how_compared
 from app.services.tool_results.requests import ToolResultRequest
 from app.stores.records import UnitOfWork
-from app.stores.records.tool_results import RecordedCall
+from app.stores.records.history_records import RecordedCall
 
 
 def previous_answer(

@@ -2,8 +2,7 @@
 
 from sqlalchemy import BigInteger, Column, ForeignKeyConstraint, Index, String, Table
 
-from app.stores.records.columns import ClientText, UtcTime
-from app.stores.records.metadata import metadata, project_column
+from app.stores.records.columns import ClientText, UtcTime, metadata, project_column
 
 uploads = Table(
     "uploads",

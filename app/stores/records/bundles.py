@@ -12,10 +12,16 @@ from sqlalchemy import ColumnElement, Row, case, func
 
 from app.models.interaction import StoredInteraction
 from app.models.message import EntryKind, StoredHistoryMessage
-from app.models.page import Level, StoredRepresentation
+from app.models.page import StoredRepresentation
 from app.models.tool_result import StoredToolResult
-from app.stores.records.interactions import bindings_text, stored_interaction
-from app.stores.records.messages import stored_message
+from app.stores.records.history_records import (
+    interaction_values,
+    message_values,
+    stored_interaction,
+    stored_message,
+)
+from app.stores.records.pages import stored_level
+from app.stores.records.rows import read_row, values_of
 from app.stores.records.scope import AnyTable, ProjectScope
 from app.stores.records.sessions import (
     ANSWER,
@@ -91,8 +97,8 @@ class BundleRecords:
             if not rows:
                 return
             after_seq = rows[-1].seq
-            entries = [Entry(row.seq, row.kind, row.entry_id) for row in rows]
-            for batch in _batches(entries, self._entry_sizes(entries)):
+            entries = [read_row(Entry, row) for row in rows]
+            for batch in _batches(entries, [row.size_bytes for row in rows]):
                 recorded = self._recorded(batch)
                 for entry in batch:
                     yield entry, recorded.get(entry.seq)
@@ -129,77 +135,30 @@ class BundleRecords:
         )
         levels: dict[str, list[StoredRepresentation]] = {}
         for row in rows:
-            levels.setdefault(row.page_id, []).append(
-                StoredRepresentation(Level(row.level), row.origin, row.body, row.created_at)
-            )
+            levels.setdefault(row.page_id, []).append(stored_level(row))
         return levels
 
     def add_entries(self, session_id: str, entries: Sequence[Entry]) -> None:
         """Store the entries of a session that has just been added."""
-        rows = [
-            {
-                "session_id": session_id,
-                "seq": entry.seq,
-                "kind": entry.kind,
-                "entry_id": entry.entry_id,
-            }
-            for entry in entries
-        ]
+        rows = [values_of(entry, session_id=session_id) for entry in entries]
         self._scope.insert_new(history_entries, rows)
 
     def add_tool_results(self, recorded: Sequence[RecordedResult]) -> list[str]:
         """Store tool results; return the ids that are taken."""
         rows = [
-            {
-                "tool_result_id": each.result.tool_result_id,
-                "session_id": each.result.session_id,
-                "seq": each.result.seq,
-                "tool_name": each.result.tool_name,
-                "tool_call_id": each.result.tool_call_id,
-                "success": each.success,
-                "request_digest": each.request_digest,
-                "created_at": each.result.created_at,
-                "sanitized": each.result.sanitized,
-            }
+            values_of(each.result, success=each.success, request_digest=each.request_digest)
             for each in recorded
         ]
         return self._add(tool_results, "tool_result_id", rows)
 
     def add_messages(self, session_id: str, stored: Sequence[StoredHistoryMessage]) -> list[str]:
         """Store messages; return the ids that are taken."""
-        rows = [
-            {
-                "message_id": each.message_id,
-                "session_id": session_id,
-                "seq": each.seq,
-                "tool_call_id": each.tool_call_id,
-                "request_digest": each.request_digest,
-                "created_at": each.created_at,
-                "message": each.message,
-                "inline_form": each.inline_form,
-            }
-            for each in stored
-        ]
+        rows = [message_values(each, session_id) for each in stored]
         return self._add(messages, "message_id", rows)
 
     def add_interactions(self, stored: Sequence[StoredInteraction]) -> list[str]:
         """Store interactions; return the ids that are taken."""
-        rows = [
-            {
-                "interaction_id": each.interaction_id,
-                "session_id": each.session_id,
-                "seq": each.seq,
-                "input_kind": each.input_kind,
-                "timestamp": each.timestamp,
-                "created_at": each.created_at,
-                "answer_seq": each.answer_seq,
-                "answered_at": each.answered_at,
-                "bindings": bindings_text(each.bindings),
-                "output": each.output,
-                "input": each.input,
-            }
-            for each in stored
-        ]
+        rows = [interaction_values(each) for each in stored]
         return self._add(interactions, "interaction_id", rows)
 
     def size_entries(self, session_id: str) -> None:
@@ -224,15 +183,7 @@ class BundleRecords:
 
     def add_links(self, session_id: str, links: Sequence[Link]) -> None:
         """Note what refers to which resource; the resources are held by this transaction."""
-        rows = [
-            {
-                "resource_id": link.resource_id,
-                "owner_kind": link.owner_kind,
-                "owner_id": link.owner_id,
-                "session_id": session_id,
-            }
-            for link in links
-        ]
+        rows = [values_of(link, session_id=session_id) for link in links]
         rows.sort(key=lambda row: (row["resource_id"], row["owner_kind"], row["owner_id"]))
         self._scope.insert_all(resource_links, rows, touch=["session_id"])
 
@@ -266,20 +217,6 @@ class BundleRecords:
             numbers = [row.number for row in rows]
             yield from _batches(numbers, [row.size_bytes for row in rows])
 
-    def _entry_sizes(self, entries: Sequence[Entry]) -> list[int]:
-        sizes: dict[str, int] = {}
-        for table, key, text, ids in (
-            (tool_results, "tool_result_id", "sanitized", _ids(entries, TOOL_RESULT)),
-            (messages, "message_id", "message", _ids(entries, PAGE_FAULT, MESSAGE)),
-        ):
-            if ids:
-                statement = self._scope.select(table).with_only_columns(
-                    table.c[key].label("entry_id"), func.length(table.c[text]).label("size_bytes")
-                )
-                rows = self._scope.all(statement.where(table.c[key].in_(ids)))
-                sizes |= {row.entry_id: row.size_bytes for row in rows}
-        return [sizes.get(entry.entry_id, 0) for entry in entries]
-
     def _recorded(self, entries: Sequence[Entry]) -> dict[int, Recorded]:
         found: dict[int, Recorded] = {}
         if ids := _ids(entries, TOOL_RESULT):
@@ -311,16 +248,4 @@ def _batches(items: Sequence[Any], sizes: Sequence[int]) -> Iterator[list[Any]]:
 
 
 def _recorded_result(row: Row[Any]) -> RecordedResult:
-    return RecordedResult(
-        StoredToolResult(
-            tool_result_id=row.tool_result_id,
-            session_id=row.session_id,
-            seq=row.seq,
-            created_at=row.created_at,
-            tool_name=row.tool_name,
-            tool_call_id=row.tool_call_id,
-            sanitized=row.sanitized,
-        ),
-        success=row.success,
-        request_digest=row.request_digest,
-    )
+    return read_row(RecordedResult, row, result=read_row(StoredToolResult, row))

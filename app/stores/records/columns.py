@@ -1,8 +1,31 @@
-"""Column types that mean the same on both engines, and a comparison of places in a list."""
+"""What the modules of tables share: metadata, column types, and a comparison of list positions.
+
+The types mean the same on both engines. `app.stores.records` imports every repository, and so every
+table: whoever imports this module has the metadata complete.
+"""
 
 from datetime import UTC, datetime, timedelta
 
-from sqlalchemy import BigInteger, Column, ColumnElement, Dialect, String, TypeDecorator, tuple_
+from sqlalchemy import (
+    BigInteger,
+    Column,
+    ColumnElement,
+    Dialect,
+    ForeignKey,
+    MetaData,
+    String,
+    TypeDecorator,
+    tuple_,
+)
+
+metadata = MetaData(
+    naming_convention={
+        "ix": "ix_%(table_name)s_%(column_0_N_name)s",
+        "uq": "uq_%(table_name)s_%(column_0_N_name)s",
+        "fk": "fk_%(table_name)s_%(referred_table_name)s",
+        "pk": "pk_%(table_name)s",
+    }
+)
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _MICROSECOND = timedelta(microseconds=1)
@@ -53,3 +76,13 @@ def stands_before(
     place, and do not pass over what lies on its other side.
     """
     return tuple_(moment, identity) < place
+
+
+def project_column() -> Column[str]:
+    """Return the first column of a table's key: whose project a row is in."""
+    return Column("project_id", String, ForeignKey("projects.project_id"), primary_key=True)
+
+
+def is_shared_schema(name: str | None, kind: str, _: object) -> bool:
+    """Say whether something in a database belongs to `metadata`, for Alembic's `include_name`."""
+    return kind != "table" or not (name or "").startswith("page_search")

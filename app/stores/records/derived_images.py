@@ -21,10 +21,10 @@ from sqlalchemy import Select, and_
 from app.models.derived_image import DerivedImage
 from app.models.resource import Resource
 from app.stores.records.resources import ResourceRecords, stored_resource
+from app.stores.records.rows import in_batches
 from app.stores.records.scope import ProjectScope
 from app.stores.records.tables import derived_images, resource_links, resources
 
-_AT_ONCE = 500
 _LOCK = 7_224_014
 
 
@@ -104,7 +104,7 @@ class DerivedImageRecords:
         wanted = {source.resource_id for source in sources}
         wanted |= self._made_of({source.digest for source in sources})
         held: set[str] = set()
-        for batch in _batches(wanted):
+        for batch in in_batches(wanted):
             rows = self._scope.all(
                 self._scope.select(resources)
                 .with_only_columns(resources.c.resource_id)
@@ -121,7 +121,7 @@ class DerivedImageRecords:
         Derived resources that something refers to, or that somebody has stored too, stay. The
         caller has called `hold_sources` before it removed the sources.
         """
-        for batch in _batches(digests):
+        for batch in in_batches(digests):
             self._remove_sourceless(batch)
 
     def _remove_sourceless(self, digests: Sequence[str]) -> None:
@@ -135,7 +135,7 @@ class DerivedImageRecords:
         self._remove_unused(made)
 
     def _remove_unused(self, resource_ids: Collection[str]) -> None:
-        for batch in _batches(resource_ids):
+        for batch in in_batches(resource_ids):
             used = self._scope.select(resource_links).with_only_columns(
                 resource_links.c.resource_id
             )
@@ -157,7 +157,7 @@ class DerivedImageRecords:
 
     def _made_of(self, digests: Collection[str]) -> set[str]:
         found: set[str] = set()
-        for batch in _batches(digests):
+        for batch in in_batches(digests):
             rows = self._scope.all(
                 self._scope.select(derived_images)
                 .with_only_columns(derived_images.c.resource_id)
@@ -189,8 +189,3 @@ class DerivedImageRecords:
             ),
             isouter=True,
         )
-
-
-def _batches(values: Collection[str]) -> list[list[str]]:
-    ordered = sorted(values)
-    return [ordered[start : start + _AT_ONCE] for start in range(0, len(ordered), _AT_ONCE)]

@@ -6,12 +6,14 @@ PostgreSQL has such a thread, with one connection, for what is short, and one po
 Whoever needs a connection of a pool is given a thread with it, for the length of one function.
 """
 
-from collections.abc import Callable
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import TypeVar
 
+import anyio.to_thread
 from sqlalchemy import URL, Connection, Engine, NullPool, create_engine, event, make_url
 from sqlalchemy.engine.interfaces import DBAPIConnection
 from sqlalchemy.exc import ArgumentError, SQLAlchemyError
@@ -255,3 +257,32 @@ def _writing(engines: Engines, work: Work[_Result]) -> tuple[_Result, int | None
             fault = translated(exc)
             raise unconfirmed(fault) if isinstance(fault, StoreUnavailableError) else fault from exc
         return written.result, last_event
+
+
+class ChangeCounter:
+    """Counts what other connections have committed to a SQLite file, also those of this process."""
+
+    def __init__(self, connection: Connection) -> None:
+        self._connection = connection
+
+    async def count(self) -> int:
+        """A number that changes whenever the file does."""
+        with translated_errors():
+            return await anyio.to_thread.run_sync(self._count)
+
+    def _count(self) -> int:
+        count: int = self._connection.exec_driver_sql("PRAGMA data_version").scalar_one()
+        return count
+
+
+@asynccontextmanager
+async def open_change_counter(engines: Engines) -> AsyncIterator[ChangeCounter]:
+    """A counter with a connection of its own, for the count is one of the connection."""
+    # None of the pool, which would be one short from then on.
+    engine = engines.writer.execution_options(isolation_level="AUTOCOMMIT")
+    with translated_errors():
+        connection = await anyio.to_thread.run_sync(engine.connect)
+    try:
+        yield ChangeCounter(connection)
+    finally:
+        connection.close()

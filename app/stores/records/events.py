@@ -20,14 +20,14 @@ from sqlalchemy import ColumnElement, Row, String, bindparam, cast, func
 from app.models.event import CONTENT_OF, EventType, LogBounds, LoggedEvent, NewEvent
 from app.models.interaction import StoredInteraction
 from app.models.json_value import json_text
-from app.stores.records.interactions import as_many_as_fit, stored_interaction
+from app.stores.records.history_records import as_many_as_fit, stored_interaction
+from app.stores.records.rows import in_batches, read_row, values_of
 from app.stores.records.scope import AnyTable, ProjectScope, scoped_update
 from app.stores.records.tables import events, interactions, messages, projects, tool_results
 
 CHANNEL = "pagefault_events"
 """Where PostgreSQL tells other processes `<number> <project>` of a project's newest event."""
 
-_AT_ONCE = 500
 _MOST_BYTES = 16 * 1024 * 1024
 _DELETION: EventType = "session:deleted"
 _TABLES: dict[EventType, tuple[AnyTable, str]] = {
@@ -110,7 +110,7 @@ class EventRecords:
         rows = as_many_as_fit(rows, most_bytes=most_bytes)
         contents = self._contents(rows)
         return [
-            _logged(row, contents.get((row.type, row.subject_id)))
+            read_row(LoggedEvent, row, content=contents.get((row.type, row.subject_id)))
             for row in rows
             if row.type not in CONTENT_OF or (row.type, row.subject_id) in contents
         ]
@@ -194,8 +194,7 @@ class EventRecords:
         found: dict[tuple[EventType, str], bytes | StoredInteraction] = {}
         for event_type, (table, key) in _TABLES.items():
             ids = [row.subject_id for row in rows if row.type == event_type]
-            for start in range(0, len(ids), _AT_ONCE):
-                batch = ids[start : start + _AT_ONCE]
+            for batch in in_batches(ids):
                 statement = self._scope.select(table).where(table.c[key].in_(batch))
                 if event_type == "interaction:answered":
                     # The question may be as large as a page of events, and is not shown.
@@ -206,29 +205,7 @@ class EventRecords:
 
 
 def _row(number: int, event: NewEvent) -> dict[str, object]:
-    return {
-        "number": number,
-        "type": event.type,
-        "subject_id": event.subject_id,
-        "session_id": event.session_id,
-        "seq": event.seq,
-        "created_at": event.created_at,
-        "size_bytes": event.size_bytes,
-        "members": json_text(dict(event.members)).encode(),
-    }
-
-
-def _logged(row: Row[Any], content: bytes | StoredInteraction | None) -> LoggedEvent:
-    return LoggedEvent(
-        number=row.number,
-        type=row.type,
-        subject_id=row.subject_id,
-        session_id=row.session_id,
-        seq=row.seq,
-        created_at=row.created_at,
-        members=row.members,
-        content=content,
-    )
+    return values_of(event, number=number, members=json_text(dict(event.members)).encode())
 
 
 def _content(event_type: EventType, row: Row[Any]) -> bytes | StoredInteraction:

@@ -12,9 +12,9 @@ from sqlalchemy import Column, Integer, LargeBinary, Row, bindparam, or_
 
 from app.models.interaction import StoredAnswer, StoredInteraction
 from app.models.message import EntryKind, HistoryEntry, StoredMessage
-from app.stores.records.interactions import as_many_as_fit, stored_interaction
+from app.stores.records.history_records import as_many_as_fit, stored_interaction, stored_message
 from app.stores.records.lookups import Lookup
-from app.stores.records.messages import stored_message
+from app.stores.records.rows import read_row
 from app.stores.records.scope import AnyTable, ProjectScope, scoped_select
 from app.stores.records.tables import (
     history_entries,
@@ -107,33 +107,6 @@ class HistoryHead:
     last_seq: int
 
 
-def read_history_head(scope: ProjectScope, session_id: str) -> HistoryHead | None:
-    """See `SessionRecords.standing`."""
-    rows = scope.look_up(_HISTORY_HEAD, session_id=session_id)
-    return HistoryHead(rows[0].incarnation, rows[0].last_seq) if rows else None
-
-
-def are_entries(scope: ProjectScope, session_id: str, *, after_seq: int) -> bool:
-    """See `SessionRecords.has_entries`."""
-    return bool(scope.look_up(_HAS_ENTRIES, session_id=session_id, after_seq=after_seq))
-
-
-def read_entries(
-    scope: ProjectScope, session_id: str, *, after_seq: int, limit: int
-) -> Sequence[HistoryEntry]:
-    """See `SessionRecords.entries`."""
-    stretch = find_stretch(scope, session_id, after_seq=after_seq, limit=limit)
-    return stretch.entries()
-
-
-def find_stretch(scope: ProjectScope, session_id: str, *, after_seq: int, limit: int) -> "Stretch":
-    """See `SessionRecords.stretch`."""
-    rows = as_many_as_fit(
-        scope.look_up(_ENTRIES, session_id=session_id, after_seq=after_seq, limit=limit)
-    )
-    return Stretch(scope, session_id, after_seq, rows, sum(row.size_bytes for row in rows))
-
-
 @dataclass(frozen=True, slots=True)
 class Stretch:
     """Some entries of a history, one behind the other, which are found and not yet read."""
@@ -173,7 +146,10 @@ class Stretch:
 
 
 def _tool_results(stretch: Stretch) -> dict[str, HistoryEntry]:
-    return {row.tool_result_id: _message(row) for row in stretch.shown(TOOL_RESULT)}
+    return {
+        row.tool_result_id: read_row(StoredMessage, row, message_id=row.tool_result_id)
+        for row in stretch.shown(TOOL_RESULT)
+    }
 
 
 def _messages(stretch: Stretch) -> dict[str, HistoryEntry]:
@@ -189,17 +165,6 @@ def _interactions(stretch: Stretch) -> dict[str, StoredInteraction]:
     return {row.interaction_id: stored_interaction(row) for row in rows}
 
 
-def _message(row: Row[Any]) -> StoredMessage:
-    return StoredMessage(
-        seq=row.seq,
-        message_id=row.tool_result_id,
-        created_at=row.created_at,
-        tool_call_id=row.tool_call_id,
-        tool_name=row.tool_name,
-        sanitized=row.sanitized,
-    )
-
-
 def _answer(seq: int, interaction: StoredInteraction) -> StoredAnswer:
     return StoredAnswer(
         seq=seq,
@@ -207,3 +172,35 @@ def _answer(seq: int, interaction: StoredInteraction) -> StoredAnswer:
         created_at=interaction.answered_at or interaction.created_at,
         output=interaction.output or b"null",
     )
+
+
+class SessionHistory:
+    """The histories of one project's sessions, to be read."""
+
+    def __init__(self, scope: ProjectScope) -> None:
+        self._scope = scope
+
+    def has_entries(self, session_id: str, *, after_seq: int) -> bool:
+        """Say whether the history has entries behind a `seq`."""
+        return bool(self._scope.look_up(_HAS_ENTRIES, session_id=session_id, after_seq=after_seq))
+
+    def history_head(self, session_id: str) -> HistoryHead | None:
+        """Return how far the history has come, if anything was ever written to the session."""
+        rows = self._scope.look_up(_HISTORY_HEAD, session_id=session_id)
+        return read_row(HistoryHead, rows[0]) if rows else None
+
+    def stretch(self, session_id: str, *, after_seq: int, limit: int) -> Stretch:
+        """Find up to `limit` entries of the history after a `seq`, in order, without reading them.
+
+        They end with the one that passes 16 MiB: entries may be that large each.
+        """
+        rows = as_many_as_fit(
+            self._scope.look_up(_ENTRIES, session_id=session_id, after_seq=after_seq, limit=limit)
+        )
+        return Stretch(
+            self._scope, session_id, after_seq, rows, sum(row.size_bytes for row in rows)
+        )
+
+    def entries(self, session_id: str, *, after_seq: int, limit: int) -> Sequence[HistoryEntry]:
+        """Read the entries of a `stretch`."""
+        return self.stretch(session_id, after_seq=after_seq, limit=limit).entries()

@@ -16,14 +16,11 @@ received or committed meanwhile is worked on: who asks sees all that was acknowl
 
 import asyncio
 import sqlite3
-from collections.abc import Mapping, Sequence
-from contextlib import AbstractContextManager
+from collections.abc import Sequence
 from typing import Any, NoReturn, TypeAlias
 
 from sqlalchemy import (
     ColumnElement,
-    CursorResult,
-    Executable,
     Row,
     Select,
     case,
@@ -102,22 +99,6 @@ class LoopConnection:
             raise NotAtOnceError
         return rows
 
-    def execute(self, statement: Executable) -> CursorResult[Any]:
-        """See `StatementConnection`."""
-        self._refuse(statement)
-
-    def rows(self, statement: Executable, values: Mapping[str, object]) -> Sequence[Row[Any]]:
-        """See `StatementConnection`."""
-        self._refuse(statement, values)
-
-    def run_many(self, statement: Executable, rows: Sequence[Mapping[str, object]]) -> None:
-        """See `StatementConnection`."""
-        self._refuse(statement, rows)
-
-    def begin_nested(self) -> AbstractContextManager[object]:
-        """See `StatementConnection`."""
-        self._refuse()
-
     def close(self) -> None:
         """Close it; another lookup would open it again."""
         if self._connection is not None:
@@ -125,8 +106,11 @@ class LoopConnection:
             self._connection = None
             self._is_reading = False
 
-    def _refuse(self, *_: object) -> NoReturn:
+    def _refuse(self, *_: Any, **__: Any) -> NoReturn:  # noqa: ANN401 - whatever is given
         raise NotAtOnceError
+
+    # See `StatementConnection`.
+    execute = rows = run_many = begin_nested = _refuse
 
     def _end(self) -> None:
         self._is_reading = False

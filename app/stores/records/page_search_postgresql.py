@@ -27,9 +27,8 @@ from app.stores.records.page_search import (
     opening,
     padded,
 )
-from app.stores.records.search_tables import page_search_postgresql as page_search
-from app.stores.records.search_tables import page_search_texts
-from app.stores.records.tables import pages
+from app.stores.records.tables import page_search_postgresql as page_search
+from app.stores.records.tables import page_search_texts, pages
 
 _WINDOW_BITS = 12
 _NEWEST_WINDOWS = 3

@@ -8,7 +8,7 @@ from app.models.search import SearchQuery, SearchTerm
 from app.stores.records.lookups import Lookup
 from app.stores.records.page_search import MOST_RANKED, IndexEntry, PageSearch, opening, padded
 from app.stores.records.scope import scoped_select
-from app.stores.records.search_tables import page_search_sqlite as page_search
+from app.stores.records.tables import page_search_sqlite as page_search
 
 # FTS5 walks its lists from the newest page on, so that the limit ends the work.
 _NEWEST = Lookup(

@@ -1,14 +1,18 @@
-"""Pages: one row each, found by id, and listed by number, which grows with every page created."""
+"""Pages: one row each, found by id, and listed by number, which grows with every page created.
 
-from collections.abc import Collection, Sequence
+Their levels above FULL are supplied by the client, or derived once and kept.
+"""
+
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 from sqlalchemy import ColumnElement, Row, Select, and_, bindparam, case, func, true
 
-from app.models.page import PageFilters, PageVersion, StoredPage
+from app.models.page import Level, PageFilters, PageVersion, StoredPage, StoredRepresentation
 from app.stores.records.lookups import Lookup
+from app.stores.records.rows import in_batches, read_row, values_of
 from app.stores.records.scope import ProjectScope, scoped_select
-from app.stores.records.tables import page_accesses, page_numbers, pages
+from app.stores.records.tables import page_accesses, page_levels, page_numbers, pages
 
 _NUMBERS_AT_ONCE = 1_000
 _LISTED = (
@@ -69,6 +73,18 @@ _FIND_FEW = Lookup(
     .outerjoin_from(pages, page_accesses, _COUNTED)
     .where(_OF_FEW),
     large=[pages.c.descriptor, pages.c.body],
+)
+_OF_PAGE = Lookup(
+    scoped_select(
+        page_levels,
+        page_levels.c.level,
+        page_levels.c.origin,
+        page_levels.c.created_at,
+        page_levels.c.body,
+    )
+    .where(page_levels.c.page_id == bindparam("page_id"))
+    .order_by(page_levels.c.level),
+    large=[page_levels.c.body],
 )
 
 
@@ -267,34 +283,20 @@ def _is_still(current: StoredPage) -> ColumnElement[bool]:
 
 
 def _filtered(statement: Select[Any], filters: PageFilters) -> Select[Any]:
-    wanted = {
-        pages.c.session_id: filters.session_id,
-        pages.c.modality: filters.modality,
-        pages.c.page_type: filters.page_type,
-        pages.c.pinned: filters.pinned,
-        pages.c.compression_level: filters.compression_level,
-    }
-    asked = {column: value for column, value in wanted.items() if value is not None}
-    if filters.session_id is None:
-        return statement.where(*(column == value for column, value in asked.items()))
+    asked = {name: value for name, value in values_of(filters).items() if value is not None}
+    session_id = asked.pop("session_id", None)
+    conditions = [pages.c[name] == value for name, value in asked.items()]
+    if session_id is None:
+        return statement.where(*conditions)
     # A session has few pages, the others many. SQLite does not know, and would walk along those
     # of another column's index; in this form it finds them by their session and looks at the rest.
-    del asked[pages.c.session_id]
-    looked_at = ((column == value).is_(true()) for column, value in asked.items())
-    return statement.where(pages.c.session_id == filters.session_id, *looked_at)
+    looked_at = (condition.is_(true()) for condition in conditions)
+    return statement.where(pages.c.session_id == session_id, *looked_at)
 
 
 def _passes(row: Row[Any], filters: PageFilters) -> bool:
-    return all(
-        wanted is None or getattr(row, name) == wanted
-        for name, wanted in (
-            ("session_id", filters.session_id),
-            ("modality", filters.modality),
-            ("page_type", filters.page_type),
-            ("pinned", filters.pinned),
-            ("compression_level", filters.compression_level),
-        )
-    )
+    wanted = values_of(filters).items()
+    return all(value is None or getattr(row, name) == value for name, value in wanted)
 
 
 def _values(version: PageVersion) -> dict[str, object]:
@@ -317,17 +319,32 @@ def _values(version: PageVersion) -> dict[str, object]:
 
 
 def _stored(row: Row[Any]) -> StoredPage:
-    return StoredPage(
-        page_number=row.page_number,
-        page_id=row.page_id,
-        version=row.version,
-        descriptor=row.descriptor,
-        content=getattr(row, "content", None),
-        body=row.body,
-        inline_form=row.inline_form,
-        digest=row.digest,
-        fetched_resource_id=row.fetched_resource_id,
-        created_at=row.created_at,
-        last_accessed=row.last_accessed,
-        access_count=row.access_count or 0,
-    )
+    content = getattr(row, "content", None)
+    return read_row(StoredPage, row, content=content, access_count=row.access_count or 0)
+
+
+class PageLevelRecords:
+    """The levels of one project's pages."""
+
+    def __init__(self, scope: ProjectScope) -> None:
+        self._scope = scope
+
+    def of(self, page_id: str) -> Sequence[StoredRepresentation]:
+        """The levels of a page, in order."""
+        return [stored_level(row) for row in self._scope.look_up(_OF_PAGE, page_id=page_id)]
+
+    def replace_many(self, levels: Mapping[str, Sequence[StoredRepresentation]]) -> None:
+        """Make these the levels of pages, by page id; the caller holds or has created them."""
+        for batch in in_batches(levels):
+            self._scope.run(self._scope.delete(page_levels).where(page_levels.c.page_id.in_(batch)))
+        rows = [
+            values_of(each, page_id=page_id, level=int(each.level))
+            for page_id in sorted(levels)
+            for each in levels[page_id]
+        ]
+        self._scope.insert_new(page_levels, rows)
+
+
+def stored_level(row: Row[Any]) -> StoredRepresentation:
+    """Return the level in a row of `page_levels`."""
+    return read_row(StoredRepresentation, row, level=Level(row.level))

@@ -2,14 +2,14 @@
 
 from collections.abc import Collection
 from datetime import datetime
-from typing import Any
 
-from sqlalchemy import Row, bindparam, select, update
+from sqlalchemy import bindparam, select, update
 
 from app.models.project import ApiKey, StoredSecret
 from app.stores.records.connections import StatementConnection
 from app.stores.records.inserts import upsert
 from app.stores.records.lookups import Lookup
+from app.stores.records.rows import read_row, values_of
 from app.stores.records.tables import api_keys, projects
 
 _FIND_SECRET = Lookup(
@@ -44,24 +44,12 @@ class ProjectRecords:
 
     def add_key(self, key: ApiKey) -> None:
         """Add a key to its project, which must exist."""
-        self._connection.execute(
-            api_keys.insert().values(
-                key_id=key.key_id,
-                project_id=key.project_id,
-                label=key.label,
-                secret_sha256=key.secret_sha256,
-                created_at=key.created_at,
-                revoked_at=key.revoked_at,
-            )
-        )
+        self._connection.execute(api_keys.insert().values(values_of(key)))
 
     def find_secret(self, key_id: str) -> StoredSecret | None:
         """What lets the owner of the key with this id in; the key may be revoked."""
         rows = self._connection.look_up(_FIND_SECRET, {"key_id": key_id}, is_short=True)
-        if not rows:
-            return None
-        row = rows[0]
-        return StoredSecret(row.project_id, row.secret_sha256, bool(row.is_revoked))
+        return read_row(StoredSecret, rows[0]) if rows else None
 
     def valid_keys(self, key_ids: Collection[str]) -> set[str]:
         """Those of some keys that are not revoked."""
@@ -73,7 +61,7 @@ class ProjectRecords:
     def list_keys(self) -> list[ApiKey]:
         """All keys, oldest first."""
         statement = select(api_keys).order_by(api_keys.c.created_at, api_keys.c.key_id)
-        return [_api_key(row) for row in self._connection.execute(statement)]
+        return [read_row(ApiKey, row) for row in self._connection.execute(statement)]
 
     def revoke_key(self, key_id: str, now: datetime) -> bool:
         """Revoke a key; says whether there was one to revoke."""
@@ -83,7 +71,3 @@ class ProjectRecords:
             .values(revoked_at=now)
         )
         return self._connection.execute(statement).rowcount == 1
-
-
-def _api_key(row: Row[Any]) -> ApiKey:
-    return ApiKey(**row._mapping)

@@ -1,20 +1,22 @@
-"""Resources, and the links that keep them."""
+"""Resources, the links that keep them, and the aliases that name them and go with them."""
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import ColumnElement, Delete, Row, bindparam, case
+from sqlalchemy import ColumnElement, Delete, Row, Select, Update, and_, bindparam, case, func
 
+from app.models.alias import Alias
 from app.models.resource import MediaHints, Resource
 from app.stores.records.columns import stands_before
 from app.stores.records.inserts import Offered
 from app.stores.records.lookups import Lookup
+from app.stores.records.rows import in_batches, read_row, values_of
 from app.stores.records.scope import ProjectScope, scoped_select
 from app.stores.records.swept_blobs import SweptBlobRecords
-from app.stores.records.tables import resource_links, resources
+from app.stores.records.tables import aliases, resource_links, resources
 
-_IDS_AT_ONCE = 1_000
 _FIND = Lookup(
     scoped_select(resources, *resources.c).where(
         resources.c.resource_id == bindparam("resource_id")
@@ -120,12 +122,9 @@ class ResourceRecords:
     def find_all(self, resource_ids: Collection[str]) -> dict[str, Resource]:
         """Those of the resources that exist, by id."""
         found: dict[str, Resource] = {}
-        wanted = sorted(resource_ids)
-        for start in range(0, len(wanted), _IDS_AT_ONCE):
+        for batch in in_batches(resource_ids):
             rows = self._scope.all(
-                self._scope.select(resources).where(
-                    resources.c.resource_id.in_(wanted[start : start + _IDS_AT_ONCE])
-                )
+                self._scope.select(resources).where(resources.c.resource_id.in_(batch))
             )
             found |= {row.resource_id: stored_resource(row) for row in rows}
         return found
@@ -135,14 +134,13 @@ class ResourceRecords:
     ) -> dict[str, Resource]:
         """Those of the resources that something in the session refers to, by id."""
         found: dict[str, Resource] = {}
-        wanted = sorted(resource_ids)
-        for start in range(0, len(wanted), _IDS_AT_ONCE):
+        for batch in in_batches(resource_ids):
             linked = (
                 self._scope.select(resource_links)
                 .with_only_columns(resource_links.c.resource_id)
                 .where(
                     resource_links.c.session_id == session_id,
-                    resource_links.c.resource_id.in_(wanted[start : start + _IDS_AT_ONCE]),
+                    resource_links.c.resource_id.in_(batch),
                 )
             )
             rows = self._scope.all(
@@ -193,20 +191,9 @@ class ResourceRecords:
 
 
 def _values(resource: Resource) -> dict[str, object]:
-    return {
-        "resource_id": resource.resource_id,
-        "digest": resource.digest,
-        "mime_type": resource.mime_type,
-        "filename": resource.filename,
-        "size_bytes": resource.size_bytes,
-        "kind": resource.kind,
-        "width": resource.hints.width,
-        "height": resource.hints.height,
-        "duration_seconds": resource.hints.duration_seconds,
-        "created_at": resource.created_at,
-        "derived_in": resource.derived_in,
-        "is_derived": False,
-    }
+    values = values_of(resource, **values_of(resource.hints), is_derived=False)
+    del values["hints"]
+    return values
 
 
 def _taken_over(offered: Offered) -> Mapping[str, ColumnElement[Any]]:
@@ -220,14 +207,144 @@ def _taken_over(offered: Offered) -> Mapping[str, ColumnElement[Any]]:
 
 def stored_resource(row: Row[Any]) -> Resource:
     """The resource in a row of `resources`."""
-    return Resource(
-        resource_id=row.resource_id,
-        digest=row.digest,
-        mime_type=row.mime_type,
-        filename=row.filename,
-        size_bytes=row.size_bytes,
-        kind=row.kind,
-        hints=MediaHints(row.width, row.height, row.duration_seconds),
-        created_at=row.created_at,
-        derived_in=row.derived_in,
-    )
+    return read_row(Resource, row, hints=read_row(MediaHints, row))
+
+
+_NAMED_AT = "named_at"
+
+
+@dataclass(frozen=True, slots=True)
+class NamedResource:
+    """Which resource an alias names, and since when."""
+
+    resource_id: str
+    created_at: datetime
+
+
+class AliasRecords:
+    """The aliases of one project.
+
+    Whoever gives a resource an alias holds the row of the resource first.
+    """
+
+    def __init__(self, scope: ProjectScope) -> None:
+        self._scope = scope
+
+    def find(self, alias: str) -> Alias | None:
+        """Return an alias with its resource."""
+        row = self._scope.first(self._joined().where(aliases.c.alias == alias))
+        return _alias(row) if row else None
+
+    def find_all(self, wanted: Collection[str]) -> dict[str, Resource]:
+        """Return the resources that these aliases name, by alias."""
+        found: dict[str, Resource] = {}
+        for batch in in_batches(wanted):
+            rows = self._scope.all(self._joined().where(aliases.c.alias.in_(batch)))
+            found |= {row.alias: stored_resource(row) for row in rows}
+        return found
+
+    def ensure(self, alias: str, resource_id: str, *, now: datetime) -> tuple[NamedResource, bool]:
+        """Store an alias unless it is there; return what it names then, and whether it is new.
+
+        Its row is held until the transaction ends: of two who store it, one waits for the other.
+        """
+        row = {"alias": alias, "resource_id": resource_id, "created_at": now}
+        while not self._scope.insert_if_absent(aliases, **row):
+            held = self._scope.first(self._holding(alias).returning(*aliases.c))
+            # It may have been removed in between, by who had it then.
+            if held is not None:
+                return NamedResource(held.resource_id, held.created_at), False
+        return NamedResource(resource_id, now), True
+
+    def move(self, alias: str, resource_id: str, *, now: datetime) -> None:
+        """Let an alias, whose row the caller holds, name another resource."""
+        self._scope.run(
+            self._scope.update(aliases)
+            .where(aliases.c.alias == alias)
+            .values(resource_id=resource_id, created_at=now)
+        )
+
+    def remove(self, alias: str) -> None:
+        """Remove an alias; its resource stays."""
+        self._scope.run(self._scope.delete(aliases).where(aliases.c.alias == alias))
+
+    def hold(self, alias: str) -> Alias | None:
+        """Return an alias with its resource, its row held until the transaction ends."""
+        held = self._scope.run(self._holding(alias))
+        return self.find(alias) if held else None
+
+    def list(
+        self, *, before: tuple[datetime, str] | None, resource_id: str | None, limit: int
+    ) -> Sequence[Alias]:
+        """Return up to `limit` aliases, newest first, behind a (created_at, alias) position.
+
+        With `resource_id`, only those of this resource.
+        """
+        statement = self._joined()
+        if resource_id is not None:
+            statement = statement.where(aliases.c.resource_id == resource_id)
+        if before is not None:
+            statement = statement.where(
+                stands_before(aliases.c.created_at, aliases.c.alias, before)
+            )
+        statement = statement.order_by(aliases.c.created_at.desc(), aliases.c.alias.desc())
+        return [_alias(row) for row in self._scope.all(statement.limit(limit))]
+
+    def of_resources(self, resource_ids: Collection[str]) -> dict[str, dict[str, datetime]]:
+        """Return the aliases of resources by id, each with its moment, in the order of bytes."""
+        found: dict[str, dict[str, datetime]] = {}
+        for batch in in_batches(resource_ids):
+            rows = self._scope.all(
+                self._scope.select(aliases).where(aliases.c.resource_id.in_(batch))
+            )
+            # Sorted here: the databases sort text in orders of their own.
+            for row in sorted(rows, key=lambda row: str(row.alias)):
+                found.setdefault(row.resource_id, {})[row.alias] = row.created_at
+        return found
+
+    def count_most(self, resource_ids: Collection[str]) -> int:
+        """Return how many aliases that one of the resources has which has most."""
+        most = 0
+        for batch in in_batches(resource_ids):
+            count = func.count().label("aliases")
+            rows = self._scope.all(
+                self._scope.select(aliases)
+                .with_only_columns(count)
+                .where(aliases.c.resource_id.in_(batch))
+                .group_by(aliases.c.resource_id)
+            )
+            most = max(most, *(row.aliases for row in rows), 0)
+        return most
+
+    def add_all(self, named: Mapping[str, NamedResource]) -> Sequence[str]:
+        """Store aliases that are not there; return those that name another resource already."""
+        rows = [values_of(each, alias=alias) for alias, each in sorted(named.items())]
+        self._scope.insert_all(aliases, rows, touch=["alias"])
+        taken: list[str] = []
+        for batch in in_batches(named):
+            found = self._scope.all(self._scope.select(aliases).where(aliases.c.alias.in_(batch)))
+            taken += [row.alias for row in found if row.resource_id != named[row.alias].resource_id]
+        return taken
+
+    def _holding(self, alias: str) -> Update:
+        """Change nothing of an alias, so that its row is held."""
+        return self._scope.update(aliases).where(aliases.c.alias == alias).values(alias=alias)
+
+    def _joined(self) -> Select[Any]:
+        """Select aliases with the resources they name."""
+        return (
+            self._scope.select(aliases)
+            .join_from(
+                aliases,
+                resources,
+                and_(
+                    resources.c.project_id == aliases.c.project_id,
+                    resources.c.resource_id == aliases.c.resource_id,
+                ),
+            )
+            .with_only_columns(aliases.c.alias, aliases.c.created_at.label(_NAMED_AT), *resources.c)
+        )
+
+
+def _alias(row: Row[Any]) -> Alias:
+    return Alias(row.alias, stored_resource(row), row._mapping[_NAMED_AT])

@@ -1,35 +1,44 @@
-"""Sessions and their history."""
+"""Sessions, and what they use of the resource store."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import ColumnElement, Row, bindparam, case
+from sqlalchemy import ColumnElement, Row, Select, bindparam, case, func
 
 from app.models.identity import new_id
-from app.models.message import EntryCounts, EntryKind, HistoryEntry, Session
+from app.models.message import (
+    EntryCounts,
+    EntryKind,
+    ReleasedResource,
+    ResourceUser,
+    Session,
+    SessionUse,
+)
+from app.models.resource import Resource
 from app.stores.records.columns import stands_before
+from app.stores.records.derived_images import DerivedImageRecords
 from app.stores.records.history import (
     ANSWER,
     INTERACTION,
     MESSAGE,
     PAGE_FAULT,
     TOOL_RESULT,
-    HistoryHead,
-    Stretch,
-    are_entries,
-    find_stretch,
-    read_entries,
-    read_history_head,
+    SessionHistory,
 )
 from app.stores.records.inserts import Offered
 from app.stores.records.lookups import Lookup
+from app.stores.records.resources import stored_resource
+from app.stores.records.rows import read_row, values_of
 from app.stores.records.scope import ProjectScope, scoped_select, scoped_update
 from app.stores.records.tables import (
     ended_sessions,
     history_entries,
     interactions,
     messages,
+    pages,
+    resource_links,
+    resources,
     sessions,
     tool_results,
 )
@@ -46,17 +55,17 @@ _NUMBER = (
     .values(last_seq=sessions.c.last_seq + bindparam("count"))
     .returning(sessions.c.last_seq)
 )
+_KINDS: Sequence[EntryKind] = (TOOL_RESULT, PAGE_FAULT, MESSAGE, INTERACTION, ANSWER)
+# The columns that hold the fields of `EntryCounts`, in their order.
+_COUNTS = [f"{kind}_count" for kind in _KINDS]
 _APPEND = {
-    kind: _NUMBER.values({f"{kind}_count": sessions.c[f"{kind}_count"] + bindparam("count")})
-    for kind in (TOOL_RESULT, PAGE_FAULT, MESSAGE, INTERACTION, ANSWER)
+    kind: _NUMBER.values({count: sessions.c[count] + bindparam("count")})
+    for kind, count in zip(_KINDS, _COUNTS, strict=True)
 }
 
 
-class SessionRecords:
+class SessionRecords(SessionHistory):
     """The sessions of one project, and what happened in them."""
-
-    def __init__(self, scope: ProjectScope) -> None:
-        self._scope = scope
 
     def enter(self, session_id: str, now: datetime) -> Session:
         """Create the session or find it, and hold its row until the transaction ends.
@@ -77,19 +86,10 @@ class SessionRecords:
 
     def add(self, session: Session) -> bool:
         """Store a session as it is, unless there is one; says whether it was stored."""
-        return self._scope.insert_if_absent(
-            sessions,
-            session_id=session.session_id,
-            created_at=session.created_at,
-            updated_at=session.updated_at,
-            last_seq=session.last_seq,
-            tool_result_count=session.counts.tool_results,
-            page_fault_count=session.counts.page_faults,
-            message_count=session.counts.messages,
-            interaction_count=session.counts.interactions,
-            answer_count=session.counts.answers,
-            incarnation=new_id(),
-        )
+        values = values_of(session, incarnation=new_id())
+        del values["counts"]
+        counts = zip(_COUNTS, values_of(session.counts).values(), strict=True)
+        return self._scope.insert_if_absent(sessions, **values, **dict(counts))
 
     def append(
         self, session_id: str, kind: EntryKind, entry_id: str, *, size_bytes: int = 0
@@ -128,14 +128,6 @@ class SessionRecords:
         last: int = row.last_seq
         return last - count + 1
 
-    def has_entries(self, session_id: str, *, after_seq: int) -> bool:
-        """Whether the history has entries behind a `seq`."""
-        return are_entries(self._scope, session_id, after_seq=after_seq)
-
-    def history_head(self, session_id: str) -> HistoryHead | None:
-        """How far the history has come, if anything was ever written to the session."""
-        return read_history_head(self._scope, session_id)
-
     def find(self, session_id: str) -> Session | None:
         """The session, if anything was ever written to it."""
         rows = self._scope.look_up(_FIND, session_id=session_id)
@@ -171,17 +163,6 @@ class SessionRecords:
         statement = statement.order_by(sessions.c.updated_at.desc(), sessions.c.session_id.desc())
         return [_session(row) for row in self._scope.all(statement.limit(limit))]
 
-    def entries(self, session_id: str, *, after_seq: int, limit: int) -> Sequence[HistoryEntry]:
-        """Up to `limit` entries of the history after a `seq`, in order.
-
-        They end with the one that passes 16 MiB: entries may be that large each.
-        """
-        return read_entries(self._scope, session_id, after_seq=after_seq, limit=limit)
-
-    def stretch(self, session_id: str, *, after_seq: int, limit: int) -> Stretch:
-        """The same entries, found but not read: how large they are is known before they are."""
-        return find_stretch(self._scope, session_id, after_seq=after_seq, limit=limit)
-
     def last_ended(self, session_id: str) -> int:
         """The highest `seq` that a deleted session of this name has taken, 0 if there was none."""
         row = self._scope.first(
@@ -214,16 +195,138 @@ def _not_entered() -> RuntimeError:
 
 
 def _session(row: Row[Any]) -> Session:
-    return Session(
-        session_id=row.session_id,
-        created_at=row.created_at,
-        updated_at=row.updated_at,
-        last_seq=row.last_seq,
-        counts=EntryCounts(
-            tool_results=row.tool_result_count,
-            page_faults=row.page_fault_count,
-            messages=row.message_count,
-            interactions=row.interaction_count,
-            answers=row.answer_count,
-        ),
-    )
+    return read_row(Session, row, counts=EntryCounts(*(getattr(row, name) for name in _COUNTS)))
+
+
+_IDS_AT_ONCE = 1_000
+
+
+class SessionResourceRecords:
+    """The resources of one project's sessions."""
+
+    def __init__(self, scope: ProjectScope, derived_images: DerivedImageRecords) -> None:
+        self._scope = scope
+        self._derived_images = derived_images
+
+    def use_of(self, session_ids: Collection[str]) -> dict[str, SessionUse]:
+        """What each of these sessions, at most 1,000, takes of the store."""
+        paged = self._scope.all(
+            self._scope.select(pages)
+            .with_only_columns(pages.c.session_id, func.count().label("pages"))
+            .where(pages.c.session_id.in_(session_ids))
+            .group_by(pages.c.session_id)
+        )
+        counts = {row.session_id: int(row.pages) for row in paged}
+        used = {row.session_id: row for row in self._scope.all(self._used(session_ids))}
+        return {
+            session_id: SessionUse(
+                pages=counts.get(session_id, 0),
+                resources=int(used[session_id].resources) if session_id in used else 0,
+                bytes_referenced=int(used[session_id].referenced) if session_id in used else 0,
+                bytes_inline=int(used[session_id].inline) if session_id in used else 0,
+            )
+            for session_id in session_ids
+        }
+
+    def all_of(self, session_id: str) -> Sequence[Resource]:
+        """Every resource that something of a session refers to, in order of their id."""
+        statement = (
+            self._linked([session_id])
+            .with_only_columns(*resources.c)
+            .distinct()
+            .order_by(resources.c.resource_id)
+        )
+        return [stored_resource(row) for row in self._scope.all(statement)]
+
+    def release(self, session_id: str) -> list[ReleasedResource]:
+        """Drop a session's links, and the resources that nothing else uses, in order of their id.
+
+        What was derived from these goes with them. Their rows are held until the transaction ends.
+        The blobs stay, as garbage.
+        """
+        used = self.all_of(session_id)
+        held = self._derived_images.hold_sources(used)
+        released = []
+        for start in range(0, len(used), _IDS_AT_ONCE):
+            batch = used[start : start + _IDS_AT_ONCE]
+            released += self._release(session_id, batch, held)
+        self._derived_images.remove_sourceless({each.digest for each in used})
+        return released
+
+    def _release(
+        self, session_id: str, batch: Sequence[Resource], held: Collection[str]
+    ) -> list[ReleasedResource]:
+        ids = [resource.resource_id for resource in batch]
+        self._scope.run(
+            self._scope.delete(resource_links).where(
+                resource_links.c.session_id == session_id, resource_links.c.resource_id.in_(ids)
+            )
+        )
+        users = self._users(ids)
+        # Of one that was removed and stored anew meanwhile, somebody else holds the row.
+        unused = [each for each in ids if each in held and each not in users]
+        self._scope.run(self._scope.delete(resources).where(resources.c.resource_id.in_(unused)))
+        return [
+            ReleasedResource(
+                each.resource_id, each.size_bytes, tuple(users.get(each.resource_id, ()))
+            )
+            for each in batch
+        ]
+
+    def _users(self, ids: Collection[str]) -> dict[str, list[ResourceUser]]:
+        links = resource_links.c
+        rows = self._scope.all(
+            self._scope.select(resource_links)
+            .with_only_columns(
+                links.resource_id,
+                links.owner_kind,
+                func.count().label("owners"),
+                func.min(links.owner_id).label("example_id"),
+            )
+            .where(links.resource_id.in_(ids))
+            .group_by(links.resource_id, links.owner_kind)
+            .order_by(links.resource_id, links.owner_kind)
+        )
+        users: dict[str, list[ResourceUser]] = {}
+        for row in rows:
+            user = ResourceUser(row.owner_kind, row.owners, row.example_id)
+            users.setdefault(row.resource_id, []).append(user)
+        return users
+
+    def _linked(self, session_ids: Collection[str]) -> Select[Any]:
+        """Links of sessions, with the resources they lead to."""
+        return (
+            self._scope.select(resource_links)
+            .join_from(
+                resource_links,
+                resources,
+                (resources.c.project_id == resource_links.c.project_id)
+                & (resources.c.resource_id == resource_links.c.resource_id),
+            )
+            .where(resource_links.c.session_id.in_(session_ids))
+        )
+
+    def _used(self, session_ids: Collection[str]) -> Select[Any]:
+        """Sums over the links of sessions, which are walked along once: there may be many."""
+        links = resource_links.c
+        # Base64 makes four characters of three bytes, and every record would have a copy.
+        inline = func.sum((resources.c.size_bytes + 2) // 3 * 4).label("inline")
+        blobs = (
+            self._linked(session_ids)
+            .with_only_columns(
+                links.session_id,
+                resources.c.digest,
+                func.max(resources.c.size_bytes).label("size_bytes"),
+                func.count(links.resource_id.distinct()).label("resources"),
+                inline,
+            )
+            .group_by(links.session_id, resources.c.digest)
+            .subquery()
+        )
+        return self._scope.select_from(
+            blobs,
+            blobs.c.session_id,
+            func.sum(blobs.c.resources).label("resources"),
+            func.sum(blobs.c.size_bytes).label("referenced"),
+            func.sum(blobs.c.inline).label("inline"),
+        ).group_by(blobs.c.session_id)

@@ -17,15 +17,15 @@ the database's clock, so that the clocks of several machines need not agree.
 from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
-from sqlalchemy import or_
+from sqlalchemy import Row, func, or_
 
 from app.errors import BlobSweptError
-from app.stores.records.blob_references import BlobReferenceRecords
-from app.stores.records.blob_tables import swept_blobs
+from app.stores.records.blob_tables import swept_blobs, upload_segments
 from app.stores.records.scope import ProjectScope
 from app.stores.records.stored_blobs import Entered, StoredBlobRecords
+from app.stores.records.tables import resources
 
 BlobSize: TypeAlias = Callable[[str, str], Awaitable[int | None]]
 """The size in bytes of the blob that a project (first) has of a digest (second), if it has one."""
@@ -40,6 +40,92 @@ _ABANDONED_AFTER = timedelta(minutes=10)
 # Every write of the project waits behind a claim that waits, so it does not wait long.
 _WAIT_SECONDS = 2.0
 _LOCK = 7_224_013
+_TABLES = (resources, upload_segments)
+
+
+@dataclass(frozen=True, slots=True)
+class BlobReference:
+    """A row that needs a blob, and the size it says the blob has.
+
+    `owner` names the row, `blob:<id>` or `upload <id> from byte <start>`; a row that is deleted and
+    written again under the same name has another `identity`.
+    """
+
+    digest: str
+    size_bytes: int
+    owner: str
+    identity: tuple[str, ...]
+
+
+class BlobReferenceRecords:
+    """The rows of one project that need blobs."""
+
+    def __init__(self, scope: ProjectScope) -> None:
+        self._scope = scope
+
+    def needed(self, digests: Collection[str]) -> set[str]:
+        """Those of at most 500 digests that some row needs."""
+        wanted = sorted(set(digests))
+        needed: set[str] = set()
+        for table in _TABLES:
+            rows = self._scope.all(
+                self._scope.select(table)
+                .with_only_columns(table.c.digest)
+                .where(table.c.digest.in_(wanted))
+            )
+            needed |= {row.digest for row in rows}
+        return needed
+
+    def digests(self, *, after: str, limit: int) -> list[str]:
+        """Up to `limit` digests that rows need, in order, each once, behind a digest or `""`."""
+        found: set[str] = set()
+        for table in _TABLES:
+            rows = self._scope.all(
+                self._scope.select(table)
+                .with_only_columns(table.c.digest)
+                .where(table.c.digest > after)
+                .distinct()
+                .order_by(table.c.digest)
+                .limit(limit)
+            )
+            found |= {row.digest for row in rows}
+        return sorted(found)[:limit]
+
+    def of(self, digests: Collection[str]) -> Sequence[BlobReference]:
+        """The rows that need at most 500 digests, in order of digest and name."""
+        wanted = sorted(set(digests))
+        files = self._scope.all(self._scope.select(resources).where(resources.c.digest.in_(wanted)))
+        pieces = self._scope.all(
+            self._scope.select(upload_segments).where(upload_segments.c.digest.in_(wanted))
+        )
+        found = [_of_resource(row) for row in files] + [_of_segment(row) for row in pieces]
+        return sorted(found, key=lambda reference: (reference.digest, reference.owner))
+
+    def bytes_needed(self) -> int:
+        """How many bytes the blobs have that rows need; one needed by both tables counts twice."""
+        total = 0
+        for table in _TABLES:
+            blobs = (
+                self._scope.select(table)
+                .with_only_columns(table.c.digest, table.c.size_bytes)
+                .distinct()
+                .subquery()
+            )
+            row = self._scope.first(
+                self._scope.select_from(blobs, func.sum(blobs.c.size_bytes).label("total"))
+            )
+            total += int(row.total or 0) if row else 0
+        return total
+
+
+def _of_resource(row: Row[Any]) -> BlobReference:
+    owner = f"blob:{row.resource_id}"
+    return BlobReference(row.digest, row.size_bytes, owner, (owner, row.created_at.isoformat()))
+
+
+def _of_segment(row: Row[Any]) -> BlobReference:
+    owner = f"upload {row.upload_id} from byte {row.start}"
+    return BlobReference(row.digest, row.size_bytes, owner, (owner,))
 
 
 @dataclass(frozen=True, slots=True)

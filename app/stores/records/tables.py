@@ -31,15 +31,17 @@ from sqlalchemy import (
     Index,
     Integer,
     LargeBinary,
+    MetaData,
     Sequence,
     String,
     Table,
+    Text,
     UniqueConstraint,
     false,
 )
+from sqlalchemy.dialects.postgresql import TSVECTOR
 
-from app.stores.records.columns import ClientText, UtcTime
-from app.stores.records.metadata import metadata, project_column
+from app.stores.records.columns import ClientText, UtcTime, metadata, project_column
 
 
 def _count(kind: str) -> Column[int]:
@@ -335,4 +337,35 @@ interactions = Table(
     Column("input", LargeBinary, nullable=False),
     Index(None, "project_id", "session_id", "seq"),
     Index(None, "project_id", "session_id", "input_kind", "seq"),
+)
+
+# What search looks in has the form of the database: no part of the schema that both share.
+page_search_sqlite = Table(
+    "page_search",
+    MetaData(),
+    Column("rowid", Integer, primary_key=True),
+    Column("project_id", String),
+    Column("scope", Text),
+    Column("heading", Text),
+    Column("body", Text),
+    # The table as a whole: FTS5 takes a query for it.
+    Column("page_search", Text),
+)
+
+page_search_postgresql = Table(
+    "page_search",
+    MetaData(),
+    Column("page_number", BigInteger, primary_key=True),
+    Column("project_id", String, nullable=False),
+    Column("is_long", Boolean, nullable=False),
+    Column("words", TSVECTOR, nullable=False),
+)
+
+page_search_texts = Table(
+    "page_search_texts",
+    MetaData(),
+    Column("page_number", BigInteger, primary_key=True),
+    Column("project_id", String, nullable=False),
+    Column("heading", Text, nullable=False),
+    Column("body", Text, nullable=False),
 )

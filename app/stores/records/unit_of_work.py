@@ -13,37 +13,32 @@ from typing import TypeAlias, TypeVar
 import structlog
 from sqlalchemy import text
 
-from app.stores.records.aliases import AliasRecords
-from app.stores.records.blob_references import BlobReferenceRecords
 from app.stores.records.bundles import BundleRecords
 from app.stores.records.connections import StatementConnection
 from app.stores.records.derived_images import DerivedImageRecords
 from app.stores.records.engine import Engines
 from app.stores.records.events import EventRecords
 from app.stores.records.group_commits import Written
+from app.stores.records.history_records import InteractionRecords, MessageRecords, ToolResultRecords
 from app.stores.records.idempotency import IdempotencyRecords
-from app.stores.records.interactions import InteractionRecords
-from app.stores.records.messages import MessageRecords
 from app.stores.records.page_accesses import PageAccessRecords
-from app.stores.records.page_levels import PageLevelRecords
 from app.stores.records.page_search import PageSearch
 from app.stores.records.page_search_postgresql import PostgresPageSearch
 from app.stores.records.page_search_sqlite import SqlitePageSearch
-from app.stores.records.pages import PageRecords
+from app.stores.records.pages import PageLevelRecords, PageRecords
 from app.stores.records.projects import ProjectRecords
-from app.stores.records.resources import ResourceRecords
+from app.stores.records.resources import AliasRecords, ResourceRecords
 from app.stores.records.scope import ProjectScope
-from app.stores.records.session_resources import SessionResourceRecords
-from app.stores.records.sessions import SessionRecords
+from app.stores.records.sessions import SessionRecords, SessionResourceRecords
 from app.stores.records.stored_blobs import StoredBlobRecords
 from app.stores.records.swept_blobs import (
+    BlobReferenceRecords,
     BlobSize,
     ClaimOver,
     KnownSizes,
     SizeUnknownError,
     SweptBlobRecords,
 )
-from app.stores.records.tool_results import ToolResultRecords
 from app.stores.records.uploads import UploadRecords
 
 _log = structlog.get_logger(__name__)

@@ -2,12 +2,10 @@
 
 from collections.abc import Sequence
 from datetime import datetime
-from typing import Any
-
-from sqlalchemy import Row
 
 from app.models.upload import ResumableUpload, Segment
 from app.stores.records.blob_tables import upload_segments, uploads
+from app.stores.records.rows import read_row, values_of
 from app.stores.records.scope import ProjectScope
 from app.stores.records.swept_blobs import SweptBlobRecords
 
@@ -21,24 +19,12 @@ class UploadRecords:
 
     def add(self, upload: ResumableUpload) -> None:
         """Store a new upload."""
-        self._scope.insert(
-            uploads,
-            upload_id=upload.upload_id,
-            length_bytes=upload.length_bytes,
-            received_bytes=upload.received_bytes,
-            metadata=upload.metadata,
-            filename=upload.filename,
-            mime_type=upload.mime_type,
-            created_at=upload.created_at,
-            expires_at=upload.expires_at,
-            resource_id=upload.resource_id,
-            alias=upload.alias,
-        )
+        self._scope.insert(uploads, **values_of(upload))
 
     def find(self, upload_id: str) -> ResumableUpload | None:
         """The upload with this id."""
         row = self._scope.first(self._scope.select(uploads).where(uploads.c.upload_id == upload_id))
-        return _upload(row) if row else None
+        return read_row(ResumableUpload, row) if row else None
 
     def advance(self, upload_id: str, segments: Sequence[Segment], *, expires_at: datetime) -> bool:
         """Count segments, at least one, that follow on each other and on what has come so far.
@@ -62,15 +48,7 @@ class UploadRecords:
         )
         if not advanced:
             return False
-        rows = [
-            {
-                "upload_id": upload_id,
-                "start": segment.start,
-                "size_bytes": segment.size_bytes,
-                "digest": segment.digest,
-            }
-            for segment in segments
-        ]
+        rows = [values_of(segment, upload_id=upload_id) for segment in segments]
         self._scope.insert_new(upload_segments, rows)
         return True
 
@@ -81,7 +59,7 @@ class UploadRecords:
             .where(upload_segments.c.upload_id == upload_id)
             .order_by(upload_segments.c.start)
         )
-        return [Segment(row.start, row.size_bytes, row.digest) for row in rows]
+        return [read_row(Segment, row) for row in rows]
 
     def set_back(self, upload_id: str, start: int) -> None:
         """Forget what has come of an upload from the segment on that begins at `start`."""
@@ -123,18 +101,3 @@ class UploadRecords:
         What they became stays. The blobs of their segments are garbage from then on.
         """
         return self._scope.run(self._scope.delete(uploads).where(uploads.c.expires_at < before))
-
-
-def _upload(row: Row[Any]) -> ResumableUpload:
-    return ResumableUpload(
-        upload_id=row.upload_id,
-        length_bytes=row.length_bytes,
-        received_bytes=row.received_bytes,
-        metadata=row.metadata,
-        filename=row.filename,
-        mime_type=row.mime_type,
-        created_at=row.created_at,
-        expires_at=row.expires_at,
-        resource_id=row.resource_id,
-        alias=row.alias,
-    )
