@@ -10,7 +10,8 @@ from pathlib import Path
 
 import anyio.to_thread
 import pytest
-from sqlalchemy import Executable, text
+from pydantic import SecretStr
+from sqlalchemy import Executable, make_url, text
 
 from app.config.settings import Settings
 from app.errors import StoreUnavailableError
@@ -429,3 +430,44 @@ async def test_each_waits_for_its_own_time(tmp_path: Path) -> None:
         await late.wait()
     assert (refused, await keys(engines)) == ([1], [2])
     await engines.close()
+
+
+async def test_commits_that_need_not_last_are_left_to_the_next_that_does(
+    settings: Settings,
+) -> None:
+    await migrate_database(settings)
+    engines = open_database(settings)
+    if engines.is_postgresql and settings.db.url is not None:
+        # The server of the tests syncs nothing by itself.
+        await engines.close()
+        url = make_url(settings.db.url.get_secret_value())
+        asking = url.update_query_dict({"options": "-csynchronous_commit=on"})
+        shown = SecretStr(asking.render_as_string(hide_password=False))
+        db = settings.db.model_copy(update={"url": shown})
+        engines = open_database(settings.model_copy(update={"db": db}))
+    asked = "SHOW synchronous_commit" if engines.is_postgresql else "PRAGMA synchronous"
+    synced, left = ("on", "off") if engines.is_postgresql else (2, 1)
+
+    def look(connection: StatementConnection) -> Written[object]:
+        return Written(connection.execute(text(asked)).scalar_one(), PROJECT, ())
+
+    seen = [
+        (await engines.write(look, is_alone=False, is_durable=is_durable))[0]
+        for is_durable in (True, False, False, True)
+    ]
+    assert seen == [synced, left, left, synced]
+    await engines.close()
+
+
+async def test_group_is_synced_if_anything_in_it_is_to_last(engines: Engines) -> None:
+    seen: list[object] = []
+
+    def look(connection: StatementConnection) -> Written[None]:
+        seen.append(connection.execute(text("PRAGMA synchronous")).scalar_one())
+        return NOTHING
+
+    async with anyio.create_task_group() as tasks, somebody_writes(engines):
+        for is_durable in (False, True, False):
+            tasks.start_soon(partial(group_of(engines).run, look, is_durable=is_durable))
+        await anyio.wait_all_tasks_blocked()
+    assert seen == [2, 2, 2]

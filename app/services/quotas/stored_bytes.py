@@ -194,7 +194,8 @@ class ByteReservation:
                 total = entered.total.without(entered.size_bytes)
                 raise _no_room(total, self._quota_bytes, entered.size_bytes)
 
-        await self._records.write(self._project_id, count)
+        # The row that needs the blob is committed behind this, and syncs it.
+        await self._records.write(self._project_id, count, is_durable=False)
         self._is_open = False
 
     async def release(self) -> None:
@@ -204,7 +205,9 @@ class ByteReservation:
         with anyio.CancelScope(shield=True):
             try:
                 await self._records.write(
-                    self._project_id, lambda unit: unit.stored_blobs.release(self._id)
+                    self._project_id,
+                    lambda unit: unit.stored_blobs.release(self._id),
+                    is_durable=False,
                 )
             except ServiceError as exc:
                 _log.warning("reserved bytes given back later", code=exc.problem_code)
@@ -224,6 +227,8 @@ class ByteReservation:
                     quota_bytes=self._quota_bytes,
                     expires_at=utc_now() + _EXPIRES_AFTER,
                 ),
+                # A power loss ends what it was reserved for, too.
+                is_durable=False,
             )
         )
         if total is not None:

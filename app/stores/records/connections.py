@@ -107,6 +107,20 @@ class WritingConnection(DriverConnection):
         connection: Its mode is AUTOCOMMIT.
     """
 
+    _sync_commits = "PRAGMA synchronous=FULL"
+    _do_not_sync_commits = "PRAGMA synchronous=NORMAL"
+    # What the connection was told last; it is opened with what syncs every commit.
+    _is_durable = True
+
+    def set_durable(self, *, is_durable: bool) -> None:
+        """Sync the commits from here on, or leave them to the next one that is synced.
+
+        Called outside of transactions.
+        """
+        if is_durable != self._is_durable:
+            self.run(self._sync_commits if is_durable else self._do_not_sync_commits)
+            self._is_durable = is_durable
+
     def begin(self, *, patience_ms: int) -> None:
         """Begin a transaction, in which nobody who holds a lock is waited for longer than this.
 
@@ -153,6 +167,10 @@ class WritingConnection(DriverConnection):
 
 class PostgresWritingConnection(WritingConnection):
     """The same to PostgreSQL, where locks are those of rows, and of other processes."""
+
+    # Whatever the server's default is, which may be to wait for a replica as well.
+    _sync_commits = "RESET synchronous_commit"
+    _do_not_sync_commits = "SET synchronous_commit = off"
 
     def begin(self, *, patience_ms: int) -> None:
         """See `WritingConnection.begin`."""

@@ -86,13 +86,15 @@ class Engines:
                 pass
         return await self.threads.run(partial(_reading, self.reader, work))
 
-    async def write(self, work: Work[_Result], *, is_alone: bool) -> tuple[_Result, int | None]:
+    async def write(
+        self, work: Work[_Result], *, is_alone: bool, is_durable: bool = True
+    ) -> tuple[_Result, int | None]:
         """Do some work in a transaction; it is committed when this returns. See `GroupCommits`."""
         alone = partial(_writing, self, work)
         if is_alone and self.is_postgresql:
             return await self.threads.run(alone)
         try:
-            return await self.group.run(work, is_alone=is_alone)
+            return await self.group.run(work, is_alone=is_alone, is_durable=is_durable)
         except ContendedError:
             return await self.threads.run(alone, is_waiting=True)
 

@@ -75,9 +75,10 @@ class _UnconfirmedError(Exception):
 class _Change(Generic[_Result]):
     """The changes of one caller, and what became of them."""
 
-    def __init__(self, work: Work[_Result], *, is_alone: bool) -> None:
+    def __init__(self, work: Work[_Result], *, is_alone: bool, is_durable: bool) -> None:
         self.work = work
         self.is_alone = is_alone
+        self.is_durable = is_durable
         self.written: Written[_Result] | None = None
         self.last_event: int | None = None
         self.error: BaseException | None = None
@@ -111,7 +112,7 @@ class GroupCommits:
         self._is_closed = False
 
     async def run(
-        self, work: Work[_Result], *, is_alone: bool = False
+        self, work: Work[_Result], *, is_alone: bool = False, is_durable: bool = True
     ) -> tuple[_Result, int | None]:
         """Do some work in a transaction; it is committed when this returns.
 
@@ -122,6 +123,8 @@ class GroupCommits:
         Args:
             work: What to do.
             is_alone: It takes so long that nobody else's changes are to wait for its commit.
+            is_durable: It survives a power loss when this returns; else it does from the next
+                commit on that is to.
 
         Returns:
             What the work returned, and the number of the project's newest event, if it noted any.
@@ -132,7 +135,7 @@ class GroupCommits:
         """
         if self._is_closed:
             raise StoreUnavailableError("database")
-        change = _Change(work, is_alone=is_alone)
+        change = _Change(work, is_alone=is_alone, is_durable=is_durable)
         self._waiting.append(change)
         if self._task is None or self._task.done():
             self._task = asyncio.get_running_loop().create_task(self._write())
@@ -190,6 +193,7 @@ class GroupCommits:
         """Write changes in one transaction, and commit it."""
         try:
             connection = self._connected()
+            connection.set_durable(is_durable=any(change.is_durable for change in changes))
             patience_ms = _PATIENCE_MS
             for change in changes:
                 _make(change, connection, patience_ms=patience_ms)

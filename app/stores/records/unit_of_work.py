@@ -129,7 +129,12 @@ class Records:
         return await self._engines.read(partial(_read, project_id, work), is_snapshot=True)
 
     async def write(
-        self, project_id: str, work: Callable[[UnitOfWork], _Result], *, is_alone: bool = False
+        self,
+        project_id: str,
+        work: Callable[[UnitOfWork], _Result],
+        *,
+        is_alone: bool = False,
+        is_durable: bool = True,
     ) -> _Result:
         """Change things: committed when this returns; nothing is changed if the work raises.
 
@@ -141,6 +146,8 @@ class Records:
             work: What to do.
             is_alone: It takes so long that nobody else's changes are to wait for its commit, as
                 what writes more than `MOST_TOGETHER_BYTES` does.
+            is_durable: It survives a power loss when this returns; else from the next write on
+                that does, which it comes before in any case.
         """
         sizes = KnownSizes()
 
@@ -150,7 +157,9 @@ class Records:
 
         while True:
             try:
-                result, last_event = await self._engines.write(changed, is_alone=is_alone)
+                result, last_event = await self._engines.write(
+                    changed, is_alone=is_alone, is_durable=is_durable
+                )
             except SizeUnknownError as exc:
                 # What a transaction needs from the blob store is there before it begins.
                 for start in range(0, len(exc.claims), _SIZES_AT_ONCE):
