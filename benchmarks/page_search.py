@@ -240,7 +240,7 @@ def _found(search: Search, unit: UnitOfWork) -> int:
     found = unit.page_search.find(
         parse_search(search.text), session_id=search.session_id, modality=search.modality
     )
-    unit.pages.numbered([number for number, _ in found[:SHOWN]], with_content=True)
+    unit.pages.numbered([number for number, _ in found[:SHOWN]], content_up_to=2**40)
     return len(found)
 
 

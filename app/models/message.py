@@ -21,6 +21,16 @@ class StoredMessage:
 
 EntryKind: TypeAlias = Literal["tool_result", "page_fault", "message", "interaction", "answer"]
 """What an entry of a history stands for."""
+TOOL_RESULT: EntryKind = "tool_result"
+"""A history entry that stands for a row of `tool_results`."""
+PAGE_FAULT: EntryKind = "page_fault"
+"""A history entry that stands for a row of `messages`, written by the service."""
+MESSAGE: EntryKind = "message"
+"""A history entry that stands for a row of `messages`, written by a client."""
+INTERACTION: EntryKind = "interaction"
+"""A history entry that stands for a row of `interactions`."""
+ANSWER: EntryKind = "answer"
+"""A history entry that stands for the output of a row of `interactions`, set later."""
 
 
 @dataclass(frozen=True, slots=True)

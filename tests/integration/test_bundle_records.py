@@ -9,9 +9,8 @@ from sqlalchemy import exc as sql
 from app.config.settings import Settings
 from app.errors import StoreUnavailableError
 from app.models.identity import new_id
-from app.models.message import StoredHistoryMessage
+from app.models.message import MESSAGE, StoredHistoryMessage
 from app.stores.records import Records, UnitOfWork
-from app.stores.records.sessions import MESSAGE
 from app.wiring import migrate_database, open_database
 from tests.units import reading, snapshot_of
 

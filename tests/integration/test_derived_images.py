@@ -19,7 +19,7 @@ from app.models.derived_image import DerivedImage, ImageRecipe
 from app.models.identity import utc_now
 from app.models.limits import Limits
 from app.models.media import InMemoryMedia
-from app.models.message import ReleasedResource, Session
+from app.models.message import MESSAGE, ReleasedResource, Session
 from app.models.resource import Resource
 from app.services.images.derived_images import DerivedImages
 from app.services.images.image_work import ImageWork
@@ -30,7 +30,6 @@ from app.stores.blobs import BlobStore
 from app.stores.blobs.store import BlobMissingError
 from app.stores.records import Records
 from app.stores.records.derived_images import NotedImage
-from app.stores.records.sessions import MESSAGE
 from tests.images import opened, picture, saved, see_through
 from tests.integration.sweep_stores import NOW, PROJECT, Stores, opened_stores
 from tests.media import noise_bytes

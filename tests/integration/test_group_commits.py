@@ -16,11 +16,11 @@ from sqlalchemy import Executable, make_url, text
 from app.config.settings import Settings
 from app.errors import StoreUnavailableError
 from app.models.event import NewEvent
+from app.models.message import TOOL_RESULT
 from app.stores.records import Records, UnitOfWork
 from app.stores.records.connections import StatementConnection
 from app.stores.records.engine import Engines, database_url, open_engines
 from app.stores.records.group_commits import GroupCommits, Written
-from app.stores.records.sessions import TOOL_RESULT
 from app.wiring import migrate_database, open_database
 
 pytestmark = pytest.mark.anyio

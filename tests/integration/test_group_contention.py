@@ -12,9 +12,9 @@ from sqlalchemy import text
 
 from app.config.settings import Settings
 from app.models.event import NewEvent
+from app.models.message import TOOL_RESULT
 from app.stores.records import Records, UnitOfWork
 from app.stores.records.engine import Engines
-from app.stores.records.sessions import TOOL_RESULT
 from app.wiring import migrate_database, open_database
 from tests.servers import Backends
 from tests.units import writing

@@ -7,10 +7,9 @@ from datetime import UTC, datetime
 import pytest
 
 from app.config.settings import Settings
-from app.models.message import StoredHistoryMessage, StoredMessage
+from app.models.message import PAGE_FAULT, TOOL_RESULT, StoredHistoryMessage, StoredMessage
 from app.models.tool_result import StoredToolResult
 from app.stores.records import Records
-from app.stores.records.sessions import PAGE_FAULT, TOOL_RESULT
 from app.wiring import migrate_database, open_database
 from tests.units import projects_of, reading, writing
 

@@ -16,7 +16,7 @@ from sqlalchemy import event, text
 from app.config.settings import Settings
 from app.errors import UnauthorizedError
 from app.models.identity import new_id
-from app.models.message import Session, StoredHistoryMessage
+from app.models.message import MESSAGE, TOOL_RESULT, Session, StoredHistoryMessage
 from app.models.project import new_api_key
 from app.models.resource import MediaHints, Resource
 from app.models.tool_result import StoredToolResult
@@ -24,7 +24,6 @@ from app.services.access.callers import Access
 from app.stores import records
 from app.stores.records import Records, UnitOfWork
 from app.stores.records.engine import Engines
-from app.stores.records.history import MESSAGE, TOOL_RESULT
 from app.stores.records.lookups import Lookup, LoopConnection, NotAtOnceError
 from app.stores.records.projects import _FIND_SECRET
 from app.wiring import migrate_database, open_database

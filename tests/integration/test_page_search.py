@@ -264,7 +264,7 @@ async def test_another_projects_pages_are_neither_found_nor_forgotten(records: R
         before = await unit.page_search.find(parse_search("zebra"))
     async with writing(records, "other") as unit:
         assert await unit.page_search.find(parse_search("zebra")) == []
-        await unit.page_search.remove(numbers["a"])
+        await unit.page_search.remove_all([numbers["a"]])
         await index(unit, {f"page-{each}": said("zebra") for each in range(50)}, session_id="s")
         assert len(await unit.page_search.find(parse_search("zebra"), session_id="s")) == 50
     async with reading(records, PROJECT) as unit:
@@ -275,11 +275,11 @@ async def test_words_of_a_changed_page_replace_those_before(records: Records) ->
     async with writing(records, PROJECT) as unit:
         numbers = await index(unit, {"a": said("zebra"), "b": said("lion")})
         words = search_words(said("lion"))
-        await unit.page_search.index(numbers["a"], words, session_id=None, modality="text")
+        await unit.page_search.index_all({numbers["a"]: IndexedPage(words, None, "text")})
         assert await find(unit, "zebra") == []
         assert await find(unit, "lion") == ["b", "a"]
-        await unit.page_search.remove(numbers["a"])
-        await unit.page_search.remove(numbers["a"])
+        await unit.page_search.remove_all([numbers["a"]])
+        await unit.page_search.remove_all([numbers["a"]])
         assert await find(unit, "lion") == ["b"]
 
 

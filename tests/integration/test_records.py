@@ -20,18 +20,17 @@ from app.config.groups import DatabaseSettings
 from app.config.settings import Settings
 from app.errors import StoreFullError, StoreUnavailableError
 from app.models.identity import new_id
+from app.models.message import TOOL_RESULT
 from app.models.resource import MediaHints, Resource
 from app.models.tool_result import StoredToolResult
 from app.services.requests.idempotency import Idempotency, IdempotentCall
 from app.services.requests.identity import RequestIdentity
 from app.stores.records import Records
-from app.stores.records.connections import DriverConnection
-from app.stores.records.database_errors import translated_errors
+from app.stores.records.connections import DriverConnection, translated_errors
 from app.stores.records.engine import database_url, open_engines
 from app.stores.records.idempotency import Claim
 from app.stores.records.resources import NamedResource
 from app.stores.records.scope import ProjectScope
-from app.stores.records.sessions import TOOL_RESULT
 from app.stores.records.tables import resource_links
 from app.wiring import migrate_database, open_database
 from tests.servers import Backends
@@ -451,7 +450,7 @@ async def test_reading_changes_nothing_on_the_embedded_database(tmp_path: Path) 
 
 
 _FREE_TO_USE_SQL = {
-    *("scope", "inserts", "projects", "unit_of_work", "engine", "migration", "columns"),
+    *("scope", "prepared_statements", "projects", "unit_of_work", "engine", "migration", "columns"),
     *("tables", "blob_tables"),
 }
 _STATEMENTS = {"select", "insert", "update", "delete", "text", "Table"}

@@ -11,6 +11,11 @@ import pytest
 from app.config.settings import Settings
 from app.models.interaction import InputKind, StoredAnswer, StoredInteraction
 from app.models.message import (
+    ANSWER,
+    INTERACTION,
+    MESSAGE,
+    PAGE_FAULT,
+    TOOL_RESULT,
     EntryCounts,
     EntryKind,
     HistoryEntry,
@@ -24,7 +29,6 @@ from app.models.message import (
 from app.models.resource import MediaHints, Resource
 from app.models.tool_result import StoredToolResult
 from app.stores.records import Records
-from app.stores.records.sessions import ANSWER, INTERACTION, MESSAGE, PAGE_FAULT, TOOL_RESULT
 from app.wiring import migrate_database, open_database
 from tests.units import OpenUnit, projects_of, reading, writing
 

@@ -12,7 +12,16 @@ from typing import TypeVar
 import msgspec
 
 from app.models.limits import Limits
-from app.models.message import EntryCounts, EntryKind, Session
+from app.models.message import (
+    ANSWER,
+    INTERACTION,
+    MESSAGE,
+    PAGE_FAULT,
+    TOOL_RESULT,
+    EntryCounts,
+    EntryKind,
+    Session,
+)
 from app.models.resource import Resource
 from app.services.bundles.archive import BLOBS, HISTORY, INTERACTIONS, MANIFEST, PAGES, RESOURCES
 from app.services.bundles.format_errors import errors_at, require
@@ -45,7 +54,6 @@ from app.services.bundles.stored import named_resources, stored_resource
 from app.services.pages.writing import PAGE
 from app.stores.records.bundles import Link
 from app.stores.records.resources import NamedResource
-from app.stores.records.sessions import ANSWER, INTERACTION, MESSAGE, PAGE_FAULT, TOOL_RESULT
 
 # Above every record that is made here: a message has 16 MiB, a page somewhat more with its levels.
 _LONGEST_LINE_BYTES = 256 * 1024 * 1024

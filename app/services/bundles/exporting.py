@@ -31,6 +31,8 @@ from app.stores.blobs import BlobMissingError, BlobStore
 from app.stores.records import Records, UnitOfWork
 
 _IN_MEMORY_BYTES = 1024 * 1024
+# Larger than any content.
+_ANY_BYTES = 2**40
 _LINES_BYTES = 256 * 1024
 _SENT_BYTES = 64 * 1024
 _RESOURCES_AT_ONCE = 20
@@ -198,7 +200,7 @@ def _write_rows(unit: UnitOfWork, session_id: str, files: Sequence[_Lines]) -> N
     for interaction in unit.bundles.interactions(session_id):
         interactions.add(interaction_line(interaction))
     for numbers in unit.bundles.page_numbers(session_id):
-        stored = unit.pages.numbered(numbers, with_content=True)
+        stored = unit.pages.numbered(numbers, content_up_to=_ANY_BYTES)
         levels = unit.bundles.levels([page.page_id for page in stored.values()])
         for number in numbers:
             page = stored[number]

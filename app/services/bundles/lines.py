@@ -7,7 +7,7 @@ from msgspec import Raw
 
 from app.models.identity import rfc3339
 from app.models.interaction import StoredInteraction
-from app.models.message import StoredHistoryMessage
+from app.models.message import INTERACTION, PAGE_FAULT, StoredHistoryMessage
 from app.models.page import StoredPage, StoredRepresentation
 from app.models.resource import Resource
 from app.services.bundles.rows import (
@@ -23,7 +23,6 @@ from app.services.bundles.rows import (
     ToolResultLine,
 )
 from app.stores.records.bundles import Entry, Recorded, RecordedResult
-from app.stores.records.sessions import INTERACTION, PAGE_FAULT
 
 
 def history_line(entry: Entry, recorded: Recorded | None) -> HistoryLine:

@@ -12,7 +12,7 @@ from app.models.event import NewEvent
 from app.models.identity import new_id, utc_now
 from app.models.json_value import JsonValue, json_text
 from app.models.limits import Limits
-from app.models.message import StoredHistoryMessage
+from app.models.message import PAGE_FAULT, StoredHistoryMessage
 from app.models.rendering import Rendering
 from app.services.concurrency.large_work import run_in_loop_if
 from app.services.inline_media.json_with_media import RenderedBody
@@ -23,7 +23,6 @@ from app.services.pages.refused_faults import is_page_id, missing_page, named_id
 from app.services.pages.requests import FaultRequest
 from app.stores.blobs import BlobStore
 from app.stores.records import Records, UnitOfWork
-from app.stores.records.sessions import PAGE_FAULT
 
 
 @dataclass(frozen=True, slots=True)

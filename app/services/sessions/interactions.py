@@ -23,6 +23,7 @@ from app.models.interaction import (
 from app.models.json_difference import first_difference
 from app.models.json_value import json_text, parse_stored_json
 from app.models.limits import Limits
+from app.models.message import ANSWER, INTERACTION
 from app.services.inline_media.message_media import references_in
 from app.services.requests.idempotency import Idempotency, IdempotentCall
 from app.services.requests.preconditions import WriteCondition
@@ -34,7 +35,6 @@ from app.services.sessions.interaction_requests import (
     read_output,
 )
 from app.stores.records import MOST_TOGETHER_BYTES, Records, UnitOfWork
-from app.stores.records.sessions import ANSWER, INTERACTION
 from app.wire.interactions import interaction_record
 
 CREATE_ROUTE = "POST /api/sessions/{session_id}/interactions"

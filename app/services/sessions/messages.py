@@ -25,7 +25,7 @@ from app.models.identity import new_id, utc_now
 from app.models.json_difference import first_difference
 from app.models.json_value import JsonValue, json_text, parse_stored_json
 from app.models.limits import Limits
-from app.models.message import StoredHistoryMessage
+from app.models.message import MESSAGE, StoredHistoryMessage
 from app.models.resource import Resource
 from app.services.concurrency.large_work import run_in_loop_if
 from app.services.inline_media.message_media import media_in_message, references_in
@@ -38,7 +38,6 @@ from app.services.requests.streamed_requests import StreamedRequest, StreamedReq
 from app.services.requests.validation import as_object, read_value, validated
 from app.stores.blobs import BlobStore
 from app.stores.records import MOST_TOGETHER_BYTES, Records, UnitOfWork
-from app.stores.records.sessions import MESSAGE
 
 APPEND_ROUTE = "POST /api/sessions/{session_id}/messages"
 

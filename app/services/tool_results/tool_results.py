@@ -15,6 +15,7 @@ from app.models.cursor import decode_cursor, encode_cursor
 from app.models.event import NewEvent
 from app.models.identity import is_id, new_id, utc_now
 from app.models.limits import Limits
+from app.models.message import TOOL_RESULT
 from app.models.normalized import NormalizedReference, NormalizedToolResult
 from app.models.persisted import PersistedToolResult
 from app.models.resource import Resource
@@ -37,7 +38,6 @@ from app.services.tool_results.requests import (
 from app.services.tool_results.stage_clock import StageClock
 from app.services.tool_results.streamed import normalize_streamed, whole_request
 from app.stores.records import Records, UnitOfWork
-from app.stores.records.sessions import TOOL_RESULT
 
 IDEMPOTENT_ROUTE = "POST /api/tool-results"
 

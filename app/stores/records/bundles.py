@@ -8,28 +8,30 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from sqlalchemy import ColumnElement, Row, case, func
+from sqlalchemy import case, func
 
 from app.models.interaction import StoredInteraction
-from app.models.message import EntryKind, StoredHistoryMessage
-from app.models.page import StoredRepresentation
-from app.models.tool_result import StoredToolResult
-from app.stores.records.history_records import (
-    interaction_values,
-    message_values,
-    stored_interaction,
-    stored_message,
-)
-from app.stores.records.pages import stored_level
-from app.stores.records.rows import read_row, values_of
-from app.stores.records.scope import AnyTable, ProjectScope
-from app.stores.records.sessions import (
+from app.models.message import (
     ANSWER,
     INTERACTION,
     MESSAGE,
     PAGE_FAULT,
     TOOL_RESULT,
+    EntryKind,
+    StoredHistoryMessage,
 )
+from app.models.page import StoredRepresentation
+from app.models.tool_result import StoredToolResult
+from app.stores.records.history_records import (
+    InteractionRecords,
+    interaction_values,
+    message_values,
+    stored_message,
+)
+from app.stores.records.pages import stored_level
+from app.stores.records.rows import read_row, values_of
+from app.stores.records.scope import AnyTable, ProjectScope
+from app.stores.records.sessions import SessionRecords
 from app.stores.records.tables import (
     history_entries,
     interactions,
@@ -83,48 +85,52 @@ class BundleRecords:
 
     def history(self, session_id: str) -> Iterator[tuple[Entry, Recorded | None]]:
         """Yield the entries of a history in order, with their tool results and messages."""
+        sessions = SessionRecords(self._scope)
         after_seq = 0
-        while True:
-            rows = self._scope.all(
-                self._scope.select(history_entries)
-                .where(
-                    history_entries.c.session_id == session_id,
-                    history_entries.c.seq > after_seq,
-                )
-                .order_by(history_entries.c.seq)
-                .limit(_ROWS_AT_ONCE)
+        while (
+            stretch := sessions.stretch(
+                session_id, after_seq=after_seq, limit=_ROWS_AT_ONCE, most_bytes=_BATCH_BYTES
             )
-            if not rows:
-                return
-            after_seq = rows[-1].seq
-            entries = [read_row(Entry, row) for row in rows]
-            for batch in _batches(entries, [row.size_bytes for row in rows]):
-                recorded = self._recorded(batch)
-                for entry in batch:
-                    yield entry, recorded.get(entry.seq)
+        ).rows:
+            recorded: dict[int, Recorded] = {
+                **{
+                    row.seq: read_row(RecordedResult, row, result=read_row(StoredToolResult, row))
+                    for row in stretch.shown(TOOL_RESULT)
+                },
+                **{row.seq: stored_message(row) for row in stretch.shown(MESSAGE, PAGE_FAULT)},
+            }
+            for row in stretch.rows:
+                yield read_row(Entry, row), recorded.get(row.seq)
+            after_seq = stretch.rows[-1].seq
 
     def interactions(self, session_id: str) -> Iterator[StoredInteraction]:
         """Yield the interactions of a session in the order of `seq`."""
-        size = func.length(interactions.c.input) + func.coalesce(
-            func.length(interactions.c.output), 0
-        )
-        of_session = interactions.c.session_id == session_id
-        for numbers in self._numbers(interactions, interactions.c.seq, size, of_session):
-            rows = self._scope.all(
-                self._scope.select(interactions)
-                .where(of_session, interactions.c.seq.in_(numbers))
-                .order_by(interactions.c.seq)
-            )
-            for row in rows:
-                yield stored_interaction(row)
+        stored = InteractionRecords(self._scope)
+        after_seq = 0
+        while batch := stored.page(
+            session_id,
+            input_kind=None,
+            after_seq=after_seq,
+            limit=_ROWS_AT_ONCE,
+            most_bytes=_BATCH_BYTES,
+        ):
+            yield from batch
+            after_seq = batch[-1].seq
 
     def page_numbers(self, session_id: str) -> Iterator[Sequence[int]]:
         """Yield the numbers of a session's pages, oldest first, as many at once as may be read."""
         columns = (pages.c.descriptor, pages.c.body, pages.c.content)
         lengths = [func.length(column) for column in columns]
-        size = lengths[0] + lengths[1] + lengths[2]
-        of_session = pages.c.session_id == session_id
-        yield from self._numbers(pages, pages.c.page_number, size, of_session)
+        size = (lengths[0] + lengths[1] + lengths[2]).label("size_bytes")
+        sized = self._scope.select(pages).with_only_columns(pages.c.page_number, size)
+        sized = sized.where(pages.c.session_id == session_id).order_by(pages.c.page_number)
+        after = -1
+        while rows := self._scope.all(
+            sized.where(pages.c.page_number > after).limit(_ROWS_AT_ONCE)
+        ):
+            after = rows[-1].page_number
+            numbers = [row.page_number for row in rows]
+            yield from _batches(numbers, [row.size_bytes for row in rows])
 
     def levels(self, page_ids: Sequence[str]) -> dict[str, list[StoredRepresentation]]:
         """Return the levels of up to 500 pages by page id, in order."""
@@ -194,44 +200,6 @@ class BundleRecords:
         kept = {row._mapping[key] for row in inserted}
         return [str(row[key]) for row in ordered if row[key] not in kept]
 
-    def _numbers(
-        self,
-        table: AnyTable,
-        number: ColumnElement[int],
-        size: ColumnElement[int],
-        of_session: ColumnElement[bool],
-    ) -> Iterator[Sequence[int]]:
-        """Yield the numbers of a table's rows in order, as many at once as may be read."""
-        after = -1
-        while True:
-            rows = self._scope.all(
-                self._scope.select(table)
-                .with_only_columns(number.label("number"), size.label("size_bytes"))
-                .where(of_session, number > after)
-                .order_by(number)
-                .limit(_ROWS_AT_ONCE)
-            )
-            if not rows:
-                return
-            after = rows[-1].number
-            numbers = [row.number for row in rows]
-            yield from _batches(numbers, [row.size_bytes for row in rows])
-
-    def _recorded(self, entries: Sequence[Entry]) -> dict[int, Recorded]:
-        found: dict[int, Recorded] = {}
-        if ids := _ids(entries, TOOL_RESULT):
-            statement = self._scope.select(tool_results)
-            statement = statement.where(tool_results.c.tool_result_id.in_(ids))
-            found |= {row.seq: _recorded_result(row) for row in self._scope.all(statement)}
-        if ids := _ids(entries, PAGE_FAULT, MESSAGE):
-            statement = self._scope.select(messages).where(messages.c.message_id.in_(ids))
-            found |= {row.seq: stored_message(row) for row in self._scope.all(statement)}
-        return found
-
-
-def _ids(entries: Sequence[Entry], *kinds: str) -> list[str]:
-    return [entry.entry_id for entry in entries if entry.kind in kinds]
-
 
 def _batches(items: Sequence[Any], sizes: Sequence[int]) -> Iterator[list[Any]]:
     """Yield the items in batches of a few megabytes, at least one in each."""
@@ -245,7 +213,3 @@ def _batches(items: Sequence[Any], sizes: Sequence[int]) -> Iterator[list[Any]]:
         batch_bytes += size_bytes
     if batch:
         yield batch
-
-
-def _recorded_result(row: Row[Any]) -> RecordedResult:
-    return read_row(RecordedResult, row, result=read_row(StoredToolResult, row))

@@ -3,15 +3,17 @@
 Nothing here waits for anything but the database, so it is for a thread, not for the event loop.
 """
 
-from collections.abc import Mapping, Sequence
-from contextlib import AbstractContextManager
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager
 from select import POLLIN, poll
 from typing import Any, Protocol, cast
 
 import structlog
 from sqlalchemy import Connection, CursorResult, Executable, Row
+from sqlalchemy import exc as sql
 from sqlalchemy.exc import DBAPIError, SQLAlchemyError
 
+from app.errors import StoreFullError, StoreUnavailableError
 from app.stores.records.lookups import Lookup, Values
 from app.stores.records.prepared_statements import prepared
 
@@ -214,3 +216,42 @@ class PostgresWritingConnection(WritingConnection):
         socket = poll()
         socket.register(self._driver.fileno(), POLLIN)
         return not socket.poll(0)
+
+
+_FAULTS = (sql.OperationalError, sql.InterfaceError, sql.TimeoutError)
+
+
+@contextmanager
+def translated_errors() -> Iterator[None]:
+    """Raise the database's own faults as ours; mistakes of ours pass through."""
+    try:
+        yield
+    except _FAULTS as exc:
+        raise translated(exc) from exc
+
+
+def is_of_database(error: BaseException) -> bool:
+    """Whether an error is a fault of the database, and no mistake of ours."""
+    return isinstance(error, _FAULTS)
+
+
+def translated(error: BaseException) -> StoreUnavailableError:
+    """Return a fault of the database as one of ours; it is the cause."""
+    # SQLITE_FULL; PostgreSQL's class 53 names the file it could not extend.
+    words = str(error)
+    is_full = "disk is full" in words or "No space left on device" in words
+    fault = StoreFullError() if is_full else StoreUnavailableError("database")
+    fault.__cause__ = error
+    return fault
+
+
+def unconfirmed(error: StoreUnavailableError) -> StoreUnavailableError:
+    """Return the error for a commit whose outcome is not known, or the one there is if it is."""
+    if isinstance(error, StoreFullError):
+        return error
+    return StoreUnavailableError(
+        "database",
+        detail="The database did not confirm the commit, so this may have been stored, or not. "
+        "Send the same request again: with the same Idempotency-Key, tool call or id it is "
+        "stored once.",
+    )

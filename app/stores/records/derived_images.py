@@ -122,17 +122,12 @@ class DerivedImageRecords:
         caller has called `hold_sources` before it removed the sources.
         """
         for batch in in_batches(digests):
-            self._remove_sourceless(batch)
-
-    def _remove_sourceless(self, digests: Sequence[str]) -> None:
-        gone = set(digests) - self._with_source(digests)
-        if not gone:
-            return
-        made = self._made_of(gone)
-        self._scope.run(
-            self._scope.delete(derived_images).where(derived_images.c.source_digest.in_(gone))
-        )
-        self._remove_unused(made)
+            gone = set(batch) - self._with_source(batch)
+            made = self._made_of(gone)
+            self._scope.run(
+                self._scope.delete(derived_images).where(derived_images.c.source_digest.in_(gone))
+            )
+            self._remove_unused(made)
 
     def _remove_unused(self, resource_ids: Collection[str]) -> None:
         for batch in in_batches(resource_ids):
@@ -156,27 +151,16 @@ class DerivedImageRecords:
             )
 
     def _made_of(self, digests: Collection[str]) -> set[str]:
+        made, source = derived_images.c.resource_id, derived_images.c.source_digest
         found: set[str] = set()
         for batch in in_batches(digests):
-            rows = self._scope.all(
-                self._scope.select(derived_images)
-                .with_only_columns(derived_images.c.resource_id)
-                .where(
-                    derived_images.c.source_digest.in_(batch),
-                    derived_images.c.resource_id.is_not(None),
-                )
-            )
-            found |= {row.resource_id for row in rows}
+            found |= self._scope.column(made, source.in_(batch), made.is_not(None))
         return found
 
     def _with_source(self, digests: Sequence[str]) -> set[str]:
         """Those of the digests that something stored has which was not derived itself."""
-        rows = self._scope.all(
-            self._scope.select(resources)
-            .with_only_columns(resources.c.digest)
-            .where(resources.c.digest.in_(digests), resources.c.is_derived.is_(False))
-        )
-        return {row.digest for row in rows}
+        digest = resources.c.digest
+        return self._scope.column(digest, digest.in_(digests), resources.c.is_derived.is_(False))
 
     def _joined(self) -> Select[Any]:
         """Derived images, with the resources that were made, where any were."""

@@ -25,8 +25,10 @@ from app.stores.records.connections import (
     PostgresWritingConnection,
     StatementConnection,
     WritingConnection,
+    translated,
+    translated_errors,
+    unconfirmed,
 )
-from app.stores.records.database_errors import translated, translated_errors, unconfirmed
 from app.stores.records.database_threads import DatabaseThreads
 from app.stores.records.group_commits import ContendedError, GroupCommits, Work, write_events
 from app.stores.records.lookups import LoopConnection, NotAtOnceError

@@ -20,7 +20,7 @@ from sqlalchemy import ColumnElement, Row, String, bindparam, cast, func
 from app.models.event import CONTENT_OF, EventType, LogBounds, LoggedEvent, NewEvent
 from app.models.interaction import StoredInteraction
 from app.models.json_value import json_text
-from app.stores.records.history_records import as_many_as_fit, stored_interaction
+from app.stores.records.history_records import MOST_BYTES, as_many_as_fit, stored_interaction
 from app.stores.records.rows import in_batches, read_row, values_of
 from app.stores.records.scope import AnyTable, ProjectScope, scoped_update
 from app.stores.records.tables import events, interactions, messages, projects, tool_results
@@ -28,7 +28,6 @@ from app.stores.records.tables import events, interactions, messages, projects, 
 CHANNEL = "pagefault_events"
 """Where PostgreSQL tells other processes `<number> <project>` of a project's newest event."""
 
-_MOST_BYTES = 16 * 1024 * 1024
 _DELETION: EventType = "session:deleted"
 _TABLES: dict[EventType, tuple[AnyTable, str]] = {
     "llmservice:toolResult": (tool_results, "tool_result_id"),
@@ -80,7 +79,10 @@ class EventRecords:
             raise RuntimeError(msg)
         last: int = row.last_event
         first = last - len(self._noted) + 1
-        rows = [_row(number, event) for number, event in enumerate(self._noted, first)]
+        rows = [
+            values_of(event, number=number, members=json_text(dict(event.members)).encode())
+            for number, event in enumerate(self._noted, first)
+        ]
         self._scope.insert_new(events, rows)
         self._noted.clear()
         return last
@@ -96,7 +98,7 @@ class EventRecords:
         *,
         session_id: str | None = None,
         limit: int,
-        most_bytes: int = _MOST_BYTES,
+        most_bytes: int = MOST_BYTES,
     ) -> Sequence[LoggedEvent]:
         """Up to `limit` events behind a number, of one session if it is given, in order.
 
@@ -107,7 +109,7 @@ class EventRecords:
         if session_id is not None:
             statement = statement.where(events.c.session_id == session_id)
         rows = self._scope.all(statement.order_by(events.c.number).limit(limit))
-        rows = as_many_as_fit(rows, most_bytes=most_bytes)
+        rows = as_many_as_fit(rows, most_bytes)
         contents = self._contents(rows)
         return [
             read_row(LoggedEvent, row, content=contents.get((row.type, row.subject_id)))
@@ -204,18 +206,6 @@ class EventRecords:
         return found
 
 
-def _row(number: int, event: NewEvent) -> dict[str, object]:
-    return values_of(event, number=number, members=json_text(dict(event.members)).encode())
-
-
 def _content(event_type: EventType, row: Row[Any]) -> bytes | StoredInteraction:
-    match event_type:
-        case "llmservice:toolResult":
-            content: bytes = row.sanitized
-        case "message:created":
-            content = row.message
-        case "interaction:answered":
-            content = row.output
-        case _:
-            return stored_interaction(row)
-    return content
+    member = CONTENT_OF[event_type]
+    return stored_interaction(row) if member == "interaction" else getattr(row, member)

@@ -30,8 +30,13 @@ from sqlalchemy.exc import OperationalError
 from app.crash_points import CrashPoint, reached
 from app.errors import StoreUnavailableError
 from app.models.event import NewEvent
-from app.stores.records.connections import StatementConnection, WritingConnection
-from app.stores.records.database_errors import is_of_database, translated, unconfirmed
+from app.stores.records.connections import (
+    StatementConnection,
+    WritingConnection,
+    is_of_database,
+    translated,
+    unconfirmed,
+)
 from app.stores.records.database_threads import WorkerThreads
 from app.stores.records.events import EventRecords
 from app.stores.records.scope import ProjectScope
@@ -294,7 +299,7 @@ def _commit(connection: WritingConnection) -> None:
 
 def _fault(error: BaseException) -> BaseException:
     """What a caller is told of an error: of a fault of the database what it comes to, for us."""
-    if isinstance(error, OperationalError) and _sqlstate(error) in _CONTENTION:
+    if isinstance(error, OperationalError) and getattr(error.orig, "sqlstate", None) in _CONTENTION:
         return ContendedError(error)
     if isinstance(error, _UnconfirmedError):
         return unconfirmed(translated(error.__cause__ or error))
@@ -311,7 +316,3 @@ def _tell(changes: Iterable[_Change[Any]], error: Exception | None = None) -> No
 
 def _tell_over(changes: Iterable[_Change[Any]], _: asyncio.Future[None]) -> None:
     _tell(changes)
-
-
-def _sqlstate(error: OperationalError) -> str | None:
-    return getattr(error.orig, "sqlstate", None)

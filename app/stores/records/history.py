@@ -11,8 +11,22 @@ from typing import Any
 from sqlalchemy import Column, Integer, LargeBinary, Row, bindparam, or_
 
 from app.models.interaction import StoredAnswer, StoredInteraction
-from app.models.message import EntryKind, HistoryEntry, StoredMessage
-from app.stores.records.history_records import as_many_as_fit, stored_interaction, stored_message
+from app.models.message import (
+    ANSWER,
+    INTERACTION,
+    MESSAGE,
+    PAGE_FAULT,
+    TOOL_RESULT,
+    EntryKind,
+    HistoryEntry,
+    StoredMessage,
+)
+from app.stores.records.history_records import (
+    MOST_BYTES,
+    as_many_as_fit,
+    stored_interaction,
+    stored_message,
+)
 from app.stores.records.lookups import Lookup
 from app.stores.records.rows import read_row
 from app.stores.records.scope import AnyTable, ProjectScope, scoped_select
@@ -24,21 +38,8 @@ from app.stores.records.tables import (
     tool_results,
 )
 
-TOOL_RESULT: EntryKind = "tool_result"
-"""A history entry that stands for a row of `tool_results`."""
-PAGE_FAULT: EntryKind = "page_fault"
-"""A history entry that stands for a row of `messages`, written by the service."""
-MESSAGE: EntryKind = "message"
-"""A history entry that stands for a row of `messages`, written by a client."""
-INTERACTION: EntryKind = "interaction"
-"""A history entry that stands for a row of `interactions`."""
-ANSWER: EntryKind = "answer"
-"""A history entry that stands for the output of a row of `interactions`, set later."""
-
-_HISTORY_HEAD = Lookup(
-    scoped_select(sessions, sessions.c.incarnation, sessions.c.last_seq).where(
-        sessions.c.session_id == bindparam("session_id")
-    )
+FIND_SESSION = Lookup(
+    scoped_select(sessions, *sessions.c).where(sessions.c.session_id == bindparam("session_id"))
 )
 _HAS_ENTRIES = Lookup(
     scoped_select(history_entries, history_entries.c.seq)
@@ -49,13 +50,7 @@ _HAS_ENTRIES = Lookup(
     .limit(1)
 )
 _ENTRIES = Lookup(
-    scoped_select(
-        history_entries,
-        history_entries.c.seq,
-        history_entries.c.kind,
-        history_entries.c.entry_id,
-        history_entries.c.size_bytes,
-    )
+    scoped_select(history_entries, *history_entries.c)
     .where(
         history_entries.c.session_id == bindparam("session_id"),
         history_entries.c.seq > bindparam("after_seq"),
@@ -120,17 +115,24 @@ class Stretch:
 
     def entries(self) -> Sequence[HistoryEntry]:
         """Read what the entries show."""
-        found = {**_tool_results(self), **_messages(self)}
-        asked = _interactions(self)
-        entries: list[HistoryEntry] = []
-        for row in self.rows:
-            if row.kind == INTERACTION and row.entry_id in asked:
-                entries.append(asked[row.entry_id])
-            elif row.kind == ANSWER and row.entry_id in asked:
-                entries.append(_answer(row.seq, asked[row.entry_id]))
-            elif row.entry_id in found:
-                entries.append(found[row.entry_id])
-        return entries
+        faults = {row.entry_id for row in self.rows if row.kind == PAGE_FAULT}
+        found: dict[str, HistoryEntry] = {
+            row.tool_result_id: read_row(StoredMessage, row, message_id=row.tool_result_id)
+            for row in self.shown(TOOL_RESULT)
+        }
+        for row in self.shown(MESSAGE, PAGE_FAULT):
+            is_page_fault = row.message_id in faults
+            found[row.message_id] = stored_message(row, is_page_fault=is_page_fault)
+        for row in self.shown(INTERACTION, ANSWER):
+            found[row.interaction_id] = stored_interaction(row)
+        entries = ((row, found.get(row.entry_id)) for row in self.rows)
+        return [
+            _answer(row.seq, entry)
+            if row.kind == ANSWER and isinstance(entry, StoredInteraction)
+            else entry
+            for row, entry in entries
+            if entry is not None
+        ]
 
     def shown(self, kind: EntryKind, *alike: EntryKind) -> Sequence[Row[Any]]:
         """The rows that the entries of a kind, and of those like it, stand for."""
@@ -143,26 +145,6 @@ class Stretch:
             after_seq=self.after_seq,
             last_seq=self.rows[-1].seq,
         )
-
-
-def _tool_results(stretch: Stretch) -> dict[str, HistoryEntry]:
-    return {
-        row.tool_result_id: read_row(StoredMessage, row, message_id=row.tool_result_id)
-        for row in stretch.shown(TOOL_RESULT)
-    }
-
-
-def _messages(stretch: Stretch) -> dict[str, HistoryEntry]:
-    rows = stretch.shown(MESSAGE, PAGE_FAULT)
-    faults = {row.entry_id for row in stretch.rows if row.kind == PAGE_FAULT}
-    return {
-        row.message_id: stored_message(row, is_page_fault=row.message_id in faults) for row in rows
-    }
-
-
-def _interactions(stretch: Stretch) -> dict[str, StoredInteraction]:
-    rows = stretch.shown(INTERACTION, ANSWER)
-    return {row.interaction_id: stored_interaction(row) for row in rows}
 
 
 def _answer(seq: int, interaction: StoredInteraction) -> StoredAnswer:
@@ -186,17 +168,20 @@ class SessionHistory:
 
     def history_head(self, session_id: str) -> HistoryHead | None:
         """Return how far the history has come, if anything was ever written to the session."""
-        rows = self._scope.look_up(_HISTORY_HEAD, session_id=session_id)
+        rows = self._scope.look_up(FIND_SESSION, session_id=session_id)
         return read_row(HistoryHead, rows[0]) if rows else None
 
-    def stretch(self, session_id: str, *, after_seq: int, limit: int) -> Stretch:
+    def stretch(
+        self, session_id: str, *, after_seq: int, limit: int, most_bytes: int = MOST_BYTES
+    ) -> Stretch:
         """Find up to `limit` entries of the history after a `seq`, in order, without reading them.
 
-        They end with the one that passes 16 MiB: entries may be that large each.
+        They end with the one that passes `most_bytes`: entries may be that large each.
         """
-        rows = as_many_as_fit(
-            self._scope.look_up(_ENTRIES, session_id=session_id, after_seq=after_seq, limit=limit)
+        found = self._scope.look_up(
+            _ENTRIES, session_id=session_id, after_seq=after_seq, limit=limit
         )
+        rows = as_many_as_fit(found, most_bytes)
         return Stretch(
             self._scope, session_id, after_seq, rows, sum(row.size_bytes for row in rows)
         )

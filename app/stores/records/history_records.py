@@ -19,7 +19,8 @@ from app.stores.records.rows import read_row, values_of
 from app.stores.records.scope import ProjectScope, scoped_select
 from app.stores.records.tables import interactions, messages, tool_results
 
-_PAGE_BYTES = 16 * 1024 * 1024
+MOST_BYTES = 16 * 1024 * 1024
+"""What is read of a history at once, and of its events."""
 _FIND_ANSWER_TO_CALL = Lookup(
     scoped_select(messages, messages.c.message_id)
     .where(
@@ -74,11 +75,17 @@ class InteractionRecords:
         )
 
     def page(
-        self, session_id: str, *, input_kind: InputKind | None, after_seq: int, limit: int
+        self,
+        session_id: str,
+        *,
+        input_kind: InputKind | None,
+        after_seq: int,
+        limit: int,
+        most_bytes: int = MOST_BYTES,
     ) -> Sequence[StoredInteraction]:
-        """Up to `limit` interactions of a session after a `seq`, in order.
+        """Return up to `limit` interactions of a session after a `seq`, in order.
 
-        They end with the one that passes 16 MiB, as entries of a history do.
+        They end with the one that passes `most_bytes`, as entries of a history do.
         """
         listed = self._after(session_id, input_kind, after_seq).limit(limit)
         # Both databases know the length of a blob without reading it.
@@ -91,7 +98,7 @@ class InteractionRecords:
                 ).label("size_bytes"),
             )
         )
-        fitting = as_many_as_fit(sized)
+        fitting = as_many_as_fit(sized, most_bytes)
         rows = self._scope.all(listed.limit(len(fitting))) if fitting else []
         return [stored_interaction(row) for row in rows]
 
@@ -110,10 +117,8 @@ class InteractionRecords:
         return statement.order_by(interactions.c.seq)
 
 
-def as_many_as_fit(
-    sized: Sequence[Row[Any]], *, most_bytes: int = _PAGE_BYTES
-) -> Sequence[Row[Any]]:
-    """Rows with a `size_bytes` up to the one that passes 16 MiB: each may be that large."""
+def as_many_as_fit(sized: Sequence[Row[Any]], most_bytes: int) -> Sequence[Row[Any]]:
+    """Return rows with a `size_bytes` up to the one that passes a sum: each may be that large."""
     size_bytes = 0
     for index, row in enumerate(sized):
         size_bytes += row.size_bytes

@@ -5,6 +5,7 @@ from datetime import datetime, timedelta
 
 from sqlalchemy import ColumnElement
 
+from app.stores.records.rows import read_row
 from app.stores.records.scope import ProjectScope
 from app.stores.records.tables import idempotency_keys
 
@@ -46,7 +47,10 @@ class IdempotencyRecords:
             claimed_at=now,
             claim_id=claim_id,
         )
-        return None if taken else self._find(route, key)
+        if taken:
+            return None
+        row = self._scope.first(self._scope.select(idempotency_keys).where(*_is(route, key)))
+        return read_row(Claim, row) if row else None
 
     def take_over(
         self,
@@ -103,17 +107,8 @@ class IdempotencyRecords:
 
     def purge(self, claimed_before: datetime) -> int:
         """Free all keys that were taken before a moment, answered or not; says how many."""
-        return self._scope.run(
-            self._scope.delete(idempotency_keys).where(
-                idempotency_keys.c.claimed_at < claimed_before
-            )
-        )
-
-    def _find(self, route: str, key: str) -> Claim | None:
-        row = self._scope.first(self._scope.select(idempotency_keys).where(*_is(route, key)))
-        if row is None:
-            return None
-        return Claim(row.request_digest, row.claimed_at, row.answer_id, row.claim_id)
+        is_old = idempotency_keys.c.claimed_at < claimed_before
+        return self._scope.run(self._scope.delete(idempotency_keys).where(is_old))
 
 
 def _is(route: str, key: str) -> tuple[ColumnElement[bool], ...]:

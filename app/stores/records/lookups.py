@@ -34,7 +34,6 @@ Values: TypeAlias = dict[str, str | int]
 """The parameters of a lookup, by name."""
 
 _LARGEST_BYTES = 65_536
-_IS_SHORT = "is_short"
 
 
 class Lookup:
@@ -136,4 +135,4 @@ def _short(statement: Select[Any], large: Sequence[ColumnElement[bytes]]) -> Sel
         else column
         for column in statement.selected_columns
     ]
-    return statement.with_only_columns(*columns, is_short.label(_IS_SHORT))
+    return statement.with_only_columns(*columns, is_short.label("is_short"))

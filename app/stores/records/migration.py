@@ -9,7 +9,7 @@ to date would wait longer for it than for everything else it does.
 from sqlalchemy import Connection, Engine, inspect
 
 from app.shipped_files import MIGRATIONS
-from app.stores.records.database_errors import translated_errors
+from app.stores.records.connections import translated_errors
 
 
 def newest_revision() -> str:

@@ -16,11 +16,13 @@ from abc import ABC, abstractmethod
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from sqlalchemy import ColumnElement, Text, func
+from sqlalchemy import ColumnElement, Text, bindparam, func
 
 from app.models.page import Modality, SearchableText
 from app.models.search import SearchQuery, SearchTerm, SearchWords, search_words
-from app.stores.records.scope import ProjectScope
+from app.stores.records.lookups import Lookup
+from app.stores.records.scope import ProjectScope, scoped_select
+from app.stores.records.tables import page_search_sqlite as page_search
 
 MOST_RANKED = 1_000
 # Private use, so no word of a text begins so.
@@ -56,17 +58,6 @@ class PageSearch(ABC):
     def __init__(self, scope: ProjectScope) -> None:
         self._scope = scope
 
-    def index(
-        self,
-        page_number: int,
-        text: SearchableText | SearchWords,
-        *,
-        session_id: str | None,
-        modality: Modality,
-    ) -> None:
-        """Make these the words of a page."""
-        self.index_all({page_number: IndexedPage(text, session_id, modality)})
-
     def index_all(self, indexed: Mapping[int, IndexedPage]) -> None:
         """Make these the words of pages, by page number."""
         self.remove_all(indexed)
@@ -75,10 +66,6 @@ class PageSearch(ABC):
             for number, page in sorted(indexed.items())
         ]
         self._insert(entries)
-
-    def remove(self, page_number: int) -> None:
-        """Find the page no longer; nothing happens if nothing of it was found before."""
-        self.remove_all([page_number])
 
     def remove_all(self, page_numbers: Collection[int]) -> None:
         """Find the pages no longer."""
@@ -106,7 +93,9 @@ class PageSearch(ABC):
             Higher ranks first, and of equals the newer page. A page's rank changes only when its
             own words do.
         """
-        newest = self._newest(query, self._sought(session_id, modality))
+        marks = self.marks(session_id, modality)
+        # The project is in the other marks as well, and its own is in every page of it.
+        newest = self._newest(query, marks[1:] or marks)
         ranked = sorted(ranks(query, newest), reverse=True)
         return [(number, rank) for rank, number in ranked[:limit]]
 
@@ -114,11 +103,6 @@ class PageSearch(ABC):
         """The words that stand for the project, and for a session and a modality in it."""
         named = {"project": "", "session": session_id, "modality": modality}
         return [self._mark(f"{kind}\0{name}") for kind, name in named.items() if name is not None]
-
-    def _sought(self, session_id: str | None, modality: Modality | None) -> list[str]:
-        # The project is in the other marks as well, and its own is in every page of it.
-        marks = self.marks(session_id, modality)
-        return marks[1:] or marks
 
     def _mark(self, name: str) -> str:
         identity = f"{self._scope.project_id}\0{name}".encode()
@@ -169,3 +153,52 @@ def ranks(query: SearchQuery, newest: Sequence[tuple[int, str]]) -> Iterator[tup
 
 def _words(text: SearchableText | SearchWords) -> SearchWords:
     return text if isinstance(text, SearchWords) else search_words(text)
+
+
+# FTS5 walks its lists from the newest page on, so that the limit ends the work.
+_NEWEST = Lookup(
+    scoped_select(
+        page_search,
+        page_search.c.rowid,
+        opening(page_search.c.heading, page_search.c.body).label("opening"),
+    )
+    .where(page_search.c.page_search.op("MATCH")(bindparam("sought")))
+    .order_by(page_search.c.rowid.desc())
+    .limit(MOST_RANKED)
+)
+
+
+class SqlitePageSearch(PageSearch):
+    """See PageSearch."""
+
+    def _remove(self, page_numbers: Sequence[int]) -> None:
+        self._scope.run(
+            self._scope.delete(page_search).where(page_search.c.rowid.in_(page_numbers))
+        )
+
+    def _insert(self, entries: Sequence[IndexEntry]) -> None:
+        rows = [
+            {
+                "rowid": entry.page_number,
+                "scope": " ".join(entry.marks),
+                "heading": padded(entry.words.heading),
+                "body": padded(entry.words.text),
+            }
+            for entry in entries
+        ]
+        self._scope.insert_new(page_search, rows)
+
+    def _newest(self, query: SearchQuery, marks: Sequence[str]) -> list[tuple[int, str]]:
+        sought = " AND ".join([*map(_quoted, marks), *map(_fts_term, query.terms)])
+        # Nobody knows how many pages have one word and not the other: no work for the loop.
+        rows = self._scope.look_up(_NEWEST, is_short=False, sought=sought)
+        return [(row.rowid, row.opening) for row in rows]
+
+
+def _fts_term(term: SearchTerm) -> str:
+    return _quoted(" ".join(term.words)) + (" *" if term.is_prefix else "")
+
+
+def _quoted(words: str) -> str:
+    # Words are letters, digits and marks: there is no quotation mark to escape.
+    return f'"{words}"'

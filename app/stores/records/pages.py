@@ -4,12 +4,14 @@ Their levels above FULL are supplied by the client, or derived once and kept.
 """
 
 from collections.abc import Collection, Mapping, Sequence
+from datetime import datetime
 from typing import Any
 
 from sqlalchemy import ColumnElement, Row, Select, and_, bindparam, case, func, true
 
 from app.models.page import Level, PageFilters, PageVersion, StoredPage, StoredRepresentation
 from app.stores.records.lookups import Lookup
+from app.stores.records.prepared_statements import Offered
 from app.stores.records.rows import in_batches, read_row, values_of
 from app.stores.records.scope import ProjectScope, scoped_select
 from app.stores.records.tables import page_accesses, page_levels, page_numbers, pages
@@ -43,13 +45,7 @@ _FIND_WITH_CONTENT = Lookup(
 )
 _FILTERED = Lookup(
     scoped_select(
-        pages,
-        pages.c.page_number,
-        pages.c.session_id,
-        pages.c.modality,
-        pages.c.page_type,
-        pages.c.pinned,
-        pages.c.compression_level,
+        pages, pages.c.page_number, *(pages.c[name] for name in values_of(PageFilters()))
     ).where(pages.c.page_id == bindparam("page_id"))
 )
 _FEW = 32
@@ -75,13 +71,7 @@ _FIND_FEW = Lookup(
     large=[pages.c.descriptor, pages.c.body],
 )
 _OF_PAGE = Lookup(
-    scoped_select(
-        page_levels,
-        page_levels.c.level,
-        page_levels.c.origin,
-        page_levels.c.created_at,
-        page_levels.c.body,
-    )
+    scoped_select(page_levels, *page_levels.c)
     .where(page_levels.c.page_id == bindparam("page_id"))
     .order_by(page_levels.c.level),
     large=[page_levels.c.body],
@@ -192,23 +182,21 @@ class PageRecords:
         self,
         numbers: Collection[int],
         *,
-        with_content: bool = False,
         content_up_to: int | None = None,
     ) -> dict[int, StoredPage]:
         """Return the pages with these numbers; those that are not there are missing.
 
         Args:
             numbers: The numbers.
-            with_content: Whether their content is wanted.
             content_up_to: Want the content of those where it has at most so many bytes.
         """
-        if len(numbers) <= _FEW and not with_content:
+        if len(numbers) <= _FEW:
             return self._few(numbers, content_up_to)
         found: dict[int, StoredPage] = {}
         wanted = sorted(numbers)
-        statement = self._select(with_content=with_content)
-        if content_up_to is not None:
-            statement = statement.add_columns(_content_up_to(content_up_to))
+        columns = [*_LISTED] if content_up_to is None else [*_LISTED, _content_up_to(content_up_to)]
+        statement = self._scope.select(pages).with_only_columns(*columns)
+        statement = statement.outerjoin_from(pages, page_accesses, _COUNTED)
         for start in range(0, len(wanted), _NUMBERS_AT_ONCE):
             batch = wanted[start : start + _NUMBERS_AT_ONCE]
             rows = self._scope.all(statement.where(pages.c.page_number.in_(batch)))
@@ -257,14 +245,6 @@ class PageRecords:
             is_short = (size.size_bytes or 0) <= _FEW_BYTES
         rows = self._scope.look_up(_FIND_FEW, is_short=is_short, content_up_to=up_to, **values)
         return {row.page_number: _stored(row) for row in rows}
-
-    def _select(self, *, with_content: bool) -> Select[Any]:
-        columns = [*_LISTED, pages.c.content] if with_content else _LISTED
-        return (
-            self._scope.select(pages)
-            .with_only_columns(*columns)
-            .outerjoin_from(pages, page_accesses, _COUNTED)
-        )
 
 
 def _content_up_to(size_bytes: int) -> ColumnElement[bytes | None]:
@@ -348,3 +328,54 @@ class PageLevelRecords:
 def stored_level(row: Row[Any]) -> StoredRepresentation:
     """Return the level in a row of `page_levels`."""
     return read_row(StoredRepresentation, row, level=Level(row.level))
+
+
+_IDS_AT_ONCE = 32
+# Held, so that none of them is removed before its row is there.
+_HOLD = Lookup(
+    scoped_select(pages, pages.c.page_id)
+    .where(pages.c.page_id.in_([bindparam(f"id_{index}") for index in range(_IDS_AT_ONCE)]))
+    .order_by(pages.c.page_id)
+    .with_for_update(read=True, key_share=True)
+)
+
+
+class PageAccessRecords:
+    """The accesses of one project's pages."""
+
+    def __init__(self, scope: ProjectScope) -> None:
+        self._scope = scope
+
+    def add(self, counts: Mapping[str, tuple[int, datetime]]) -> None:
+        """Add to the counts of pages.
+
+        Args:
+            counts: For each page id how many accesses, and the last of them. A page that is gone
+                meanwhile is passed over; an access earlier than the noted one changes no time.
+        """
+        ordered = sorted(counts)
+        for start in range(0, len(ordered), _IDS_AT_ONCE):
+            wanted = ordered[start : start + _IDS_AT_ONCE]
+            # The last one again in the place of those that are not there.
+            padded = wanted + wanted[-1:] * (_IDS_AT_ONCE - len(wanted))
+            ids = {f"id_{index}": page_id for index, page_id in enumerate(padded)}
+            held = self._scope.look_up(_HOLD, is_short=True, **ids)
+            rows = [
+                {
+                    "page_id": row.page_id,
+                    "access_count": counts[row.page_id][0],
+                    "last_accessed": counts[row.page_id][1],
+                }
+                for row in held
+            ]
+            self._scope.merge_all(
+                page_accesses, sorted(rows, key=lambda row: str(row["page_id"])), _merged
+            )
+
+
+def _merged(offered: Offered) -> dict[str, ColumnElement[Any]]:
+    last = page_accesses.c.last_accessed
+    return {
+        "access_count": page_accesses.c.access_count + offered.access_count,
+        "last_accessed": case((offered.last_accessed > last, offered.last_accessed), else_=last),
+    }

@@ -1,4 +1,4 @@
-"""Statements that are kept, each compiled once to a text and what its values need.
+"""Statements that are kept: made once, compiled once to a text and what its values need.
 
 Executing a statement through SQLAlchemy takes longer than the database takes to run it. A statement
 that is kept, and whose values are all parameters, is compiled once and then run by the driver.
@@ -6,12 +6,15 @@ that is kept, and whose values are all parameters, is compiled once and then run
 
 from collections import namedtuple
 from collections.abc import Callable, Mapping, Sequence
-from functools import lru_cache, partial
+from functools import cache, lru_cache, partial
 from typing import Any, TypeAlias, cast
 
-from sqlalchemy import ColumnElement, Executable, Row, TypeDecorator
+from sqlalchemy import ColumnElement, Executable, Insert, Row, Table, TypeDecorator
 from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.engine import Dialect
+from sqlalchemy.sql.base import ReadOnlyColumnCollection
+from sqlalchemy.sql.dml import ReturningInsert
+from sqlalchemy.sql.elements import KeyedColumnElement
 
 # There are some 60 of them, some with different columns given.
 _MOST_KEPT = 512
@@ -104,3 +107,59 @@ def _columns_of(statement: Any) -> list[ColumnElement[Any]]:  # noqa: ANN401 - a
     for each in getattr(statement, "_returning", ()) if told is None else told:
         columns += [each] if isinstance(each, ColumnElement) else each.c
     return columns
+
+
+# The two dialects spell ON CONFLICT alike, each in a class of its own.
+Upsert: TypeAlias = postgresql.Insert | sqlite.Insert
+Offered: TypeAlias = ReadOnlyColumnCollection[str, KeyedColumnElement[Any]]
+"""The columns of a row that an upsert offers."""
+Merge: TypeAlias = Callable[[Offered], Mapping[str, ColumnElement[Any]]]
+"""From the columns of an offered row, what to set in the one that is there.
+
+A function of a module: the statement that is made of it is kept.
+"""
+
+
+def upsert(table: Table, *, is_postgresql: bool) -> Upsert:
+    """An insert that can be told what to do where a key is taken."""
+    return postgresql.insert(table) if is_postgresql else sqlite.insert(table)
+
+
+@cache
+def inserting(table: Table) -> Insert:
+    """Insert rows whose keys are free."""
+    return table.insert()
+
+
+@cache
+def passing_over(table: Table, *, is_postgresql: bool) -> Upsert:
+    """Insert rows, and leave those that are there as they are."""
+    return upsert(table, is_postgresql=is_postgresql).on_conflict_do_nothing()
+
+
+@cache
+def touching(table: Table, names: tuple[str, ...], *, is_postgresql: bool) -> Upsert:
+    """Insert rows, or set these columns of those that are there."""
+    return _merging(
+        upsert(table, is_postgresql=is_postgresql),
+        table,
+        lambda offered: {name: offered[name] for name in names},
+    )
+
+
+@cache
+def merging(table: Table, merge: Merge, *, is_postgresql: bool) -> Upsert:
+    """Insert rows, or merge them into those that are there."""
+    return _merging(upsert(table, is_postgresql=is_postgresql), table, merge)
+
+
+@cache
+def returning(statement: Upsert, table: Table) -> ReturningInsert[Any]:
+    """A statement for one row, which is returned as it then is."""
+    return statement.returning(table)
+
+
+def _merging(statement: Upsert, table: Table, merge: Merge) -> Upsert:
+    return statement.on_conflict_do_update(
+        index_elements=list(table.primary_key.columns), set_=merge(statement.excluded)
+    )

@@ -7,8 +7,8 @@ from sqlalchemy import bindparam, select, update
 
 from app.models.project import ApiKey, StoredSecret
 from app.stores.records.connections import StatementConnection
-from app.stores.records.inserts import upsert
 from app.stores.records.lookups import Lookup
+from app.stores.records.prepared_statements import passing_over
 from app.stores.records.rows import read_row, values_of
 from app.stores.records.tables import api_keys, projects
 
@@ -33,9 +33,8 @@ class ProjectRecords:
 
     def ensure(self, project_id: str, now: datetime) -> None:
         """Create the project unless it is there."""
-        insert = upsert(projects, is_postgresql=self._connection.is_postgresql)
-        statement = insert.values(project_id=project_id, created_at=now)
-        self._connection.execute(statement.on_conflict_do_nothing())
+        statement = passing_over(projects, is_postgresql=self._connection.is_postgresql)
+        self._connection.run_many(statement, [{"project_id": project_id, "created_at": now}])
 
     def list_ids(self) -> list[str]:
         """The ids of all projects, in their order."""

@@ -10,8 +10,8 @@ from sqlalchemy import ColumnElement, Delete, Row, Select, Update, and_, bindpar
 from app.models.alias import Alias
 from app.models.resource import MediaHints, Resource
 from app.stores.records.columns import stands_before
-from app.stores.records.inserts import Offered
 from app.stores.records.lookups import Lookup
+from app.stores.records.prepared_statements import Offered
 from app.stores.records.rows import in_batches, read_row, values_of
 from app.stores.records.scope import ProjectScope, scoped_select
 from app.stores.records.swept_blobs import SweptBlobRecords
@@ -210,9 +210,6 @@ def stored_resource(row: Row[Any]) -> Resource:
     return read_row(Resource, row, hints=read_row(MediaHints, row))
 
 
-_NAMED_AT = "named_at"
-
-
 @dataclass(frozen=True, slots=True)
 class NamedResource:
     """Which resource an alias names, and since when."""
@@ -342,9 +339,11 @@ class AliasRecords:
                     resources.c.resource_id == aliases.c.resource_id,
                 ),
             )
-            .with_only_columns(aliases.c.alias, aliases.c.created_at.label(_NAMED_AT), *resources.c)
+            .with_only_columns(
+                aliases.c.alias, aliases.c.created_at.label("named_at"), *resources.c
+            )
         )
 
 
 def _alias(row: Row[Any]) -> Alias:
-    return Alias(row.alias, stored_resource(row), row._mapping[_NAMED_AT])
+    return Alias(row.alias, stored_resource(row), row.named_at)

@@ -7,11 +7,11 @@ it.
 
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime
-from typing import Any, TypeAlias, cast
+from typing import Any, TypeAlias, TypeVar, cast
 
 from sqlalchemy import (
+    Column,
     ColumnElement,
-    CursorResult,
     Delete,
     Executable,
     Insert,
@@ -32,7 +32,8 @@ from sqlalchemy.sql.dml import ReturningUpdate
 
 from app.models.identity import utc_now
 from app.stores.records.connections import StatementConnection
-from app.stores.records.inserts import (
+from app.stores.records.lookups import Lookup
+from app.stores.records.prepared_statements import (
     Merge,
     inserting,
     merging,
@@ -41,8 +42,8 @@ from app.stores.records.inserts import (
     touching,
     upsert,
 )
-from app.stores.records.lookups import Lookup
 
+_Value = TypeVar("_Value")
 AnyTable: TypeAlias = Table
 """A table as an argument; statements over it are made by a scope."""
 
@@ -92,6 +93,13 @@ class ProjectScope:
         """All columns of the project's rows of a table."""
         return select(table).where(table.c.project_id == self.project_id)
 
+    def column(self, column: Column[_Value], *conditions: ColumnElement[bool]) -> set[_Value]:
+        """Return the values of a column among the project's rows that meet conditions."""
+        of_project = column.table.c.project_id == self.project_id
+        return set(
+            self._connection.execute(select(column).where(of_project, *conditions)).scalars()
+        )
+
     def select_from(self, scoped: Subquery, *columns: ColumnElement[Any]) -> Select[Any]:
         """Columns over rows that a statement made by this scope has selected."""
         return select(*columns).select_from(scoped)
@@ -106,26 +114,23 @@ class ProjectScope:
 
     def insert(self, table: Table, **values: object) -> None:
         """Insert one row of the project."""
-        self._rows(inserting(table), self._row(values))
+        self._connection.rows(inserting(table), self._row(values))
 
     def insert_if_absent(self, table: Table, **values: object) -> bool:
         """Insert one row of the project unless its key is taken; says whether it was inserted."""
         statement = returning(passing_over(table, is_postgresql=self.is_postgresql), table)
         # Counting rows would not do: PostgreSQL's driver does not count those of an INSERT.
-        return bool(self._rows(statement, self._row(values)))
+        return bool(self._connection.rows(statement, self._row(values)))
 
     def insert_all(
-        self, table: Table, rows: Sequence[Mapping[str, object]], *, touch: Sequence[str] = ()
+        self, table: Table, rows: Sequence[Mapping[str, object]], *, touch: Sequence[str]
     ) -> None:
         """Insert rows of the project; of those whose key is taken, only set the columns `touch`.
 
-        With `touch`, all rows are locked until the end of the transaction. Callers give rows in
-        the order of their keys: two transactions that lock in different orders block each other.
+        All rows are locked until the end of the transaction. Callers give rows in the order of
+        their keys: two transactions that lock in different orders block each other.
         """
-        if touch:
-            statement = touching(table, tuple(touch), is_postgresql=self.is_postgresql)
-        else:
-            statement = passing_over(table, is_postgresql=self.is_postgresql)
+        statement = touching(table, tuple(touch), is_postgresql=self.is_postgresql)
         self._execute_all(statement, rows)
 
     def insert_new(self, table: Table, rows: Sequence[Mapping[str, object]]) -> None:
@@ -148,15 +153,10 @@ class ProjectScope:
             statement = upsert(table, is_postgresql=self.is_postgresql).values(batch)
             columns = [table.c[name] for name in returning]
             told = statement.on_conflict_do_nothing().returning(*columns)
-            inserted += (self._execute(told)).all()
+            inserted += self._connection.execute(told).all()
         return inserted
 
-    def merge_all(
-        self,
-        table: Table,
-        rows: Sequence[Mapping[str, object]],
-        merge: Merge,
-    ) -> None:
+    def merge_all(self, table: Table, rows: Sequence[Mapping[str, object]], merge: Merge) -> None:
         """Insert rows of the project, or merge them into those that are there.
 
         Args:
@@ -173,17 +173,12 @@ class ProjectScope:
         Either way the row is locked until the end of the transaction, and returned as it now is.
         """
         statement = touching(table, tuple(touch), is_postgresql=self.is_postgresql)
-        return (self._rows(returning(statement, table), self._row(values)))[0]
+        return self._connection.rows(returning(statement, table), self._row(values))[0]
 
-    def insert_or_merge(
-        self,
-        table: Table,
-        merge: Merge,
-        **values: object,
-    ) -> Row[Any]:
+    def insert_or_merge(self, table: Table, merge: Merge, **values: object) -> Row[Any]:
         """As `insert_or_touch`, with what to set worked out as in `merge_all`."""
         statement = merging(table, merge, is_postgresql=self.is_postgresql)
-        return (self._rows(returning(statement, table), self._row(values)))[0]
+        return self._connection.rows(returning(statement, table), self._row(values))[0]
 
     def lock(self, number: int, *, shared: bool) -> None:
         """Hold one of the project's locks until the transaction ends, with others or alone.
@@ -217,7 +212,7 @@ class ProjectScope:
         """The moment by the one clock that all processes over this database share, in UTC."""
         if not self.is_postgresql:
             return utc_now()
-        moment = (self._execute(select(func.clock_timestamp()))).scalar_one()
+        moment = self._connection.execute(select(func.clock_timestamp())).scalar_one()
         return cast(datetime, moment).astimezone(UTC)
 
     def reserve(self, numbers: NumberSequence, *, count: int) -> list[int]:
@@ -228,27 +223,20 @@ class ProjectScope:
 
     def first(self, statement: Executable) -> Row[Any] | None:
         """The first row of a statement made by this scope, or `None`."""
-        return (self._execute(statement)).first()
+        return self._connection.execute(statement).first()
 
     def change(self, statement: ReturningUpdate[Any], **values: str | int) -> Row[Any] | None:
         """The one row that an update of `scoped_update` has changed, or `None`."""
-        given = {"in_project": self.project_id, **values}
-        rows = self._rows(statement, given)
+        rows = self._connection.rows(statement, {"in_project": self.project_id, **values})
         return rows[0] if rows else None
 
     def all(self, statement: Executable) -> Sequence[Row[Any]]:
         """All rows of a statement made by this scope."""
-        return (self._execute(statement)).all()
+        return self._connection.execute(statement).all()
 
     def run(self, statement: Update | Delete) -> int:
         """Run a change made by this scope; says how many rows it changed."""
-        return (self._execute(statement)).rowcount
-
-    def _execute(self, statement: Executable) -> CursorResult[Any]:
-        return self._connection.execute(statement)
-
-    def _rows(self, statement: Executable, values: Mapping[str, object]) -> Sequence[Row[Any]]:
-        return self._connection.rows(statement, values)
+        return self._connection.execute(statement).rowcount
 
     def _execute_all(self, statement: Insert, rows: Sequence[Mapping[str, object]]) -> None:
         # As one statement with many sets of parameters.

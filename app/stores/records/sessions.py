@@ -5,9 +5,15 @@ from datetime import datetime
 from typing import Any
 
 from sqlalchemy import ColumnElement, Row, Select, bindparam, case, func
+from sqlalchemy.sql.dml import ReturningUpdate
 
 from app.models.identity import new_id
 from app.models.message import (
+    ANSWER,
+    INTERACTION,
+    MESSAGE,
+    PAGE_FAULT,
+    TOOL_RESULT,
     EntryCounts,
     EntryKind,
     ReleasedResource,
@@ -18,19 +24,11 @@ from app.models.message import (
 from app.models.resource import Resource
 from app.stores.records.columns import stands_before
 from app.stores.records.derived_images import DerivedImageRecords
-from app.stores.records.history import (
-    ANSWER,
-    INTERACTION,
-    MESSAGE,
-    PAGE_FAULT,
-    TOOL_RESULT,
-    SessionHistory,
-)
-from app.stores.records.inserts import Offered
-from app.stores.records.lookups import Lookup
+from app.stores.records.history import FIND_SESSION, SessionHistory
+from app.stores.records.prepared_statements import Offered
 from app.stores.records.resources import stored_resource
 from app.stores.records.rows import read_row, values_of
-from app.stores.records.scope import ProjectScope, scoped_select, scoped_update
+from app.stores.records.scope import ProjectScope, scoped_update
 from app.stores.records.tables import (
     ended_sessions,
     history_entries,
@@ -41,12 +39,6 @@ from app.stores.records.tables import (
     resources,
     sessions,
     tool_results,
-)
-
-__all__ = ["ANSWER", "INTERACTION", "MESSAGE", "PAGE_FAULT", "TOOL_RESULT", "SessionRecords"]
-
-_FIND = Lookup(
-    scoped_select(sessions, *sessions.c).where(sessions.c.session_id == bindparam("session_id"))
 )
 
 _NUMBER = (
@@ -102,10 +94,7 @@ class SessionRecords(SessionHistory):
         The number is taken inside the transaction, from a row this transaction holds: a rollback
         gives it back, and nobody sees a later one before it.
         """
-        row = self._scope.change(_APPEND[kind], in_session=session_id, count=1)
-        if row is None:
-            raise _not_entered()
-        seq: int = row.last_seq
+        seq = self._take(_APPEND[kind], session_id, 1)
         self._scope.insert(
             history_entries,
             session_id=session_id,
@@ -122,15 +111,18 @@ class SessionRecords(SessionHistory):
         Returns:
             The first of them; the others follow. They are taken as `append` takes them.
         """
-        row = self._scope.change(_NUMBER, in_session=session_id, count=count)
+        return self._take(_NUMBER, session_id, count) - count + 1
+
+    def _take(self, statement: ReturningUpdate[Any], session_id: str, count: int) -> int:
+        """Take the next numbers of a session that was entered; returns the last of them."""
+        row = self._scope.change(statement, in_session=session_id, count=count)
         if row is None:
-            raise _not_entered()
-        last: int = row.last_seq
-        return last - count + 1
+            raise RuntimeError("a session is entered before anything is appended to it")
+        return int(row.last_seq)
 
     def find(self, session_id: str) -> Session | None:
         """The session, if anything was ever written to it."""
-        rows = self._scope.look_up(_FIND, session_id=session_id)
+        rows = self._scope.look_up(FIND_SESSION, session_id=session_id)
         return _session(rows[0]) if rows else None
 
     def hold(self, session_id: str) -> Session | None:
@@ -190,10 +182,6 @@ def _highest(offered: Offered) -> dict[str, ColumnElement[Any]]:
     return {"last_seq": case((known > offered.last_seq, known), else_=offered.last_seq)}
 
 
-def _not_entered() -> RuntimeError:
-    return RuntimeError("a session is entered before anything is appended to it")
-
-
 def _session(row: Row[Any]) -> Session:
     return read_row(Session, row, counts=EntryCounts(*(getattr(row, name) for name in _COUNTS)))
 
@@ -217,16 +205,11 @@ class SessionResourceRecords:
             .group_by(pages.c.session_id)
         )
         counts = {row.session_id: int(row.pages) for row in paged}
-        used = {row.session_id: row for row in self._scope.all(self._used(session_ids))}
-        return {
-            session_id: SessionUse(
-                pages=counts.get(session_id, 0),
-                resources=int(used[session_id].resources) if session_id in used else 0,
-                bytes_referenced=int(used[session_id].referenced) if session_id in used else 0,
-                bytes_inline=int(used[session_id].inline) if session_id in used else 0,
-            )
-            for session_id in session_ids
+        used = {
+            row.session_id: (int(row.resources), int(row.referenced), int(row.inline))
+            for row in self._scope.all(self._used(session_ids))
         }
+        return {each: SessionUse(counts.get(each, 0), *used.get(each, ())) for each in session_ids}
 
     def all_of(self, session_id: str) -> Sequence[Resource]:
         """Every resource that something of a session refers to, in order of their id."""

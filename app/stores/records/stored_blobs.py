@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import ColumnElement, Select, bindparam
+from sqlalchemy import ColumnElement, bindparam
 
 from app.stores.records.blob_tables import (
     byte_reservations,
@@ -25,7 +25,7 @@ from app.stores.records.blob_tables import (
     stored_totals,
     upload_segments,
 )
-from app.stores.records.inserts import Offered
+from app.stores.records.prepared_statements import Offered
 from app.stores.records.scope import AnyTable, ProjectScope, scoped_update
 from app.stores.records.tables import resources
 
@@ -152,7 +152,7 @@ class StoredBlobRecords:
             missing = (
                 self._scope.select(table)
                 .with_only_columns(table.c.digest, table.c.size_bytes)
-                .where(table.c.digest > after, ~self._of(table, stored_blobs).exists())
+                .where(table.c.digest > after, ~self._alike(table, stored_blobs))
                 .order_by(table.c.digest)
                 .limit(limit)
             )
@@ -163,13 +163,13 @@ class StoredBlobRecords:
         """Up to `limit` digests that are counted and that no row needs, behind one or `""`."""
         found = self._scope.select(stored_blobs).where(stored_blobs.c.digest > after)
         for table in (resources, upload_segments):
-            found = found.where(~self._of(stored_blobs, table).exists())
+            found = found.where(~self._alike(stored_blobs, table))
         rows = self._scope.all(found.order_by(stored_blobs.c.digest).limit(limit))
         return [row.digest for row in rows]
 
-    def _of(self, outer: AnyTable, inner: AnyTable) -> Select[Any]:
-        """The project's rows of one table with the digest of a row of another."""
-        return self._scope.select(inner).where(inner.c.digest == outer.c.digest)
+    def _alike(self, outer: AnyTable, inner: AnyTable) -> ColumnElement[bool]:
+        """Whether a table has a row of the project with the digest of a row of another."""
+        return self._scope.select(inner).where(inner.c.digest == outer.c.digest).exists()
 
     def _entered(self, sizes: Mapping[str, int]) -> int:
         """Insert the entries that are not there; says how many bytes they stand for."""

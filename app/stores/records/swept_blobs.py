@@ -68,12 +68,7 @@ class BlobReferenceRecords:
         wanted = sorted(set(digests))
         needed: set[str] = set()
         for table in _TABLES:
-            rows = self._scope.all(
-                self._scope.select(table)
-                .with_only_columns(table.c.digest)
-                .where(table.c.digest.in_(wanted))
-            )
-            needed |= {row.digest for row in rows}
+            needed |= self._scope.column(table.c.digest, table.c.digest.in_(wanted))
         return needed
 
     def digests(self, *, after: str, limit: int) -> list[str]:

@@ -21,11 +21,9 @@ from app.stores.records.events import EventRecords
 from app.stores.records.group_commits import Written
 from app.stores.records.history_records import InteractionRecords, MessageRecords, ToolResultRecords
 from app.stores.records.idempotency import IdempotencyRecords
-from app.stores.records.page_accesses import PageAccessRecords
-from app.stores.records.page_search import PageSearch
+from app.stores.records.page_search import PageSearch, SqlitePageSearch
 from app.stores.records.page_search_postgresql import PostgresPageSearch
-from app.stores.records.page_search_sqlite import SqlitePageSearch
-from app.stores.records.pages import PageLevelRecords, PageRecords
+from app.stores.records.pages import PageAccessRecords, PageLevelRecords, PageRecords
 from app.stores.records.projects import ProjectRecords
 from app.stores.records.resources import AliasRecords, ResourceRecords
 from app.stores.records.scope import ProjectScope

@@ -63,11 +63,7 @@ class UploadRecords:
 
     def set_back(self, upload_id: str, start: int) -> None:
         """Forget what has come of an upload from the segment on that begins at `start`."""
-        self._scope.run(
-            self._scope.delete(upload_segments).where(
-                upload_segments.c.upload_id == upload_id, upload_segments.c.start >= start
-            )
-        )
+        self._drop_segments(upload_id, start)
         self._scope.run(
             self._scope.update(uploads)
             .where(uploads.c.upload_id == upload_id, uploads.c.resource_id.is_(None))
@@ -85,9 +81,7 @@ class UploadRecords:
             .where(uploads.c.upload_id == upload_id)
             .values(resource_id=resource_id)
         )
-        self._scope.run(
-            self._scope.delete(upload_segments).where(upload_segments.c.upload_id == upload_id)
-        )
+        self._drop_segments(upload_id)
         return noted == 1
 
     def remove(self, upload_id: str) -> bool:
@@ -101,3 +95,7 @@ class UploadRecords:
         What they became stays. The blobs of their segments are garbage from then on.
         """
         return self._scope.run(self._scope.delete(uploads).where(uploads.c.expires_at < before))
+
+    def _drop_segments(self, upload_id: str, start: int = 0) -> None:
+        of_upload, starts = upload_segments.c.upload_id == upload_id, upload_segments.c.start
+        self._scope.run(self._scope.delete(upload_segments).where(of_upload, starts >= start))
