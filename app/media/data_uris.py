@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from urllib.parse import unquote
 
-from app.media.base64_runs import labelled_run_end
+from app.media.base64_runs import run_end
 from app.media.base64_text import (
     CERTAIN_BASE64_CHARS,
     decode_base64,
@@ -268,7 +268,7 @@ def _span(text: str, head: re.Match[str]) -> DataUriSpan | None:
 
 
 def _base64_span(text: str, head: re.Match[str]) -> DataUriSpan | None:
-    end = labelled_run_end(text, head.end(), head.end() - head.start())
+    end = run_end(text, head.end(), label_chars=head.end() - head.start())
     if end is None:
         return None
     length = end - head.end()

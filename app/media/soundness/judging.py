@@ -2,14 +2,20 @@
 
 from collections.abc import Callable
 
-from app.media.soundness.boxes import judge_picture, judge_recording
-from app.media.soundness.chunked import judge_aiff, judge_wav, judge_webp
-from app.media.soundness.gif import judge_gif
-from app.media.soundness.jpeg import judge_jpeg
+from app.media.soundness.containers import (
+    judge_aiff,
+    judge_flac,
+    judge_matroska,
+    judge_mp3,
+    judge_ogg,
+    judge_picture,
+    judge_recording,
+    judge_wav,
+    judge_webp,
+)
 from app.media.soundness.looking import DamagedError, Looking, NotJudgedError
 from app.media.soundness.pdf import judge_pdf
-from app.media.soundness.png import judge_png
-from app.media.soundness.sounds import judge_flac, judge_matroska, judge_mp3, judge_ogg
+from app.media.soundness.pictures import judge_gif, judge_jpeg, judge_png
 from app.media.types import sniff
 from app.models.damage import Damage
 from app.models.media import MediaSource

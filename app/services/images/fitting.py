@@ -7,7 +7,7 @@ from math import ceil, log
 
 from PIL import Image, ImageFile
 
-from app.media.images import open_image
+from app.media.headers import open_image
 from app.media.soundness import without_damaged_chunks
 from app.media.types import sniff
 from app.models.derived_image import ImageRecipe
