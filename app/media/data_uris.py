@@ -257,14 +257,11 @@ def find_data_uris(text: str) -> Iterator[DataUriSpan]:
     # Each head is a search of its own: a text full of them is not one long step.
     while scheme := search_windows(_SCHEME, text, position, len(text), reach=_SCHEME_CHARS):
         head = _HEAD.match(text, scheme.start())
-        span = _span(text, head) if head else None
+        span_of = _base64_span if head and head["base64"] else _percent_encoded_span
+        span = span_of(text, head) if head else None
         if span:
             yield span
         position = span.end if span else head.end() if head else scheme.end()
-
-
-def _span(text: str, head: re.Match[str]) -> DataUriSpan | None:
-    return _base64_span(text, head) if head["base64"] else _percent_encoded_span(text, head)
 
 
 def _base64_span(text: str, head: re.Match[str]) -> DataUriSpan | None:

@@ -6,7 +6,6 @@ where there are any, and a budget of reads, so that no hostile file makes a loop
 Durations that do not follow from what can be seen are unknown, never guessed.
 """
 
-import math
 import struct
 from collections.abc import Callable, Iterator
 from io import SEEK_CUR, SEEK_END, SEEK_SET, BytesIO
@@ -25,8 +24,7 @@ from tinytag import TinyTag
 
 from app.media.soundness import without_damaged_chunks
 from app.media.soundness.containers import ebml_number
-from app.models.derived_image import DECODED_TYPES
-from app.models.resource import MediaHints
+from app.models.resource import DECODED_TYPES, MediaHints
 
 # Pillow's readers themselves and not `Image.open`, which guesses the format and warns, through
 # state that all threads share, about sizes that cost nothing as long as no pixel is decoded.
@@ -175,18 +173,14 @@ def duration_hints(file: WindowedFile, mime_type: str) -> MediaHints:
 
 def _duration_seconds(file: WindowedFile, mime_type: str) -> float | None:
     if mime_type in _MATROSKA_TYPES:
-        return _plausible(_matroska_duration(file.read(_MATROSKA_HEAD_BYTES)))
-    tag = TinyTag.get(file_obj=file, tags=False, duration=True)
-    # An Ogg stream tells its length on its last page only, so a part of it tells a wrong one.
-    if file.fell_short and (tag.mime_type or "").startswith("audio/ogg"):
-        return None
-    return _plausible(tag.duration)
-
-
-def _plausible(seconds: float | None) -> float | None:
-    if seconds is None or not math.isfinite(seconds) or not 0 < seconds <= _LONGEST_SECONDS:
-        return None
-    return round(seconds, 3)
+        seconds = _matroska_duration(file.read(_MATROSKA_HEAD_BYTES))
+    else:
+        tag = TinyTag.get(file_obj=file, tags=False, duration=True)
+        # An Ogg stream tells its length on its last page only, so a part of it tells a wrong one.
+        is_part = file.fell_short and (tag.mime_type or "").startswith("audio/ogg")
+        seconds = None if is_part else tag.duration
+    # What is no number is not between the two either.
+    return round(seconds, 3) if seconds is not None and 0 < seconds <= _LONGEST_SECONDS else None
 
 
 def _matroska_duration(data: bytes) -> float | None:

@@ -8,17 +8,17 @@ from app.media.soundness.containers import (
     judge_matroska,
     judge_mp3,
     judge_ogg,
+    judge_pdf,
     judge_picture,
     judge_recording,
     judge_wav,
     judge_webp,
 )
 from app.media.soundness.looking import DamagedError, Looking, NotJudgedError
-from app.media.soundness.pdf import judge_pdf
 from app.media.soundness.pictures import judge_gif, judge_jpeg, judge_png
 from app.media.types import sniff
-from app.models.damage import Damage
 from app.models.media import MediaSource
+from app.models.resource import Damage
 
 _HEAD_BYTES = 512
 # Readers of PDF look that far for its beginning.

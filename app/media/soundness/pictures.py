@@ -21,8 +21,7 @@ import struct
 import zlib
 
 from app.media.soundness.looking import DamagedError, Looking
-from app.models.damage import Damage
-from app.models.resource import MediaHints
+from app.models.resource import Damage, MediaHints
 
 _PNG_HEADER = b"\x89PNG\r\n\x1a\n"
 _LARGEST_CHUNK = 2**31 - 1

@@ -7,8 +7,7 @@ from typing import Any
 
 from sqlalchemy import Row, Select, Update, and_, func
 
-from app.models.alias import Alias
-from app.models.resource import Resource
+from app.models.resource import Alias, Resource
 from app.stores.records.columns import stands_before
 from app.stores.records.resources import stored_resource
 from app.stores.records.scope import ProjectScope

@@ -18,8 +18,8 @@ from dataclasses import dataclass
 
 from sqlalchemy import ColumnElement, Text, func
 
-from app.models.page import Modality, SearchableText
-from app.models.search import SearchQuery, SearchTerm, SearchWords, search_words
+from app.models.page import Modality
+from app.models.search import SearchableText, SearchQuery, SearchTerm, SearchWords, search_words
 from app.stores.records.scope import ProjectScope
 
 MOST_RANKED = 1_000
