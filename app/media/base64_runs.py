@@ -21,7 +21,7 @@ from app.media.base64_text import (
     without_escapes,
 )
 from app.media.types import STRONG_SIGNATURE_STARTS, is_strong_signature
-from app.models.text_windows import WINDOW_CHARS, search_windows
+from app.models.text_windows import WINDOW_CHARS, match_end, search_windows
 
 # A slash as many JSON writers put it, and what is percent-encoded in URLs and data URIs.
 _ESCAPED = r"\\/|%2[BbFf]"
@@ -123,7 +123,7 @@ def find_runs(text: str, start: int, end: int) -> Iterator[Run]:
             yield run
             position = run.end
         else:
-            position = _end_of(_ANY, text, found.end())
+            position = match_end(_ANY, text, found.end(), len(text))
 
 
 def shows_signature(text: str, start: int) -> bool:
@@ -171,14 +171,9 @@ def _signed_start(text: str, start: int) -> int | None:
     if text[start - 1 : start] == "\\" and shows_signature(text, start + 1):
         # The run's first letter belongs to an escape: "\nSUQz…" in JSON inside a longer text.
         return start + 1
-    end = min(_end_of(_ANY, text, start), start + _PREFIX_CHARS)
+    end = min(match_end(_ANY, text, start, len(text)), start + _PREFIX_CHARS)
     inner = (found.start() for found in _INNER_START.finditer(text, start + 1, end))
     return next((at for at in inner if shows_signature(text, at)), None)
-
-
-def _end_of(pattern: re.Pattern[str], text: str, start: int) -> int:
-    found = pattern.match(text, start)
-    return found.end() if found else start
 
 
 def run_end(text: str, start: int, *, label_chars: int = 0) -> int | None:

@@ -24,7 +24,7 @@ from app.media.types import (
     is_textual,
     sniff,
 )
-from app.models.text_windows import WINDOW_CHARS, percent_decoded, search_windows
+from app.models.text_windows import WINDOW_CHARS, match_end, percent_decoded, search_windows
 
 # Bounded, and without two ways to read anything: a text full of half-written heads must not cost
 # quadratic time. A sentence that begins with "Data: in 2024, …" is none.
@@ -287,18 +287,13 @@ def _percent_encoded_span(text: str, head: re.Match[str]) -> DataUriSpan | None:
     is_markup = mime_type == "image/svg+xml" and first.lstrip().startswith(b"<")
     if not (is_markup or sniff(first[:512])):
         return None
-    end = _end_of_unquoted(text, head.end(), len(text))
+    end = match_end(_UNQUOTED, text, head.end(), len(text))
     data = _unquoted(text, head.end(), end)
     return DataUriSpan(head.start(), end, mime_type, data, _filename(head))
 
 
-def _end_of_unquoted(text: str, start: int, end: int) -> int:
-    body = _UNQUOTED.match(text, start, end)
-    return body.end() if body else start
-
-
 def _unquoted(text: str, start: int, end: int) -> bytes:
-    body = text[start : _end_of_unquoted(text, start, end)]
+    body = text[start : match_end(_UNQUOTED, text, start, end)]
     return percent_decoded(body.encode("utf-8", "replace"))
 
 

@@ -17,7 +17,7 @@ from typing import Any, Self, TypeAlias
 
 from app.errors import InvalidJsonError, PayloadTooLargeError
 from app.models.normalized import MediaSlot, TextTemplate
-from app.models.text_windows import WINDOW_CHARS, without_lone_surrogates
+from app.models.text_windows import WINDOW_CHARS, match_end, without_lone_surrogates
 
 JsonValue: TypeAlias = Any
 """Any JSON value as `parse_json` returns it; raw input is the one place where types end."""
@@ -177,7 +177,7 @@ def _outside_strings(text: str) -> Iterator[str]:
     start = 0
     while start < len(text):
         limit = start + WINDOW_CHARS
-        end = _end_of(_WHOLE_STRINGS, text, start, limit)
+        end = match_end(_WHOLE_STRINGS, text, start, limit)
         if end > start:
             yield _STRING.sub("", text[start:end])
         quote = text.find('"', end, limit)
@@ -188,7 +188,7 @@ def _outside_strings(text: str) -> Iterator[str]:
 def _string_end(text: str, start: int) -> int:
     """Where the string ends that has its first character at `start`, behind its quotation mark."""
     while start < len(text):
-        end = _end_of(_TO_STRING_END, text, start, start + WINDOW_CHARS)
+        end = match_end(_TO_STRING_END, text, start, start + WINDOW_CHARS)
         if text.startswith('"', end):
             return end + 1
         # Nothing is left but a backslash at the end of the text.
@@ -196,11 +196,6 @@ def _string_end(text: str, start: int) -> int:
             break
         start = end
     return len(text)
-
-
-def _end_of(pattern: re.Pattern[str], text: str, start: int, limit: int) -> int:
-    found = pattern.match(text, start, limit)
-    return found.end() if found else start
 
 
 def _too_deep(max_depth: int) -> PayloadTooLargeError:

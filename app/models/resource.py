@@ -132,11 +132,6 @@ def media_kind(kind: ResourceKind) -> MediaKind:
     return _MEDIA_KIND.get(kind, "binary")
 
 
-def shown_media_kind(kind: ResourceKind) -> MediaKind | None:
-    """The `mediaKind` of a descriptor; images and text carry none."""
-    return None if kind in ("image", "text") else media_kind(kind)
-
-
 def descriptor_fields(resource: Resource) -> dict[str, Any]:
     """Return the fields of the descriptor of a stored resource."""
     return {
@@ -144,7 +139,8 @@ def descriptor_fields(resource: Resource) -> dict[str, Any]:
         "kind": resource.kind,
         "mime_type": resource.mime_type,
         "filename": resource.filename,
-        "media_kind": shown_media_kind(resource.kind),
+        # Images and text carry none.
+        "media_kind": None if resource.kind in ("image", "text") else media_kind(resource.kind),
         "size": resource.size_bytes,
         "digest": f"sha-256:{resource.digest}",
         "width": resource.hints.width,

@@ -58,6 +58,12 @@ def search_windows(
     return None
 
 
+def match_end(pattern: re.Pattern[str], text: str, start: int, end: int) -> int:
+    """Return where what a pattern matches from `start` on ends; `start` if that is nothing."""
+    found = pattern.match(text, start, end)
+    return found.end() if found else start
+
+
 def percent_decoded(data: bytes) -> bytes:
     """Return what `unquote_to_bytes` makes of percent-encoded bytes."""
     pieces = []

@@ -28,7 +28,7 @@ from typing import Literal
 from app.media.soundness.looking import DamagedError, Looking
 from app.models.resource import Damage
 
-_RECORDING, _FRAGMENT, _PICTURE = b"moov", b"moof", b"meta"
+RECORDING, PICTURE, _FRAGMENT = b"moov", b"meta", b"moof"
 _MEDIA, _INSIDE = frozenset({b"mdat", b"imda"}), b"idat"
 _LARGE, _TO_THE_END = 1, 0
 _LEAST_BYTES = 8
@@ -56,27 +56,18 @@ _ENCRYPTED = re.compile(rb"/Encrypt%b{0,8}(?:\d{1,10}%b{1,4}\d{1,5}%b{1,4}R|<<)"
 _STREAM = re.compile(rb"\bstream\b")
 
 
-def judge_recording(file: Looking) -> None:
-    """Judge an MP4, QuickTime or 3GPP file.
+def judge_boxes(file: Looking, *, header: bytes) -> None:
+    """Judge an ISO media file.
+
+    Args:
+        file: The file.
+        header: The box it must have: `RECORDING` for MP4, QuickTime and 3GPP, `PICTURE` for AVIF
+            and HEIF.
 
     Raises:
-        DamagedError: It was cut, or cannot be played.
+        DamagedError: It was cut, cannot be played, or has no picture.
         NotJudgedError: It has too many boxes.
     """
-    _judge(file, _RECORDING)
-
-
-def judge_picture(file: Looking) -> None:
-    """Judge an AVIF or HEIF image.
-
-    Raises:
-        DamagedError: It was cut, or has no picture.
-        NotJudgedError: It has too many boxes.
-    """
-    _judge(file, _PICTURE)
-
-
-def _judge(file: Looking, header: bytes) -> None:
     at, has_header, has_media = 0, False, False
     while at < file.size_bytes:
         file.step()
@@ -93,7 +84,7 @@ def _judge(file: Looking, header: bytes) -> None:
             raise DamagedError(f"it ends inside of its {spelled} box")
         has_header = has_header or kind == header
         has_media = has_media or kind in _MEDIA
-        if kind == _PICTURE == header:
+        if kind == PICTURE == header:
             # Small pictures are kept in the box that says what they are.
             has_media = has_media or _INSIDE in file.piece(at, min(size, _LONGEST_LOOK))
         at += size
