@@ -151,13 +151,14 @@ def match_plain_object(members: dict[str, object]) -> MediaMatch | None:
 
 def match_linked_media(members: dict[str, object]) -> MediaMatch | None:
     """The URL of an object such as `{url, mimeType, …}` that claims to lead to media."""
-    urls = ((key, members.get(key)) for key in block_table.URL_NAMES)
-    path, url = next((((key,), url) for key, url in urls if isinstance(url, str)), ((), None))
-    mime = _mime_type(members, ()) if url is not None else None
-    # A word alone may as well say what a page is about: {"url": …, "contentType": "video"}.
-    if url is None or mime is None or "/" not in mime[1] or is_textual(mime[1]):
-        return None
-    return _match(members, path, url, None)
+    for key in block_table.URL_NAMES:
+        url = members.get(key)
+        if isinstance(url, str):
+            mime = _mime_type(members, ())
+            # A word alone may as well say what a page is about: {"url": …, "contentType": "video"}.
+            is_of_media = mime is not None and "/" in mime[1] and not is_textual(mime[1])
+            return _match(members, (key,), url, None) if is_of_media else None
+    return None
 
 
 def is_binary_content(members: dict[str, object]) -> bool:

@@ -271,6 +271,7 @@ class _Raw(str):
     __slots__ = ()
 
 
+_OBJECT, _ARRAY = (_Raw("{"), _Raw("}")), (_Raw("["), _Raw("]"))
 _COMMA = _Raw(",")
 
 
@@ -290,16 +291,17 @@ def _write(value: JsonValue) -> TextTemplate:
 
 def _tokens(node: dict[str, Any] | list[Any]) -> list[Any]:
     """What an object or an array is made of: pieces of its text, and values to be encoded."""
-    tokens: list[Any] = []
-    for each in node:
-        if tokens:
-            tokens.append(_COMMA)
-        if isinstance(node, dict):
-            tokens += (_Raw(f"{encode_basestring(each)}:"), node[each])
-        else:
-            tokens.append(each)
-    brackets = "{}" if isinstance(node, dict) else "[]"
-    return [_Raw(brackets[0]), *tokens, _Raw(brackets[1])]
+    opening, closing = _OBJECT if isinstance(node, dict) else _ARRAY
+    tokens: list[Any] = [opening]
+    if isinstance(node, dict):
+        for key, member in node.items():
+            tokens += (_Raw(f"{encode_basestring(key)}:"), member, _COMMA)
+    else:
+        for item in node:
+            tokens += (item, _COMMA)
+    # The end stands in the place of the last comma, where there is one.
+    tokens[-1 if node else 1 :] = (closing,)
+    return tokens
 
 
 def _leaf(node: JsonValue) -> list[str | MediaSlot]:

@@ -23,7 +23,8 @@ DamageCode = Literal["damaged-media", "encrypted-media"]
 FaultKind: TypeAlias = Literal["missing", "damaged", "wrong-size", "unreadable"]
 """What can be wrong with a stored file."""
 
-_FAMILIES: tuple[ResourceKind, ...] = ("image", "audio", "video", "text")
+_KINDS: tuple[ResourceKind, ...] = ("image", "audio", "video", "text")
+_KIND_OF_FAMILY: dict[str, ResourceKind] = {kind: kind for kind in _KINDS}
 _MEDIA_KIND: dict[ResourceKind, MediaKind] = {"audio": "audio", "video": "video"}
 _URI = re.compile(r"(?:@?blob:)?([0-9a-f]{32})\Z")
 
@@ -123,8 +124,7 @@ def resource_kind(mime_type: str) -> ResourceKind:
     """The kind a MIME type stands for: image, audio, video, text, else binary."""
     if mime_type == "application/json":
         return "text"
-    family = mime_type.partition("/")[0]
-    return next((kind for kind in _FAMILIES if kind == family), "binary")
+    return _KIND_OF_FAMILY.get(mime_type.partition("/")[0], "binary")
 
 
 def media_kind(kind: ResourceKind) -> MediaKind:
