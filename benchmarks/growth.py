@@ -25,8 +25,7 @@ import anyio
 import anyio.to_thread
 
 from app.config.settings import Settings
-from app.models.cursor import encode_cursor
-from app.models.identity import new_id, utc_now
+from app.models.identity import encode_cursor, new_id, utc_now
 from app.models.page import PageFilters
 from app.stores.records import UnitOfWork
 from app.wiring import Container, open_container

@@ -24,8 +24,8 @@ import anyio
 import anyio.to_thread
 
 from app.config.settings import Settings
-from app.models.page import MODALITIES, Modality, PageFields, PageVersion, SearchableText
-from app.models.search import parse_search
+from app.models.page import MODALITIES, Modality, PageFields, PageVersion
+from app.models.search import SearchableText, parse_search
 from app.stores.records import Records, UnitOfWork
 from app.stores.records.page_search import IndexedPage
 from app.wiring import migrate_database, open_database

@@ -9,8 +9,7 @@ from pydantic import BaseModel, ConfigDict, Field, SecretStr, field_validator
 from pydantic_settings import NoDecode
 
 from app.config.values import fetched_host, split_commas
-from app.models.fetch_policy import FetchPolicy
-from app.models.limits import MIB
+from app.models.limits import MIB, FetchPolicy
 
 
 class SettingsGroup(BaseModel):

@@ -14,9 +14,9 @@ from app.errors import (
     SlowBodyError,
     UnsupportedMediaError,
 )
+from app.models.base import faults_of
 from app.models.json_value import JsonValue, parse_repaired_json
 from app.models.limits import Limits
-from app.models.validation_errors import faults_of
 from app.services.quotas.key_quotas import Allowance
 
 # What a sweep has removed is remembered for longer, so a row is never written without its blob.

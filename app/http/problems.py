@@ -41,8 +41,8 @@ from app.http.problem_types import (
     documented_problems,
     problem_type,
 )
-from app.models.surrogates import without_lone_surrogates
-from app.models.validation_errors import fault_of
+from app.models.base import fault_of
+from app.models.text_windows import without_lone_surrogates
 from app.wire.problem import (
     MAX_FAULTS,
     PROBLEM_MEDIA_TYPE,

@@ -151,16 +151,14 @@ def match_plain_object(members: dict[str, object]) -> MediaMatch | None:
 
 def match_linked_media(members: dict[str, object]) -> MediaMatch | None:
     """The URL of an object such as `{url, mimeType, …}` that claims to lead to media."""
-    keys = block_table.URL_NAMES
-    path = next(((key,) for key in keys if isinstance(members.get(key), str)), None)
-    payload = payload_of(value_at(members, path)) if path else None
-    if path is None or payload is None:
-        return None
-    match = _match(members, path, payload, None)
-    mime = _mime_type(members, ())
-    # A word alone may as well say what a page is about: {"url": …, "contentType": "video"}.
-    is_of_media = mime is not None and "/" in mime[1] and not is_textual(mime[1])
-    return match if is_of_media else None
+    for key in block_table.URL_NAMES:
+        url = members.get(key)
+        if isinstance(url, str):
+            mime = _mime_type(members, ())
+            # A word alone may as well say what a page is about: {"url": …, "contentType": "video"}.
+            is_of_media = mime is not None and "/" in mime[1] and not is_textual(mime[1])
+            return _match(members, (key,), url, None) if is_of_media else None
+    return None
 
 
 def is_binary_content(members: dict[str, object]) -> bool:
@@ -196,9 +194,7 @@ def _shapes_of_type(block: dict[str, object]) -> tuple[BlockShape, ...]:
     return block_table.KNOWN.typed.get(block_type, ()) if isinstance(block_type, str) else ()
 
 
-def _untyped_payloads(
-    members: dict[str, object],
-) -> Iterator[_Found]:
+def _untyped_payloads(members: dict[str, object]) -> Iterator[_Found]:
     known = block_table.KNOWN
     if known.untyped_keys.isdisjoint(members):
         return iter(())
@@ -283,7 +279,9 @@ def _mime_type(block: dict[str, object], place: Path) -> tuple[Path, str] | None
         extension = container.get(key)
         mime_type = mime_type_for_filename(f".{extension}") if isinstance(extension, str) else None
         # Right beside a text, "json" says nothing of a file: it is the tool's own member.
-        if mime_type and not (is_textual(mime_type) and _is_plain_object(container)):
+        if mime_type and not (
+            is_textual(mime_type) and any(isinstance(container.get(name), str) for name in PLAIN)
+        ):
             return (*place, key), mime_type
     return _range(container, place)
 
@@ -292,18 +290,11 @@ def _range(container: dict[str, object], place: Path) -> tuple[Path, str] | None
     """What tells the kind of a medium, and no more; the word alone is a block's own `type`."""
     for key in block_table.KNOWN.type_names:
         claimed = container.get(key)
-        if (
-            isinstance(claimed, str)
-            and kind_of_range(claimed)
-            and (key != "type" or "/" in claimed)
-        ):
+        if not isinstance(claimed, str) or (key == "type" and "/" not in claimed):
+            continue
+        if kind_of_range(claimed):
             return (*place, key), claimed.strip()
     return None
-
-
-def _is_plain_object(container: dict[str, object]) -> bool:
-    """Whether what may be a payload stands right beside, as in no provider's block."""
-    return any(isinstance(container.get(key), str) for key in PLAIN)
 
 
 def _filename(block: dict[str, object], path: Path) -> tuple[Path, str] | None:

@@ -9,10 +9,12 @@ this table.
 
 from dataclasses import dataclass
 from itertools import groupby
+from typing import TypeVar
 
 from app.models.normalized import ClaimedKind
 
 Path = tuple[str, ...]
+_Member = TypeVar("_Member")
 
 TYPE_NAMES = ("mimeType", "mime_type", "mediaType", "media_type")
 CONTENT_TYPE_NAMES = ("contentType", "content_type")
@@ -52,6 +54,8 @@ PLAIN: dict[str, tuple[ClaimedKind | None, bool]] = {
     **dict.fromkeys(("audio", "audio_data", "audioData"), ("audio", True)),
     **dict.fromkeys(("video", "video_data", "videoData"), ("video", True)),
 }
+
+_LANGCHAIN_ID = "lc_"
 
 # Members that only frame a payload: how it is written, how closely a model should look, what to
 # cache. With these values they say nothing once the payload is a medium, and are left out.
@@ -178,3 +182,29 @@ class BlockTable:
 
 
 KNOWN = BlockTable(SHAPES)
+
+
+def is_of_langchain(block: dict[str, _Member]) -> bool:
+    """Return whether a block has an id that LangChain has made."""
+    return str(block.get("id", "")).startswith(_LANGCHAIN_ID)
+
+
+def without_frame(block: dict[str, _Member]) -> dict[str, _Member]:
+    """Return a block without what LangChain adds, with its file name where others have it.
+
+    Its constructors give each block an id of their own (`lc_` and a UUID), count the pieces of a
+    stream in `index`, and put what its standard has no member for into `extras`.
+    """
+    made = {
+        key
+        for key in ("id", "index")
+        if isinstance(block.get(key), int) or str(block.get(key, "")).startswith(_LANGCHAIN_ID)
+    }
+    bare = {key: value for key, value in block.items() if key not in made}
+    extras = bare.get("extras")
+    if not isinstance(extras, dict) or "filename" in bare:
+        return bare
+    if not isinstance(extras.get("filename"), str):
+        return bare
+    rest = {key: value for key, value in extras.items() if key != "filename"}
+    return {**bare, "filename": extras["filename"], "extras": rest}

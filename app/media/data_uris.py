@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from urllib.parse import unquote
 
-from app.media.base64_runs import labelled_run_end
+from app.media.base64_runs import run_end
 from app.media.base64_text import (
     CERTAIN_BASE64_CHARS,
     decode_base64,
@@ -24,7 +24,7 @@ from app.media.types import (
     is_textual,
     sniff,
 )
-from app.models.text_windows import WINDOW_CHARS, percent_decoded, search_windows
+from app.models.text_windows import WINDOW_CHARS, match_end, percent_decoded, search_windows
 
 # Bounded, and without two ways to read anything: a text full of half-written heads must not cost
 # quadratic time. A sentence that begins with "Data: in 2024, …" is none.
@@ -257,18 +257,15 @@ def find_data_uris(text: str) -> Iterator[DataUriSpan]:
     # Each head is a search of its own: a text full of them is not one long step.
     while scheme := search_windows(_SCHEME, text, position, len(text), reach=_SCHEME_CHARS):
         head = _HEAD.match(text, scheme.start())
-        span = _span(text, head) if head else None
+        span_of = _base64_span if head and head["base64"] else _percent_encoded_span
+        span = span_of(text, head) if head else None
         if span:
             yield span
         position = span.end if span else head.end() if head else scheme.end()
 
 
-def _span(text: str, head: re.Match[str]) -> DataUriSpan | None:
-    return _base64_span(text, head) if head["base64"] else _percent_encoded_span(text, head)
-
-
 def _base64_span(text: str, head: re.Match[str]) -> DataUriSpan | None:
-    end = labelled_run_end(text, head.end(), head.end() - head.start())
+    end = run_end(text, head.end(), label_chars=head.end() - head.start())
     if end is None:
         return None
     length = end - head.end()
@@ -290,18 +287,13 @@ def _percent_encoded_span(text: str, head: re.Match[str]) -> DataUriSpan | None:
     is_markup = mime_type == "image/svg+xml" and first.lstrip().startswith(b"<")
     if not (is_markup or sniff(first[:512])):
         return None
-    end = _end_of_unquoted(text, head.end(), len(text))
+    end = match_end(_UNQUOTED, text, head.end(), len(text))
     data = _unquoted(text, head.end(), end)
     return DataUriSpan(head.start(), end, mime_type, data, _filename(head))
 
 
-def _end_of_unquoted(text: str, start: int, end: int) -> int:
-    body = _UNQUOTED.match(text, start, end)
-    return body.end() if body else start
-
-
 def _unquoted(text: str, start: int, end: int) -> bytes:
-    body = text[start : _end_of_unquoted(text, start, end)]
+    body = text[start : match_end(_UNQUOTED, text, start, end)]
     return percent_decoded(body.encode("utf-8", "replace"))
 
 

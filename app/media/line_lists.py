@@ -9,8 +9,7 @@ first of them has to be as short as lines are.
 
 import re
 
-from app.media.base64_lines import MAX_SINGLE_COLUMNS, WORD
-from app.media.base64_runs import shows_signature
+from app.media.base64_runs import MAX_SINGLE_COLUMNS, WORD, shows_signature
 from app.media.base64_text import CERTAIN_BASE64_CHARS, decode_base64
 from app.media.data_uris import base64_head_end
 

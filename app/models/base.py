@@ -1,12 +1,61 @@
-"""The base of the models that travel: frozen, strict, spelled as the specification spells them."""
+"""The base of the models that travel: frozen, strict, spelled as the specification spells them.
 
+JSON values in them are made so that nobody can change them, and changeable copies for writing. What
+the schema library complains about becomes faults that are safe to answer with.
+"""
+
+from collections.abc import Callable, Mapping
 from datetime import datetime, timedelta
-from typing import ClassVar
+from types import MappingProxyType
+from typing import Any, ClassVar, TypeAlias
 
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel, ConfigDict, ValidationError
 from pydantic.alias_generators import to_camel
 
-from app.models.frozen_json import JsonData, thawed
+from app.errors import Fault
+from app.models.json_pointer import json_pointer
+
+JsonData: TypeAlias = Any
+"""JSON in Python's own types, or in the unchangeable ones of `frozen`."""
+
+
+def frozen(value: JsonData) -> JsonData:
+    """A JSON value with read-only mappings for objects and tuples for arrays, at any depth."""
+    return _rebuilt(value, MappingProxyType, tuple)
+
+
+def thawed(value: JsonData) -> JsonData:
+    """A JSON value with dicts for objects and lists for arrays, at any depth."""
+    return _rebuilt(value, dict, list)
+
+
+def _rebuilt(
+    value: JsonData,
+    make_object: Callable[[dict[str, JsonData]], JsonData],
+    make_array: Callable[[list[JsonData]], JsonData],
+) -> JsonData:
+    # With a stack of its own, since a value may nest a thousand levels deep.
+    root: list[JsonData] = [value]
+    stack: list[tuple[Any, Any]] = [(root, 0)]
+    copied: list[tuple[Any, Any]] = []
+    while stack:
+        holder, key = stack.pop()
+        node = holder[key]
+        if isinstance(node, Mapping):
+            copy: Any = dict(node)
+            stack.extend((copy, name) for name in copy)
+        elif isinstance(node, list | tuple):
+            copy = list(node)
+            stack.extend((copy, index) for index in range(len(copy)))
+        else:
+            continue
+        holder[key] = copy
+        copied.append((holder, key))
+    # What holds another was copied before it, so backwards every child is made before its parent.
+    for holder, key in reversed(copied):
+        made = make_object if isinstance(holder[key], dict) else make_array
+        holder[key] = made(holder[key])
+    return root[0]
 
 
 class FrozenModel(BaseModel):
@@ -79,3 +128,35 @@ def moment_text(moment: datetime) -> str:
     """A moment with its offset as RFC 3339 text; `Z` where the offset is none."""
     text = moment.isoformat()
     return text.removesuffix("+00:00") + "Z" if moment.utcoffset() == timedelta() else text
+
+
+# Pydantic's messages for these quote the input; `{…}` is filled from what we declared.
+_QUOTING_MESSAGES = {
+    "union_tag_invalid": "Input should be told apart by one of {expected_tags}",
+    "uuid_parsing": "Input should be a valid UUID",
+}
+
+
+def faults_of(exc: ValidationError) -> list[Fault]:
+    """Everything a model complains about."""
+    return [fault_of(error) for error in exc.errors(include_url=False, include_input=False)]
+
+
+def fault_of(error: Mapping[str, Any]) -> Fault:
+    """One of pydantic's errors as a JSON pointer and a sentence that repeats no input."""
+    return Fault(_pointer(error), _message(error))
+
+
+def _pointer(error: Mapping[str, Any]) -> str:
+    if error["type"] == "json_invalid":
+        # Its location is a position in the text and not a place in a value.
+        return ""
+    location = tuple(error["loc"])
+    return json_pointer(location[1:] if location[:1] == ("body",) else location)
+
+
+def _message(error: Mapping[str, Any]) -> str:
+    if template := _QUOTING_MESSAGES.get(error["type"]):
+        return template.format_map(error.get("ctx", {}))
+    # What our own validators say, without the schema library's introduction.
+    return str(error["msg"]).removeprefix("Value error, ")

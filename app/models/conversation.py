@@ -8,9 +8,8 @@ decide.
 from dataclasses import dataclass
 from typing import Generic, Literal, TypeAlias, TypeVar
 
-from app.models.damage import Damage
 from app.models.json_value import JsonValue
-from app.models.resource import MediaHints, ResourceKind
+from app.models.resource import Damage, MediaHints, ResourceKind
 
 _NO_HINTS = MediaHints()
 

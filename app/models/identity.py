@@ -1,9 +1,18 @@
-"""Ids and moments, as they are made and as they are written."""
+"""Ids and moments, as they are made and as they are written, and cursors, which are made of them.
 
+A cursor is an opaque position in a list, which only the list that made one understands.
+"""
+
+import base64
+import binascii
+import json
 import re
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
+from typing import Literal
 
 import uuid_utils
+
+from app.errors import InvalidCursorError
 
 _ID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}\Z")
 
@@ -33,3 +42,80 @@ def rfc3339(moment: datetime) -> str:
     # Moments from the tables are in UTC already, and to say so once more takes half of the time.
     in_utc = moment if moment.tzinfo is UTC else moment.astimezone(UTC)
     return in_utc.replace(tzinfo=None).isoformat(timespec="microseconds") + "Z"
+
+
+ListName = Literal[
+    "messages",
+    "tool-results",
+    "resources",
+    "pages",
+    "page-search",
+    "sessions",
+    "interactions",
+    "aliases",
+]
+_LARGEST_CURSOR_CHARS = 512
+_LARGEST_NUMBER = 2**63 - 1
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_MICROSECOND = timedelta(microseconds=1)
+
+
+def encode_cursor(name: ListName, *position: str | int) -> str:
+    """The cursor for a position in a list; url-safe."""
+    text = json.dumps([name, *position], separators=(",", ":"))
+    return base64.urlsafe_b64encode(text.encode()).decode().rstrip("=")
+
+
+def decode_cursor(name: ListName, cursor: str, shape: tuple[type, ...]) -> list[str | int]:
+    """The position in a cursor of the named list.
+
+    Args:
+        name: The list it must be from.
+        cursor: What the client sent.
+        shape: The types of the position's elements.
+
+    Raises:
+        InvalidCursorError: It is not from this list.
+    """
+    if len(cursor) > _LARGEST_CURSOR_CHARS or not cursor.isascii():
+        raise InvalidCursorError
+    try:
+        padded = cursor + "=" * (-len(cursor) % 4)
+        value = json.loads(base64.b64decode(padded, altchars=b"-_", validate=True))
+    except (binascii.Error, ValueError) as exc:
+        raise InvalidCursorError from exc
+    if not isinstance(value, list) or value[:1] != [name]:
+        raise InvalidCursorError
+    position = value[1:]
+    if [type(element) for element in position] != list(shape):
+        raise InvalidCursorError
+    if not all(map(_is_sound, position)):
+        raise InvalidCursorError
+    return position
+
+
+def encode_moment_cursor(name: ListName, moment: datetime, identity: str) -> str:
+    """The cursor for a position in a list that is sorted by moment, then by id."""
+    return encode_cursor(name, (moment - _EPOCH) // _MICROSECOND, identity)
+
+
+def decode_moment_cursor(name: ListName, cursor: str | None) -> tuple[datetime, str] | None:
+    """The position in such a cursor; `None` for the beginning of the list.
+
+    Raises:
+        InvalidCursorError: It is not from this list.
+    """
+    if cursor is None:
+        return None
+    microseconds, identity = decode_cursor(name, cursor, (int, str))
+    try:
+        return _EPOCH + int(microseconds) * _MICROSECOND, str(identity)
+    except OverflowError as exc:
+        raise InvalidCursorError from exc
+
+
+def _is_sound(element: str | int) -> bool:
+    """Whether both databases take the element: our ids are plain words, our numbers fit 63 bits."""
+    if isinstance(element, int):
+        return 0 <= element <= _LARGEST_NUMBER
+    return element.isascii() and element.isprintable()

@@ -6,17 +6,10 @@ from datetime import UTC, datetime
 from decimal import Decimal
 from typing import Annotated, Any, ClassVar, Literal, TypeAlias
 
-from pydantic import (
-    AfterValidator,
-    BeforeValidator,
-    Field,
-    ValidationError,
-    WrapValidator,
-)
+from pydantic import AfterValidator, BeforeValidator, Field, ValidationError, WrapValidator
 from typing_extensions import TypeAliasType
 
-from app.models.base import FrozenModel
-from app.models.frozen_json import frozen
+from app.models.base import FrozenModel, frozen
 from app.models.identity import utc_now
 from app.models.resource import Resource, parse_resource_id
 
@@ -118,14 +111,9 @@ class Interaction(FrozenModel):
     @property
     def input_kind(self) -> InputKind:
         """Which of the three the input is."""
-        return input_kind(self.input)
-
-
-def input_kind(value: MultiModalInput | str | Mapping[str, Any]) -> InputKind:
-    """Which of the three kinds an input is."""
-    if isinstance(value, MultiModalInput):
-        return "multimodal"
-    return "text" if isinstance(value, str) else "dict"
+        if isinstance(self.input, MultiModalInput):
+            return "multimodal"
+        return "text" if isinstance(self.input, str) else "dict"
 
 
 Bindings: TypeAlias = Mapping[str, str | None]

@@ -11,13 +11,13 @@ import math
 import re
 from collections.abc import Callable, Iterator
 from decimal import Decimal
+from itertools import groupby
 from json.encoder import encode_basestring
-from typing import Any, TypeAlias
+from typing import Any, Self, TypeAlias
 
 from app.errors import InvalidJsonError, PayloadTooLargeError
 from app.models.normalized import MediaSlot, TextTemplate
-from app.models.surrogates import without_lone_surrogates
-from app.models.text_windows import WINDOW_CHARS
+from app.models.text_windows import WINDOW_CHARS, match_end, without_lone_surrogates
 
 JsonValue: TypeAlias = Any
 """Any JSON value as `parse_json` returns it; raw input is the one place where types end."""
@@ -70,13 +70,6 @@ def parse_repaired_json(
     body: bytes, *, max_depth: int, max_nodes: int, spelled: bool = False
 ) -> JsonValue:
     """As `parse_json`, with U+FFFD for every lone surrogate, which no UTF-8 text can hold.
-
-    Args:
-        body: JSON text in UTF-8.
-        max_depth: How many levels of arrays and objects are accepted.
-        max_nodes: How many values are accepted in all.
-        spelled: Let numbers such as `1.10` keep their spelling, for a value to be written back as
-            it stood.
 
     Raises:
         InvalidJsonError, PayloadTooLargeError: As `parse_json`; or two keys of an object differ in
@@ -184,7 +177,7 @@ def _outside_strings(text: str) -> Iterator[str]:
     start = 0
     while start < len(text):
         limit = start + WINDOW_CHARS
-        end = _end_of(_WHOLE_STRINGS, text, start, limit)
+        end = match_end(_WHOLE_STRINGS, text, start, limit)
         if end > start:
             yield _STRING.sub("", text[start:end])
         quote = text.find('"', end, limit)
@@ -195,7 +188,7 @@ def _outside_strings(text: str) -> Iterator[str]:
 def _string_end(text: str, start: int) -> int:
     """Where the string ends that has its first character at `start`, behind its quotation mark."""
     while start < len(text):
-        end = _end_of(_TO_STRING_END, text, start, start + WINDOW_CHARS)
+        end = match_end(_TO_STRING_END, text, start, start + WINDOW_CHARS)
         if text.startswith('"', end):
             return end + 1
         # Nothing is left but a backslash at the end of the text.
@@ -203,11 +196,6 @@ def _string_end(text: str, start: int) -> int:
             break
         start = end
     return len(text)
-
-
-def _end_of(pattern: re.Pattern[str], text: str, start: int, limit: int) -> int:
-    found = pattern.match(text, start, limit)
-    return found.end() if found else start
 
 
 def _too_deep(max_depth: int) -> PayloadTooLargeError:
@@ -245,22 +233,19 @@ class _SpelledNumber(Decimal):
 
     literal: str
 
+    def __new__(cls, literal: str) -> Self:
+        number = super().__new__(cls, literal)
+        number.literal = literal
+        return number
+
 
 def _spelled_number(literal: str) -> float | Decimal:
     number = _finite_float(literal)
-    if repr(number) == literal:
-        return number
-    spelled = _SpelledNumber(literal)
-    spelled.literal = literal
-    return spelled
+    return number if repr(number) == literal else _SpelledNumber(literal)
 
 
 def _spelled_integer(literal: str) -> int | Decimal:
-    if literal != "-0":
-        return int(literal)
-    spelled = _SpelledNumber(literal)
-    spelled.literal = literal
-    return spelled
+    return _SpelledNumber(literal) if literal == "-0" else int(literal)
 
 
 _SPELLED: dict[str, Callable[[Any], object]] = {
@@ -286,7 +271,8 @@ class _Raw(str):
     __slots__ = ()
 
 
-_OPEN_OBJECT, _CLOSE_OBJECT, _OPEN_ARRAY, _CLOSE_ARRAY, _COMMA = map(_Raw, "{}[],")
+_OBJECT, _ARRAY = (_Raw("{"), _Raw("}")), (_Raw("["), _Raw("]"))
+_COMMA = _Raw(",")
 
 
 def _write(value: JsonValue) -> TextTemplate:
@@ -296,32 +282,26 @@ def _write(value: JsonValue) -> TextTemplate:
         node = stack.pop()
         if isinstance(node, _Raw):
             pieces.append(node)
-        elif isinstance(node, dict):
-            stack.extend(reversed(_object_tokens(node)))
-        elif isinstance(node, list):
-            stack.extend(reversed(_array_tokens(node)))
+        elif isinstance(node, dict | list):
+            stack.extend(reversed(_tokens(node)))
         else:
             pieces.extend(_leaf(node))
     return join_template(pieces)
 
 
-def _object_tokens(members: dict[str, Any]) -> list[Any]:
-    tokens: list[Any] = [_OPEN_OBJECT]
-    for key, member in members.items():
-        if len(tokens) > 1:
-            tokens.append(_COMMA)
-        tokens.append(_Raw(f"{encode_basestring(key)}:"))
-        tokens.append(member)
-    return [*tokens, _CLOSE_OBJECT]
-
-
-def _array_tokens(items: list[Any]) -> list[Any]:
-    tokens: list[Any] = [_OPEN_ARRAY]
-    for item in items:
-        if len(tokens) > 1:
-            tokens.append(_COMMA)
-        tokens.append(item)
-    return [*tokens, _CLOSE_ARRAY]
+def _tokens(node: dict[str, Any] | list[Any]) -> list[Any]:
+    """What an object or an array is made of: pieces of its text, and values to be encoded."""
+    opening, closing = _OBJECT if isinstance(node, dict) else _ARRAY
+    tokens: list[Any] = [opening]
+    if isinstance(node, dict):
+        for key, member in node.items():
+            tokens += (_Raw(f"{encode_basestring(key)}:"), member, _COMMA)
+    else:
+        for item in node:
+            tokens += (item, _COMMA)
+    # The end stands in the place of the last comma, where there is one.
+    tokens[-1 if node else 1 :] = (closing,)
+    return tokens
 
 
 def _leaf(node: JsonValue) -> list[str | MediaSlot]:
@@ -343,15 +323,8 @@ def _leaf(node: JsonValue) -> list[str | MediaSlot]:
 def join_template(pieces: list[str | MediaSlot]) -> TextTemplate:
     """The same template with neighbouring strings joined and empty ones left out."""
     joined: list[str | MediaSlot] = []
-    run: list[str] = []
-    for piece in pieces:
-        if isinstance(piece, str):
-            run.append(piece)
-            continue
-        if text := "".join(run):
-            joined.append(text)
-        run.clear()
-        joined.append(piece)
-    if text := "".join(run):
-        joined.append(text)
+    for is_text, group in groupby(pieces, lambda piece: isinstance(piece, str)):
+        run = list(group)
+        text = "".join(piece for piece in run if isinstance(piece, str))
+        joined += run if not is_text else [text] if text else []
     return tuple(joined)

@@ -1,7 +1,8 @@
-"""Limits a request is held to; what lies beyond them is refused and not stored.
+"""Limits a request is held to, and what the service may fetch by itself.
 
-They are the group `limits` of the settings, which are made of this class: each limit is named,
-explained, bounded and given its default here and nowhere else.
+What lies beyond the limits is refused and not stored. Both are groups of the settings, which are
+made of these classes: each limit is named, explained, bounded and given its default here and
+nowhere else.
 """
 
 from typing import Annotated
@@ -116,3 +117,24 @@ class Limits(BaseModel):
         float,
         Field(gt=0, description="How long a client may take nothing of an answer it is sent."),
     ] = 60.0
+
+
+class FetchPolicy(BaseModel):
+    """What the service fetches by itself: the URL of a page, when its file is downloaded."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    allow: Annotated[
+        tuple[str, ...],
+        Field(
+            description="Hosts that may be fetched although their address is not public, or their "
+            "port is not 80 or 443: `files.internal,media.internal:9000`."
+        ),
+    ] = ()
+    max_bytes: Annotated[int, Field(gt=0, description="The largest file fetched.")] = 100 * MIB
+    connect_seconds: Annotated[float, Field(gt=0, description="Time limit for connecting.")] = 3.0
+    read_seconds: Annotated[float, Field(gt=0, description="Between two pieces of a file.")] = 5.0
+    total_seconds: Annotated[
+        float, Field(gt=0, description="For a whole file, redirects included.")
+    ] = 15.0
+    redirects: Annotated[int, Field(ge=0, le=10, description="How many are followed.")] = 3

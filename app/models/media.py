@@ -1,6 +1,7 @@
 """A medium on its way through the stages: a handle on bytes, never a base64 string."""
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import Protocol
 
 CHUNK_BYTES = 1024 * 1024
@@ -36,35 +37,28 @@ class MediaSource(Protocol):
         ...
 
 
+@dataclass(frozen=True, slots=True, eq=False)
 class InMemoryMedia:
     """A medium whose bytes are in memory. See `MediaSource`."""
 
-    __slots__ = ("_data", "_declared_mime_type")
-
-    def __init__(self, data: bytes, declared_mime_type: str | None = None) -> None:
-        self._data = data
-        self._declared_mime_type = declared_mime_type
+    data: bytes
+    declared_mime_type: str | None = None
 
     @property
     def size_bytes(self) -> int:
         """See `MediaSource.size_bytes`."""
-        return len(self._data)
-
-    @property
-    def declared_mime_type(self) -> str | None:
-        """See `MediaSource.declared_mime_type`."""
-        return self._declared_mime_type
+        return len(self.data)
 
     def head(self, size_bytes: int) -> bytes:
         """See `MediaSource.head`."""
-        return self._data[:size_bytes]
+        return self.data[:size_bytes]
 
     def read(self, start: int, size_bytes: int) -> bytes:
         """See `MediaSource.read`."""
-        return self._data[start : start + size_bytes]
+        return self.data[start : start + size_bytes]
 
     def chunks(self) -> Iterator[bytes]:
         """See `MediaSource.chunks`."""
-        view = memoryview(self._data)
+        view = memoryview(self.data)
         for start in range(0, len(view), CHUNK_BYTES):
             yield bytes(view[start : start + CHUNK_BYTES])

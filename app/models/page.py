@@ -1,7 +1,9 @@
 """Memory pages (spec 000): a unit of agent memory with a modality and up to four levels.
 
 A page's `content` is its FULL level and is never altered by asking for less. The levels above it
-are supplied by the client or derived from it, once, when the page is written.
+are supplied by the client or derived from it, once, when the page is written. What a page holds at
+a level is shown as typed content, by modality: every field of that is there, null where nothing is
+known, since `0.0` is a duration, and null is none.
 """
 
 import math
@@ -13,21 +15,13 @@ from enum import IntEnum
 from types import MappingProxyType
 from typing import Annotated, Any, Literal, TypeAlias
 
-from pydantic import (
-    AfterValidator,
-    BeforeValidator,
-    ConfigDict,
-    FailFast,
-    Field,
-    PlainValidator,
-    WithJsonSchema,
-)
+from pydantic import BeforeValidator, ConfigDict, FailFast, Field, PlainValidator, WithJsonSchema
 from typing_extensions import TypeAliasType
 
 from app.models.base import FrozenModel
-from app.models.damage import Damage
 from app.models.identity import CLIENT_ID_PATTERN
 from app.models.json_value import JsonValue
+from app.models.resource import Damage
 
 # Named, so that the document's readers have one name for each and not one for every place.
 Modality = TypeAliasType("Modality", Literal["text", "image", "audio", "video", "structured"])
@@ -78,13 +72,6 @@ def _level_by_name(value: object) -> Level:
         msg = f"must be one of {LEVEL_NAMES}"
         raise ValueError(msg)
     return level
-
-
-def _finite(number: float) -> float:
-    if not math.isfinite(number):
-        msg = "must be a finite number"
-        raise ValueError(msg)
-    return number
 
 
 def is_finite_number(value: object) -> bool:
@@ -139,7 +126,7 @@ Timestamps = TypeAliasType(
     "Timestamps",
     Annotated[tuple[_Timestamp, ...], FailFast(), Field(strict=False, max_length=MOST_TIMESTAMPS)],
 )
-Seconds = Annotated[float, Field(ge=0, le=LONGEST_SECONDS), AfterValidator(_finite)]
+Seconds = Annotated[float, Field(ge=0, le=LONGEST_SECONDS, allow_inf_nan=False)]
 Pixels = Annotated[int, Field(ge=1, le=2**31 - 1)]
 ShortText = Annotated[str, Field(max_length=512)]
 LevelField = Annotated[Level, BeforeValidator(_level_by_name)]
@@ -342,12 +329,51 @@ class PageFilters:
     compression_level: Level | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class SearchableText:
-    """The words of a page that a search looks in: `heading` weighs more than `text`.
+class TextContent(FrozenModel):
+    """Text: of a text page, and the tag every page has at REFERENCE."""
 
-    `heading` is hint and caption, `text` is transcript and text content, in this order.
-    """
+    type: Literal["text"]
+    text: str
 
-    heading: tuple[str, ...]
-    text: tuple[str, ...]
+
+class ImageContent(FrozenModel):
+    """An image: by `url` (or `@blob:` reference) or as plain `base64`, or only its caption."""
+
+    type: Literal["image"]
+    caption: str | None
+    url: str | None
+    base64: str | None
+    embedding: Embedding | None
+
+
+class AudioContent(FrozenModel):
+    """What is said in a recording."""
+
+    type: Literal["audio"]
+    transcript: str | None
+    timestamps: tuple[Any, ...] | None
+    duration_seconds: float | None
+
+
+class VideoContent(FrozenModel):
+    """What is seen and said in a video; `url` may be a `@blob:` reference."""
+
+    type: Literal["video"]
+    scenes: tuple[str | dict[str, Any], ...] | None
+    transcript: str | None
+    duration_seconds: float | None
+    url: str | None
+
+
+class StructuredContent(FrozenModel):
+    """Data: any JSON value."""
+
+    type: Literal["structured"]
+    data: Any
+    schema_name: str | None
+
+
+PageContent: TypeAlias = Annotated[
+    TextContent | ImageContent | AudioContent | VideoContent | StructuredContent,
+    Field(discriminator="type"),
+]

@@ -14,7 +14,6 @@ from dataclasses import dataclass
 import regex
 
 from app.errors import InvalidPayloadError
-from app.models.page import SearchableText
 
 CONTINUOUS = r"\p{Han}\p{Hiragana}\p{Katakana}\p{Thai}\p{Lao}\p{Khmer}\p{Myanmar}\u30fc"
 """The characters, in a regular expression's class, of scripts that write no blanks."""
@@ -55,6 +54,17 @@ _PIECE_CHARS = 64 * 1024
 _BREAK_CHARS = 1_024
 _LAST_BREAK = regex.compile(r"(?r)[\s\p{P}\p{Han}\p{Hiragana}\p{Katakana}]")
 _QUERY_TOKEN = re.compile(r'"([^"]*)"?|([^\s"]+)')
+
+
+@dataclass(frozen=True, slots=True)
+class SearchableText:
+    """The words of a page that a search looks in: `heading` weighs more than `text`.
+
+    `heading` is hint and caption, `text` is transcript and text content, in this order.
+    """
+
+    heading: tuple[str, ...]
+    text: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,7 +148,7 @@ def parse_search(text: str) -> SearchQuery:
     room = MOST_QUERY_WORDS
     for match in _QUERY_TOKEN.finditer(text):
         phrase, run = match.group(1), match.group(2)
-        term = _phrase(phrase, room) if run is None else _run(run, room)
+        term = SearchTerm(tuple(split_words(phrase))[:room]) if run is None else _run(run, room)
         if term.words and term not in terms:
             terms.append(term)
             room -= len(term.words)
@@ -197,10 +207,6 @@ class _Budget:
 def _join(texts: Iterable[str], budget: _Budget) -> str:
     joined = (" ".join(budget.take(split_words(text))) for text in texts)
     return f" {TEXT_BREAK} ".join(filter(None, joined))
-
-
-def _phrase(text: str, room: int) -> SearchTerm:
-    return SearchTerm(tuple(split_words(text))[:room])
 
 
 def _run(run: str, room: int) -> SearchTerm:

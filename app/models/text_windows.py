@@ -1,17 +1,35 @@
-"""Texts looked at a window at a time, so that nobody waits long for a search.
+"""Texts: looked at a window at a time, repaired, decoded, and cut to the lines that are wanted.
 
 An expression keeps the interpreter until it is through with all that it was given, and every other
 thread waits. Between two windows the others have their turn.
+
+Lone surrogates are halves of characters, which JSON can escape and UTF-8 cannot hold. The
+characters of stored text are UTF-8, or what a byte order mark at its beginning says; bytes that are
+no character become U+FFFD, and the mark itself is no part of the text.
 """
 
+import codecs
 import re
 from collections.abc import Iterator
+from dataclasses import dataclass
 from urllib.parse import unquote_to_bytes
 
 WINDOW_CHARS = 128 * 1024
 """How much one expression looks at, at most."""
 
 _LONGEST_PERCENT_ESCAPE = 3
+
+_LONE_SURROGATE = re.compile("[\ud800-\udfff]")
+_REPLACEMENT = "\ufffd"
+
+_MARKS = (
+    (codecs.BOM_UTF32_LE, "utf-32"),
+    (codecs.BOM_UTF32_BE, "utf-32"),
+    (codecs.BOM_UTF16_LE, "utf-16"),
+    (codecs.BOM_UTF16_BE, "utf-16"),
+)
+UTF_8 = "utf-8-sig"
+_RANGE = re.compile(r"([1-9][0-9]{0,17})(-(?:[1-9][0-9]{0,17})?)?|-([1-9][0-9]{0,17})")
 
 
 def windows(text: str) -> Iterator[str]:
@@ -40,9 +58,10 @@ def search_windows(
     return None
 
 
-def replace_in_windows(pattern: re.Pattern[str], replacement: str, text: str) -> str:
-    """Return what `pattern.sub(replacement, text)` does, for a pattern of a single character."""
-    return "".join(pattern.sub(replacement, piece) for piece in windows(text))
+def match_end(pattern: re.Pattern[str], text: str, start: int, end: int) -> int:
+    """Return where what a pattern matches from `start` on ends; `start` if that is nothing."""
+    found = pattern.match(text, start, end)
+    return found.end() if found else start
 
 
 def percent_decoded(data: bytes) -> bytes:
@@ -57,3 +76,66 @@ def percent_decoded(data: bytes) -> bytes:
         pieces.append(unquote_to_bytes(data[start:end]))
         start = end
     return b"".join(pieces)
+
+
+def without_lone_surrogates(text: str) -> str:
+    """Return the text with U+FFFD for every lone surrogate; the same object if there is none."""
+    # Nearly every text is ASCII, and says so without being looked at.
+    if text.isascii():
+        return text
+    # To encode is many times as fast as to search, and UTF-8 refuses nothing but surrogates.
+    try:
+        for piece in windows(text):
+            piece.encode()
+    except UnicodeEncodeError:
+        return "".join(_LONE_SURROGATE.sub(_REPLACEMENT, piece) for piece in windows(text))
+    return text
+
+
+def text_encoding(head: bytes) -> str:
+    """The encoding of a text by its first four bytes, under a name that `codecs` knows."""
+    return next((name for mark, name in _MARKS if head.startswith(mark)), UTF_8)
+
+
+def text_decoder(encoding: str) -> codecs.IncrementalDecoder:
+    """What makes characters of the bytes of a text, piece by piece."""
+    return codecs.getincrementaldecoder(encoding)("replace")
+
+
+def decode_text(data: bytes) -> str:
+    """The characters of a whole text."""
+    return data.decode(text_encoding(data[:4]), "replace")
+
+
+@dataclass(frozen=True, slots=True)
+class LineRange:
+    """Lines from `first` to `last`, counted from 1, both included; `last` of `None` is the end.
+
+    With `tail`, the last so many lines instead.
+    """
+
+    first: int = 1
+    last: int | None = None
+    tail: int | None = None
+
+    def within(self, total: int) -> tuple[int, int]:
+        """The first and the last line in a text of `total` lines; nothing where last < first."""
+        if self.tail is not None:
+            return max(1, total - self.tail + 1), total
+        return self.first, total if self.last is None else min(self.last, total)
+
+
+def parse_line_range(text: str) -> LineRange | None:
+    """The range a text spells; `None` if it spells none."""
+    match = _RANGE.fullmatch(text)
+    if match is None:
+        return None
+    first, end, tail = match.groups()
+    if tail is not None:
+        return LineRange(tail=int(tail))
+    if end is None:
+        return LineRange(int(first), int(first))
+    if end == "-":
+        return LineRange(int(first))
+    last = int(end[1:])
+    return LineRange(int(first), last) if last >= int(first) else None

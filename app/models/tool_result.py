@@ -1,14 +1,69 @@
-"""The canonical record (spec 002, Canonical Types) and what comes in to make one."""
+"""The canonical record (spec 002, Canonical Types): its parts, and what becomes one.
+
+There are no audio or video parts: `FilePart.mediaKind` says `audio`, `video` or `binary`.
+"""
 
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Annotated, Any, ClassVar
+from itertools import chain
+from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import Field
+from typing_extensions import TypeAliasType
 
 from app.models.base import WireModel
-from app.models.content import Part
-from app.models.resource import ResourceDescriptor
+from app.models.normalized import Warning
+from app.models.resource import MediaKind, Resource, ResourceDescriptor
+
+_BESIDE = ("annotations", "uri", "name", "_meta")
+
+
+class PartBase(WireModel):
+    """What every part may carry beside its content, absent when empty."""
+
+    annotations: Annotated[
+        dict[str, Any] | None, Field(description="MCP annotations (audience, priority), kept.")
+    ] = None
+    uri: Annotated[str | None, Field(description="Where the tool says the part is from.")] = None
+    name: str | None = None
+    meta: Annotated[dict[str, Any] | None, Field(alias="_meta")] = None
+
+    def wire(self) -> dict[str, object]:
+        """See `WireModel.wire`; what the part is comes before what belongs to it."""
+        members = super().wire()
+        beside = {key: members.pop(key) for key in _BESIDE if key in members}
+        return members | beside
+
+
+class TextPart(PartBase):
+    """Text to read. Above the preview limit it is a head, a line saying what is left, a tail."""
+
+    type: Literal["text"]
+    text: str
+
+
+class ImagePart(PartBase):
+    """An image: `@blob:…`, an https URL, or plain base64 below the inline limit."""
+
+    type: Literal["image"]
+    image: str
+    mime_type: str
+
+
+class FilePart(PartBase):
+    """Audio, video or any other file: `@blob:…` or an https URL."""
+
+    type: Literal["file"]
+    data: str
+    mime_type: str
+    media_kind: MediaKind
+    filename: str | None = None
+
+
+# A named alias, so that the OpenAPI document names the union and SDKs get one type for it.
+Part = TypeAliasType(
+    "Part", Annotated[TextPart | ImagePart | FilePart, Field(discriminator="type")]
+)
 
 
 class ToolResultWarning(WireModel):
@@ -65,3 +120,43 @@ class StoredToolResult:
     tool_name: str
     tool_call_id: str
     sanitized: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class PersistedPart:
+    """One part, the stored resources it refers to, and what the tool had claimed about it.
+
+    `claimed_mime_type` is set only where the bytes say otherwise. `extracted` is true for media
+    lifted out of a structure (see `NormalizedMediaPart`).
+    """
+
+    part: Part
+    resources: tuple[Resource, ...] = ()
+    claimed_mime_type: str | None = None
+    extracted: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class PersistedToolResult:
+    """A tool result whose media are all in the blob store.
+
+    `meta_resources` are those that `structured_content`, `display` and `meta` refer to, in order
+    of first use. `structured_content` is wrapped, since null is a value it may have.
+    """
+
+    parts: tuple[PersistedPart, ...]
+    meta_resources: tuple[Resource, ...] = ()
+    is_error: bool | None = None
+    structured_content: tuple[Any] | None = None
+    display: Any = None
+    meta: dict[str, Any] | None = None
+    warnings: tuple[Warning, ...] = ()
+
+    @property
+    def resources(self) -> list[Resource]:
+        """Every resource the result refers to, once, in order of first use."""
+        distinct: dict[str, Resource] = {}
+        of_parts = chain.from_iterable(part.resources for part in self.parts)
+        for resource in chain(of_parts, self.meta_resources):
+            distinct.setdefault(resource.resource_id, resource)
+        return list(distinct.values())

@@ -45,8 +45,7 @@ from app.http.problem_types import problem_responses
 from app.http.record_responses import answer_record, answer_written, read_responses
 from app.http.response_memory import CountedJsonResponse
 from app.http.write_parameters import WRITE_FAULTS, IfMatchHeader
-from app.models.page import Level
-from app.models.page_content import PageContent
+from app.models.page import Level, PageContent
 from app.services.pages.requests import FaultRequest, RepresentationDraft, read_fault_request
 from app.wire.pages import PageBlocksRecord, PageLevelRecord, PageToolMessage, level_record
 

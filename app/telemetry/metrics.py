@@ -16,7 +16,7 @@ from prometheus_client import (
     multiprocess,
 )
 
-from app.models.store_damage import FaultKind
+from app.models.resource import FaultKind
 from app.services.events.stream_counts import EndReason
 
 # Requests are counted together, once there are so many of them.

@@ -5,8 +5,8 @@ from typing import Annotated
 from pydantic import ConfigDict, Field
 from pydantic.config import JsonDict
 
-from app.models.alias import Alias
 from app.models.base import WireModel
+from app.models.resource import Alias
 from app.wire.lists import ListPage
 from app.wire.resources import Descriptor, descriptor
 from app.wire.shape import Moment, Shape, moment

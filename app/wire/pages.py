@@ -25,13 +25,13 @@ from app.models.page import (
     Level,
     Modality,
     Origin,
+    PageContent,
     PageMedia,
     PageType,
     Representation,
     StoredPage,
     Timestamps,
 )
-from app.models.page_content import PageContent
 from app.models.rendering import JsonPiece, joined_pieces
 from app.rendering.pages import PageBlocks, body_size_bytes, estimate_tokens
 from app.wire.lists import ListPage

@@ -13,7 +13,7 @@ from pydantic import Field
 from app.errors import Fault
 from app.models.base import WireModel
 from app.models.json_value import json_text
-from app.models.surrogates import without_lone_surrogates
+from app.models.text_windows import without_lone_surrogates
 
 MAX_FAULTS = 20
 MAX_FAULTS_BYTES = 6 * 1024

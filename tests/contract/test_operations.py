@@ -228,7 +228,7 @@ def test_log_holds_no_secret_and_nothing_of_a_request(logged: tuple[str, list[st
 
 def test_what_is_wrong_with_an_image_is_logged_as_json_too() -> None:
     script = """
-from app.models.derived_image import ImageRecipe
+from app.models.resource import ImageRecipe
 from app.models.media import InMemoryMedia
 from app.services.images.fitting import fit_image
 from app.services.pages.thumbnails import reduce_image

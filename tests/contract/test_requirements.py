@@ -9,8 +9,7 @@ from pathlib import Path
 import pytest
 from pydantic import TypeAdapter, ValidationError
 
-from app.models.content import Part
-from app.models.tool_result import SanitizedToolResult
+from app.models.tool_result import Part, SanitizedToolResult
 from app.wire.history import ToolMessage
 from app.wire.tool_results import ToolResultRecord
 from tests.process import ROOT

@@ -15,7 +15,7 @@ from structlog.testing import capture_logs
 from app.config.groups import ScrubSettings
 from app.config.settings import Settings
 from app.models.identity import utc_now
-from app.models.store_damage import FaultKind
+from app.models.resource import FaultKind
 from app.services.maintenance.scrub import Scrub, SlicedPeriod
 from app.stores.blobs import BlobMissingError
 from app.stores.blobs.store import blob_path, quarantine_path

@@ -15,12 +15,11 @@ from sqlalchemy import text
 from app.config.settings import Settings
 from app.errors import BlobSweptError, StoreUnavailableError
 from app.models.conversation import InlineBytes, StoredBytes
-from app.models.derived_image import DerivedImage, ImageRecipe
 from app.models.identity import utc_now
 from app.models.limits import Limits
 from app.models.media import InMemoryMedia
 from app.models.message import MESSAGE, ReleasedResource, Session
-from app.models.resource import Resource
+from app.models.resource import DerivedImage, ImageRecipe, Resource
 from app.services.images.derived_images import DerivedImages
 from app.services.images.image_work import ImageWork
 from app.services.memory_budget.budget import MemoryBudget

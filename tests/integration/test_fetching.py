@@ -15,7 +15,7 @@ from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 
 from app.errors import FetchBlockedError, ServiceError, UpstreamError, UpstreamTimeoutError
-from app.models.fetch_policy import FetchPolicy
+from app.models.limits import FetchPolicy
 from app.services.fetching import Fetcher
 from app.services.fetching.addresses import IPAddress
 from app.services.fetching.fetcher import OpenTransport

@@ -8,8 +8,8 @@ import pytest
 
 from app.config.settings import Settings
 from app.errors import InvalidPayloadError
-from app.models.page import Modality, PageFields, PageVersion, SearchableText
-from app.models.search import parse_search, search_words
+from app.models.page import Modality, PageFields, PageVersion
+from app.models.search import SearchableText, parse_search, search_words
 from app.stores.records import Records
 from app.stores.records.page_search import IndexedPage
 from app.wiring import migrate_database, open_database

@@ -8,7 +8,7 @@ import pytest
 
 from app.config.settings import Settings
 from app.errors import BlobSweptError, StoreUnavailableError
-from app.models.store_damage import FaultKind
+from app.models.resource import FaultKind
 from app.models.upload import ResumableUpload, Segment
 from app.services.maintenance import fsck as store_check
 from app.services.maintenance.fsck import StoreCheck, StoreCheckReport, StoreFault

@@ -27,10 +27,10 @@ from app.media.soundness import damage_of
 from app.media.types import canonical_mime_type, is_textual, mime_type_for_filename
 from app.models.json_pointer import parse_json_pointer
 from app.models.json_value import json_text, parse_embedded_json, parse_json, parse_repaired_json
-from app.models.line_range import parse_line_range
 from app.models.media import InMemoryMedia
-from app.models.page import Body, Modality, Page, PageFields, SearchableText
-from app.models.search import parse_search, search_words
+from app.models.page import Body, Modality, Page, PageFields
+from app.models.search import SearchableText, parse_search, search_words
+from app.models.text_windows import parse_line_range
 from app.rendering.json_text.strings import TextWriter
 from app.rendering.names.content_disposition import disposition_filename
 from app.rendering.names.file_names import safe_file_name

@@ -7,6 +7,6 @@ that a stream left open and chunks nobody knows are none of it.
 
 from app.media.soundness.judging import damage_of, judge
 from app.media.soundness.looking import Looking
-from app.media.soundness.png import without_damaged_chunks
+from app.media.soundness.pictures import without_damaged_chunks
 
 __all__ = ["Looking", "damage_of", "judge", "without_damaged_chunks"]

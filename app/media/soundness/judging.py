@@ -1,42 +1,52 @@
 """Whether a medium is sound: which reader looks at it, and what it came to."""
 
 from collections.abc import Callable
+from functools import partial
 
-from app.media.soundness.boxes import judge_picture, judge_recording
-from app.media.soundness.chunked import judge_aiff, judge_wav, judge_webp
-from app.media.soundness.gif import judge_gif
-from app.media.soundness.jpeg import judge_jpeg
+from app.media.soundness.containers import (
+    PICTURE,
+    RECORDING,
+    judge_aiff,
+    judge_boxes,
+    judge_flac,
+    judge_matroska,
+    judge_mp3,
+    judge_ogg,
+    judge_pdf,
+    judge_wav,
+    judge_webp,
+)
 from app.media.soundness.looking import DamagedError, Looking, NotJudgedError
-from app.media.soundness.pdf import judge_pdf
-from app.media.soundness.png import judge_png
-from app.media.soundness.sounds import judge_flac, judge_matroska, judge_mp3, judge_ogg
+from app.media.soundness.pictures import judge_gif, judge_jpeg, judge_png
 from app.media.types import sniff
-from app.models.damage import Damage
 from app.models.media import MediaSource
+from app.models.resource import Damage
 
 _HEAD_BYTES = 512
 # Readers of PDF look that far for its beginning.
 _HEAD_BYTES_OF_PDF = 1_024
 _RECORDINGS = frozenset({"audio", "video"})
+_judge_recording = partial(judge_boxes, header=RECORDING)
+_judge_picture = partial(judge_boxes, header=PICTURE)
 _LOOKS: dict[str, Callable[[Looking], Damage | None]] = {
     "application/pdf": judge_pdf,
     "audio/aiff": judge_aiff,
     "audio/flac": judge_flac,
-    "audio/mp4": judge_recording,
+    "audio/mp4": _judge_recording,
     "audio/mpeg": judge_mp3,
     "audio/ogg": judge_ogg,
     "audio/wav": judge_wav,
-    "image/avif": judge_picture,
+    "image/avif": _judge_picture,
     "image/gif": judge_gif,
-    "image/heic": judge_picture,
-    "image/heif": judge_picture,
+    "image/heic": _judge_picture,
+    "image/heif": _judge_picture,
     "image/jpeg": judge_jpeg,
     "image/png": judge_png,
     "image/webp": judge_webp,
-    "video/3gpp": judge_recording,
-    "video/mp4": judge_recording,
+    "video/3gpp": _judge_recording,
+    "video/mp4": _judge_recording,
     "video/ogg": judge_ogg,
-    "video/quicktime": judge_recording,
+    "video/quicktime": _judge_recording,
     "video/webm": judge_matroska,
     "video/x-matroska": judge_matroska,
 }

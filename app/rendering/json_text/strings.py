@@ -9,7 +9,7 @@ from typing import Protocol
 import pybase64
 
 from app.models.json_value import json_text
-from app.models.text_encoding import text_decoder, text_encoding
+from app.models.text_windows import text_decoder, text_encoding
 
 _IN_BASE64 = 3
 _ENCODED_BYTES = 192 * 1024

@@ -8,10 +8,11 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from app.models.json_value import JsonValue, json_text
-from app.models.page import Level, Page
-from app.models.page_content import (
+from app.models.page import (
     AudioContent,
     ImageContent,
+    Level,
+    Page,
     PageContent,
     StructuredContent,
     VideoContent,

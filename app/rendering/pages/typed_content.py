@@ -3,10 +3,12 @@
 Source: spec 000, "Current State"; REFERENCE is always text, the tag.
 """
 
-from app.models.page import Body, Level, Page
-from app.models.page_content import (
+from app.models.page import (
     AudioContent,
+    Body,
     ImageContent,
+    Level,
+    Page,
     PageContent,
     StructuredContent,
     TextContent,

@@ -9,8 +9,8 @@ from dataclasses import dataclass
 
 from app.media.types import is_textual
 from app.models.conversation import Address, ComposedTurn, InlineBytes, Medium
-from app.models.derived_image import DECODED_TYPES
 from app.models.rendering import RenderOptions, base64_length
+from app.models.resource import DECODED_TYPES
 from app.rendering.targets.lines import size_words
 from app.rendering.targets.profile import MediaClass, MediaRule, Profile, matches, media_class
 

@@ -8,7 +8,7 @@ import pybase64
 from app.models.conversation import InlineBytes, StoredBytes
 from app.models.json_value import json_text
 from app.models.rendering import MediaPiece, Rendering, rendering_of
-from app.models.surrogates import without_lone_surrogates
+from app.models.text_windows import without_lone_surrogates
 from app.rendering.json_text.media_marks import MediaPlaces
 from app.rendering.targets.leaves import Base64Leaf, JsonLeaf, Node
 

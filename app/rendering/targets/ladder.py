@@ -28,8 +28,8 @@ from app.models.conversation import (
     Turn,
     Words,
 )
-from app.models.derived_image import DerivedImage
 from app.models.rendering import LossEntry, RenderOptions
+from app.models.resource import DerivedImage
 from app.rendering.targets.choices import Choice
 from app.rendering.targets.fitting import Fitting, MediumRef, Obstacle, places_of
 from app.rendering.targets.lines import ERROR_LINE, size_words

@@ -7,8 +7,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from app.models.conversation import ComposedTurn, Medium
-from app.models.derived_image import DerivedImage, ImageRecipe
 from app.models.rendering import RenderOptions, base64_length
+from app.models.resource import DerivedImage, ImageRecipe
 from app.rendering.targets.fitting import (
     Fitting,
     MediumRef,

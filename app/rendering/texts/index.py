@@ -9,7 +9,7 @@ from bisect import bisect_left
 from dataclasses import dataclass
 from itertools import pairwise
 
-from app.models.text_encoding import UTF_8, text_decoder, text_encoding
+from app.models.text_windows import UTF_8, text_decoder, text_encoding
 
 _CHECKPOINT_BYTES = 1024 * 1024
 

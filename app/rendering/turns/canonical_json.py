@@ -10,7 +10,7 @@ import sys
 from decimal import Decimal
 
 from app.models.json_value import JsonValue, json_text
-from app.models.surrogates import without_lone_surrogates
+from app.models.text_windows import without_lone_surrogates
 
 _SORTED = json.JSONEncoder(
     ensure_ascii=False, allow_nan=False, sort_keys=True, separators=(",", ":")

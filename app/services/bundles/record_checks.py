@@ -8,10 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from app.media.types import canonical_mime_type
-from app.models.alias import MOST_ALIASES, is_alias
-from app.models.base import moment_text
-from app.models.content import FilePart, ImagePart
-from app.models.frozen_json import thawed
+from app.models.base import moment_text, thawed
 from app.models.interaction import (
     Bindings,
     Interaction,
@@ -23,13 +20,15 @@ from app.models.json_pointer import unescape
 from app.models.json_value import JsonValue, json_text
 from app.models.limits import Limits
 from app.models.resource import (
+    MOST_ALIASES,
     Resource,
     derive_resource_id,
     describe,
+    is_alias,
     parse_resource_id,
     resource_kind,
 )
-from app.models.tool_result import SanitizedToolResult
+from app.models.tool_result import FilePart, ImagePart, SanitizedToolResult
 from app.rendering.names.file_names import safe_file_name
 from app.services.bundles.format_errors import require
 from app.services.bundles.rows import (

@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from app.errors import ConflictError
-from app.models.alias import MOST_ALIASES
 from app.models.page import PageVersion, StoredRepresentation
+from app.models.resource import MOST_ALIASES
 from app.models.search import SearchWords, search_words
 from app.services.bundles.archive import BLOBS, HISTORY, INTERACTIONS, PAGES
 from app.services.bundles.checking import ENTRY_KINDS, CheckedBundle

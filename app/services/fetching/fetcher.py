@@ -24,7 +24,7 @@ import anyio
 import httpx
 
 from app.errors import UpstreamError, UpstreamTimeoutError
-from app.models.fetch_policy import FetchPolicy
+from app.models.limits import FetchPolicy
 from app.services.fetching.addresses import IPAddress
 from app.services.fetching.answers import (
     announced_size,

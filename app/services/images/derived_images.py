@@ -14,11 +14,17 @@ import structlog
 
 from app.errors import BlobSweptError
 from app.models.conversation import InlineBytes, StoredBytes
-from app.models.derived_image import DerivedImage, ImageRecipe
 from app.models.identity import utc_now
 from app.models.limits import Limits
 from app.models.media import InMemoryMedia
-from app.models.resource import MediaHints, Resource, derive_resource_id, resource_kind
+from app.models.resource import (
+    DerivedImage,
+    ImageRecipe,
+    MediaHints,
+    Resource,
+    derive_resource_id,
+    resource_kind,
+)
 from app.services.images.fitting import FittedImage, fit_image
 from app.services.images.image_work import ImageWork
 from app.services.images.pixels import CODEC_VERSION

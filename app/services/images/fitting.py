@@ -7,10 +7,10 @@ from math import ceil, log
 
 from PIL import Image, ImageFile
 
-from app.media.images import open_image
+from app.media.headers import open_image
 from app.media.soundness import without_damaged_chunks
 from app.media.types import sniff
-from app.models.derived_image import ImageRecipe
+from app.models.resource import ImageRecipe
 from app.services.images.pixels import (
     in_shades,
     is_want_of_resources,

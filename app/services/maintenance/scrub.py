@@ -25,7 +25,7 @@ import structlog
 
 from app.errors import ConflictError
 from app.models.identity import utc_now
-from app.models.store_damage import FaultKind
+from app.models.resource import FaultKind
 from app.services.concurrency.background import log_failures, run_beside
 from app.services.maintenance.fsck import BlobCheck, StoreFault
 from app.services.requests.idempotency import Idempotency, IdempotentCall

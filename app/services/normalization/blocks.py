@@ -21,13 +21,12 @@ from app.media.block_shapes import (
     match_untyped_block,
     value_at,
 )
-from app.media.block_table import TEXT_TYPES, Path
+from app.media.block_table import TEXT_TYPES, Path, is_of_langchain, without_frame
 from app.media.data_uris import announces_media
-from app.media.langchain_blocks import is_of_langchain, without_frame
 from app.media.types import is_textual, mime_type_for_filename
 from app.models.json_value import json_text
 from app.models.normalized import NormalizedPart, NormalizedText
-from app.models.surrogates import without_lone_surrogates
+from app.models.text_windows import without_lone_surrogates
 from app.services.normalization.parts import (
     ReadContext,
     declared_parts,

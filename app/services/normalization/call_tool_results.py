@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from app.media.block_shapes import is_handle
-from app.models.json_difference import first_difference
+from app.models.json_pointer import first_difference
 from app.services.normalization.blocks import is_typed_block
 
 _NAMES = {

@@ -12,7 +12,7 @@ from app.models.normalized import (
     Warning,
     more_warnings,
 )
-from app.models.surrogates import without_lone_surrogates
+from app.models.text_windows import without_lone_surrogates
 
 _MAX_WARNINGS = 100
 _MAX_POINTER_CHARS = 1_000

@@ -27,7 +27,7 @@ from app.models.normalized import (
     TextTemplate,
 )
 from app.models.resource import parse_resource_id, resource_kind
-from app.models.surrogates import without_lone_surrogates
+from app.models.text_windows import without_lone_surrogates
 from app.services.normalization.collector import (
     Collector,
     Pointer,

@@ -14,7 +14,7 @@ from app.models.normalized import (
     NormalizedText,
     Provenance,
 )
-from app.models.surrogates import without_lone_surrogates
+from app.models.text_windows import without_lone_surrogates
 from app.services.normalization.parts import (
     JSON_TEXT,
     ReadContext,

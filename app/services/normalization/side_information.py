@@ -16,7 +16,7 @@ from app.models.normalized import (
     NormalizedPart,
     Provenance,
 )
-from app.models.surrogates import without_lone_surrogates
+from app.models.text_windows import without_lone_surrogates
 from app.services.normalization.parts import ReadContext, extracted_parts, json_part, json_parts
 from app.services.normalization.spellings import in_protocol_words
 from app.services.normalization.structures import Rewriting, rewrite_value

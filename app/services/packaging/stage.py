@@ -2,11 +2,17 @@
 
 from typing import Any
 
-from app.models.content import FilePart, ImagePart
 from app.models.json_value import json_text
-from app.models.persisted import PersistedPart, PersistedToolResult
 from app.models.resource import describe
-from app.models.tool_result import SanitizedToolResult, ToolResultMeta, ToolResultWarning
+from app.models.tool_result import (
+    FilePart,
+    ImagePart,
+    PersistedPart,
+    PersistedToolResult,
+    SanitizedToolResult,
+    ToolResultMeta,
+    ToolResultWarning,
+)
 
 
 def build_sanitized_tool_result(

@@ -8,8 +8,7 @@ from typing import Any
 import anyio.to_thread
 
 from app.errors import InvalidCursorError, NotFoundError
-from app.models.cursor import decode_cursor, encode_cursor
-from app.models.identity import CLIENT_ID
+from app.models.identity import CLIENT_ID, decode_cursor, encode_cursor
 from app.models.json_value import json_text
 from app.models.page import Level, PageFilters, StoredPage
 from app.models.search import SearchQuery, parse_search

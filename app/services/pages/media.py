@@ -9,11 +9,10 @@ from app.errors import NotFoundError, StoreUnavailableError
 from app.media.data_uris import split_data_uri
 from app.media.soundness import without_damaged_chunks
 from app.media.types import OCTET_STREAM
-from app.models.damage import Damage
 from app.models.limits import Limits
 from app.models.page import Body, Level, Page, StoredPage
 from app.models.rendering import JsonPiece, MediaPiece
-from app.models.resource import Resource, parse_resource_id
+from app.models.resource import Damage, Resource, parse_resource_id
 from app.rendering.json_text.media_marks import MediaPlaces
 from app.rendering.pages import attached_image
 from app.services.inline_media.restoring import StoredMedia, check_fits

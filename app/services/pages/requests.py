@@ -7,12 +7,11 @@ from pydantic import AfterValidator, ConfigDict, Field, ValidationError
 from pydantic.config import JsonDict
 
 from app.errors import Fault, InvalidPayloadError
-from app.models.base import FrozenModel
+from app.models.base import FrozenModel, faults_of
 from app.models.identity import CLIENT_ID_PATTERN
 from app.models.json_value import JsonValue
 from app.models.limits import Limits
 from app.models.page import MOST_PARENTS, SELDOM_SAID, Level, LevelField, PageFields, PageId
-from app.models.validation_errors import faults_of
 from app.services.pages.refused_faults import refused_arguments
 from app.services.requests.validation import as_object, read_value, validated
 

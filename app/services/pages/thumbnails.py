@@ -8,7 +8,7 @@ from io import BytesIO
 
 from PIL import Image, ImageFile, ImageOps
 
-from app.media.images import open_image
+from app.media.headers import open_image
 from app.media.soundness import without_damaged_chunks
 from app.services.images.pixels import in_shades, load_pixels, may_be_transparent, saved
 

@@ -22,11 +22,11 @@ from app.models.page import (
     PageMedia,
     PageVersion,
     Representation,
-    SearchableText,
     StoredPage,
     StoredRepresentation,
 )
 from app.models.resource import parse_resource_id
+from app.models.search import SearchableText
 from app.rendering.pages import body_size_bytes, page_texts, page_tokens
 from app.services.requests.data_uris import load_forms
 

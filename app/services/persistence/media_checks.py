@@ -14,8 +14,8 @@ import anyio.to_thread
 from app.media.soundness.judging import damage_of, judge
 from app.media.soundness.looking import Looking
 from app.models.conversation import InlineBytes, Medium, StoredBytes
-from app.models.damage import Damage
 from app.models.media import InMemoryMedia
+from app.models.resource import Damage
 from app.stores.blobs import BlobStore, read_whole
 
 _MOST_REMEMBERED = 20_000

@@ -8,10 +8,9 @@ from typing import TypeAlias
 
 from app.media.settling import HEAD_BYTES, settle_type
 from app.media.soundness import damage_of
-from app.models.damage import Damage
 from app.models.media import MediaSource
 from app.models.normalized import NormalizedMedia
-from app.models.resource import MediaHints, Resource, derive_resource_id, resource_kind
+from app.models.resource import Damage, MediaHints, Resource, derive_resource_id, resource_kind
 from app.rendering.names.file_names import safe_file_name
 from app.services.persistence.media_checks import MediaChecks
 from app.services.persistence.probing import probe_media

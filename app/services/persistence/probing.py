@@ -8,8 +8,14 @@ import anyio
 import anyio.to_thread
 
 from app.errors import StoreUnavailableError
-from app.media.durations import WholeFile, WindowedFile, duration_hints, has_duration
-from app.media.images import has_known_header, image_hints
+from app.media.headers import (
+    WholeFile,
+    WindowedFile,
+    duration_hints,
+    has_duration,
+    has_known_header,
+    image_hints,
+)
 from app.models.media import InMemoryMedia, MediaSource
 from app.models.resource import MediaHints
 from app.stores.blobs import BlobStore, DraftMedia, StoredBlob, read_whole

@@ -8,7 +8,6 @@ import anyio.to_thread
 
 from app.errors import PayloadTooLargeError
 from app.media.types import canonical_mime_type
-from app.models.content import FilePart, ImagePart, Part, TextPart
 from app.models.json_value import JsonValue, json_text
 from app.models.limits import Limits
 from app.models.media import InMemoryMedia
@@ -26,8 +25,15 @@ from app.models.normalized import (
     Warning,
     more_warnings,
 )
-from app.models.persisted import PersistedPart, PersistedToolResult
 from app.models.resource import Resource, ResourceKind, media_kind, resource_kind
+from app.models.tool_result import (
+    FilePart,
+    ImagePart,
+    Part,
+    PersistedPart,
+    PersistedToolResult,
+    TextPart,
+)
 from app.rendering.names.file_names import safe_file_name
 from app.rendering.texts.previews import needs_preview, preview
 from app.services.persistence.media_keeper import KeptMedium, MediaKeeper

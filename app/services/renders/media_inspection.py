@@ -12,9 +12,9 @@ import anyio.to_thread
 
 from app.errors import StoreUnavailableError
 from app.models.conversation import ComposedTurn, InlineBytes, Item, Medium
-from app.models.damage import Damage
 from app.models.media import InMemoryMedia
 from app.models.rendering import RenderOptions
+from app.models.resource import Damage
 from app.rendering.targets.fitting import Fitting, MediumRef, places_of
 from app.rendering.targets.profile import MediaClass, Profile
 from app.services.persistence.media_checks import MediaChecks

@@ -7,8 +7,8 @@ import anyio
 
 from app.errors import ServiceError
 from app.models.conversation import ComposedTurn, InlineBytes, Medium, StoredBytes
-from app.models.derived_image import DerivedImage, ImageRecipe
-from app.models.text_encoding import decode_text
+from app.models.resource import DerivedImage, ImageRecipe
+from app.models.text_windows import decode_text
 from app.rendering.targets.fitting import places_of
 from app.rendering.targets.media_plan import LoadedMedia, MediaPlan
 from app.services.images.derived_images import DerivedImages

@@ -10,8 +10,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 
 from app.media import block_table
-from app.media.block_table import TEXT_TYPES
-from app.media.langchain_blocks import without_frame
+from app.media.block_table import TEXT_TYPES, without_frame
 from app.media.settling import HEAD_BYTES, settle_type
 from app.models.conversation import Address, InlineBytes, Item, Medium, TextItem
 from app.models.json_value import JsonValue, json_text

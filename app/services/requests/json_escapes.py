@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from itertools import islice
 
-from app.media.base64_stream import NotStrictBase64Error
+from app.media.base64_text import NotStrictBase64Error
 from app.media.data_uris import base64_head_end
 
 _OPTIONAL_ESCAPES = (

@@ -9,7 +9,7 @@ import re
 from collections.abc import Callable, Iterable
 from functools import lru_cache
 
-from app.media.base64_stream import NotStrictBase64Error
+from app.media.base64_text import NotStrictBase64Error
 from app.services.concurrency.large_work import QUICK_BYTES, is_quick
 from app.services.requests.json_escapes import raw_head_end, without_open_escape
 from app.services.requests.long_strings import LongString

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 
 import pybase64
 
-from app.media.base64_stream import Base64Lines
+from app.media.base64_text import Base64Lines
 from app.services.requests.json_escapes import JsonEscapes
 from app.services.requests.string_names import NAMED_CHARS, name_of_base64, name_of_text
 from app.stores.blobs import BlobDraft

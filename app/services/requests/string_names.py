@@ -7,7 +7,7 @@ that its text would have.
 
 import hashlib
 
-from app.media.base64_stream import Base64Lines, NotStrictBase64Error
+from app.media.base64_text import Base64Lines, NotStrictBase64Error
 from app.media.data_uris import base64_head_end
 
 NAMED_CHARS = 65_536

@@ -5,9 +5,9 @@ from typing import TypeVar
 from pydantic import BaseModel, ValidationError
 
 from app.errors import InvalidPayloadError
+from app.models.base import faults_of
 from app.models.json_value import JsonValue, parse_repaired_json
 from app.models.limits import Limits
-from app.models.validation_errors import faults_of
 
 _Model = TypeVar("_Model", bound=BaseModel)
 

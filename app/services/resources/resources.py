@@ -5,11 +5,10 @@ from dataclasses import dataclass
 
 from app.errors import ConflictError, NotFoundError
 from app.media.settling import HEAD_BYTES, settle_type
-from app.models.alias import check_alias
-from app.models.cursor import decode_moment_cursor, encode_moment_cursor
-from app.models.identity import utc_now
+from app.models.identity import decode_moment_cursor, encode_moment_cursor, utc_now
 from app.models.resource import (
     Resource,
+    check_alias,
     derive_resource_id,
     parse_resource_id,
     resource_kind,

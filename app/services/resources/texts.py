@@ -24,9 +24,8 @@ from app.media.types import is_textual
 from app.models.json_pointer import follow, parse_json_pointer
 from app.models.json_value import parse_repaired_json
 from app.models.limits import Limits
-from app.models.line_range import LineRange
 from app.models.resource import Resource
-from app.models.text_encoding import UTF_8, decode_text, text_decoder
+from app.models.text_windows import UTF_8, LineRange, decode_text, text_decoder
 from app.rendering.texts import (
     JsonExcerpt,
     LineBlocks,

@@ -3,7 +3,6 @@
 from collections.abc import Collection, Iterable, Sequence
 
 from app.errors import Fault, MissingAttachmentError
-from app.models.alias import is_alias
 from app.models.interaction import (
     AttachedResource,
     Bindings,
@@ -13,7 +12,7 @@ from app.models.interaction import (
     bound_resource_id,
 )
 from app.models.json_value import parse_stored_json
-from app.models.resource import Resource, parse_resource_id
+from app.models.resource import Resource, is_alias, parse_resource_id
 from app.stores.records import UnitOfWork
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 
 from app.errors import Fault, InvalidPayloadError, NotFoundError
-from app.models.cursor import decode_cursor, encode_cursor
+from app.models.identity import decode_cursor, encode_cursor
 from app.models.limits import Limits
 from app.models.message import HistoryEntry, StoredHistoryMessage
 from app.models.rendering import JsonPiece, Rendering, rendering_of

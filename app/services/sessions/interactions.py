@@ -7,11 +7,9 @@ from functools import partial
 from hashlib import sha256
 
 from app.errors import ConflictError, Fault, NotFoundError
-from app.models.base import moment_text
-from app.models.cursor import decode_cursor, encode_cursor
+from app.models.base import moment_text, thawed
 from app.models.event import EventType, NewEvent
-from app.models.frozen_json import thawed
-from app.models.identity import is_id, new_id, utc_now
+from app.models.identity import decode_cursor, encode_cursor, is_id, new_id, utc_now
 from app.models.interaction import (
     AttachedResource,
     ChatMessage,
@@ -20,7 +18,7 @@ from app.models.interaction import (
     MultiModalInput,
     StoredInteraction,
 )
-from app.models.json_difference import first_difference
+from app.models.json_pointer import first_difference
 from app.models.json_value import json_text, parse_stored_json
 from app.models.limits import Limits
 from app.models.message import ANSWER, INTERACTION

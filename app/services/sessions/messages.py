@@ -22,7 +22,7 @@ from app.errors import (
 from app.media.data_uris import DataUriText
 from app.models.event import NewEvent
 from app.models.identity import new_id, utc_now
-from app.models.json_difference import first_difference
+from app.models.json_pointer import first_difference
 from app.models.json_value import JsonValue, json_text, parse_stored_json
 from app.models.limits import Limits
 from app.models.message import MESSAGE, StoredHistoryMessage

@@ -5,9 +5,8 @@ from dataclasses import dataclass
 from hashlib import sha256
 
 from app.errors import NotFoundError, StoreUnavailableError
-from app.models.cursor import decode_moment_cursor, encode_moment_cursor
 from app.models.event import NewEvent
-from app.models.identity import utc_now
+from app.models.identity import decode_moment_cursor, encode_moment_cursor, utc_now
 from app.models.message import DeletedSession, Session, SessionUse
 from app.services.pages.accesses import AccessCounts
 from app.services.requests.preconditions import WriteCondition

@@ -8,10 +8,10 @@ from pydantic.alias_generators import to_camel
 from pydantic.config import JsonDict
 
 from app.errors import InvalidPayloadError
+from app.models.base import faults_of
 from app.models.identity import CLIENT_ID_PATTERN
 from app.models.json_value import JsonValue, parse_json
-from app.models.surrogates import without_lone_surrogates
-from app.models.validation_errors import faults_of
+from app.models.text_windows import without_lone_surrogates
 
 _EXAMPLE: JsonDict = {
     "toolName": "browser.screenshot",

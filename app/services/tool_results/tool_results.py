@@ -11,15 +11,13 @@ import anyio.to_thread
 
 from app.crash_points import CrashPoint, reached
 from app.errors import NotFoundError
-from app.models.cursor import decode_cursor, encode_cursor
 from app.models.event import NewEvent
-from app.models.identity import is_id, new_id, utc_now
+from app.models.identity import decode_cursor, encode_cursor, is_id, new_id, utc_now
 from app.models.limits import Limits
 from app.models.message import TOOL_RESULT
 from app.models.normalized import NormalizedReference, NormalizedToolResult
-from app.models.persisted import PersistedToolResult
 from app.models.resource import Resource
-from app.models.tool_result import StoredToolResult
+from app.models.tool_result import PersistedToolResult, StoredToolResult
 from app.services.concurrency.large_work import LargeWork
 from app.services.events.raw_results import RawResults
 from app.services.packaging import build_sanitized_tool_result, encode_sanitized

@@ -6,10 +6,9 @@ from datetime import timedelta
 
 from app.crash_points import CrashPoint, reached
 from app.errors import GoneError, NotFoundError, PayloadTooLargeError, StoreUnavailableError
-from app.models.alias import check_alias
 from app.models.identity import is_id, new_id, utc_now
 from app.models.limits import Limits
-from app.models.resource import Resource
+from app.models.resource import Resource, check_alias
 from app.models.upload import Checksum, ResumableUpload
 from app.services.quotas.stored_bytes import StoredBytes
 from app.services.resources.aliases import check_room_for_alias

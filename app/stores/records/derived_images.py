@@ -18,8 +18,7 @@ from typing import Any
 
 from sqlalchemy import Select, and_
 
-from app.models.derived_image import DerivedImage
-from app.models.resource import Resource
+from app.models.resource import DerivedImage, Resource
 from app.stores.records.resources import ResourceRecords, stored_resource
 from app.stores.records.rows import in_batches
 from app.stores.records.scope import ProjectScope

@@ -18,8 +18,8 @@ from dataclasses import dataclass
 
 from sqlalchemy import ColumnElement, Text, bindparam, func
 
-from app.models.page import Modality, SearchableText
-from app.models.search import SearchQuery, SearchTerm, SearchWords, search_words
+from app.models.page import Modality
+from app.models.search import SearchableText, SearchQuery, SearchTerm, SearchWords, search_words
 from app.stores.records.lookups import Lookup
 from app.stores.records.scope import ProjectScope, scoped_select
 from app.stores.records.tables import page_search_sqlite as page_search

@@ -7,8 +7,7 @@ from typing import Any
 
 from sqlalchemy import ColumnElement, Delete, Row, Select, Update, and_, bindparam, case, func
 
-from app.models.alias import Alias
-from app.models.resource import MediaHints, Resource
+from app.models.resource import Alias, MediaHints, Resource
 from app.stores.records.columns import stands_before
 from app.stores.records.lookups import Lookup
 from app.stores.records.prepared_statements import Offered

@@ -11,9 +11,8 @@ import pytest
 from PIL import Image, ImageSequence
 
 from app.media.soundness import damage_of, without_damaged_chunks
-from app.models.damage import Damage
 from app.models.media import InMemoryMedia
-from app.models.resource import MediaHints
+from app.models.resource import Damage, MediaHints
 from tests import media
 from tests.images import jpeg_in_three_scans, picture, saved, see_through
 

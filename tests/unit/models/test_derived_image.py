@@ -2,7 +2,7 @@
 
 import pytest
 
-from app.models.derived_image import ImageRecipe
+from app.models.resource import ImageRecipe
 
 
 @pytest.mark.parametrize(

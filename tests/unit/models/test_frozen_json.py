@@ -8,7 +8,7 @@ import hypothesis
 import pytest
 from hypothesis import strategies as st
 
-from app.models.frozen_json import frozen, thawed
+from app.models.base import frozen, thawed
 from app.models.json_value import json_text
 
 LEVELS = 1_000

@@ -11,8 +11,7 @@ import pytest
 from hypothesis import strategies as st
 from pydantic import BaseModel, ValidationError
 
-from app.models.base import FrozenModel
-from app.models.frozen_json import thawed
+from app.models.base import FrozenModel, thawed
 from app.models.interaction import (
     AttachedFile,
     ChatMessage,

@@ -2,7 +2,7 @@
 
 import pytest
 
-from app.models.line_range import parse_line_range
+from app.models.text_windows import parse_line_range
 
 
 @pytest.mark.parametrize(

@@ -5,11 +5,11 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from app.errors import InvalidPayloadError
-from app.models.page import SearchableText
 from app.models.search import (
     LONGEST_WORD_CHARS,
     MOST_QUERY_WORDS,
     TEXT_BREAK,
+    SearchableText,
     SearchQuery,
     SearchTerm,
     SearchWords,

@@ -2,8 +2,7 @@
 
 import pytest
 
-from app.models.surrogates import without_lone_surrogates
-from app.models.text_windows import WINDOW_CHARS
+from app.models.text_windows import WINDOW_CHARS, without_lone_surrogates
 
 
 @pytest.mark.parametrize("text", ["", "call_1", "Größe", "\ufffd\ufeff😀", "é" * WINDOW_CHARS])

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.models.text_encoding import decode_text
+from app.models.text_windows import decode_text
 from app.rendering.json_text.strings import Base64Writer, StringWriter, TextWriter
 from tests.media import noise_bytes
 

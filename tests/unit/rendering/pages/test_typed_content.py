@@ -3,10 +3,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from app.models.json_value import JsonValue
-from app.models.page import Body, Level, Page
-from app.models.page_content import (
+from app.models.page import (
     AudioContent,
+    Body,
     ImageContent,
+    Level,
+    Page,
     PageContent,
     StructuredContent,
     TextContent,

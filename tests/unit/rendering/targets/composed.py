@@ -11,9 +11,7 @@ from app.models.conversation import (
     Turn,
     TurnRole,
 )
-from app.models.damage import Damage
-from app.models.derived_image import DerivedImage
-from app.models.resource import MediaHints, Resource, resource_kind
+from app.models.resource import Damage, DerivedImage, MediaHints, Resource, resource_kind
 from app.rendering.targets.profile import MediaClass, MediaRule, Profile
 
 ID, OTHER_ID, SMALL_ID = "a1" * 16, "b2" * 16, "c3" * 16

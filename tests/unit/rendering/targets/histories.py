@@ -25,10 +25,9 @@ from app.models.conversation import (
     TurnRole,
     Words,
 )
-from app.models.derived_image import DerivedImage, ImageRecipe
 from app.models.json_value import JsonValue, json_text
 from app.models.rendering import LossEntry, RenderOptions
-from app.models.resource import MediaHints, Resource, resource_kind
+from app.models.resource import DerivedImage, ImageRecipe, MediaHints, Resource, resource_kind
 from app.rendering.targets.fitting import places_of
 from app.rendering.targets.ladder import Ladder
 from app.rendering.targets.leaves import Base64Leaf, JsonLeaf, Node

@@ -17,9 +17,8 @@ from app.models.conversation import (
     Turn,
     Words,
 )
-from app.models.derived_image import DerivedImage
 from app.models.rendering import LossEntry, MediaWish, RenderOptions
-from app.models.resource import MediaHints
+from app.models.resource import DerivedImage, MediaHints
 from app.rendering.targets.ladder import Ladder, Settled, Sign
 from app.rendering.targets.media_plan import LoadedMedia
 from app.rendering.targets.profile import MediaRule, Profile

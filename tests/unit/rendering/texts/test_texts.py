@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.models.text_encoding import text_decoder
+from app.models.text_windows import text_decoder
 from app.rendering.texts import (
     LineBlocks,
     LineCollector,

@@ -9,7 +9,7 @@ import httpx
 import pytest
 
 from app.errors import FetchBlockedError, UpstreamError
-from app.models.fetch_policy import FetchPolicy
+from app.models.limits import FetchPolicy
 from app.services.fetching import Fetcher
 from app.services.fetching.addresses import IPAddress
 from app.services.fetching.resolving import HostResolver

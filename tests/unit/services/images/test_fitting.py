@@ -8,7 +8,7 @@ import pytest
 from PIL import Image, ImageFile
 
 from app.media.types import sniff
-from app.models.derived_image import ImageRecipe
+from app.models.resource import ImageRecipe
 from app.services.images.fitting import FittedImage, fit_image
 from app.services.pages.thumbnails import reduce_image
 from tests import media

@@ -6,10 +6,10 @@ import pytest
 
 from app.errors import StoreUnavailableError
 from app.models.conversation import Address, InlineBytes, Medium, MediumSource, StoredBytes
-from app.models.damage import Damage
 from app.models.identity import utc_now
 from app.models.media import InMemoryMedia
 from app.models.normalized import NormalizedMedia
+from app.models.resource import Damage
 from app.services.persistence.media_checks import MediaChecks
 from app.services.persistence.media_keeper import MediaKeeper
 from app.stores.blobs import FilesystemBlobStore, StoredBlob

@@ -7,11 +7,10 @@ from pathlib import Path
 import anyio.to_thread
 import pytest
 
-from app.models.damage import Damage
 from app.models.identity import utc_now
 from app.models.media import InMemoryMedia
 from app.models.normalized import NormalizedMedia
-from app.models.resource import MediaHints, Resource, derive_resource_id
+from app.models.resource import Damage, MediaHints, Resource, derive_resource_id
 from app.services.persistence.media_keeper import KeptMedium, MediaKeeper
 from app.stores.blobs import DraftMedia, FilesystemBlobStore
 from tests.media import noise_bytes, png

@@ -6,9 +6,8 @@ from pathlib import Path
 import pytest
 
 from app.models.conversation import Address, InlineBytes, Item, Medium, TextItem
-from app.models.damage import Damage
 from app.models.rendering import RenderOptions
-from app.models.resource import MediaHints
+from app.models.resource import Damage, MediaHints
 from app.rendering.targets.profile import Profile
 from app.services.persistence.media_checks import MediaChecks
 from app.services.renders.media_inspection import judged

@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from app.models.json_difference import first_difference
+from app.models.json_pointer import first_difference
 from app.models.json_value import JsonValue, parse_json
 from app.services.requests.identity import RequestIdentity, identity_of_body, json_digest
 from app.services.requests.json_stream import JsonStream

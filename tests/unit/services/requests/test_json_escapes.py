@@ -2,7 +2,7 @@ r"""Escapes are learnt while they are read, and raw JSON that could not come bac
 
 import pytest
 
-from app.media.base64_stream import NotStrictBase64Error
+from app.media.base64_text import NotStrictBase64Error
 from app.services.requests.json_escapes import JsonEscapes, raw_head_end, without_open_escape
 
 

@@ -1,18 +1,45 @@
-"""How long audio and video play, read from their headers and never from the whole of a huge file.
+"""Headers of media: pixels and seconds, without decoding anything or reading the whole of a file.
 
-The parsers see a `WindowedFile`: the first megabytes, the last ones where there are any, and a
-budget of reads, so that no hostile file makes a loop over garbage long. Durations that do not
-follow from what can be seen are unknown, never guessed.
+Pixels are read by Pillow, whose readers for those who do decode an image are opened here as well.
+How long audio and video play, parsers find in a `WindowedFile`: the first megabytes, the last ones
+where there are any, and a budget of reads, so that no hostile file makes a loop over garbage long.
+Durations that do not follow from what can be seen are unknown, never guessed.
 """
 
-import math
 import struct
 from collections.abc import Callable, Iterator
 from io import SEEK_CUR, SEEK_END, SEEK_SET, BytesIO
 
+from PIL import (
+    AvifImagePlugin,
+    BmpImagePlugin,
+    GifImagePlugin,
+    ImageFile,
+    JpegImagePlugin,
+    PngImagePlugin,
+    TiffImagePlugin,
+    WebPImagePlugin,
+)
 from tinytag import TinyTag
 
-from app.models.resource import MediaHints
+from app.media.soundness import without_damaged_chunks
+from app.media.soundness.containers import ebml_number
+from app.models.resource import DECODED_TYPES, MediaHints
+
+# Pillow's readers themselves and not `Image.open`, which guesses the format and warns, through
+# state that all threads share, about sizes that cost nothing as long as no pixel is decoded.
+_IMAGE_READERS: dict[str, Callable[[BytesIO], ImageFile.ImageFile]] = {
+    "image/avif": AvifImagePlugin.AvifImageFile,
+    "image/bmp": BmpImagePlugin.BmpImageFile,
+    "image/gif": GifImagePlugin.GifImageFile,
+    "image/jpeg": JpegImagePlugin.JpegImageFile,
+    "image/png": PngImagePlugin.PngImageFile,
+    "image/tiff": TiffImagePlugin.TiffImageFile,
+    "image/webp": WebPImagePlugin.WebPImageFile,
+}
+_MOST_PIXELS = 1 << 30
+_EXIF_ORIENTATION = 0x0112
+_ORIENTATIONS_ON_THE_SIDE = frozenset({5, 6, 7, 8})
 
 _READS = 200_000
 _LARGEST_READ_BYTES = 8 * 1024 * 1024
@@ -28,6 +55,37 @@ _SEGMENT, _INFO, _CLUSTER = 0x18538067, 0x1549A966, 0x1F43B675
 _TIMESTAMP_SCALE, _DURATION = 0x2AD7B1, 0x4489
 _NANOSECONDS = 1_000_000_000
 _DEFAULT_TIMESTAMP_SCALE = 1_000_000
+
+
+def has_known_header(mime_type: str) -> bool:
+    """Return whether pixels are read from headers of this type."""
+    return mime_type in _IMAGE_READERS
+
+
+def open_image(file: BytesIO, mime_type: str) -> ImageFile.ImageFile | None:
+    """Open an image, only its header read yet; `None` for types that are not decoded.
+
+    Raises:
+        Exception: Whatever a damaged header runs Pillow's reader into.
+    """
+    return _IMAGE_READERS[mime_type](file) if mime_type in DECODED_TYPES else None
+
+
+def image_hints(head: bytes, mime_type: str) -> MediaHints:
+    """Return the pixels as displayed, a photograph on its side turned; none if they do not show."""
+    try:
+        # A chunk beside the picture may be damaged, which Pillow would refuse.
+        image = _IMAGE_READERS[mime_type](BytesIO(without_damaged_chunks(head)))
+        width, height = image.size
+        if mime_type == "image/jpeg":
+            orientation = image.getexif().get(_EXIF_ORIENTATION)
+            if orientation in _ORIENTATIONS_ON_THE_SIDE:
+                width, height = height, width
+    except Exception:  # noqa: BLE001 - parsers of hostile bytes raise anything
+        return MediaHints()
+    if width <= 0 or height <= 0 or width * height > _MOST_PIXELS:
+        return MediaHints()
+    return MediaHints(width=width, height=height)
 
 
 class WindowedFile(BytesIO):
@@ -115,62 +173,38 @@ def duration_hints(file: WindowedFile, mime_type: str) -> MediaHints:
 
 def _duration_seconds(file: WindowedFile, mime_type: str) -> float | None:
     if mime_type in _MATROSKA_TYPES:
-        return _plausible(_matroska_duration(file.read(_MATROSKA_HEAD_BYTES)))
-    tag = TinyTag.get(file_obj=file, tags=False, duration=True)
-    # An Ogg stream tells its length on its last page only, so a part of it tells a wrong one.
-    if file.fell_short and (tag.mime_type or "").startswith("audio/ogg"):
-        return None
-    return _plausible(tag.duration)
-
-
-def _plausible(seconds: float | None) -> float | None:
-    if seconds is None or not math.isfinite(seconds) or not 0 < seconds <= _LONGEST_SECONDS:
-        return None
-    return round(seconds, 3)
+        seconds = _matroska_duration(file.read(_MATROSKA_HEAD_BYTES))
+    else:
+        tag = TinyTag.get(file_obj=file, tags=False, duration=True)
+        # An Ogg stream tells its length on its last page only, so a part of it tells a wrong one.
+        is_part = file.fell_short and (tag.mime_type or "").startswith("audio/ogg")
+        seconds = None if is_part else tag.duration
+    # What is no number is not between the two either.
+    return round(seconds, 3) if seconds is not None and 0 < seconds <= _LONGEST_SECONDS else None
 
 
 def _matroska_duration(data: bytes) -> float | None:
     """Duration times TimestampScale, both from the segment's Info element (RFC 9559, 5.1.2)."""
-    scale, ticks = _DEFAULT_TIMESTAMP_SCALE, None
+    scale = _DEFAULT_TIMESTAMP_SCALE
+    ticks: float | None = None
     for segment_start, segment_end in _elements(data, 0, len(data), _SEGMENT):
         for start, end in _elements(data, segment_start, segment_end, _INFO):
             for inner_start, inner_end in _elements(data, start, end, _TIMESTAMP_SCALE):
                 scale = int.from_bytes(data[inner_start:inner_end], "big")
             for inner_start, inner_end in _elements(data, start, end, _DURATION):
-                ticks = _float(data[inner_start:inner_end])
+                layout = {4: ">f", 8: ">d"}[inner_end - inner_start]
+                (ticks,) = struct.unpack_from(layout, data, inner_start)
     return None if ticks is None else ticks * scale / _NANOSECONDS
 
 
 def _elements(data: bytes, start: int, end: int, wanted: int) -> Iterator[tuple[int, int]]:
     """Where the contents of the wanted elements lie among those between `start` and `end`."""
     while start < end:
-        element, start = _variable_int(data, start, keeps_marker=True)
-        size, start = _variable_int(data, start, keeps_marker=False)
+        element, start = ebml_number(data, start, keeps_marker=True)
+        size, start = ebml_number(data, start, keeps_marker=False)
         stop = end if size is None else min(end, start + size)
         if element == wanted:
             yield start, stop
         if element == _CLUSTER or element is None:
             return
         start = stop
-
-
-def _variable_int(data: bytes, start: int, *, keeps_marker: bool) -> tuple[int | None, int]:
-    """An EBML number (RFC 8794, section 4) and where it ends; all ones mean an unknown size."""
-    first = data[start]
-    length = 9 - first.bit_length()
-    if length > 8:
-        raise ValueError("no EBML number begins with a zero byte")
-    number = int.from_bytes(data[start : start + length], "big")
-    if keeps_marker:
-        return number, start + length
-    number &= (1 << (7 * length)) - 1
-    is_unknown = number == (1 << (7 * length)) - 1
-    return None if is_unknown else number, start + length
-
-
-def _float(data: bytes) -> float | None:
-    layout = {4: ">f", 8: ">d"}.get(len(data))
-    if layout is None:
-        return None
-    (number,) = struct.unpack(layout, data)
-    return float(number)
