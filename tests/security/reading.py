@@ -31,15 +31,13 @@ from app.models.line_range import parse_line_range
 from app.models.media import InMemoryMedia
 from app.models.page import Body, Modality, Page, PageFields, SearchableText
 from app.models.search import parse_search, search_words
-from app.rendering.json_text.strings import TextWriter
-from app.rendering.names.content_disposition import disposition_filename
-from app.rendering.names.file_names import safe_file_name
+from app.rendering.names.file_names import disposition_filename, safe_file_name
 from app.rendering.pages import derive_levels, page_blocks, page_json, page_texts, page_tokens
-from app.rendering.pages.cuts import excerpt, head_and_tail, sentences
 from app.rendering.pages.lines import one_line, quoted, quoted_short, without_base64
-from app.rendering.targets.json_pieces import json_pieces
+from app.rendering.targets.leaves import json_pieces
 from app.rendering.texts import LineBlocks, LineCollector, LineIndexer, MatchCollector
-from app.rendering.texts.previews import needs_preview, preview
+from app.rendering.texts.cuts import excerpt, head_and_tail, needs_preview, preview, sentences
+from app.rendering.texts.json_strings import TextWriter
 from app.rendering.texts.snippets import Passages
 from app.services.inline_media.message_media import media_in_message
 from app.services.normalization import normalize_tool_result

@@ -8,23 +8,24 @@ from datetime import datetime
 
 from app.models.identity import rfc3339
 from app.models.page import Level, Page
-from app.rendering.pages.described import scenes_of, schema_name_of
 from app.rendering.pages.descriptors import (
     data_uri_words,
     dimension_words,
     duration_seconds,
     facts,
     mime_type,
+    scenes_of,
+    schema_name_of,
 )
 from app.rendering.pages.lines import duration_words, one_line, without_base64
 from app.rendering.pages.sizes import page_tokens
-from app.rendering.pages.visible_text import shown_text
 from app.rendering.pages.words import (
     caption_of,
     scene_lines,
+    shown_text,
     transcript_of,
 )
-from app.rendering.texts.graphemes import boundary_at_or_before
+from app.rendering.texts.cuts import boundary_at_or_before
 
 _LABEL_CHARS = 13
 _PREVIEW_CHARS = 200

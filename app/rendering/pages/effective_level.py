@@ -8,8 +8,7 @@ from dataclasses import dataclass
 
 from app.models.json_value import JsonValue
 from app.models.page import Body, Level, Page
-from app.rendering.pages.recordings import words_level
-from app.rendering.pages.visible_text import image_text, shown_text
+from app.rendering.pages.words import image_text, shown_text, words_level
 
 _RECORDINGS = frozenset({"audio", "video"})
 

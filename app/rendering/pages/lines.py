@@ -9,7 +9,7 @@ import regex
 from app.media.types import is_strong_signature
 from app.models.page import LONGEST_SECONDS
 from app.models.text_windows import search_windows
-from app.rendering.pages.cuts import ELLIPSIS
+from app.rendering.texts.cuts import ELLIPSIS
 
 LEFT_OUT = "[…]"
 

@@ -10,7 +10,7 @@ from decimal import Decimal
 from functools import partial
 
 from app.models.json_value import JsonValue, json_text
-from app.rendering.texts.graphemes import boundary_at_or_before
+from app.rendering.texts.cuts import boundary_at_or_before
 
 REDUCED_LIMIT_CHARS = 4_000
 ABSTRACT_LIMIT_CHARS = 800

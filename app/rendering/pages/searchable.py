@@ -8,7 +8,7 @@ from decimal import Decimal
 
 from app.models.json_value import JsonValue, json_text
 from app.models.page import Body, BodyKind, PageFields
-from app.rendering.pages.described import scenes_of
+from app.rendering.pages.descriptors import scenes_of
 from app.rendering.pages.words import structured_data
 
 

@@ -3,8 +3,7 @@
 from app.models.page import Body, Level, Modality, Page, PageFields
 from app.models.resource import resource_kind
 from app.rendering.pages.descriptors import body_mime_type, measured_dimensions
-from app.rendering.pages.visible_text import shown_text
-from app.rendering.pages.words import body_text
+from app.rendering.pages.words import body_text, shown_text
 
 _CHARS_PER_TOKEN = 4
 _PIXELS_PER_TOKEN = 750

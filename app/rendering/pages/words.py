@@ -1,11 +1,19 @@
-"""The words of a page as it was stored: caption, transcript and scenes, data."""
+"""The words of a page: as they were stored, and as they are shown at a level.
+
+Of a recording they come passage by passage: scenes, transcript, stored content. A higher level
+never shows more words than a lower one.
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Literal
 
 from app.errors import InvalidJsonError, PayloadTooLargeError
 from app.models.json_value import JsonValue, json_text, parse_repaired_json
-from app.models.page import Body, PageFields
-from app.rendering.pages.cuts import cut_short
-from app.rendering.pages.described import scenes_of
+from app.models.page import Body, Level, Page, PageFields
+from app.rendering.pages.descriptors import scenes_of, tags
 from app.rendering.pages.lines import clock, moment, one_line
+from app.rendering.texts.cuts import cut_short
 
 # As many as a request body may have; deeper or wider text stays the string it is.
 _DEEPEST = 4_000
@@ -97,3 +105,197 @@ def _parsed(text: str) -> JsonValue:
         )
     except (InvalidJsonError, PayloadTooLargeError):
         return text
+
+
+PassageName = Literal["scene", "transcript", "content", "supplied"]
+
+# What stands before a passage in the text; the others need no name.
+_LABELS: dict[PassageName, str] = {"content": "Content: ", "supplied": "Supplied: "}
+
+
+@dataclass(frozen=True, slots=True)
+class Passage:
+    """A piece of a level's text that is one thing: `text` begins at `start`, behind its label.
+
+    `scene` is the scene that a line stands for.
+    """
+
+    name: PassageName
+    text: str
+    start: int
+    scene: JsonValue = None
+
+    @property
+    def end(self) -> int:
+        """Where it ends in the level's text."""
+        return self.start + len(self.text)
+
+
+@dataclass(frozen=True, slots=True)
+class _Named:
+    name: PassageName
+    text: str
+    scene: JsonValue = None
+
+
+def words_level(page: Page, level: Level) -> Level:
+    """The level whose words are shown at a level: its own or, where it has none, one above it.
+
+    A recording that nobody wrote down may still have a transcript or a summary that the client
+    supplied as a level. It is shown wherever less is asked to be left out, so that asking for more
+    never shows less.
+    """
+    if level >= Level.ABSTRACT or (level is Level.FULL and _stored(page)):
+        return level
+    above = [at for at in (Level.REDUCED, Level.ABSTRACT) if page.at(at) is not None]
+    return above[0] if above else level
+
+
+def passages(page: Page, level: Level) -> list[Passage]:
+    """The passages of what a recording shows at a level below REFERENCE, in order.
+
+    At FULL these are the scenes and the transcript as the client described them, and the content
+    where it is other words than the transcript; last what was supplied as a level, if it is longer
+    than all of that. At the other levels it is the level's text, which has the scenes in it only
+    where it was derived from them.
+    """
+    held = words_level(page, level)
+    if held is Level.FULL:
+        return _placed(_whole(page))
+    representation = page.at(held)
+    if representation is None or representation.body.is_media:
+        return []
+    text = body_text(representation.body)
+    if held is Level.REDUCED and text == video_words(page.fields, page.full):
+        return _placed(_described(page))
+    return _placed([_Named("transcript", text)])
+
+
+def passages_text(shown: Iterable[Passage]) -> str:
+    """The text the passages are in, a line or more each."""
+    return "\n".join(_LABELS.get(passage.name, "") + passage.text for passage in shown)
+
+
+def _placed(named: Iterable[_Named]) -> list[Passage]:
+    placed: list[Passage] = []
+    at = 0
+    for passage in named:
+        start = at + len(_LABELS.get(passage.name, ""))
+        placed.append(Passage(passage.name, passage.text, start, passage.scene))
+        at = placed[-1].end + 1
+    return placed
+
+
+def _described(page: Page) -> list[_Named]:
+    """Scenes, of a video, and transcript."""
+    fields = page.fields
+    scenes = (scenes_of(fields) or ()) if fields.modality == "video" else ()
+    lines = ((scene_line(scene), scene) for scene in scenes)
+    named = [_Named("scene", line, scene) for line, scene in lines if line is not None]
+    transcript = transcript_of(fields, page.full)
+    return [*named, *([] if transcript is None else [_Named("transcript", transcript)])]
+
+
+def _stored(page: Page) -> list[_Named]:
+    """What was stored: scenes, transcript, and the content that is not the transcript."""
+    named = _described(page)
+    transcript = transcript_of(page.fields, page.full)
+    content = content_words(page.full)
+    if content is None or transcript is None or content.strip() == transcript.strip():
+        return named
+    return [*named, _Named("content", content)]
+
+
+def _whole(page: Page) -> list[_Named]:
+    named = _stored(page)
+    reduced = page.levels.get(Level.REDUCED)
+    if reduced is None or reduced.origin != "supplied" or reduced.body.is_media:
+        return named
+    supplied = body_text(reduced.body)
+    if all(passage.name != "transcript" for passage in named):
+        return [*named, _Named("transcript", supplied)]
+    is_longer = len(supplied) > len(passages_text(_placed(named)))
+    return [*named, _Named("supplied", supplied)] if is_longer else named
+
+
+_RECORDINGS = frozenset({"audio", "video"})
+
+
+def shown_text(page: Page, level: Level) -> str | None:
+    """The text a level shows, without what is said about it; `None` where there is none.
+
+    It is what `max_chars` and `offset` count: the text, the JSON, the transcript (of a video with
+    its scenes before it), the caption, the tag. A REDUCED level that does not exist shows what
+    ABSTRACT holds.
+    """
+    modality = page.fields.modality
+    representation = page.at(_held_level(page, level))
+    if level is Level.REFERENCE:
+        return body_text(representation.body) if representation else _tag(page)
+    if modality in _RECORDINGS:
+        shown = passages(page, level)
+        return passages_text(shown) if shown else None
+    if level is Level.FULL and modality == "image":
+        return content_words(page.full)
+    if representation is None:
+        return None
+    if modality == "structured":
+        return json_text(level_data(page, level))
+    body = representation.body
+    has_words = body.kind in ("text", "json") or (modality == "text" and body.media is None)
+    return body_text(body) if has_words else None
+
+
+def image_text(page: Page, level: Level) -> str | None:
+    """What is shown of an image that is not attached: the level's words, else its caption.
+
+    Where the level is a medium, or FULL is nothing, that is the longest description there is at it
+    or above it. What is only made of the descriptor is no caption.
+    """
+    if level is Level.REFERENCE:
+        return shown_text(page, level)
+    representation = page.at(level)
+    is_words = representation is not None and not representation.body.is_media
+    has_own = level is not Level.FULL or content_words(page.full) is not None
+    if has_own and (is_words or representation is None):
+        return _caption_at(page, level)
+    above = (_caption_at(page, at) for at in (Level.REDUCED, Level.ABSTRACT) if at > level)
+    described = [caption_of(page.fields, page.full), *above]
+    return max((text for text in described if text is not None), key=len, default=None)
+
+
+def level_data(page: Page, level: Level) -> JsonValue:
+    """The data a structured page shows at a level; `None` where there is none."""
+    representation = page.at(_held_level(page, level))
+    if representation is None:
+        return None
+    body = representation.body
+    is_as_sent = isinstance(body.value, str) and body.value == page.full.value
+    # What was derived is data already: a string among it is a string.
+    if representation.origin == "derived" and not is_as_sent:
+        return body.value
+    return structured_data(body)
+
+
+def _held_level(page: Page, level: Level) -> Level:
+    """ABSTRACT for a REDUCED level that does not exist, any other level itself."""
+    return words_level(page, level) if level is Level.REDUCED else level
+
+
+def _caption_at(page: Page, level: Level) -> str | None:
+    is_abstract = _held_level(page, level) is Level.ABSTRACT
+    return None if is_abstract and _is_nameless(page) else shown_text(page, level)
+
+
+def _is_nameless(page: Page) -> bool:
+    """Whether an image's ABSTRACT level could only be made of its descriptor."""
+    abstract = page.levels.get(Level.ABSTRACT)
+    if abstract is None or abstract.origin != "derived":
+        return False
+    reduced = page.levels.get(Level.REDUCED)
+    has_words = reduced is not None and reduced.origin == "supplied" and not reduced.body.is_media
+    return not has_words and caption_of(page.fields, page.full) is None
+
+
+def _tag(page: Page) -> str:
+    return tags(page.page_id, page.fields, page.full)[0]

@@ -6,8 +6,7 @@
     ladder      what becomes of each medium: itself, a smaller image, words, one line
       lines       those lines
     anthropic, bedrock, …    settled turns as a provider's messages
-      leaves      where bytes belong in them
-    json_pieces   their JSON text, with places for the bytes
+      leaves      where bytes belong in them, and their JSON text with places for those
 
 Pure: the bytes of media are neither read nor made here.
 """

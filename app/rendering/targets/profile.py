@@ -86,9 +86,9 @@ class Profile:
 
     Attributes:
         target: Its name.
-        version: Of this row; it changes with every change of what is rendered.
         source: Where the facts are from, with a date.
         write: Writes settled turns as the provider's messages.
+        version: Of this row; it changes with every change of what is rendered.
         media: The rules, by class; a class that is missing is not taken at all.
         media_roles: Whose turns may hold media.
         request_bytes: How large one request may be, media as base64.
@@ -104,9 +104,9 @@ class Profile:
     """
 
     target: str
-    version: str
     source: str
     write: "Callable[[Sequence[SettledTurn], Profile, ImageDetail], list[Node]]"
+    version: str = "2026-11-23"
     media: Mapping[MediaClass, MediaRule] = field(default_factory=lambda: MappingProxyType({}))
     media_roles: frozenset[TurnRole] = frozenset({"user", "tool"})
     request_bytes: int | None = None

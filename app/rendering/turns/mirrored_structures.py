@@ -37,8 +37,13 @@ from app.models.conversation import (
     TextItem,
 )
 from app.models.json_value import JsonValue, json_text, parse_json
-from app.rendering.turns.canonical_json import canonical, canonical_text
-from app.rendering.turns.json_spelling import Spelling, escaped, spelling_of
+from app.rendering.turns.json_spelling import (
+    Spelling,
+    canonical,
+    canonical_text,
+    escaped,
+    spelling_of,
+)
 
 _NOTHING: Mapping[str, JsonValue] = MappingProxyType({})
 _NO_RESOURCES: Mapping[str, str] = MappingProxyType({})

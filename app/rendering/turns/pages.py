@@ -5,9 +5,14 @@ from dataclasses import replace
 
 from app.models.conversation import ComposedTurn, Item, Medium, TextItem, Turn, Words
 from app.models.page import Level, Page
-from app.rendering.pages.annotations import ATTACHED, ATTACHED_ADDRESS, image_missing
-from app.rendering.pages.blocks import PageBlocks, page_blocks
-from app.rendering.pages.visible_text import image_text, shown_text
+from app.rendering.pages.blocks import (
+    ATTACHED,
+    ATTACHED_ADDRESS,
+    PageBlocks,
+    image_missing,
+    page_blocks,
+)
+from app.rendering.pages.words import image_text, shown_text
 from app.rendering.targets.lines import placeholder
 
 PAGE_FAULT_TOOL = "page_fault"

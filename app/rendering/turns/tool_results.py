@@ -28,7 +28,7 @@ from app.models.json_value import JsonValue, parse_stored_json
 from app.models.rendering import Audience
 from app.models.resource import MediaHints, ResourceKind, parse_resource_id, resource_kind
 from app.rendering.pages.lines import one_line, quoted_short
-from app.rendering.texts.previews import whole_text_uri
+from app.rendering.texts.cuts import whole_text_uri
 from app.rendering.turns.mirrored_structures import Said, is_told
 
 _WORDS_OF_META: tuple[tuple[str, str], ...] = (

@@ -16,7 +16,6 @@ from app.models.limits import Limits
 from app.models.page import Body, Level, Page, Representation, StoredPage
 from app.models.rendering import Rendering, rendering_of
 from app.models.resource import Resource
-from app.rendering.json_text.media_marks import MediaPlaces
 from app.rendering.pages import (
     PageBlocks,
     page_blocks,
@@ -25,6 +24,7 @@ from app.rendering.pages import (
     shown_level,
     typed_content,
 )
+from app.rendering.texts.json_strings import MediaPlaces
 from app.services.concurrency.large_work import is_quick, run_in_loop_if
 from app.services.inline_media.json_with_media import RenderedBody
 from app.services.pages.accesses import AccessCounts

@@ -29,7 +29,7 @@ from app.models.normalized import (
 from app.models.persisted import PersistedPart, PersistedToolResult
 from app.models.resource import Resource, ResourceKind, media_kind, resource_kind
 from app.rendering.names.file_names import safe_file_name
-from app.rendering.texts.previews import needs_preview, preview
+from app.rendering.texts.cuts import needs_preview, preview
 from app.services.persistence.media_keeper import KeptMedium, MediaKeeper
 from app.services.persistence.media_slots import fill_places, slots_in
 from app.services.persistence.mirrors import may_hold_twice, with_one_of_each

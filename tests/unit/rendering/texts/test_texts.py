@@ -15,8 +15,7 @@ from app.rendering.texts import (
     Matches,
 )
 from app.rendering.texts.blocks import LONGEST_WHOLE_LINE_CHARS
-from app.rendering.texts.excerpts import ANSWER_BYTES, LONGEST_LINE_CHARS
-from app.rendering.texts.matches import LONGEST_SHOWN_CHARS
+from app.rendering.texts.excerpts import ANSWER_BYTES, LONGEST_LINE_CHARS, LONGEST_SHOWN_CHARS
 
 TEXTS = st.text(alphabet="ab\r\n\u00e9\U0001f600", max_size=60)
 CUTS = st.lists(st.integers(1, 7), max_size=40)
