@@ -35,8 +35,9 @@ from app.rendering.names.file_names import disposition_filename, safe_file_name
 from app.rendering.pages import derive_levels, page_blocks, page_json, page_texts, page_tokens
 from app.rendering.pages.lines import one_line, quoted, quoted_short, without_base64
 from app.rendering.targets.leaves import json_pieces
-from app.rendering.texts import LineBlocks, LineCollector, LineIndexer, MatchCollector
+from app.rendering.texts.blocks import LineBlocks, LineIndexer
 from app.rendering.texts.cuts import excerpt, head_and_tail, needs_preview, preview, sentences
+from app.rendering.texts.excerpts import LineCollector, MatchCollector
 from app.rendering.texts.json_strings import TextWriter
 from app.rendering.texts.snippets import Passages
 from app.services.inline_media.message_media import media_in_message

@@ -40,7 +40,7 @@ _MISSING = {
 }
 
 
-def header(page: Page, level: Level, remark: str | None = None) -> str:
+def _header(page: Page, level: Level, remark: str | None = None) -> str:
     """The first line: `Page img_001 (image, ABSTRACT — caption only):`."""
     name = level.name if remark is None else f"{level.name} — {remark}"
     return f"Page {one_line(page.page_id)} ({page.fields.modality}, {name}):"
@@ -63,18 +63,7 @@ def image_missing(page: Page) -> str:
     return f"[no image available: {known}]" if known else "[no image available]"
 
 
-def image_damaged(detail: str) -> str:
-    """The line for an image that is there and that no model can be shown."""
-    return f"[image not shown: {detail}]"
-
-
-def caption_missing(page: Page) -> str:
-    """The line for a caption that is not there, with what is known of the image."""
-    known = facts(page.fields, page.full)
-    return f"[no caption: {known}]" if known else "[no caption available]"
-
-
-def recording_facts(page: Page, level: Level, *, has_words: bool) -> str:
+def _recording_facts(page: Page, level: Level, *, has_words: bool) -> str:
     """The facts line of a recording: `[audio, 5:42 (342.0 s), audio/mpeg, transcript below]`."""
     fields = page.fields
     seconds = duration_seconds(fields, page.full)
@@ -88,7 +77,7 @@ def recording_facts(page: Page, level: Level, *, has_words: bool) -> str:
     return f"[{', '.join([*known, _words_below(page, level)])}]"
 
 
-def medium_line(page: Page, *, with_type: bool) -> str | None:
+def _medium_line(page: Page, *, with_type: bool) -> str | None:
     """Where the medium itself is: `Resource: @blob:…` or `URL: https://…`, never cut.
 
     Args:
@@ -140,14 +129,6 @@ class PageBlocks:
     level: Level
 
 
-@dataclass(frozen=True, slots=True)
-class _Annotated:
-    """The lines of a page's text form, and the piece of the level's text that is among them."""
-
-    lines: list[str]
-    piece: Excerpt
-
-
 def page_blocks(
     page: Page,
     level: Level,
@@ -175,20 +156,21 @@ def page_blocks(
     shown = shown_level(page, level, with_recordings=with_recordings)
     level = shown.level
     is_attached = isinstance(image_url, str) and level <= Level.REDUCED and _is_image(page)
+    piece = _NOTHING
     if is_attached:
-        annotated = _attached(page, level)
+        lines = _attached(page, level)
+    elif (text := (image_text if _is_image(page) else shown_text)(page, level)) is None:
+        lines = _annotated(page, level, None)
     else:
-        text = (image_text if _is_image(page) else shown_text)(page, level)
-        piece = _NOTHING if text is None else excerpt(text, max_chars=max_chars, offset=offset)
-        annotated = _annotated(page, level, None if text is None else piece)
-    text_form = "\n".join(annotated.lines)
+        piece = excerpt(text, max_chars=max_chars, offset=offset)
+        lines = _annotated(page, level, piece)
+    text_form = "\n".join(lines)
     if shown.has_more:
         text_form += f"\n\n{INDENT}Note: {note(page)}"
     content: str | list[dict[str, Any]] = text_form
     if damage := page.unreadable(level):
         content = [_text_block(text_form), _text_block(image_damaged(damage.detail))]
     attached = {"type": "image_url", "image_url": {"url": image_url, "detail": detail}}
-    piece = annotated.piece
     return PageBlocks(
         content=[_text_block(text_form), attached] if is_attached else content,
         truncated=piece.next_offset is not None,
@@ -196,6 +178,11 @@ def page_blocks(
         next_offset=piece.next_offset,
         level=level,
     )
+
+
+def image_damaged(detail: str) -> str:
+    """Return the line for an image that is there and that no model can be shown."""
+    return f"[image not shown: {detail}]"
 
 
 def _text_block(text: str) -> dict[str, Any]:
@@ -206,39 +193,34 @@ def _is_image(page: Page) -> bool:
     return page.fields.modality == "image"
 
 
-def _attached(page: Page, level: Level) -> _Annotated:
+def _attached(page: Page, level: Level) -> list[str]:
     representation = page.at(level)
     is_address = representation is not None and representation.body.kind == "url"
     bracket = ATTACHED_ADDRESS if level is Level.REDUCED and is_address else ATTACHED
-    return _Annotated([header(page, level), INDENT + bracket], _NOTHING)
+    return [_header(page, level), INDENT + bracket]
 
 
-def _annotated(page: Page, level: Level, piece: Excerpt | None) -> _Annotated:
+def _annotated(page: Page, level: Level, piece: Excerpt | None) -> list[str]:
     if level is Level.REFERENCE:
-        lines = _reference_lines(page, piece)
-    elif _is_image(page):
-        lines = _image_lines(page, level, piece)
-    elif page.fields.modality in ("audio", "video"):
-        lines = _recording_lines(page, level, piece)
-    elif page.fields.modality == "structured":
-        lines = _structured_lines(page, level, piece)
-    else:
-        lines = _text_lines(page, level, piece)
-    return _Annotated(lines, piece or _NOTHING)
-
-
-def _reference_lines(page: Page, piece: Excerpt | None) -> list[str]:
-    tag = one_line(piece.text) if piece else ""
-    first = header(page, Level.REFERENCE, "reference only")
-    return [first, INDENT + tag, *_notice(piece)]
+        tag = one_line(piece.text) if piece else ""
+        return [_header(page, level, "reference only"), INDENT + tag, *_notice(piece)]
+    if _is_image(page):
+        return _image_lines(page, level, piece)
+    if page.fields.modality in ("audio", "video"):
+        return _recording_lines(page, level, piece)
+    if page.fields.modality == "structured":
+        return _structured_lines(page, level, piece)
+    return _text_lines(page, level, piece)
 
 
 def _image_lines(page: Page, level: Level, piece: Excerpt | None) -> list[str]:
     caption = [] if piece is None else [INDENT + quoted(piece.text), *_notice(piece)]
     if level is Level.ABSTRACT:
         remark = "caption only" if caption else "no caption"
-        return [header(page, level, remark), *(caption or [INDENT + caption_missing(page)])]
-    first = header(page, level, "caption only" if caption else None)
+        known = facts(page.fields, page.full)
+        absent = f"[no caption: {known}]" if known else "[no caption available]"
+        return [_header(page, level, remark), *(caption or [INDENT + absent])]
+    first = _header(page, level, "caption only" if caption else None)
     # A page that never had an image but words says nothing of one.
     is_words = page.full.kind == "text" and bool(caption)
     return [first, *([] if is_words else [INDENT + image_missing(page)]), *caption]
@@ -246,10 +228,10 @@ def _image_lines(page: Page, level: Level, piece: Excerpt | None) -> list[str]:
 
 def _recording_lines(page: Page, level: Level, piece: Excerpt | None) -> list[str]:
     has_words = piece is not None and piece.total_chars > 0
-    lines = [header(page, level), INDENT + recording_facts(page, level, has_words=has_words)]
+    lines = [_header(page, level), INDENT + _recording_facts(page, level, has_words=has_words)]
     if piece is not None and has_words:
         lines += [piece.text, *_notice(piece)]
-    medium = medium_line(page, with_type=not has_words) if level <= Level.REDUCED else None
+    medium = _medium_line(page, with_type=not has_words) if level <= Level.REDUCED else None
     return [*lines, *([] if medium is None else [INDENT + medium])]
 
 
@@ -257,17 +239,17 @@ def _structured_lines(page: Page, level: Level, piece: Excerpt | None) -> list[s
     schema = schema_name_of(page.fields)
     hint = [] if schema is None else [f"{INDENT}Schema: {one_line(schema)}"]
     if piece is None:
-        return [header(page, level), *hint, f"{INDENT}[{missing(page)}]"]
-    return [header(page, level), *hint, INDENT + piece.text, *_notice(piece)]
+        return [_header(page, level), *hint, f"{INDENT}[{missing(page)}]"]
+    return [_header(page, level), *hint, INDENT + piece.text, *_notice(piece)]
 
 
 def _text_lines(page: Page, level: Level, piece: Excerpt | None) -> list[str]:
     if piece is not None:
         language = shown_language(page, level)
         text = piece.text if language is None else fenced(piece.text, language)
-        return [header(page, level), text, *_notice(piece)]
-    medium = medium_line(page, with_type=True)
-    lines = [header(page, level), f"{INDENT}[{missing(page)}]"]
+        return [_header(page, level), text, *_notice(piece)]
+    medium = _medium_line(page, with_type=True)
+    lines = [_header(page, level), f"{INDENT}[{missing(page)}]"]
     return [*lines, *([] if medium is None else [INDENT + medium])]
 
 

@@ -3,7 +3,6 @@
 Source: spec 000, "Enhanced modality display".
 """
 
-from collections.abc import Sized
 from datetime import datetime
 
 from app.models.identity import rfc3339
@@ -71,6 +70,8 @@ def _specified(page: Page) -> list[tuple[str, str | None]]:
     """The lines of the specification, in its order."""
     fields, full = page.fields, page.full
     seconds = duration_seconds(fields, full)
+    scenes = scenes_of(fields)
+    stored = str(full.value) if full.kind == "blob" else full.media and full.media.uri
     address = data_uri_words(full) if full.kind == "data" else None
     if full.kind == "url":
         address = one_line(str(full.value))
@@ -81,11 +82,11 @@ def _specified(page: Page) -> list[tuple[str, str | None]]:
         ("Dimensions", dimension_words(fields, full)),
         ("Duration", None if seconds is None else duration_words(seconds)),
         ("Schema", _line(schema_name_of(fields))),
-        ("Scenes", _counted(scenes_of(fields))),
+        ("Scenes", str(len(scenes)) if scenes else None),
         ("Compression", fields.compression_level.name),
         ("Content", _content(page)),
         ("URL", address),
-        ("Resource", one_line(str(full.value)) if full.kind == "blob" else _text_resource(page)),
+        ("Resource", one_line(stored) if stored else None),
     ]
 
 
@@ -105,15 +106,6 @@ def _described(page: Page, size_bytes: int | None) -> list[tuple[str, str | None
     ]
 
 
-def _counted(items: Sized | None) -> str | None:
-    return str(len(items)) if items else None
-
-
-def _text_resource(page: Page) -> str | None:
-    media = page.full.media
-    return one_line(media.uri) if media and media.uri else None
-
-
 def _accessed(last_accessed: datetime | None, access_count: int) -> str | None:
     times = f"{access_count} time{'' if access_count == 1 else 's'}"
     if last_accessed is None:
@@ -126,31 +118,21 @@ def _content(page: Page) -> str:
     fields, full = page.fields, page.full
     if fields.modality == "image":
         caption = caption_of(fields, full)
-        return _labelled("caption", caption) if caption else _absent("caption", facts(fields, full))
+        if caption:
+            return f"[caption] {_preview(caption)}"
+        known = facts(fields, full)
+        return f"[no caption] {known}" if known else "[no caption]"
     if fields.modality in ("audio", "video"):
         transcript = transcript_of(fields, full)
         if transcript is None and (scenes := scene_lines(fields)):
-            return _labelled("scenes", " ".join(line[4:] for line in scenes))
-        if transcript is None:
-            return "[no transcript]"
-        return _labelled("transcript", transcript)
-    text = shown_text(page, _shown_level(page))
+            words = " ".join(line[4:] for line in scenes)
+            return f"[scenes] {_preview(words)}"
+        return "[no transcript]" if transcript is None else f"[transcript] {_preview(transcript)}"
+    level = fields.compression_level
+    text = shown_text(page, level if page.at(level) is not None else Level.FULL)
     if text is None:
         return "[no content]"
     return _preview(text) or "[empty text]"
-
-
-def _shown_level(page: Page) -> Level:
-    level = page.fields.compression_level
-    return level if page.at(level) is not None else Level.FULL
-
-
-def _labelled(name: str, words: str) -> str:
-    return f"[{name}] {_preview(words)}"
-
-
-def _absent(name: str, known: str | None) -> str:
-    return f"[no {name}] {known}" if known else f"[no {name}]"
 
 
 def _line(text: str | None) -> str | None:

@@ -10,57 +10,44 @@ import re
 
 from app.models.page import Level, Page, PageFields
 
-_EXTENSIONS: dict[str, str] = {
+# Languages whose files end in their own names, and the endings of the others.
+_NAMED_AS_FILES = (
+    "c css dart diff go graphql groovy html java json jsx less lua php r scala scss sql svelte "
+    "swift toml tsx vue xml yaml zig"
+)
+_EXTENSIONS = {
     "bash": "sh bash zsh",
-    "c": "c h",
+    "c": "h",
     "clojure": "clj cljs",
     "cpp": "cc cpp cxx hpp hxx",
     "csharp": "cs",
-    "css": "css",
-    "dart": "dart",
-    "diff": "diff patch",
+    "diff": "patch",
     "elixir": "ex exs",
     "erlang": "erl",
     "fsharp": "fs fsx",
-    "go": "go",
-    "graphql": "graphql gql",
-    "groovy": "groovy gradle",
+    "graphql": "gql",
+    "groovy": "gradle",
     "haskell": "hs",
-    "html": "html htm",
-    "java": "java",
+    "html": "htm",
     "javascript": "js mjs cjs",
-    "json": "json",
-    "jsx": "jsx",
     "julia": "jl",
     "kotlin": "kt kts",
-    "less": "less",
-    "lua": "lua",
     "ocaml": "ml mli",
     "perl": "pl pm",
-    "php": "php",
     "powershell": "ps1",
     "protobuf": "proto",
     "python": "py pyi pyw",
-    "r": "r",
     "ruby": "rb",
     "rust": "rs",
-    "scala": "scala",
-    "scss": "scss",
-    "sql": "sql",
-    "svelte": "svelte",
-    "swift": "swift",
     "terraform": "tf",
-    "toml": "toml",
-    "tsx": "tsx",
     "typescript": "ts mts cts",
-    "vue": "vue",
-    "xml": "xml xsl xsd",
-    "yaml": "yaml yml",
-    "zig": "zig",
+    "xml": "xsl xsd",
+    "yaml": "yml",
 }
-_BY_EXTENSION = {
+_BY_EXTENSION = {name: name for name in _NAMED_AS_FILES.split()} | {
     extension: language for language, known in _EXTENSIONS.items() for extension in known.split()
 }
+_LANGUAGES = frozenset(_BY_EXTENSION.values())
 # Other names, in `metadata.language` and behind `text/x-`. Codes of spoken languages are not among
 # them: Czech (cs), Polish (pl), Serbo-Croatian (sh), Tsonga (ts).
 _ALIASES = {
@@ -130,7 +117,7 @@ def _by_name(name: object) -> str | None:
     if not isinstance(name, str):
         return None
     known = name.strip().lower()
-    return known if known in _EXTENSIONS else _ALIASES.get(known)
+    return known if known in _LANGUAGES else _ALIASES.get(known)
 
 
 def _by_type(mime_type: str | None) -> str | None:

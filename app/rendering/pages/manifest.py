@@ -64,8 +64,7 @@ def manifest_text(entries: Iterable[ManifestEntry], *, total: int | None = None)
         total: How many there are in all, where that may be more.
     """
     lines = [
-        manifest_line(entry.page_id, entry.fields, entry.levels, entry.size_tokens)
-        for entry in entries
+        manifest_line(each.page_id, each.fields, each.levels, each.size_tokens) for each in entries
     ]
     left_out = 0 if total is None else total - len(lines)
     more = [f"… {left_out} more"] if left_out > 0 else []

@@ -5,7 +5,7 @@ never shows more words than a lower one.
 """
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 from app.errors import InvalidJsonError, PayloadTooLargeError
@@ -122,20 +122,13 @@ class Passage:
 
     name: PassageName
     text: str
-    start: int
     scene: JsonValue = None
+    start: int = 0
 
     @property
     def end(self) -> int:
         """Where it ends in the level's text."""
         return self.start + len(self.text)
-
-
-@dataclass(frozen=True, slots=True)
-class _Named:
-    name: PassageName
-    text: str
-    scene: JsonValue = None
 
 
 def words_level(page: Page, level: Level) -> Level:
@@ -168,7 +161,7 @@ def passages(page: Page, level: Level) -> list[Passage]:
     text = body_text(representation.body)
     if held is Level.REDUCED and text == video_words(page.fields, page.full):
         return _placed(_described(page))
-    return _placed([_Named("transcript", text)])
+    return _placed([Passage("transcript", text)])
 
 
 def passages_text(shown: Iterable[Passage]) -> str:
@@ -176,46 +169,46 @@ def passages_text(shown: Iterable[Passage]) -> str:
     return "\n".join(_LABELS.get(passage.name, "") + passage.text for passage in shown)
 
 
-def _placed(named: Iterable[_Named]) -> list[Passage]:
+def _placed(named: Iterable[Passage]) -> list[Passage]:
+    """The passages with the places they have in one text."""
     placed: list[Passage] = []
     at = 0
     for passage in named:
-        start = at + len(_LABELS.get(passage.name, ""))
-        placed.append(Passage(passage.name, passage.text, start, passage.scene))
+        placed.append(replace(passage, start=at + len(_LABELS.get(passage.name, ""))))
         at = placed[-1].end + 1
     return placed
 
 
-def _described(page: Page) -> list[_Named]:
+def _described(page: Page) -> list[Passage]:
     """Scenes, of a video, and transcript."""
     fields = page.fields
     scenes = (scenes_of(fields) or ()) if fields.modality == "video" else ()
     lines = ((scene_line(scene), scene) for scene in scenes)
-    named = [_Named("scene", line, scene) for line, scene in lines if line is not None]
+    named = [Passage("scene", line, scene) for line, scene in lines if line is not None]
     transcript = transcript_of(fields, page.full)
-    return [*named, *([] if transcript is None else [_Named("transcript", transcript)])]
+    return [*named, *([] if transcript is None else [Passage("transcript", transcript)])]
 
 
-def _stored(page: Page) -> list[_Named]:
+def _stored(page: Page) -> list[Passage]:
     """What was stored: scenes, transcript, and the content that is not the transcript."""
     named = _described(page)
     transcript = transcript_of(page.fields, page.full)
     content = content_words(page.full)
     if content is None or transcript is None or content.strip() == transcript.strip():
         return named
-    return [*named, _Named("content", content)]
+    return [*named, Passage("content", content)]
 
 
-def _whole(page: Page) -> list[_Named]:
+def _whole(page: Page) -> list[Passage]:
     named = _stored(page)
     reduced = page.levels.get(Level.REDUCED)
     if reduced is None or reduced.origin != "supplied" or reduced.body.is_media:
         return named
     supplied = body_text(reduced.body)
     if all(passage.name != "transcript" for passage in named):
-        return [*named, _Named("transcript", supplied)]
-    is_longer = len(supplied) > len(passages_text(_placed(named)))
-    return [*named, _Named("supplied", supplied)] if is_longer else named
+        return [*named, Passage("transcript", supplied)]
+    is_longer = len(supplied) > len(passages_text(named))
+    return [*named, Passage("supplied", supplied)] if is_longer else named
 
 
 _RECORDINGS = frozenset({"audio", "video"})

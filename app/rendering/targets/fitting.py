@@ -4,7 +4,7 @@ Sizes, pixels and types are those that were measured when the medium was stored;
 claims counts.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from app.media.types import is_textual
@@ -52,8 +52,9 @@ class MediumRef:
 
 
 def places_of(turns: Sequence[ComposedTurn]) -> list[MediumRef]:
-    """Every medium of a conversation, in reading order."""
-    return [MediumRef(index, *found) for index, found in enumerate(_media(turns))]
+    """Return every medium of a conversation, in reading order."""
+    media = ((turn, item) for turn in turns for item in turn.items if isinstance(item, Medium))
+    return [MediumRef(index, *found) for index, found in enumerate(media)]
 
 
 class Fitting:
@@ -63,6 +64,10 @@ class Fitting:
         profile: The target.
         options: What the caller asked for.
         places: All media, for the limits that depend on how many there are.
+
+    Attributes:
+        most_image_base64: The most characters of base64 that one image may have.
+        most_side: The most pixels of the longer side of an image.
     """
 
     def __init__(
@@ -70,7 +75,9 @@ class Fitting:
     ) -> None:
         self._profile = profile
         self._options = options
-        self.most_side = self._side(places)
+        rule = profile.media.get("image")
+        self.most_image_base64 = rule.most_base64 if rule else None
+        self.most_side = self._side(rule, places) if rule else None
 
     def obstacle(self, place: MediumRef) -> Obstacle | None:
         """Why a medium cannot be attached as it is; `None` if it can."""
@@ -93,16 +100,11 @@ class Fitting:
     def most(self, kind: MediaClass) -> int | None:
         """How many media of a class there may be."""
         rule = self._profile.media.get(kind)
-        limits = [rule.most if rule else None]
-        if kind == "image":
-            limits.append(self._options.max_images)
+        limits = (
+            rule.most if rule else None,
+            self._options.max_images if kind == "image" else None,
+        )
         return min((limit for limit in limits if limit is not None), default=None)
-
-    @property
-    def most_image_base64(self) -> int | None:
-        """The most characters of base64 that one image may have."""
-        rule = self._profile.media.get("image")
-        return rule.most_base64 if rule else None
 
     def base64_chars(self, medium: Medium) -> int:
         """How much of a request a medium takes as it is."""
@@ -191,10 +193,9 @@ class Fitting:
     def _accepts(self, mime_type: str) -> bool:
         return self._options.accept is None or matches(mime_type, self._options.accept)
 
-    def _side(self, places: Sequence[MediumRef]) -> int | None:
-        rule = self._profile.media.get("image")
-        if rule is None or rule.crowd is None:
-            return rule.most_side if rule else None
+    def _side(self, rule: MediaRule, places: Sequence[MediumRef]) -> int | None:
+        if rule.crowd is None:
+            return rule.most_side
         # Those that could be there, if it were for their sizes.
         images = sum(place.media_class == "image" and self.may_stand(place) for place in places)
         most = self.most("image")
@@ -239,14 +240,7 @@ def _by_bytes(medium: Medium) -> Obstacle | None:
 
 def _by_damage(medium: Medium) -> Obstacle | None:
     """Why an image is not shown as it is although its picture is whole."""
-    if medium.damage is None:
-        return None
     damage = medium.damage
+    if damage is None:
+        return None
     return Obstacle(damage.code, damage.detail, fixable_by_resize=True, is_of_damage=True)
-
-
-def _media(turns: Sequence[ComposedTurn]) -> Iterator[tuple[ComposedTurn, Medium]]:
-    for turn in turns:
-        for item in turn.items:
-            if isinstance(item, Medium):
-                yield turn, item

@@ -30,6 +30,7 @@ from app.models.conversation import (
 )
 from app.models.derived_image import DerivedImage
 from app.models.rendering import LossEntry, RenderOptions, Rung, base64_length
+from app.models.resource import Resource
 from app.rendering.targets.fitting import Fitting, MediumRef, Obstacle, places_of
 from app.rendering.targets.lines import ERROR_LINE, medium_words, placeholder, size_words
 from app.rendering.targets.media_plan import LoadedMedia
@@ -113,17 +114,10 @@ class Choice:
 
     def _note(self, to: Rung, obstacle: Obstacle) -> None:
         place = self.place
-        self.steps.append(
-            LossEntry(
-                seq=place.turn.seq,
-                pointer=place.medium.pointer,
-                from_=self.rung,
-                to=to,
-                code=obstacle.code,
-                reason=obstacle.reason,
-                restore=_restore(place),
-            )
+        entry = _entry(
+            obstacle, place.medium.pointer, self.rung, to, _restore(place), place.turn.seq
         )
+        self.steps.append(entry)
         self.rung = to
 
 
@@ -196,7 +190,7 @@ class Ladder:
         made = loaded.images.get(place.index)
         choice = Choice(
             place,
-            self._original(medium),
+            self._attached(medium, medium.source, medium),
             smaller=None if made is None else self._smaller(medium, made),
             words=Words("text", text) if medium.words is None and text else medium.words,
             is_first_picture=made is not None and made.is_first_picture,
@@ -206,48 +200,34 @@ class Ladder:
             choice.step_down(obstacle, to_words=not obstacle.fixable_by_resize)
         return choice
 
-    def _original(self, medium: Medium) -> Attachment:
-        address, is_reference = self._address(medium, medium.source)
-        return Attachment(
-            medium,
-            medium.source,
-            medium.kind,
-            medium.mime_type,
-            medium.size_bytes or 0,
-            medium.hints,
-            address,
-            is_reference,
-        )
-
     def _smaller(self, medium: Medium, made: DerivedImage) -> Attachment:
         resource = made.resource
         source: MediumSource = StoredBytes(resource.resource_id, resource.digest)
         if made.data is not None:
             # What is made of bytes that are part of a record has no resource to refer to.
             source = InlineBytes(made.data)
-        address, is_reference = self._address(medium, source)
-        return Attachment(
-            medium,
-            source,
-            medium.kind,
-            resource.mime_type,
-            resource.size_bytes,
-            resource.hints,
-            address,
-            is_reference,
-        )
+        return self._attached(medium, source, resource)
 
-    def _address(self, medium: Medium, source: MediumSource) -> tuple[str | None, bool]:
-        """What stands for the bytes, if anything does, and whether it is an `@blob:` reference."""
+    def _attached(
+        self, medium: Medium, source: MediumSource, known: Medium | Resource
+    ) -> Attachment:
+        """Return a medium as a message holds it, given by bytes of which more is known."""
+        address: str | None = None
+        is_reference = False
         if isinstance(source, Address):
-            return source.url, False
-        if not isinstance(source, StoredBytes):
-            return None, False
-        if self._options.media == "reference":
-            return f"@blob:{source.resource_id}", True
-        rule = self._profile.rule(medium.kind)
-        url = self._sign(source.resource_id) if self._sign is not None else ""
-        return (url, False) if rule is not None and rule.loads(url) else (None, False)
+            address = source.url
+        elif isinstance(source, StoredBytes) and self._options.media == "reference":
+            address, is_reference = f"@blob:{source.resource_id}", True
+        elif isinstance(source, StoredBytes) and self._sign is not None:
+            rule = self._profile.rule(medium.kind)
+            url = self._sign(source.resource_id)
+            address = url if rule is not None and rule.loads(url) else None
+        size_bytes = known.size_bytes or 0
+        return Attachment(
+            *(medium, source, medium.kind, known.mime_type, size_bytes, known.hints),
+            address=address,
+            is_reference=is_reference,
+        )
 
     def _settled(
         self, turn: ComposedTurn, following: Iterator[Choice]
@@ -263,9 +243,11 @@ class Ladder:
                 loss += choice.steps
             elif isinstance(item, LeftOut):
                 if not self._is_taken(turn, item):
-                    loss.append(_left_out(turn, item))
+                    restore = item.restore or f"GET {turn.origin}"
+                    loss.append(_entry(item, item.pointer, item.what, "nothing", restore, turn.seq))
             elif isinstance(item, Invented):
-                loss.append(_invented(turn, item))
+                restore = f"GET {turn.origin}"
+                loss.append(_entry(item, "", "nothing", item.what, restore, item.seq))
             else:
                 items.append(item)
         settled: SettledTurn = Turn(
@@ -322,25 +304,20 @@ def _hold_to_size(choices: Sequence[Choice], most_base64: int) -> None:
             total += choice.base64_chars
 
 
-def _left_out(turn: ComposedTurn, item: LeftOut) -> LossEntry:
+def _entry(
+    why: Obstacle | LeftOut | Invented,
+    pointer: str,
+    from_: str,
+    to: str,
+    restore: str,
+    seq: int | None,
+) -> LossEntry:
     return LossEntry(
-        seq=turn.seq,
-        pointer=item.pointer,
-        from_=item.what,
-        to="nothing",
-        code=item.code,
-        reason=item.reason,
-        restore=item.restore or f"GET {turn.origin}",
-    )
-
-
-def _invented(turn: ComposedTurn, item: Invented) -> LossEntry:
-    return LossEntry(
-        seq=item.seq,
-        pointer="",
-        from_="nothing",
-        to=item.what,
-        code=item.code,
-        reason=item.reason,
-        restore=f"GET {turn.origin}",
+        seq=seq,
+        pointer=pointer,
+        from_=from_,
+        to=to,
+        code=why.code,
+        reason=why.reason,
+        restore=restore,
     )

@@ -19,10 +19,6 @@ MediaClass: TypeAlias = Literal["image", "audio", "video", "document"]
 _DIGEST_CHARS = 8
 
 
-def _takes_none(_: JsonValue) -> bool:
-    return False
-
-
 @dataclass(frozen=True, slots=True)
 class MediaRule:
     """Which media of one class a target takes.
@@ -65,19 +61,16 @@ class IdRule:
 
         It ends with eight hex digits of the id's SHA-256, so that different ids stay different.
         """
-        fitting = rf"{self._first}[{self.characters}]{{0,{self.most_chars - 1}}}"
+        first = self.first or f"[{self.characters}]"
+        fitting = rf"{first}[{self.characters}]{{0,{self.most_chars - 1}}}"
         if re.fullmatch(fitting, text):
             return text
         digits = hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
         cleaned = re.sub(rf"[^{self.characters}]", "_", text)
-        if not re.match(self._first, cleaned):
+        if not re.match(first, cleaned):
             cleaned = f"x{cleaned}"
         kept = self.most_chars - _DIGEST_CHARS - 1
         return f"{cleaned[:kept]}_{digits[:_DIGEST_CHARS]}"
-
-    @property
-    def _first(self) -> str:
-        return self.first or f"[{self.characters}]"
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,7 +111,7 @@ class Profile:
     default_detail: ImageDetail = "auto"
     text_file_chars: int = 32_768
     revision: McpRevision = "2026-07-28"
-    takes_structured: Callable[[JsonValue], bool] = _takes_none
+    takes_structured: Callable[[JsonValue], bool] = lambda _: False
 
     def rule(self, kind: ResourceKind) -> MediaRule | None:
         """The rule for media of a kind, if any are taken."""

@@ -11,9 +11,9 @@ from app.rendering.targets import (
     langchain,
     mcp,
     openai,
-    text,
     vercel,
 )
+from app.rendering.targets.lines import write_text
 from app.rendering.targets.profile import IdRule, MediaClass, MediaRule, Profile
 
 
@@ -179,7 +179,7 @@ _ROWS = (
     Profile(
         "text",
         "people, and models that take nothing but text",
-        text.write,
+        write_text,
         call_id=_READABLE,
         tool_name=_READABLE,
         text_file_chars=0,

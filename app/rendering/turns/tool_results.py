@@ -31,12 +31,7 @@ from app.rendering.pages.lines import one_line, quoted_short
 from app.rendering.texts.cuts import whole_text_uri
 from app.rendering.turns.mirrored_structures import Said, is_told
 
-_WORDS_OF_META: tuple[tuple[str, str], ...] = (
-    ("caption", "caption"),
-    ("transcript", "transcript"),
-    ("alt", "caption"),
-    ("description", "caption"),
-)
+_WORDS_OF_META = ("caption", "transcript", "alt", "description")
 _LONGEST_NAMED = 200
 _STRUCTURED = "/sanitized/meta/structuredContent"
 _STRUCTURED_REFERENCE = b'"structuredContent":"@blob:'
@@ -163,10 +158,10 @@ def words_of(meta: object) -> Words | None:
     """What somebody said a medium shows or says, in its `_meta`."""
     if not isinstance(meta, Mapping):
         return None
-    for name, kind in _WORDS_OF_META:
+    for name in _WORDS_OF_META:
         said = meta.get(name)
         if isinstance(said, str) and said.strip():
-            return Words("transcript" if kind == "transcript" else "caption", said)
+            return Words("transcript" if name == "transcript" else "caption", said)
     return None
 
 

@@ -27,13 +27,11 @@ from app.models.limits import Limits
 from app.models.line_range import LineRange
 from app.models.resource import Resource
 from app.models.text_encoding import UTF_8, decode_text, text_decoder
-from app.rendering.texts import (
+from app.rendering.texts.blocks import LineBlocks, LineIndex, LineIndexer
+from app.rendering.texts.excerpts import (
     JsonExcerpt,
-    LineBlocks,
     LineCollector,
     LineExcerpt,
-    LineIndex,
-    LineIndexer,
     MatchCollector,
     Matches,
     json_excerpt,
