@@ -32,8 +32,12 @@ from app.models.media import InMemoryMedia
 from app.models.page import Body, Modality, Page, PageFields, SearchableText
 from app.models.search import parse_search, search_words
 from app.rendering.names.file_names import disposition_filename, safe_file_name
-from app.rendering.pages import derive_levels, page_blocks, page_json, page_texts, page_tokens
+from app.rendering.pages.blocks import page_blocks
+from app.rendering.pages.levels import derive_levels
 from app.rendering.pages.lines import one_line, quoted, quoted_short, without_base64
+from app.rendering.pages.sizes import page_tokens
+from app.rendering.pages.typed_content import page_json
+from app.rendering.pages.words import page_texts
 from app.rendering.targets.leaves import json_pieces
 from app.rendering.texts.blocks import LineBlocks, LineIndexer
 from app.rendering.texts.cuts import excerpt, head_and_tail, needs_preview, preview, sentences

@@ -28,6 +28,25 @@ _DEVICE = re.compile(
     r"(?:con|prn|aux|nul|conin\$|conout\$|(?:com|lpt)[0-9\u00b9\u00b2\u00b3]) *(?:[.:]|\Z)",
     re.IGNORECASE,
 )
+UNKNOWN = ".bin"
+# What the registry does not have, or under another name than the one that people use.
+_EXTENSIONS = {
+    "audio/wav": ".wav",
+    "audio/ogg": ".ogg",
+    "audio/flac": ".flac",
+    "audio/mp4": ".m4a",
+    "audio/x-m4a": ".m4a",
+    "audio/webm": ".weba",
+    "video/ogg": ".ogv",
+    "video/x-matroska": ".mkv",
+    "text/markdown": ".md",
+    "text/javascript": ".js",
+    "application/xml": ".xml",
+    "application/yaml": ".yaml",
+    "application/gzip": ".gz",
+}
+# A longer header is no file name, and taking it apart costs more than its length.
+_MOST_CHARS = 4_096
 
 
 def safe_file_name(name: str | None) -> str | None:
@@ -75,26 +94,6 @@ def _shortened(name: str) -> str:
     return kept.rstrip(". ") + suffix
 
 
-UNKNOWN = ".bin"
-
-# What the registry does not have, or under another name than the one that people use.
-_EXTENSIONS = {
-    "audio/wav": ".wav",
-    "audio/ogg": ".ogg",
-    "audio/flac": ".flac",
-    "audio/mp4": ".m4a",
-    "audio/x-m4a": ".m4a",
-    "audio/webm": ".weba",
-    "video/ogg": ".ogv",
-    "video/x-matroska": ".mkv",
-    "text/markdown": ".md",
-    "text/javascript": ".js",
-    "application/xml": ".xml",
-    "application/yaml": ".yaml",
-    "application/gzip": ".gz",
-}
-
-
 def extension_for(mime_type: str | None) -> str | None:
     """The extension files of a type have, with its dot; `None` for a type that has none."""
     canonical = canonical_mime_type(mime_type) if mime_type else None
@@ -120,10 +119,6 @@ def download_name(page_id: str, *mime_types: str | None, otherwise: str = UNKNOW
 def _registry() -> mimetypes.MimeTypes:
     # Without the machine's own files, so that every machine gives the same answer.
     return mimetypes.MimeTypes(filenames=())
-
-
-# A longer header is no file name, and taking it apart costs more than its length.
-_MOST_CHARS = 4_096
 
 
 def disposition_filename(header: str) -> str | None:

@@ -8,7 +8,7 @@ Source: spec 000, "Multi-block Tool Results" and "Compression level annotation".
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from app.models.page import Body, Level, Page
+from app.models.page import Level, Page
 from app.rendering.pages.descriptors import (
     data_uri_words,
     dimension_words,
@@ -38,6 +38,7 @@ _MISSING = {
     "video": "no transcript available",
     "structured": "no data available",
 }
+_NOTHING = Excerpt("", 0, 0, 0)
 
 
 def _header(page: Page, level: Level, remark: str | None = None) -> str:
@@ -68,13 +69,14 @@ def _recording_facts(page: Page, level: Level, *, has_words: bool) -> str:
     fields = page.fields
     seconds = duration_seconds(fields, page.full)
     known = [fields.modality, *([] if seconds is None else [duration_words(seconds)])]
-    if not has_words:
-        return f"[{', '.join([*known, _MISSING['audio']])}]"
-    size = dimension_words(fields, page.full) if fields.modality == "video" else None
-    known += filter(None, [mime_type(fields, page.full), size])
-    if words_level(page, level) is Level.ABSTRACT:
-        return f"[{', '.join([*known, 'summary below'])}]"
-    return f"[{', '.join([*known, _words_below(page, level)])}]"
+    if has_words:
+        size = dimension_words(fields, page.full) if fields.modality == "video" else None
+        known += filter(None, [mime_type(fields, page.full), size])
+        is_summary = words_level(page, level) is Level.ABSTRACT
+        known.append("summary below" if is_summary else _words_below(page, level))
+    else:
+        known.append(_MISSING["audio"])
+    return f"[{', '.join(known)}]"
 
 
 def _medium_line(page: Page, *, with_type: bool) -> str | None:
@@ -90,13 +92,9 @@ def _medium_line(page: Page, *, with_type: bool) -> str | None:
     if body.kind == "url":
         return f"URL: {one_line(str(body.value))}{suffix}"
     if body.kind == "blob":
-        return f"Resource: {_reference(body)}{suffix}"
+        uri = (body.media.uri if body.media else None) or str(body.value)
+        return f"Resource: {one_line(uri)}{suffix}"
     return f"Medium: {data_uri_words(body)}" if body.kind == "data" else None
-
-
-def _reference(body: Body) -> str:
-    uri = body.media.uri if body.media else None
-    return one_line(uri or str(body.value))
 
 
 def _words_below(page: Page, level: Level) -> str:
@@ -108,9 +106,6 @@ def _words_below(page: Page, level: Level) -> str:
     if "transcript" in names:
         return f"{counted} and transcript below"
     return f"{counted} below, {_MISSING['video']}"
-
-
-_NOTHING = Excerpt("", 0, 0, 0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,7 +153,10 @@ def page_blocks(
     is_attached = isinstance(image_url, str) and level <= Level.REDUCED and _is_image(page)
     piece = _NOTHING
     if is_attached:
-        lines = _attached(page, level)
+        representation = page.at(level)
+        is_address = representation is not None and representation.body.kind == "url"
+        bracket = ATTACHED_ADDRESS if level is Level.REDUCED and is_address else ATTACHED
+        lines = [_header(page, level), INDENT + bracket]
     elif (text := (image_text if _is_image(page) else shown_text)(page, level)) is None:
         lines = _annotated(page, level, None)
     else:
@@ -191,13 +189,6 @@ def _text_block(text: str) -> dict[str, Any]:
 
 def _is_image(page: Page) -> bool:
     return page.fields.modality == "image"
-
-
-def _attached(page: Page, level: Level) -> list[str]:
-    representation = page.at(level)
-    is_address = representation is not None and representation.body.kind == "url"
-    bracket = ATTACHED_ADDRESS if level is Level.REDUCED and is_address else ATTACHED
-    return [_header(page, level), INDENT + bracket]
 
 
 def _annotated(page: Page, level: Level, piece: Excerpt | None) -> list[str]:

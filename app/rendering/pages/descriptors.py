@@ -15,6 +15,8 @@ from app.rendering.names.file_names import safe_file_name
 from app.rendering.pages.lines import clock, one_line
 
 _MEDIA_MODALITIES = frozenset({"image", "audio", "video"})
+_LONGEST_NAME_CHARS = 512
+_SHORTEST_MEDIUM_CHARS = 1_024
 
 
 def mime_type(fields: PageFields, full: Body) -> str | None:
@@ -107,8 +109,6 @@ def _name_in_url(full: Body) -> str | None:
 
 _Said = TypeVar("_Said")
 
-_LONGEST_NAME_CHARS = 512
-_SHORTEST_MEDIUM_CHARS = 1_024
 
 Scenes = tuple[str | dict[str, JsonValue], ...]
 
@@ -146,12 +146,13 @@ def _said(
 def _scenes(value: JsonValue) -> Scenes | None:
     if not isinstance(value, list) or not all(isinstance(scene, str | dict) for scene in value):
         return None
-    return tuple(scene if isinstance(scene, str) else _without_media(scene) for scene in value)
-
-
-def _without_media(scene: dict[str, JsonValue]) -> dict[str, JsonValue]:
-    """The scene without its pictures: nobody has judged what is in `metadata`."""
-    return {name: member for name, member in scene.items() if not _is_medium(member)}
+    # Scenes come without their pictures: nobody has judged what is in `metadata`.
+    return tuple(
+        {name: member for name, member in scene.items() if not _is_medium(member)}
+        if isinstance(scene, dict)
+        else scene
+        for scene in value
+    )
 
 
 def _is_medium(member: JsonValue) -> bool:

@@ -1,12 +1,17 @@
-"""The detail view: a page for a terminal, one field a line.
+"""Pages as lines of text: the manifest, a line each for a model, and the detail view of one.
+
+The manifest is made of descriptors alone, for a model that may fault pages in. The detail view is
+for a terminal, one field a line.
 
 Source: spec 000, "Enhanced modality display".
 """
 
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from datetime import datetime
 
 from app.models.identity import rfc3339
-from app.models.page import Level, Page
+from app.models.page import Level, Page, PageFields
 from app.rendering.pages.descriptors import (
     data_uri_words,
     dimension_words,
@@ -16,7 +21,7 @@ from app.rendering.pages.descriptors import (
     scenes_of,
     schema_name_of,
 )
-from app.rendering.pages.lines import duration_words, one_line, without_base64
+from app.rendering.pages.lines import duration_words, one_line, quoted_short, without_base64
 from app.rendering.pages.sizes import page_tokens
 from app.rendering.pages.words import (
     caption_of,
@@ -26,10 +31,76 @@ from app.rendering.pages.words import (
 )
 from app.rendering.texts.cuts import boundary_at_or_before
 
+_LINE_CHARS = 200
+# Beside a very long id there is still room for a few words.
+_FEWEST_WORDS_CHARS = 48
+# More than is ever shown, so that what is left out in front of a cut is made up for.
+_LOOKED_AT_CHARS = 4_000
+
+_HEADER = 'Memory pages. Use page_fault("ID", target_level=0) for full content.'
 _LABEL_CHARS = 13
 _PREVIEW_CHARS = 200
-# More than a preview ever shows, so that what is left out in front of the cut is made up for.
-_LOOKED_AT_CHARS = 4_000
+
+
+@dataclass(frozen=True, slots=True)
+class ManifestEntry:
+    """What the manifest knows of a page."""
+
+    page_id: str
+    fields: PageFields
+    levels: Sequence[Level]
+    size_tokens: int | None
+
+
+def manifest_line(
+    page_id: str, fields: PageFields, levels: Sequence[Level], size_tokens: int | None
+) -> str:
+    """A page's line: `- img_001 (image, artifact, FULL|REFERENCE, ~258 tokens): "A sunset"`.
+
+    The words are the hint, else the caption, else the transcript's beginning. The line has about
+    200 characters at most, and none of them can end it.
+
+    Args:
+        page_id: The page's id.
+        fields: What the client says of it.
+        levels: The levels that exist.
+        size_tokens: About how many tokens its content costs.
+    """
+    known = [
+        fields.modality,
+        fields.page_type,
+        "|".join(level.name for level in sorted(levels)) or "no content",
+        *([] if size_tokens is None else [f"~{size_tokens} tokens"]),
+        *(["pinned"] if fields.pinned else []),
+    ]
+    start = f"- {one_line(page_id)} ({', '.join(known)})"
+    words = _words(fields)
+    if words is None:
+        return start
+    room = max(_FEWEST_WORDS_CHARS, _LINE_CHARS - len(start) - 2)
+    return f"{start}: {quoted_short(words, room)}"
+
+
+def manifest_text(entries: Iterable[ManifestEntry], *, total: int | None = None) -> str:
+    """The manifest of some pages, in the order given.
+
+    Args:
+        entries: The pages to name.
+        total: How many there are in all, where that may be more.
+    """
+    lines = [
+        manifest_line(each.page_id, each.fields, each.levels, each.size_tokens) for each in entries
+    ]
+    left_out = 0 if total is None else total - len(lines)
+    more = [f"… {left_out} more"] if left_out > 0 else []
+    return "\n".join([_HEADER, *lines, *more]) if lines or more else "No memory pages."
+
+
+def _words(fields: PageFields) -> str | None:
+    for text in (fields.hint, fields.caption, fields.transcript):
+        if text and (words := without_base64(text[:_LOOKED_AT_CHARS]).strip()):
+            return words
+    return None
 
 
 def page_detail(

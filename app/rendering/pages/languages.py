@@ -86,10 +86,12 @@ def language_of(page: Page) -> str | None:
     if page.fields.modality != "text":
         return None
     media = page.full.media
-    types = (page.fields.mime_type, media.mime_type if media else None)
-    named = (_by_name(page.fields.metadata.get("language")), *map(_by_type, types))
+    claimed = (page.fields.mime_type, media.mime_type if media else None)
+    types = [(each or "").partition(";")[0].strip().lower() for each in claimed]
+    names = [found[1] for each in types if (found := _MIME_TYPE.fullmatch(each))]
+    named = map(_by_name, (page.fields.metadata.get("language"), *names))
     language = next(filter(None, named), None)
-    if language is not None or not _PROSE.isdisjoint(map(_essence, types)):
+    if language is not None or not _PROSE.isdisjoint(types):
         return language
     return _by_file_name(page.fields, media.filename if media else None, page.page_id)
 
@@ -118,15 +120,6 @@ def _by_name(name: object) -> str | None:
         return None
     known = name.strip().lower()
     return known if known in _LANGUAGES else _ALIASES.get(known)
-
-
-def _by_type(mime_type: str | None) -> str | None:
-    match = _MIME_TYPE.fullmatch(_essence(mime_type))
-    return _by_name(match.group(1)) if match else None
-
-
-def _essence(mime_type: str | None) -> str:
-    return (mime_type or "").partition(";")[0].strip().lower()
 
 
 def _by_file_name(fields: PageFields, stored: str | None, page_id: str) -> str | None:

@@ -122,7 +122,11 @@ def check_supplied(page: Page, level: Level, body: Body) -> None:
 
 
 def _derived(source: _Source, level: Level, below: Representation | None) -> Representation | None:
-    bodies = _candidates(source, level)
+    if level is Level.REFERENCE:
+        # The best form first, plainer ones behind it.
+        bodies = [Body("text", tag) for tag in tags(source.page_id, source.fields, source.full)]
+    else:
+        bodies = (_reduced if level is Level.REDUCED else _abstract)(source)
     if not bodies:
         return None
     fitting = (body for body in bodies if below is None or not is_longer(body, below.body))
@@ -165,13 +169,6 @@ def _text(words: str | None) -> list[Body]:
 
 def _summary(words: str | None) -> list[Body]:
     return _text(None if words is None else sentences(words, ABSTRACT_LIMIT_CHARS))
-
-
-def _candidates(source: _Source, level: Level) -> list[Body]:
-    """What a level may hold, the best first; nothing where there is nothing to derive it from."""
-    if level is Level.REFERENCE:
-        return [Body("text", tag) for tag in tags(source.page_id, source.fields, source.full)]
-    return (_reduced if level is Level.REDUCED else _abstract)(source)
 
 
 def _reduced(source: _Source) -> list[Body]:

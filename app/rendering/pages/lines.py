@@ -86,18 +86,20 @@ def without_base64(text: str) -> str:
     however long they are.
     """
     without_uris = _replaced(text, _DATA_SCHEME, _DATA_URI, lambda _: LEFT_OUT)
-    return _replaced(without_uris, _RUN_START, _BASE64, _left_out)
-
-
-def _left_out(run: str) -> str:
-    return LEFT_OUT if _is_base64(_BETWEEN_LINES.sub("", run)) else run
+    return _replaced(
+        without_uris,
+        _RUN_START,
+        _BASE64,
+        lambda run: LEFT_OUT if _is_base64(_BETWEEN_LINES.sub("", run)) else run,
+    )
 
 
 def _is_base64(run: str) -> bool:
     """Whether characters of base64 are base64, and not a name or a number that is as long."""
     if _PLAIN.fullmatch(run):
         return False
-    if _is_padded(run) or _shows_signature(run):
+    is_padded = run.endswith("=") and len(run) % 4 == 0 and run[-3:] != "==="
+    if is_padded or _shows_signature(run):
         return True
     if ("-" in run or "_" in run) and ("/" in run or "+" in run):
         # No alphabet has them all, so it is a path, which may have base64 in it.
@@ -105,10 +107,6 @@ def _is_base64(run: str) -> bool:
     words = _WORD.findall(run)
     enough = _FEWEST_WORDS_OF_TEN * sum(map(len, words)) / 10
     return len(run) >= _SHORTEST_RUN and len(words) >= enough
-
-
-def _is_padded(run: str) -> bool:
-    return run.endswith("=") and len(run) % 4 == 0 and run[-3:] != "==="
 
 
 def _shows_signature(run: str) -> bool:

@@ -19,6 +19,10 @@ _LONGEST_NUMBER_CHARS = 100
 # A cut that saves less than its own notice takes would make the value longer.
 _NOTICE_CHARS = 40
 _LEFT_OUT_KEY = "…"
+_KINDS: dict[type, str] = {
+    **{type(None): "null", bool: "boolean", int: "integer", float: "number"},
+    **{str: "string", list: "array", dict: "object"},
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,18 +156,9 @@ def _type_name(value: JsonValue) -> str:
 
 
 def _kind(value: JsonValue) -> str:
-    if value is None:
-        return "null"
-    if isinstance(value, bool):
-        return "boolean"
-    if isinstance(value, int):
-        return "integer"
-    if isinstance(value, float):
-        return "number"
     if isinstance(value, Decimal):
         return "integer" if value == value.to_integral_value() else "number"
-    names: dict[type, str] = {str: "string", list: "array", dict: "object"}
-    return names.get(type(value), "value")
+    return _KINDS.get(type(value), "value")
 
 
 def _count(number: int, noun: str) -> str:

@@ -38,6 +38,9 @@ from app.rendering.pages.words import (
 )
 from app.rendering.texts.cuts import Excerpt, excerpt
 
+# What JSON for a model to read leaves out: bytes and vectors are not to be read.
+_NOT_TO_READ = frozenset({"base64", "embedding"})
+
 
 def typed_content(page: Page, level: Level, *, base64: str | None) -> PageContent:
     """A page's content at a level, as the model of its modality.
@@ -114,10 +117,6 @@ def _address(body: Body, base64: str | None) -> str | None:
         return None
     uri = body.media.uri if body.media else None
     return uri or str(body.value)
-
-
-# What JSON for a model to read leaves out: bytes and vectors are not to be read.
-_NOT_TO_READ = frozenset({"base64", "embedding"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -201,19 +200,15 @@ def _bounded(page: Page, level: Level, max_chars: int | None, offset: int) -> _B
         return _Bounded(_members(content) | {"caption": caption}, piece)
     text = shown_text(page, level)
     piece = excerpt(text or "", max_chars=max_chars, offset=offset)
-    said = _said(page, level, content)
+    schema_name = content.schema_name if isinstance(content, StructuredContent) else None
+    # What is said of data and of code beside it.
+    known = {"schema_name": schema_name, "language": shown_language(page, level)}
+    said = {name: value for name, value in known.items() if value is not None}
     if text is None:
         return _Bounded(f"[{missing(page)}]", piece, said=said)
     if isinstance(content, StructuredContent) and piece.notice is None:
         return _Bounded(content.data, piece, said=said)
     return _Bounded(piece.text, piece, said=said)
-
-
-def _said(page: Page, level: Level, content: PageContent) -> dict[str, JsonValue]:
-    """What is said of data and of code beside it."""
-    schema_name = content.schema_name if isinstance(content, StructuredContent) else None
-    known = {"schema_name": schema_name, "language": shown_language(page, level)}
-    return {name: value for name, value in known.items() if value is not None}
 
 
 def _recording(

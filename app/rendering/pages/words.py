@@ -1,16 +1,18 @@
-"""The words of a page: as they were stored, and as they are shown at a level.
+"""The words of a page: as they were stored, as they are shown at a level, and as they are searched.
 
 Of a recording they come passage by passage: scenes, transcript, stored content. A higher level
-never shows more words than a lower one.
+never shows more words than a lower one. For a search JSON text would not do: its escapes stick to
+the words beside them.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
+from decimal import Decimal
 from typing import Literal
 
 from app.errors import InvalidJsonError, PayloadTooLargeError
 from app.models.json_value import JsonValue, json_text, parse_repaired_json
-from app.models.page import Body, Level, Page, PageFields
+from app.models.page import Body, BodyKind, Level, Page, PageFields
 from app.rendering.pages.descriptors import scenes_of, tags
 from app.rendering.pages.lines import clock, moment, one_line
 from app.rendering.texts.cuts import cut_short
@@ -21,6 +23,10 @@ _MOST_NODES = 250_000
 _LONGEST_ODD_SCENE = 200
 
 _SUMMARY_NAMES = ("summary", "caption", "description", "text")
+PassageName = Literal["scene", "transcript", "content", "supplied"]
+# What stands before a passage in the text; the others need no name.
+_LABELS: dict[PassageName, str] = {"content": "Content: ", "supplied": "Supplied: "}
+_RECORDINGS = frozenset({"audio", "video"})
 
 
 def body_text(body: Body) -> str:
@@ -71,7 +77,14 @@ def structured_data(body: Body) -> JsonValue:
     A string that is not JSON, or is nested deeper than any reader takes, is itself the data.
     """
     value = body.value
-    return _parsed(value) if isinstance(value, str) and body.kind in ("json", "text") else value
+    if not isinstance(value, str) or body.kind not in ("json", "text"):
+        return value
+    try:
+        return parse_repaired_json(
+            value.encode("utf-8", "surrogatepass"), max_depth=_DEEPEST, max_nodes=_MOST_NODES
+        )
+    except (InvalidJsonError, PayloadTooLargeError):
+        return value
 
 
 def _first_words(said: str | None, full: Body) -> str | None:
@@ -96,21 +109,6 @@ def _scene_moment(scene: str | dict[str, JsonValue]) -> str:
     if start is None:
         return ""
     return f"{clock(start)} " if end is None else f"{clock(start)}-{clock(end)} "
-
-
-def _parsed(text: str) -> JsonValue:
-    try:
-        return parse_repaired_json(
-            text.encode("utf-8", "surrogatepass"), max_depth=_DEEPEST, max_nodes=_MOST_NODES
-        )
-    except (InvalidJsonError, PayloadTooLargeError):
-        return text
-
-
-PassageName = Literal["scene", "transcript", "content", "supplied"]
-
-# What stands before a passage in the text; the others need no name.
-_LABELS: dict[PassageName, str] = {"content": "Content: ", "supplied": "Supplied: "}
 
 
 @dataclass(frozen=True, slots=True)
@@ -211,9 +209,6 @@ def _whole(page: Page) -> list[Passage]:
     return [*named, Passage("supplied", supplied)] if is_longer else named
 
 
-_RECORDINGS = frozenset({"audio", "video"})
-
-
 def shown_text(page: Page, level: Level) -> str | None:
     """The text a level shows, without what is said about it; `None` where there is none.
 
@@ -224,7 +219,8 @@ def shown_text(page: Page, level: Level) -> str | None:
     modality = page.fields.modality
     representation = page.at(_held_level(page, level))
     if level is Level.REFERENCE:
-        return body_text(representation.body) if representation else _tag(page)
+        tag = tags(page.page_id, page.fields, page.full)[0]
+        return body_text(representation.body) if representation else tag
     if modality in _RECORDINGS:
         shown = passages(page, level)
         return passages_text(shown) if shown else None
@@ -290,5 +286,57 @@ def _is_nameless(page: Page) -> bool:
     return not has_words and caption_of(page.fields, page.full) is None
 
 
-def _tag(page: Page) -> str:
-    return tags(page.page_id, page.fields, page.full)[0]
+def readable_texts(value: JsonValue) -> Iterator[str]:
+    """The keys, strings and numbers of a JSON value, in order and at any depth.
+
+    A string that is the JSON text of an object, an array or a string is read as that; any other
+    string is itself.
+    """
+    parsed = structured_data(Body("json", value))
+    is_plain = isinstance(value, str) and not isinstance(parsed, dict | list | str)
+    parts: list[Iterator[JsonValue]] = [iter([value if is_plain else parsed])]
+    while parts:
+        for part in parts[-1]:
+            if isinstance(part, str):
+                yield part
+            elif isinstance(part, int | float | Decimal) and not isinstance(part, bool):
+                yield json_text(part)
+            elif isinstance(part, dict | list):
+                parts.append(_parts(part))
+                break
+        else:
+            parts.pop()
+
+
+def page_texts(
+    fields: PageFields, content_kind: BodyKind, content: JsonValue
+) -> tuple[list[str], list[str]]:
+    """The texts of a page that a search looks in, in the order a passage is taken from them.
+
+    Args:
+        fields: What the client says of the page.
+        content_kind: What the content is; only "text" and "json" are words.
+        content: The text, or the JSON value.
+
+    Returns:
+        The texts that weigh more, hint and caption; then transcript, scenes and content.
+    """
+    texts = [fields.transcript]
+    for scene in scenes_of(fields) or ():
+        texts += [scene] if isinstance(scene, str) else readable_texts(scene)
+    if content_kind == "text":
+        texts.append(content)
+    elif content_kind == "json":
+        # One text: a key and its value are found together, and shown together.
+        texts.append("\n".join(readable_texts(content)))
+    return _filled([fields.hint, fields.caption]), _filled(texts)
+
+
+def _parts(value: dict[str, JsonValue] | list[JsonValue]) -> Iterator[JsonValue]:
+    if isinstance(value, list):
+        return iter(value)
+    return (part for member in value.items() for part in member)
+
+
+def _filled(texts: Iterable[str | None]) -> list[str]:
+    return [text for text in texts if text]

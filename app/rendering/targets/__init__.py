@@ -2,9 +2,9 @@
 
     table       what each target takes, as data
     profile       the shape of a row
-    media_plan  which images have to be made smaller, before anything is decided
+    fitting     what a medium may be there, and which images have to be made smaller first
     ladder      what becomes of each medium: itself, a smaller image, words, one line
-      lines       those lines
+      lines       those lines, and the target of nothing but words
     anthropic, bedrock, …    settled turns as a provider's messages
       leaves      where bytes belong in them, and their JSON text with places for those
 

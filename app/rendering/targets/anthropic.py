@@ -12,10 +12,9 @@ from collections.abc import Iterable, Sequence
 from itertools import groupby
 
 from app.media.types import canonical_mime_type
-from app.models.conversation import Attachment, Call, SettledTurn
+from app.models.conversation import Attachment, SettledTurn
 from app.models.rendering import ImageDetail
 from app.rendering.targets.leaves import (
-    JsonLeaf,
     Node,
     base64_of,
     blocks_of,
@@ -23,7 +22,7 @@ from app.rendering.targets.leaves import (
     text_block,
 )
 from app.rendering.targets.lines import ERROR_LINE, attached_line, frame_line
-from app.rendering.targets.profile import Profile
+from app.rendering.targets.profile import Profile, tool_use
 
 _WHERE = "attached after the tool results"
 _MOST_TITLE_CHARS = 500
@@ -40,7 +39,7 @@ def write(turns: Sequence[SettledTurn], profile: Profile, detail: ImageDetail) -
             messages.append({"role": "user", "content": _answers(group, profile)})
             continue
         for turn in group:
-            calls = [_call(call, profile) for call in turn.calls]
+            calls = [tool_use(call, profile) for call in turn.calls]
             if content := [*blocks_of(turn.items, _medium, seen_text_block), *calls]:
                 messages.append({"role": turn.role, "content": content})
     return messages
@@ -81,12 +80,3 @@ def _medium(attachment: Attachment) -> Node:
     if title := (attachment.filename or "").strip()[:_MOST_TITLE_CHARS]:
         document["title"] = title
     return document
-
-
-def _call(call: Call, profile: Profile) -> Node:
-    return {
-        "type": "tool_use",
-        "id": profile.call_id.fit(call.call_id),
-        "name": profile.tool_name.fit(call.name),
-        "input": JsonLeaf(call.arguments),
-    }

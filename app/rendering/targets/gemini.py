@@ -67,19 +67,16 @@ def _medium(attachment: Attachment) -> Node:
 def _calls(calls: Sequence[Call], profile: Profile) -> list[Node]:
     parts: list[Node] = []
     for call in calls:
+        # As text, under one name, where the object would be read as another one.
+        is_kept = _is_read_as_meant(call.arguments)
         written: Node = {
             "id": profile.call_id.fit(call.call_id),
             "name": profile.tool_name.fit(call.name),
-            "args": _arguments(call.arguments),
+            "args": JsonLeaf(call.arguments) if is_kept else {"json": json_text(call.arguments)},
         }
         signature: dict[str, Node] = {} if parts else {"thoughtSignature": _FOREIGN_CALL}
         parts.append({"functionCall": written, **signature})
     return parts
-
-
-def _arguments(arguments: dict[str, JsonValue]) -> Node:
-    """The arguments; as text, under one name, where the object would be read as another one."""
-    return JsonLeaf(arguments) if _is_read_as_meant(arguments) else {"json": json_text(arguments)}
 
 
 def _answers(group: Iterable[SettledTurn], profile: Profile) -> list[Node]:

@@ -10,7 +10,7 @@ Source: `providers`, degradation ladder.
 """
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import KW_ONLY, dataclass, field
 
 from app.models.conversation import (
     Address,
@@ -31,10 +31,11 @@ from app.models.conversation import (
 from app.models.derived_image import DerivedImage
 from app.models.rendering import LossEntry, RenderOptions, Rung, base64_length
 from app.models.resource import Resource
-from app.rendering.targets.fitting import Fitting, MediumRef, Obstacle, places_of
+from app.rendering.targets.fitting import Fitting, LoadedMedia, MediumRef, Obstacle, places_of
 from app.rendering.targets.lines import ERROR_LINE, medium_words, placeholder, size_words
-from app.rendering.targets.media_plan import LoadedMedia
 from app.rendering.targets.profile import MediaClass, Profile
+
+_CLASSES: tuple[MediaClass, ...] = ("image", "audio", "video", "document")
 
 
 @dataclass(slots=True)
@@ -134,8 +135,6 @@ def _restore(place: MediumRef) -> str:
 Sign = Callable[[str], str]
 """Makes the signed URL of a resource, of its id."""
 
-_CLASSES: tuple[MediaClass, ...] = ("image", "audio", "video", "document")
-
 
 @dataclass(frozen=True, slots=True)
 class Settled:
@@ -145,23 +144,22 @@ class Settled:
     loss: tuple[LossEntry, ...]
 
 
+@dataclass(frozen=True, slots=True)
 class Ladder:
     """Settles conversations for one target.
 
-    Args:
+    Attributes:
         profile: The target.
         options: What the caller asked for.
         most_base64: The most characters of base64 in one rendering.
         sign: Makes URLs of stored media, where those are asked for.
     """
 
-    def __init__(
-        self, profile: Profile, options: RenderOptions, *, most_base64: int, sign: Sign | None
-    ) -> None:
-        self._profile = profile
-        self._options = options
-        self._most_base64 = most_base64
-        self._sign = sign
+    profile: Profile
+    options: RenderOptions
+    _: KW_ONLY
+    most_base64: int
+    sign: Sign | None
 
     def settle(self, turns: Sequence[ComposedTurn], loaded: LoadedMedia) -> Settled:
         """The conversation as the target can take it.
@@ -171,11 +169,11 @@ class Ladder:
             loaded: What became of its wishes.
         """
         places = places_of(turns)
-        fitting = Fitting(self._profile, self._options, places)
+        fitting = Fitting(self.profile, self.options, places)
         choices = [self._alone(place, fitting, loaded) for place in places]
         for kind in _CLASSES:
             _hold_to_count(choices, kind, fitting.most(kind))
-        _hold_to_size(choices, self._most_base64)
+        _hold_to_size(choices, self.most_base64)
         following = iter(choices)
         settled = [self._settled(turn, following) for turn in turns]
         return Settled(
@@ -216,11 +214,11 @@ class Ladder:
         is_reference = False
         if isinstance(source, Address):
             address = source.url
-        elif isinstance(source, StoredBytes) and self._options.media == "reference":
+        elif isinstance(source, StoredBytes) and self.options.media == "reference":
             address, is_reference = f"@blob:{source.resource_id}", True
-        elif isinstance(source, StoredBytes) and self._sign is not None:
-            rule = self._profile.rule(medium.kind)
-            url = self._sign(source.resource_id)
+        elif isinstance(source, StoredBytes) and self.sign is not None:
+            rule = self.profile.rule(medium.kind)
+            url = self.sign(source.resource_id)
             address = url if rule is not None and rule.loads(url) else None
         size_bytes = known.size_bytes or 0
         return Attachment(
@@ -234,7 +232,7 @@ class Ladder:
     ) -> tuple[SettledTurn, list[LossEntry]]:
         items: list[SettledItem] = []
         loss: list[LossEntry] = []
-        if turn.is_error and not self._profile.has_error_flag:
+        if turn.is_error and not self.profile.has_error_flag:
             items.append(TextItem("", ERROR_LINE))
         for item in turn.items:
             if isinstance(item, Medium):
@@ -267,7 +265,7 @@ class Ladder:
         """Whether the target takes what is too long to be said in words as a value of its own."""
         if item.code != "stored-apart" or turn.structured is None:
             return False
-        return self._profile.takes_structured(turn.structured[0])
+        return self.profile.takes_structured(turn.structured[0])
 
 
 def _hold_to_count(choices: Sequence[Choice], kind: MediaClass, most: int | None) -> None:

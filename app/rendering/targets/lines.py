@@ -73,14 +73,11 @@ def write_text(turns: Sequence[SettledTurn], profile: Profile, detail: ImageDeta
 
 def _words(turn: SettledTurn, profile: Profile) -> str:
     words = joined(map(text_of, turn.items))
-    if turn.role == "tool":
-        return "\n".join(filter(None, (_heading(turn, profile), words)))
-    return joined((words, "\n".join(_call_line(call, profile) for call in turn.calls)))
-
-
-def _heading(turn: SettledTurn, profile: Profile) -> str:
+    if turn.role != "tool":
+        return joined((words, "\n".join(_call_line(call, profile) for call in turn.calls)))
     name = one_line(profile.tool_name.fit(turn.tool_name))
-    return f"Tool {name} (call {one_line(profile.call_id.fit(turn.call_id))}):"
+    heading = f"Tool {name} (call {one_line(profile.call_id.fit(turn.call_id))}):"
+    return f"{heading}\n{words}" if words else heading
 
 
 def _call_line(call: Call, profile: Profile) -> str:

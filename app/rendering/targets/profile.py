@@ -8,11 +8,11 @@ from types import MappingProxyType
 from typing import Literal, TypeAlias
 
 from app.media.types import canonical_mime_type
-from app.models.conversation import SettledTurn, TurnRole
+from app.models.conversation import Call, SettledTurn, TurnRole
 from app.models.json_value import JsonValue
 from app.models.rendering import ImageDetail, McpRevision
 from app.models.resource import ResourceKind
-from app.rendering.targets.leaves import Node
+from app.rendering.targets.leaves import JsonLeaf, Node
 
 MediaClass: TypeAlias = Literal["image", "audio", "video", "document"]
 
@@ -130,3 +130,13 @@ def matches(mime_type: str, ranges: frozenset[str] | tuple[str, ...]) -> bool:
     known = canonical_mime_type(mime_type) or mime_type
     family = known.partition("/")[0]
     return not {known, f"{family}/*", "*/*"}.isdisjoint(ranges)
+
+
+def tool_use(call: Call, profile: Profile) -> Node:
+    """Return a call as Anthropic's messages and those of MCP have it."""
+    return {
+        "type": "tool_use",
+        "id": profile.call_id.fit(call.call_id),
+        "name": profile.tool_name.fit(call.name),
+        "input": JsonLeaf(call.arguments),
+    }

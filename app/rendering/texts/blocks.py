@@ -13,6 +13,7 @@ from app.models.text_encoding import UTF_8, text_decoder, text_encoding
 
 # A line that is longer comes in parts, so that a text of one line takes no more memory either.
 LONGEST_WHOLE_LINE_CHARS = 1024 * 1024
+_CHECKPOINT_BYTES = 1024 * 1024
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,9 +96,6 @@ class LineBlocks:
         self._is_inside = False
         self._line += 1
         return block
-
-
-_CHECKPOINT_BYTES = 1024 * 1024
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,6 +12,20 @@ import regex
 _LONGEST_CLUSTER_CHARS = 256
 _FLAG_HALVES = "".join(map(chr, range(0x1F1E6, 0x1F200)))
 _CLUSTER = regex.compile(r"\X")
+ELLIPSIS = "…"
+_TAIL_CHARS = 900
+_SENTENCE_END = re.compile(
+    r"[.!?\u2026]++[\"'\u201d\u2019\u00bb)\]]*+(?=\s)"
+    r"|[\u3002\uff01\uff1f\uff61]++[\u300d\u300f\u201d\u2019\uff09]*+"
+    r"|\S(?=\n[ \t]*+\n)"
+)
+PREVIEW_LIMIT_CHARS = 8_000
+HEAD_CHARS = 4_000
+TAIL_CHARS = 1_000
+_LONGEST_PREVIEW = HEAD_CHARS + TAIL_CHARS + 200
+_LINE = re.compile(
+    r"\n\[… [0-9]++ characters left out; the whole text is (blob:[0-9a-f]{32}) …\]\n"
+)
 
 
 def boundary_at_or_before(text: str, position: int) -> int:
@@ -60,16 +74,6 @@ def _anchor(text: str, position: int) -> tuple[int, bool]:
     if run_start <= earliest and (earliest - run_start) % 2:
         earliest -= 1
     return earliest, earliest == 0
-
-
-ELLIPSIS = "…"
-
-_TAIL_CHARS = 900
-_SENTENCE_END = re.compile(
-    r"[.!?\u2026]++[\"'\u201d\u2019\u00bb)\]]*+(?=\s)"
-    r"|[\u3002\uff01\uff1f\uff61]++[\u300d\u300f\u201d\u2019\uff09]*+"
-    r"|\S(?=\n[ \t]*+\n)"
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,16 +165,6 @@ def head_and_tail(text: str, limit_chars: int) -> str:
 
 def _gap(left_out: int) -> str:
     return f"\n[… {left_out} characters left out …]\n"
-
-
-PREVIEW_LIMIT_CHARS = 8_000
-HEAD_CHARS = 4_000
-TAIL_CHARS = 1_000
-
-_LONGEST_PREVIEW = HEAD_CHARS + TAIL_CHARS + 200
-_LINE = re.compile(
-    r"\n\[… [0-9]++ characters left out; the whole text is (blob:[0-9a-f]{32}) …\]\n"
-)
 
 
 def needs_preview(text: str) -> bool:

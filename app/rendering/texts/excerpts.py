@@ -18,6 +18,17 @@ ANSWER_BYTES = 64 * 1024
 LONGEST_LINE_CHARS = 8_000
 # To see whether a character goes on behind the place where its line is cut.
 _LOOK_AHEAD_CHARS = 256
+_SHOWN_KEYS = 200
+_TYPES: dict[type, str] = {
+    **{type(None): "null", bool: "boolean", int: "number", float: "number"},
+    **{dict: "object", list: "array", str: "string"},
+}
+_SHOWN_KEYS_BYTES = 16 * 1024
+_SHOWN_CHARS = 4_000
+LONGEST_SHOWN_CHARS = 500
+_SHOWN_BEFORE_CHARS = 150
+# What a line takes beside its text, so that many empty lines are no endless answer.
+_LINE_BYTES = 32
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,11 +110,6 @@ class LineCollector:
             self._cut_lines.append(number)
 
 
-_SHOWN_KEYS = 200
-_SHOWN_KEYS_BYTES = 16 * 1024
-_SHOWN_CHARS = 4_000
-
-
 @dataclass(frozen=True, slots=True)
 class JsonExcerpt:
     """A value as compact JSON text; where it is too large, `text` is `None` and `shape` is there.
@@ -162,21 +168,8 @@ def _keys(value: dict[str, JsonValue] | list[JsonValue], pointer: str) -> list[J
 
 
 def _type_of(value: JsonValue) -> str:
-    if value is None:
-        return "null"
-    if isinstance(value, bool):
-        return "boolean"
-    if isinstance(value, int | float | Decimal):
-        return "number"
-    if isinstance(value, dict | list):
-        return "object" if isinstance(value, dict) else "array"
-    return "string"
-
-
-LONGEST_SHOWN_CHARS = 500
-_SHOWN_BEFORE_CHARS = 150
-# What a line takes beside its text, so that many empty lines are no endless answer.
-_LINE_BYTES = 32
+    # Numbers that keep their spelling are `Decimal`s of a kind of their own.
+    return "number" if isinstance(value, Decimal) else _TYPES[type(value)]
 
 
 @dataclass(slots=True)

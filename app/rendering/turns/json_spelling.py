@@ -28,6 +28,15 @@ _FIRST_WITH_EXPONENT = 10**16
 _LARGEST_DOUBLE = int(sys.float_info.max)
 # Doubles are written with as many digits at most, and zeros behind them.
 _MOST_DIGITS = 17
+_STRING = r'"(?:[^"\\]++|\\.)*+"'
+_STRINGS = re.compile(_STRING, re.DOTALL)
+_TOKENS = re.compile(rf"{_STRING}|[\[\]{{}},:]|[^\"\[\]{{}},:]++", re.DOTALL)
+_INDENTED = re.compile(r"[\[{]\n([ \t]{1,16})")
+_SEPARATOR = re.compile(r"[,:](.)", re.DOTALL)
+_NOT_ASCII = re.compile(r"[^\x00-\x7f]++")
+_READ_CHARS = 4_000
+# An indented text is longer than compact JSON, of deep nesting much longer.
+_MOST_TIMES_LONGER = 16
 
 
 def canonical(value: JsonValue) -> str:
@@ -59,17 +68,6 @@ def _whole(literal: str) -> int | float:
         return whole
     double = float(whole)
     return double if Decimal(repr(double)) == whole else whole
-
-
-_STRING = r'"(?:[^"\\]++|\\.)*+"'
-_STRINGS = re.compile(_STRING, re.DOTALL)
-_TOKENS = re.compile(rf"{_STRING}|[\[\]{{}},:]|[^\"\[\]{{}},:]++", re.DOTALL)
-_INDENTED = re.compile(r"[\[{]\n([ \t]{1,16})")
-_SEPARATOR = re.compile(r"[,:](.)", re.DOTALL)
-_NOT_ASCII = re.compile(r"[^\x00-\x7f]++")
-_READ_CHARS = 4_000
-# An indented text is longer than compact JSON, of deep nesting much longer.
-_MOST_TIMES_LONGER = 16
 
 
 @dataclass(frozen=True, slots=True)

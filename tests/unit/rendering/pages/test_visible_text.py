@@ -7,7 +7,8 @@ from hypothesis import given
 
 from app.models.page import Body, Level, Page
 from app.models.page_content import AudioContent, PageContent, VideoContent
-from app.rendering.pages import page_blocks, typed_content
+from app.rendering.pages.blocks import page_blocks
+from app.rendering.pages.typed_content import typed_content
 from app.rendering.pages.words import image_text, shown_text
 from tests.unit.rendering.pages.page_factory import (
     FOX,
