@@ -50,7 +50,7 @@ _MOST_CHARS = 4_096
 
 
 def safe_file_name(name: str | None) -> str | None:
-    """The name as it may be stored and sent, or `None` if nothing of it is left.
+    """Return the name as it may be stored and sent, or `None` if nothing of it is left.
 
     The result is a base name in NFC of at most 255 bytes of UTF-8, every character printable, with
     its extension, without dots in front and without dots or spaces at the end. A safe name comes
@@ -95,7 +95,7 @@ def _shortened(name: str) -> str:
 
 
 def extension_for(mime_type: str | None) -> str | None:
-    """The extension files of a type have, with its dot; `None` for a type that has none."""
+    """Return the extension files of a type have, with its dot; `None` for a type that has none."""
     canonical = canonical_mime_type(mime_type) if mime_type else None
     if canonical is None:
         return None
@@ -104,7 +104,7 @@ def extension_for(mime_type: str | None) -> str | None:
 
 
 def download_name(page_id: str, *mime_types: str | None, otherwise: str = UNKNOWN) -> str:
-    """The name a page is downloaded under.
+    """Return the name a page is downloaded under.
 
     Args:
         page_id: The page's id; a colon, which some file systems do not take, becomes `_`.
@@ -122,7 +122,7 @@ def _registry() -> mimetypes.MimeTypes:
 
 
 def disposition_filename(header: str) -> str | None:
-    """The file name in a Content-Disposition, `filename*` (RFC 8187) before `filename`.
+    """Return the file name in a Content-Disposition, `filename*` (RFC 8187) before `filename`.
 
     Header bytes beyond ASCII are taken as UTF-8, which browsers and curl send. A part of a form is
     a file if it has a name, be it an empty one.

@@ -42,7 +42,7 @@ _NOTHING = Excerpt("", 0, 0, 0)
 
 
 def _header(page: Page, level: Level, remark: str | None = None) -> str:
-    """The first line: `Page img_001 (image, ABSTRACT — caption only):`."""
+    """Return the first line: `Page img_001 (image, ABSTRACT — caption only):`."""
     name = level.name if remark is None else f"{level.name} — {remark}"
     return f"Page {one_line(page.page_id)} ({page.fields.modality}, {name}):"
 
@@ -54,12 +54,12 @@ def note(page: Page) -> str:
 
 
 def missing(page: Page) -> str:
-    """What a level that does not exist would have held: `no transcript available`."""
+    """Return what a level that does not exist would have held: `no transcript available`."""
     return _MISSING[page.fields.modality]
 
 
 def image_missing(page: Page) -> str:
-    """The line for an image that is not there, with what is known of it."""
+    """Return the line for an image that is not there, with what is known of it."""
     known = facts(page.fields, page.full)
     return f"[no image available: {known}]" if known else "[no image available]"
 
@@ -80,7 +80,7 @@ def _recording_facts(page: Page, level: Level, *, has_words: bool) -> str:
 
 
 def _medium_line(page: Page, *, with_type: bool) -> str | None:
-    """Where the medium itself is: `Resource: @blob:…` or `URL: https://…`, never cut.
+    """Return where the medium itself is: `Resource: @blob:…` or `URL: https://…`, never cut.
 
     Args:
         page: The page.
@@ -134,7 +134,7 @@ def page_blocks(
     detail: Literal["low", "high", "auto"] = "low",
     with_recordings: bool = False,
 ) -> PageBlocks:
-    """A page at a level, for a model.
+    """Return a page at a level, for a model.
 
     Args:
         page: The page.

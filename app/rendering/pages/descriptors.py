@@ -20,14 +20,14 @@ _SHORTEST_MEDIUM_CHARS = 1_024
 
 
 def mime_type(fields: PageFields, full: Body) -> str | None:
-    """What the client said, else what was measured, else what the address ends with."""
+    """Return what the client said, else what was measured, else what the address ends with."""
     if fields.mime_type and fields.mime_type.strip():
         return one_line(fields.mime_type.strip())
     return body_mime_type(full)
 
 
 def body_mime_type(full: Body) -> str | None:
-    """A medium's type as it was measured, else as its address ends."""
+    """Return a medium's type as it was measured, else as its address ends."""
     if full.media is not None and full.media.mime_type != OCTET_STREAM:
         return one_line(full.media.mime_type)
     name = _name_in_url(full)
@@ -35,21 +35,21 @@ def body_mime_type(full: Body) -> str | None:
 
 
 def file_name(full: Body) -> str | None:
-    """The medium's name, or the last part of its address's path."""
+    """Return the medium's name, or the last part of its address's path."""
     name = full.media.filename if full.media else None
     safe = safe_file_name(name or _name_in_url(full))
     return one_line(safe) if safe else None
 
 
 def dimensions(fields: PageFields, full: Body) -> tuple[int, int] | None:
-    """Width and height in pixels, as the client said or as they were measured."""
+    """Return width and height in pixels, as the client said or as they were measured."""
     if fields.dimensions is not None:
         return fields.dimensions
     return measured_dimensions(full)
 
 
 def measured_dimensions(body: Body) -> tuple[int, int] | None:
-    """Width and height in pixels as they were measured."""
+    """Return width and height in pixels as they were measured."""
     media = body.media
     if media is None or media.width is None or media.height is None:
         return None
@@ -57,13 +57,13 @@ def measured_dimensions(body: Body) -> tuple[int, int] | None:
 
 
 def dimension_words(fields: PageFields, full: Body) -> str | None:
-    """Width and height as `1920x1080`."""
+    """Return width and height as `1920x1080`."""
     known = dimensions(fields, full)
     return f"{known[0]}x{known[1]}" if known else None
 
 
 def duration_seconds(fields: PageFields, full: Body) -> float | None:
-    """The duration the client said, else the measured one. 0.0 is a duration."""
+    """Return the duration the client said, else the measured one. 0.0 is a duration."""
     if fields.duration_seconds is not None:
         return fields.duration_seconds
     measured = full.media.duration_seconds if full.media else None
@@ -71,13 +71,13 @@ def duration_seconds(fields: PageFields, full: Body) -> float | None:
 
 
 def facts(fields: PageFields, full: Body) -> str | None:
-    """What the descriptor knows of a medium: `image/png, sunset.png, 1920x1080`."""
+    """Return what the descriptor knows of a medium: `image/png, sunset.png, 1920x1080`."""
     known = (mime_type(fields, full), file_name(full), dimension_words(fields, full))
     return ", ".join(filter(None, known)) or None
 
 
 def tags(page_id: str, fields: PageFields, full: Body) -> list[str]:
-    """A page's tag, from the fullest to the shortest form.
+    """Return a page's tag, from the fullest to the shortest form.
 
     `[artifact] image:img_001 (image/png, 1920x1080)`, then without the type, then without anything
     in parentheses: `[artifact] image:img_001`.
@@ -93,7 +93,7 @@ def tags(page_id: str, fields: PageFields, full: Body) -> list[str]:
 
 
 def data_uri_words(full: Body) -> str:
-    """What stands for a data URI wherever it is not to be shown."""
+    """Return what stands for a data URI wherever it is not to be shown."""
     if full.media is None:
         return "[data URI that cannot be read]"
     return f"[data URI, {one_line(full.media.mime_type)}, {full.media.size_bytes} bytes]"
@@ -114,12 +114,12 @@ Scenes = tuple[str | dict[str, JsonValue], ...]
 
 
 def scenes_of(fields: PageFields) -> Scenes | None:
-    """The scenes of a video."""
+    """Return the scenes of a video."""
     return _said(fields, "scenes", fields.scenes, _scenes)
 
 
 def schema_name_of(fields: PageFields) -> str | None:
-    """The name of the schema that data follow."""
+    """Return the name of the schema that data follow."""
     return _said(fields, "schema_name", fields.schema_name, _name)
 
 
@@ -129,7 +129,7 @@ def timestamps_of(fields: PageFields) -> tuple[JsonValue, ...] | None:
 
 
 def embedding_of(fields: PageFields) -> tuple[JsonValue, ...] | None:
-    """A vector of finite numbers, each as it was written."""
+    """Return a vector of finite numbers, each as it was written."""
     return _said(fields, "embedding", fields.embedding, _vector)
 
 

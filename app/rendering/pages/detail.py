@@ -55,7 +55,7 @@ class ManifestEntry:
 def manifest_line(
     page_id: str, fields: PageFields, levels: Sequence[Level], size_tokens: int | None
 ) -> str:
-    """A page's line: `- img_001 (image, artifact, FULL|REFERENCE, ~258 tokens): "A sunset"`.
+    """Return a page's line: `- img_001 (image, artifact, FULL|REFERENCE, ~258 tokens): "A sunset"`.
 
     The words are the hint, else the caption, else the transcript's beginning. The line has about
     200 characters at most, and none of them can end it.
@@ -82,7 +82,7 @@ def manifest_line(
 
 
 def manifest_text(entries: Iterable[ManifestEntry], *, total: int | None = None) -> str:
-    """The manifest of some pages, in the order given.
+    """Return the manifest of some pages, in the order given.
 
     Args:
         entries: The pages to name.
@@ -113,7 +113,7 @@ def page_detail(
     size_bytes: int | None,
     updated_at: datetime | None = None,
 ) -> str:
-    """A page as text: every line a label and one value, which cannot leave its line.
+    """Return a page as text: every line a label and one value, which cannot leave its line.
 
     Lines for what is not known are left out. Content is previewed; base64 is never shown.
 
@@ -138,7 +138,7 @@ def page_detail(
 
 
 def _specified(page: Page) -> list[tuple[str, str | None]]:
-    """The lines of the specification, in its order."""
+    """Return the lines of the specification, in its order."""
     fields, full = page.fields, page.full
     seconds = duration_seconds(fields, full)
     scenes = scenes_of(fields)
@@ -185,7 +185,7 @@ def _accessed(last_accessed: datetime | None, access_count: int) -> str | None:
 
 
 def _content(page: Page) -> str:
-    """What kind of words the page is shown by, in brackets, and their beginning."""
+    """Return what kind of words the page is shown by, in brackets, and their beginning."""
     fields, full = page.fields, page.full
     if fields.modality == "image":
         caption = caption_of(fields, full)

@@ -94,7 +94,7 @@ def _has_recording(page: Page) -> bool:
 
 
 def _standing_in(page: Page, level: Level) -> Level:
-    """The level whose content is shown where the asked one does not exist."""
+    """Return the level whose content is shown where the asked one does not exist."""
     if page.at(level) is not None:
         return level
     if level is Level.REDUCED:

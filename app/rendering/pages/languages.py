@@ -123,7 +123,7 @@ def _by_name(name: object) -> str | None:
 
 
 def _by_file_name(fields: PageFields, stored: str | None, page_id: str) -> str | None:
-    """The language of the first name that has a known extension."""
+    """Return the language of the first name that has a known extension."""
     names = (stored, *(fields.metadata.get(name) for name in _NAMES))
     for name in names:
         if isinstance(name, str) and len(name) <= _LONGEST_NAME:
@@ -136,7 +136,7 @@ def _by_file_name(fields: PageFields, stored: str | None, page_id: str) -> str |
 
 
 def _extension(name: str) -> str:
-    """What stands behind the last dot of a file name; a title with blanks is none."""
+    """Return what stands behind the last dot of a file name; a title with blanks is none."""
     last_step = _SEPARATOR.split(name.strip())[-1]
     if "." not in last_step or any(map(str.isspace, last_step)):
         return ""

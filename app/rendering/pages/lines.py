@@ -53,17 +53,17 @@ _CLUSTER = regex.compile(r"\X")
 
 
 def one_line(text: str) -> str:
-    """The text on one line: what breaks or hides lines is written as a JSON escape."""
+    """Return the text on one line: what breaks or hides lines is written as a JSON escape."""
     return _UNSAFE.sub(_escape, text)
 
 
 def quoted(text: str) -> str:
-    """The text as a JSON string on one line, in quotation marks."""
+    """Return the text as a JSON string on one line, in quotation marks."""
     return f'"{_UNSAFE_QUOTED.sub(_escape, text)}"'
 
 
 def quoted_short(text: str, limit_chars: int) -> str:
-    """The text as `quoted` writes it, cut to `limit_chars` characters in all."""
+    """Return the text as `quoted` writes it, cut to `limit_chars` characters in all."""
     room = limit_chars - 2
     pieces: list[str] = []
     used = 0
@@ -80,7 +80,7 @@ def quoted_short(text: str, limit_chars: int) -> str:
 
 
 def without_base64(text: str) -> str:
-    """The text with data URIs, and whatever looks like a longer run of base64, left out.
+    """Return the text with data URIs, and whatever looks like a longer run of base64, left out.
 
     Lines of such runs, one behind another, are one. Digests, numbers, names, rules and paths stay,
     however long they are.
@@ -110,14 +110,14 @@ def _is_base64(run: str) -> bool:
 
 
 def _shows_signature(run: str) -> bool:
-    """Whether it begins as the base64 of a file does."""
+    """Return whether it begins as the base64 of a file does."""
     return is_strong_signature(pybase64.b64decode(run[:_SHORTEST_RUN].translate(_FROM_URL_SAFE)))
 
 
 def _replaced(
     text: str, start: re.Pattern[str], whole: re.Pattern[str], write: Callable[[str], str]
 ) -> str:
-    """The text with `write` of every match of `whole`, each of which begins with a `start`.
+    """Return the text with `write` of every match of `whole`, each of which begins with a `start`.
 
     What begins is found in windows, and looked at by a step of its own.
     """
@@ -133,7 +133,7 @@ def _replaced(
 
 
 def clock(seconds: float) -> str:
-    """A duration or a moment as `m:ss`, from an hour on as `h:mm:ss`."""
+    """Return a duration or a moment as `m:ss`, from an hour on as `h:mm:ss`."""
     minutes, whole_seconds = divmod(int(seconds), 60)
     hours, minutes = divmod(minutes, 60)
     if hours:
@@ -142,13 +142,13 @@ def clock(seconds: float) -> str:
 
 
 def duration_words(seconds: float) -> str:
-    """A duration: `0.0 s` below a minute, `5:42 (342.0 s)` from a minute on."""
+    """Return a duration: `0.0 s` below a minute, `5:42 (342.0 s)` from a minute on."""
     exact = f"{seconds:.1f} s"
     return exact if seconds < 60 else f"{clock(seconds)} ({exact})"
 
 
 def moment(value: object) -> float | None:
-    """The seconds a JSON value stands for, if it can be a place in a recording.
+    """Return the seconds a JSON value stands for, if it can be a place in a recording.
 
     That is a number of seconds, or a clock's text as others write it: `0:12`, `1:02:03.5`.
     """

@@ -55,12 +55,12 @@ _ABSTRACT = (
 
 
 def truncated(data: JsonValue) -> JsonValue:
-    """Data with long strings, long arrays, wide objects and deep nesting cut short."""
+    """Return data with long strings, long arrays, wide objects and deep nesting cut short."""
     return _fitting(data, _truncated, _REDUCED, REDUCED_LIMIT_CHARS)
 
 
 def outline(data: JsonValue) -> JsonValue:
-    """What data is made of: its keys, with the type of every value in the value's place.
+    """Return what data is made of: its keys, with the type of every value in the value's place.
 
     An array is described by its length and its items' type; an array of objects or arrays by the
     outline of its first item and the number of the others.

@@ -43,7 +43,7 @@ _NOT_TO_READ = frozenset({"base64", "embedding"})
 
 
 def typed_content(page: Page, level: Level, *, base64: str | None) -> PageContent:
-    """A page's content at a level, as the model of its modality.
+    """Return a page's content at a level, as the model of its modality.
 
     Args:
         page: The page.
@@ -103,7 +103,7 @@ def _video(page: Page, level: Level) -> VideoContent:
 
 
 def _transcript(page: Page, level: Level) -> str | None:
-    """What the level says, without the scenes that stand beside it."""
+    """Return what the level says, without the scenes that stand beside it."""
     said = (passage.text for passage in passages(page, level) if passage.name == "transcript")
     # An empty transcript is a transcript, though no level is made of it.
     return next(said, page.fields.transcript if level is Level.FULL else None)
@@ -136,7 +136,7 @@ def page_json(
     max_chars: int | None = None,
     offset: int = 0,
 ) -> str:
-    """The string `{success, page_id, content, modality, compression, source_tier, …}`.
+    """Return the string `{success, page_id, content, modality, compression, source_tier, …}`.
 
     `compression` is the level that is shown, `requested_level` the one that was asked for, where
     it is another; `source_tier` says where the former came from: stored, supplied, derived, or
@@ -184,7 +184,7 @@ def page_json(
 
 
 def failure_json(page_id: str, error: str) -> str:
-    """The string `{success: false, page_id, error}` for a page that could not be given."""
+    """Return the string `{success: false, page_id, error}` for a page that could not be given."""
     return json_text({"success": False, "page_id": page_id, "error": error})
 
 

@@ -39,40 +39,40 @@ def body_text(body: Body) -> str:
 
 
 def content_words(full: Body) -> str | None:
-    """A content that is plain text, if it has any words."""
+    """Return a content that is plain text, if it has any words."""
     return str(full.value) if full.kind == "text" and str(full.value).strip() else None
 
 
 def caption_of(fields: PageFields, full: Body) -> str | None:
-    """An image's caption; plain text as its content is one."""
+    """Return an image's caption; plain text as its content is one."""
     return _first_words(fields.caption, full)
 
 
 def transcript_of(fields: PageFields, full: Body) -> str | None:
-    """What is said in a recording; plain text as its content is that."""
+    """Return what is said in a recording; plain text as its content is that."""
     return _first_words(fields.transcript, full)
 
 
 def scene_line(scene: str | dict[str, JsonValue]) -> str | None:
-    """A scene as a line: `  - 0:05 summary`; `None` where it says nothing."""
+    """Return a scene as a line: `  - 0:05 summary`; `None` where it says nothing."""
     summary = _scene_summary(scene)
     return f"  - {_scene_moment(scene)}{one_line(summary)}" if summary else None
 
 
 def scene_lines(fields: PageFields) -> list[str]:
-    """The scenes, a line each. Scenes that say nothing are left out."""
+    """Return the scenes, a line each. Scenes that say nothing are left out."""
     return [line for scene in scenes_of(fields) or () if (line := scene_line(scene)) is not None]
 
 
 def video_words(fields: PageFields, full: Body) -> str | None:
-    """A video's scenes, a line each, and its transcript; `None` where there is neither."""
+    """Return a video's scenes, a line each, and its transcript; `None` where there is neither."""
     transcript = transcript_of(fields, full)
     parts = [*scene_lines(fields), *([transcript] if transcript else [])]
     return "\n".join(parts) or None
 
 
 def structured_data(body: Body) -> JsonValue:
-    """The data of a structured page's content: a string that is JSON text is parsed.
+    """Return the data of a structured page's content: a string that is JSON text is parsed.
 
     A string that is not JSON, or is nested deeper than any reader takes, is itself the data.
     """
@@ -88,7 +88,7 @@ def structured_data(body: Body) -> JsonValue:
 
 
 def _first_words(said: str | None, full: Body) -> str | None:
-    """What a field says, else what the content is, if either has any words."""
+    """Return what a field says, else what the content is, if either has any words."""
     return said if said is not None and said.strip() else content_words(full)
 
 
@@ -143,7 +143,7 @@ def words_level(page: Page, level: Level) -> Level:
 
 
 def passages(page: Page, level: Level) -> list[Passage]:
-    """The passages of what a recording shows at a level below REFERENCE, in order.
+    """Return the passages of what a recording shows at a level below REFERENCE, in order.
 
     At FULL these are the scenes and the transcript as the client described them, and the content
     where it is other words than the transcript; last what was supplied as a level, if it is longer
@@ -163,12 +163,12 @@ def passages(page: Page, level: Level) -> list[Passage]:
 
 
 def passages_text(shown: Iterable[Passage]) -> str:
-    """The text the passages are in, a line or more each."""
+    """Return the text the passages are in, a line or more each."""
     return "\n".join(_LABELS.get(passage.name, "") + passage.text for passage in shown)
 
 
 def _placed(named: Iterable[Passage]) -> list[Passage]:
-    """The passages with the places they have in one text."""
+    """Return the passages with the places they have in one text."""
     placed: list[Passage] = []
     at = 0
     for passage in named:
@@ -188,7 +188,7 @@ def _described(page: Page) -> list[Passage]:
 
 
 def _stored(page: Page) -> list[Passage]:
-    """What was stored: scenes, transcript, and the content that is not the transcript."""
+    """Return what was stored: scenes, transcript, and the content that is not the transcript."""
     named = _described(page)
     transcript = transcript_of(page.fields, page.full)
     content = content_words(page.full)
@@ -210,7 +210,7 @@ def _whole(page: Page) -> list[Passage]:
 
 
 def shown_text(page: Page, level: Level) -> str | None:
-    """The text a level shows, without what is said about it; `None` where there is none.
+    """Return the text a level shows, without what is said about it; `None` where there is none.
 
     It is what `max_chars` and `offset` count: the text, the JSON, the transcript (of a video with
     its scenes before it), the caption, the tag. A REDUCED level that does not exist shows what
@@ -236,7 +236,7 @@ def shown_text(page: Page, level: Level) -> str | None:
 
 
 def image_text(page: Page, level: Level) -> str | None:
-    """What is shown of an image that is not attached: the level's words, else its caption.
+    """Return what is shown of an image that is not attached: the level's words, else its caption.
 
     Where the level is a medium, or FULL is nothing, that is the longest description there is at it
     or above it. What is only made of the descriptor is no caption.
@@ -254,7 +254,7 @@ def image_text(page: Page, level: Level) -> str | None:
 
 
 def level_data(page: Page, level: Level) -> JsonValue:
-    """The data a structured page shows at a level; `None` where there is none."""
+    """Return the data a structured page shows at a level; `None` where there is none."""
     representation = page.at(_held_level(page, level))
     if representation is None:
         return None
@@ -277,7 +277,7 @@ def _caption_at(page: Page, level: Level) -> str | None:
 
 
 def _is_nameless(page: Page) -> bool:
-    """Whether an image's ABSTRACT level could only be made of its descriptor."""
+    """Return whether an image's ABSTRACT level could only be made of its descriptor."""
     abstract = page.levels.get(Level.ABSTRACT)
     if abstract is None or abstract.origin != "derived":
         return False
@@ -287,7 +287,7 @@ def _is_nameless(page: Page) -> bool:
 
 
 def readable_texts(value: JsonValue) -> Iterator[str]:
-    """The keys, strings and numbers of a JSON value, in order and at any depth.
+    """Yield the keys, strings and numbers of a JSON value, in order and at any depth.
 
     A string that is the JSON text of an object, an array or a string is read as that; any other
     string is itself.
@@ -311,7 +311,7 @@ def readable_texts(value: JsonValue) -> Iterator[str]:
 def page_texts(
     fields: PageFields, content_kind: BodyKind, content: JsonValue
 ) -> tuple[list[str], list[str]]:
-    """The texts of a page that a search looks in, in the order a passage is taken from them.
+    """Return the texts of a page that a search looks in, in the order a passage is taken from them.
 
     Args:
         fields: What the client says of the page.

@@ -71,7 +71,7 @@ _NOT_IN_NAMES = re.compile(r"[^A-Za-z0-9()\[\]-]+")
 
 
 def write(turns: Sequence[SettledTurn], profile: Profile, detail: ImageDetail) -> list[Node]:
-    """Settled turns as messages; a turn in which nothing is said leaves nothing.
+    """Return settled turns as messages; a turn in which nothing is said leaves nothing.
 
     `detail` has no place in them.
     """
@@ -97,7 +97,7 @@ class _Writer:
         self._names: set[str] = set()
 
     def said(self, turn: SettledTurn) -> list[Node]:
-        """The blocks of a turn that is no tool's."""
+        """Return the blocks of a turn that is no tool's."""
         blocks = self._blocks(turn.items, turn.origin)
         for call in turn.calls:
             use: Node = {
@@ -109,7 +109,7 @@ class _Writer:
         return blocks
 
     def answers(self, group: Iterable[SettledTurn]) -> list[Node]:
-        """The blocks of all answers of a turn, and of what stands beside them."""
+        """Return the blocks of all answers of a turn, and of what stands beside them."""
         results: list[Node] = []
         beside: list[Node] = []
         for turn in group:

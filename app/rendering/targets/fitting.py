@@ -85,7 +85,7 @@ class Fitting:
         self.most_side = self._side(rule, places) if rule else None
 
     def obstacle(self, place: MediumRef) -> Obstacle | None:
-        """Why a medium cannot be attached as it is; `None` if it can."""
+        """Return why a medium cannot be attached as it is; `None` if it can."""
         medium = place.medium
         return (
             self._by_place(place)
@@ -97,13 +97,13 @@ class Fitting:
         )
 
     def image_types(self) -> tuple[str, ...]:
-        """The types an image may be made into, the preferred ones first."""
+        """Return the types an image may be made into, the preferred ones first."""
         rule = self._profile.media.get("image")
         made = ("image/jpeg", "image/png", "image/webp")
         return tuple(each for each in made if rule and rule.takes(each) and self._accepts(each))
 
     def most(self, kind: MediaClass) -> int | None:
-        """How many media of a class there may be."""
+        """Return how many media of a class there may be."""
         rule = self._profile.media.get(kind)
         limits = (
             rule.most if rule else None,
@@ -112,7 +112,7 @@ class Fitting:
         return min((limit for limit in limits if limit is not None), default=None)
 
     def base64_chars(self, medium: Medium) -> int:
-        """How much of a request a medium takes as it is."""
+        """Return how much of a request a medium takes as it is."""
         rule = self._profile.rule(medium.kind)
         is_given_by_url = self._options.media == "signed-url" and rule and rule.addresses
         is_elsewhere = self._options.media == "reference" or is_given_by_url
@@ -223,14 +223,14 @@ def is_stored_apart(medium: Medium) -> bool:
 
 
 def has_pixels(medium: Medium) -> bool:
-    """Whether a smaller image can be made of a medium."""
+    """Return whether a smaller image can be made of a medium."""
     is_whole = medium.damage is None or medium.damage.is_repairable
     known = medium.hints.width is not None and is_whole
     return medium.mime_type in DECODED_TYPES and known and not isinstance(medium.source, Address)
 
 
 def _by_bytes(medium: Medium) -> Obstacle | None:
-    """Why nothing can be made of the bytes of a medium."""
+    """Return why nothing can be made of the bytes of a medium."""
     if isinstance(medium.source, Address):
         return None
     if medium.damage is not None and not medium.damage.is_repairable:
@@ -241,7 +241,7 @@ def _by_bytes(medium: Medium) -> Obstacle | None:
 
 
 def _by_damage(medium: Medium) -> Obstacle | None:
-    """Why an image is not shown as it is although its picture is whole."""
+    """Return why an image is not shown as it is although its picture is whole."""
     damage = medium.damage
     if damage is None:
         return None
@@ -267,7 +267,7 @@ class LoadedMedia:
 def plan_media(
     turns: Sequence[ComposedTurn], profile: Profile, options: RenderOptions, *, most_base64: int
 ) -> MediaPlan:
-    """What to read and make for a conversation.
+    """Return what to read and make for a conversation.
 
     Args:
         turns: The conversation.

@@ -37,7 +37,7 @@ _LARGEST_WHOLE = 2**53
 
 
 def write(turns: Sequence[SettledTurn], profile: Profile, detail: ImageDetail) -> list[Node]:
-    """Settled turns as contents, a turn in which nothing is said left out.
+    """Return settled turns as contents, a turn in which nothing is said left out.
 
     `detail` has no place in them.
     """
@@ -141,7 +141,7 @@ def _is_beside(attachment: Attachment) -> bool:
 
 
 def _is_read_as_meant(value: JsonValue) -> bool:
-    """Whether the service takes a value, and reads each number of it as it is."""
+    """Return whether the service takes a value, and reads each number of it as it is."""
     stack: list[tuple[JsonValue, int]] = [(value, 1)]
     while stack:
         node, depth = stack.pop()

@@ -162,7 +162,7 @@ class Ladder:
     sign: Sign | None
 
     def settle(self, turns: Sequence[ComposedTurn], loaded: LoadedMedia) -> Settled:
-        """The conversation as the target can take it.
+        """Return the conversation as the target can take it.
 
         Args:
             turns: The conversation.
@@ -182,7 +182,7 @@ class Ladder:
         )
 
     def _alone(self, place: MediumRef, fitting: Fitting, loaded: LoadedMedia) -> Choice:
-        """A medium as far down as its own limits make it go."""
+        """Return a medium as far down as its own limits make it go."""
         medium = place.medium
         text = loaded.texts.get(place.index)
         made = loaded.images.get(place.index)

@@ -18,7 +18,7 @@ _TYPES: dict[TurnRole, str] = {"user": "human", "assistant": "ai"}
 
 
 def write(turns: Sequence[SettledTurn], profile: Profile, detail: ImageDetail) -> list[Node]:
-    """Settled turns as messages, a turn in which nothing is said left out.
+    """Return settled turns as messages, a turn in which nothing is said left out.
 
     `detail` has no place in them.
     """

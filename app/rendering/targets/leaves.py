@@ -51,26 +51,26 @@ def base64_of(attachment: Attachment) -> Node:
 
 
 def data_uri_of(attachment: Attachment) -> Node:
-    """What an attachment is loaded from: its URL, its reference, else a `data:` URI."""
+    """Return what an attachment is loaded from: its URL, its reference, else a `data:` URI."""
     if attachment.address is not None:
         return attachment.address
     return Base64Leaf(attachment, f"data:{attachment.mime_type};base64,")
 
 
 def text_of(item: SettledItem) -> str | None:
-    """The words of an item: a text, or JSON written as one; `None` for an attachment."""
+    """Return the words of an item: a text, or JSON written as one; `None` for an attachment."""
     if isinstance(item, TextItem):
         return item.text
     return None if isinstance(item, Attachment) else json_text(item.value)
 
 
 def joined(texts: Iterable[str | None]) -> str:
-    """Texts as one, a blank line between them; what is empty or no text is left out."""
+    """Return texts as one, a blank line between them; what is empty or no text is left out."""
     return "\n\n".join(text for text in texts if text)
 
 
 def file_name_of(attachment: Attachment) -> str:
-    """The name a file is sent under, with the extension that providers tell its type by."""
+    """Return the name a file is sent under, with the extension that providers tell its type by."""
     name = attachment.filename or "file"
     if mime_type_for_filename(name) == canonical_mime_type(attachment.mime_type):
         return name
@@ -110,7 +110,7 @@ def content_of(
 
 
 def json_pieces(document: Node) -> Rendering:
-    """The text of a document.
+    """Return the text of a document.
 
     Args:
         document: Members and items keep their order. Its own nesting is small; JSON values from
@@ -152,7 +152,7 @@ def _placed(leaf: Base64Leaf, media: MediaPlaces) -> str:
 
 
 def _written(node: Node, media: MediaPlaces) -> Iterator[str]:
-    """The text of a document, leaf by leaf."""
+    """Yield the text of a document, leaf by leaf."""
     if isinstance(node, dict):
         yield "{"
         for index, (name, member) in enumerate(node.items()):

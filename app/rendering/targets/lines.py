@@ -28,7 +28,7 @@ _UNITS = ("kB", "MB", "GB", "TB")
 
 
 def size_words(size_bytes: int) -> str:
-    """A size as people say it: `312 B`, `5.2 MB`."""
+    """Return a size as people say it: `312 B`, `5.2 MB`."""
     if size_bytes < 1_000:
         return f"{size_bytes} B"
     size, unit = size_bytes / 1_000, _UNITS[0]
@@ -40,13 +40,13 @@ def size_words(size_bytes: int) -> str:
 
 
 def medium_words(medium: Medium) -> str:
-    """What a medium is called: `Video: demo.mp4 (5.2 MB)`; without a name, its type."""
+    """Return what a medium is called: `Video: demo.mp4 (5.2 MB)`; without a name, its type."""
     name = one_line(medium.filename).translate(_ROUND) if medium.filename else medium.mime_type
     return f"{_NAMES[medium.kind]}: {name}{_size(medium)}"
 
 
 def placeholder(medium: Medium) -> str:
-    """The one line in the place of a medium."""
+    """Return the one line in the place of a medium."""
     return f"[{medium_words(medium)}]"
 
 
@@ -56,7 +56,7 @@ def attached_line(attachment: Attachment, where: str) -> str:
 
 
 def frame_line(turn: SettledTurn, attachment: Attachment, call_id: str) -> str:
-    """The line before a medium that stands outside of the answer it belongs to."""
+    """Return the line before a medium that stands outside of the answer it belongs to."""
     tool = one_line(turn.tool_name) or "without a name"
     return f"{medium_words(attachment.medium)}, from the tool {tool}, call {call_id}:"
 

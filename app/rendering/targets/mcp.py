@@ -48,7 +48,7 @@ def of_revision(profile: Profile, revision: McpRevision) -> Profile:
 
 
 def write(turns: Sequence[SettledTurn], profile: Profile, detail: ImageDetail) -> list[Node]:
-    """Settled turns as messages; `detail` has no place in them."""
+    """Return settled turns as messages; `detail` has no place in them."""
     messages: list[Node] = []
     medium = partial(_medium, profile.revision)
     for turn in turns:

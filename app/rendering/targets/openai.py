@@ -84,7 +84,7 @@ def write_responses(
 
 
 def _said(turn: SettledTurn, profile: Profile, detail: ImageDetail) -> list[Node]:
-    """The message of a turn that is no tool's; none where nothing was said."""
+    """Return the message of a turn that is no tool's; none where nothing was said."""
     content = _shown(turn.items, detail)
     if not turn.calls:
         return [{"role": turn.role, "content": content}] if content else []
@@ -100,7 +100,7 @@ def _called(call: Call, profile: Profile) -> dict[str, Node]:
 
 
 def _shown(items: Sequence[SettledItem], detail: ImageDetail) -> str | list[Node]:
-    """One string where there is only text; else a block for each text and each medium."""
+    """Return one string where there is only text; else a block for each text and each medium."""
     return content_of(items, partial(_medium, detail=detail))
 
 

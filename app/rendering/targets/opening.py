@@ -57,7 +57,7 @@ def with_lines(
 
 
 def opened(turns: Sequence[SettledTurn], profile: Profile) -> tuple[str, Sequence[SettledTurn]]:
-    """What the system said before anybody else, where that is told apart, and the turns.
+    """Return what the system said before anybody else, where that is told apart, and the turns.
 
     What the system says later is then said in the user's turns, behind a line that tells so: moved
     to the beginning it would change all that was rendered before.

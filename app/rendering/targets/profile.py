@@ -40,11 +40,11 @@ class MediaRule:
     addresses: tuple[str, ...] = ()
 
     def loads(self, url: str) -> bool:
-        """Whether a URL may stand for the bytes."""
+        """Return whether a URL may stand for the bytes."""
         return url.partition(":")[0].lower() in self.addresses
 
     def takes(self, mime_type: str) -> bool:
-        """Whether it takes a type."""
+        """Return whether it takes a type."""
         return matches(mime_type, self.types)
 
 
@@ -114,7 +114,7 @@ class Profile:
     takes_structured: Callable[[JsonValue], bool] = lambda _: False
 
     def rule(self, kind: ResourceKind) -> MediaRule | None:
-        """The rule for media of a kind, if any are taken."""
+        """Return the rule for media of a kind, if any are taken."""
         return self.media.get(media_class(kind))
 
 
@@ -126,7 +126,7 @@ def media_class(kind: ResourceKind) -> MediaClass:
 
 
 def matches(mime_type: str, ranges: frozenset[str] | tuple[str, ...]) -> bool:
-    """Whether a MIME type is among types and ranges."""
+    """Return whether a MIME type is among types and ranges."""
     known = canonical_mime_type(mime_type) or mime_type
     family = known.partition("/")[0]
     return not {known, f"{family}/*", "*/*"}.isdisjoint(ranges)

@@ -38,7 +38,7 @@ _LARGEST_SAFE_INTEGER = 2**53 - 1
 
 
 def write(turns: Sequence[SettledTurn], profile: Profile, detail: ImageDetail) -> list[Node]:
-    """Settled turns as messages, a turn in which nothing is said left out.
+    """Return settled turns as messages, a turn in which nothing is said left out.
 
     `detail` has no place in them.
     """
@@ -46,7 +46,7 @@ def write(turns: Sequence[SettledTurn], profile: Profile, detail: ImageDetail) -
 
 
 def write_6(turns: Sequence[SettledTurn], profile: Profile, detail: ImageDetail) -> list[Node]:
-    """Settled turns as messages of version 6; see `write`."""
+    """Return settled turns as messages of version 6; see `write`."""
     return _messages(turns, profile, _output_file_6)
 
 
@@ -104,7 +104,7 @@ def _output(turn: SettledTurn, output_file: WriteMedium) -> Node:
 
 
 def _is_kept(value: JsonValue) -> bool:
-    """Whether JavaScript reads every number of a JSON value as it is."""
+    """Return whether JavaScript reads every number of a JSON value as it is."""
     stack: list[JsonValue] = [value]
     while stack:
         node = stack.pop()

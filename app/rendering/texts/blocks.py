@@ -29,7 +29,7 @@ class LineBlock:
     ends: bool = True
 
     def lines(self) -> list[str]:
-        """The lines, without their ends."""
+        """Return the lines, without their ends."""
         lines = self.text.split("\n")
         if "\r" in self.text:
             return [line.removesuffix("\r") for line in lines]
@@ -57,7 +57,7 @@ class LineBlocks:
         self._is_inside = False
 
     def feed(self, text: str) -> list[LineBlock]:
-        """The blocks that further characters complete."""
+        """Return the blocks that further characters complete."""
         blocks = []
         text = self._rest + text
         self._rest = ""
@@ -79,7 +79,7 @@ class LineBlocks:
         return blocks
 
     def finish(self) -> list[LineBlock]:
-        """The block that the end of the text completes, if there is one."""
+        """Return the block that the end of the text completes, if there is one."""
         rest, self._rest = self._rest, ""
         if self._is_inside:
             return [self._last_part(rest)]
@@ -117,7 +117,7 @@ class LineIndex:
         return self.encoding == UTF_8 and all(before < after for before, after in ends)
 
     def place_before(self, line: int) -> tuple[int, int]:
-        """A byte offset at or before the beginning of a line, and the line it is in."""
+        """Return a byte offset at or before the beginning of a line, and the line it is in."""
         # A place in the middle of the line before is near enough, and of the line itself is not.
         found = max(0, bisect_left(self.line_ends, line - 1) - 1)
         return self.offsets[found], self.line_ends[found] + 1
@@ -154,7 +154,7 @@ class LineIndexer:
             self._line_ends.append(self._ends)
 
     def finish(self) -> LineIndex:
-        """The index of all that came."""
+        """Return the index of all that came."""
         if self._decoder is not None:
             self._count(self._decoder.decode(b"", final=True).encode())
         return LineIndex(

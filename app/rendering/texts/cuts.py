@@ -29,7 +29,7 @@ _LINE = re.compile(
 
 
 def boundary_at_or_before(text: str, position: int) -> int:
-    """The last grapheme boundary in `text[:position]`, found without reading all of it."""
+    """Return the last grapheme boundary in `text[:position]`, found without reading all of it."""
     if position >= len(text) or _is_plain_boundary(text, position):
         return min(position, len(text))
     anchor, is_boundary = _anchor(text, position)
@@ -45,13 +45,13 @@ def boundary_at_or_before(text: str, position: int) -> int:
 
 
 def boundary_at_or_after(text: str, position: int) -> int:
-    """The first grapheme boundary at or behind `position`."""
+    """Return the first grapheme boundary at or behind `position`."""
     before = boundary_at_or_before(text, position)
     return position if before == position else cluster_end(text, before)
 
 
 def cluster_end(text: str, start: int) -> int:
-    """Where the grapheme ends that begins at `start`."""
+    """Return where the grapheme ends that begins at `start`."""
     match = _CLUSTER.match(text[start : start + _LONGEST_CLUSTER_CHARS])
     return start + match.end() if match else len(text)
 
@@ -104,7 +104,7 @@ class Excerpt:
 
 
 def excerpt(text: str, *, max_chars: int | None, offset: int) -> Excerpt:
-    """The piece of a text from `offset` on.
+    """Return the piece of a text from `offset` on.
 
     Args:
         text: The whole text.
@@ -124,14 +124,14 @@ def excerpt(text: str, *, max_chars: int | None, offset: int) -> Excerpt:
 
 
 def cut_short(text: str, limit_chars: int) -> str:
-    """The text, or as much of it as fits `limit_chars` together with an ellipsis."""
+    """Return the text, or as much of it as fits `limit_chars` together with an ellipsis."""
     if len(text) <= limit_chars:
         return text
     return text[: boundary_at_or_before(text, limit_chars - 1)] + ELLIPSIS
 
 
 def sentences(text: str, limit_chars: int) -> str:
-    """The sentences from the start of a text that fit, or the text itself if it fits.
+    """Return the sentences from the start of a text that fit, or the text itself if it fits.
 
     A first sentence that is too long is cut at a word and ends with an ellipsis.
     """
@@ -151,7 +151,7 @@ def sentences(text: str, limit_chars: int) -> str:
 
 
 def head_and_tail(text: str, limit_chars: int) -> str:
-    """A text's beginning and end around a line that says how many characters are left out.
+    """Return a text's beginning and end around a line that says how many characters are left out.
 
     A text that fits `limit_chars` is returned as it is.
     """
@@ -168,12 +168,12 @@ def _gap(left_out: int) -> str:
 
 
 def needs_preview(text: str) -> bool:
-    """Whether a text is too long to stand in a record whole."""
+    """Return whether a text is too long to stand in a record whole."""
     return len(text) > PREVIEW_LIMIT_CHARS
 
 
 def preview(text: str, uri: str) -> str:
-    """A long text's first 4,000 and last 1,000 characters around a line about the rest.
+    """Return a long text's first 4,000 and last 1,000 characters around a line about the rest.
 
     Args:
         text: The whole text, longer than `PREVIEW_LIMIT_CHARS`.

@@ -81,7 +81,7 @@ class LineCollector:
             self._take(line, len(line))
 
     def excerpt(self) -> LineExcerpt:
-        """What was collected."""
+        """Return what was collected."""
         return LineExcerpt(self._first, tuple(self._lines), tuple(self._cut_lines), self._next_line)
 
     def _take_part(self, block: LineBlock) -> None:
@@ -124,7 +124,7 @@ class JsonExcerpt:
 
 
 def json_excerpt(value: JsonValue, pointer: str) -> JsonExcerpt:
-    """The value that a pointer has led to, at most 64 KiB of it."""
+    """Return the value that a pointer has led to, at most 64 KiB of it."""
     text = json_text(value)
     size_bytes = len(text.encode())
     if size_bytes <= ANSWER_BYTES:
@@ -149,7 +149,7 @@ def json_excerpt(value: JsonValue, pointer: str) -> JsonExcerpt:
 
 
 def _keys(value: dict[str, JsonValue] | list[JsonValue], pointer: str) -> list[JsonValue]:
-    """What the first members are, and the pointers to them."""
+    """Return what the first members are, and the pointers to them."""
     keys: list[JsonValue] = []
     room = _SHOWN_KEYS_BYTES
     for key, member in value.items() if isinstance(value, dict) else enumerate(value):
@@ -258,7 +258,7 @@ class MatchCollector:
         self._line = last
 
     def matches(self) -> Matches:
-        """What was collected."""
+        """Return what was collected."""
         size_bytes = sum(match.size_bytes for match in self._found)
         # The lines after a match came when it was taken already.
         while size_bytes > ANSWER_BYTES and len(self._found) > 1:
@@ -332,7 +332,7 @@ class MatchCollector:
         return f"…{shown[: boundary_at_or_before(shown, LONGEST_SHOWN_CHARS - 2)]}…"
 
     def _position(self, line: str) -> int:
-        """Where the first match begins."""
+        """Return where the first match begins."""
         folded = self._folded(line)
         position = folded.find(self._words)
         if len(folded) == len(line):

@@ -24,11 +24,11 @@ class StringWriter(Protocol):
     """Writes one string; what it gives, joined, is the inside of it."""
 
     def feed(self, chunk: bytes) -> Iterator[bytes]:
-        """What further bytes come to; take all of it before the next ones are given."""
+        """Yield what further bytes come to; take all of it before the next ones are given."""
         ...
 
     def finish(self) -> bytes:
-        """What is left at the end."""
+        """Return what is left at the end."""
         ...
 
 

@@ -250,7 +250,7 @@ class _Value:
 
 
 def _unwrapped(value: JsonValue) -> Iterator[JsonValue]:
-    """The value, and what is in it where it only wraps something."""
+    """Yield the value, and what is in it where it only wraps something."""
     yield value
     for _ in range(_MOST_WRAPPERS):
         if not isinstance(value, dict):

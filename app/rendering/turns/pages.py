@@ -22,7 +22,7 @@ _POINTER = "/content"
 def page_turn(
     page: Page, level: Level, *, medium: Medium | None, call_id: str, origin: str
 ) -> ComposedTurn:
-    """A page, for a model.
+    """Return a page, for a model.
 
     Args:
         page: The page.
@@ -51,7 +51,7 @@ def page_turn(
 
 
 def faulted(items: Sequence[Item]) -> Sequence[Item]:
-    """The items of the message that a page fault left in a history.
+    """Return the items of the message that a page fault left in a history.
 
     Where its image is not shown, its text does not say that it is.
     """

@@ -65,7 +65,7 @@ def tool_result_turn(
     seq: int | None = None,
     apart: Mapping[str, JsonValue] = _NONE_READ,
 ) -> ComposedTurn:
-    """A tool's answer.
+    """Return a tool's answer.
 
     Args:
         sanitized: The record as it is stored.
@@ -101,7 +101,7 @@ def is_for(annotations: object, audience: Audience) -> bool:
 
 
 def left_out_for(pointer: str, what: str, annotations: object) -> LeftOut:
-    """What is left out because its annotations name others only."""
+    """Return what is left out because its annotations name others only."""
     named = ", ".join(one_line(name) for name in _audiences(annotations))
     return LeftOut(
         pointer,
@@ -155,7 +155,7 @@ def _source(held: str, resource_id: str | None, known: Mapping[str, Any]) -> Med
 
 
 def words_of(meta: object) -> Words | None:
-    """What somebody said a medium shows or says, in its `_meta`."""
+    """Return what somebody said a medium shows or says, in its `_meta`."""
     if not isinstance(meta, Mapping):
         return None
     for name in _WORDS_OF_META:
@@ -200,7 +200,7 @@ def _structured(
 
 
 def _resource_of(record: dict[str, Any], value: JsonValue) -> dict[str, Any] | None:
-    """The resource of the record that stands in the place of a value, if one does."""
+    """Return the resource of the record that stands in the place of a value, if one does."""
     moved = parse_resource_id(value) if isinstance(value, str) else None
     return next((each for each in record["resources"] if each["uri"] == f"blob:{moved}"), None)
 
@@ -212,7 +212,7 @@ def _unless_null(item: Item) -> Item:
 
 
 def _whole_digest(item: Item, digests: Mapping[str, str]) -> str:
-    """The digest of the whole text of an item that shows it shortened."""
+    """Return the digest of the whole text of an item that shows it shortened."""
     uri = whole_text_uri(item.text) if isinstance(item, TextItem) else None
     return digests.get(uri, "") if uri else ""
 
