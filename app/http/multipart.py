@@ -7,7 +7,7 @@ from python_multipart.exceptions import FormParserError
 from python_multipart.multipart import MultipartParser, parse_options_header
 
 from app.errors import Fault, InvalidPayloadError, MalformedRequestError, PayloadTooLargeError
-from app.rendering.names.content_disposition import disposition_filename
+from app.rendering.names.file_names import disposition_filename
 
 _LARGEST_HEADERS_BYTES = 16 * 1024
 _MOST_PARTS = 100

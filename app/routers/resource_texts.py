@@ -28,7 +28,7 @@ from app.http.record_responses import (
 from app.http.resource_parameters import UriPath
 from app.models.json_pointer import parse_json_pointer
 from app.models.text_windows import LineRange, parse_line_range
-from app.rendering.texts import text_alone
+from app.rendering.texts.excerpts import text_alone
 from app.services.resources.texts import TextQuery
 from app.wire.resource_texts import TextPiece, text_record
 

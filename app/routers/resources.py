@@ -34,7 +34,7 @@ from app.http.problem_types import problem_responses
 from app.http.record_responses import answer_page, answer_record, answer_written, read_responses
 from app.http.resource_parameters import AliasQuery, FilenameQuery, UriPath
 from app.models.identity import utc_now
-from app.rendering.names.content_disposition import disposition_filename
+from app.rendering.names.file_names import disposition_filename
 from app.services.access.signed_links import LinkGrant, link_expiry
 from app.services.resources.resources import Upload
 from app.wire.links import SignedUrl, SignedUrlRequest

@@ -24,7 +24,7 @@ from app.http.record_responses import (
 )
 from app.http.session_parameters import SessionIdPath, SessionSearchQuery
 from app.http.write_parameters import WRITE_FAULTS, IfMatchHeader, IfNoneMatchHeader
-from app.rendering.pages import manifest_line
+from app.rendering.pages.detail import manifest_line
 from app.wire.pages import ManifestPage, PageManifest
 from app.wire.sessions import (
     DeletionReceipt,

@@ -33,7 +33,8 @@ from app.models.page import (
     Timestamps,
 )
 from app.models.rendering import JsonPiece, joined_pieces
-from app.rendering.pages import PageBlocks, body_size_bytes, estimate_tokens
+from app.rendering.pages.blocks import PageBlocks
+from app.rendering.pages.sizes import body_size_bytes, estimate_tokens
 from app.wire.lists import ListPage
 from app.wire.shape import Shape, ShownAs, raw_json
 

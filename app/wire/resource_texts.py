@@ -13,7 +13,7 @@ from pydantic.config import JsonDict
 from typing_extensions import TypeAliasType
 
 from app.models.resource import Resource
-from app.rendering.texts import JsonExcerpt, LineExcerpt, Match, Matches
+from app.rendering.texts.excerpts import JsonExcerpt, LineExcerpt, Match, Matches
 from app.wire.shape import Shape, ShownAs, raw_json
 
 _URI = "blob:9a0e04717cce2431260284cf548150ee"

@@ -31,15 +31,18 @@ from app.models.media import InMemoryMedia
 from app.models.page import Body, Modality, Page, PageFields
 from app.models.search import SearchableText, parse_search, search_words
 from app.models.text_windows import parse_line_range
-from app.rendering.json_text.strings import TextWriter
-from app.rendering.names.content_disposition import disposition_filename
-from app.rendering.names.file_names import safe_file_name
-from app.rendering.pages import derive_levels, page_blocks, page_json, page_texts, page_tokens
-from app.rendering.pages.cuts import excerpt, head_and_tail, sentences
+from app.rendering.names.file_names import disposition_filename, safe_file_name
+from app.rendering.pages.blocks import page_blocks
+from app.rendering.pages.levels import derive_levels
 from app.rendering.pages.lines import one_line, quoted, quoted_short, without_base64
-from app.rendering.targets.json_pieces import json_pieces
-from app.rendering.texts import LineBlocks, LineCollector, LineIndexer, MatchCollector
-from app.rendering.texts.previews import needs_preview, preview
+from app.rendering.pages.sizes import page_tokens
+from app.rendering.pages.typed_content import page_json
+from app.rendering.pages.words import page_texts
+from app.rendering.targets.leaves import json_pieces
+from app.rendering.texts.blocks import LineBlocks, LineIndexer
+from app.rendering.texts.cuts import excerpt, head_and_tail, needs_preview, preview, sentences
+from app.rendering.texts.excerpts import LineCollector, MatchCollector
+from app.rendering.texts.json_strings import TextWriter
 from app.rendering.texts.snippets import Passages
 from app.services.inline_media.message_media import media_in_message
 from app.services.normalization import normalize_tool_result

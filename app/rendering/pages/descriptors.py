@@ -1,24 +1,33 @@
-"""What is known of a page without opening it: type, name, size, duration, and the tag of it all."""
+"""What is known of a page without opening it: type, name, size, duration, and the tag of it all.
 
+What is said about a page stands in a field or, where that is empty, in `metadata`: other runtimes
+keep scenes and the name of a schema there, since their pages have no such fields.
+"""
+
+from collections.abc import Callable
+from typing import TypeVar
 from urllib.parse import unquote
 
 from app.media.types import OCTET_STREAM, mime_type_for_filename
-from app.models.page import LONGEST_SECONDS, Body, PageFields
+from app.models.json_value import JsonValue
+from app.models.page import LONGEST_SECONDS, Body, PageFields, is_finite_number
 from app.rendering.names.file_names import safe_file_name
 from app.rendering.pages.lines import clock, one_line
 
 _MEDIA_MODALITIES = frozenset({"image", "audio", "video"})
+_LONGEST_NAME_CHARS = 512
+_SHORTEST_MEDIUM_CHARS = 1_024
 
 
 def mime_type(fields: PageFields, full: Body) -> str | None:
-    """What the client said, else what was measured, else what the address ends with."""
+    """Return what the client said, else what was measured, else what the address ends with."""
     if fields.mime_type and fields.mime_type.strip():
         return one_line(fields.mime_type.strip())
     return body_mime_type(full)
 
 
 def body_mime_type(full: Body) -> str | None:
-    """A medium's type as it was measured, else as its address ends."""
+    """Return a medium's type as it was measured, else as its address ends."""
     if full.media is not None and full.media.mime_type != OCTET_STREAM:
         return one_line(full.media.mime_type)
     name = _name_in_url(full)
@@ -26,21 +35,21 @@ def body_mime_type(full: Body) -> str | None:
 
 
 def file_name(full: Body) -> str | None:
-    """The medium's name, or the last part of its address's path."""
+    """Return the medium's name, or the last part of its address's path."""
     name = full.media.filename if full.media else None
     safe = safe_file_name(name or _name_in_url(full))
     return one_line(safe) if safe else None
 
 
 def dimensions(fields: PageFields, full: Body) -> tuple[int, int] | None:
-    """Width and height in pixels, as the client said or as they were measured."""
+    """Return width and height in pixels, as the client said or as they were measured."""
     if fields.dimensions is not None:
         return fields.dimensions
     return measured_dimensions(full)
 
 
 def measured_dimensions(body: Body) -> tuple[int, int] | None:
-    """Width and height in pixels as they were measured."""
+    """Return width and height in pixels as they were measured."""
     media = body.media
     if media is None or media.width is None or media.height is None:
         return None
@@ -48,13 +57,13 @@ def measured_dimensions(body: Body) -> tuple[int, int] | None:
 
 
 def dimension_words(fields: PageFields, full: Body) -> str | None:
-    """Width and height as `1920x1080`."""
+    """Return width and height as `1920x1080`."""
     known = dimensions(fields, full)
     return f"{known[0]}x{known[1]}" if known else None
 
 
 def duration_seconds(fields: PageFields, full: Body) -> float | None:
-    """The duration the client said, else the measured one. 0.0 is a duration."""
+    """Return the duration the client said, else the measured one. 0.0 is a duration."""
     if fields.duration_seconds is not None:
         return fields.duration_seconds
     measured = full.media.duration_seconds if full.media else None
@@ -62,13 +71,13 @@ def duration_seconds(fields: PageFields, full: Body) -> float | None:
 
 
 def facts(fields: PageFields, full: Body) -> str | None:
-    """What the descriptor knows of a medium: `image/png, sunset.png, 1920x1080`."""
+    """Return what the descriptor knows of a medium: `image/png, sunset.png, 1920x1080`."""
     known = (mime_type(fields, full), file_name(full), dimension_words(fields, full))
     return ", ".join(filter(None, known)) or None
 
 
 def tags(page_id: str, fields: PageFields, full: Body) -> list[str]:
-    """A page's tag, from the fullest to the shortest form.
+    """Return a page's tag, from the fullest to the shortest form.
 
     `[artifact] image:img_001 (image/png, 1920x1080)`, then without the type, then without anything
     in parentheses: `[artifact] image:img_001`.
@@ -84,7 +93,7 @@ def tags(page_id: str, fields: PageFields, full: Body) -> list[str]:
 
 
 def data_uri_words(full: Body) -> str:
-    """What stands for a data URI wherever it is not to be shown."""
+    """Return what stands for a data URI wherever it is not to be shown."""
     if full.media is None:
         return "[data URI that cannot be read]"
     return f"[data URI, {one_line(full.media.mime_type)}, {full.media.size_bytes} bytes]"
@@ -96,3 +105,70 @@ def _name_in_url(full: Body) -> str | None:
     path = str(full.value).partition("#")[0].partition("?")[0].partition("://")[2]
     _, slash, name = path.rpartition("/")
     return safe_file_name(unquote(name, errors="replace")) if slash and name else None
+
+
+_Said = TypeVar("_Said")
+
+
+Scenes = tuple[str | dict[str, JsonValue], ...]
+
+
+def scenes_of(fields: PageFields) -> Scenes | None:
+    """Return the scenes of a video."""
+    return _said(fields, "scenes", fields.scenes, _scenes)
+
+
+def schema_name_of(fields: PageFields) -> str | None:
+    """Return the name of the schema that data follow."""
+    return _said(fields, "schema_name", fields.schema_name, _name)
+
+
+def timestamps_of(fields: PageFields) -> tuple[JsonValue, ...] | None:
+    """When what is said in a recording."""
+    return _said(fields, "timestamps", fields.timestamps, _list)
+
+
+def embedding_of(fields: PageFields) -> tuple[JsonValue, ...] | None:
+    """Return a vector of finite numbers, each as it was written."""
+    return _said(fields, "embedding", fields.embedding, _vector)
+
+
+def _said(
+    fields: PageFields, name: str, said: _Said | None, read: Callable[[JsonValue], _Said | None]
+) -> _Said | None:
+    """What a field says; if it is empty, what `metadata` has under its name, if that is one."""
+    if said:
+        return said
+    found = read(fields.metadata.get(name))
+    return said if found is None else found
+
+
+def _scenes(value: JsonValue) -> Scenes | None:
+    if not isinstance(value, list) or not all(isinstance(scene, str | dict) for scene in value):
+        return None
+    # Scenes come without their pictures: nobody has judged what is in `metadata`.
+    return tuple(
+        {name: member for name, member in scene.items() if not _is_medium(member)}
+        if isinstance(scene, dict)
+        else scene
+        for scene in value
+    )
+
+
+def _is_medium(member: JsonValue) -> bool:
+    is_long = isinstance(member, str) and len(member) >= _SHORTEST_MEDIUM_CHARS
+    return is_long and member[:5].lower() == "data:"
+
+
+def _name(value: JsonValue) -> str | None:
+    is_name = isinstance(value, str) and 0 < len(value) <= _LONGEST_NAME_CHARS
+    return value if is_name else None
+
+
+def _list(value: JsonValue) -> tuple[JsonValue, ...] | None:
+    return tuple(value) if isinstance(value, list) else None
+
+
+def _vector(value: JsonValue) -> tuple[JsonValue, ...] | None:
+    numbers = _list(value)
+    return numbers if numbers is not None and all(map(is_finite_number, numbers)) else None

@@ -1,35 +1,106 @@
-"""The detail view: a page for a terminal, one field a line.
+"""Pages as lines of text: the manifest, a line each for a model, and the detail view of one.
+
+The manifest is made of descriptors alone, for a model that may fault pages in. The detail view is
+for a terminal, one field a line.
 
 Source: spec 000, "Enhanced modality display".
 """
 
-from collections.abc import Sized
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from datetime import datetime
 
 from app.models.identity import rfc3339
-from app.models.page import Level, Page
-from app.rendering.pages.described import scenes_of, schema_name_of
+from app.models.page import Level, Page, PageFields
 from app.rendering.pages.descriptors import (
     data_uri_words,
     dimension_words,
     duration_seconds,
     facts,
     mime_type,
+    scenes_of,
+    schema_name_of,
 )
-from app.rendering.pages.lines import duration_words, one_line, without_base64
+from app.rendering.pages.lines import duration_words, one_line, quoted_short, without_base64
 from app.rendering.pages.sizes import page_tokens
-from app.rendering.pages.visible_text import shown_text
 from app.rendering.pages.words import (
     caption_of,
     scene_lines,
+    shown_text,
     transcript_of,
 )
-from app.rendering.texts.graphemes import boundary_at_or_before
+from app.rendering.texts.cuts import boundary_at_or_before
 
+_LINE_CHARS = 200
+# Beside a very long id there is still room for a few words.
+_FEWEST_WORDS_CHARS = 48
+# More than is ever shown, so that what is left out in front of a cut is made up for.
+_LOOKED_AT_CHARS = 4_000
+
+_HEADER = 'Memory pages. Use page_fault("ID", target_level=0) for full content.'
 _LABEL_CHARS = 13
 _PREVIEW_CHARS = 200
-# More than a preview ever shows, so that what is left out in front of the cut is made up for.
-_LOOKED_AT_CHARS = 4_000
+
+
+@dataclass(frozen=True, slots=True)
+class ManifestEntry:
+    """What the manifest knows of a page."""
+
+    page_id: str
+    fields: PageFields
+    levels: Sequence[Level]
+    size_tokens: int | None
+
+
+def manifest_line(
+    page_id: str, fields: PageFields, levels: Sequence[Level], size_tokens: int | None
+) -> str:
+    """Return a page's line: `- img_001 (image, artifact, FULL|REFERENCE, ~258 tokens): "A sunset"`.
+
+    The words are the hint, else the caption, else the transcript's beginning. The line has about
+    200 characters at most, and none of them can end it.
+
+    Args:
+        page_id: The page's id.
+        fields: What the client says of it.
+        levels: The levels that exist.
+        size_tokens: About how many tokens its content costs.
+    """
+    known = [
+        fields.modality,
+        fields.page_type,
+        "|".join(level.name for level in sorted(levels)) or "no content",
+        *([] if size_tokens is None else [f"~{size_tokens} tokens"]),
+        *(["pinned"] if fields.pinned else []),
+    ]
+    start = f"- {one_line(page_id)} ({', '.join(known)})"
+    words = _words(fields)
+    if words is None:
+        return start
+    room = max(_FEWEST_WORDS_CHARS, _LINE_CHARS - len(start) - 2)
+    return f"{start}: {quoted_short(words, room)}"
+
+
+def manifest_text(entries: Iterable[ManifestEntry], *, total: int | None = None) -> str:
+    """Return the manifest of some pages, in the order given.
+
+    Args:
+        entries: The pages to name.
+        total: How many there are in all, where that may be more.
+    """
+    lines = [
+        manifest_line(each.page_id, each.fields, each.levels, each.size_tokens) for each in entries
+    ]
+    left_out = 0 if total is None else total - len(lines)
+    more = [f"… {left_out} more"] if left_out > 0 else []
+    return "\n".join([_HEADER, *lines, *more]) if lines or more else "No memory pages."
+
+
+def _words(fields: PageFields) -> str | None:
+    for text in (fields.hint, fields.caption, fields.transcript):
+        if text and (words := without_base64(text[:_LOOKED_AT_CHARS]).strip()):
+            return words
+    return None
 
 
 def page_detail(
@@ -42,7 +113,7 @@ def page_detail(
     size_bytes: int | None,
     updated_at: datetime | None = None,
 ) -> str:
-    """A page as text: every line a label and one value, which cannot leave its line.
+    """Return a page as text: every line a label and one value, which cannot leave its line.
 
     Lines for what is not known are left out. Content is previewed; base64 is never shown.
 
@@ -67,9 +138,11 @@ def page_detail(
 
 
 def _specified(page: Page) -> list[tuple[str, str | None]]:
-    """The lines of the specification, in its order."""
+    """Return the lines of the specification, in its order."""
     fields, full = page.fields, page.full
     seconds = duration_seconds(fields, full)
+    scenes = scenes_of(fields)
+    stored = str(full.value) if full.kind == "blob" else full.media and full.media.uri
     address = data_uri_words(full) if full.kind == "data" else None
     if full.kind == "url":
         address = one_line(str(full.value))
@@ -80,11 +153,11 @@ def _specified(page: Page) -> list[tuple[str, str | None]]:
         ("Dimensions", dimension_words(fields, full)),
         ("Duration", None if seconds is None else duration_words(seconds)),
         ("Schema", _line(schema_name_of(fields))),
-        ("Scenes", _counted(scenes_of(fields))),
+        ("Scenes", str(len(scenes)) if scenes else None),
         ("Compression", fields.compression_level.name),
         ("Content", _content(page)),
         ("URL", address),
-        ("Resource", one_line(str(full.value)) if full.kind == "blob" else _text_resource(page)),
+        ("Resource", one_line(stored) if stored else None),
     ]
 
 
@@ -104,15 +177,6 @@ def _described(page: Page, size_bytes: int | None) -> list[tuple[str, str | None
     ]
 
 
-def _counted(items: Sized | None) -> str | None:
-    return str(len(items)) if items else None
-
-
-def _text_resource(page: Page) -> str | None:
-    media = page.full.media
-    return one_line(media.uri) if media and media.uri else None
-
-
 def _accessed(last_accessed: datetime | None, access_count: int) -> str | None:
     times = f"{access_count} time{'' if access_count == 1 else 's'}"
     if last_accessed is None:
@@ -121,35 +185,25 @@ def _accessed(last_accessed: datetime | None, access_count: int) -> str | None:
 
 
 def _content(page: Page) -> str:
-    """What kind of words the page is shown by, in brackets, and their beginning."""
+    """Return what kind of words the page is shown by, in brackets, and their beginning."""
     fields, full = page.fields, page.full
     if fields.modality == "image":
         caption = caption_of(fields, full)
-        return _labelled("caption", caption) if caption else _absent("caption", facts(fields, full))
+        if caption:
+            return f"[caption] {_preview(caption)}"
+        known = facts(fields, full)
+        return f"[no caption] {known}" if known else "[no caption]"
     if fields.modality in ("audio", "video"):
         transcript = transcript_of(fields, full)
         if transcript is None and (scenes := scene_lines(fields)):
-            return _labelled("scenes", " ".join(line[4:] for line in scenes))
-        if transcript is None:
-            return "[no transcript]"
-        return _labelled("transcript", transcript)
-    text = shown_text(page, _shown_level(page))
+            words = " ".join(line[4:] for line in scenes)
+            return f"[scenes] {_preview(words)}"
+        return "[no transcript]" if transcript is None else f"[transcript] {_preview(transcript)}"
+    level = fields.compression_level
+    text = shown_text(page, level if page.at(level) is not None else Level.FULL)
     if text is None:
         return "[no content]"
     return _preview(text) or "[empty text]"
-
-
-def _shown_level(page: Page) -> Level:
-    level = page.fields.compression_level
-    return level if page.at(level) is not None else Level.FULL
-
-
-def _labelled(name: str, words: str) -> str:
-    return f"[{name}] {_preview(words)}"
-
-
-def _absent(name: str, known: str | None) -> str:
-    return f"[no {name}] {known}" if known else f"[no {name}]"
 
 
 def _line(text: str | None) -> str | None:

@@ -5,11 +5,11 @@ compared by what a model gets of them: the words and the image that is attached.
 """
 
 from dataclasses import dataclass
+from typing import TypeAlias
 
 from app.models.json_value import JsonValue
 from app.models.page import Body, Level, Page
-from app.rendering.pages.recordings import words_level
-from app.rendering.pages.visible_text import image_text, shown_text
+from app.rendering.pages.words import image_text, shown_text, words_level
 
 _RECORDINGS = frozenset({"audio", "video"})
 
@@ -22,12 +22,8 @@ class ShownLevel:
     has_more: bool
 
 
-@dataclass(frozen=True, slots=True)
-class _Sight:
-    """What a model gets of a level: the image, else the words."""
-
-    image: Body | None
-    words: str | None
+_Sight: TypeAlias = tuple[Body | None, str | None]
+"""What a model gets of a level: the image, else the words."""
 
 
 def attached_image(page: Page, level: Level) -> Body | None:
@@ -64,7 +60,8 @@ def shown_level(page: Page, level: Level, *, with_recordings: bool = False) -> S
     """
     held = _standing_in(page, level)
     sight = _sight(page, held)
-    is_address = sight.image is not None and sight.image.kind == "url"
+    image, words = sight
+    is_address = image is not None and image.kind == "url"
     own = page.fields.compression_level
     floor = own if own <= level else Level.FULL
     has_more = False
@@ -72,28 +69,24 @@ def shown_level(page: Page, level: Level, *, with_recordings: bool = False) -> S
         if fuller >= held:
             break
         is_heard = with_recordings and fuller is Level.FULL and _has_recording(page)
-        if is_heard or _outgrows(page, fuller, sight):
+        if is_heard or (words is not None and _outgrows(page, fuller, len(words))):
             has_more = True
         elif (other := _sight(page, fuller)) == sight:
             # The address of an image may serve a smaller copy, so it stays what it was called.
             told = held if is_address else max(fuller, floor)
             return ShownLevel(told, has_more)
         else:
-            has_more = has_more or _is_more(other, sight)
+            # What the fuller level shows is not the same; it is more if it is anything.
+            is_more = other[0] is not None or (image is None and other[1] is not None)
+            has_more = has_more or is_more
     return ShownLevel(held, has_more)
 
 
 def _sight(page: Page, level: Level) -> _Sight:
     image = attached_image(page, level)
     if image is not None:
-        return _Sight(image, None)
-    words = (image_text if page.fields.modality == "image" else shown_text)(page, level)
-    return _Sight(None, words)
-
-
-def _is_more(fuller: _Sight, sight: _Sight) -> bool:
-    """Whether what a fuller level shows, which is not the same, is anything."""
-    return fuller.image is not None or (sight.image is None and fuller.words is not None)
+        return image, None
+    return None, (image_text if page.fields.modality == "image" else shown_text)(page, level)
 
 
 def _has_recording(page: Page) -> bool:
@@ -101,7 +94,7 @@ def _has_recording(page: Page) -> bool:
 
 
 def _standing_in(page: Page, level: Level) -> Level:
-    """The level whose content is shown where the asked one does not exist."""
+    """Return the level whose content is shown where the asked one does not exist."""
     if page.at(level) is not None:
         return level
     if level is Level.REDUCED:
@@ -114,12 +107,11 @@ def _standing_in(page: Page, level: Level) -> Level:
     return next(above, level)
 
 
-def _outgrows(page: Page, fuller: Level, sight: _Sight) -> bool:
-    """Whether the data of a fuller level is longer than some words, without writing it as JSON."""
+def _outgrows(page: Page, fuller: Level, room: int) -> bool:
+    """Whether the data of a fuller level takes more characters, without writing it as JSON."""
     representation = page.at(fuller)
-    if page.fields.modality != "structured" or representation is None or sight.words is None:
+    if page.fields.modality != "structured" or representation is None:
         return False
-    room = len(sight.words)
     data = representation.body.value
     if isinstance(data, str):
         # JSON in a string: blanks go, and an escape of six characters becomes one.

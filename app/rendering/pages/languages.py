@@ -10,57 +10,44 @@ import re
 
 from app.models.page import Level, Page, PageFields
 
-_EXTENSIONS: dict[str, str] = {
+# Languages whose files end in their own names, and the endings of the others.
+_NAMED_AS_FILES = (
+    "c css dart diff go graphql groovy html java json jsx less lua php r scala scss sql svelte "
+    "swift toml tsx vue xml yaml zig"
+)
+_EXTENSIONS = {
     "bash": "sh bash zsh",
-    "c": "c h",
+    "c": "h",
     "clojure": "clj cljs",
     "cpp": "cc cpp cxx hpp hxx",
     "csharp": "cs",
-    "css": "css",
-    "dart": "dart",
-    "diff": "diff patch",
+    "diff": "patch",
     "elixir": "ex exs",
     "erlang": "erl",
     "fsharp": "fs fsx",
-    "go": "go",
-    "graphql": "graphql gql",
-    "groovy": "groovy gradle",
+    "graphql": "gql",
+    "groovy": "gradle",
     "haskell": "hs",
-    "html": "html htm",
-    "java": "java",
+    "html": "htm",
     "javascript": "js mjs cjs",
-    "json": "json",
-    "jsx": "jsx",
     "julia": "jl",
     "kotlin": "kt kts",
-    "less": "less",
-    "lua": "lua",
     "ocaml": "ml mli",
     "perl": "pl pm",
-    "php": "php",
     "powershell": "ps1",
     "protobuf": "proto",
     "python": "py pyi pyw",
-    "r": "r",
     "ruby": "rb",
     "rust": "rs",
-    "scala": "scala",
-    "scss": "scss",
-    "sql": "sql",
-    "svelte": "svelte",
-    "swift": "swift",
     "terraform": "tf",
-    "toml": "toml",
-    "tsx": "tsx",
     "typescript": "ts mts cts",
-    "vue": "vue",
-    "xml": "xml xsl xsd",
-    "yaml": "yaml yml",
-    "zig": "zig",
+    "xml": "xsl xsd",
+    "yaml": "yml",
 }
-_BY_EXTENSION = {
+_BY_EXTENSION = {name: name for name in _NAMED_AS_FILES.split()} | {
     extension: language for language, known in _EXTENSIONS.items() for extension in known.split()
 }
+_LANGUAGES = frozenset(_BY_EXTENSION.values())
 # Other names, in `metadata.language` and behind `text/x-`. Codes of spoken languages are not among
 # them: Czech (cs), Polish (pl), Serbo-Croatian (sh), Tsonga (ts).
 _ALIASES = {
@@ -99,10 +86,12 @@ def language_of(page: Page) -> str | None:
     if page.fields.modality != "text":
         return None
     media = page.full.media
-    types = (page.fields.mime_type, media.mime_type if media else None)
-    named = (_by_name(page.fields.metadata.get("language")), *map(_by_type, types))
+    claimed = (page.fields.mime_type, media.mime_type if media else None)
+    types = [(each or "").partition(";")[0].strip().lower() for each in claimed]
+    names = [found[1] for each in types if (found := _MIME_TYPE.fullmatch(each))]
+    named = map(_by_name, (page.fields.metadata.get("language"), *names))
     language = next(filter(None, named), None)
-    if language is not None or not _PROSE.isdisjoint(map(_essence, types)):
+    if language is not None or not _PROSE.isdisjoint(types):
         return language
     return _by_file_name(page.fields, media.filename if media else None, page.page_id)
 
@@ -130,20 +119,11 @@ def _by_name(name: object) -> str | None:
     if not isinstance(name, str):
         return None
     known = name.strip().lower()
-    return known if known in _EXTENSIONS else _ALIASES.get(known)
-
-
-def _by_type(mime_type: str | None) -> str | None:
-    match = _MIME_TYPE.fullmatch(_essence(mime_type))
-    return _by_name(match.group(1)) if match else None
-
-
-def _essence(mime_type: str | None) -> str:
-    return (mime_type or "").partition(";")[0].strip().lower()
+    return known if known in _LANGUAGES else _ALIASES.get(known)
 
 
 def _by_file_name(fields: PageFields, stored: str | None, page_id: str) -> str | None:
-    """The language of the first name that has a known extension."""
+    """Return the language of the first name that has a known extension."""
     names = (stored, *(fields.metadata.get(name) for name in _NAMES))
     for name in names:
         if isinstance(name, str) and len(name) <= _LONGEST_NAME:
@@ -156,7 +136,7 @@ def _by_file_name(fields: PageFields, stored: str | None, page_id: str) -> str |
 
 
 def _extension(name: str) -> str:
-    """What stands behind the last dot of a file name; a title with blanks is none."""
+    """Return what stands behind the last dot of a file name; a title with blanks is none."""
     last_step = _SEPARATOR.split(name.strip())[-1]
     if "." not in last_step or any(map(str.isspace, last_step)):
         return ""

@@ -1,19 +1,55 @@
 """The levels of a page: what the client supplied as it is, the rest derived from what is below.
 
-A level is never longer than the one below it. What cannot be derived is not there; nothing is
-made up.
+A level is never longer than the one below it. It is made in the best form that fits, plainer ones
+behind it. What cannot be derived is not there; nothing is made up.
 """
 
 from collections.abc import Mapping
-from typing import Literal
+from dataclasses import dataclass
 
 from app.errors import Fault, InvalidPayloadError
 from app.models.page import Body, Level, Modality, Page, PageFields, Representation
-from app.rendering.pages.derivations import LevelSource, candidates
+from app.rendering.pages.descriptors import facts, measured_dimensions, tags
+from app.rendering.pages.reduced_data import (
+    ABSTRACT_LIMIT_CHARS,
+    REDUCED_LIMIT_CHARS,
+    outline,
+    truncated,
+)
 from app.rendering.pages.sizes import body_size_bytes, is_longer
-from app.rendering.pages.words import body_text
+from app.rendering.pages.words import (
+    body_text,
+    caption_of,
+    scene_lines,
+    structured_data,
+    transcript_of,
+    video_words,
+)
+from app.rendering.texts.cuts import cut_short, head_and_tail, sentences
 
 DERIVED_LEVELS = (Level.REDUCED, Level.ABSTRACT, Level.REFERENCE)
+# An image no larger is its own smaller form.
+_SMALL_IMAGE_PIXELS = 512
+_MORE_SCENES_CHARS = 40
+
+
+@dataclass(frozen=True, slots=True)
+class _Source:
+    """What levels are derived from.
+
+    Attributes:
+        page_id: For the tag.
+        fields: What the client says of the page.
+        full: The content; where it refers to a text, that text.
+        reduced_image: A smaller form of the image, made elsewhere.
+        supplied: The nearest level below that the client supplied, if it is words or data.
+    """
+
+    page_id: str
+    fields: PageFields
+    full: Body
+    reduced_image: Body | None
+    supplied: Body | None
 
 
 def derive_levels(
@@ -43,7 +79,8 @@ def derive_levels(
         InvalidPayloadError: A supplied level does not fit over the one below it.
     Source: spec 000, "Compression pipeline".
     """
-    content = full if text is None else Body(_kind_of_text(fields.modality), text)
+    is_data = fields.modality == "structured"
+    content = full if text is None else Body("json" if is_data else "text", text)
     levels: dict[Level, Representation] = {}
     below = None if content.kind == "none" else Representation(Level.FULL, "stored", content)
     words: Body | None = None
@@ -54,7 +91,7 @@ def derive_levels(
             words = None if body.is_media else body
             representation: Representation | None = Representation(level, "supplied", body)
         else:
-            source = LevelSource(page_id, fields, content, reduced_image, words)
+            source = _Source(page_id, fields, content, reduced_image, words)
             representation = _derived(source, level, below)
         if representation is not None:
             levels[level] = below = representation
@@ -84,14 +121,12 @@ def check_supplied(page: Page, level: Level, body: Body) -> None:
             below = held
 
 
-def _kind_of_text(modality: Modality) -> Literal["text", "json"]:
-    return "json" if modality == "structured" else "text"
-
-
-def _derived(
-    source: LevelSource, level: Level, below: Representation | None
-) -> Representation | None:
-    bodies = candidates(source, level)
+def _derived(source: _Source, level: Level, below: Representation | None) -> Representation | None:
+    if level is Level.REFERENCE:
+        # The best form first, plainer ones behind it.
+        bodies = [Body("text", tag) for tag in tags(source.page_id, source.fields, source.full)]
+    else:
+        bodies = (_reduced if level is Level.REDUCED else _abstract)(source)
     if not bodies:
         return None
     fitting = (body for body in bodies if below is None or not is_longer(body, below.body))
@@ -126,3 +161,82 @@ def _misfit(level: Level, sentence: str) -> InvalidPayloadError:
         f"The {level.name} level of this page {sentence}.",
         faults=[Fault("/content", sentence)],
     )
+
+
+def _text(words: str | None) -> list[Body]:
+    return [] if words is None else [Body("text", words)]
+
+
+def _summary(words: str | None) -> list[Body]:
+    return _text(None if words is None else sentences(words, ABSTRACT_LIMIT_CHARS))
+
+
+def _reduced(source: _Source) -> list[Body]:
+    fields, full = source.fields, source.full
+    match fields.modality:
+        case "text":
+            words = _plain_text(full)
+            return _text(None if words is None else head_and_tail(words, REDUCED_LIMIT_CHARS))
+        case "image":
+            return _reduced_image(source)
+        case "audio":
+            return _text(transcript_of(fields, full))
+        case "video":
+            return _text(video_words(fields, full))
+        case "structured":
+            return [Body("json", truncated(structured_data(full)))] if _is_data(full) else []
+
+
+def _abstract(source: _Source) -> list[Body]:
+    fields, full = source.fields, source.full
+    supplied = body_text(source.supplied) if source.supplied else None
+    match fields.modality:
+        case "text":
+            return _summary(_plain_text(full) if supplied is None else supplied)
+        case "image":
+            caption = caption_of(fields, full)
+            described = supplied if caption is None else caption
+            return _text(facts(fields, full)) if described is None else _summary(described)
+        case "video" if scenes := scene_lines(fields):
+            return _text(_some_scenes(scenes))
+        case "audio" | "video":
+            return _summary(transcript_of(fields, full) if supplied is None else supplied)
+        case "structured":
+            if source.supplied is not None and source.supplied.kind == "text":
+                return _summary(supplied)
+            body = source.supplied or full
+            return [Body("json", outline(structured_data(body)))] if _is_data(body) else []
+
+
+def _plain_text(full: Body) -> str | None:
+    is_text = full.kind == "text" or (full.kind != "none" and full.media is None)
+    return body_text(full) if is_text else None
+
+
+def _is_data(body: Body) -> bool:
+    return body.kind in ("json", "text")
+
+
+def _reduced_image(source: _Source) -> list[Body]:
+    full = source.full
+    if source.reduced_image is not None or full.kind == "url":
+        return [source.reduced_image or full]
+    measured = measured_dimensions(full)
+    is_small = measured is not None and max(measured) <= _SMALL_IMAGE_PIXELS
+    return [full] if full.kind in ("data", "blob") and is_small else []
+
+
+def _some_scenes(lines: list[str]) -> str:
+    whole = "\n".join(lines)
+    if len(whole) <= ABSTRACT_LIMIT_CHARS:
+        return whole
+    room = ABSTRACT_LIMIT_CHARS - _MORE_SCENES_CHARS
+    kept = [cut_short(lines[0], room)]
+    used = len(kept[0])
+    for line in lines[1:]:
+        used += len(line) + 1
+        if used > room:
+            break
+        kept.append(line)
+    left_out = len(lines) - len(kept)
+    return "\n".join([*kept, f"  - … {left_out} more"] if left_out else kept)

@@ -9,7 +9,7 @@ import regex
 from app.media.types import is_strong_signature
 from app.models.page import LONGEST_SECONDS
 from app.models.text_windows import search_windows
-from app.rendering.pages.cuts import ELLIPSIS
+from app.rendering.texts.cuts import ELLIPSIS
 
 LEFT_OUT = "[…]"
 
@@ -53,17 +53,17 @@ _CLUSTER = regex.compile(r"\X")
 
 
 def one_line(text: str) -> str:
-    """The text on one line: what breaks or hides lines is written as a JSON escape."""
+    """Return the text on one line: what breaks or hides lines is written as a JSON escape."""
     return _UNSAFE.sub(_escape, text)
 
 
 def quoted(text: str) -> str:
-    """The text as a JSON string on one line, in quotation marks."""
+    """Return the text as a JSON string on one line, in quotation marks."""
     return f'"{_UNSAFE_QUOTED.sub(_escape, text)}"'
 
 
 def quoted_short(text: str, limit_chars: int) -> str:
-    """The text as `quoted` writes it, cut to `limit_chars` characters in all."""
+    """Return the text as `quoted` writes it, cut to `limit_chars` characters in all."""
     room = limit_chars - 2
     pieces: list[str] = []
     used = 0
@@ -80,24 +80,26 @@ def quoted_short(text: str, limit_chars: int) -> str:
 
 
 def without_base64(text: str) -> str:
-    """The text with data URIs, and whatever looks like a longer run of base64, left out.
+    """Return the text with data URIs, and whatever looks like a longer run of base64, left out.
 
     Lines of such runs, one behind another, are one. Digests, numbers, names, rules and paths stay,
     however long they are.
     """
     without_uris = _replaced(text, _DATA_SCHEME, _DATA_URI, lambda _: LEFT_OUT)
-    return _replaced(without_uris, _RUN_START, _BASE64, _left_out)
-
-
-def _left_out(run: str) -> str:
-    return LEFT_OUT if _is_base64(_BETWEEN_LINES.sub("", run)) else run
+    return _replaced(
+        without_uris,
+        _RUN_START,
+        _BASE64,
+        lambda run: LEFT_OUT if _is_base64(_BETWEEN_LINES.sub("", run)) else run,
+    )
 
 
 def _is_base64(run: str) -> bool:
     """Whether characters of base64 are base64, and not a name or a number that is as long."""
     if _PLAIN.fullmatch(run):
         return False
-    if _is_padded(run) or _shows_signature(run):
+    is_padded = run.endswith("=") and len(run) % 4 == 0 and run[-3:] != "==="
+    if is_padded or _shows_signature(run):
         return True
     if ("-" in run or "_" in run) and ("/" in run or "+" in run):
         # No alphabet has them all, so it is a path, which may have base64 in it.
@@ -107,19 +109,15 @@ def _is_base64(run: str) -> bool:
     return len(run) >= _SHORTEST_RUN and len(words) >= enough
 
 
-def _is_padded(run: str) -> bool:
-    return run.endswith("=") and len(run) % 4 == 0 and run[-3:] != "==="
-
-
 def _shows_signature(run: str) -> bool:
-    """Whether it begins as the base64 of a file does."""
+    """Return whether it begins as the base64 of a file does."""
     return is_strong_signature(pybase64.b64decode(run[:_SHORTEST_RUN].translate(_FROM_URL_SAFE)))
 
 
 def _replaced(
     text: str, start: re.Pattern[str], whole: re.Pattern[str], write: Callable[[str], str]
 ) -> str:
-    """The text with `write` of every match of `whole`, each of which begins with a `start`.
+    """Return the text with `write` of every match of `whole`, each of which begins with a `start`.
 
     What begins is found in windows, and looked at by a step of its own.
     """
@@ -135,7 +133,7 @@ def _replaced(
 
 
 def clock(seconds: float) -> str:
-    """A duration or a moment as `m:ss`, from an hour on as `h:mm:ss`."""
+    """Return a duration or a moment as `m:ss`, from an hour on as `h:mm:ss`."""
     minutes, whole_seconds = divmod(int(seconds), 60)
     hours, minutes = divmod(minutes, 60)
     if hours:
@@ -144,13 +142,13 @@ def clock(seconds: float) -> str:
 
 
 def duration_words(seconds: float) -> str:
-    """A duration: `0.0 s` below a minute, `5:42 (342.0 s)` from a minute on."""
+    """Return a duration: `0.0 s` below a minute, `5:42 (342.0 s)` from a minute on."""
     exact = f"{seconds:.1f} s"
     return exact if seconds < 60 else f"{clock(seconds)} ({exact})"
 
 
 def moment(value: object) -> float | None:
-    """The seconds a JSON value stands for, if it can be a place in a recording.
+    """Return the seconds a JSON value stands for, if it can be a place in a recording.
 
     That is a number of seconds, or a clock's text as others write it: `0:12`, `1:02:03.5`.
     """

@@ -10,7 +10,7 @@ from decimal import Decimal
 from functools import partial
 
 from app.models.json_value import JsonValue, json_text
-from app.rendering.texts.graphemes import boundary_at_or_before
+from app.rendering.texts.cuts import boundary_at_or_before
 
 REDUCED_LIMIT_CHARS = 4_000
 ABSTRACT_LIMIT_CHARS = 800
@@ -19,6 +19,10 @@ _LONGEST_NUMBER_CHARS = 100
 # A cut that saves less than its own notice takes would make the value longer.
 _NOTICE_CHARS = 40
 _LEFT_OUT_KEY = "…"
+_KINDS: dict[type, str] = {
+    **{type(None): "null", bool: "boolean", int: "integer", float: "number"},
+    **{str: "string", list: "array", dict: "object"},
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,12 +55,12 @@ _ABSTRACT = (
 
 
 def truncated(data: JsonValue) -> JsonValue:
-    """Data with long strings, long arrays, wide objects and deep nesting cut short."""
+    """Return data with long strings, long arrays, wide objects and deep nesting cut short."""
     return _fitting(data, _truncated, _REDUCED, REDUCED_LIMIT_CHARS)
 
 
 def outline(data: JsonValue) -> JsonValue:
-    """What data is made of: its keys, with the type of every value in the value's place.
+    """Return what data is made of: its keys, with the type of every value in the value's place.
 
     An array is described by its length and its items' type; an array of objects or arrays by the
     outline of its first item and the number of the others.
@@ -152,18 +156,9 @@ def _type_name(value: JsonValue) -> str:
 
 
 def _kind(value: JsonValue) -> str:
-    if value is None:
-        return "null"
-    if isinstance(value, bool):
-        return "boolean"
-    if isinstance(value, int):
-        return "integer"
-    if isinstance(value, float):
-        return "number"
     if isinstance(value, Decimal):
         return "integer" if value == value.to_integral_value() else "number"
-    names: dict[type, str] = {str: "string", list: "array", dict: "object"}
-    return names.get(type(value), "value")
+    return _KINDS.get(type(value), "value")
 
 
 def _count(number: int, noun: str) -> str:

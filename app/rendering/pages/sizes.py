@@ -3,8 +3,7 @@
 from app.models.page import Body, Level, Modality, Page, PageFields
 from app.models.resource import resource_kind
 from app.rendering.pages.descriptors import body_mime_type, measured_dimensions
-from app.rendering.pages.visible_text import shown_text
-from app.rendering.pages.words import body_text
+from app.rendering.pages.words import body_text, shown_text
 
 _CHARS_PER_TOKEN = 4
 _PIXELS_PER_TOKEN = 750
@@ -21,7 +20,7 @@ def body_size_bytes(body: Body) -> int | None:
 
 
 def is_longer(body: Body, below: Body) -> bool:
-    """Whether a body is longer than the one of the level below it.
+    """Return whether a body is longer than the one of the level below it.
 
     Texts are measured in characters, JSON by its compact text. Every medium is longer than any
     text; two media are compared by their bytes where both are known.
@@ -35,7 +34,7 @@ def is_longer(body: Body, below: Body) -> bool:
 
 
 def estimate_tokens(body: Body, fields: PageFields | None = None) -> int:
-    """About how many tokens a body costs a model.
+    """Return about how many tokens a body costs a model.
 
     A text costs a quarter of its characters. An image costs a token for 750 pixels and never less
     than 258, which is also assumed where its size is unknown. A recording itself is not given to
@@ -55,18 +54,18 @@ def estimate_tokens(body: Body, fields: PageFields | None = None) -> int:
 
 
 def image_tokens(width: int | None, height: int | None) -> int:
-    """About how many tokens an image of so many pixels costs; of unknown size, the least."""
+    """Return about how many tokens an image of so many pixels costs; of unknown size, the least."""
     pixels = (width or 0) * (height or 0)
     return max(_SMALLEST_IMAGE_TOKENS, -(-pixels // _PIXELS_PER_TOKEN))
 
 
 def text_tokens(text: str) -> int:
-    """About how many tokens a text costs."""
+    """Return about how many tokens a text costs."""
     return -(-len(text) // _CHARS_PER_TOKEN)
 
 
 def page_tokens(page: Page) -> dict[Level, int]:
-    """About how many tokens each existing level of a page costs, FULL's words included.
+    """Return about how many tokens each existing level of a page costs, FULL's words included.
 
     Never less than a higher level costs: a caption longer than the picture's estimate raises the
     picture's, so that a budget is never exceeded by asking for less.
@@ -82,7 +81,7 @@ def page_tokens(page: Page) -> dict[Level, int]:
 
 
 def _modality(body: Body) -> Modality:
-    """What kind of medium a body is, as far as it can be seen from the body alone."""
+    """Return what kind of medium a body is, as far as it can be seen from the body alone."""
     known = body_mime_type(body)
     kind = resource_kind(known) if known else "image"
     return kind if kind in ("audio", "video", "text") else "image"

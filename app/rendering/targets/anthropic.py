@@ -12,18 +12,24 @@ from collections.abc import Iterable, Sequence
 from itertools import groupby
 
 from app.media.types import canonical_mime_type
-from app.models.conversation import Attachment, Call, SettledItem, SettledTurn
+from app.models.conversation import Attachment, SettledTurn
 from app.models.rendering import ImageDetail
-from app.rendering.targets.leaves import JsonLeaf, Node, base64_of, text_of
+from app.rendering.targets.leaves import (
+    Node,
+    base64_of,
+    blocks_of,
+    seen_text_block,
+    text_block,
+)
 from app.rendering.targets.lines import ERROR_LINE, attached_line, frame_line
-from app.rendering.targets.profile import Profile
+from app.rendering.targets.profile import Profile, tool_use
 
 _WHERE = "attached after the tool results"
 _MOST_TITLE_CHARS = 500
 
 
 def write(turns: Sequence[SettledTurn], profile: Profile, detail: ImageDetail) -> list[Node]:
-    """Settled turns as messages, a turn in which nothing is said left out.
+    """Return settled turns as messages, a turn in which nothing is said left out.
 
     `detail` has no place in them.
     """
@@ -33,8 +39,8 @@ def write(turns: Sequence[SettledTurn], profile: Profile, detail: ImageDetail) -
             messages.append({"role": "user", "content": _answers(group, profile)})
             continue
         for turn in group:
-            calls = [_call(call, profile) for call in turn.calls]
-            if content := [*_blocks(turn.items), *calls]:
+            calls = [tool_use(call, profile) for call in turn.calls]
+            if content := [*blocks_of(turn.items, _medium, seen_text_block), *calls]:
                 messages.append({"role": turn.role, "content": content})
     return messages
 
@@ -46,38 +52,19 @@ def _answers(group: Iterable[SettledTurn], profile: Profile) -> list[Node]:
         call_id = profile.call_id.fit(turn.call_id)
         result: dict[str, Node] = {"type": "tool_result", "tool_use_id": call_id}
         if turn.is_error:
-            result |= {"content": _failure(turn.items), "is_error": True}
+            told = blocks_of(turn.items, _line, seen_text_block) or text_block(ERROR_LINE)
+            result |= {"content": told, "is_error": True}
             for item in turn.items:
                 if isinstance(item, Attachment):
-                    beside += [*_text(frame_line(turn, item, call_id)), _medium(item)]
-        elif content := _blocks(turn.items):
+                    beside += [*text_block(frame_line(turn, item, call_id)), _medium(item)]
+        elif content := blocks_of(turn.items, _medium, seen_text_block):
             result["content"] = content
         results.append(result)
     return [*results, *beside]
 
 
-def _failure(items: Sequence[SettledItem]) -> list[Node]:
-    blocks: list[Node] = []
-    for item in items:
-        if isinstance(item, Attachment):
-            blocks += _text(attached_line(item, _WHERE))
-        else:
-            blocks += _text(text_of(item))
-    return blocks or _text(ERROR_LINE)
-
-
-def _blocks(items: Sequence[SettledItem]) -> list[Node]:
-    blocks: list[Node] = []
-    for item in items:
-        if isinstance(item, Attachment):
-            blocks.append(_medium(item))
-        else:
-            blocks += _text(text_of(item))
-    return blocks
-
-
-def _text(text: str | None) -> list[Node]:
-    return [{"type": "text", "text": text}] if text and not text.isspace() else []
+def _line(attachment: Attachment) -> Node:
+    return text_block(attached_line(attachment, _WHERE))[0]
 
 
 def _medium(attachment: Attachment) -> Node:
@@ -93,12 +80,3 @@ def _medium(attachment: Attachment) -> Node:
     if title := (attachment.filename or "").strip()[:_MOST_TITLE_CHARS]:
         document["title"] = title
     return document
-
-
-def _call(call: Call, profile: Profile) -> Node:
-    return {
-        "type": "tool_use",
-        "id": profile.call_id.fit(call.call_id),
-        "name": profile.tool_name.fit(call.name),
-        "input": JsonLeaf(call.arguments),
-    }

@@ -20,13 +20,7 @@ from itertools import groupby
 from types import MappingProxyType
 
 from app.media.types import canonical_mime_type, mime_type_for_filename
-from app.models.conversation import (
-    Attachment,
-    Call,
-    DataItem,
-    SettledItem,
-    SettledTurn,
-)
+from app.models.conversation import Attachment, DataItem, SettledItem, SettledTurn
 from app.models.rendering import ImageDetail
 from app.models.resource import resource_kind
 from app.rendering.targets.leaves import JsonLeaf, Node, base64_of, text_of
@@ -36,12 +30,7 @@ from app.rendering.targets.profile import MediaClass, Profile, media_class
 _OPENXML = "application/vnd.openxmlformats-officedocument"
 FORMATS: Mapping[MediaClass, Mapping[str, str]] = MappingProxyType(
     {
-        "image": {
-            "image/png": "png",
-            "image/jpeg": "jpeg",
-            "image/gif": "gif",
-            "image/webp": "webp",
-        },
+        "image": {f"image/{name}": name for name in ("png", "jpeg", "gif", "webp")},
         "document": {
             "application/pdf": "pdf",
             "text/csv": "csv",
@@ -55,28 +44,23 @@ FORMATS: Mapping[MediaClass, Mapping[str, str]] = MappingProxyType(
         },
         "audio": {
             "audio/mpeg": "mp3",
-            "audio/opus": "opus",
-            "audio/wav": "wav",
-            "audio/aac": "aac",
-            "audio/flac": "flac",
-            "audio/mp4": "mp4",
-            "audio/ogg": "ogg",
             "audio/x-matroska": "mka",
-            "audio/webm": "webm",
+            **{
+                f"audio/{name}": name
+                for name in ("opus", "wav", "aac", "flac", "mp4", "ogg", "webm")
+            },
         },
         "video": {
             "video/x-matroska": "mkv",
             "video/quicktime": "mov",
-            "video/mp4": "mp4",
-            "video/webm": "webm",
             "video/x-flv": "flv",
-            "video/mpeg": "mpeg",
             "video/x-ms-wmv": "wmv",
             "video/3gpp": "three_gp",
+            **{f"video/{name}": name for name in ("mp4", "webm", "mpeg")},
         },
     }
 )
-"""What a type is called there, by class."""
+"""What a type is called there, by class; other types are not taken."""
 
 _WHERE = "attached after the tool results"
 _NO_NAME = "document"
@@ -87,7 +71,7 @@ _NOT_IN_NAMES = re.compile(r"[^A-Za-z0-9()\[\]-]+")
 
 
 def write(turns: Sequence[SettledTurn], profile: Profile, detail: ImageDetail) -> list[Node]:
-    """Settled turns as messages; a turn in which nothing is said leaves nothing.
+    """Return settled turns as messages; a turn in which nothing is said leaves nothing.
 
     `detail` has no place in them.
     """
@@ -113,19 +97,26 @@ class _Writer:
         self._names: set[str] = set()
 
     def said(self, turn: SettledTurn) -> list[Node]:
-        """The blocks of a turn that is no tool's."""
-        calls = [_call(call, self._profile) for call in turn.calls]
-        return [*self._blocks(turn.items, turn.origin), *calls]
+        """Return the blocks of a turn that is no tool's."""
+        blocks = self._blocks(turn.items, turn.origin)
+        for call in turn.calls:
+            use: Node = {
+                "toolUseId": self._profile.call_id.fit(call.call_id),
+                "name": self._profile.tool_name.fit(call.name),
+                "input": JsonLeaf(call.arguments),
+            }
+            blocks.append({"toolUse": use})
+        return blocks
 
     def answers(self, group: Iterable[SettledTurn]) -> list[Node]:
-        """The blocks of all answers of a turn, and of what stands beside them."""
+        """Return the blocks of all answers of a turn, and of what stands beside them."""
         results: list[Node] = []
         beside: list[Node] = []
         for turn in group:
             call_id = self._profile.call_id.fit(turn.call_id)
             inside: list[SettledItem | str] = []
             for item in turn.items:
-                if isinstance(item, Attachment) and (turn.is_error or _is_audio(item)):
+                if isinstance(item, Attachment) and (turn.is_error or _class_of(item) == "audio"):
                     inside.append(attached_line(item, _WHERE))
                     medium = self._medium(item, turn.origin)
                     beside += [*_text(frame_line(turn, item, call_id)), medium]
@@ -196,22 +187,9 @@ def _text(text: str | None) -> list[Node]:
     return [{"text": text}] if text and not text.isspace() else []
 
 
-def _call(call: Call, profile: Profile) -> Node:
-    use: Node = {
-        "toolUseId": profile.call_id.fit(call.call_id),
-        "name": profile.tool_name.fit(call.name),
-        "input": JsonLeaf(call.arguments),
-    }
-    return {"toolUse": use}
-
-
 def _class_of(attachment: Attachment) -> MediaClass:
     # By the type of what is sent, since that is what has a format.
     return media_class(resource_kind(_type_of(attachment)))
-
-
-def _is_audio(attachment: Attachment) -> bool:
-    return _class_of(attachment) == "audio"
 
 
 def _type_of(attachment: Attachment) -> str:

@@ -1,16 +1,17 @@
-"""Whether a medium may stand in a message as it is, and if not, why.
+"""Whether a medium may stand in a message as it is, if not why, and what has to be made before.
 
 Sizes, pixels and types are those that were measured when the medium was stored; nothing a client
-claims counts.
+claims counts. What has to be read or made is found from what is known of the media alone, so that
+the ladder itself decides without asking back.
 """
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 
 from app.media.types import is_textual
-from app.models.conversation import Address, ComposedTurn, InlineBytes, Medium
+from app.models.conversation import Address, ComposedTurn, Medium, StoredBytes
 from app.models.rendering import RenderOptions, base64_length
-from app.models.resource import DECODED_TYPES
+from app.models.resource import DECODED_TYPES, DerivedImage, ImageRecipe
 from app.rendering.targets.lines import size_words
 from app.rendering.targets.profile import MediaClass, MediaRule, Profile, matches, media_class
 
@@ -21,6 +22,10 @@ _MEASURED = frozenset(
         *("image/bmp", "image/tiff", "image/avif"),
     }
 )
+# What an image that has to make room for newer ones is made into, where there is little of it.
+_TIGHT_SIDE = 1_024
+_AMPLE_BYTES = 1 << 20
+_LEAST_ROOM_BITS = 18
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,8 +57,9 @@ class MediumRef:
 
 
 def places_of(turns: Sequence[ComposedTurn]) -> list[MediumRef]:
-    """Every medium of a conversation, in reading order."""
-    return [MediumRef(index, *found) for index, found in enumerate(_media(turns))]
+    """Return every medium of a conversation, in reading order."""
+    media = ((turn, item) for turn in turns for item in turn.items if isinstance(item, Medium))
+    return [MediumRef(index, *found) for index, found in enumerate(media)]
 
 
 class Fitting:
@@ -63,6 +69,10 @@ class Fitting:
         profile: The target.
         options: What the caller asked for.
         places: All media, for the limits that depend on how many there are.
+
+    Attributes:
+        most_image_base64: The most characters of base64 that one image may have.
+        most_side: The most pixels of the longer side of an image.
     """
 
     def __init__(
@@ -70,10 +80,12 @@ class Fitting:
     ) -> None:
         self._profile = profile
         self._options = options
-        self.most_side = self._side(places)
+        rule = profile.media.get("image")
+        self.most_image_base64 = rule.most_base64 if rule else None
+        self.most_side = self._side(rule, places) if rule else None
 
     def obstacle(self, place: MediumRef) -> Obstacle | None:
-        """Why a medium cannot be attached as it is; `None` if it can."""
+        """Return why a medium cannot be attached as it is; `None` if it can."""
         medium = place.medium
         return (
             self._by_place(place)
@@ -85,42 +97,28 @@ class Fitting:
         )
 
     def image_types(self) -> tuple[str, ...]:
-        """The types an image may be made into, the preferred ones first."""
+        """Return the types an image may be made into, the preferred ones first."""
         rule = self._profile.media.get("image")
         made = ("image/jpeg", "image/png", "image/webp")
         return tuple(each for each in made if rule and rule.takes(each) and self._accepts(each))
 
     def most(self, kind: MediaClass) -> int | None:
-        """How many media of a class there may be."""
+        """Return how many media of a class there may be."""
         rule = self._profile.media.get(kind)
-        limits = [rule.most if rule else None]
-        if kind == "image":
-            limits.append(self._options.max_images)
+        limits = (
+            rule.most if rule else None,
+            self._options.max_images if kind == "image" else None,
+        )
         return min((limit for limit in limits if limit is not None), default=None)
 
-    @property
-    def most_image_base64(self) -> int | None:
-        """The most characters of base64 that one image may have."""
-        rule = self._profile.media.get("image")
-        return rule.most_base64 if rule else None
-
     def base64_chars(self, medium: Medium) -> int:
-        """How much of a request a medium takes as it is."""
+        """Return how much of a request a medium takes as it is."""
         rule = self._profile.rule(medium.kind)
         is_given_by_url = self._options.media == "signed-url" and rule and rule.addresses
         is_elsewhere = self._options.media == "reference" or is_given_by_url
         if isinstance(medium.source, Address) or (is_stored_apart(medium) and is_elsewhere):
             return 0
         return base64_length(medium.size_bytes or 0)
-
-    def may_stand(self, place: MediumRef) -> bool:
-        """Whether a medium could be attached, if need be as a smaller image."""
-        medium = place.medium
-        return (
-            self.is_wanted(place)
-            and _by_bytes(medium) is None
-            and (self._by_type(medium) is None or has_pixels(medium))
-        )
 
     def is_wanted(self, place: MediumRef) -> bool:
         """Whether a medium could be attached if its bytes were sound, so that they matter."""
@@ -191,21 +189,20 @@ class Fitting:
     def _accepts(self, mime_type: str) -> bool:
         return self._options.accept is None or matches(mime_type, self._options.accept)
 
-    def _side(self, places: Sequence[MediumRef]) -> int | None:
-        rule = self._profile.media.get("image")
-        if rule is None or rule.crowd is None:
-            return rule.most_side if rule else None
+    def _side(self, rule: MediaRule, places: Sequence[MediumRef]) -> int | None:
+        if rule.crowd is None:
+            return rule.most_side
         # Those that could be there, if it were for their sizes.
-        images = sum(place.media_class == "image" and self.may_stand(place) for place in places)
+        images = sum(
+            place.media_class == "image"
+            and self.is_wanted(place)
+            and _by_bytes(place.medium) is None
+            and (self._by_type(place.medium) is None or has_pixels(place.medium))
+            for place in places
+        )
         most = self.most("image")
         above, side = rule.crowd
         return side if min(images, most if most is not None else images) > above else rule.most_side
-
-
-def can_be_read_out(medium: Medium) -> bool:
-    """Whether a medium is a text, so that its text can take its place."""
-    is_text = is_textual(medium.mime_type) or medium.mime_type == "image/svg+xml"
-    return is_text and not isinstance(medium.source, Address)
 
 
 def _is_loaded(medium: Medium, rule: MediaRule) -> bool:
@@ -214,20 +211,26 @@ def _is_loaded(medium: Medium, rule: MediaRule) -> bool:
     return is_at_address and medium.mime_type == "image/*" and medium.kind == "image"
 
 
+def can_be_read_out(medium: Medium) -> bool:
+    """Return whether a medium is a text, so that its text can take its place."""
+    is_text = is_textual(medium.mime_type) or medium.mime_type == "image/svg+xml"
+    return is_text and not isinstance(medium.source, Address)
+
+
+def is_stored_apart(medium: Medium) -> bool:
+    """Return whether the bytes are neither in the record nor behind an address."""
+    return isinstance(medium.source, StoredBytes)
+
+
 def has_pixels(medium: Medium) -> bool:
-    """Whether a smaller image can be made of a medium."""
+    """Return whether a smaller image can be made of a medium."""
     is_whole = medium.damage is None or medium.damage.is_repairable
     known = medium.hints.width is not None and is_whole
     return medium.mime_type in DECODED_TYPES and known and not isinstance(medium.source, Address)
 
 
-def is_stored_apart(medium: Medium) -> bool:
-    """Whether the bytes are neither in the record nor behind an address."""
-    return not isinstance(medium.source, Address | InlineBytes)
-
-
 def _by_bytes(medium: Medium) -> Obstacle | None:
-    """Why nothing can be made of the bytes of a medium."""
+    """Return why nothing can be made of the bytes of a medium."""
     if isinstance(medium.source, Address):
         return None
     if medium.damage is not None and not medium.damage.is_repairable:
@@ -238,15 +241,104 @@ def _by_bytes(medium: Medium) -> Obstacle | None:
 
 
 def _by_damage(medium: Medium) -> Obstacle | None:
-    """Why an image is not shown as it is although its picture is whole."""
-    if medium.damage is None:
-        return None
+    """Return why an image is not shown as it is although its picture is whole."""
     damage = medium.damage
+    if damage is None:
+        return None
     return Obstacle(damage.code, damage.detail, fixable_by_resize=True, is_of_damage=True)
 
 
-def _media(turns: Sequence[ComposedTurn]) -> Iterator[tuple[ComposedTurn, Medium]]:
-    for turn in turns:
-        for item in turn.items:
-            if isinstance(item, Medium):
-                yield turn, item
+@dataclass(frozen=True, slots=True)
+class MediaPlan:
+    """Media, by their number in reading order: images to be made, and texts to be read."""
+
+    images: Mapping[int, ImageRecipe] = field(default_factory=dict)
+    texts: frozenset[int] = frozenset()
+
+
+@dataclass(frozen=True, slots=True)
+class LoadedMedia:
+    """What became of the wishes, by the same numbers; what could not be had is missing."""
+
+    images: Mapping[int, DerivedImage] = field(default_factory=dict)
+    texts: Mapping[int, str] = field(default_factory=dict)
+
+
+def plan_media(
+    turns: Sequence[ComposedTurn], profile: Profile, options: RenderOptions, *, most_base64: int
+) -> MediaPlan:
+    """Return what to read and make for a conversation.
+
+    Args:
+        turns: The conversation.
+        profile: The target.
+        options: What the caller asked for.
+        most_base64: The most characters of base64 in one rendering.
+    """
+    places = places_of(turns)
+    fitting = Fitting(profile, options, places)
+    obstacles = {place.index: fitting.obstacle(place) for place in places}
+    readable = (
+        place.index
+        for place in places
+        if obstacles[place.index] is not None and _is_worth_reading(place.medium, profile)
+    )
+    return MediaPlan(_images(places, obstacles, fitting, most_base64), frozenset(readable))
+
+
+def _images(
+    places: Sequence[MediumRef],
+    obstacles: Mapping[int, Obstacle | None],
+    fitting: Fitting,
+    most_base64: int,
+) -> dict[int, ImageRecipe]:
+    types = fitting.image_types()
+    most_images = fitting.most("image")
+    wished: dict[int, ImageRecipe] = {}
+    used, images = 0, 0
+    # From the newest to the oldest: those that come before have to make room.
+    for place in reversed(places):
+        medium, obstacle = place.medium, obstacles[place.index]
+        size = fitting.base64_chars(medium)
+        has_smaller = bool(types) and has_pixels(medium)
+        if obstacle is not None and not (has_smaller and obstacle.fixable_by_resize):
+            continue
+        if place.media_class == "image":
+            images += 1
+            if most_images is not None and images > most_images:
+                # It will not be there at all.
+                continue
+        if obstacle is not None and fitting.most_image_base64 is not None:
+            size = min(size, fitting.most_image_base64)
+        recipe = None if obstacle is None else _recipe(types, fitting, None)
+        if has_smaller and used + size > most_base64:
+            recipe = _recipe(types, fitting, most_base64 - used)
+            size = base64_length(recipe.most_bytes or 0)
+        if recipe is not None:
+            wished[place.index] = recipe
+        if used + size <= most_base64:
+            used += size
+    return wished
+
+
+def _recipe(types: tuple[str, ...], fitting: Fitting, room: int | None) -> ImageRecipe:
+    """What an image is made into: what the target takes, and no larger than a room if there is one.
+
+    A room is rounded, so that there are few recipes and not one for every other history.
+    """
+    most = fitting.most_image_base64
+    most_bytes = None if most is None else most // 4 * 3
+    if room is None:
+        return ImageRecipe(types, fitting.most_side, most_bytes)
+    bounded = 1 << max(_LEAST_ROOM_BITS, (max(room, 1) // 4 * 3).bit_length() - 1)
+    side = _TIGHT_SIDE if fitting.most_side is None else min(_TIGHT_SIDE, fitting.most_side)
+    if bounded >= _AMPLE_BYTES:
+        return ImageRecipe(types, fitting.most_side, min(bounded, most_bytes or bounded))
+    return ImageRecipe(types, side, bounded)
+
+
+def _is_worth_reading(medium: Medium, profile: Profile) -> bool:
+    size = medium.size_bytes
+    if medium.words is not None or medium.instead is not None or size is None:
+        return False
+    return can_be_read_out(medium) and size <= profile.text_file_chars

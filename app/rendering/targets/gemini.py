@@ -21,7 +21,7 @@ from app.models.conversation import Attachment, Call, DataItem, SettledItem, Set
 from app.models.json_value import JsonValue, json_text
 from app.models.rendering import ImageDetail
 from app.rendering.pages.lines import one_line
-from app.rendering.targets.leaves import JsonLeaf, Node, base64_of, joined, text_of
+from app.rendering.targets.leaves import JsonLeaf, Node, base64_of, blocks_of, joined, text_of
 from app.rendering.targets.lines import ERROR_LINE, attached_line, frame_line
 from app.rendering.targets.profile import Profile
 
@@ -37,7 +37,7 @@ _LARGEST_WHOLE = 2**53
 
 
 def write(turns: Sequence[SettledTurn], profile: Profile, detail: ImageDetail) -> list[Node]:
-    """Settled turns as contents, a turn in which nothing is said left out.
+    """Return settled turns as contents, a turn in which nothing is said left out.
 
     `detail` has no place in them.
     """
@@ -47,44 +47,36 @@ def write(turns: Sequence[SettledTurn], profile: Profile, detail: ImageDetail) -
             contents.append({"role": "user", "parts": _answers(group, profile)})
             continue
         for role, run in groupby(group, lambda turn: turn.role):
-            spoken = (part for turn in run for part in _parts(turn, profile))
-            if parts := list(spoken):
-                contents.append(
-                    {"role": "model" if role == "assistant" else "user", "parts": parts}
-                )
+            parts: list[Node] = []
+            for turn in run:
+                parts += [*blocks_of(turn.items, _medium, _text), *_calls(turn.calls, profile)]
+            if parts:
+                speaker = "model" if role == "assistant" else "user"
+                contents.append({"role": speaker, "parts": parts})
     return contents
 
 
-def _parts(turn: SettledTurn, profile: Profile) -> list[Node]:
-    return [*_said(turn.items), *_calls(turn.calls, profile)]
+def _text(text: str) -> list[Node]:
+    return [] if text.isspace() else [{"text": text}]
 
 
-def _said(items: Sequence[SettledItem]) -> list[Node]:
-    parts: list[Node] = []
-    for item in items:
-        if isinstance(item, Attachment):
-            parts.append({"inlineData": _blob(item)})
-        elif (text := text_of(item)) and not text.isspace():
-            parts.append({"text": text})
-    return parts
+def _medium(attachment: Attachment) -> Node:
+    return {"inlineData": _blob(attachment)}
 
 
 def _calls(calls: Sequence[Call], profile: Profile) -> list[Node]:
     parts: list[Node] = []
     for call in calls:
+        # As text, under one name, where the object would be read as another one.
+        is_kept = _is_read_as_meant(call.arguments)
         written: Node = {
             "id": profile.call_id.fit(call.call_id),
             "name": profile.tool_name.fit(call.name),
-            "args": _arguments(call.arguments),
+            "args": JsonLeaf(call.arguments) if is_kept else {"json": json_text(call.arguments)},
         }
         signature: dict[str, Node] = {} if parts else {"thoughtSignature": _FOREIGN_CALL}
         parts.append({"functionCall": written, **signature})
     return parts
-
-
-def _arguments(arguments: dict[str, JsonValue]) -> Node:
-    """The arguments; as text, under one name, where the object would be read as another one."""
-    return JsonLeaf(arguments) if _is_read_as_meant(arguments) else {"json": json_text(arguments)}
 
 
 def _answers(group: Iterable[SettledTurn], profile: Profile) -> list[Node]:
@@ -102,16 +94,18 @@ def _answers(group: Iterable[SettledTurn], profile: Profile) -> list[Node]:
         answers.append({"functionResponse": answer})
         for item in turn.items:
             if isinstance(item, Attachment) and _is_beside(item):
-                beside.append({"text": frame_line(turn, item, call_id)})
-                beside.append({"inlineData": _blob(item)})
+                beside += [{"text": frame_line(turn, item, call_id)}, _medium(item)]
     return [*answers, *beside]
 
 
 def _response(turn: SettledTurn) -> Node:
     if not turn.is_error and len(turn.items) == 1:
         item = turn.items[0]
-        if isinstance(item, DataItem) and _can_be_response(item.value):
-            return JsonLeaf(item.value)
+        value = item.value if isinstance(item, DataItem) else None
+        # An object that is read as it is meant is the response itself.
+        is_own = isinstance(value, dict) and _OWN_MEMBERS.isdisjoint(value)
+        if is_own and _is_read_as_meant(value):
+            return JsonLeaf(value)
     words = joined(map(_words, turn.items))
     return {"error": words or ERROR_LINE} if turn.is_error else {"output": words}
 
@@ -146,14 +140,8 @@ def _is_beside(attachment: Attachment) -> bool:
     return attachment.mime_type.startswith(("audio/", "video/"))
 
 
-def _can_be_response(value: JsonValue) -> bool:
-    """Whether a value is an object that is read as it is meant when it is the response itself."""
-    is_own = isinstance(value, dict) and _OWN_MEMBERS.isdisjoint(value)
-    return is_own and _is_read_as_meant(value)
-
-
 def _is_read_as_meant(value: JsonValue) -> bool:
-    """Whether the service takes a value, and reads each number of it as it is."""
+    """Return whether the service takes a value, and reads each number of it as it is."""
     stack: list[tuple[JsonValue, int]] = [(value, 1)]
     while stack:
         node, depth = stack.pop()

@@ -10,7 +10,7 @@ Source: `providers`, degradation ladder.
 """
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass, field
 
 from app.models.conversation import (
     Address,
@@ -28,18 +28,112 @@ from app.models.conversation import (
     Turn,
     Words,
 )
-from app.models.rendering import LossEntry, RenderOptions
-from app.models.resource import DerivedImage
-from app.rendering.targets.choices import Choice
-from app.rendering.targets.fitting import Fitting, MediumRef, Obstacle, places_of
-from app.rendering.targets.lines import ERROR_LINE, size_words
-from app.rendering.targets.media_plan import LoadedMedia
+from app.models.rendering import LossEntry, RenderOptions, Rung, base64_length
+from app.models.resource import DerivedImage, Resource
+from app.rendering.targets.fitting import Fitting, LoadedMedia, MediumRef, Obstacle, places_of
+from app.rendering.targets.ladder import Choice
+from app.rendering.targets.lines import ERROR_LINE, medium_words, placeholder, size_words
 from app.rendering.targets.profile import MediaClass, Profile
+
+_CLASSES: tuple[MediaClass, ...] = ("image", "audio", "video", "document")
+
+
+@dataclass(slots=True)
+class Choice:
+    """What a medium is shown as, so far.
+
+    Attributes:
+        place: Where it stands.
+        attachment: What it is attached as; `None` for words.
+        smaller: The smaller image that it may still become.
+        words: What can be read in its place.
+        is_first_picture: Whether the smaller image is but the first of an animation.
+        rung: Where it is on the ladder.
+        steps: The steps it took, in order.
+    """
+
+    place: MediumRef
+    attachment: Attachment | None
+    smaller: Attachment | None = None
+    words: Words | None = None
+    is_first_picture: bool = False
+    rung: Rung = "original"
+    steps: list[LossEntry] = field(default_factory=list)
+
+    @property
+    def base64_chars(self) -> int:
+        """How much of a request it takes."""
+        if self.attachment is None or self.attachment.address is not None:
+            return 0
+        return base64_length(self.attachment.size_bytes)
+
+    @property
+    def is_helped_by_pixels(self) -> bool:
+        """Whether the smaller image takes less of a request."""
+        if self.smaller is None:
+            return False
+        return base64_length(self.smaller.size_bytes) < self.base64_chars
+
+    def step_down(self, obstacle: Obstacle, *, to_words: bool) -> None:
+        """Go down: to the smaller or repaired image, if there is one of use, else to words."""
+        if self.smaller is not None and not to_words:
+            self._note("repaired" if obstacle.is_of_damage else "smaller", obstacle)
+            self.attachment, self.smaller = self.smaller, None
+        else:
+            self._note("placeholder" if self.words is None else self.words.kind, obstacle)
+            self.attachment = None
+
+    def items(self) -> list[SettledItem]:
+        """What stands in the place of the medium: itself, with what is to be said, or words."""
+        medium = self.place.medium
+        if self.attachment is None:
+            return [TextItem(medium.pointer, text) for text in self._texts(medium)]
+        said = [medium.before, self._note_of_smaller(self.attachment)]
+        return [*(TextItem(medium.pointer, text) for text in said if text), self.attachment]
+
+    def _texts(self, medium: Medium) -> list[str]:
+        if medium.instead is not None:
+            return [medium.instead]
+        if self.words is None:
+            return [placeholder(medium)]
+        return [f"[{medium_words(medium)}, {self.words.kind} below]\n{self.words.text}"]
+
+    def _note_of_smaller(self, attachment: Attachment) -> str | None:
+        if self.rung == "original":
+            return None
+        medium = self.place.medium
+        facts = ["repaired"] if self.rung == "repaired" else []
+        was = (medium.hints.width, medium.hints.height)
+        now = (attachment.hints.width, attachment.hints.height)
+        if was != now:
+            facts.append(f"shown as {now[0]}x{now[1]} instead of {was[0]}x{was[1]} pixels")
+        if attachment.mime_type != medium.mime_type:
+            facts.append(f"shown as {attachment.mime_type}")
+        if self.is_first_picture:
+            facts.append("only its first picture")
+        return f"[{', '.join([medium_words(medium), *(facts or ['shown in fewer bytes'])])}]"
+
+    def _note(self, to: Rung, obstacle: Obstacle) -> None:
+        place = self.place
+        entry = _entry(
+            obstacle, place.medium.pointer, self.rung, to, _restore(place), place.turn.seq
+        )
+        self.steps.append(entry)
+        self.rung = to
+
+
+def _restore(place: MediumRef) -> str:
+    match place.medium.source:
+        case StoredBytes(resource_id=resource_id):
+            return f"GET /api/resources/{resource_id}/content"
+        case Address(url=url):
+            return f"GET {url}"
+        case InlineBytes():
+            return f"GET {place.turn.origin}"
+
 
 Sign = Callable[[str], str]
 """Makes the signed URL of a resource, of its id."""
-
-_CLASSES: tuple[MediaClass, ...] = ("image", "audio", "video", "document")
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,37 +144,36 @@ class Settled:
     loss: tuple[LossEntry, ...]
 
 
+@dataclass(frozen=True, slots=True)
 class Ladder:
     """Settles conversations for one target.
 
-    Args:
+    Attributes:
         profile: The target.
         options: What the caller asked for.
         most_base64: The most characters of base64 in one rendering.
         sign: Makes URLs of stored media, where those are asked for.
     """
 
-    def __init__(
-        self, profile: Profile, options: RenderOptions, *, most_base64: int, sign: Sign | None
-    ) -> None:
-        self._profile = profile
-        self._options = options
-        self._most_base64 = most_base64
-        self._sign = sign
+    profile: Profile
+    options: RenderOptions
+    _: KW_ONLY
+    most_base64: int
+    sign: Sign | None
 
     def settle(self, turns: Sequence[ComposedTurn], loaded: LoadedMedia) -> Settled:
-        """The conversation as the target can take it.
+        """Return the conversation as the target can take it.
 
         Args:
             turns: The conversation.
             loaded: What became of its wishes.
         """
         places = places_of(turns)
-        fitting = Fitting(self._profile, self._options, places)
+        fitting = Fitting(self.profile, self.options, places)
         choices = [self._alone(place, fitting, loaded) for place in places]
         for kind in _CLASSES:
             _hold_to_count(choices, kind, fitting.most(kind))
-        _hold_to_size(choices, self._most_base64)
+        _hold_to_size(choices, self.most_base64)
         following = iter(choices)
         settled = [self._settled(turn, following) for turn in turns]
         return Settled(
@@ -89,13 +182,13 @@ class Ladder:
         )
 
     def _alone(self, place: MediumRef, fitting: Fitting, loaded: LoadedMedia) -> Choice:
-        """A medium as far down as its own limits make it go."""
+        """Return a medium as far down as its own limits make it go."""
         medium = place.medium
         text = loaded.texts.get(place.index)
         made = loaded.images.get(place.index)
         choice = Choice(
             place,
-            self._original(medium),
+            self._attached(medium, medium.source, medium),
             smaller=None if made is None else self._smaller(medium, made),
             words=Words("text", text) if medium.words is None and text else medium.words,
             is_first_picture=made is not None and made.is_first_picture,
@@ -105,55 +198,41 @@ class Ladder:
             choice.step_down(obstacle, to_words=not obstacle.fixable_by_resize)
         return choice
 
-    def _original(self, medium: Medium) -> Attachment:
-        address, is_reference = self._address(medium, medium.source)
-        return Attachment(
-            medium,
-            medium.source,
-            medium.kind,
-            medium.mime_type,
-            medium.size_bytes or 0,
-            medium.hints,
-            address,
-            is_reference,
-        )
-
     def _smaller(self, medium: Medium, made: DerivedImage) -> Attachment:
         resource = made.resource
         source: MediumSource = StoredBytes(resource.resource_id, resource.digest)
         if made.data is not None:
             # What is made of bytes that are part of a record has no resource to refer to.
             source = InlineBytes(made.data)
-        address, is_reference = self._address(medium, source)
-        return Attachment(
-            medium,
-            source,
-            medium.kind,
-            resource.mime_type,
-            resource.size_bytes,
-            resource.hints,
-            address,
-            is_reference,
-        )
+        return self._attached(medium, source, resource)
 
-    def _address(self, medium: Medium, source: MediumSource) -> tuple[str | None, bool]:
-        """What stands for the bytes, if anything does, and whether it is an `@blob:` reference."""
+    def _attached(
+        self, medium: Medium, source: MediumSource, known: Medium | Resource
+    ) -> Attachment:
+        """Return a medium as a message holds it, given by bytes of which more is known."""
+        address: str | None = None
+        is_reference = False
         if isinstance(source, Address):
-            return source.url, False
-        if not isinstance(source, StoredBytes):
-            return None, False
-        if self._options.media == "reference":
-            return f"@blob:{source.resource_id}", True
-        rule = self._profile.rule(medium.kind)
-        url = self._sign(source.resource_id) if self._sign is not None else ""
-        return (url, False) if rule is not None and rule.loads(url) else (None, False)
+            address = source.url
+        elif isinstance(source, StoredBytes) and self.options.media == "reference":
+            address, is_reference = f"@blob:{source.resource_id}", True
+        elif isinstance(source, StoredBytes) and self.sign is not None:
+            rule = self.profile.rule(medium.kind)
+            url = self.sign(source.resource_id)
+            address = url if rule is not None and rule.loads(url) else None
+        size_bytes = known.size_bytes or 0
+        return Attachment(
+            *(medium, source, medium.kind, known.mime_type, size_bytes, known.hints),
+            address=address,
+            is_reference=is_reference,
+        )
 
     def _settled(
         self, turn: ComposedTurn, following: Iterator[Choice]
     ) -> tuple[SettledTurn, list[LossEntry]]:
         items: list[SettledItem] = []
         loss: list[LossEntry] = []
-        if turn.is_error and not self._profile.has_error_flag:
+        if turn.is_error and not self.profile.has_error_flag:
             items.append(TextItem("", ERROR_LINE))
         for item in turn.items:
             if isinstance(item, Medium):
@@ -162,9 +241,11 @@ class Ladder:
                 loss += choice.steps
             elif isinstance(item, LeftOut):
                 if not self._is_taken(turn, item):
-                    loss.append(_left_out(turn, item))
+                    restore = item.restore or f"GET {turn.origin}"
+                    loss.append(_entry(item, item.pointer, item.what, "nothing", restore, turn.seq))
             elif isinstance(item, Invented):
-                loss.append(_invented(turn, item))
+                restore = f"GET {turn.origin}"
+                loss.append(_entry(item, "", "nothing", item.what, restore, item.seq))
             else:
                 items.append(item)
         settled: SettledTurn = Turn(
@@ -184,7 +265,7 @@ class Ladder:
         """Whether the target takes what is too long to be said in words as a value of its own."""
         if item.code != "stored-apart" or turn.structured is None:
             return False
-        return self._profile.takes_structured(turn.structured[0])
+        return self.profile.takes_structured(turn.structured[0])
 
 
 def _hold_to_count(choices: Sequence[Choice], kind: MediaClass, most: int | None) -> None:
@@ -221,25 +302,20 @@ def _hold_to_size(choices: Sequence[Choice], most_base64: int) -> None:
             total += choice.base64_chars
 
 
-def _left_out(turn: ComposedTurn, item: LeftOut) -> LossEntry:
+def _entry(
+    why: Obstacle | LeftOut | Invented,
+    pointer: str,
+    from_: str,
+    to: str,
+    restore: str,
+    seq: int | None,
+) -> LossEntry:
     return LossEntry(
-        seq=turn.seq,
-        pointer=item.pointer,
-        from_=item.what,
-        to="nothing",
-        code=item.code,
-        reason=item.reason,
-        restore=item.restore or f"GET {turn.origin}",
-    )
-
-
-def _invented(turn: ComposedTurn, item: Invented) -> LossEntry:
-    return LossEntry(
-        seq=item.seq,
-        pointer="",
-        from_="nothing",
-        to=item.what,
-        code=item.code,
-        reason=item.reason,
-        restore=f"GET {turn.origin}",
+        seq=seq,
+        pointer=pointer,
+        from_=from_,
+        to=to,
+        code=why.code,
+        reason=why.reason,
+        restore=restore,
     )

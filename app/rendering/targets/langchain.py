@@ -9,21 +9,16 @@ Source: langchain-core 1, `messages.content`.
 
 from collections.abc import Sequence
 
-from app.models.conversation import Attachment, Call, SettledTurn, TurnRole
+from app.models.conversation import Attachment, SettledTurn, TurnRole
 from app.models.rendering import ImageDetail
 from app.rendering.targets.leaves import JsonLeaf, Node, base64_of, content_of, file_name_of
 from app.rendering.targets.profile import Profile
 
-_TYPES: dict[TurnRole, str] = {
-    "system": "system",
-    "user": "human",
-    "assistant": "ai",
-    "tool": "tool",
-}
+_TYPES: dict[TurnRole, str] = {"user": "human", "assistant": "ai"}
 
 
 def write(turns: Sequence[SettledTurn], profile: Profile, detail: ImageDetail) -> list[Node]:
-    """Settled turns as messages, a turn in which nothing is said left out.
+    """Return settled turns as messages, a turn in which nothing is said left out.
 
     `detail` has no place in them.
     """
@@ -36,23 +31,22 @@ def write(turns: Sequence[SettledTurn], profile: Profile, detail: ImageDetail) -
 
 
 def _message(turn: SettledTurn, content: Node, profile: Profile) -> Node:
-    message: dict[str, Node] = {"type": _TYPES[turn.role], "content": content}
+    message: dict[str, Node] = {"type": _TYPES.get(turn.role, turn.role), "content": content}
     if turn.role == "tool":
         message["tool_call_id"] = profile.call_id.fit(turn.call_id)
         message["name"] = profile.tool_name.fit(turn.tool_name)
         message["status"] = "error" if turn.is_error else "success"
     if turn.calls:
-        message["tool_calls"] = [_call(call, profile) for call in turn.calls]
+        message["tool_calls"] = [
+            {
+                "name": profile.tool_name.fit(call.name),
+                "args": JsonLeaf(call.arguments),
+                "id": profile.call_id.fit(call.call_id),
+                "type": "tool_call",
+            }
+            for call in turn.calls
+        ]
     return message
-
-
-def _call(call: Call, profile: Profile) -> Node:
-    return {
-        "name": profile.tool_name.fit(call.name),
-        "args": JsonLeaf(call.arguments),
-        "id": profile.call_id.fit(call.call_id),
-        "type": "tool_call",
-    }
 
 
 def _medium(attachment: Attachment) -> Node:

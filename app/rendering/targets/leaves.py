@@ -1,17 +1,24 @@
-"""The leaves of messages that are not written as they are: the bytes of media.
+"""The leaves of messages that are not written as they are, and the JSON text with places for them.
 
-A target builds its messages of plain JSON; where bytes belong it puts a leaf. `json_pieces` makes a
-text of it that has a place for each, so that no medium is held in memory.
+A target builds its messages of plain JSON; where the bytes of media belong it puts a leaf.
+`json_pieces` makes a text of it that has a place for each, so that no medium is held in memory.
 """
 
-from collections.abc import Callable, Iterable, Sequence
+import json
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import TypeAlias
 
+import pybase64
+
 from app.media.types import canonical_mime_type, mime_type_for_filename
-from app.models.conversation import Attachment, SettledItem, TextItem
+from app.models.conversation import Attachment, InlineBytes, SettledItem, StoredBytes, TextItem
 from app.models.json_value import JsonValue, json_text
-from app.rendering.names.download_names import extension_for
+from app.models.rendering import MediaPiece, Rendering, rendering_of
+from app.models.text_windows import without_lone_surrogates
+from app.rendering.names.file_names import extension_for
+from app.rendering.texts.json_strings import MediaPlaces
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,6 +41,9 @@ Node: TypeAlias = (
 )
 """A message, or a piece of one."""
 
+WriteMedium: TypeAlias = Callable[[Attachment], Node]
+WriteText: TypeAlias = Callable[[str], list[Node]]
+
 
 def base64_of(attachment: Attachment) -> Node:
     """The plain base64 of an attachment; its `@blob:` reference where references are wanted."""
@@ -41,47 +51,129 @@ def base64_of(attachment: Attachment) -> Node:
 
 
 def data_uri_of(attachment: Attachment) -> Node:
-    """What an attachment is loaded from: its URL, its reference, else a `data:` URI."""
+    """Return what an attachment is loaded from: its URL, its reference, else a `data:` URI."""
     if attachment.address is not None:
         return attachment.address
     return Base64Leaf(attachment, f"data:{attachment.mime_type};base64,")
 
 
 def text_of(item: SettledItem) -> str | None:
-    """The words of an item: a text, or JSON written as one; `None` for an attachment."""
+    """Return the words of an item: a text, or JSON written as one; `None` for an attachment."""
     if isinstance(item, TextItem):
         return item.text
     return None if isinstance(item, Attachment) else json_text(item.value)
 
 
 def joined(texts: Iterable[str | None]) -> str:
-    """Texts as one, a blank line between them; what is empty or no text is left out."""
+    """Return texts as one, a blank line between them; what is empty or no text is left out."""
     return "\n\n".join(text for text in texts if text)
 
 
 def file_name_of(attachment: Attachment) -> str:
-    """The name a file is sent under, with the extension that providers tell its type by."""
+    """Return the name a file is sent under, with the extension that providers tell its type by."""
     name = attachment.filename or "file"
     if mime_type_for_filename(name) == canonical_mime_type(attachment.mime_type):
         return name
     return f"{name}{extension_for(attachment.mime_type) or ''}"
 
 
-def blocks_of(items: Iterable[SettledItem], medium: Callable[[Attachment], Node]) -> list[Node]:
-    """A text block for each text that is not empty, and what `medium` makes of each attachment."""
+def text_block(text: str) -> list[Node]:
+    """Return the block of a text, as most dialects have it."""
+    return [{"type": "text", "text": text}]
+
+
+def seen_text_block(text: str) -> list[Node]:
+    """Return the block of a text, none where it is nothing but white space."""
+    return [] if text.isspace() else text_block(text)
+
+
+def blocks_of(
+    items: Iterable[SettledItem], medium: WriteMedium, text: WriteText = text_block
+) -> list[Node]:
+    """Return what `text` makes of each text that is not empty, and `medium` of each attachment."""
     blocks: list[Node] = []
     for item in items:
         if isinstance(item, Attachment):
             blocks.append(medium(item))
-        elif text := text_of(item):
-            blocks.append({"type": "text", "text": text})
+        elif words := text_of(item):
+            blocks += text(words)
     return blocks
 
 
 def content_of(
-    items: Sequence[SettledItem], medium: Callable[[Attachment], Node]
+    items: Sequence[SettledItem], medium: WriteMedium, text: WriteText = text_block
 ) -> str | list[Node]:
-    """One string where there is only text, else as `blocks_of`."""
+    """Return one string where there is only text, else as `blocks_of`."""
     if any(isinstance(item, Attachment) for item in items):
-        return blocks_of(items, medium)
+        return blocks_of(items, medium, text)
     return joined(map(text_of, items))
+
+
+def json_pieces(document: Node) -> Rendering:
+    """Return the text of a document.
+
+    Args:
+        document: Members and items keep their order. Its own nesting is small; JSON values from
+            records, which may be nested deep, are in leaves.
+    """
+    places = MediaPlaces()
+    try:
+        text = json.dumps(
+            document,
+            ensure_ascii=False,
+            allow_nan=False,
+            separators=(",", ":"),
+            default=partial(_leaf, media=places),
+        )
+    except (TypeError, RecursionError):
+        # Numbers that keep their spelling, or a value nested deeper than the encoder goes.
+        places = MediaPlaces()
+        text = "".join(_written(document, places))
+    return rendering_of(places.pieces(_utf8(text)))
+
+
+def _leaf(leaf: object, *, media: MediaPlaces) -> object:
+    """Return the value of a leaf; raise what the encoder expects for anything else."""
+    if isinstance(leaf, Base64Leaf):
+        return _placed(leaf, media)
+    if isinstance(leaf, JsonLeaf):
+        return leaf.value
+    msg = "neither JSON nor a leaf"
+    raise TypeError(msg)
+
+
+def _placed(leaf: Base64Leaf, media: MediaPlaces) -> str:
+    """Return what stands in the text for an attachment: its base64, or a mark if it is stored."""
+    source, size_bytes = leaf.attachment.source, leaf.attachment.size_bytes
+    if isinstance(source, InlineBytes):
+        return leaf.head + pybase64.b64encode(source.data).decode()
+    digest = source.digest if isinstance(source, StoredBytes) else ""
+    return leaf.head + media.mark(MediaPiece(digest, size_bytes))
+
+
+def _written(node: Node, media: MediaPlaces) -> Iterator[str]:
+    """Yield the text of a document, leaf by leaf."""
+    if isinstance(node, dict):
+        yield "{"
+        for index, (name, member) in enumerate(node.items()):
+            yield f"{',' if index else ''}{json_text(name)}:"
+            yield from _written(member, media)
+        yield "}"
+    elif isinstance(node, list):
+        yield "["
+        for index, item in enumerate(node):
+            if index:
+                yield ","
+            yield from _written(item, media)
+        yield "]"
+    elif isinstance(node, Base64Leaf):
+        yield json_text(_placed(node, media))
+    else:
+        yield json_text(node.value if isinstance(node, JsonLeaf) else node)
+
+
+def _utf8(text: str) -> bytes:
+    try:
+        return text.encode()
+    except UnicodeEncodeError:
+        return without_lone_surrogates(text).encode()

@@ -1,11 +1,17 @@
-"""The lines that stand for media, or beside them: what a model is told of what it does not see.
+"""The lines that stand for media, or beside them, and `text`, the target that has nothing else.
 
 Source: `providers`, degradation ladder: `[Video: demo.mp4 (5.2 MB)]`.
 """
 
-from app.models.conversation import Address, Attachment, Medium, SettledTurn
+from collections.abc import Sequence
+
+from app.models.conversation import Address, Attachment, Call, Medium, SettledTurn
+from app.models.json_value import json_text
+from app.models.rendering import ImageDetail
 from app.models.resource import ResourceKind
 from app.rendering.pages.lines import one_line
+from app.rendering.targets.leaves import Node, joined, text_of
+from app.rendering.targets.profile import Profile
 
 ERROR_LINE = "[The tool reported an error.]"
 
@@ -22,7 +28,7 @@ _UNITS = ("kB", "MB", "GB", "TB")
 
 
 def size_words(size_bytes: int) -> str:
-    """A size as people say it: `312 B`, `5.2 MB`."""
+    """Return a size as people say it: `312 B`, `5.2 MB`."""
     if size_bytes < 1_000:
         return f"{size_bytes} B"
     size, unit = size_bytes / 1_000, _UNITS[0]
@@ -34,13 +40,13 @@ def size_words(size_bytes: int) -> str:
 
 
 def medium_words(medium: Medium) -> str:
-    """What a medium is called: `Video: demo.mp4 (5.2 MB)`; without a name, its type."""
+    """Return what a medium is called: `Video: demo.mp4 (5.2 MB)`; without a name, its type."""
     name = one_line(medium.filename).translate(_ROUND) if medium.filename else medium.mime_type
     return f"{_NAMES[medium.kind]}: {name}{_size(medium)}"
 
 
 def placeholder(medium: Medium) -> str:
-    """The one line in the place of a medium."""
+    """Return the one line in the place of a medium."""
     return f"[{medium_words(medium)}]"
 
 
@@ -50,9 +56,33 @@ def attached_line(attachment: Attachment, where: str) -> str:
 
 
 def frame_line(turn: SettledTurn, attachment: Attachment, call_id: str) -> str:
-    """The line before a medium that stands outside of the answer it belongs to."""
+    """Return the line before a medium that stands outside of the answer it belongs to."""
     tool = one_line(turn.tool_name) or "without a name"
     return f"{medium_words(attachment.medium)}, from the tool {tool}, call {call_id}:"
+
+
+def write_text(turns: Sequence[SettledTurn], profile: Profile, detail: ImageDetail) -> list[Node]:
+    """Return settled turns as messages of `text`, one for each: every turn as words.
+
+    That is for people and for models that take nothing else. A medium is the line that stands in
+    its place. What a tool answered is headed by the call it belongs to, and a call is one line,
+    whatever its arguments hold.
+    """
+    return [{"role": turn.role, "content": _words(turn, profile)} for turn in turns]
+
+
+def _words(turn: SettledTurn, profile: Profile) -> str:
+    words = joined(map(text_of, turn.items))
+    if turn.role != "tool":
+        return joined((words, "\n".join(_call_line(call, profile) for call in turn.calls)))
+    name = one_line(profile.tool_name.fit(turn.tool_name))
+    heading = f"Tool {name} (call {one_line(profile.call_id.fit(turn.call_id))}):"
+    return f"{heading}\n{words}" if words else heading
+
+
+def _call_line(call: Call, profile: Profile) -> str:
+    name = one_line(profile.tool_name.fit(call.name))
+    return f"[calls {name} {one_line(json_text(call.arguments))}]"
 
 
 def _size(medium: Medium) -> str:

@@ -21,7 +21,6 @@ from urllib.parse import quote
 from app.models.conversation import (
     Address,
     Attachment,
-    Call,
     DataItem,
     SettledItem,
     SettledTurn,
@@ -30,7 +29,7 @@ from app.models.conversation import (
 from app.models.json_value import JsonValue, json_text
 from app.models.rendering import ImageDetail, McpRevision
 from app.rendering.targets.leaves import JsonLeaf, Node, base64_of, blocks_of, file_name_of
-from app.rendering.targets.profile import Profile
+from app.rendering.targets.profile import Profile, tool_use
 
 _AUDIO: McpRevision = "2025-03-26"
 _LINKS_AND_STRUCTURED_OBJECTS: McpRevision = "2025-06-18"
@@ -49,7 +48,7 @@ def of_revision(profile: Profile, revision: McpRevision) -> Profile:
 
 
 def write(turns: Sequence[SettledTurn], profile: Profile, detail: ImageDetail) -> list[Node]:
-    """Settled turns as messages; `detail` has no place in them."""
+    """Return settled turns as messages; `detail` has no place in them."""
     messages: list[Node] = []
     medium = partial(_medium, profile.revision)
     for turn in turns:
@@ -60,7 +59,7 @@ def write(turns: Sequence[SettledTurn], profile: Profile, detail: ImageDetail) -
             {"role": turn.role, "content": block} for block in blocks_of(turn.items, medium)
         )
         if turn.calls:
-            uses: list[Node] = [_use(call, profile) for call in turn.calls]
+            uses: list[Node] = [tool_use(call, profile) for call in turn.calls]
             messages.append({"role": turn.role, "content": uses})
     return messages
 
@@ -100,15 +99,6 @@ def _is_structured(item: SettledItem, turn: SettledTurn) -> bool:
     value = turn.structured[0]
     # As texts, since in Python true equals 1, and deep values cannot be compared.
     return item.value is value or json_text(item.value) == json_text(value)
-
-
-def _use(call: Call, profile: Profile) -> Node:
-    return {
-        "type": "tool_use",
-        "id": profile.call_id.fit(call.call_id),
-        "name": profile.tool_name.fit(call.name),
-        "input": JsonLeaf(call.arguments),
-    }
 
 
 def _medium(revision: McpRevision, attachment: Attachment) -> Node:

@@ -48,15 +48,16 @@ def with_lines(
     """
     leading = _leading(turns) if profile.has_system_apart else 0
     following = [*_noted(turns[leading:], profile)]
-    if is_whole and profile.starts_with_user and following and not _is_said_by_user(following[0]):
+    if is_whole and profile.starts_with_user and following:
         first = following[0]
-        line = (Invented("line", *_NO_BEGINNING, first.seq), TextItem("", BEGINNING))
-        following.insert(0, Turn("user", line, first.origin, first.seq))
+        if first.role != "user" or not any(map(_says_something, first.items)):
+            line = (Invented("line", *_NO_BEGINNING, first.seq), TextItem("", BEGINNING))
+            following.insert(0, Turn("user", line, first.origin, first.seq))
     return [*turns[:leading], *following]
 
 
 def opened(turns: Sequence[SettledTurn], profile: Profile) -> tuple[str, Sequence[SettledTurn]]:
-    """What the system said before anybody else, where that is told apart, and the turns.
+    """Return what the system said before anybody else, where that is told apart, and the turns.
 
     What the system says later is then said in the user's turns, behind a line that tells so: moved
     to the beginning it would change all that was rendered before.
@@ -69,7 +70,7 @@ def opened(turns: Sequence[SettledTurn], profile: Profile) -> tuple[str, Sequenc
         return "", turns
     leading = _leading(turns)
     system = joined(text_of(item) for turn in turns[:leading] for item in turn.items)
-    return system, tuple(_by_user(turn) for turn in turns[leading:])
+    return system, tuple(map(_by_user, turns[leading:]))
 
 
 def _noted(turns: Sequence[ComposedTurn], profile: Profile) -> Iterator[ComposedTurn]:
@@ -93,10 +94,6 @@ def _by_user(turn: SettledTurn) -> SettledTurn:
     mark = (TextItem("", FROM_THE_SYSTEM),) if any(map(_says_something, turn.items)) else ()
     by_user: SettledTurn = replace(turn, role="user", items=(*mark, *turn.items))
     return by_user
-
-
-def _is_said_by_user(turn: ComposedTurn) -> bool:
-    return turn.role == "user" and any(map(_says_something, turn.items))
 
 
 def _says_something(item: Item | SettledItem) -> bool:

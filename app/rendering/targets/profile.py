@@ -8,19 +8,15 @@ from types import MappingProxyType
 from typing import Literal, TypeAlias
 
 from app.media.types import canonical_mime_type
-from app.models.conversation import SettledTurn, TurnRole
+from app.models.conversation import Call, SettledTurn, TurnRole
 from app.models.json_value import JsonValue
 from app.models.rendering import ImageDetail, McpRevision
 from app.models.resource import ResourceKind
-from app.rendering.targets.leaves import Node
+from app.rendering.targets.leaves import JsonLeaf, Node
 
 MediaClass: TypeAlias = Literal["image", "audio", "video", "document"]
 
 _DIGEST_CHARS = 8
-
-
-def _takes_none(_: JsonValue) -> bool:
-    return False
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,11 +40,11 @@ class MediaRule:
     addresses: tuple[str, ...] = ()
 
     def loads(self, url: str) -> bool:
-        """Whether a URL may stand for the bytes."""
+        """Return whether a URL may stand for the bytes."""
         return url.partition(":")[0].lower() in self.addresses
 
     def takes(self, mime_type: str) -> bool:
-        """Whether it takes a type."""
+        """Return whether it takes a type."""
         return matches(mime_type, self.types)
 
 
@@ -65,19 +61,16 @@ class IdRule:
 
         It ends with eight hex digits of the id's SHA-256, so that different ids stay different.
         """
-        fitting = rf"{self._first}[{self.characters}]{{0,{self.most_chars - 1}}}"
+        first = self.first or f"[{self.characters}]"
+        fitting = rf"{first}[{self.characters}]{{0,{self.most_chars - 1}}}"
         if re.fullmatch(fitting, text):
             return text
         digits = hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
         cleaned = re.sub(rf"[^{self.characters}]", "_", text)
-        if not re.match(self._first, cleaned):
+        if not re.match(first, cleaned):
             cleaned = f"x{cleaned}"
         kept = self.most_chars - _DIGEST_CHARS - 1
         return f"{cleaned[:kept]}_{digits[:_DIGEST_CHARS]}"
-
-    @property
-    def _first(self) -> str:
-        return self.first or f"[{self.characters}]"
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,9 +79,9 @@ class Profile:
 
     Attributes:
         target: Its name.
-        version: Of this row; it changes with every change of what is rendered.
         source: Where the facts are from, with a date.
         write: Writes settled turns as the provider's messages.
+        version: Of this row; it changes with every change of what is rendered.
         media: The rules, by class; a class that is missing is not taken at all.
         media_roles: Whose turns may hold media.
         request_bytes: How large one request may be, media as base64.
@@ -104,9 +97,9 @@ class Profile:
     """
 
     target: str
-    version: str
     source: str
     write: "Callable[[Sequence[SettledTurn], Profile, ImageDetail], list[Node]]"
+    version: str = "2026-11-23"
     media: Mapping[MediaClass, MediaRule] = field(default_factory=lambda: MappingProxyType({}))
     media_roles: frozenset[TurnRole] = frozenset({"user", "tool"})
     request_bytes: int | None = None
@@ -118,10 +111,10 @@ class Profile:
     default_detail: ImageDetail = "auto"
     text_file_chars: int = 32_768
     revision: McpRevision = "2026-07-28"
-    takes_structured: Callable[[JsonValue], bool] = _takes_none
+    takes_structured: Callable[[JsonValue], bool] = lambda _: False
 
     def rule(self, kind: ResourceKind) -> MediaRule | None:
-        """The rule for media of a kind, if any are taken."""
+        """Return the rule for media of a kind, if any are taken."""
         return self.media.get(media_class(kind))
 
 
@@ -133,7 +126,17 @@ def media_class(kind: ResourceKind) -> MediaClass:
 
 
 def matches(mime_type: str, ranges: frozenset[str] | tuple[str, ...]) -> bool:
-    """Whether a MIME type is among types and ranges."""
+    """Return whether a MIME type is among types and ranges."""
     known = canonical_mime_type(mime_type) or mime_type
     family = known.partition("/")[0]
     return not {known, f"{family}/*", "*/*"}.isdisjoint(ranges)
+
+
+def tool_use(call: Call, profile: Profile) -> Node:
+    """Return a call as Anthropic's messages and those of MCP have it."""
+    return {
+        "type": "tool_use",
+        "id": profile.call_id.fit(call.call_id),
+        "name": profile.tool_name.fit(call.name),
+        "input": JsonLeaf(call.arguments),
+    }

@@ -10,19 +10,23 @@ from app.rendering.targets import (
     gemini,
     langchain,
     mcp,
-    openai_chat,
-    openai_compat,
-    openai_responses,
-    text,
+    openai,
     vercel,
 )
+from app.rendering.targets.lines import write_text
 from app.rendering.targets.profile import IdRule, MediaClass, MediaRule, Profile
+
+
+def _types(family: str, *names: str) -> frozenset[str]:
+    return frozenset(f"{family}/{name}" for name in names)
+
 
 _MB = 1_000_000
 _HTTPS = ("https",)
 _HTTP = ("https", "http")
+_IMAGES = _types("image", "png", "jpeg", "webp", "gif")
 _OPENAI_IMAGES = MediaRule(
-    frozenset({"image/png", "image/jpeg", "image/webp", "image/gif"}),
+    _IMAGES,
     most_base64=20 * _MB,
     most=500,
     addresses=_HTTPS,
@@ -40,9 +44,8 @@ _EVERYBODY: frozenset[TurnRole] = frozenset({"user", "tool", "assistant"})
 _ROWS = (
     Profile(
         "openai-compat",
-        "2026-11-23",
         "specification 000 and its servers",
-        openai_compat.write,
+        openai.write_compat,
         media={"image": _OPENAI_IMAGES},
         request_bytes=50 * _MB,
         tool_name=_OPENAI_NAMES,
@@ -50,9 +53,8 @@ _ROWS = (
     ),
     Profile(
         "openai-chat",
-        "2026-11-23",
         "types of openai 3.54, documentation of November 2026",
-        openai_chat.write,
+        openai.write_chat,
         media={
             "image": _OPENAI_IMAGES,
             "audio": MediaRule(frozenset({"audio/wav", "audio/mpeg"})),
@@ -64,9 +66,8 @@ _ROWS = (
     ),
     Profile(
         "openai-responses",
-        "2026-11-23",
         "types of openai 3.54, documentation of November 2026",
-        openai_responses.write,
+        openai.write_responses,
         media={"image": _OPENAI_IMAGES, "document": MediaRule(_PDF, addresses=_HTTPS)},
         request_bytes=50 * _MB,
         call_id=IdRule(r"A-Za-z0-9_.:-", 64),
@@ -74,12 +75,11 @@ _ROWS = (
     ),
     Profile(
         "anthropic",
-        "2026-11-23",
         "types of anthropic 2.12, documentation of November 2026",
         anthropic.write,
         media={
             "image": MediaRule(
-                frozenset({"image/jpeg", "image/png", "image/gif", "image/webp"}),
+                _IMAGES,
                 most_base64=5 * _MB,
                 most_side=8_000,
                 crowd=(20, 2_000),
@@ -96,26 +96,17 @@ _ROWS = (
     ),
     Profile(
         "gemini",
-        "2026-11-23",
         "types of google-genai 3.4, documentation of November 2026",
         gemini.write,
         media={
-            "image": MediaRule(frozenset({"image/png", "image/jpeg", "image/webp"})),
+            "image": MediaRule(_types("image", "png", "jpeg", "webp")),
             "document": MediaRule(_PDF | {"text/plain"}, most_base64=50 * _MB),
             "audio": MediaRule(
-                frozenset(
-                    {
-                        *("audio/wav", "audio/mpeg", "audio/aiff", "audio/aac"),
-                        *("audio/ogg", "audio/flac"),
-                    }
-                )
+                _types("audio", "wav", "mpeg", "aiff", "aac", "ogg", "flac"),
             ),
             "video": MediaRule(
-                frozenset(
-                    {
-                        *("video/mp4", "video/mpeg", "video/quicktime", "video/x-msvideo"),
-                        *("video/x-flv", "video/webm", "video/3gpp"),
-                    }
+                _types(
+                    *("video", "mp4", "mpeg", "quicktime", "x-msvideo", "x-flv", "webm", "3gpp"),
                 )
             ),
         },
@@ -128,46 +119,20 @@ _ROWS = (
     ),
     Profile(
         "bedrock",
-        "2026-11-23",
         "service model of botocore 1.44, documentation of November 2026",
         bedrock.write,
         media={
             "image": MediaRule(
-                frozenset({"image/png", "image/jpeg", "image/gif", "image/webp"}),
+                frozenset(bedrock.FORMATS["image"]),
                 most_base64=5 * _MB,
                 most_side=8_000,
                 most=20,
             ),
             "document": MediaRule(
-                frozenset(
-                    {
-                        *("application/pdf", "text/csv", "text/html", "text/plain"),
-                        *("text/markdown", "application/msword", "application/vnd.ms-excel"),
-                        "application/vnd.openxmlformats-officedocument.wordprocessingml.document",
-                        "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet",
-                    }
-                ),
-                most_base64=6 * _MB,
-                most=5,
+                frozenset(bedrock.FORMATS["document"]), most_base64=6 * _MB, most=5
             ),
-            "audio": MediaRule(
-                frozenset(
-                    {
-                        *("audio/wav", "audio/mpeg", "audio/aac", "audio/flac", "audio/ogg"),
-                        *("audio/mp4", "audio/webm", "audio/opus", "audio/x-matroska"),
-                    }
-                ),
-                most_base64=33 * _MB,
-            ),
-            "video": MediaRule(
-                frozenset(
-                    {
-                        *("video/mp4", "video/quicktime", "video/x-matroska", "video/webm"),
-                        *("video/x-flv", "video/mpeg", "video/x-ms-wmv", "video/3gpp"),
-                    }
-                ),
-                most_base64=33 * _MB,
-            ),
+            "audio": MediaRule(frozenset(bedrock.FORMATS["audio"]), most_base64=33 * _MB),
+            "video": MediaRule(frozenset(bedrock.FORMATS["video"]), most_base64=33 * _MB),
         },
         call_id=IdRule(r"a-zA-Z0-9_.:-", 64),
         tool_name=IdRule(r"a-zA-Z0-9_-", 64),
@@ -177,7 +142,6 @@ _ROWS = (
     ),
     Profile(
         "mcp",
-        "2026-11-23",
         "types of mcp 2.3, revision 2026-07-28",
         mcp.write,
         media=_HANDED_ON,
@@ -188,7 +152,6 @@ _ROWS = (
     ),
     Profile(
         "langchain",
-        "2026-11-23",
         "types of langchain-core 1.7",
         langchain.write,
         media=_HANDED_ON,
@@ -197,7 +160,6 @@ _ROWS = (
     ),
     Profile(
         "vercel",
-        "2026-11-23",
         "types of ai 7",
         vercel.write,
         media=_HANDED_ON,
@@ -207,7 +169,6 @@ _ROWS = (
     ),
     Profile(
         "vercel-6",
-        "2026-11-23",
         "types of ai 6",
         vercel.write_6,
         media=_HANDED_ON,
@@ -217,9 +178,8 @@ _ROWS = (
     ),
     Profile(
         "text",
-        "2026-11-23",
         "people, and models that take nothing but text",
-        text.write,
+        write_text,
         call_id=_READABLE,
         tool_name=_READABLE,
         text_file_chars=0,

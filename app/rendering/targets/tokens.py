@@ -20,7 +20,7 @@ _UNKNOWN_SECONDS = 60.0
 
 
 def estimate_turns(turns: Iterable[SettledTurn], system: str = "") -> int:
-    """An estimate: a quarter of the characters of texts, and what media are known to cost.
+    """Return an estimate: a quarter of the characters of texts, and what media are known to cost.
 
     An image costs a token for 750 pixels and 258 at least, a second of sound 32, of video 263, a
     document one token for 30 bytes.
@@ -29,7 +29,7 @@ def estimate_turns(turns: Iterable[SettledTurn], system: str = "") -> int:
 
 
 def request_text_bytes(turns: Iterable[ComposedTurn]) -> int:
-    """About how much of a request is not media: the texts, and what stands around them."""
+    """Return about how much of a request is not media: the texts, and what stands around them."""
     total = _REQUEST_BYTES
     for turn in turns:
         total += _TURN_BYTES

@@ -14,10 +14,9 @@ show a model no image that is called a file there.
 Source: ai 7 and ai 6, `modelMessageSchema`.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from decimal import Decimal
 from itertools import groupby
-from typing import TypeAlias
 
 from app.models.conversation import Attachment, Call, DataItem, SettledTurn
 from app.models.json_value import JsonValue, json_text
@@ -25,6 +24,7 @@ from app.models.rendering import ImageDetail
 from app.rendering.targets.leaves import (
     JsonLeaf,
     Node,
+    WriteMedium,
     base64_of,
     blocks_of,
     content_of,
@@ -36,12 +36,9 @@ from app.rendering.targets.profile import Profile
 
 _LARGEST_SAFE_INTEGER = 2**53 - 1
 
-_OutputFile: TypeAlias = Callable[[Attachment], Node]
-"""Writes a file that stands in the output of a tool."""
-
 
 def write(turns: Sequence[SettledTurn], profile: Profile, detail: ImageDetail) -> list[Node]:
-    """Settled turns as messages, a turn in which nothing is said left out.
+    """Return settled turns as messages, a turn in which nothing is said left out.
 
     `detail` has no place in them.
     """
@@ -49,17 +46,25 @@ def write(turns: Sequence[SettledTurn], profile: Profile, detail: ImageDetail) -
 
 
 def write_6(turns: Sequence[SettledTurn], profile: Profile, detail: ImageDetail) -> list[Node]:
-    """Settled turns as messages of version 6; see `write`."""
+    """Return settled turns as messages of version 6; see `write`."""
     return _messages(turns, profile, _output_file_6)
 
 
 def _messages(
-    turns: Sequence[SettledTurn], profile: Profile, output_file: _OutputFile
+    turns: Sequence[SettledTurn], profile: Profile, output_file: WriteMedium
 ) -> list[Node]:
     messages: list[Node] = []
     for is_answered, group in groupby(turns, lambda turn: turn.role == "tool"):
         if is_answered:
-            results: list[Node] = [_result(turn, profile, output_file) for turn in group]
+            results: list[Node] = [
+                {
+                    "type": "tool-result",
+                    "toolCallId": profile.call_id.fit(turn.call_id),
+                    "toolName": profile.tool_name.fit(turn.tool_name),
+                    "output": _output(turn, output_file),
+                }
+                for turn in group
+            ]
             messages.append({"role": "tool", "content": results})
         else:
             messages += (
@@ -78,28 +83,16 @@ def _content(turn: SettledTurn, profile: Profile) -> str | list[Node]:
 
 
 def _call(call: Call, profile: Profile) -> Node:
+    arguments = call.arguments
     return {
         "type": "tool-call",
         "toolCallId": profile.call_id.fit(call.call_id),
         "toolName": profile.tool_name.fit(call.name),
-        "input": _input(call.arguments),
+        "input": JsonLeaf(arguments) if _is_kept(arguments) else {"json": json_text(arguments)},
     }
 
 
-def _input(arguments: dict[str, JsonValue]) -> Node:
-    return JsonLeaf(arguments) if _is_kept(arguments) else {"json": json_text(arguments)}
-
-
-def _result(turn: SettledTurn, profile: Profile, output_file: _OutputFile) -> Node:
-    return {
-        "type": "tool-result",
-        "toolCallId": profile.call_id.fit(turn.call_id),
-        "toolName": profile.tool_name.fit(turn.tool_name),
-        "output": _output(turn, output_file),
-    }
-
-
-def _output(turn: SettledTurn, output_file: _OutputFile) -> Node:
+def _output(turn: SettledTurn, output_file: WriteMedium) -> Node:
     said = [item for item in turn.items if isinstance(item, Attachment) or text_of(item)]
     if any(isinstance(item, Attachment) for item in said):
         first: list[Node] = [{"type": "text", "text": ERROR_LINE}] if turn.is_error else []
@@ -111,7 +104,7 @@ def _output(turn: SettledTurn, output_file: _OutputFile) -> Node:
 
 
 def _is_kept(value: JsonValue) -> bool:
-    """Whether JavaScript reads every number of a JSON value as it is."""
+    """Return whether JavaScript reads every number of a JSON value as it is."""
     stack: list[JsonValue] = [value]
     while stack:
         node = stack.pop()

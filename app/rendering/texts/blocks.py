@@ -1,9 +1,19 @@
-"""Text cut into blocks of whole lines as it arrives."""
+"""The lines of a text as it arrives: cut into blocks, and counted.
 
+An index of lines is made in one pass over the bytes. With it, a reader gets to a line without
+reading what stands before it.
+"""
+
+import codecs
+from bisect import bisect_left
 from dataclasses import dataclass
+from itertools import pairwise
+
+from app.models.text_windows import UTF_8, text_decoder, text_encoding
 
 # A line that is longer comes in parts, so that a text of one line takes no more memory either.
 LONGEST_WHOLE_LINE_CHARS = 1024 * 1024
+_CHECKPOINT_BYTES = 1024 * 1024
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,7 +29,7 @@ class LineBlock:
     ends: bool = True
 
     def lines(self) -> list[str]:
-        """The lines, without their ends."""
+        """Return the lines, without their ends."""
         lines = self.text.split("\n")
         if "\r" in self.text:
             return [line.removesuffix("\r") for line in lines]
@@ -47,7 +57,7 @@ class LineBlocks:
         self._is_inside = False
 
     def feed(self, text: str) -> list[LineBlock]:
-        """The blocks that further characters complete."""
+        """Return the blocks that further characters complete."""
         blocks = []
         text = self._rest + text
         self._rest = ""
@@ -69,7 +79,7 @@ class LineBlocks:
         return blocks
 
     def finish(self) -> list[LineBlock]:
-        """The block that the end of the text completes, if there is one."""
+        """Return the block that the end of the text completes, if there is one."""
         rest, self._rest = self._rest, ""
         if self._is_inside:
             return [self._last_part(rest)]
@@ -86,3 +96,75 @@ class LineBlocks:
         self._is_inside = False
         self._line += 1
         return block
+
+
+@dataclass(frozen=True, slots=True)
+class LineIndex:
+    """The lines of one text.
+
+    `line_ends[n]` is how many lines end in the bytes before `offsets[n]`; the first of each is 0.
+    """
+
+    encoding: str
+    total_lines: int
+    offsets: tuple[int, ...]
+    line_ends: tuple[int, ...]
+
+    @property
+    def is_dense(self) -> bool:
+        """Whether lines end all over the text, so that each is read whole from a place near by."""
+        ends = pairwise(self.line_ends)
+        return self.encoding == UTF_8 and all(before < after for before, after in ends)
+
+    def place_before(self, line: int) -> tuple[int, int]:
+        """Return a byte offset at or before the beginning of a line, and the line it is in."""
+        # A place in the middle of the line before is near enough, and of the line itself is not.
+        found = max(0, bisect_left(self.line_ends, line - 1) - 1)
+        return self.offsets[found], self.line_ends[found] + 1
+
+
+class LineIndexer:
+    """Counts the lines of a text as its bytes arrive."""
+
+    def __init__(self) -> None:
+        self._encoding: str | None = None
+        self._decoder: codecs.IncrementalDecoder | None = None
+        self._position = 0
+        self._ends = 0
+        self._is_open = False
+        self._offsets = [0]
+        self._line_ends = [0]
+
+    def feed(self, chunk: bytes) -> None:
+        """Take the next bytes; the first of them are at least four, if there are so many."""
+        bare = chunk
+        if self._encoding is None:
+            self._encoding = text_encoding(chunk[:4])
+            if self._encoding == UTF_8:
+                bare = chunk.removeprefix(codecs.BOM_UTF8)
+            else:
+                self._decoder = text_decoder(self._encoding)
+        if self._decoder is not None:
+            self._count(self._decoder.decode(chunk).encode())
+            return
+        self._count(bare)
+        self._position += len(chunk)
+        if self._position - self._offsets[-1] >= _CHECKPOINT_BYTES:
+            self._offsets.append(self._position)
+            self._line_ends.append(self._ends)
+
+    def finish(self) -> LineIndex:
+        """Return the index of all that came."""
+        if self._decoder is not None:
+            self._count(self._decoder.decode(b"", final=True).encode())
+        return LineIndex(
+            self._encoding or UTF_8,
+            self._ends + self._is_open,
+            tuple(self._offsets),
+            tuple(self._line_ends),
+        )
+
+    def _count(self, text: bytes) -> None:
+        if text:
+            self._ends += text.count(b"\n")
+            self._is_open = not text.endswith(b"\n")

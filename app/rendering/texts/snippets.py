@@ -143,7 +143,7 @@ def _holds(condition: str, text: str, place: int) -> bool:
 
 
 def _unfolded(pieces: Sequence[str], folds: Sequence[str], position: int) -> int:
-    """The position in a text of what stands at a position of its folded form."""
+    """Return the position in a text of what stands at a position of its folded form."""
     start = 0
     for piece, folded in zip(pieces, folds, strict=True):
         if position < len(folded):
@@ -165,7 +165,7 @@ def _unfolded_in_piece(piece: str, position: int) -> int:
 
 
 def _passage(text: str, first: int, length: int) -> str:
-    """The text around a place, cut between words and put into one line."""
+    """Return the text around a place, cut between words and put into one line."""
     start = max(0, min(first - length // 4, len(text) - length))
     end = min(len(text), start + length)
     while 0 < start < first and _is_inside_word(text, start):

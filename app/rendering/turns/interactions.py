@@ -34,7 +34,7 @@ def interaction_turns(
     origin: str,
     read: ReadRaw,
 ) -> list[ComposedTurn]:
-    """The turn of the user, and the answer that came along with it, if one did.
+    """Return the turn of the user, and the answer that came along with it, if one did.
 
     Args:
         entry: The interaction.
@@ -56,12 +56,12 @@ def interaction_turns(
 
 
 def answer_turn(entry: StoredAnswer, *, origin: str, read: ReadRaw) -> ComposedTurn:
-    """The answer that was set later; see `interaction_turns`."""
+    """Return the answer that was set later; see `interaction_turns`."""
     return replace(_said(entry.output, "/output", read), origin=origin, seq=entry.seq)
 
 
 def stored_medium(resource: Resource, pointer: str) -> Medium:
-    """A medium that is a resource."""
+    """Return a medium that is a resource."""
     return Medium(
         pointer=pointer,
         source=StoredBytes(resource.resource_id, resource.digest),
@@ -74,7 +74,7 @@ def stored_medium(resource: Resource, pointer: str) -> Medium:
 
 
 def attached_ids(entry: StoredInteraction) -> set[str]:
-    """The ids of the resources that an interaction has attached."""
+    """Return the ids of the resources that an interaction has attached."""
     if entry.input_kind != "multimodal":
         return set()
     attached = (

@@ -37,8 +37,13 @@ from app.models.conversation import (
     TextItem,
 )
 from app.models.json_value import JsonValue, json_text, parse_json
-from app.rendering.turns.canonical_json import canonical, canonical_text
-from app.rendering.turns.json_spelling import Spelling, escaped, spelling_of
+from app.rendering.turns.json_spelling import (
+    Spelling,
+    canonical,
+    canonical_text,
+    escaped,
+    spelling_of,
+)
 
 _NOTHING: Mapping[str, JsonValue] = MappingProxyType({})
 _NO_RESOURCES: Mapping[str, str] = MappingProxyType({})
@@ -92,7 +97,7 @@ def is_told(
     shown: list[_Shown] = []
     for each in reversed([*parts]):
         if isinstance(each.item, TextItem | DataItem | Medium):
-            shown.append(_Shown(each.item, each, shown[-1] if shown else None, uris))
+            shown.append(_Shown(each, shown[-1] if shown else None, uris))
     shown.reverse()
     return any(_says_all(shown, each) for each in _unwrapped(value))
 
@@ -101,18 +106,14 @@ class _Shown:
     """An item that is shown, in the forms that a value may have."""
 
     def __init__(
-        self,
-        item: TextItem | DataItem | Medium,
-        said: Said,
-        following: "_Shown | None",
-        uris: Mapping[str, Sequence[str]],
+        self, said: Said, following: "_Shown | None", uris: Mapping[str, Sequence[str]]
     ) -> None:
-        self.item = item
-        self._uris = uris
-        self.text = item.text if isinstance(item, TextItem) else None
+        self.item = said.item
+        self.text = self.item.text if isinstance(self.item, TextItem) else None
         self._members = said.members
         self._digest = said.digest
         self._following = following
+        self._uris = uris
 
     @cached_property
     def as_json(self) -> str | None:
@@ -210,34 +211,26 @@ class _Shown:
 
 
 class _Value:
-    """A value that a single item may say."""
+    """A value that a single item may say.
+
+    `text` is what it says as a text: a string itself, a block its text or what stands for a medium.
+    `beside` is what a block says beside that.
+    """
 
     def __init__(self, value: JsonValue) -> None:
         self._value = value
         self._digests: dict[Spelling, frozenset[str]] = {}
-
-    @property
-    def text(self) -> str | None:
-        """What it says as a text: a string itself, a block its text or what stands for a medium."""
-        return self._said[0]
+        self.text: str | None = value if isinstance(value, str) else None
+        self.beside: Sequence[_Member] = ()
+        if isinstance(value, bool):
+            self.text = _WORDS_OF_PYTHON[value]
+        elif isinstance(value, dict):
+            self.text, self.beside = _read(value)
 
     @cached_property
     def digest_of_text(self) -> str:
-        """The digest of that text."""
+        """The digest of its text."""
         return _digest(self.text or "")
-
-    @property
-    def beside(self) -> Sequence[_Member]:
-        """What a block says beside that."""
-        return self._said[1]
-
-    @cached_property
-    def _said(self) -> tuple[str | None, Sequence[_Member]]:
-        if isinstance(self._value, bool):
-            return _WORDS_OF_PYTHON[self._value], ()
-        if isinstance(self._value, dict):
-            return _read(self._value)
-        return (self._value if isinstance(self._value, str) else None), ()
 
     @cached_property
     def as_json(self) -> str:
@@ -257,7 +250,7 @@ class _Value:
 
 
 def _unwrapped(value: JsonValue) -> Iterator[JsonValue]:
-    """The value, and what is in it where it only wraps something."""
+    """Yield the value, and what is in it where it only wraps something."""
     yield value
     for _ in range(_MOST_WRAPPERS):
         if not isinstance(value, dict):

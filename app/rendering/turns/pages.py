@@ -5,9 +5,14 @@ from dataclasses import replace
 
 from app.models.conversation import ComposedTurn, Item, Medium, TextItem, Turn, Words
 from app.models.page import Level, Page
-from app.rendering.pages.annotations import ATTACHED, ATTACHED_ADDRESS, image_missing
-from app.rendering.pages.blocks import PageBlocks, page_blocks
-from app.rendering.pages.visible_text import image_text, shown_text
+from app.rendering.pages.blocks import (
+    ATTACHED,
+    ATTACHED_ADDRESS,
+    PageBlocks,
+    image_missing,
+    page_blocks,
+)
+from app.rendering.pages.words import image_text, shown_text
 from app.rendering.targets.lines import placeholder
 
 PAGE_FAULT_TOOL = "page_fault"
@@ -17,7 +22,7 @@ _POINTER = "/content"
 def page_turn(
     page: Page, level: Level, *, medium: Medium | None, call_id: str, origin: str
 ) -> ComposedTurn:
-    """A page, for a model.
+    """Return a page, for a model.
 
     Args:
         page: The page.
@@ -46,7 +51,7 @@ def page_turn(
 
 
 def faulted(items: Sequence[Item]) -> Sequence[Item]:
-    """The items of the message that a page fault left in a history.
+    """Return the items of the message that a page fault left in a history.
 
     Where its image is not shown, its text does not say that it is.
     """

@@ -99,7 +99,7 @@ class _Orphans:
         return answer
 
     def _under_id(self, call: Call) -> _Group | None:
-        """The answer of the call's id, of its tool or of one that is not named."""
+        """Return the answer of the call's id, of its tool or of one that is not named."""
         by_tool = self._by_id.get(call.call_id, {})
         tools = [call.name, ""] if call.name else [*by_tool][:1]
         name = next((each for each in tools if each in by_tool), None)
@@ -244,7 +244,7 @@ def _answering(turn: ComposedTurn, call: Call) -> ComposedTurn:
 
 
 def paired(turns: Iterable[ComposedTurn], *, since: int = 0) -> Sequence[ComposedTurn]:
-    """The turns of a history as a conversation that providers take.
+    """Return the turns of a history as a conversation that providers take.
 
     Args:
         turns: In the order of their `seq`.

@@ -3,7 +3,7 @@
 Source: spec 002, "Canonical Types"; MCP annotations are honoured.
 """
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any
@@ -28,15 +28,10 @@ from app.models.json_value import JsonValue, parse_stored_json
 from app.models.rendering import Audience
 from app.models.resource import MediaHints, ResourceKind, parse_resource_id, resource_kind
 from app.rendering.pages.lines import one_line, quoted_short
-from app.rendering.texts.previews import whole_text_uri
+from app.rendering.texts.cuts import whole_text_uri
 from app.rendering.turns.mirrored_structures import Said, is_told
 
-_WORDS_OF_META: tuple[tuple[str, str], ...] = (
-    ("caption", "caption"),
-    ("transcript", "transcript"),
-    ("alt", "caption"),
-    ("description", "caption"),
-)
+_WORDS_OF_META = ("caption", "transcript", "alt", "description")
 _LONGEST_NAMED = 200
 _STRUCTURED = "/sanitized/meta/structuredContent"
 _STRUCTURED_REFERENCE = b'"structuredContent":"@blob:'
@@ -70,7 +65,7 @@ def tool_result_turn(
     seq: int | None = None,
     apart: Mapping[str, JsonValue] = _NONE_READ,
 ) -> ComposedTurn:
-    """A tool's answer.
+    """Return a tool's answer.
 
     Args:
         sanitized: The record as it is stored.
@@ -106,7 +101,7 @@ def is_for(annotations: object, audience: Audience) -> bool:
 
 
 def left_out_for(pointer: str, what: str, annotations: object) -> LeftOut:
-    """What is left out because its annotations name others only."""
+    """Return what is left out because its annotations name others only."""
     named = ", ".join(one_line(name) for name in _audiences(annotations))
     return LeftOut(
         pointer,
@@ -160,13 +155,13 @@ def _source(held: str, resource_id: str | None, known: Mapping[str, Any]) -> Med
 
 
 def words_of(meta: object) -> Words | None:
-    """What somebody said a medium shows or says, in its `_meta`."""
+    """Return what somebody said a medium shows or says, in its `_meta`."""
     if not isinstance(meta, Mapping):
         return None
-    for name, kind in _WORDS_OF_META:
+    for name in _WORDS_OF_META:
         said = meta.get(name)
         if isinstance(said, str) and said.strip():
-            return Words("transcript" if kind == "transcript" else "caption", said)
+            return Words("transcript" if name == "transcript" else "caption", said)
     return None
 
 
@@ -174,44 +169,40 @@ def _structured(
     record: dict[str, Any], shown: list[Item], apart: Mapping[str, JsonValue]
 ) -> tuple[tuple[JsonValue] | None, list[Item]]:
     """`structuredContent`, and all that is to be read of the result, which is told once."""
-    value = record["meta"].get("structuredContent")
-    kept = _resource_of(record, value)
-    whole_texts = _whole_texts(record, shown)
-    if kept is not None and kept["kind"] != "text":
-        # It was a medium and nothing else, which is a part of its own.
-        return None, shown
-    if kept is not None:
-        # It was too long for the record, and so may the text have been that says the same.
-        digest = _digest(kept)
-        structured = (apart[digest],) if digest in apart else None
-        is_shown = digest in whole_texts.values()
-        if structured is not None and not is_shown:
-            said = _said(record, shown, whole_texts)
-            is_shown = is_told(structured[0], said, _digests(record))
-        return structured, shown if is_shown else [*shown, _left_apart(kept)]
     if "structuredContent" not in record["meta"]:
         return None, shown
+    value = record["meta"]["structuredContent"]
     if value is None:
         # Only earlier versions stored it. Where there were no parts, they made one of it.
         return None, [_unless_null(item) for item in shown]
-    is_shown = is_told(value, _said(record, shown, whole_texts), _digests(record))
-    return (value,), shown if is_shown else [*shown, DataItem(_STRUCTURED, value)]
+    digests = {each["uri"]: _digest(each) for each in record["resources"]}
+    said = [
+        Said(item, part, _whole_digest(item, digests))
+        for part, item in zip(record["parts"], shown, strict=True)
+    ]
+    kept = _resource_of(record, value)
+    if kept is None:
+        is_shown = is_told(value, said, digests)
+        return (value,), shown if is_shown else [*shown, DataItem(_STRUCTURED, value)]
+    if kept["kind"] != "text":
+        # It was a medium and nothing else, which is a part of its own.
+        return None, shown
+    # It was too long for the record, and so may the text have been that says the same.
+    digest = _digest(kept)
+    structured = (apart[digest],) if digest in apart else None
+    is_shown = any(each.digest == digest for each in said)
+    if structured is not None and not is_shown:
+        is_shown = is_told(structured[0], said, digests)
+    reason = "It is too long for the record, and kept as a resource."
+    restore = f"GET /api/resources/{kept['uri'].removeprefix('blob:')}/text"
+    apart_note = LeftOut(_STRUCTURED, "structuredContent", "stored-apart", reason, restore)
+    return structured, shown if is_shown else [*shown, apart_note]
 
 
 def _resource_of(record: dict[str, Any], value: JsonValue) -> dict[str, Any] | None:
-    """The resource of the record that stands in the place of a value, if one does."""
+    """Return the resource of the record that stands in the place of a value, if one does."""
     moved = parse_resource_id(value) if isinstance(value, str) else None
     return next((each for each in record["resources"] if each["uri"] == f"blob:{moved}"), None)
-
-
-def _left_apart(kept: dict[str, Any]) -> LeftOut:
-    return LeftOut(
-        _STRUCTURED,
-        "structuredContent",
-        "stored-apart",
-        "It is too long for the record, and kept as a resource.",
-        restore=f"GET /api/resources/{kept['uri'].removeprefix('blob:')}/text",
-    )
 
 
 def _unless_null(item: Item) -> Item:
@@ -220,28 +211,10 @@ def _unless_null(item: Item) -> Item:
     return item
 
 
-def _said(
-    record: dict[str, Any], shown: Iterable[Item], whole_texts: Mapping[str, str]
-) -> Iterator[Said]:
-    """What is shown of each part, with what its part carries."""
-    for part, item in zip(record["parts"], shown, strict=True):
-        digest = whole_texts.get(item.pointer, "") if isinstance(item, TextItem) else ""
-        yield Said(item, part, digest)
-
-
-def _whole_texts(record: dict[str, Any], shown: Iterable[Item]) -> dict[str, str]:
-    """The digests of the texts that the record has shortened, by the pointers of their parts."""
-    digests = _digests(record)
-    return {
-        item.pointer: digests[uri]
-        for item in shown
-        if isinstance(item, TextItem) and (uri := whole_text_uri(item.text)) in digests
-    }
-
-
-def _digests(record: dict[str, Any]) -> dict[str, str]:
-    """The SHA-256 of each resource of a record, as hex digits, by its URI."""
-    return {each["uri"]: _digest(each) for each in record["resources"]}
+def _whole_digest(item: Item, digests: Mapping[str, str]) -> str:
+    """Return the digest of the whole text of an item that shows it shortened."""
+    uri = whole_text_uri(item.text) if isinstance(item, TextItem) else None
+    return digests.get(uri, "") if uri else ""
 
 
 def _digest(resource: Mapping[str, Any]) -> str:

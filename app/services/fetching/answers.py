@@ -6,8 +6,7 @@ import httpx
 
 from app.errors import FetchBlockedError, UpstreamError
 from app.media.types import canonical_mime_type
-from app.rendering.names.content_disposition import disposition_filename
-from app.rendering.names.file_names import safe_file_name
+from app.rendering.names.file_names import disposition_filename, safe_file_name
 
 
 def check_encoding(headers: httpx.Headers) -> None:

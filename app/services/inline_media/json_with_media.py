@@ -5,7 +5,7 @@ from contextlib import aclosing
 
 from app.errors import StoreUnavailableError
 from app.models.rendering import MediaPiece, Rendering, TextPiece
-from app.rendering.json_text.strings import Base64Writer, StringWriter, TextWriter
+from app.rendering.texts.json_strings import Base64Writer, StringWriter, TextWriter
 from app.services.memory_budget.responses import ResponseMemory
 from app.stores.blobs import BlobMissingError, BlobReader, BlobStore
 

@@ -13,8 +13,7 @@ from app.errors import NotFoundError, PayloadTooLargeError
 from app.models.json_value import JsonValue, json_text, parse_stored_json
 from app.models.rendering import JsonPiece, MediaPiece, TextPiece
 from app.models.resource import Resource, parse_resource_id
-from app.rendering.json_text.media_marks import MediaPlaces
-from app.rendering.json_text.strings import TextWriter
+from app.rendering.texts.json_strings import MediaPlaces, TextWriter
 from app.services.requests.data_uris import InlineForm, put_member
 from app.stores.blobs import BlobStore, read_whole
 from app.stores.records import Records

@@ -17,7 +17,7 @@ from app.models.json_value import JsonValue
 from app.models.limits import Limits
 from app.models.page import Body, Level, Page, PageFields, Representation, StoredPage
 from app.models.resource import Resource
-from app.rendering.pages import check_supplied
+from app.rendering.pages.levels import check_supplied
 from app.services.pages.accesses import AccessCounts
 from app.services.pages.content_rules import check_words
 from app.services.pages.contents import PageContents, SettledContent

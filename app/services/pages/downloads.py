@@ -24,8 +24,7 @@ from app.models.media import CHUNK_BYTES
 from app.models.page import Body, Level, Page, StoredPage
 from app.models.rendering import Rendering
 from app.models.resource import Resource, derive_resource_id, resource_kind
-from app.rendering.names.download_names import download_name
-from app.rendering.names.file_names import safe_file_name
+from app.rendering.names.file_names import download_name, safe_file_name
 from app.services.fetching import FetchedResponse, Fetcher
 from app.services.inline_media.json_with_media import RenderedBody
 from app.services.memory_budget.budget import HeldMemory, MemoryBudget

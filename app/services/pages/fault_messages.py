@@ -8,8 +8,8 @@ import anyio.to_thread
 from app.models.json_value import JsonValue, json_text
 from app.models.rendering import JsonPiece, MediaPiece
 from app.models.resource import parse_resource_id
-from app.rendering.json_text.media_marks import MediaPlaces
-from app.rendering.pages.annotations import image_damaged
+from app.rendering.pages.blocks import image_damaged
+from app.rendering.texts.json_strings import MediaPlaces
 from app.services.inline_media.restoring import StoredMedia, check_fits
 from app.services.pages.media import damage_of_stored, repaired_uri
 from app.services.persistence.media_checks import MediaChecks

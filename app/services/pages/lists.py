@@ -12,7 +12,7 @@ from app.models.identity import CLIENT_ID, decode_cursor, encode_cursor
 from app.models.json_value import json_text
 from app.models.page import Level, PageFilters, StoredPage
 from app.models.search import SearchQuery, parse_search
-from app.rendering.pages import ManifestEntry, manifest_text
+from app.rendering.pages.detail import ManifestEntry, manifest_text
 from app.rendering.texts.snippets import Passages
 from app.services.pages.accesses import AccessCounts
 from app.services.pages.versions import read_descriptor, read_fields, stored_texts

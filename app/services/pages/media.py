@@ -13,8 +13,8 @@ from app.models.limits import Limits
 from app.models.page import Body, Level, Page, StoredPage
 from app.models.rendering import JsonPiece, MediaPiece
 from app.models.resource import Damage, Resource, parse_resource_id
-from app.rendering.json_text.media_marks import MediaPlaces
-from app.rendering.pages import attached_image
+from app.rendering.pages.effective_level import attached_image
+from app.rendering.texts.json_strings import MediaPlaces
 from app.services.inline_media.restoring import StoredMedia, check_fits
 from app.services.pages.contents import PageContents
 from app.services.persistence.media_checks import MediaChecks

@@ -24,7 +24,8 @@ from app.models.page import (
 )
 from app.models.resource import Resource
 from app.models.search import SearchWords, search_words
-from app.rendering.pages import derive_levels, scenes_of
+from app.rendering.pages.descriptors import scenes_of
+from app.rendering.pages.levels import derive_levels
 from app.services.pages.versions import (
     Stamp,
     StoredContent,

@@ -16,15 +16,11 @@ from app.models.limits import Limits
 from app.models.page import Body, Level, Page, Representation, StoredPage
 from app.models.rendering import Rendering, rendering_of
 from app.models.resource import Resource
-from app.rendering.json_text.media_marks import MediaPlaces
-from app.rendering.pages import (
-    PageBlocks,
-    page_blocks,
-    page_detail,
-    page_json,
-    shown_level,
-    typed_content,
-)
+from app.rendering.pages.blocks import PageBlocks, page_blocks
+from app.rendering.pages.detail import page_detail
+from app.rendering.pages.effective_level import shown_level
+from app.rendering.pages.typed_content import page_json, typed_content
+from app.rendering.texts.json_strings import MediaPlaces
 from app.services.concurrency.large_work import is_quick, run_in_loop_if
 from app.services.inline_media.json_with_media import RenderedBody
 from app.services.pages.accesses import AccessCounts

@@ -10,9 +10,9 @@ from collections.abc import Sequence
 from app.errors import Fault, PageFaultRefusedError, PageNotFoundError
 from app.models.identity import CLIENT_ID
 from app.models.page import Level
-from app.rendering.pages import failure_json
-from app.rendering.pages.cuts import cut_short
 from app.rendering.pages.lines import quoted, quoted_short
+from app.rendering.pages.typed_content import failure_json
+from app.rendering.texts.cuts import cut_short
 
 _LOOKED_AT_CHARS = 1_000
 _MOST_CANDIDATES = 8

@@ -27,7 +27,8 @@ from app.models.page import (
 )
 from app.models.resource import parse_resource_id
 from app.models.search import SearchableText
-from app.rendering.pages import body_size_bytes, page_texts, page_tokens
+from app.rendering.pages.sizes import body_size_bytes, page_tokens
+from app.rendering.pages.words import page_texts
 from app.services.requests.data_uris import load_forms
 
 # What we have written ourselves is within the limits it was held to when it came in.

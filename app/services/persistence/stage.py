@@ -35,7 +35,7 @@ from app.models.tool_result import (
     TextPart,
 )
 from app.rendering.names.file_names import safe_file_name
-from app.rendering.texts.previews import needs_preview, preview
+from app.rendering.texts.cuts import needs_preview, preview
 from app.services.persistence.media_keeper import KeptMedium, MediaKeeper
 from app.services.persistence.media_slots import fill_places, slots_in
 from app.services.persistence.mirrors import may_hold_twice, with_one_of_each

@@ -9,8 +9,7 @@ from app.errors import ServiceError
 from app.models.conversation import ComposedTurn, InlineBytes, Medium, StoredBytes
 from app.models.resource import DerivedImage, ImageRecipe
 from app.models.text_windows import decode_text
-from app.rendering.targets.fitting import places_of
-from app.rendering.targets.media_plan import LoadedMedia, MediaPlan
+from app.rendering.targets.fitting import LoadedMedia, MediaPlan, places_of
 from app.services.images.derived_images import DerivedImages
 from app.services.persistence.media_checks import MediaChecks
 from app.stores.blobs import BlobStore, read_whole

@@ -19,12 +19,11 @@ from app.models.identity import is_id, utc_now
 from app.models.limits import Limits
 from app.models.page import Level
 from app.models.rendering import NamedRecord, Rendering, RenderOptions, base64_length
-from app.rendering.pages import shown_level
-from app.rendering.targets.json_pieces import json_pieces
+from app.rendering.pages.effective_level import shown_level
+from app.rendering.targets.fitting import plan_media
 from app.rendering.targets.ladder import Ladder, Settled, Sign
-from app.rendering.targets.leaves import JsonLeaf, Node
+from app.rendering.targets.leaves import JsonLeaf, Node, json_pieces
 from app.rendering.targets.mcp import of_revision
-from app.rendering.targets.media_plan import plan_media
 from app.rendering.targets.opening import opened, with_lines
 from app.rendering.targets.profile import Profile
 from app.rendering.targets.table import TARGETS

@@ -19,7 +19,7 @@ from app.models.limits import Limits
 from app.models.normalized import MediaSlot, TextTemplate
 from app.models.rendering import JsonPiece, MediaPiece, Rendering, TextPiece, joined_pieces
 from app.models.resource import Resource
-from app.rendering.json_text.strings import TextWriter
+from app.rendering.texts.json_strings import TextWriter
 from app.services.access.signed_links import LinkGrant, LinkSigner, link_expiry
 from app.services.concurrency.large_work import LargeWork
 from app.services.inline_media.json_with_media import RenderedBody

@@ -26,13 +26,11 @@ from app.models.json_value import parse_repaired_json
 from app.models.limits import Limits
 from app.models.resource import Resource
 from app.models.text_windows import UTF_8, LineRange, decode_text, text_decoder
-from app.rendering.texts import (
+from app.rendering.texts.blocks import LineBlocks, LineIndex, LineIndexer
+from app.rendering.texts.excerpts import (
     JsonExcerpt,
-    LineBlocks,
     LineCollector,
     LineExcerpt,
-    LineIndex,
-    LineIndexer,
     MatchCollector,
     Matches,
     json_excerpt,

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from app.errors import InvalidPayloadError, MalformedRequestError
 from app.http.multipart import form_file
-from app.rendering.names.content_disposition import disposition_filename
+from app.rendering.names.file_names import disposition_filename
 
 CONTENT_TYPE = "multipart/form-data; boundary=cut"
 

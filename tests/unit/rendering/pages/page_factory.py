@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from app.errors import InvalidPayloadError
 from app.models.json_value import JsonValue
 from app.models.page import MODALITIES, Body, Level, Page, PageFields, PageMedia
-from app.rendering.pages import derive_levels
+from app.rendering.pages.levels import derive_levels
 
 REFERENCE = "@blob:" + "ab" * 16
 SMALL_REFERENCE = "@blob:" + "cd" * 16

@@ -6,8 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from app.models.page import Body, Level, Page
-from app.rendering.pages import PageBlocks, page_blocks
-from app.rendering.pages.visible_text import shown_text
+from app.rendering.pages.blocks import PageBlocks, page_blocks
+from app.rendering.pages.words import shown_text
 from tests.unit.rendering.pages.page_factory import (
     BASE64,
     DATA_URI,

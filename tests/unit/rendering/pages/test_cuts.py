@@ -3,8 +3,14 @@ import regex
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.rendering.pages.cuts import Excerpt, cut_short, excerpt, head_and_tail, sentences
-from app.rendering.texts.graphemes import boundary_at_or_before
+from app.rendering.texts.cuts import (
+    Excerpt,
+    boundary_at_or_before,
+    cut_short,
+    excerpt,
+    head_and_tail,
+    sentences,
+)
 from tests.unit.rendering.pages.page_factory import FOX, TEXTS
 
 FAMILY = "👨‍👩‍👧"

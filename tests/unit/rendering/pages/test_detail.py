@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 
 from app.models.page import Body, Page
-from app.rendering.pages import page_detail
+from app.rendering.pages.detail import page_detail
 from tests.unit.rendering.pages.page_factory import (
     BASE64,
     FOX,

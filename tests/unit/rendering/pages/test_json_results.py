@@ -6,7 +6,8 @@ from hypothesis import strategies as st
 
 from app.models.json_value import JsonValue
 from app.models.page import Body, Level, Page
-from app.rendering.pages import failure_json, page_blocks, page_json
+from app.rendering.pages.blocks import page_blocks
+from app.rendering.pages.typed_content import failure_json, page_json
 from tests.unit.rendering.pages.page_factory import (
     BASE64,
     IMAGE,

@@ -6,7 +6,7 @@ from hypothesis import given
 
 from app.errors import InvalidPayloadError
 from app.models.page import Body, Level, Page, Representation
-from app.rendering.pages import check_supplied, derive_levels
+from app.rendering.pages.levels import check_supplied, derive_levels
 from app.rendering.pages.sizes import is_longer
 from tests.unit.rendering.pages.page_factory import (
     FOX,

@@ -3,7 +3,7 @@ from hypothesis import given
 
 from app.models.json_value import JsonValue
 from app.models.page import Level, Page, PageFields
-from app.rendering.pages import ManifestEntry, manifest_line, manifest_text
+from app.rendering.pages.detail import ManifestEntry, manifest_line, manifest_text
 from tests.unit.rendering.pages.page_factory import BASE64, DATA_URI, FOX, pages
 
 LEVELS = [Level.FULL, Level.ABSTRACT, Level.REFERENCE]

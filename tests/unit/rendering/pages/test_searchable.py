@@ -5,7 +5,7 @@ from hypothesis import given
 
 from app.models.json_value import JsonValue
 from app.models.page import BodyKind, PageFields
-from app.rendering.pages import page_texts, readable_texts
+from app.rendering.pages.words import page_texts, readable_texts
 from tests.unit.rendering.pages.page_factory import JSON_VALUES
 
 READ = {

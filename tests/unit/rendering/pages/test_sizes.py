@@ -2,7 +2,7 @@ import pytest
 from hypothesis import given
 
 from app.models.page import Body, Level, Page
-from app.rendering.pages import body_size_bytes, estimate_tokens, page_tokens
+from app.rendering.pages.sizes import body_size_bytes, estimate_tokens, page_tokens
 from tests.unit.rendering.pages.page_factory import (
     IMAGE,
     INLINE_IMAGE,

@@ -14,7 +14,7 @@ from app.models.page import (
     TextContent,
     VideoContent,
 )
-from app.rendering.pages import typed_content
+from app.rendering.pages.typed_content import typed_content
 from tests.unit.rendering.pages.page_factory import (
     BASE64,
     FOX,

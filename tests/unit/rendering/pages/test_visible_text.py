@@ -6,8 +6,10 @@ import pytest
 from hypothesis import given
 
 from app.models.page import AudioContent, Body, Level, Page, PageContent, VideoContent
-from app.rendering.pages import page_blocks, typed_content
-from app.rendering.pages.visible_text import image_text, shown_text
+from app.rendering.pages import typed_content
+from app.rendering.pages.blocks import page_blocks
+from app.rendering.pages.typed_content import typed_content
+from app.rendering.pages.words import image_text, shown_text
 from tests.unit.rendering.pages.page_factory import (
     FOX,
     IMAGE,

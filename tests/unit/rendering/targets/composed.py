@@ -37,7 +37,7 @@ def profile(
         "document": document,
     }
     given = {kind: rule for kind, rule in rules.items() if rule is not None}
-    return Profile("t", "1", "nowhere", lambda *_: [], media=given, has_error_flag=True)
+    return Profile("t", "nowhere", lambda *_: [], version="1", media=given, has_error_flag=True)
 
 
 def rule(*types: str, **limits: int | tuple[int, int] | tuple[str, ...]) -> MediaRule:

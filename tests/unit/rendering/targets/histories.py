@@ -28,10 +28,9 @@ from app.models.conversation import (
 from app.models.json_value import JsonValue, json_text
 from app.models.rendering import LossEntry, RenderOptions
 from app.models.resource import DerivedImage, ImageRecipe, MediaHints, Resource, resource_kind
-from app.rendering.targets.fitting import places_of
+from app.rendering.targets.fitting import LoadedMedia, places_of, plan_media
 from app.rendering.targets.ladder import Ladder
 from app.rendering.targets.leaves import Base64Leaf, JsonLeaf, Node
-from app.rendering.targets.media_plan import LoadedMedia, plan_media
 from app.rendering.targets.opening import opened, with_lines
 from app.rendering.targets.table import TARGETS
 from app.rendering.turns.pairing import paired

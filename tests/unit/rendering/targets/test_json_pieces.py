@@ -12,8 +12,7 @@ from app.models.conversation import Attachment, InlineBytes, StoredBytes
 from app.models.json_value import JsonValue, json_text
 from app.models.rendering import JsonPiece, MediaPiece, Rendering
 from app.models.resource import MediaHints
-from app.rendering.targets.json_pieces import json_pieces
-from app.rendering.targets.leaves import Base64Leaf, JsonLeaf, Node
+from app.rendering.targets.leaves import Base64Leaf, JsonLeaf, Node, json_pieces
 from tests.unit.rendering.targets.composed import medium
 from tests.unit.rendering.targets.settled import DEEP_LEVELS, DEEP_TEXT, deep
 

@@ -19,8 +19,8 @@ from app.models.conversation import (
 )
 from app.models.rendering import LossEntry, MediaWish, RenderOptions
 from app.models.resource import DerivedImage, MediaHints
+from app.rendering.targets.fitting import LoadedMedia
 from app.rendering.targets.ladder import Ladder, Settled, Sign
-from app.rendering.targets.media_plan import LoadedMedia
 from app.rendering.targets.profile import MediaRule, Profile
 from tests.unit.rendering.targets.composed import (
     CONTENT,

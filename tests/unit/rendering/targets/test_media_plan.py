@@ -7,7 +7,7 @@ import pytest
 from app.models.conversation import Address, InlineBytes, Medium, Words
 from app.models.rendering import RenderOptions
 from app.models.resource import ImageRecipe, MediaHints
-from app.rendering.targets.media_plan import MediaPlan, plan_media
+from app.rendering.targets.fitting import MediaPlan, plan_media
 from app.rendering.targets.profile import Profile
 from tests.unit.rendering.targets.composed import CUT, MENDED, medium, profile, rule, turn
 

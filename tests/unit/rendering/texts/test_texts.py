@@ -5,18 +5,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from app.models.text_windows import text_decoder
-from app.rendering.texts import (
-    LineBlocks,
+from app.rendering.texts.blocks import LONGEST_WHOLE_LINE_CHARS, LineBlocks, LineIndex, LineIndexer
+from app.rendering.texts.excerpts import (
+    ANSWER_BYTES,
+    LONGEST_LINE_CHARS,
+    LONGEST_SHOWN_CHARS,
     LineCollector,
     LineExcerpt,
-    LineIndex,
-    LineIndexer,
     MatchCollector,
     Matches,
 )
-from app.rendering.texts.blocks import LONGEST_WHOLE_LINE_CHARS
-from app.rendering.texts.excerpts import ANSWER_BYTES, LONGEST_LINE_CHARS
-from app.rendering.texts.matches import LONGEST_SHOWN_CHARS
 
 TEXTS = st.text(alphabet="ab\r\n\u00e9\U0001f600", max_size=60)
 CUTS = st.lists(st.integers(1, 7), max_size=40)

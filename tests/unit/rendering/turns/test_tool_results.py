@@ -21,7 +21,7 @@ from app.models.conversation import (
 )
 from app.models.rendering import Audience
 from app.models.resource import MediaHints
-from app.rendering.texts.previews import preview
+from app.rendering.texts.cuts import preview
 from app.rendering.turns.tool_results import KeptApart, kept_apart, tool_result_turn
 from tests.media import png
 

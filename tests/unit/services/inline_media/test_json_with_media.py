@@ -10,8 +10,7 @@ from app.errors import StoreUnavailableError
 from app.models.conversation import Attachment, Medium, StoredBytes
 from app.models.media import InMemoryMedia
 from app.models.resource import MediaHints
-from app.rendering.targets.json_pieces import json_pieces
-from app.rendering.targets.leaves import Base64Leaf
+from app.rendering.targets.leaves import Base64Leaf, json_pieces
 from app.services.inline_media.json_with_media import RenderedBody
 from app.stores.blobs import FilesystemBlobStore
 from tests.media import noise_bytes

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from app.models.text_windows import decode_text
-from app.rendering.json_text.strings import Base64Writer, StringWriter, TextWriter
+from app.rendering.texts.json_strings import Base64Writer, StringWriter, TextWriter
 from tests.media import noise_bytes
 
 LARGE = noise_bytes(1_000_001)

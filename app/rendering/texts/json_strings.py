@@ -1,14 +1,17 @@
-"""The inside of JSON strings, made of the bytes of files as they arrive: base64, or their text.
+"""JSON text in pieces: strings made of the bytes of files as they arrive, marks where media go.
 
 No more is encoded at once than a quarter of a MiB, since whoever reads slowly holds it for long.
 """
 
+import re
+import secrets
 from collections.abc import Iterator
 from typing import Protocol
 
 import pybase64
 
 from app.models.json_value import json_text
+from app.models.rendering import JsonPiece, MediaPiece, TextPiece
 from app.models.text_windows import text_decoder, text_encoding
 
 _IN_BASE64 = 3
@@ -21,11 +24,11 @@ class StringWriter(Protocol):
     """Writes one string; what it gives, joined, is the inside of it."""
 
     def feed(self, chunk: bytes) -> Iterator[bytes]:
-        """What further bytes come to; take all of it before the next ones are given."""
+        """Yield what further bytes come to; take all of it before the next ones are given."""
         ...
 
     def finish(self) -> bytes:
-        """What is left at the end."""
+        """Return what is left at the end."""
         ...
 
 
@@ -83,3 +86,28 @@ class TextWriter:
 
 def _escaped(text: str) -> bytes:
     return json_text(text)[1:-1].encode()
+
+
+class MediaPlaces:
+    """The stored media of one JSON text, and the marks that stand for them.
+
+    A mark is put into a string of the value. It has only characters that JSON leaves alone, and
+    nobody can guess it, so that it stands in the text as it is and nothing else looks like it.
+    """
+
+    def __init__(self) -> None:
+        self._mark = secrets.token_hex(16)
+        self._media: list[MediaPiece | TextPiece] = []
+
+    def mark(self, piece: MediaPiece | TextPiece) -> str:
+        """Return what stands in a string for the characters of a medium."""
+        self._media.append(piece)
+        return f"{self._mark}:{len(self._media) - 1};"
+
+    def pieces(self, text: bytes) -> list[JsonPiece]:
+        """Return the text in pieces: bytes first and last, and a medium between each two."""
+        split: list[JsonPiece] = []
+        for index, piece in enumerate(re.split(rb"%s:(\d+);" % self._mark.encode(), text)):
+            # Every second one is what was found: the number of a medium.
+            split.append(self._media[int(piece)] if index % 2 else piece)
+        return split

@@ -1,1 +1,0 @@
-"""JSON text in pieces: strings written as bytes arrive, marks where media go."""
