@@ -21,9 +21,9 @@ from app.models.identity import CLIENT_ID
 from app.models.json_value import json_text
 from app.services.access.callers import Caller
 from app.services.concurrency.background import run_beside
-from app.services.events.batches import EventItem
 from app.services.events.stream import EventStream
 from app.services.events.streams import EventStreams
+from app.services.events.subscriptions import EventItem
 from app.wiring import Container
 
 router = APIRouter()

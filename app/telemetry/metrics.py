@@ -16,8 +16,8 @@ from prometheus_client import (
     multiprocess,
 )
 
+from app.models.event import EndReason
 from app.models.store_damage import FaultKind
-from app.services.events.stream_counts import EndReason
 
 # Requests are counted together, once there are so many of them.
 _MOST_UNCOUNTED = 1_000
@@ -85,7 +85,7 @@ class Metrics:
 
     @contextmanager
     def stage(self, name: str) -> Iterator[None]:
-        """See `app.services.tool_results.stage_clock.StageClock`."""
+        """Measure the block as one run of a stage of ingest."""
         started = time.perf_counter()
         try:
             yield
@@ -93,7 +93,7 @@ class Metrics:
             self._stages.labels(name).observe(time.perf_counter() - started)
 
     def count_saved(self, *, bytes_in: int, bytes_kept: int) -> None:
-        """See `app.services.tool_results.stage_clock.StageClock`."""
+        """Count a body that came in, and the record every reader gets instead of it."""
         self._bytes_in.inc(bytes_in)
         self._bytes_saved.inc(max(0, bytes_in - bytes_kept))
 
@@ -102,21 +102,21 @@ class Metrics:
         self._memory_refusals.inc()
 
     def count_stream_opened(self) -> None:
-        """See `app.services.events.stream_counts.StreamCounts`."""
+        """Count a stream that was opened."""
         self._streams.inc()
 
     def count_stream_ended(self, reason: EndReason) -> None:
-        """See `app.services.events.stream_counts.StreamCounts`."""
+        """Count a stream that has ended."""
         self._streams.dec()
         self._streams_ended.labels(reason).inc()
 
     def count_scrubbed(self, size_bytes: int) -> None:
-        """See `app.services.maintenance.scrub.ScrubCounts`."""
+        """Count a stored file that was read through, and its bytes."""
         self._scrubbed_blobs.inc()
         self._scrubbed_bytes.inc(size_bytes)
 
     def count_scrub_fault(self, kind: FaultKind) -> None:
-        """See `app.services.maintenance.scrub.ScrubCounts`."""
+        """Count a stored file that is not what its rows say."""
         self._scrub_faults.labels(kind).inc()
 
     def observe_request(self, method: str, route: str, status: int, seconds: float | None) -> None:

@@ -1,4 +1,7 @@
-"""Opens everything that has a lifetime, and hands the services their collaborators."""
+"""Who sends stored bytes, by the settings.
+
+Opens everything that has a lifetime, and hands the services their collaborators.
+"""
 
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
@@ -13,7 +16,7 @@ from app.services.access.signed_links import LinkSigner
 from app.services.bundles.exporting import BundleExports
 from app.services.bundles.importing import BundleImports
 from app.services.concurrency.large_work import LargeWork
-from app.services.events.raw_results import RawResults
+from app.services.events.feeds import RawResults
 from app.services.events.streams import EventStreams
 from app.services.fetching import Fetcher
 from app.services.images.derived_images import DerivedImages
@@ -44,7 +47,7 @@ from app.services.requests.streamed_bodies import StreamedBodies
 from app.services.requests.streamed_requests import StreamedRequests
 from app.services.requests.whole_bodies import RequestBodies
 from app.services.resources.aliases import Aliases
-from app.services.resources.content_sources import ContentSources
+from app.services.resources.content_sources import ContentSources, OffloadRules
 from app.services.resources.references import References
 from app.services.resources.resources import Resources
 from app.services.resources.texts import ResourceTexts
@@ -57,7 +60,6 @@ from app.services.uploads.uploads import Uploads
 from app.stores.blobs import BlobStore
 from app.stores.records import Records
 from app.telemetry.metrics import Metrics
-from app.wiring.content_sources import offload_rules
 from app.wiring.event_streams import base_url_of, wired_streams
 from app.wiring.signing_keys import signing_keys
 from app.wiring.startup_errors import SettingError
@@ -73,6 +75,36 @@ from app.wiring.sweep import open_stored_bytes, wired_sweep
 
 # Longer than any upload that keeps the pace the limits ask for is likely to take.
 _ABANDONED_UPLOAD_SECONDS = 24 * 3600.0
+
+
+def offload_rules(settings: Settings) -> OffloadRules:
+    """The configured rules.
+
+    Raises:
+        SettingError: They need another blob store, or keys to sign with.
+    """
+    content, blobs = settings.content, settings.blobs
+    if content.accel_prefix is not None and blobs.url is not None:
+        raise SettingError(
+            "PAGEFAULT_CONTENT__ACCEL_PREFIX lets nginx read files, and PAGEFAULT_BLOBS__URL keeps "
+            "no files: unset one of them."
+        )
+    if content.redirect_bytes is not None and blobs.url is None:
+        raise SettingError(
+            "PAGEFAULT_CONTENT__REDIRECT_BYTES sends callers to an S3 store: set "
+            "PAGEFAULT_BLOBS__URL too."
+        )
+    if content.redirect_bytes is not None and not blobs.s3_secret_access_key:
+        # What roles and the environment give is seen by the client of the store only.
+        raise SettingError(
+            "PAGEFAULT_CONTENT__REDIRECT_BYTES needs PAGEFAULT_BLOBS__S3_ACCESS_KEY_ID and "
+            "PAGEFAULT_BLOBS__S3_SECRET_ACCESS_KEY: no other keys can sign how the store answers."
+        )
+    return OffloadRules(
+        proxy_prefix=content.accel_prefix,
+        redirect_bytes=content.redirect_bytes,
+        redirect_seconds=content.redirect_seconds,
+    )
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,10 +9,9 @@ import anyio.to_thread
 from app.config.settings import Settings
 from app.services.access.callers import Access
 from app.services.access.signed_links import LinkSigner
-from app.services.events.feeds import Feeds
-from app.services.events.queue_memory import QueueRoom
-from app.services.events.raw_results import RawResults
+from app.services.events.feeds import Feeds, RawResults
 from app.services.events.streams import EventStreams, StreamLimits
+from app.services.events.subscriptions import QueueRoom
 from app.services.memory_budget.budget import MemoryBudget
 from app.stores.records import Records
 from app.telemetry.metrics import Metrics

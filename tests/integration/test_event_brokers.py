@@ -17,7 +17,6 @@ from app.stores.records.change_counter import open_change_counter
 from app.stores.records.engine import Engines, listen_address
 from app.stores.records.events import CHANNEL
 from app.wiring import migrate_database
-from app.wiring.brokers.memory import MemoryBroker
 from app.wiring.brokers.postgres import PostgresBroker
 from app.wiring.brokers.sqlite import SqliteBroker
 from tests.integration.log_processes import (
@@ -72,7 +71,7 @@ async def broker_over(
 ) -> AsyncIterator[EventBroker]:
     """A broker as it is wired for an engine, or the one of a process alone."""
     if kind == "memory":
-        yield MemoryBroker()
+        yield EventBroker()
     elif kind == "embedded":
         async with open_change_counter(engines) as counter:
             yield SqliteBroker(counter.count)

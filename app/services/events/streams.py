@@ -21,13 +21,11 @@ from app.services.access.callers import Access, Caller
 from app.services.concurrency.background import log_failures, run_beside
 from app.services.events.broker import EventBroker
 from app.services.events.feeds import Feeds
-from app.services.events.queue_memory import WriteBuffers
-from app.services.events.start_positions import start_of
-from app.services.events.stream import EventStream
-from app.services.events.stream_counts import StreamCounts
-from app.services.events.subscriptions import Subscription
+from app.services.events.stream import EventStream, start_of
+from app.services.events.subscriptions import Subscription, WriteBuffers
 from app.services.memory_budget.budget import MemoryBudget
 from app.stores.records import Records
+from app.telemetry.metrics import Metrics
 
 _log = structlog.get_logger(__name__)
 _READERS = 4
@@ -54,7 +52,7 @@ class EventStreams:
         feeds: Feeds,
         *,
         limits: StreamLimits,
-        counts: StreamCounts,
+        counts: Metrics,
         memory: MemoryBudget,
     ) -> None:
         self._counts = counts
@@ -73,13 +71,12 @@ class EventStreams:
     @asynccontextmanager
     async def running(self, broker: EventBroker) -> AsyncIterator[None]:
         """Have streams woken and watched for the length of the block."""
-        try:
-            async with run_beside(self._watch()), broker.listening(self._feeds):
-                yield
-        finally:
-            self.end()
-            with anyio.CancelScope(shield=True):
-                await self._feeds.ended()
+        async with (
+            run_beside(self._feeds.run(), end=self.end),
+            run_beside(self._watch()),
+            broker.listening(self._feeds),
+        ):
+            yield
 
     @asynccontextmanager
     async def opened(
@@ -168,6 +165,7 @@ class EventStreams:
         self._is_ending = True
         for stream in self._open:
             stream.cut("stopping")
+        self._feeds.end()
 
     async def _watch(self) -> None:
         while True:

@@ -10,7 +10,7 @@ the two (DNS rebinding) changes nothing.
 
 It refuses to: use proxies, cookies, credentials or certificates from the environment; send
 anything of the caller's; decompress; keep connections; retry. Nothing the other side wrote appears
-in an error.
+in an error; what its headers say of the file are claims, each bounded and none trusted.
 """
 
 import functools
@@ -19,24 +19,24 @@ from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, asynccontextmanager, contextmanager
 from dataclasses import dataclass
 from typing import TypeAlias
+from urllib.parse import unquote
 
 import anyio
 import httpx
 
-from app.errors import UpstreamError, UpstreamTimeoutError
+from app.errors import FetchBlockedError, UpstreamError, UpstreamTimeoutError
+from app.media.types import canonical_mime_type
 from app.models.fetch_policy import FetchPolicy
-from app.services.fetching.addresses import IPAddress
-from app.services.fetching.answers import (
-    announced_size,
-    check_encoding,
-    claimed_filename,
-    declared_mime_type,
-    too_large,
+from app.rendering.names.content_disposition import disposition_filename
+from app.rendering.names.file_names import safe_file_name
+from app.services.fetching.resolving import FetchSlots, HostResolver, Resolve
+from app.services.fetching.targets import (
+    FetchRules,
+    IPAddress,
+    Target,
+    parse_target,
+    redirect_target,
 )
-from app.services.fetching.resolving import HostResolver, Resolve
-from app.services.fetching.rules import FetchRules
-from app.services.fetching.slots import FetchSlots
-from app.services.fetching.targets import Target, parse_target, redirect_target
 
 OpenTransport: TypeAlias = Callable[[], httpx.AsyncBaseTransport]
 """Makes the connector of one request; it has to dial the URL's host as it is."""
@@ -49,6 +49,60 @@ _ADDRESSES_TRIED = 3
 # A project whose servers are slow holds no more of the requests that are worked on at once.
 _PER_PROJECT = 8
 _IN_ALL = 64
+
+
+def check_encoding(headers: httpx.Headers) -> None:
+    """Refuse an answer that is compressed although nobody asked for it.
+
+    A few hundred compressed bytes can stand for gigabytes, so nothing is ever decompressed.
+
+    Raises:
+        UpstreamError: There is a content coding other than identity.
+    """
+    codings = headers.get("content-encoding", "").split(",")
+    if any(coding.strip().lower() not in ("", "identity") for coding in codings):
+        raise UpstreamError("The server the URL leads to sent a compressed answer.")
+
+
+def announced_size(headers: httpx.Headers, limit_bytes: int) -> int | None:
+    """The announced size, `None` if it shows at the end only.
+
+    Raises:
+        FetchBlockedError: It is larger than the limit.
+    """
+    if "transfer-encoding" in headers:
+        return None
+    # The protocol's parser has made sure that there is one, of digits, and not many of them.
+    announced = headers.get("content-length")
+    if announced is None:
+        return None
+    size_bytes = int(announced)
+    if size_bytes > limit_bytes:
+        raise too_large(limit_bytes)
+    return size_bytes
+
+
+def too_large(limit_bytes: int) -> FetchBlockedError:
+    """The error for a file beyond the limit."""
+    return FetchBlockedError(
+        f"The file is larger than the {limit_bytes} bytes that are fetched. Nothing was kept.",
+        code="fetch-too-large",
+    )
+
+
+def declared_mime_type(headers: httpx.Headers) -> str | None:
+    """The declared type, canonical and without parameters, if it is one."""
+    return canonical_mime_type(headers.get("content-type", ""))
+
+
+def claimed_filename(headers: httpx.Headers, url: httpx.URL) -> str | None:
+    """A safe file name: from Content-Disposition, else the end of the URL's path.
+
+    Source: RFC 6266, section 4.3: `filename*` before `filename`.
+    """
+    named = disposition_filename(headers.get("content-disposition", ""))
+    last_segment = url.raw_path.partition(b"?")[0].rpartition(b"/")[2]
+    return safe_file_name(named) or safe_file_name(unquote(last_segment.decode("ascii")))
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,9 +19,8 @@ from app.models.identity import utc_now
 from app.models.limits import Limits
 from app.models.media import InMemoryMedia
 from app.models.resource import MediaHints, Resource, derive_resource_id, resource_kind
-from app.services.images.fitting import FittedImage, fit_image
 from app.services.images.image_work import ImageWork
-from app.services.images.pixels import CODEC_VERSION
+from app.services.images.pixels import CODEC_VERSION, FittedImage, fit_image
 from app.services.persistence.media_keeper import MediaKeeper
 from app.services.persistence.probing import probe_media, probe_stored_media
 from app.stores.blobs import BlobStore, StoredBlob, read_whole

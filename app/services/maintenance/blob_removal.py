@@ -1,6 +1,7 @@
 """Removing blobs that no row needs, each behind a claim: see `app.stores.records.swept_blobs`."""
 
 import asyncio
+import time
 from collections.abc import AsyncGenerator, Collection, Sequence
 from contextlib import suppress
 
@@ -9,15 +10,31 @@ import structlog
 
 from app.crash_points import CrashPoint, reached
 from app.errors import ServiceError
-from app.services.maintenance.claim_time import ClaimTime
 from app.stores.blobs import BlobStore
 from app.stores.records import Records
-from app.stores.records.swept_blobs import BlobClaim
+from app.stores.records.swept_blobs import CLAIM_SECONDS, BlobClaim
 
 _REMOVED_AT_ONCE = 8
 _CLAIM_ATTEMPTS = 3
 _BETWEEN_ATTEMPTS_SECONDS = 1.0
 _log = structlog.get_logger(__name__)
+
+
+class ClaimTime:
+    """The time of one claim; begun before the claim is made, so that it ends before the claim does.
+
+    A machine that is suspended stops the one of its clocks, and somebody may set the other: the
+    one that says more time has passed is believed.
+    """
+
+    def __init__(self) -> None:
+        self._monotonic = time.monotonic()
+        self._wall = time.time()
+
+    def is_over(self) -> bool:
+        """Whether nothing more may be removed on the strength of the claim."""
+        passed = max(time.monotonic() - self._monotonic, time.time() - self._wall)
+        return passed > CLAIM_SECONDS
 
 
 class BlobRemoval:

@@ -18,14 +18,12 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from itertools import groupby
 from secrets import SystemRandom
-from typing import Protocol
 
 import anyio
 import structlog
 
 from app.errors import ConflictError
 from app.models.identity import utc_now
-from app.models.store_damage import FaultKind
 from app.services.concurrency.background import log_failures, run_beside
 from app.services.maintenance.fsck import BlobCheck, StoreFault
 from app.services.requests.idempotency import Idempotency, IdempotentCall
@@ -34,6 +32,7 @@ from app.stores.blobs import BlobStore
 from app.stores.records import Records, UnitOfWork
 from app.stores.records.blob_references import BlobReference
 from app.stores.records.idempotency import KEPT
+from app.telemetry.metrics import Metrics
 
 _log = structlog.get_logger(__name__)
 
@@ -48,18 +47,6 @@ _DIGITS = 16
 # Clocks of several machines may differ by an hour, and no slice is done twice for it.
 _MADE_UP = KEPT - timedelta(hours=1)
 _NAMED_OWNERS = 10
-
-
-class ScrubCounts(Protocol):
-    """Counts what is scrubbed; an implementation may not fail the work it counts."""
-
-    def count_scrubbed(self, size_bytes: int) -> None:
-        """Count a blob that was read through, and its bytes."""
-        ...
-
-    def count_scrub_fault(self, kind: FaultKind) -> None:
-        """Count a blob that is not what its rows say."""
-        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,7 +146,7 @@ class Scrub:
         *,
         period_seconds: float,
         bytes_per_second: int,
-        counts: ScrubCounts,
+        counts: Metrics,
     ) -> None:
         self._records = records
         self._blobs = blobs

@@ -3,6 +3,9 @@
 Annotations, origin, name and `_meta` go with the part; whatever else is left becomes a JSON text of
 its own, so that no field of a block is ever lost. Members that are `null`, `{}` or `[]` say nothing
 (most SDKs write them for every field that was not given) and are left out.
+
+The Python SDK dumps MCP's blocks with `meta` for `_meta` and, since its second version, with names
+in snake_case. Only what stands in a block of nothing but the protocol's members is respelled.
 """
 
 from collections.abc import Iterable
@@ -18,9 +21,19 @@ from app.models.normalized import (
 )
 from app.models.surrogates import without_lone_surrogates
 from app.services.normalization.parts import ReadContext, extracted_parts, json_part, json_parts
-from app.services.normalization.spellings import in_protocol_words
 from app.services.normalization.structures import Rewriting, rewrite_value
 
+_TYPES = frozenset(("text", "image", "audio", "resource", "resource_link"))
+# In the order of the SDK, which every dump has.
+_BLOCK_MEMBERS = (
+    *("name", "title", "uri", "description", "mimeType", "mime_type", "size", "icons"),
+    *("type", "text", "data", "resource", "annotations", "meta", "_meta"),
+)
+_RESOURCE_MEMBERS = ("uri", "mimeType", "mime_type", "meta", "_meta", "text", "blob")
+_OTHER_MEMBERS = ("src", "mimeType", "sizes", "theme", "audience", "priority", "lastModified")
+_SPELLINGS = {"last_modified": "lastModified", "mime_type": "mimeType"}
+
+Block = dict[str, object]
 _ANNOTATIONS: tuple[Path, ...] = (("annotations",), ("resource", "annotations"))
 _META: tuple[Path, ...] = (("_meta",), ("resource", "_meta"))
 _URIS: tuple[Path, ...] = (("resource", "uri"), ("uri",))
@@ -32,6 +45,51 @@ _NAMES: tuple[Path, ...] = (
 )
 # What pydantic-ai calls a medium, which it tells the model: {"kind": "binary", "identifier": …}.
 _BINARY_NAMES = (*_NAMES, ("identifier",))
+
+
+def in_protocol_words(rest: Block, block: Block) -> Block:
+    """Return what is left of a block in the protocol's words.
+
+    Args:
+        rest: The members that are left, a copy.
+        block: The whole block.
+    """
+    members = _BLOCK_MEMBERS if block.get("type") in _TYPES else ()
+    rest = _respelled(rest, is_protocol=block.keys() <= {*members})
+    resource, whole = rest.get("resource"), block.get("resource")
+    if isinstance(resource, dict) and isinstance(whole, dict):
+        rest["resource"] = _respelled(resource, is_protocol=whole.keys() <= {*_RESOURCE_MEMBERS})
+        if not rest["resource"]:
+            del rest["resource"]
+    return rest
+
+
+def _respelled(members: Block, *, is_protocol: bool) -> Block:
+    kept: Block = {}
+    for key in _in_order(members, _BLOCK_MEMBERS) if is_protocol else members:
+        name, said = key, members[key]
+        if key == "annotations" and isinstance(said, dict):
+            said = _given(said)
+        elif key == "icons" and is_protocol and isinstance(said, list):
+            said = [_given(icon) if isinstance(icon, dict) else icon for icon in said]
+        elif key == "meta" and is_protocol and isinstance(said, dict) and "_meta" not in members:
+            name = "_meta"
+        if said != {}:
+            kept[name] = said
+    return kept
+
+
+def _given(members: Block) -> Block:
+    said = {key: each for key, each in members.items() if each is not None}
+    named = {
+        key if _SPELLINGS.get(key, key) in said else _SPELLINGS[key]: each
+        for key, each in said.items()
+    }
+    return {name: named[name] for name in _in_order(named, _OTHER_MEMBERS)}
+
+
+def _in_order(members: Block, names: tuple[str, ...]) -> list[str]:
+    return sorted(members, key=lambda name: names.index(name) if name in names else len(names))
 
 
 @dataclass(frozen=True, slots=True)

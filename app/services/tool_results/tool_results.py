@@ -20,7 +20,7 @@ from app.models.persisted import PersistedToolResult
 from app.models.resource import Resource
 from app.models.tool_result import StoredToolResult
 from app.services.concurrency.large_work import LargeWork
-from app.services.events.raw_results import RawResults
+from app.services.events.feeds import RawResults
 from app.services.packaging import build_sanitized_tool_result, encode_sanitized
 from app.services.persistence import persist_tool_media
 from app.services.persistence.media_keeper import MediaKeepers
@@ -28,16 +28,16 @@ from app.services.requests.idempotency import Idempotency, IdempotentCall
 from app.services.requests.identity import RequestIdentity
 from app.services.requests.json_stream import JsonStream
 from app.services.requests.streamed_bodies import ReceivedBody, StreamedBodies
-from app.services.tool_results.previous_answers import previous_answer
 from app.services.tool_results.requests import (
     ReadToolResult,
     ToolResultRequest,
+    previous_answer,
     read_tool_result_request,
 )
-from app.services.tool_results.stage_clock import StageClock
 from app.services.tool_results.streamed import normalize_streamed, whole_request
 from app.stores.records import Records, UnitOfWork
 from app.stores.records.sessions import TOOL_RESULT
+from app.telemetry.metrics import Metrics
 
 IDEMPOTENT_ROUTE = "POST /api/tool-results"
 
@@ -95,7 +95,7 @@ class ToolResults:
         bodies: StreamedBodies,
         work: LargeWork,
         limits: Limits,
-        clock: StageClock,
+        clock: Metrics,
         raw_results: RawResults,
     ) -> None:
         self._records = records

@@ -13,8 +13,7 @@ import psycopg
 import structlog
 
 from app.services.concurrency.background import log_failures, run_beside
-from app.services.events.broker import Listener
-from app.wiring.brokers.memory import MemoryBroker
+from app.services.events.broker import EventBroker, Listener
 
 _log = structlog.get_logger(__name__)
 _FIRST_PAUSE_SECONDS = 0.2
@@ -25,7 +24,7 @@ _ANSWER_SECONDS = 5.0
 _EXPECTED = (psycopg.Error, TimeoutError)
 
 
-class PostgresBroker:
+class PostgresBroker(EventBroker):
     """See EventBroker.
 
     Args:
@@ -34,19 +33,15 @@ class PostgresBroker:
     """
 
     def __init__(self, conninfo: str, channel: str) -> None:
+        super().__init__()
         self._conninfo = conninfo
         self._channel = channel
-        self._own = MemoryBroker()
 
     @asynccontextmanager
     async def listening(self, listener: Listener) -> AsyncIterator[None]:
         """See EventBroker.listening."""
-        async with run_beside(self._keep_hearing(listener)), self._own.listening(listener):
+        async with run_beside(self._keep_hearing(listener)), super().listening(listener):
             yield
-
-    def announce(self, project_id: str, number: int) -> None:
-        """See EventBroker.announce."""
-        self._own.announce(project_id, number)
 
     async def _keep_hearing(self, listener: Listener) -> None:
         pause = _FIRST_PAUSE_SECONDS

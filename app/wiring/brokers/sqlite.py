@@ -11,15 +11,14 @@ import anyio
 import structlog
 
 from app.services.concurrency.background import log_failures, run_beside
-from app.services.events.broker import Listener
-from app.wiring.brokers.memory import MemoryBroker
+from app.services.events.broker import EventBroker, Listener
 
 _log = structlog.get_logger(__name__)
 _LOOK_SECONDS = 0.1
 _RETRY_SECONDS = 1.0
 
 
-class SqliteBroker:
+class SqliteBroker(EventBroker):
     """See EventBroker.
 
     Args:
@@ -27,18 +26,14 @@ class SqliteBroker:
     """
 
     def __init__(self, change_count: Callable[[], Awaitable[int]]) -> None:
+        super().__init__()
         self._change_count = change_count
-        self._own = MemoryBroker()
 
     @asynccontextmanager
     async def listening(self, listener: Listener) -> AsyncIterator[None]:
         """See EventBroker.listening."""
-        async with run_beside(self._keep_looking(listener)), self._own.listening(listener):
+        async with run_beside(self._keep_looking(listener)), super().listening(listener):
             yield
-
-    def announce(self, project_id: str, number: int) -> None:
-        """See EventBroker.announce."""
-        self._own.announce(project_id, number)
 
     async def _keep_looking(self, listener: Listener) -> None:
         seen: int | None = None
