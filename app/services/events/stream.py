@@ -6,7 +6,7 @@ position it is asked for, or at the end, with a reset.
 
 from collections.abc import AsyncGenerator, Callable, Sequence
 from contextlib import aclosing
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from time import monotonic
 
 import anyio
@@ -123,33 +123,25 @@ def _before_deletion(unit: UnitOfWork, session_id: str, after: int) -> int | Non
     return None if number is None else number - 1
 
 
+@dataclass(eq=False, slots=True)
 class EventStream:
     """What one listener gets, from where it begins.
 
     `abort` may be set by whoever sends: it ends a connection that does not take anything.
     """
 
-    def __init__(
-        self,
-        records: Records,
-        feed: ProjectFeed,
-        *,
-        caller: Caller,
-        session_id: str | None,
-        start: Start,
-        subscription: Subscription,
-        readers: anyio.CapacityLimiter,
-    ) -> None:
-        self._readers = readers
-        self.caller = caller
-        self.start = start
-        self.abort: Callable[[], object] | None = None
-        self._records = records
-        self._feed = feed
-        self._session_id = session_id
-        self._subscription = subscription
-        self._number = start.number
-        self._handed_at: float | None = None
+    records: Records
+    feed: ProjectFeed
+    caller: Caller
+    start: Start
+    subscription: Subscription
+    readers: anyio.CapacityLimiter
+    abort: Callable[[], object] | None = None
+    _number: int = field(init=False)
+    _handed_at: float | None = None
+
+    def __post_init__(self) -> None:
+        self._number = self.start.number
 
     async def items(self) -> AsyncGenerator[EventItem, None]:
         """Everything behind the start, as it comes, until the listener is cut off."""
@@ -158,7 +150,7 @@ class EventStream:
                 for item in batch:
                     self._handed_at = monotonic()
                     yield item
-                    if self._subscription.is_cut:
+                    if self.subscription.is_cut:
                         return
 
     async def batches(self) -> AsyncGenerator[Sequence[EventItem], None]:
@@ -169,7 +161,7 @@ class EventStream:
                     self._handed_at = monotonic()
                     yield batch
                     self._handed_at = None
-                    if self._subscription.is_cut:
+                    if self.subscription.is_cut:
                         return
         except ServiceError as exc:
             _log.warning("event stream ended", code=exc.problem_code)
@@ -178,11 +170,11 @@ class EventStream:
     @property
     def ended_by(self) -> EndReason | None:
         """Why the stream has ended, if it has."""
-        return self._subscription.ended_by
+        return self.subscription.ended_by
 
     def cut(self, reason: EndReason) -> None:
         """End the stream behind what it has delivered."""
-        self._subscription.cut(reason)
+        self.subscription.cut(reason)
 
     def stuck_since(self, now: float) -> float | None:
         """Since when the listener has not taken what it was handed, if that is for a while."""
@@ -201,18 +193,18 @@ class EventStream:
         async for item in self._logged():
             yield [item]
         try:
-            while taken := await self._subscription.take():
+            while taken := await self.subscription.take():
                 # What it has read in the log itself is not told twice.
                 batch = [item for item in taken if item.number > self._number]
                 self._number = max(self._number, taken[-1].number)
                 if batch:
                     yield batch
         finally:
-            self._feed.detach(self._subscription)
+            self.feed.detach(self.subscription)
 
     async def _logged(self) -> AsyncGenerator[EventItem, None]:
         """What the log holds up to where the feed is; then the feed is joined."""
-        while not self._subscription.is_cut and self._number < (reached := self._feed.position):
+        while not self.subscription.is_cut and self._number < (reached := self.feed.position):
             anew, logged = await self._read()
             if anew is not None:
                 self._number = anew.number
@@ -220,28 +212,28 @@ class EventStream:
                 continue
             for event in map(event_of, logged):
                 self._number = event.number
-                yield event_item_of(event, self._session_id)
+                yield event_item_of(event, self.subscription.session_id)
             if not logged:
                 self._number = max(self._number, reached)
         # Nothing comes between the last look at the feed's position and this.
-        self._feed.attach(self._subscription)
+        self.feed.attach(self.subscription)
 
     async def _read(self) -> tuple[Start | None, Sequence[LoggedEvent]]:
         """What the log holds behind this place; where to begin anew, if the place is not kept."""
-        async with self._readers:
+        async with self.readers:
             # Given up midway, for a listener that goes, a read would cost the connection it is made
             # on.
             with anyio.CancelScope(shield=True):
-                read = await self._records.read_snapshot(self.caller.project_id, self._look)
+                read = await self.records.read_snapshot(self.caller.project_id, self._look)
         return read
 
     def _look(self, unit: UnitOfWork) -> tuple[Start | None, Sequence[LoggedEvent]]:
         anew = None
         if self._number < unit.events.bounds().removed:
-            anew = start_of(unit, self._session_id, None)
+            anew = start_of(unit, self.subscription.session_id, None)
         logged = unit.events.after(
             self._number,
-            session_id=self._session_id,
+            session_id=self.subscription.session_id,
             limit=_AT_ONCE,
             most_bytes=_AT_ONCE_BYTES,
         )

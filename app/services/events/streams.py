@@ -133,15 +133,7 @@ class EventStreams:
                 start = await self._records.read_snapshot(
                     caller.project_id, lambda unit: start_of(unit, session_id, after)
                 )
-            stream = EventStream(
-                self._records,
-                feed,
-                caller=caller,
-                session_id=session_id,
-                start=start,
-                subscription=subscription,
-                readers=self._readers,
-            )
+            stream = EventStream(self._records, feed, caller, start, subscription, self._readers)
             self._open.add(stream)
             if self._is_ending:
                 # It has begun to while the place was looked up.

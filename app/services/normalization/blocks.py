@@ -46,8 +46,7 @@ from app.services.normalization.resource_blocks import (
 )
 from app.services.normalization.side_information import (
     following_parts,
-    side_information,
-    with_provenance,
+    with_side_information,
 )
 from app.services.normalization.structures import is_recognised
 
@@ -128,8 +127,7 @@ def _read_untyped(block: Block, place: ReadContext) -> Outcome | None:
 
 def _matched_parts(block: Block, match: MediaMatch, place: ReadContext) -> list[NormalizedPart]:
     parts = declared_parts(match.payload, match.claim, place.inside(*match.path))
-    side = side_information(block, match.consumed, place)
-    return with_provenance(parts, side, match.claim.filename)
+    return with_side_information(parts, block, match.consumed, place, filename=match.claim.filename)
 
 
 def _declared_plain_object(block: Block) -> MediaMatch | None:
@@ -194,7 +192,7 @@ def _read_text(block: Block, place: ReadContext) -> Outcome:
         parts = [medium_part(value, Claim(), here)]
     else:
         parts = [NormalizedText(("" if value is None else json_text(value),))]
-    return with_provenance(parts, side_information(block, consumed, place))
+    return with_side_information(parts, block, consumed, place)
 
 
 def _read_value(block: Block, place: ReadContext) -> Outcome:
@@ -202,7 +200,7 @@ def _read_value(block: Block, place: ReadContext) -> Outcome:
     if str(block["type"]).startswith("error"):
         place.collector.report_error(True)
     parts = text_parts(value, here) if isinstance(value, str) else json_parts(value, here)
-    return with_provenance(parts, side_information(block, _framed("value"), place))
+    return with_side_information(parts, block, _framed("value"), place)
 
 
 def _is_denial(block: Block) -> bool:
@@ -213,7 +211,7 @@ def _is_denial(block: Block) -> bool:
 def _read_denial(block: Block, place: ReadContext) -> Outcome:
     place.collector.report_error(True)
     parts = text_parts(str(block.get("reason") or _DENIED), place.inside("reason"))
-    return with_provenance(parts, side_information(block, _framed("reason"), place))
+    return with_side_information(parts, block, _framed("reason"), place)
 
 
 def _read_tool_result(block: Block, place: ReadContext) -> Outcome:

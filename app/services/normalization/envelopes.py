@@ -11,7 +11,7 @@ the members that its protocol requires: a `status` or an `error` elsewhere is so
 """
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from app.media.block_shapes import is_handle, value_at
 from app.media.block_table import Path
@@ -256,15 +256,7 @@ def _opened(value: Object) -> Opened | None:
 
 
 def _inside(path: tuple[str | int, ...], opened: Opened) -> Opened:
-    return Opened(
-        opened.value,
-        (*path, *opened.path),
-        opened.is_content,
-        opened.is_protocol_error,
-        opened.is_error,
-        opened.beside,
-        (*path, *opened.beside_path),
-    )
+    return replace(opened, path=(*path, *opened.path), beside_path=(*path, *opened.beside_path))
 
 
 def _bedrock(value: Object) -> Opened | None:

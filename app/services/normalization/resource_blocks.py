@@ -28,7 +28,7 @@ from app.services.normalization.parts import (
     text_parts,
     type_beside,
 )
-from app.services.normalization.side_information import side_information, with_provenance
+from app.services.normalization.side_information import with_side_information
 from app.services.normalization.structures import holds_media, is_recognised
 
 _BLOB: Path = ("resource", "blob")
@@ -62,7 +62,7 @@ def read_resource(block: dict[str, object], place: ReadContext) -> list[Normaliz
         parts = _text_parts(value_at(block, _TEXT), claim, here)
     if isinstance(parts[0], NormalizedText) and parts[0].template == ("",):
         parts = [_empty(_text_of(block["resource"], "uri"), parts[0])]
-    return with_provenance(parts, side_information(block, [("type",), path, *consumed], place))
+    return with_side_information(parts, block, [("type",), path, *consumed], place)
 
 
 def carries_link(block: dict[str, object]) -> bool:
@@ -79,15 +79,15 @@ def read_resource_link(block: dict[str, object], place: ReadContext) -> list[Nor
     if resource_id := own_reference(uri):
         beside = type_beside(mime_type, is_text=True)
         pointer = str(place.inside("uri").pointer)
-        side = side_information(block, [("type",), ("uri",), (type_key,)], place)
-        return with_provenance([NormalizedReference(uri, resource_id, pointer, beside)], side)
+        parts: list[NormalizedPart] = [NormalizedReference(uri, resource_id, pointer, beside)]
+        return with_side_information(parts, block, [("type",), ("uri",), (type_key,)], place)
     if is_remote(uri) and family in ("image", "audio", "video"):
         claim = Claim(kind, None if kind else mime_type, _text_of(block, "name"))
-        side = side_information(block, [("type",), (type_key,)], place)
-        return with_provenance([link(without_lone_surrogates(uri), claim)], side)
+        parts = [link(without_lone_surrogates(uri), claim)]
+        return with_side_information(parts, block, [("type",), (type_key,)], place)
     summary, described = _summary(block, place)
-    side = side_information(block, [("type",), *described], place)
-    return with_provenance([NormalizedText((summary,))], side)
+    parts = [NormalizedText((summary,))]
+    return with_side_information(parts, block, [("type",), *described], place)
 
 
 def _summary(block: dict[str, object], place: ReadContext) -> tuple[str, list[Path]]:

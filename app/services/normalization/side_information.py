@@ -9,7 +9,8 @@ in snake_case. Only what stands in a block of nothing but the protocol's members
 """
 
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import replace
+from typing import TypeVar
 
 from app.media.block_shapes import is_binary_content, value_at
 from app.media.block_table import Path
@@ -34,6 +35,7 @@ _OTHER_MEMBERS = ("src", "mimeType", "sizes", "theme", "audience", "priority", "
 _SPELLINGS = {"last_modified": "lastModified", "mime_type": "mimeType"}
 
 Block = dict[str, object]
+_T = TypeVar("_T")
 _ANNOTATIONS: tuple[Path, ...] = (("annotations",), ("resource", "annotations"))
 _META: tuple[Path, ...] = (("_meta",), ("resource", "_meta"))
 _URIS: tuple[Path, ...] = (("resource", "uri"), ("uri",))
@@ -47,13 +49,8 @@ _NAMES: tuple[Path, ...] = (
 _BINARY_NAMES = (*_NAMES, ("identifier",))
 
 
-def in_protocol_words(rest: Block, block: Block) -> Block:
-    """Return what is left of a block in the protocol's words.
-
-    Args:
-        rest: The members that are left, a copy.
-        block: The whole block.
-    """
+def _in_protocol_words(rest: Block, block: Block) -> Block:
+    """Return a copy of the members that are left of a block, in the protocol's words."""
     members = _BLOCK_MEMBERS if block.get("type") in _TYPES else ()
     rest = _respelled(rest, is_protocol=block.keys() <= {*members})
     resource, whole = rest.get("resource"), block.get("resource")
@@ -92,51 +89,50 @@ def _in_order(members: Block, names: tuple[str, ...]) -> list[str]:
     return sorted(members, key=lambda name: names.index(name) if name in names else len(names))
 
 
-@dataclass(frozen=True, slots=True)
-class SideInformation:
-    """A block without its payload, read: what goes with the part, and the parts that follow it."""
-
-    provenance: Provenance
-    following: list[NormalizedPart]
-
-
-def side_information(
-    block: dict[str, object], consumed: Iterable[Path], place: ReadContext
-) -> SideInformation:
-    """Everything in a block but the consumed places; media in it are lifted out as well."""
+def _side_information(
+    block: Block, consumed: Iterable[Path], place: ReadContext
+) -> tuple[Provenance, list[NormalizedPart]]:
+    """Return what goes with a block's part, and the parts of all else but the consumed places."""
     others = without(block, consumed)
     if not others:
-        return SideInformation(Provenance(), [])
+        return Provenance(), []
     rewriting = Rewriting(place.collector)
     rest = rewrite_value(others, place.pointer, rewriting)
     if not isinstance(rest, dict):
-        return SideInformation(Provenance(), [])
-    rest = in_protocol_words(rest, block)
+        return Provenance(), []
+    rest = _in_protocol_words(rest, block)
     provenance, taken = _provenance(rest, _BINARY_NAMES if is_binary_content(block) else _NAMES)
     left = without(rest, taken)
     following: list[NormalizedPart] = [json_part(left)] if left else []
-    return SideInformation(provenance, following + extracted_parts(rewriting.slots))
+    return provenance, following + extracted_parts(rewriting.slots)
 
 
 def following_parts(
-    block: dict[str, object], consumed: Iterable[Path], place: ReadContext
+    block: Block, consumed: Iterable[Path], place: ReadContext
 ) -> list[NormalizedPart]:
     """The same as parts of their own, for a block that holds content instead of one payload."""
     rest = without(block, consumed)
     return json_parts(rest, place) if rest else []
 
 
-def with_provenance(
-    parts: list[NormalizedPart], side: SideInformation, filename: str | None = None
+def with_side_information(
+    parts: list[NormalizedPart],
+    block: Block,
+    consumed: Iterable[Path],
+    place: ReadContext,
+    *,
+    filename: str | None = None,
 ) -> list[NormalizedPart]:
-    """The parts of a block: the first carries the provenance, the rest of the block follows.
+    """Return the parts of a block: the first carries the provenance, the rest of it follows.
 
     Args:
         parts: What the payload became.
-        side: What else the block held.
+        block: The block.
+        consumed: Where the payload is, and what says nothing else; media elsewhere are lifted out.
+        place: Where the block stands.
         filename: Kept as the name of a part that has no room for a file name.
     """
-    provenance = side.provenance
+    provenance, following = _side_information(block, consumed, place)
     first, *others = parts
     if first.provenance.meta:
         # The tool's own keys win over what was noted about the payload.
@@ -147,21 +143,19 @@ def with_provenance(
         and not isinstance(first, NormalizedMediaPart | NormalizedLink)
     ):
         provenance = replace(provenance, name=without_lone_surrogates(filename))
-    return [replace(first, provenance=provenance), *others, *side.following]
+    return [replace(first, provenance=provenance), *others, *following]
 
 
-def without(block: dict[str, object], paths: Iterable[Path]) -> dict[str, object]:
+def without(block: Block, paths: Iterable[Path]) -> Block:
     """A copy of a block without the members at the paths, and without those that say nothing."""
     gone = set(paths)
     containers = {path[:-1] for path in gone if len(path) > 1}
     return _without(block, (), gone, containers)
 
 
-def _without(
-    members: dict[str, object], here: Path, gone: set[Path], containers: set[Path]
-) -> dict[str, object]:
+def _without(members: Block, here: Path, gone: set[Path], containers: set[Path]) -> Block:
     # Recurses along the paths only, which are three keys long at most.
-    kept: dict[str, object] = {}
+    kept: Block = {}
     for key, member in members.items():
         path = (*here, key)
         if path in gone:
@@ -178,28 +172,19 @@ def _leads_to(path: Path, containers: set[Path]) -> bool:
     return any(container[: len(path)] == path for container in containers)
 
 
-def _provenance(rest: dict[str, object], names: tuple[Path, ...]) -> tuple[Provenance, list[Path]]:
-    annotations, annotations_path = _first_dict(rest, _ANNOTATIONS)
-    meta, meta_path = _first_dict(rest, _META)
-    uri, uri_path = _first_text(rest, _URIS)
-    name, name_path = _first_text(rest, names)
+def _provenance(rest: Block, names: tuple[Path, ...]) -> tuple[Provenance, list[Path]]:
+    annotations, annotations_path = _first(rest, _ANNOTATIONS, dict)
+    meta, meta_path = _first(rest, _META, dict)
+    uri, uri_path = _first(rest, _URIS, str)
+    name, name_path = _first(rest, names, str)
     taken = [path for path in (annotations_path, meta_path, uri_path, name_path) if path]
     return Provenance(annotations=annotations, uri=uri, name=name, meta=meta), taken
 
 
-def _first_dict(
-    rest: dict[str, object], paths: tuple[Path, ...]
-) -> tuple[dict[str, object] | None, Path | None]:
+def _first(rest: Block, paths: tuple[Path, ...], kind: type[_T]) -> tuple[_T | None, Path | None]:
+    """Return the first value of a kind at one of the paths, and that path."""
     for path in paths:
         value = value_at(rest, path)
-        if isinstance(value, dict):
-            return value, path
-    return None, None
-
-
-def _first_text(rest: dict[str, object], paths: tuple[Path, ...]) -> tuple[str | None, Path | None]:
-    for path in paths:
-        value = value_at(rest, path)
-        if isinstance(value, str):
+        if isinstance(value, kind):
             return value, path
     return None, None
