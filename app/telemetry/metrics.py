@@ -41,12 +41,7 @@ class Metrics:
             "Bytes readers of history are spared, against tool results kept as they came in.",
         )
         self._stages = self._histogram("stage", "Time a stage of ingest took.", "stage")
-        self._streams = Gauge(
-            "pagefault_event_streams",
-            "Streams of events that are open.",
-            multiprocess_mode="livesum",
-            registry=self._registry,
-        )
+        self._streams = self._gauge("event_streams", "Streams of events that are open.")
         self._streams_ended = self._counter(
             "event_streams_ended", "Streams of events that have ended, by why.", "reason"
         )
@@ -57,11 +52,9 @@ class Metrics:
         self._scrub_faults = self._counter(
             "scrub_faults", "Stored files the scrub found wrong, by what is wrong.", "kind"
         )
-        self._memory_held = Gauge(
-            "pagefault_memory_held_bytes",
+        self._memory_held = self._gauge(
+            "memory_held_bytes",
             "Memory that bodies, answers, images and queued events hold of the budget.",
-            multiprocess_mode="livesum",
-            registry=self._registry,
         )
         self._memory_refusals = self._counter(
             "memory_refusals", "Requests refused because the memory they needed was not free."
@@ -79,6 +72,11 @@ class Metrics:
 
     def _counter(self, name: str, about: str, *labels: str) -> Counter:
         return Counter(f"pagefault_{name}", about, labels, registry=self._registry)
+
+    def _gauge(self, name: str, about: str) -> Gauge:
+        return Gauge(
+            f"pagefault_{name}", about, registry=self._registry, multiprocess_mode="livesum"
+        )
 
     def _histogram(self, name: str, about: str, *labels: str) -> Histogram:
         return Histogram(f"pagefault_{name}_seconds", about, labels, registry=self._registry)

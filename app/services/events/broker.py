@@ -4,6 +4,8 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Protocol
 
+from app.services.concurrency.background import run_beside
+
 
 class Listener(Protocol):
     """Whoever in this process reads the log."""
@@ -34,9 +36,13 @@ class EventBroker:
         """Wake a listener for the length of the block."""
         self._listener = listener
         try:
-            yield
+            async with run_beside(self._hear_others(listener)):
+                yield
         finally:
             self._listener = None
+
+    async def _hear_others(self, listener: Listener) -> None:
+        """Wake a listener of what other processes commit, until cancelled; here, there are none."""
 
     def announce(self, project_id: str, number: int) -> None:
         """Wake this process: it has committed this event of a project. Neither waits nor raises."""

@@ -96,8 +96,28 @@ class EventStreams:
             StoreUnavailableError: The log cannot be read.
         """
         with self._place(caller):
-            async with self._begun(caller, session_id, after) as stream:
-                yield stream
+            subscription = Subscription(
+                session_id,
+                most_events=self._limits.queued_events,
+                most_bytes=self._limits.queued_bytes,
+                room=self._feeds.room,
+            )
+            async with self._readers:
+                feed = await self._feeds.enter(caller.project_id)
+            try:
+                async with self._readers:
+                    start = await self._records.read_snapshot(
+                        caller.project_id, lambda unit: start_of(unit, session_id, after)
+                    )
+                stream = EventStream(
+                    self._records, feed, caller, start, subscription, self._readers
+                )
+                with self._counted(stream):
+                    yield stream
+            finally:
+                feed.detach(subscription)
+                subscription.close()
+                self._feeds.leave(feed, caller.project_id)
 
     @contextmanager
     def _place(self, caller: Caller) -> Iterator[None]:
@@ -116,38 +136,18 @@ class EventStreams:
             if not self._places_of[caller]:
                 del self._places_of[caller]
 
-    @asynccontextmanager
-    async def _begun(
-        self, caller: Caller, session_id: str | None, after: int | None
-    ) -> AsyncIterator[EventStream]:
-        subscription = Subscription(
-            session_id,
-            most_events=self._limits.queued_events,
-            most_bytes=self._limits.queued_bytes,
-            room=self._feeds.room,
-        )
-        async with self._readers:
-            feed = await self._feeds.enter(caller.project_id)
+    @contextmanager
+    def _counted(self, stream: EventStream) -> Iterator[None]:
+        self._open.add(stream)
+        if self._is_ending:
+            # It has begun to while the place was looked up.
+            stream.cut("stopping")
+        self._counts.count_stream_opened()
         try:
-            async with self._readers:
-                start = await self._records.read_snapshot(
-                    caller.project_id, lambda unit: start_of(unit, session_id, after)
-                )
-            stream = EventStream(self._records, feed, caller, start, subscription, self._readers)
-            self._open.add(stream)
-            if self._is_ending:
-                # It has begun to while the place was looked up.
-                stream.cut("stopping")
-            self._counts.count_stream_opened()
-            try:
-                yield stream
-            finally:
-                self._open.discard(stream)
-                self._counts.count_stream_ended(stream.ended_by or "left")
+            yield
         finally:
-            feed.detach(subscription)
-            subscription.close()
-            self._feeds.leave(feed, caller.project_id)
+            self._open.discard(stream)
+            self._counts.count_stream_ended(stream.ended_by or "left")
 
     def end(self) -> None:
         """Cut everybody off, and let nobody in: the server is about to stop."""

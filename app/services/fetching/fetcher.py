@@ -16,7 +16,7 @@ in an error; what its headers say of the file are claims, each bounded and none 
 import functools
 import ssl
 from collections.abc import AsyncIterator, Callable, Iterator, Sequence
-from contextlib import AbstractContextManager, asynccontextmanager, contextmanager
+from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass
 from typing import TypeAlias
 from urllib.parse import unquote
@@ -178,7 +178,7 @@ class Fetcher:
         # Connections are never shared: one that TLS verified for a name must not serve another
         # name at the same address.
         async with self._open_transport() as transport:
-            with _upstream_errors(), _until(deadline):
+            with _upstream_errors(deadline):
                 response = await self._dial(transport, target, addresses)
             try:
                 yield response
@@ -193,18 +193,15 @@ class Fetcher:
         if target.literal is not None:
             addresses = (target.literal,)
         else:
-            with _upstream_errors(), _until(deadline):
-                addresses = await self._resolved(project_id, target)
+            with _upstream_errors(deadline):
+                try:
+                    addresses = await self._resolve(project_id, target.host, target.port)
+                except TimeoutError:
+                    raise
+                except OSError as exc:
+                    raise UpstreamError("The URL's host name does not resolve.") from exc
         self._rules.check_addresses(target, addresses)
         return addresses
-
-    async def _resolved(self, project_id: str, target: Target) -> Sequence[IPAddress]:
-        try:
-            return await self._resolve(project_id, target.host, target.port)
-        except TimeoutError:
-            raise
-        except OSError as exc:
-            raise UpstreamError("The URL's host name does not resolve.") from exc
 
     async def _dial(
         self, transport: httpx.AsyncBaseTransport, target: Target, addresses: Sequence[IPAddress]
@@ -257,7 +254,7 @@ class Fetcher:
         # Raw: httpx would otherwise decompress whatever claims to be compressed.
         raw = response.aiter_raw()
         while True:
-            with _upstream_errors(), _until(deadline):
+            with _upstream_errors(deadline):
                 chunk = await anext(raw, None)
             if chunk is None:
                 return
@@ -288,15 +285,12 @@ def _verified_tls() -> ssl.SSLContext:
     return httpx.create_ssl_context(trust_env=False)
 
 
-def _until(deadline: float) -> AbstractContextManager[anyio.CancelScope]:
-    return anyio.fail_after(deadline - anyio.current_time())
-
-
 @contextmanager
-def _upstream_errors() -> Iterator[None]:
+def _upstream_errors(deadline: float) -> Iterator[None]:
     """Turn what can go wrong on the way into the service's own errors, without their texts."""
     try:
-        yield
+        with anyio.fail_after(deadline - anyio.current_time()):
+            yield
     except (TimeoutError, httpx.TimeoutException) as exc:
         raise UpstreamTimeoutError from exc
     except httpx.ConnectError as exc:

@@ -4,6 +4,7 @@ import asyncio
 import time
 from collections.abc import AsyncGenerator, Collection, Sequence
 from contextlib import suppress
+from dataclasses import dataclass
 
 import anyio
 import structlog
@@ -37,6 +38,7 @@ class ClaimTime:
         return passed > CLAIM_SECONDS
 
 
+@dataclass(frozen=True, slots=True)
 class BlobRemoval:
     """Removes blobs whose digests are known.
 
@@ -48,9 +50,8 @@ class BlobRemoval:
         blobs: Where they are.
     """
 
-    def __init__(self, records: Records, blobs: BlobStore) -> None:
-        self._records = records
-        self._blobs = blobs
+    records: Records
+    blobs: BlobStore
 
     async def removed(
         self, project_id: str, digests: Sequence[str]
@@ -97,7 +98,7 @@ class BlobRemoval:
 
     async def _claimed(self, project_id: str, digests: Collection[str]) -> BlobClaim | None:
         claiming = asyncio.ensure_future(
-            self._records.write(
+            self.records.write(
                 project_id, lambda unit: unit.swept_blobs.claim(digests), is_alone=True
             )
         )
@@ -112,7 +113,7 @@ class BlobRemoval:
             raise
 
     async def _note_over(self, project_id: str, claim: BlobClaim, digests: Collection[str]) -> None:
-        await self._records.write(
+        await self.records.write(
             project_id, lambda unit: unit.swept_blobs.note_over(claim, digests), is_alone=True
         )
 
@@ -142,7 +143,7 @@ class BlobRemoval:
         return removed
 
     async def _delete(self, project_id: str, chunk: Sequence[str]) -> None:
-        deletions = (self._blobs.delete(project_id, digest) for digest in chunk)
+        deletions = (self.blobs.delete(project_id, digest) for digest in chunk)
         for outcome in await asyncio.gather(*deletions, return_exceptions=True):
             if outcome is not None:
                 raise outcome

@@ -61,12 +61,12 @@ Pace: TypeAlias = Callable[[int], Awaitable[None]]
 """Waits until more may be read than the bytes that were."""
 
 
+@dataclass(frozen=True, slots=True)
 class StoreCheck:
     """Checks all projects of the database."""
 
-    def __init__(self, records: Records, blobs: BlobStore) -> None:
-        self._records = records
-        self._blobs = blobs
+    records: Records
+    blobs: BlobStore
 
     async def run(
         self, found: FaultFound, *, repair: bool = False, progress: Progress | None = None
@@ -81,15 +81,15 @@ class StoreCheck:
         Raises:
             StoreUnavailableError: A store did not answer, so the rest is not known.
         """
-        project_ids = await self._records.read_projects(lambda projects: projects.list_ids())
+        project_ids = await self.records.read_projects(lambda projects: projects.list_ids())
         total = 0
         for project_id in project_ids:
-            total += await self._records.read(
+            total += await self.records.read(
                 project_id, lambda unit: unit.blob_references.bytes_needed()
             )
         tally = _Tally(total, found, progress)
         for project_id in project_ids:
-            check = BlobCheck(self._records, self._blobs, project_id, repair=repair)
+            check = BlobCheck(self.records, self.blobs, project_id, repair=repair)
             await _ProjectCheck(check, tally).run()
         return StoreCheckReport(tally.blobs, tally.bytes_read, tally.unneeded, tally.faults)
 

@@ -78,6 +78,7 @@ class _OnlyCountedError(Exception):
     report: SweepReport
 
 
+@dataclass(frozen=True, slots=True)
 class Sweep:
     """Sweeps all projects.
 
@@ -89,20 +90,11 @@ class Sweep:
         stored_bytes: Counts what projects keep, where that is to be counted.
     """
 
-    def __init__(
-        self,
-        records: Records,
-        blobs: BlobStore,
-        *,
-        events_kept: timedelta,
-        most_events: int,
-        stored_bytes: StoredBytes | None = None,
-    ) -> None:
-        self._stored_bytes = stored_bytes
-        self._records = records
-        self._blobs = blobs
-        self._events_kept = events_kept
-        self._most_events = most_events
+    records: Records
+    blobs: BlobStore
+    events_kept: timedelta
+    most_events: int
+    stored_bytes: StoredBytes | None = None
 
     async def run(
         self, grace_seconds: float, *, dry_run: bool = False, progress: Progress | None = None
@@ -120,22 +112,22 @@ class Sweep:
         """
         now = utc_now()
         run = _Run(
-            self._records,
-            self._blobs,
+            self.records,
+            self.blobs,
             older_than=now - timedelta(seconds=min(grace_seconds, _LONGEST_GRACE_SECONDS)),
             dry_run=dry_run,
             progress=progress,
         )
-        project_ids = await self._records.read_projects(lambda projects: projects.list_ids())
+        project_ids = await self.records.read_projects(lambda projects: projects.list_ids())
         for project_id in project_ids:
             await run.expire(project_id, now)
             await run.expire_events(
-                project_id, before=now - self._events_kept, keep=self._most_events
+                project_id, before=now - self.events_kept, keep=self.most_events
             )
             await run.sweep(project_id)
-            if self._stored_bytes is not None and not dry_run:
-                await self._stored_bytes.count(project_id)
-                await self._stored_bytes.forget_missing(project_id)
+            if self.stored_bytes is not None and not dry_run:
+                await self.stored_bytes.count(project_id)
+                await self.stored_bytes.forget_missing(project_id)
         await run.sweep_temporary()
         return run.report
 

@@ -39,14 +39,13 @@ from app.services.normalization.parts import (
     text_parts,
 )
 from app.services.normalization.resource_blocks import (
-    carries_link,
     carries_resource,
     read_resource,
     read_resource_link,
 )
 from app.services.normalization.side_information import (
-    following_parts,
     with_side_information,
+    without,
 )
 from app.services.normalization.structures import is_recognised
 
@@ -215,24 +214,27 @@ def _read_denial(block: Block, place: ReadContext) -> Outcome:
 
 
 def _read_tool_result(block: Block, place: ReadContext) -> Outcome:
-    consumed = _framed("content")
+    consumed: list[Path] = []
     for key in ("is_error", "isError"):
         if isinstance(block.get(key), bool):
             place.collector.report_error(block[key] is True)
             consumed.append((key,))
-    following = following_parts(block, consumed, place)
-    return NestedContent(block["content"], place.inside("content"), following)
+    return _nested_content(block, place, ("content",), *consumed)
 
 
 def _read_document_content(block: Block, place: ReadContext) -> Outcome:
-    path = ("source", "content")
-    following = following_parts(block, [*_framed(*path), ("source", "type")], place)
-    return NestedContent(value_at(block, path), place.inside(*path), following)
+    return _nested_content(block, place, ("source", "content"), ("source", "type"))
 
 
 def _read_content_value(block: Block, place: ReadContext) -> Outcome:
-    following = following_parts(block, _framed("value"), place)
-    return NestedContent(block["value"], place.inside("value"), following)
+    return _nested_content(block, place, ("value",))
+
+
+def _nested_content(block: Block, place: ReadContext, path: Path, *consumed: Path) -> NestedContent:
+    """Return the content at a place of a block, and the rest of the block as parts behind it."""
+    rest = without(block, [*_framed(*path), *consumed])
+    following = json_parts(rest, place) if rest else []
+    return NestedContent(value_at(block, path), place.inside(*path), following)
 
 
 def _framed(*path: str) -> list[Path]:
@@ -269,5 +271,5 @@ _READERS: dict[str, tuple[_Reader, ...]] = {
         ),
     ),
     "resource": (_Reader(carries_resource, read_resource),),
-    "resource_link": (_Reader(carries_link, read_resource_link),),
+    "resource_link": (_Reader(_holds("uri", str), read_resource_link),),
 }

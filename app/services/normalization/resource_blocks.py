@@ -65,11 +65,6 @@ def read_resource(block: dict[str, object], place: ReadContext) -> list[Normaliz
     return with_side_information(parts, block, [("type",), path, *consumed], place)
 
 
-def carries_link(block: dict[str, object]) -> bool:
-    """Whether a block of type `resource_link` says where it leads."""
-    return isinstance(block.get("uri"), str)
-
-
 def read_resource_link(block: dict[str, object], place: ReadContext) -> list[NormalizedPart]:
     """A link to media as such, any other as readable lines: name, address, type and size."""
     uri, type_key = str(block["uri"]), _type_key(block)
@@ -140,10 +135,6 @@ def _filename(block: dict[str, object]) -> str | None:
     return next((name for name in (*_given_names(block), from_uri) if name), None)
 
 
-def _canonical(claim: Claim) -> str | None:
-    return canonical_mime_type(claim.mime_type) if claim.mime_type else None
-
-
 def _blob_parts(
     blob: str, claim: Claim, place: ReadContext, *, is_named: bool
 ) -> list[NormalizedPart]:
@@ -175,7 +166,7 @@ def _text_parts(text: object, claim: Claim, place: ReadContext) -> list[Normaliz
     if not isinstance(text, str):
         beside = type_beside(claim.mime_type, is_text=True)
         return [NormalizedText((json_text(text),), provenance=beside)]
-    mime_type = _canonical(claim)
+    mime_type = canonical_mime_type(claim.mime_type or "")
     if mime_type == _SVG:
         markup = place.collector.readable(text, place.pointer)
         return [medium_part(markup.encode(), claim, place)]

@@ -21,7 +21,7 @@ from app.models.normalized import (
     Provenance,
 )
 from app.models.surrogates import without_lone_surrogates
-from app.services.normalization.parts import ReadContext, extracted_parts, json_part, json_parts
+from app.services.normalization.parts import ReadContext, extracted_parts, json_part
 from app.services.normalization.structures import Rewriting, rewrite_value
 
 _TYPES = frozenset(("text", "image", "audio", "resource", "resource_link"))
@@ -105,14 +105,6 @@ def _side_information(
     left = without(rest, taken)
     following: list[NormalizedPart] = [json_part(left)] if left else []
     return provenance, following + extracted_parts(rewriting.slots)
-
-
-def following_parts(
-    block: Block, consumed: Iterable[Path], place: ReadContext
-) -> list[NormalizedPart]:
-    """The same as parts of their own, for a block that holds content instead of one payload."""
-    rest = without(block, consumed)
-    return json_parts(rest, place) if rest else []
 
 
 def with_side_information(

@@ -26,11 +26,13 @@ from app.services.requests.idempotency import Idempotency, IdempotentCall
 from app.services.requests.json_stream import JsonStream
 from app.services.requests.streamed_bodies import ReceivedBody, StreamedBodies
 from app.services.tool_results.requests import (
+    NormalizedRequest,
     ReadToolResult,
+    normalize_streamed,
     previous_answer,
     read_tool_result_request,
+    whole_request,
 )
-from app.services.tool_results.streamed import NormalizedRequest, normalize_streamed, whole_request
 from app.stores.records import Records, UnitOfWork
 from app.stores.records.sessions import TOOL_RESULT
 from app.telemetry.metrics import Metrics

@@ -5,14 +5,13 @@ not at all if they are rolled back. Each process keeps one connection that liste
 lost, wake-ups are missed; so everybody is woken when it stands again, and reads the log.
 """
 
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager, suppress
+from contextlib import suppress
 
 import anyio
 import psycopg
 import structlog
 
-from app.services.concurrency.background import log_failures, run_beside
+from app.services.concurrency.background import log_failures
 from app.services.events.broker import EventBroker, Listener
 
 _log = structlog.get_logger(__name__)
@@ -37,13 +36,7 @@ class PostgresBroker(EventBroker):
         self._conninfo = conninfo
         self._channel = channel
 
-    @asynccontextmanager
-    async def listening(self, listener: Listener) -> AsyncIterator[None]:
-        """See EventBroker.listening."""
-        async with run_beside(self._keep_hearing(listener)), super().listening(listener):
-            yield
-
-    async def _keep_hearing(self, listener: Listener) -> None:
+    async def _hear_others(self, listener: Listener) -> None:
         pause = _FIRST_PAUSE_SECONDS
         while True:
             with log_failures(_log, "not listening for events", expected=_EXPECTED):

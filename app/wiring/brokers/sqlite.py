@@ -4,13 +4,12 @@ The file tells nobody that it was changed, but it counts its changes. A process 
 looks at the counter, once for all of them; its own commits wake it without.
 """
 
-from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import asynccontextmanager
+from collections.abc import Awaitable, Callable
 
 import anyio
 import structlog
 
-from app.services.concurrency.background import log_failures, run_beside
+from app.services.concurrency.background import log_failures
 from app.services.events.broker import EventBroker, Listener
 
 _log = structlog.get_logger(__name__)
@@ -29,13 +28,7 @@ class SqliteBroker(EventBroker):
         super().__init__()
         self._change_count = change_count
 
-    @asynccontextmanager
-    async def listening(self, listener: Listener) -> AsyncIterator[None]:
-        """See EventBroker.listening."""
-        async with run_beside(self._keep_looking(listener)), super().listening(listener):
-            yield
-
-    async def _keep_looking(self, listener: Listener) -> None:
+    async def _hear_others(self, listener: Listener) -> None:
         seen: int | None = None
         while True:
             await anyio.sleep(_LOOK_SECONDS)
