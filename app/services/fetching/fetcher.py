@@ -164,10 +164,11 @@ class Fetcher:
             deadline = anyio.current_time() + self._policy.total_seconds
             for _ in range(self._policy.redirects + 1):
                 async with self._answer(project_id, target, deadline) as response:
-                    if response.status_code not in _REDIRECTS:
+                    location = response.headers.get("location")
+                    if response.status_code not in _REDIRECTS or location is None:
                         yield self._fetched(target, response, deadline)
                         return
-                    target = redirect_target(target, _location(response))
+                    target = redirect_target(target, location)
             raise UpstreamError("The URL redirects too often.")
 
     @asynccontextmanager
@@ -240,7 +241,9 @@ class Fetcher:
         self, target: Target, response: httpx.Response, deadline: float
     ) -> FetchedResponse:
         if response.status_code != 200:
-            raise _wrong_status(response)
+            raise UpstreamError(
+                f"The server the URL leads to answered with status {response.status_code}."
+            )
         check_encoding(response.headers)
         return FetchedResponse(
             mime_type=declared_mime_type(response.headers),
@@ -302,16 +305,3 @@ def _upstream_errors(deadline: float) -> Iterator[None]:
         raise UpstreamError(
             "The server the URL leads to broke off, or did not answer in HTTP. Nothing was kept."
         ) from exc
-
-
-def _location(response: httpx.Response) -> str:
-    location: str | None = response.headers.get("location")
-    if location is None:
-        raise _wrong_status(response)
-    return location
-
-
-def _wrong_status(response: httpx.Response) -> UpstreamError:
-    return UpstreamError(
-        f"The server the URL leads to answered with status {response.status_code}."
-    )
