@@ -111,7 +111,7 @@ async def _history(store: Store, session_id: str, after_seq: int) -> int:
 
 async def _tool_results(store: Store, session_id: str | None = None, *, deep: bool = False) -> int:
     middle = tool_result_id(store.size // 2)
-    page, _ = await store.container.tool_results.page(
+    page, _ = await store.container.tool_results.list(
         PROJECT,
         session_id=session_id,
         cursor=encode_cursor("tool-results", middle) if deep else None,

@@ -16,7 +16,7 @@ from app.config.settings import Settings
 from app.models.identity import CLIENT_ID, utc_now
 from app.services.access.callers import Caller
 from app.services.access.signed_links import LinkGrant, link_expiry
-from app.services.events.batches import EventItem
+from app.services.events.subscriptions import EventItem
 from app.wiring.event_streams import Listening, open_listening
 
 _LINK_SECONDS = 3600

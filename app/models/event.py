@@ -27,6 +27,9 @@ EventType: TypeAlias = Literal[
 ]
 """What happened (spec 002, "Event Flow & Consumers", and in the same style)."""
 
+EndReason: TypeAlias = Literal["left", "slow", "stalled", "access-lost", "stopping", "failed"]
+"""Why a stream of events ended: its listener left, or was cut off."""
+
 CONTENT_OF: Mapping[EventType, str] = {
     "llmservice:toolResult": "sanitized",
     "message:created": "message",

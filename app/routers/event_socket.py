@@ -6,7 +6,8 @@ for a second, or says `{}`, begins with what happens from the handshake on. The 
 """
 
 import asyncio
-from typing import Annotated, Any
+from contextlib import aclosing, suppress
+from typing import Annotated
 
 import anyio
 import msgspec
@@ -21,9 +22,9 @@ from app.models.identity import CLIENT_ID
 from app.models.json_value import json_text
 from app.services.access.callers import Caller
 from app.services.concurrency.background import run_beside
-from app.services.events.batches import EventItem
 from app.services.events.stream import EventStream
 from app.services.events.streams import EventStreams
+from app.services.events.subscriptions import EventItem
 from app.wiring import Container
 
 router = APIRouter()
@@ -60,9 +61,8 @@ async def listen_to_session(
     """Send the events of a session until the client goes, or is cut off with 1013."""
     caller = await _admitted(websocket, container, session_id, ticket)
     conversation = _Conversation(websocket, container.event_streams, caller, session_id)
-    wishes: asyncio.Queue[int | None] = asyncio.Queue(1)
-    async with run_beside(_receive(websocket, wishes, conversation.is_open)) as receiving:
-        await conversation.run(receiving, wishes, after)
+    async with run_beside(conversation.receive()):
+        await conversation.run(after)
 
 
 async def _admitted(
@@ -71,21 +71,6 @@ async def _admitted(
     if not CLIENT_ID.match(session_id):
         raise NotFoundError("session")
     return await authorised_caller(websocket, container, ticket)
-
-
-async def _receive(
-    websocket: WebSocket, wishes: asyncio.Queue[int | None], is_open: asyncio.Event
-) -> bool:
-    """Take what the client says until it goes; false if it says what is not understood."""
-    await is_open.wait()
-    try:
-        while True:
-            said = await websocket.receive_text()
-            await wishes.put(_WISHES.decode(said).after)
-    except WebSocketDisconnect:
-        return True
-    except (MsgspecError, KeyError, TypeError):
-        return False
 
 
 class _Conversation:
@@ -99,75 +84,97 @@ class _Conversation:
         self._caller = caller
         self._session_id = session_id
         self._position: int | None = None
-        self.is_open = asyncio.Event()
+        self._wishes: asyncio.Queue[int | None] = asyncio.Queue(1)
+        self._is_open = asyncio.Event()
+        # There is a wish, or there will be none any more.
+        self._heard = asyncio.Event()
+        self._is_over = self._has_gone = False
 
-    async def run(
-        self, receiving: asyncio.Task[bool], wishes: asyncio.Queue[int | None], after: int | None
-    ) -> None:
+    async def receive(self) -> None:
+        """Take what the client says until it goes, or says what is not understood."""
+        await self._is_open.wait()
+        try:
+            while True:
+                said = await self._websocket.receive_text()
+                await self._wishes.put(_WISHES.decode(said).after)
+                self._heard.set()
+        except WebSocketDisconnect:
+            self._has_gone = True
+        except (MsgspecError, KeyError, TypeError):
+            # `run` closes what it does not understand.
+            return
+        finally:
+            self._is_over = True
+            self._heard.set()
+
+    async def run(self, after: int | None) -> None:
         """Send until the client goes or is cut off; a further wish begins anew."""
         is_first = after is None
         while True:
-            wish = asyncio.create_task(wishes.get())
-            try:
-                async with self._streams.opened(
-                    self._caller, session_id=self._session_id, after=after
-                ) as stream:
-                    await self._open()
-                    # The place of a reset is not reached before it is told.
-                    self._position = after if stream.start.is_reset else stream.start.position
-                    if is_first:
-                        await asyncio.wait(
-                            [wish, receiving],
-                            timeout=_FIRST_WORD_SECONDS,
-                            return_when=asyncio.FIRST_COMPLETED,
-                        )
-                        if wish.done() and wish.result() is None:
-                            wish = asyncio.create_task(wishes.get())
-                    await self._send(stream, {wish, receiving})
-            finally:
-                wish.cancel()
-            if receiving.done():
-                await self._part(receiving)
+            async with self._streams.opened(
+                self._caller, session_id=self._session_id, after=after
+            ) as stream:
+                await self._open()
+                # The place of a reset is not reached before it is told.
+                self._position = after if stream.start.is_reset else stream.start.position
+                place = await self._first_place() if is_first else None
+                if place is None:
+                    await self._send(stream)
+            if self._is_over:
+                if not self._has_gone:
+                    await self._close(_NOT_UNDERSTOOD, _EXPLANATION)
                 return
-            if not wish.done() or wish.cancelled():
-                await self._close(_TRY_AGAIN_LATER, "come back with the last seq you have seen")
-                return
-            # `{}` at a later time is no place of its own: it goes on behind what was sent.
-            said = wish.result()
-            after, is_first = self._position if said is None else said, False
+            if place is None:
+                if self._wishes.empty():
+                    await self._close(_TRY_AGAIN_LATER, "come back with the last seq you have seen")
+                    return
+                # `{}` at a later time is no place of its own: it goes on behind what was sent.
+                wish = self._take()
+                place = self._position if wish is None else wish
+            after, is_first = place, False
 
     async def _open(self) -> None:
         """Answer the handshake: a place is held by now, and what is written next is behind it."""
-        if not self.is_open.is_set():
+        if not self._is_open.is_set():
             await self._websocket.accept()
-            self.is_open.set()
+            self._is_open.set()
 
-    async def _send(self, stream: EventStream, until: set[asyncio.Task[Any]]) -> None:
-        """Send what a stream delivers until one of some tasks is done, or the stream ends."""
-        if any(task.done() for task in until):
+    async def _first_place(self) -> int | None:
+        """Return the place that the client names within a second, if it does."""
+        with anyio.move_on_after(_FIRST_WORD_SECONDS):
+            await self._heard.wait()
+        return None if self._wishes.empty() else self._take()
+
+    def _take(self) -> int | None:
+        """Return what the client has said, and let it say more."""
+        if not self._is_over:
+            self._heard.clear()
+        return self._wishes.get_nowait()
+
+    async def _send(self, stream: EventStream) -> None:
+        """Send what a stream delivers until the client says something, or the stream ends."""
+        if self._heard.is_set():
             return
-        sending = asyncio.create_task(self._send_all(stream))
-        stream.abort = sending.cancel
-        try:
-            await asyncio.wait([sending, *until], return_when=asyncio.FIRST_COMPLETED)
-        finally:
-            # Given up midway, a read of the log would cost the connection it is made on; only who
-            # takes nothing is not waited for.
-            stream.cut("left")
-            if (await asyncio.wait([sending], timeout=_CLOSING_SECONDS))[1]:
-                sending.cancel()
-            # A client that goes while it is sent something is no fault; `receiving` tells of it.
-            await asyncio.gather(sending, return_exceptions=True)
+        async with anyio.create_task_group() as group:
+            stream.abort = group.cancel_scope.cancel
+            group.start_soon(self._end_when_heard, stream, group.cancel_scope)
+            # A client that goes while it is sent something is no fault; `receive` tells of it.
+            with suppress(Exception):
+                await self._send_all(stream)
+            group.cancel_scope.cancel()
+
+    async def _end_when_heard(self, stream: EventStream, sending: anyio.CancelScope) -> None:
+        """End a stream behind what it has delivered; who takes nothing is not waited for."""
+        await self._heard.wait()
+        stream.cut("left")
+        await anyio.sleep(_CLOSING_SECONDS)
+        sending.cancel()
 
     async def _send_all(self, stream: EventStream) -> None:
-        async for item in stream.items():
-            await self._websocket.send_text(_frame(item))
-            self._position = item.position
-
-    async def _part(self, receiving: asyncio.Task[bool]) -> None:
-        """Close, if it is not the client that has gone."""
-        if receiving.exception() is not None or not receiving.result():
-            await self._close(_NOT_UNDERSTOOD, _EXPLANATION)
+        async with aclosing(stream.items()) as items:
+            async for item in items:
+                await self._websocket.send_text(_frame(item))
+                self._position = item.position
 
     async def _close(self, code: int, reason: str) -> None:
         with anyio.move_on_after(_CLOSING_SECONDS):

@@ -18,8 +18,8 @@ from app.http.problem_types import problem_responses
 from app.http.sse import EventStreamResponse
 from app.models.identity import utc_now
 from app.services.access.signed_links import Ticket
-from app.services.events.batches import EventItem
 from app.services.events.stream import EventStream
+from app.services.events.subscriptions import EventItem
 from app.wire.events import EventTicket
 
 router = APIRouter(prefix="/api", tags=["events"], route_class=ApiRoute)

@@ -98,7 +98,7 @@ async def list_tool_results(
     cursor: CursorQuery = None,
 ) -> Response:
     """List tool results, newest first; of one session, if one is named."""
-    page, next_cursor = await tool_results.page(
+    page, next_cursor = await tool_results.list(
         project_id, session_id=session_id, cursor=cursor, limit=limit
     )
     return answer_page(request, map(tool_result_record, page), next_cursor)

@@ -99,14 +99,9 @@ def _tell_exception(
 
 
 def _tell_exception_of_thread(given: threading.ExceptHookArgs) -> None:
-    error = given.exc_value or given.exc_type()
-    _log.error(
-        "uncaught exception in a thread", exc_info=(given.exc_type, error, error.__traceback__)
-    )
+    _log.error("uncaught exception in a thread", exc_info=given.exc_value or given.exc_type())
 
 
 def _tell_unraisable(given: "sys.UnraisableHookArgs") -> None:
     error = given.exc_value or given.exc_type()
-    _log.error(
-        given.err_msg or "exception ignored", exc_info=(given.exc_type, error, error.__traceback__)
-    )
+    _log.error(given.err_msg or "exception ignored", exc_info=error)

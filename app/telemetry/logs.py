@@ -37,7 +37,13 @@ def configure_logging(log_format: Literal["json", "console"] | None, level: str)
         structlog.processors.TimeStamper(fmt="iso", utc=True),
     ]
     last: list[Processor] = (
-        [_json_tracebacks(), structlog.processors.JSONRenderer()]
+        # Never with local variables: among them are keys and pieces of bodies.
+        [
+            structlog.processors.ExceptionRenderer(
+                structlog.tracebacks.ExceptionDictTransformer(show_locals=False)
+            ),
+            structlog.processors.JSONRenderer(),
+        ]
         if chosen == "json"
         else [structlog.dev.ConsoleRenderer(exception_formatter=structlog.dev.plain_traceback)]
     )
@@ -155,13 +161,6 @@ def _request_line(
         f'"route": {encode_basestring_ascii(route)}, "status": {status}, '
         f'"milliseconds": {milliseconds}, "event": "request", "level": "info", '
         f'"logger": "{_REQUESTS}", "timestamp": "{told_at}"}}\n'
-    )
-
-
-def _json_tracebacks() -> Processor:
-    # Never with local variables: among them are keys and pieces of bodies.
-    return structlog.processors.ExceptionRenderer(
-        structlog.tracebacks.ExceptionDictTransformer(show_locals=False)
     )
 
 

@@ -16,8 +16,8 @@ from prometheus_client import (
     multiprocess,
 )
 
+from app.models.event import EndReason
 from app.models.resource import FaultKind
-from app.services.events.stream_counts import EndReason
 
 # Requests are counted together, once there are so many of them.
 _MOST_UNCOUNTED = 1_000
@@ -41,12 +41,7 @@ class Metrics:
             "Bytes readers of history are spared, against tool results kept as they came in.",
         )
         self._stages = self._histogram("stage", "Time a stage of ingest took.", "stage")
-        self._streams = Gauge(
-            "pagefault_event_streams",
-            "Streams of events that are open.",
-            multiprocess_mode="livesum",
-            registry=self._registry,
-        )
+        self._streams = self._gauge("event_streams", "Streams of events that are open.")
         self._streams_ended = self._counter(
             "event_streams_ended", "Streams of events that have ended, by why.", "reason"
         )
@@ -57,11 +52,9 @@ class Metrics:
         self._scrub_faults = self._counter(
             "scrub_faults", "Stored files the scrub found wrong, by what is wrong.", "kind"
         )
-        self._memory_held = Gauge(
-            "pagefault_memory_held_bytes",
+        self._memory_held = self._gauge(
+            "memory_held_bytes",
             "Memory that bodies, answers, images and queued events hold of the budget.",
-            multiprocess_mode="livesum",
-            registry=self._registry,
         )
         self._memory_refusals = self._counter(
             "memory_refusals", "Requests refused because the memory they needed was not free."
@@ -80,12 +73,17 @@ class Metrics:
     def _counter(self, name: str, about: str, *labels: str) -> Counter:
         return Counter(f"pagefault_{name}", about, labels, registry=self._registry)
 
+    def _gauge(self, name: str, about: str) -> Gauge:
+        return Gauge(
+            f"pagefault_{name}", about, registry=self._registry, multiprocess_mode="livesum"
+        )
+
     def _histogram(self, name: str, about: str, *labels: str) -> Histogram:
         return Histogram(f"pagefault_{name}_seconds", about, labels, registry=self._registry)
 
     @contextmanager
     def stage(self, name: str) -> Iterator[None]:
-        """See `app.services.tool_results.stage_clock.StageClock`."""
+        """Measure the block as one run of a stage of ingest."""
         started = time.perf_counter()
         try:
             yield
@@ -93,7 +91,7 @@ class Metrics:
             self._stages.labels(name).observe(time.perf_counter() - started)
 
     def count_saved(self, *, bytes_in: int, bytes_kept: int) -> None:
-        """See `app.services.tool_results.stage_clock.StageClock`."""
+        """Count a body that came in, and the record every reader gets instead of it."""
         self._bytes_in.inc(bytes_in)
         self._bytes_saved.inc(max(0, bytes_in - bytes_kept))
 
@@ -102,21 +100,21 @@ class Metrics:
         self._memory_refusals.inc()
 
     def count_stream_opened(self) -> None:
-        """See `app.services.events.stream_counts.StreamCounts`."""
+        """Count a stream that was opened."""
         self._streams.inc()
 
     def count_stream_ended(self, reason: EndReason) -> None:
-        """See `app.services.events.stream_counts.StreamCounts`."""
+        """Count a stream that has ended."""
         self._streams.dec()
         self._streams_ended.labels(reason).inc()
 
     def count_scrubbed(self, size_bytes: int) -> None:
-        """See `app.services.maintenance.scrub.ScrubCounts`."""
+        """Count a stored file that was read through, and its bytes."""
         self._scrubbed_blobs.inc()
         self._scrubbed_bytes.inc(size_bytes)
 
     def count_scrub_fault(self, kind: FaultKind) -> None:
-        """See `app.services.maintenance.scrub.ScrubCounts`."""
+        """Count a stored file that is not what its rows say."""
         self._scrub_faults.labels(kind).inc()
 
     def observe_request(self, method: str, route: str, status: int, seconds: float | None) -> None:

@@ -3,7 +3,6 @@
 container         all of it, for the service and for some commands
 stores            database, blobs and broker alone
 brokers           what wakes those who listen, when another process has written
-content_sources   who sends stored bytes
 ingest            what takes tool results in, for the command that does
 event_streams     what tells of events, for the command that shows them
 sweep             what sweeps the stores, and counts what they keep

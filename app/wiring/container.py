@@ -2,25 +2,21 @@
 
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
-from dataclasses import dataclass
 
 import anyio.to_thread
 
-from app.config.settings import ResourcePolicy, Settings
-from app.models.limits import Limits
+from app.config.settings import Settings
 from app.services.access.callers import Access
 from app.services.access.signed_links import LinkSigner
 from app.services.bundles.exporting import BundleExports
 from app.services.bundles.importing import BundleImports
 from app.services.concurrency.large_work import LargeWork
-from app.services.events.raw_results import RawResults
-from app.services.events.streams import EventStreams
+from app.services.events.feeds import RawResults
 from app.services.fetching import Fetcher
 from app.services.images.derived_images import DerivedImages
 from app.services.images.image_work import ImageWork
 from app.services.maintenance.fsck import StoreCheck
 from app.services.maintenance.scrub import Scrub
-from app.services.maintenance.sweep import Sweep
 from app.services.memory_budget.budget import MemoryBudget
 from app.services.memory_budget.request_bodies import BodyBudget
 from app.services.memory_budget.responses import ResponseBudget
@@ -44,7 +40,7 @@ from app.services.requests.streamed_bodies import StreamedBodies
 from app.services.requests.streamed_requests import StreamedRequests
 from app.services.requests.whole_bodies import RequestBodies
 from app.services.resources.aliases import Aliases
-from app.services.resources.content_sources import ContentSources
+from app.services.resources.content_sources import ContentSources, OffloadRules
 from app.services.resources.references import References
 from app.services.resources.resources import Resources
 from app.services.resources.texts import ResourceTexts
@@ -57,16 +53,13 @@ from app.services.uploads.uploads import Uploads
 from app.stores.blobs import BlobStore
 from app.stores.records import Records
 from app.telemetry.metrics import Metrics
-from app.wiring.content_sources import offload_rules
 from app.wiring.event_streams import base_url_of, wired_streams
 from app.wiring.signing_keys import signing_keys
 from app.wiring.startup_errors import SettingError
 from app.wiring.stores import (
-    check_schema,
-    make_data_dir,
     open_blob_store,
     open_broker,
-    open_database,
+    open_checked_database,
     prove_blob_store,
 )
 from app.wiring.sweep import open_stored_bytes, wired_sweep
@@ -75,51 +68,8 @@ from app.wiring.sweep import open_stored_bytes, wired_sweep
 _ABANDONED_UPLOAD_SECONDS = 24 * 3600.0
 
 
-@dataclass(frozen=True, slots=True)
-class Container:
-    """The services, and what the HTTP edge needs to know of the settings."""
-
-    access: Access
-    quotas: Quotas | None
-    links: LinkSigner
-    tool_results: ToolResults
-    resources: Resources
-    aliases: Aliases
-    content_sources: ContentSources
-    resource_texts: ResourceTexts
-    references: References
-    uploads: Uploads
-    sessions: Sessions
-    session_messages: SessionMessages
-    interactions: Interactions
-    history: History
-    renders: Renders
-    bundle_exports: BundleExports
-    bundle_imports: BundleImports
-    pages: Pages
-    page_changes: PageChanges
-    page_reading: PageReading
-    page_faults: PageFaults
-    page_lists: PageLists
-    page_downloads: PageDownloads
-    event_streams: EventStreams
-    sweep: Sweep
-    store_check: StoreCheck
-    records: Records
-    blobs: BlobStore
-    metrics: Metrics
-    memory: MemoryBudget
-    answers: ResponseBudget
-    limits: Limits
-    base_url: str
-    content_base_url: str
-    """What signed links begin with."""
-    cross_origin_resource_policy: ResourcePolicy
-    link_resource_policy: ResourcePolicy
-
-
 @asynccontextmanager
-async def open_container(settings: Settings) -> AsyncIterator[Container]:
+async def open_container(settings: Settings) -> AsyncIterator["Container"]:
     """Open both stores, bring the embedded database up to date, and wire the services.
 
     Raises:
@@ -130,193 +80,208 @@ async def open_container(settings: Settings) -> AsyncIterator[Container]:
         StoreUnavailableError: A store does not answer, or refuses the service.
     """
     rules = offload_rules(settings)
-    await anyio.to_thread.run_sync(make_data_dir, settings.data_dir)
     async with AsyncExitStack() as stack:
-        engines = open_database(settings)
-        stack.push_async_callback(engines.close)
-        await check_schema(settings, engines)
+        engines = await stack.enter_async_context(open_checked_database(settings))
         blobs = open_blob_store(settings.blobs, settings.data_dir)
         broker = await stack.enter_async_context(open_broker(settings, engines))
         records = Records(engines, blob_size=blobs.size, announce=broker.announce)
         await prove_blob_store(blobs)
         await blobs.sweep_temporary(_ABANDONED_UPLOAD_SECONDS)
-        keys = await anyio.to_thread.run_sync(signing_keys, settings)
+        links = LinkSigner(await anyio.to_thread.run_sync(signing_keys, settings))
         access = await _open_access(settings, records)
         stored_bytes = await stack.enter_async_context(open_stored_bytes(settings, records, blobs))
-        accesses = AccessCounts(records)
-        await stack.enter_async_context(accesses.kept())
-        raw_results = RawResults(is_enabled=settings.debug_tool_result_raw)
-        metrics = Metrics()
-        memory = MemoryBudget(settings.limits.memory_bytes)
-        metrics.watch_memory(lambda: memory.held_bytes)
-        event_streams = wired_streams(
-            settings, records, access, raw_results=raw_results, metrics=metrics, memory=memory
+        container = Container(
+            settings,
+            records,
+            blobs,
+            stored_bytes=stored_bytes,
+            content_sources=ContentSources(blobs, rules),
+            access=access,
+            links=links,
         )
-        await stack.enter_async_context(event_streams.running(broker))
-        sweep = wired_sweep(settings, records, blobs, stored_bytes)
+        scrub = Scrub(records, blobs, **settings.scrub.model_dump(), counts=container.metrics)
+        await stack.enter_async_context(container.accesses.kept())
+        await stack.enter_async_context(container.event_streams.running(broker))
         await stack.enter_async_context(
-            sweep.scheduled(
+            container.sweep.scheduled(
                 interval_seconds=settings.sweep.interval_seconds,
                 grace_seconds=settings.sweep.grace_seconds,
             )
         )
-        scrub = Scrub(records, blobs, **settings.scrub.model_dump(), counts=metrics)
         await stack.enter_async_context(scrub.running())
-        opened = _Opened(
-            records=records,
-            blobs=blobs if stored_bytes is None else QuotaBlobStore(blobs, stored_bytes),
-            stored_bytes=stored_bytes,
-            content_sources=ContentSources(blobs, rules),
-            access=access,
-            links=LinkSigner(keys),
-            accesses=accesses,
-            sweep=sweep,
-            event_streams=event_streams,
-            raw_results=raw_results,
-            metrics=metrics,
-            memory=memory,
-        )
-        yield _wired(settings, opened)
+        yield container
 
 
-@dataclass(frozen=True, slots=True)
-class _Opened:
-    """What has a lifetime, or is shared by what has."""
+class Container:
+    """The services, and what the HTTP edge needs to know of the settings.
 
-    records: Records
-    blobs: BlobStore
-    stored_bytes: StoredBytes | None
-    content_sources: ContentSources
-    access: Access
-    links: LinkSigner
-    accesses: AccessCounts
-    sweep: Sweep
-    event_streams: EventStreams
-    raw_results: RawResults
-    metrics: Metrics
-    memory: MemoryBudget
+    Args:
+        settings: How the services are to be.
+        records: The database.
+        store: The blob store as it was opened, without the quota of what projects keep.
+        stored_bytes: That quota, if there is one.
+        content_sources: Who sends stored bytes.
+        access: Which project a caller belongs to.
+        links: Signs links.
+    """
 
+    def __init__(
+        self,
+        settings: Settings,
+        records: Records,
+        store: BlobStore,
+        *,
+        stored_bytes: StoredBytes | None,
+        content_sources: ContentSources,
+        access: Access,
+        links: LinkSigner,
+    ) -> None:
+        blobs = store if stored_bytes is None else QuotaBlobStore(store, stored_bytes)
+        self.records, self.blobs, self.access, self.links = records, blobs, access, links
+        self.content_sources = content_sources
+        self.limits = limits = settings.limits
+        self.base_url = base_url_of(settings)
+        # What signed links begin with.
+        self.content_base_url = settings.content_url or self.base_url
+        self.cross_origin_resource_policy = settings.cross_origin_resource_policy
+        self.link_resource_policy = settings.link_resource_policy
+        self.quotas = _quotas(settings)
+        self.memory = memory = MemoryBudget(limits.memory_bytes)
+        self.metrics = Metrics()
+        self.metrics.watch_memory(lambda: memory.held_bytes)
+        self.answers = ResponseBudget(memory)
+        self.accesses = AccessCounts(records)
+        self.sweep = wired_sweep(settings, records, store, stored_bytes)
+        self.store_check = StoreCheck(records, blobs)
+        self.aliases = Aliases(records)
+        self.sessions = Sessions(records, self.accesses)
+        self.resources = Resources(records, blobs, limit_bytes=limits.medium_bytes)
+        self.uploads = Uploads(records, blobs, limits=limits, stored_bytes=stored_bytes)
+        self.history = History(records, blobs, self.answers, limits=limits)
+        self.bundle_exports = BundleExports(records, blobs, self.accesses)
+        self.bundle_imports = BundleImports(records, blobs, limits, stored_bytes)
+        self._work = LargeWork(limits)
+        self._images = ImageWork(memory, limits)
+        self._checks = MediaChecks(blobs)
+        budget = BodyBudget(memory, text_limit_bytes=limits.text_bytes)
+        self._bodies = RequestBodies(self._work, budget)
+        self._streamed = StreamedBodies(blobs, self._work, budget, limit_bytes=limits.medium_bytes)
+        self._requests = StreamedRequests(self._streamed, self._work)
+        self._wire_results(settings)
+        self._wire_pages(settings)
+        self._wire_conversations(settings)
 
-def _wired(settings: Settings, opened: _Opened) -> Container:
-    """The services over what has been opened; nothing here has a lifetime of its own."""
-    records, blobs, accesses = opened.records, opened.blobs, opened.accesses
-    links = opened.links
-    limits = settings.limits
-    base_url = base_url_of(settings)
-    content_base_url = settings.content_url or base_url
-    metrics = opened.metrics
-    resources = Resources(records, blobs, limit_bytes=limits.medium_bytes)
-    work = LargeWork(limits)
-    budget = BodyBudget(opened.memory, text_limit_bytes=limits.text_bytes)
-    streamed = StreamedBodies(blobs, work, budget, limit_bytes=limits.medium_bytes)
-    requests = StreamedRequests(streamed, work)
-    bodies = RequestBodies(work, budget)
-    images = ImageWork(opened.memory, limits)
-    answers = ResponseBudget(opened.memory)
-    preparer = PagePreparer(records, blobs, images=images, limits=limits)
-    writer = PageWriter(records)
-    checks = MediaChecks(blobs)
-    reading = PageReading(records, blobs, preparer, accesses=accesses, checks=checks, limits=limits)
-    return Container(
-        access=opened.access,
-        quotas=_quotas(settings),
-        links=links,
-        tool_results=_tool_results(opened, streamed, work, limits, checks=checks),
-        resources=resources,
-        aliases=Aliases(records),
-        content_sources=opened.content_sources,
-        resource_texts=ResourceTexts(
-            resources, blobs, work=work, memory=opened.memory, limits=limits
-        ),
-        references=References(
+    def _wire_results(self, settings: Settings) -> None:
+        """Make what takes tool results in, and tells of them."""
+        records, limits = self.records, self.limits
+        raw_results = RawResults(is_enabled=settings.debug_tool_result_raw)
+        self.event_streams = wired_streams(
+            settings,
             records,
-            blobs,
-            links=links,
-            content_base_url=content_base_url,
-            bodies=bodies,
-            work=work,
+            self.access,
+            raw_results=raw_results,
+            metrics=self.metrics,
+            memory=self.memory,
+        )
+        self.tool_results = ToolResults(
+            records,
+            MediaKeepers(self.blobs, limits.medium_bytes, self._checks),
+            bodies=self._streamed,
+            work=self._work,
             limits=limits,
-        ),
-        uploads=Uploads(records, blobs, limits=limits, stored_bytes=opened.stored_bytes),
-        sessions=Sessions(records, accesses),
-        session_messages=SessionMessages(records, blobs, bodies=requests, limits=limits),
-        interactions=Interactions(records, bodies=bodies, limits=limits),
-        history=History(records, blobs, answers, limits=limits),
-        renders=_renders(
-            settings, records, blobs=blobs, reading=reading, links=links, images=images
-        ),
-        bundle_exports=BundleExports(records, blobs, accesses),
-        bundle_imports=BundleImports(records, blobs, limits, opened.stored_bytes),
-        pages=Pages(records, preparer, writer, bodies=requests, accesses=accesses, limits=limits),
-        page_changes=PageChanges(
+            clock=self.metrics,
+            raw_results=raw_results,
+        )
+
+    def _wire_pages(self, settings: Settings) -> None:
+        """Make what writes and reads pages."""
+        records, blobs, limits, accesses = self.records, self.blobs, self.limits, self.accesses
+        preparer = PagePreparer(records, blobs, images=self._images, limits=limits)
+        writer = PageWriter(records)
+        self.page_reading = PageReading(
+            records, blobs, preparer, accesses=accesses, checks=self._checks, limits=limits
+        )
+        self.pages = Pages(
+            records, preparer, writer, bodies=self._requests, accesses=accesses, limits=limits
+        )
+        self.page_changes = PageChanges(
             records,
             preparer,
             writer,
-            bodies=bodies,
-            requests=requests,
+            bodies=self._bodies,
+            requests=self._requests,
             accesses=accesses,
             limits=limits,
-        ),
-        page_reading=reading,
-        page_faults=PageFaults(records, blobs, preparer, reading, limits=limits),
-        page_lists=PageLists(records, accesses),
-        page_downloads=PageDownloads(
-            records, blobs, reading, _fetcher(settings), limits=limits, memory=opened.memory
-        ),
-        event_streams=opened.event_streams,
-        sweep=opened.sweep,
-        store_check=StoreCheck(records, blobs),
-        records=records,
-        blobs=blobs,
-        metrics=metrics,
-        memory=opened.memory,
-        answers=answers,
-        limits=limits,
-        base_url=base_url,
-        content_base_url=content_base_url,
-        cross_origin_resource_policy=settings.cross_origin_resource_policy,
-        link_resource_policy=settings.link_resource_policy,
-    )
+        )
+        self.page_faults = PageFaults(records, blobs, preparer, self.page_reading, limits=limits)
+        self.page_lists = PageLists(records, accesses)
+        self.page_downloads = PageDownloads(
+            records,
+            blobs,
+            self.page_reading,
+            _fetcher(settings),
+            limits=limits,
+            memory=self.memory,
+        )
+
+    def _wire_conversations(self, settings: Settings) -> None:
+        """Make what keeps messages and interactions, and renders them for models."""
+        records, blobs, limits = self.records, self.blobs, self.limits
+        self.session_messages = SessionMessages(
+            records, blobs, bodies=self._requests, limits=limits
+        )
+        self.interactions = Interactions(records, bodies=self._bodies, limits=limits)
+        self.resource_texts = ResourceTexts(
+            self.resources, blobs, work=self._work, memory=self.memory, limits=limits
+        )
+        self.references = References(
+            records,
+            blobs,
+            links=self.links,
+            content_base_url=self.content_base_url,
+            bodies=self._bodies,
+            work=self._work,
+            limits=limits,
+        )
+        derived = DerivedImages(records, blobs, images=self._images, limits=limits)
+        self.renders = Renders(
+            records,
+            blobs,
+            reading=self.page_reading,
+            media_loader=MediaLoader(blobs, derived, self._checks),
+            links=self.links,
+            content_base_url=settings.content_url or settings.public_url,
+            limits=limits,
+        )
 
 
-def _tool_results(
-    opened: _Opened,
-    bodies: StreamedBodies,
-    work: LargeWork,
-    limits: Limits,
-    *,
-    checks: MediaChecks,
-) -> ToolResults:
-    return ToolResults(
-        opened.records,
-        MediaKeepers(opened.blobs, limits.medium_bytes, checks),
-        bodies=bodies,
-        work=work,
-        limits=limits,
-        clock=opened.metrics,
-        raw_results=opened.raw_results,
-    )
+def offload_rules(settings: Settings) -> OffloadRules:
+    """The configured rules.
 
-
-def _renders(
-    settings: Settings,
-    records: Records,
-    *,
-    blobs: BlobStore,
-    reading: PageReading,
-    links: LinkSigner,
-    images: ImageWork,
-) -> Renders:
-    limits = settings.limits
-    derived = DerivedImages(records, blobs, images=images, limits=limits)
-    return Renders(
-        records,
-        blobs,
-        reading=reading,
-        media_loader=MediaLoader(blobs, derived, reading.checks),
-        links=links,
-        content_base_url=settings.content_url or settings.public_url,
-        limits=limits,
+    Raises:
+        SettingError: They need another blob store, or keys to sign with.
+    """
+    content, blobs = settings.content, settings.blobs
+    if content.accel_prefix is not None and blobs.url is not None:
+        raise SettingError(
+            "PAGEFAULT_CONTENT__ACCEL_PREFIX lets nginx read files, and PAGEFAULT_BLOBS__URL keeps "
+            "no files: unset one of them."
+        )
+    if content.redirect_bytes is not None and blobs.url is None:
+        raise SettingError(
+            "PAGEFAULT_CONTENT__REDIRECT_BYTES sends callers to an S3 store: set "
+            "PAGEFAULT_BLOBS__URL too."
+        )
+    if content.redirect_bytes is not None and not blobs.s3_secret_access_key:
+        # What roles and the environment give is seen by the client of the store only.
+        raise SettingError(
+            "PAGEFAULT_CONTENT__REDIRECT_BYTES needs PAGEFAULT_BLOBS__S3_ACCESS_KEY_ID and "
+            "PAGEFAULT_BLOBS__S3_SECRET_ACCESS_KEY: no other keys can sign how the store answers."
+        )
+    return OffloadRules(
+        proxy_prefix=content.accel_prefix,
+        redirect_bytes=content.redirect_bytes,
+        redirect_seconds=content.redirect_seconds,
     )
 
 

@@ -1,7 +1,7 @@
 """Opens what tells of events and nothing else, for a command that shows them."""
 
 from collections.abc import AsyncIterator
-from contextlib import AsyncExitStack, asynccontextmanager
+from contextlib import asynccontextmanager
 from dataclasses import dataclass
 
 import anyio.to_thread
@@ -9,21 +9,14 @@ import anyio.to_thread
 from app.config.settings import Settings
 from app.services.access.callers import Access
 from app.services.access.signed_links import LinkSigner
-from app.services.events.feeds import Feeds
-from app.services.events.queue_memory import QueueRoom
-from app.services.events.raw_results import RawResults
+from app.services.events.feeds import Feeds, RawResults
 from app.services.events.streams import EventStreams, StreamLimits
+from app.services.events.subscriptions import QueueRoom
 from app.services.memory_budget.budget import MemoryBudget
 from app.stores.records import Records
 from app.telemetry.metrics import Metrics
 from app.wiring.signing_keys import signing_keys
-from app.wiring.stores import (
-    check_schema,
-    make_data_dir,
-    open_blob_store,
-    open_broker,
-    open_database,
-)
+from app.wiring.stores import open_blob_store, open_broker, open_checked_database
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,13 +36,8 @@ async def open_listening(settings: Settings) -> AsyncIterator[Listening]:
 
     Raises: as `open_container` does, but for what the blob store says.
     """
-    await anyio.to_thread.run_sync(make_data_dir, settings.data_dir)
-    async with AsyncExitStack() as stack:
-        engines = open_database(settings)
-        stack.push_async_callback(engines.close)
-        await check_schema(settings, engines)
+    async with open_checked_database(settings) as engines, open_broker(settings, engines) as broker:
         blobs = open_blob_store(settings.blobs, settings.data_dir)
-        broker = await stack.enter_async_context(open_broker(settings, engines))
         records = Records(engines, blob_size=blobs.size, announce=broker.announce)
         keys = await anyio.to_thread.run_sync(signing_keys, settings)
         event_streams = wired_streams(
@@ -60,9 +48,12 @@ async def open_listening(settings: Settings) -> AsyncIterator[Listening]:
             metrics=Metrics(),
             memory=MemoryBudget(settings.limits.memory_bytes),
         )
-        await stack.enter_async_context(event_streams.running(broker))
         base_url = base_url_of(settings)
-        yield Listening(event_streams, LinkSigner(keys), base_url, settings.content_url or base_url)
+        listening = Listening(
+            event_streams, LinkSigner(keys), base_url, settings.content_url or base_url
+        )
+        async with event_streams.running(broker):
+            yield listening
 
 
 def wired_streams(

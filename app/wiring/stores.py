@@ -32,13 +32,8 @@ from app.wiring.startup_errors import DataDirectoryError, OutdatedDatabaseError,
 @asynccontextmanager
 async def open_access(settings: Settings) -> AsyncIterator[Access]:
     """Only what the `keys` commands need: the database, up to date."""
-    await anyio.to_thread.run_sync(make_data_dir, settings.data_dir)
-    engines = open_database(settings)
-    try:
-        await check_schema(settings, engines)
+    async with open_checked_database(settings) as engines:
         yield Access(Records(engines), None)
-    finally:
-        await engines.close()
 
 
 @asynccontextmanager
@@ -47,15 +42,10 @@ async def open_records(settings: Settings) -> AsyncIterator[tuple[Records, BlobS
 
     Raises: as `open_container` does.
     """
-    await anyio.to_thread.run_sync(make_data_dir, settings.data_dir)
-    engines = open_database(settings)
-    try:
-        await check_schema(settings, engines)
+    async with open_checked_database(settings) as engines:
         blobs = open_blob_store(settings.blobs, settings.data_dir)
         await prove_blob_store(blobs)
         yield Records(engines, blob_size=blobs.size), blobs
-    finally:
-        await engines.close()
 
 
 async def migrate_database(settings: Settings) -> tuple[str | None, str]:
@@ -64,6 +54,24 @@ async def migrate_database(settings: Settings) -> tuple[str | None, str]:
     engines = open_database(settings)
     try:
         return await anyio.to_thread.run_sync(migrate, engines.writer)
+    finally:
+        await engines.close()
+
+
+@asynccontextmanager
+async def open_checked_database(settings: Settings) -> AsyncIterator[Engines]:
+    """Open the configured database, up to date, for the length of the block.
+
+    Raises:
+        DataDirectoryError: The data directory cannot be made.
+        OutdatedDatabaseError: A server's database has to be migrated first.
+        SettingError: The URL is none.
+    """
+    await anyio.to_thread.run_sync(make_data_dir, settings.data_dir)
+    engines = open_database(settings)
+    try:
+        await _check_schema(settings, engines)
+        yield engines
     finally:
         await engines.close()
 
@@ -137,12 +145,8 @@ async def prove_blob_store(blobs: BlobStore) -> None:
         await blobs.check()
 
 
-async def check_schema(settings: Settings, engines: Engines) -> None:
-    """Bring the embedded database up to date; make sure that a server's is.
-
-    Raises:
-        OutdatedDatabaseError: A server's database has to be migrated first.
-    """
+async def _check_schema(settings: Settings, engines: Engines) -> None:
+    """Bring the embedded database up to date; make sure that a server's is."""
     if settings.is_embedded_database:
         await anyio.to_thread.run_sync(migrate, engines.writer)
         return

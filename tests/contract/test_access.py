@@ -375,7 +375,7 @@ def test_id_of_a_foreign_session_is_free(
 @pytest.mark.promise(
     "security.md#other-projects-data",
     "The stream of another project's session is that of one that does not exist",
-    kept_by="app/services/events/start_positions.py",
+    kept_by="app/services/events/stream.py",
     tried="6 places",
 )
 @pytest.mark.parametrize("place", [None, 0, 1, 2, 3, 2**40])

@@ -86,7 +86,7 @@ def test_last_event_id_in_the_query_comes_before_after_and_behind_the_header(
 @pytest.mark.promise(
     "security.md#other-projects-data",
     "A stream from a position that never existed sends `reset` and begins now",
-    kept_by="app/services/events/start_positions.py",
+    kept_by="app/services/events/stream.py",
     tried="8 places",
 )
 @pytest.mark.parametrize(("path", "last"), [(PROJECT, 5), (SESSION, 3)])

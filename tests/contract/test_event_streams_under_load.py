@@ -10,7 +10,7 @@ import pytest
 
 from app.config.groups import EventSettings
 from app.services.access.callers import Caller
-from app.services.events.batches import EventItem
+from app.services.events.subscriptions import EventItem
 from app.wiring import Container, open_container
 from tests.event_crowds import WAIT_SECONDS, EventSocket, listen
 from tests.servers import Backends, LiveService, serving

@@ -400,7 +400,7 @@ def test_names_that_never_resolve_hold_no_download_of_another_project(
 @pytest.mark.promise(
     "security.md#the-inner-network",
     "Slow servers of one project do not delay downloads of other projects",
-    kept_by="app/services/fetching/slots.py",
+    kept_by="app/services/fetching/resolving.py",
     tried="24 downloads at once, 8 under way",
 )
 def test_slow_servers_of_one_project_hold_no_download_of_another(

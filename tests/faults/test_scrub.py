@@ -19,6 +19,7 @@ from app.models.resource import FaultKind
 from app.services.maintenance.scrub import Scrub, SlicedPeriod
 from app.stores.blobs import BlobMissingError
 from app.stores.blobs.store import blob_path, quarantine_path
+from app.telemetry.metrics import Metrics
 from tests.integration.sweep_stores import (
     PROJECT,
     BehindTheStore,
@@ -40,19 +41,20 @@ NOON = datetime(2026, 3, 4, 12, 30, tzinfo=UTC)
 HOUR = timedelta(hours=1)
 
 
-class Counted:
+class Counted(Metrics):
     """What a scrub says it has done."""
 
     def __init__(self) -> None:
+        super().__init__()
         self.sizes: list[int] = []
         self.faults: list[FaultKind] = []
 
     def count_scrubbed(self, size_bytes: int) -> None:
-        """See `ScrubCounts`."""
+        """See `Metrics.count_scrubbed`."""
         self.sizes.append(size_bytes)
 
     def count_scrub_fault(self, kind: FaultKind) -> None:
-        """See `ScrubCounts`."""
+        """See `Metrics.count_scrub_fault`."""
         self.faults.append(kind)
 
 

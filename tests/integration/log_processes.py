@@ -12,8 +12,8 @@ from app.config.settings import Settings
 from app.models.event import EventType, NewEvent
 from app.models.json_value import JsonValue
 from app.services.access.callers import Caller
-from app.services.events.batches import EventItem
 from app.services.events.stream import EventStream
+from app.services.events.subscriptions import EventItem
 from app.stores.records import UnitOfWork
 from app.stores.records.engine import Engines
 from app.wiring import Container, migrate_database, open_container, open_database

@@ -16,7 +16,6 @@ from app.stores.records import Records, UnitOfWork
 from app.stores.records.engine import Engines, listen_address, open_change_counter
 from app.stores.records.events import CHANNEL
 from app.wiring import migrate_database
-from app.wiring.brokers.memory import MemoryBroker
 from app.wiring.brokers.postgres import PostgresBroker
 from app.wiring.brokers.sqlite import SqliteBroker
 from tests.integration.log_processes import (
@@ -71,7 +70,7 @@ async def broker_over(
 ) -> AsyncIterator[EventBroker]:
     """A broker as it is wired for an engine, or the one of a process alone."""
     if kind == "memory":
-        yield MemoryBroker()
+        yield EventBroker()
     elif kind == "embedded":
         async with open_change_counter(engines) as counter:
             yield SqliteBroker(counter.count)

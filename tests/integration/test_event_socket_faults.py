@@ -12,8 +12,9 @@ from starlette.types import Message
 
 from app.config.settings import Settings
 from app.models.event import NewEvent
-from app.routers.event_socket import _Conversation, _receive
+from app.routers.event_socket import _Conversation
 from app.services.access.callers import Caller
+from app.services.concurrency.background import run_beside
 from app.stores.records import UnitOfWork
 from app.wiring import Container, open_container
 
@@ -62,12 +63,10 @@ async def test_client_that_goes_while_it_is_sent_an_event_leaves_no_exception_be
         await write(container)
         socket = WebSocket({"type": "websocket", "headers": []}, receive, send)
         conversation = _Conversation(socket, container.event_streams, Caller(PROJECT, None), "s")
-        wishes: asyncio.Queue[int | None] = asyncio.Queue(1)
-        receiving = asyncio.create_task(_receive(socket, wishes, conversation.is_open))
         with anyio.fail_after(30):
-            await conversation.run(receiving, wishes, 0)
-            await asyncio.gather(receiving, return_exceptions=True)
-    del conversation, receiving
+            async with run_beside(conversation.receive()):
+                await conversation.run(0)
+    del conversation
     gc.collect()
     await anyio.lowlevel.checkpoint()
     assert reported == []

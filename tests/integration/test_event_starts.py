@@ -9,7 +9,7 @@ import pytest
 
 from app.config.settings import Settings
 from app.models.event import LogBounds, NewEvent
-from app.services.events.start_positions import Start, start_of
+from app.services.events.stream import Start, start_of
 from app.services.maintenance.sweep import Sweep, SweepReport
 from app.stores.records import Records
 from tests.contract.session_requests import append
@@ -195,7 +195,7 @@ async def test_position_that_two_sessions_of_a_name_have_had_is_no_place(records
         "A position in a deleted session is not taken for one in a new session of the same "
         "name, though the log no longer has the deletion"
     ),
-    kept_by="app/services/events/start_positions.py",
+    kept_by="app/services/events/stream.py",
     tried="2 deletions, both engines",
 )
 async def test_position_of_a_session_that_ended_is_no_place_though_its_deletion_is_forgotten(
@@ -278,7 +278,7 @@ async def test_sweep_that_only_counts_removes_no_event(stores: Stores) -> None:
         "A listener of a session that was deleted long ago gets a reset when a session of its"
         " name begins"
     ),
-    kept_by="app/services/events/start_positions.py",
+    kept_by="app/services/events/stream.py",
     tried="1 deletion, both engines",
 )
 def test_listener_of_a_session_that_ended_long_ago_is_reset_by_the_next_of_its_name(

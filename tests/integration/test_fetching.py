@@ -17,8 +17,8 @@ from cryptography.hazmat.primitives.asymmetric import ec
 from app.errors import FetchBlockedError, ServiceError, UpstreamError, UpstreamTimeoutError
 from app.models.limits import FetchPolicy
 from app.services.fetching import Fetcher
-from app.services.fetching.addresses import IPAddress
 from app.services.fetching.fetcher import OpenTransport
+from app.services.fetching.targets import IPAddress
 from tests.hostile_origin import BOMB, PNG, SLOW, HostileOrigin, redirect
 
 HOST = "files.test"
@@ -196,7 +196,7 @@ async def test_any_other_status_than_200_is_named(status: int) -> None:
 @pytest.mark.promise(
     "security.md#the-inner-network",
     "A file without an end, or with a false length, is refused at the size limit",
-    kept_by="app/services/fetching/answers.py",
+    kept_by="app/services/fetching/fetcher.py",
     tried="3 ways",
 )
 @pytest.mark.parametrize("path", ["/endless", "/endless-chunks", "/announced-too-large"])
@@ -224,7 +224,7 @@ async def test_the_cap_is_exact(origin: HostileOrigin, spare: int, is_fetched: b
 @pytest.mark.promise(
     "security.md#the-inner-network",
     "A compressed answer is never unpacked",
-    kept_by="app/services/fetching/answers.py",
+    kept_by="app/services/fetching/fetcher.py",
     tried="0 bytes",
 )
 @pytest.mark.anyio
@@ -236,7 +236,7 @@ async def test_bomb_is_never_unpacked(origin: HostileOrigin) -> None:
 @pytest.mark.promise(
     "security.md#the-inner-network",
     "Three redirects are followed and the fourth is not",
-    kept_by="app/services/fetching/rules.py",
+    kept_by="app/services/fetching/targets.py",
     tried="3",
 )
 @pytest.mark.anyio
@@ -255,7 +255,7 @@ async def test_third_redirect_is_followed_and_the_fourth_is_not() -> None:
 @pytest.mark.promise(
     "security.md#the-inner-network",
     "A redirect to the inner network reaches no server",
-    kept_by="app/services/fetching/rules.py",
+    kept_by="app/services/fetching/targets.py",
     tried="10 locations, 0 hits on the canary",
 )
 @pytest.mark.parametrize(

@@ -19,7 +19,7 @@ from app.config.settings import Settings
 from app.errors import BlobSweptError, StoreUnavailableError
 from app.models.identity import utc_now
 from app.models.upload import ResumableUpload, Segment
-from app.services.maintenance import blob_removal, claim_time, sweep
+from app.services.maintenance import blob_removal, sweep
 from app.services.maintenance.sweep import Sweep, SweepReport
 from app.stores.blobs.store import project_path
 from tests.integration.sweep_stores import (
@@ -233,7 +233,7 @@ async def test_what_the_time_of_a_claim_is_too_short_for_is_claimed_anew(
     embedded: Stores, monkeypatch: pytest.MonkeyPatch, monotonic_step: float, wall_step: float
 ) -> None:
     clock = Clock(monotonic_step=monotonic_step, wall_step=wall_step)
-    monkeypatch.setattr(claim_time, "time", clock)
+    monkeypatch.setattr(blob_removal, "time", clock)
     bodies = [b"%d" % number for number in range(50)]
     await embedded.put(*bodies)
     claims = await embedded.claims()
@@ -246,7 +246,7 @@ async def test_what_the_time_of_a_claim_is_too_short_for_is_claimed_anew(
 async def test_claim_that_came_too_late_removes_nothing_and_is_over(
     stores: Stores, sweeping: Sweep, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(claim_time, "time", Clock(monotonic_step=61, wall_step=0))
+    monkeypatch.setattr(blob_removal, "time", Clock(monotonic_step=61, wall_step=0))
     await stores.put(A)
     assert await sweeping.run(0) == SweepReport(looked_at=1)
     await stores.add_rows(A)

@@ -11,8 +11,11 @@ from app.services.packaging import build_sanitized_tool_result, encode_sanitized
 from app.services.persistence import persist_tool_media
 from app.services.persistence.media_keeper import MediaKeeper
 from app.services.requests.json_stream import LONG_CHARS, JsonStream
-from app.services.tool_results.requests import ReadToolResult, read_tool_result_request
-from app.services.tool_results.streamed import normalize_streamed
+from app.services.tool_results.requests import (
+    ReadToolResult,
+    normalize_streamed,
+    read_tool_result_request,
+)
 from app.stores.blobs import BlobDraft, DraftMedia, FilesystemBlobStore
 from tests.unit.services.requests.received import LIMITS, NOW, PROJECT
 

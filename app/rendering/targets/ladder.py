@@ -31,7 +31,6 @@ from app.models.conversation import (
 from app.models.rendering import LossEntry, RenderOptions, Rung, base64_length
 from app.models.resource import DerivedImage, Resource
 from app.rendering.targets.fitting import Fitting, LoadedMedia, MediumRef, Obstacle, places_of
-from app.rendering.targets.ladder import Choice
 from app.rendering.targets.lines import ERROR_LINE, medium_words, placeholder, size_words
 from app.rendering.targets.profile import MediaClass, Profile
 

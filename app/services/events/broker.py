@@ -1,7 +1,10 @@
-"""The contract of a broker: it wakes, and carries nothing."""
+"""The broker: it wakes whoever reads the log, and carries nothing."""
 
-from contextlib import AbstractAsyncContextManager
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from typing import Protocol
+
+from app.services.concurrency.background import run_beside
 
 
 class Listener(Protocol):
@@ -18,15 +21,30 @@ class Listener(Protocol):
         """
 
 
-class EventBroker(Protocol):
-    """Wakes whoever reads the log, in this process and from the others.
+class EventBroker:
+    """Wakes whoever reads the log in this process; those that extend it, of the others' writes too.
 
     A wake-up may come twice, late, or for nothing. It must come after every commit of an event
     that can be read by then, and after every moment in which one may have been missed.
     """
 
-    def listening(self, listener: Listener) -> AbstractAsyncContextManager[None]:
+    def __init__(self) -> None:
+        self._listener: Listener | None = None
+
+    @asynccontextmanager
+    async def listening(self, listener: Listener) -> AsyncIterator[None]:
         """Wake a listener for the length of the block."""
+        self._listener = listener
+        try:
+            async with run_beside(self._hear_others(listener)):
+                yield
+        finally:
+            self._listener = None
+
+    async def _hear_others(self, listener: Listener) -> None:
+        """Wake a listener of what other processes commit, until cancelled; here, there are none."""
 
     def announce(self, project_id: str, number: int) -> None:
         """Wake this process: it has committed this event of a project. Neither waits nor raises."""
+        if self._listener is not None:
+            self._listener.wake(project_id, number)

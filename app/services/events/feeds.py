@@ -7,7 +7,8 @@ has seen already.
 """
 
 import asyncio
-from collections.abc import Sequence
+from collections import OrderedDict
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from time import monotonic
 
@@ -16,19 +17,57 @@ import anyio.lowlevel
 import structlog
 
 from app.models.event import Event, LoggedEvent
+from app.models.json_value import JsonValue, json_text
 from app.services.concurrency.background import log_failures
-from app.services.events.batches import EventBatch, event_batch_of
-from app.services.events.queue_memory import QueueRoom
-from app.services.events.raw_results import RawResults
-from app.services.events.subscriptions import Subscription
+from app.services.events.subscriptions import EventBatch, QueueRoom, Subscription, event_batch_of
 from app.stores.records import Records, UnitOfWork
 from app.wire.events import event_of, with_raw_result
 
 _log = structlog.get_logger(__name__)
+_LARGEST_RAW_BYTES = 1024 * 1024
+_MOST_RAW_RESULTS = 64
 _AT_ONCE = 200
 _AT_ONCE_BYTES = 1024 * 1024
 _RETRY_SECONDS = 1.0
 _LONGEST_BREATH_SECONDS = 0.25
+
+
+class RawResults:
+    """What tools returned, for debugging: from just before the commit until the event goes out.
+
+    Shown to those who listen now, and never stored.
+
+    Args:
+        is_enabled: Whether anything is kept at all.
+    Source: spec 002, "Event Flow & Consumers" (`DECTO_DEBUG_TOOL_RESULT_RAW`).
+    """
+
+    def __init__(self, *, is_enabled: bool) -> None:
+        self._is_enabled = is_enabled
+        self._results: OrderedDict[str, bytes] = OrderedDict()
+        self.is_heard: Callable[[str], bool] = lambda _: False
+
+    def is_wanted(self, project_id: str, *, size_bytes: int) -> bool:
+        """Whether `offer` keeps a result that came in a body of so many bytes."""
+        return self._is_enabled and size_bytes <= _LARGEST_RAW_BYTES and self.is_heard(project_id)
+
+    def offer(
+        self, project_id: str, tool_result_id: str, result: JsonValue, *, size_bytes: int
+    ) -> None:
+        """Keep a result for the event that its transaction is about to write.
+
+        Nothing is kept where nobody listens to the project, nor of a body above 1 MiB.
+        """
+        if not self.is_wanted(project_id, size_bytes=size_bytes):
+            return
+        self._results[tool_result_id] = json_text(result).encode()
+        # What was rolled back is never asked for.
+        while len(self._results) > _MOST_RAW_RESULTS:
+            self._results.popitem(last=False)
+
+    def take(self, tool_result_id: str) -> bytes | None:
+        """The result as JSON text, once."""
+        return self._results.pop(tool_result_id, None)
 
 
 class ProjectFeed:
@@ -48,10 +87,11 @@ class ProjectFeed:
         self._woken = asyncio.Event()
         self._is_over = False
         self.position = 0
+        self.is_begun = False
         self.users = 0
 
     async def newest(self) -> int:
-        """The number of the newest event there is."""
+        """Return the number of the newest event there is."""
         return await self._records.read(self._project_id, lambda unit: unit.events.bounds().last)
 
     def wake(self, number: int | None) -> None:
@@ -150,8 +190,9 @@ class Feeds:
         self.room = room
         self._raw_results = raw_results
         self._feeds: dict[str, ProjectFeed] = {}
-        self._tasks: dict[str, asyncio.Task[None]] = {}
-        self._ending: set[asyncio.Task[None]] = set()
+        self._group = anyio.create_task_group()
+        self._is_running = asyncio.Event()
+        self._is_over = asyncio.Event()
         raw_results.is_heard = self._feeds.__contains__
 
     @property
@@ -167,19 +208,32 @@ class Feeds:
         elif project_id in self._feeds:
             self._feeds[project_id].wake(number)
 
+    async def run(self) -> None:
+        """Let feeds run until `end`, and wait until each has come to rest."""
+        async with self._group:
+            self._is_running.set()
+            await self._is_over.wait()
+
+    def end(self) -> None:
+        """End all feeds, and let none begin."""
+        self._is_over.set()
+        for feed in self._feeds.values():
+            feed.end()
+
     async def enter(self, project_id: str) -> ProjectFeed:
-        """The feed of a project, to be given back by `leave`.
+        """Return the feed of a project, to be given back by `leave`.
 
         Raises:
             StoreUnavailableError: The log cannot be read.
         """
+        await self._is_running.wait()
         feed = self._feeds.get(project_id)
         if feed is None:
             feed = self._feeds[project_id] = ProjectFeed(
                 self._records, project_id, self._raw_results, self.room
             )
         feed.users += 1
-        if project_id in self._tasks:
+        if feed.is_begun:
             return feed
         try:
             newest = await feed.newest()
@@ -187,27 +241,17 @@ class Feeds:
             self.leave(feed, project_id)
             raise
         # Whoever entered at the same moment may have been faster, and the feed has moved on.
-        if project_id not in self._tasks:
-            feed.position = newest
+        if not feed.is_begun and not self._is_over.is_set():
+            feed.position, feed.is_begun = newest, True
             # It reads at once: what was announced while its position was looked up is not waited
             # for.
-            self._tasks[project_id] = asyncio.create_task(feed.run())
+            self._group.start_soon(feed.run)
         return feed
 
     def leave(self, feed: ProjectFeed, project_id: str) -> None:
         """Give a feed back; it ends with the last who listens."""
         feed.users -= 1
-        if feed.users:
-            return
-        del self._feeds[project_id]
-        task = self._tasks.pop(project_id, None)
-        if task is not None:
+        if not feed.users:
+            del self._feeds[project_id]
             # Not cancelled: it may be about to give a connection back.
             feed.end()
-            self._ending.add(task)
-            task.add_done_callback(self._ending.discard)
-
-    async def ended(self) -> None:
-        """Wait until the feeds that nobody listens to any more have come to rest."""
-        while self._ending:
-            await asyncio.wait(self._ending)

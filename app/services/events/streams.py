@@ -21,13 +21,11 @@ from app.services.access.callers import Access, Caller
 from app.services.concurrency.background import log_failures, run_beside
 from app.services.events.broker import EventBroker
 from app.services.events.feeds import Feeds
-from app.services.events.queue_memory import WriteBuffers
-from app.services.events.start_positions import start_of
-from app.services.events.stream import EventStream
-from app.services.events.stream_counts import StreamCounts
-from app.services.events.subscriptions import Subscription
+from app.services.events.stream import EventStream, start_of
+from app.services.events.subscriptions import Subscription, WriteBuffers
 from app.services.memory_budget.budget import MemoryBudget
 from app.stores.records import Records
+from app.telemetry.metrics import Metrics
 
 _log = structlog.get_logger(__name__)
 _READERS = 4
@@ -54,7 +52,7 @@ class EventStreams:
         feeds: Feeds,
         *,
         limits: StreamLimits,
-        counts: StreamCounts,
+        counts: Metrics,
         memory: MemoryBudget,
     ) -> None:
         self._counts = counts
@@ -73,13 +71,12 @@ class EventStreams:
     @asynccontextmanager
     async def running(self, broker: EventBroker) -> AsyncIterator[None]:
         """Have streams woken and watched for the length of the block."""
-        try:
-            async with run_beside(self._watch()), broker.listening(self._feeds):
-                yield
-        finally:
-            self.end()
-            with anyio.CancelScope(shield=True):
-                await self._feeds.ended()
+        async with (
+            run_beside(self._feeds.run(), end=self.end),
+            run_beside(self._watch()),
+            broker.listening(self._feeds),
+        ):
+            yield
 
     @asynccontextmanager
     async def opened(
@@ -99,8 +96,28 @@ class EventStreams:
             StoreUnavailableError: The log cannot be read.
         """
         with self._place(caller):
-            async with self._begun(caller, session_id, after) as stream:
-                yield stream
+            subscription = Subscription(
+                session_id,
+                most_events=self._limits.queued_events,
+                most_bytes=self._limits.queued_bytes,
+                room=self._feeds.room,
+            )
+            async with self._readers:
+                feed = await self._feeds.enter(caller.project_id)
+            try:
+                async with self._readers:
+                    start = await self._records.read_snapshot(
+                        caller.project_id, lambda unit: start_of(unit, session_id, after)
+                    )
+                stream = EventStream(
+                    self._records, feed, caller, start, subscription, self._readers
+                )
+                with self._counted(stream):
+                    yield stream
+            finally:
+                feed.detach(subscription)
+                subscription.close()
+                self._feeds.leave(feed, caller.project_id)
 
     @contextmanager
     def _place(self, caller: Caller) -> Iterator[None]:
@@ -119,46 +136,18 @@ class EventStreams:
             if not self._places_of[caller]:
                 del self._places_of[caller]
 
-    @asynccontextmanager
-    async def _begun(
-        self, caller: Caller, session_id: str | None, after: int | None
-    ) -> AsyncIterator[EventStream]:
-        subscription = Subscription(
-            session_id,
-            most_events=self._limits.queued_events,
-            most_bytes=self._limits.queued_bytes,
-            room=self._feeds.room,
-        )
-        async with self._readers:
-            feed = await self._feeds.enter(caller.project_id)
+    @contextmanager
+    def _counted(self, stream: EventStream) -> Iterator[None]:
+        self._open.add(stream)
+        if self._is_ending:
+            # It has begun to while the place was looked up.
+            stream.cut("stopping")
+        self._counts.count_stream_opened()
         try:
-            async with self._readers:
-                start = await self._records.read_snapshot(
-                    caller.project_id, lambda unit: start_of(unit, session_id, after)
-                )
-            stream = EventStream(
-                self._records,
-                feed,
-                caller=caller,
-                session_id=session_id,
-                start=start,
-                subscription=subscription,
-                readers=self._readers,
-            )
-            self._open.add(stream)
-            if self._is_ending:
-                # It has begun to while the place was looked up.
-                stream.cut("stopping")
-            self._counts.count_stream_opened()
-            try:
-                yield stream
-            finally:
-                self._open.discard(stream)
-                self._counts.count_stream_ended(stream.ended_by or "left")
+            yield
         finally:
-            feed.detach(subscription)
-            subscription.close()
-            self._feeds.leave(feed, caller.project_id)
+            self._open.discard(stream)
+            self._counts.count_stream_ended(stream.ended_by or "left")
 
     def end(self) -> None:
         """Cut everybody off, and let nobody in: the server is about to stop."""
@@ -168,6 +157,7 @@ class EventStreams:
         self._is_ending = True
         for stream in self._open:
             stream.cut("stopping")
+        self._feeds.end()
 
     async def _watch(self) -> None:
         while True:

@@ -1,15 +1,202 @@
-"""One who listens: what is not taken yet waits in a bounded queue."""
+"""The queues of those who listen: what each holds, and all of them together.
+
+What is not taken yet waits in a bounded queue. An event that waits for a thousand listeners is in
+memory once, and counted once. When there is no room for the next one, the listeners that are
+furthest behind are cut off: the log still has what they miss, and they come back for it.
+"""
 
 import asyncio
 from collections import deque
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
 
-from app.services.events.batches import EventBatch, EventItem
-from app.services.events.queue_memory import QueueRoom
-from app.services.events.stream_counts import EndReason
+from app.errors import OverloadedError
+from app.models.event import EndReason, Event
+from app.services.memory_budget.budget import HeldMemory, MemoryBudget
 
+_SHARE = 4
+_AT_A_TIME = 32
 _AT_ONCE_BYTES = 64 * 1024
 # What is sent without a turn of its own: to wait for one takes longer than to send it.
 _SMALL_BYTES = 16 * 1024
+
+
+@dataclass(frozen=True, slots=True)
+class EventItem:
+    """What a listener gets: `type` and `data`, and the position it may come back with.
+
+    `number` is the event's place in the log of its project. A `reset` says that the position it
+    came with is not kept: what it shows has to be loaded anew, and what follows is from now on.
+    """
+
+    number: int
+    position: int
+    type: str
+    data: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class EventBatch:
+    """Events that are handed out together, in order, and how many bytes of data they have."""
+
+    items: Sequence[EventItem]
+    size_bytes: int
+
+
+def event_item_of(event: Event, session_id: str | None) -> EventItem:
+    """An event for those who listen to a session, or to all of the project."""
+    position = event.number
+    if session_id is not None and event.seq is not None:
+        position = event.seq
+    return EventItem(event.number, position, event.type, event.data)
+
+
+def event_batch_of(events: Sequence[Event], session_id: str | None) -> EventBatch:
+    """Those of the events that belong to a session, or all of them."""
+    wanted = [event for event in events if session_id in (None, event.session_id)]
+    return EventBatch(
+        [event_item_of(event, session_id) for event in wanted],
+        sum(len(event.data) for event in wanted),
+    )
+
+
+class Turns:
+    """Lets a few go at each pass of the event loop, and keeps the others in order.
+
+    Large events for a thousand listeners would otherwise be sent in one pass, for which everybody
+    else waits.
+    """
+
+    def __init__(self) -> None:
+        self._waiting: deque[asyncio.Future[None]] = deque()
+        self._left = _AT_A_TIME
+        self._is_awaited = False
+
+    async def take(self) -> None:
+        """Return when it is the caller's turn."""
+        self._await_next_pass()
+        if self._left and not self._waiting:
+            self._left -= 1
+            return
+        turn = asyncio.get_running_loop().create_future()
+        self._waiting.append(turn)
+        await turn
+
+    def _await_next_pass(self) -> None:
+        if not self._is_awaited:
+            self._is_awaited = True
+            asyncio.get_running_loop().call_soon(self._begin_pass)
+
+    def _begin_pass(self) -> None:
+        self._is_awaited = False
+        self._left = _AT_A_TIME
+        while self._waiting and self._left:
+            turn = self._waiting.popleft()
+            if not turn.done():
+                turn.set_result(None)
+                self._left -= 1
+        if self._left < _AT_A_TIME:
+            self._await_next_pass()
+
+
+class QueueRoom:
+    """The bytes of events that are in any queue, a quarter of the budget of memory at the most."""
+
+    def __init__(self, memory: MemoryBudget) -> None:
+        self._held = HeldMemory(memory, 0)
+        self._limit_bytes = memory.limit_bytes // _SHARE
+        # By the identity of the bytes, which live for as long as a queue holds them.
+        self._users: dict[int, int] = {}
+        self._queues: set[Subscription] = set()
+        self.turns = Turns()
+        self.queued_bytes = 0
+
+    def enter(self, queue: "Subscription") -> None:
+        """Count a queue among those that may be cut."""
+        self._queues.add(queue)
+
+    def leave(self, queue: "Subscription") -> None:
+        """Count it no more."""
+        self._queues.discard(queue)
+
+    def put(self, items: Iterable[EventItem]) -> None:
+        """Count what is put into a queue."""
+        users = self._users
+        for item in items:
+            key = id(item.data)
+            if key in users:
+                users[key] += 1
+            else:
+                users[key] = 1
+                self.queued_bytes += len(item.data)
+
+    def drop(self, items: Iterable[EventItem]) -> None:
+        """Count it no more for one queue."""
+        # A thousand queues of a thousand events are dropped at once where all are too far behind.
+        users = self._users
+        for item in items:
+            key = id(item.data)
+            left = users[key] - 1
+            if left:
+                users[key] = left
+            else:
+                del users[key]
+                self.queued_bytes -= len(item.data)
+        self.settle()
+
+    def make_room(self, size_bytes: int) -> None:
+        """Take room for bytes that are about to be put into queues, before they are.
+
+        Whoever is furthest behind is cut off until they fit. Where nothing waits any more they are
+        handed out all the same: no listener is to blame.
+        """
+        while not self._takes(size_bytes):
+            most = max((queue.waiting_bytes for queue in self._queues), default=0)
+            if not most:
+                return
+            for queue in [each for each in self._queues if each.waiting_bytes >= most]:
+                queue.cut("slow")
+
+    def settle(self) -> None:
+        """Give room back that no queue needs."""
+        if self.queued_bytes < self._held.size_bytes:
+            self._held.resize(self.queued_bytes)
+
+    def _takes(self, size_bytes: int) -> bool:
+        wanted = self.queued_bytes + size_bytes
+        if wanted > self._limit_bytes:
+            return False
+        try:
+            self._held.resize(max(wanted, self._held.size_bytes))
+        except OverloadedError:
+            return False
+        return True
+
+
+class WriteBuffers:
+    """What connections hold that were handed more than their listeners take.
+
+    Args:
+        memory: The budget they are counted in.
+    """
+
+    EACH_BYTES = 96 * 1024
+
+    def __init__(self, memory: MemoryBudget) -> None:
+        self._memory = memory
+        self._held = HeldMemory(memory, 0)
+
+    def count(self, endings: Sequence[Callable[[], object]]) -> None:
+        """Count so many buffers, and end those for which there is no room.
+
+        Args:
+            endings: What ends each of them, those first that were stuck for longest.
+        """
+        free_bytes = max(0, self._memory.limit_bytes - self._memory.held_bytes)
+        fitting = (self._held.size_bytes + free_bytes) // self.EACH_BYTES
+        for end in endings[: max(0, len(endings) - fitting)]:
+            end()
+        self._held.resize(min(len(endings), fitting) * self.EACH_BYTES)
 
 
 class Subscription:
@@ -33,7 +220,7 @@ class Subscription:
         self._most_events = most_events
         self._most_bytes = most_bytes
         self._waiting: deque[EventItem] = deque()
-        self._bytes = 0
+        self.waiting_bytes = 0
         self._changed = asyncio.Event()
         self.ended_by: EndReason | None = None
 
@@ -43,8 +230,8 @@ class Subscription:
             return
         self._room.put(event_batch.items)
         self._waiting.extend(event_batch.items)
-        self._bytes += event_batch.size_bytes
-        if len(self._waiting) > self._most_events or self._bytes > self._most_bytes:
+        self.waiting_bytes += event_batch.size_bytes
+        if len(self._waiting) > self._most_events or self.waiting_bytes > self._most_bytes:
             self.cut("slow")
         self._changed.set()
 
@@ -57,18 +244,9 @@ class Subscription:
         """End the subscription; the first reason stays."""
         self.ended_by = self.ended_by or reason
         waiting, self._waiting = self._waiting, deque()
-        self._bytes = 0
+        self.waiting_bytes = 0
         self._room.drop(waiting)
         self._changed.set()
-
-    def cut_slow(self) -> None:
-        """End the subscription of a listener that is too far behind."""
-        self.cut("slow")
-
-    @property
-    def waiting_bytes(self) -> int:
-        """How many bytes wait."""
-        return self._bytes
 
     def close(self) -> None:
         """Let go of what was taken last; nothing is taken any more."""
@@ -95,7 +273,7 @@ class Subscription:
         while self._waiting and size_bytes < _AT_ONCE_BYTES:
             taken.append(self._waiting.popleft())
             size_bytes += len(taken[-1].data)
-        self._bytes -= size_bytes
+        self.waiting_bytes -= size_bytes
         self._taken = taken
         if size_bytes > _SMALL_BYTES:
             await self._room.turns.take()

@@ -10,33 +10,39 @@ the two (DNS rebinding) changes nothing.
 
 It refuses to: use proxies, cookies, credentials or certificates from the environment; send
 anything of the caller's; decompress; keep connections; retry. Nothing the other side wrote appears
-in an error.
+in an error; what its headers say of the file are claims, each bounded and none trusted.
 """
 
 import functools
 import ssl
 from collections.abc import AsyncIterator, Callable, Iterator, Sequence
-from contextlib import AbstractContextManager, asynccontextmanager, contextmanager
+from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass
 from typing import TypeAlias
+from urllib.parse import unquote
 
 import anyio
 import httpx
 
-from app.errors import UpstreamError, UpstreamTimeoutError
+from app.errors import FetchBlockedError, UpstreamError, UpstreamTimeoutError
+from app.media.types import canonical_mime_type
 from app.models.limits import FetchPolicy
-from app.services.fetching.addresses import IPAddress
-from app.services.fetching.answers import (
+from app.rendering.names.file_names import disposition_filename, safe_file_name
+from app.services.fetching.fetcher import (
     announced_size,
     check_encoding,
     claimed_filename,
     declared_mime_type,
     too_large,
 )
-from app.services.fetching.resolving import HostResolver, Resolve
-from app.services.fetching.rules import FetchRules
-from app.services.fetching.slots import FetchSlots
-from app.services.fetching.targets import Target, parse_target, redirect_target
+from app.services.fetching.resolving import FetchSlots, HostResolver, Resolve
+from app.services.fetching.targets import (
+    FetchRules,
+    IPAddress,
+    Target,
+    parse_target,
+    redirect_target,
+)
 
 OpenTransport: TypeAlias = Callable[[], httpx.AsyncBaseTransport]
 """Makes the connector of one request; it has to dial the URL's host as it is."""
@@ -49,6 +55,60 @@ _ADDRESSES_TRIED = 3
 # A project whose servers are slow holds no more of the requests that are worked on at once.
 _PER_PROJECT = 8
 _IN_ALL = 64
+
+
+def check_encoding(headers: httpx.Headers) -> None:
+    """Refuse an answer that is compressed although nobody asked for it.
+
+    A few hundred compressed bytes can stand for gigabytes, so nothing is ever decompressed.
+
+    Raises:
+        UpstreamError: There is a content coding other than identity.
+    """
+    codings = headers.get("content-encoding", "").split(",")
+    if any(coding.strip().lower() not in ("", "identity") for coding in codings):
+        raise UpstreamError("The server the URL leads to sent a compressed answer.")
+
+
+def announced_size(headers: httpx.Headers, limit_bytes: int) -> int | None:
+    """The announced size, `None` if it shows at the end only.
+
+    Raises:
+        FetchBlockedError: It is larger than the limit.
+    """
+    if "transfer-encoding" in headers:
+        return None
+    # The protocol's parser has made sure that there is one, of digits, and not many of them.
+    announced = headers.get("content-length")
+    if announced is None:
+        return None
+    size_bytes = int(announced)
+    if size_bytes > limit_bytes:
+        raise too_large(limit_bytes)
+    return size_bytes
+
+
+def too_large(limit_bytes: int) -> FetchBlockedError:
+    """The error for a file beyond the limit."""
+    return FetchBlockedError(
+        f"The file is larger than the {limit_bytes} bytes that are fetched. Nothing was kept.",
+        code="fetch-too-large",
+    )
+
+
+def declared_mime_type(headers: httpx.Headers) -> str | None:
+    """The declared type, canonical and without parameters, if it is one."""
+    return canonical_mime_type(headers.get("content-type", ""))
+
+
+def claimed_filename(headers: httpx.Headers, url: httpx.URL) -> str | None:
+    """A safe file name: from Content-Disposition, else the end of the URL's path.
+
+    Source: RFC 6266, section 4.3: `filename*` before `filename`.
+    """
+    named = disposition_filename(headers.get("content-disposition", ""))
+    last_segment = url.raw_path.partition(b"?")[0].rpartition(b"/")[2]
+    return safe_file_name(named) or safe_file_name(unquote(last_segment.decode("ascii")))
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,10 +170,11 @@ class Fetcher:
             deadline = anyio.current_time() + self._policy.total_seconds
             for _ in range(self._policy.redirects + 1):
                 async with self._answer(project_id, target, deadline) as response:
-                    if response.status_code not in _REDIRECTS:
+                    location = response.headers.get("location")
+                    if response.status_code not in _REDIRECTS or location is None:
                         yield self._fetched(target, response, deadline)
                         return
-                    target = redirect_target(target, _location(response))
+                    target = redirect_target(target, location)
             raise UpstreamError("The URL redirects too often.")
 
     @asynccontextmanager
@@ -124,7 +185,7 @@ class Fetcher:
         # Connections are never shared: one that TLS verified for a name must not serve another
         # name at the same address.
         async with self._open_transport() as transport:
-            with _upstream_errors(), _until(deadline):
+            with _upstream_errors(deadline):
                 response = await self._dial(transport, target, addresses)
             try:
                 yield response
@@ -139,18 +200,15 @@ class Fetcher:
         if target.literal is not None:
             addresses = (target.literal,)
         else:
-            with _upstream_errors(), _until(deadline):
-                addresses = await self._resolved(project_id, target)
+            with _upstream_errors(deadline):
+                try:
+                    addresses = await self._resolve(project_id, target.host, target.port)
+                except TimeoutError:
+                    raise
+                except OSError as exc:
+                    raise UpstreamError("The URL's host name does not resolve.") from exc
         self._rules.check_addresses(target, addresses)
         return addresses
-
-    async def _resolved(self, project_id: str, target: Target) -> Sequence[IPAddress]:
-        try:
-            return await self._resolve(project_id, target.host, target.port)
-        except TimeoutError:
-            raise
-        except OSError as exc:
-            raise UpstreamError("The URL's host name does not resolve.") from exc
 
     async def _dial(
         self, transport: httpx.AsyncBaseTransport, target: Target, addresses: Sequence[IPAddress]
@@ -189,7 +247,9 @@ class Fetcher:
         self, target: Target, response: httpx.Response, deadline: float
     ) -> FetchedResponse:
         if response.status_code != 200:
-            raise _wrong_status(response)
+            raise UpstreamError(
+                f"The server the URL leads to answered with status {response.status_code}."
+            )
         check_encoding(response.headers)
         return FetchedResponse(
             mime_type=declared_mime_type(response.headers),
@@ -203,7 +263,7 @@ class Fetcher:
         # Raw: httpx would otherwise decompress whatever claims to be compressed.
         raw = response.aiter_raw()
         while True:
-            with _upstream_errors(), _until(deadline):
+            with _upstream_errors(deadline):
                 chunk = await anext(raw, None)
             if chunk is None:
                 return
@@ -234,15 +294,12 @@ def _verified_tls() -> ssl.SSLContext:
     return httpx.create_ssl_context(trust_env=False)
 
 
-def _until(deadline: float) -> AbstractContextManager[anyio.CancelScope]:
-    return anyio.fail_after(deadline - anyio.current_time())
-
-
 @contextmanager
-def _upstream_errors() -> Iterator[None]:
+def _upstream_errors(deadline: float) -> Iterator[None]:
     """Turn what can go wrong on the way into the service's own errors, without their texts."""
     try:
-        yield
+        with anyio.fail_after(deadline - anyio.current_time()):
+            yield
     except (TimeoutError, httpx.TimeoutException) as exc:
         raise UpstreamTimeoutError from exc
     except httpx.ConnectError as exc:
@@ -254,16 +311,3 @@ def _upstream_errors() -> Iterator[None]:
         raise UpstreamError(
             "The server the URL leads to broke off, or did not answer in HTTP. Nothing was kept."
         ) from exc
-
-
-def _location(response: httpx.Response) -> str:
-    location: str | None = response.headers.get("location")
-    if location is None:
-        raise _wrong_status(response)
-    return location
-
-
-def _wrong_status(response: httpx.Response) -> UpstreamError:
-    return UpstreamError(
-        f"The server the URL leads to answered with status {response.status_code}."
-    )

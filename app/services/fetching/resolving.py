@@ -8,14 +8,18 @@ is held until the thread has ended, not until somebody gives its answer up: what
 
 import asyncio
 import socket
-from collections.abc import Awaitable, Callable, Sequence
+from collections import Counter
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from contextlib import asynccontextmanager
 from functools import partial
 from ipaddress import ip_address
 from threading import Thread
 from typing import TypeAlias
 
-from app.services.fetching.addresses import IPAddress
-from app.services.fetching.slots import FetchSlots
+import anyio
+
+from app.errors import FetchesBusyError
+from app.services.fetching.targets import IPAddress
 
 Resolve: TypeAlias = Callable[[str, str, int], Awaitable[Sequence[IPAddress]]]
 """Every address that a project's host has, in the order to try them; `OSError` if it has none.
@@ -30,6 +34,81 @@ _PER_PROJECT = 4
 _IN_ALL = 64
 
 _Answer: TypeAlias = "asyncio.Future[tuple[IPAddress, ...]]"
+
+
+class FetchSlots:
+    """Slots: how much of one kind is under way at once, for each project and in all.
+
+    What waits for somebody else's server may take as long as that server likes. A project that has
+    taken all of its slots waits for one of its own, a short time, and leaves the others theirs.
+    Used by the tasks of one event loop.
+
+    Args:
+        per_project: How many one project may have. As many of its tasks may wait for one.
+        in_all: How many all projects together may have.
+        wait_seconds: How long a task waits for a slot.
+    """
+
+    def __init__(self, *, per_project: int, in_all: int, wait_seconds: float) -> None:
+        self._per_project = per_project
+        self._in_all = in_all
+        self._wait_seconds = wait_seconds
+        self._taken: Counter[str] = Counter()
+        self._waiting: Counter[str] = Counter()
+        self._freed = anyio.Event()
+
+    @asynccontextmanager
+    async def slot(self, project_id: str) -> AsyncIterator[None]:
+        """Hold a slot of a project for the length of the block.
+
+        Raises:
+            FetchesBusyError: See `take`.
+        """
+        await self.take(project_id)
+        try:
+            yield
+        finally:
+            self.give_back(project_id)
+
+    async def take(self, project_id: str) -> None:
+        """Take a slot of a project, to be given back by `give_back`.
+
+        Raises:
+            FetchesBusyError: None was free in time, or too many of the project wait already.
+        """
+        if not self._is_free(project_id):
+            await self._wait(project_id)
+        self._taken[project_id] += 1
+
+    def give_back(self, project_id: str) -> None:
+        """Give a slot back that was taken."""
+        self._decrease(self._taken, project_id)
+        freed, self._freed = self._freed, anyio.Event()
+        freed.set()
+
+    async def _wait(self, project_id: str) -> None:
+        """Return as soon as a slot is free; nothing else runs before the caller takes it."""
+        if self._waiting[project_id] >= self._per_project:
+            raise FetchesBusyError
+        self._waiting[project_id] += 1
+        try:
+            with anyio.move_on_after(self._wait_seconds):
+                while not self._is_free(project_id):
+                    await self._freed.wait()
+        finally:
+            self._decrease(self._waiting, project_id)
+        # Asked again, since the time may have run out just when one was given back.
+        if not self._is_free(project_id):
+            raise FetchesBusyError
+
+    def _is_free(self, project_id: str) -> bool:
+        return self._taken[project_id] < self._per_project and self._taken.total() < self._in_all
+
+    @staticmethod
+    def _decrease(counts: Counter[str], project_id: str) -> None:
+        counts[project_id] -= 1
+        if not counts[project_id]:
+            del counts[project_id]
 
 
 class HostResolver:

@@ -25,9 +25,8 @@ from app.models.resource import (
     derive_resource_id,
     resource_kind,
 )
-from app.services.images.fitting import FittedImage, fit_image
 from app.services.images.image_work import ImageWork
-from app.services.images.pixels import CODEC_VERSION
+from app.services.images.pixels import CODEC_VERSION, FittedImage, fit_image
 from app.services.persistence.media_keeper import MediaKeeper
 from app.services.persistence.probing import probe_media, probe_stored_media
 from app.stores.blobs import BlobStore, StoredBlob, read_whole
@@ -59,16 +58,14 @@ class _Made:
     image: FittedImage | None
 
 
+@dataclass(frozen=True, slots=True)
 class DerivedImages:
     """Makes smaller images, for any project."""
 
-    def __init__(
-        self, records: Records, blobs: BlobStore, *, images: ImageWork, limits: Limits
-    ) -> None:
-        self._records = records
-        self._blobs = blobs
-        self._images = images
-        self._limits = limits
+    records: Records
+    blobs: BlobStore
+    images: ImageWork
+    limits: Limits
 
     async def get(
         self,
@@ -100,25 +97,25 @@ class DerivedImages:
         if isinstance(source, InlineBytes):
             return await self._make_in_memory(project_id, source.data, mime_type, recipe)
         # What is beyond the bounds or the decoder of today need not be so tomorrow.
-        key = f"{recipe.key};{self._limits.image_pixels};{CODEC_VERSION}"
+        key = f"{recipe.key};{self.limits.image_pixels};{CODEC_VERSION}"
         wanted = _Wanted(project_id, source.digest, mime_type, recipe, key)
         noted = await self._noted(wanted)
-        if noted is None and size_bytes <= self._limits.image_bytes:
+        if noted is None and size_bytes <= self.limits.image_bytes:
             # Whoever waited here may find what it waited for.
             hints = await self._hints(wanted, size_bytes)
-            async with self._images.turn(size_bytes, hints.width, hints.height):
+            async with self.images.turn(size_bytes, hints.width, hints.height):
                 noted = await self._noted(wanted) or await self._make(wanted)
         return noted.image if noted else None
 
     async def _make_in_memory(
         self, project_id: str, data: bytes, mime_type: str, recipe: ImageRecipe
     ) -> DerivedImage | None:
-        if len(data) > self._limits.image_bytes:
+        if len(data) > self.limits.image_bytes:
             return None
         room = max(_LEAST_ROOM_BYTES, _MOST_GROWTH * len(data))
         most_bytes = room if recipe.most_bytes is None else min(room, recipe.most_bytes)
         hints = probe_media(data, InMemoryMedia(data), mime_type)
-        async with self._images.turn(len(data), hints.width, hints.height):
+        async with self.images.turn(len(data), hints.width, hints.height):
             made = await self._fitted(data, mime_type, replace(recipe, most_bytes=most_bytes))
         if made is None or made.image is None:
             return None
@@ -127,16 +124,16 @@ class DerivedImages:
 
     async def _hints(self, wanted: _Wanted, size_bytes: int) -> MediaHints:
         blob = StoredBlob(wanted.digest, size_bytes)
-        return await probe_stored_media(self._blobs, wanted.project_id, blob, wanted.mime_type)
+        return await probe_stored_media(self.blobs, wanted.project_id, blob, wanted.mime_type)
 
     async def _noted(self, wanted: _Wanted) -> NotedImage | None:
-        return await self._records.read(
+        return await self.records.read(
             wanted.project_id, lambda unit: unit.derived_images.find(wanted.digest, wanted.key)
         )
 
     async def _make(self, wanted: _Wanted) -> NotedImage | None:
-        most_bytes = self._limits.image_bytes
-        data = await read_whole(self._blobs, wanted.project_id, wanted.digest, end=most_bytes + 1)
+        most_bytes = self.limits.image_bytes
+        data = await read_whole(self.blobs, wanted.project_id, wanted.digest, end=most_bytes + 1)
         if len(data) > most_bytes:
             return None
         made = await self._fitted(data, wanted.mime_type, wanted.recipe)
@@ -150,7 +147,7 @@ class DerivedImages:
 
     async def _fitted(self, data: bytes, mime_type: str, recipe: ImageRecipe) -> _Made | None:
         """What became of an image; `None` if that could not be found out now."""
-        fit = partial(fit_image, data, mime_type, recipe, most_pixels=self._limits.image_pixels)
+        fit = partial(fit_image, data, mime_type, recipe, most_pixels=self.limits.image_pixels)
         try:
             return _Made(await anyio.to_thread.run_sync(fit))
         except (MemoryError, OSError) as exc:
@@ -163,7 +160,7 @@ class DerivedImages:
         image: DerivedImage | None = None
         if fitted is not None:
             keeper = MediaKeeper(
-                self._blobs,
+                self.blobs,
                 wanted.project_id,
                 limit_bytes=len(fitted.data),
                 now=now,
@@ -180,7 +177,7 @@ class DerivedImages:
                 unit.derived_images.note(wanted.digest, wanted.key, image, now=now)
             return NotedImage(image)
 
-        return await self._records.write(wanted.project_id, note)
+        return await self.records.write(wanted.project_id, note)
 
 
 def _described(project_id: str, fitted: FittedImage) -> Resource:

@@ -1,19 +1,49 @@
-"""Pixels: the one place that decodes and encodes any.
+"""Pixels: the one place that decodes and encodes any, and fits images to recipes.
 
 Decoders are handed hostile bytes, so the size in pixels is known and judged before any is decoded.
 All of this blocks, so it belongs in a worker thread, and may raise whatever a decoder raises.
 """
 
 import struct
+from collections.abc import Iterator
+from dataclasses import dataclass
 from io import BytesIO
+from math import ceil, log
 
 import PIL
 from PIL import Image, ImageFile, JpegImagePlugin
+
+from app.media.headers import open_image
+from app.media.soundness import without_damaged_chunks
+from app.media.types import sniff
+from app.models.resource import ImageRecipe
 
 CODEC_VERSION = PIL.__version__
 """Of what decodes and encodes; another one may make other bytes, or any at all."""
 
 _TRANSPARENT_MODES = frozenset({"RGBA", "LA", "PA", "RGBa", "La"})
+_HEAD_BYTES = 512
+_ORIENTATION = 0x0112
+_TURNS = {
+    2: Image.Transpose.FLIP_LEFT_RIGHT,
+    3: Image.Transpose.ROTATE_180,
+    4: Image.Transpose.FLIP_TOP_BOTTOM,
+    5: Image.Transpose.TRANSPOSE,
+    6: Image.Transpose.ROTATE_270,
+    7: Image.Transpose.TRANSVERSE,
+    8: Image.Transpose.ROTATE_90,
+}
+# What their headers have room for, or their encoders take.
+_MOST_SIDE = {"image/jpeg": 65_500, "image/webp": 16_383, "image/gif": 65_535}
+_ANY_SIDE = 1 << 30
+_FOR_OPAQUE = ("image/jpeg",)
+_FOR_TRANSPARENT = ("image/png", "image/webp", "image/gif")
+_QUALITIES = (85, 70, 50)
+_COLOURS = 256
+_STEP = 0.7
+# The last one has a fiftieth of the sides, far below what any bound on bytes asks for.
+_MOST_STEPS = 12
+_DRAFTS = (1, 2, 4, 8)
 
 
 def load_pixels(
@@ -86,3 +116,181 @@ def _is_read_in_rows(image: ImageFile.ImageFile, data: bytes) -> bool:
     end = image.fp.tell() if image.fp else 0
     start = end - 2 - 6 - 2 * image.layers
     return start >= 0 and data.startswith(header, start)
+
+
+@dataclass(frozen=True, slots=True)
+class FittedImage:
+    """An image that fits a recipe; see `DerivedImage.is_first_picture`."""
+
+    data: bytes
+    mime_type: str
+    is_first_picture: bool
+
+
+def fit_image(
+    data: bytes, mime_type: str, recipe: ImageRecipe, *, most_pixels: int
+) -> FittedImage | None:
+    """The image as the recipe wants it, the right way up; itself where it is so already.
+
+    What is damaged beside the picture of a PNG is left out.
+
+    What is opaque becomes a JPEG, and what is not a PNG, if the recipe has them; else the first
+    type it has. Where the file has too many bytes, its quality is lowered, then its sides. The same
+    bytes give the same bytes. Blocks, so it belongs in a worker thread.
+
+    Args:
+        data: The whole image.
+        mime_type: What it is taken for where its own first bytes do not tell.
+        recipe: What it has to be like.
+        most_pixels: An image that decodes to more is not decoded.
+
+    Returns:
+        The image, of animations the first picture unless it is the image itself; `None` if it
+        cannot be decoded, or nothing that fits can be made of it.
+
+    Raises:
+        MemoryError: There is not enough of it now.
+        OSError: The system refuses something else now.
+    """
+    shown = sniff(data[:_HEAD_BYTES]) or mime_type
+    data = without_damaged_chunks(data)
+    try:
+        image = open_image(BytesIO(data), shown)
+        return (
+            _fitted(image, data, shown, recipe=recipe, most_pixels=most_pixels) if image else None
+        )
+    except Exception as exc:
+        # Decoders of hostile bytes raise anything.
+        if is_want_of_resources(exc):
+            raise
+        return None
+
+
+def _fitted(
+    image: ImageFile.ImageFile, data: bytes, shown: str, *, recipe: ImageRecipe, most_pixels: int
+) -> FittedImage | None:
+    side = recipe.most_side or _ANY_SIDE
+    if shown != "image/jpeg" and _pixels(image.size, 1) > most_pixels:
+        # Before it is asked how it is turned: a PNG decodes all of itself to answer that.
+        return None
+    orientation = _orientation(image)
+    fits = (
+        shown in recipe.types
+        and max(image.size) <= side
+        and (recipe.most_bytes is None or len(data) <= recipe.most_bytes)
+        and orientation not in _TURNS
+    )
+    has_more = bool(getattr(image, "is_animated", False))
+    enough = None if fits else _enough(image.size, side, most_pixels)
+    if not load_pixels(image, data, most_pixels=most_pixels, enough=enough):
+        return None
+    if fits:
+        return FittedImage(data, shown, is_first_picture=False)
+    upright = _upright(image, side, orientation)
+    mime_type = _type_of(upright, recipe.types)
+    made = _within(upright, mime_type, recipe.most_bytes) if mime_type else None
+    return FittedImage(made, mime_type, has_more) if made and mime_type else None
+
+
+def _orientation(image: Image.Image) -> int:
+    try:
+        return int(image.getexif().get(_ORIENTATION, 1))
+    except Exception as exc:
+        # Damaged Exif data tell nothing, and the image is still one.
+        if is_want_of_resources(exc):
+            raise
+        return 1
+
+
+def _enough(size: tuple[int, int], side: int, most_pixels: int) -> tuple[int, int]:
+    """The least pixels that a JPEG is to be decoded to, of those it can be, within the bounds."""
+    # Twice as many as are shown, so that scaling has something to choose from.
+    wanted = 2 * min(side, max(size))
+    chosen = 1
+    for draft in _DRAFTS:
+        if max(size) // draft >= wanted or _pixels(size, chosen) > most_pixels:
+            chosen = draft
+    width, height = size
+    return max(1, width // chosen), max(1, height // chosen)
+
+
+def _pixels(size: tuple[int, int], draft: int) -> int:
+    return ceil(size[0] / draft) * ceil(size[1] / draft)
+
+
+def _upright(image: Image.Image, side: int, orientation: int) -> Image.Image:
+    """The image in RGB or RGBA, within the side, without anything that is said about it."""
+    if image.mode.startswith("I;16"):
+        # It names a shade out of 65,536, and there are 256 left.
+        image.info.pop("transparency", None)
+    shown = in_shades(image)
+    if "transparency" in shown.info:
+        # Before it is scaled: there is nothing between a colour and the one that is see-through.
+        shown = shown.convert("RGBA")
+    shown = _scaled(shown, side)
+    if orientation in _TURNS:
+        shown = shown.transpose(_TURNS[orientation])
+    shown = _in_mode(shown, "RGBA" if may_be_transparent(shown) else "RGB")
+    if shown.mode == "RGBA" and shown.getchannel("A").getextrema() == (255, 255):
+        shown = shown.convert("RGB")
+    # What is said about an image is not shown, and takes bytes: colour profiles, places, comments.
+    shown.info = {}
+    return shown
+
+
+def _in_mode(image: Image.Image, mode: str) -> Image.Image:
+    # Pillow copies an image that is in the mode already.
+    return image if image.mode == mode else image.convert(mode)
+
+
+def _scaled(image: Image.Image, side: int) -> Image.Image:
+    longest = max(image.size)
+    if longest <= side:
+        return image
+    width, height = (max(1, round(length * side / longest)) for length in image.size)
+    return image.resize((width, height), Image.Resampling.LANCZOS, reducing_gap=2.0)
+
+
+def _type_of(image: Image.Image, types: tuple[str, ...]) -> str | None:
+    best = _FOR_TRANSPARENT if image.mode == "RGBA" else _FOR_OPAQUE
+    can_be_made = (*_FOR_OPAQUE, *_FOR_TRANSPARENT)
+    return next((each for each in (*best, *types) if each in types and each in can_be_made), None)
+
+
+def _within(image: Image.Image, mime_type: str, most_bytes: int | None) -> bytes | None:
+    """A file of the image, smaller and smaller until it has no more bytes than it may."""
+    if image.mode == "RGBA" and mime_type == "image/jpeg":
+        image = _on_white(image)
+    image = _scaled(image, _MOST_SIDE.get(mime_type, _ANY_SIDE))
+    left = _MOST_STEPS
+    while True:
+        least = 0
+        for made in _encoded(image, mime_type):
+            if most_bytes is None or len(made) <= most_bytes:
+                return made
+            least = min(least or len(made), len(made))
+        if not left or most_bytes is None:
+            return None
+        # A file grows about as its pixels do: sides that are far too long are not tried.
+        steps = min(left, max(1, int(log(least / max(1, most_bytes), 1 / _STEP**2))))
+        left -= steps
+        image = _scaled(image, max(1, round(max(image.size) * _STEP**steps)))
+
+
+def _on_white(image: Image.Image) -> Image.Image:
+    paper = Image.new("RGB", image.size, "white")
+    paper.paste(image, mask=image.getchannel("A"))
+    return paper
+
+
+def _encoded(image: Image.Image, mime_type: str) -> Iterator[bytes]:
+    """The image as a file, the best form first."""
+    if mime_type == "image/gif":
+        yield saved(image, "GIF")
+    elif mime_type == "image/png":
+        yield saved(image, "PNG")
+        yield saved(image.quantize(_COLOURS, Image.Quantize.FASTOCTREE), "PNG")
+    else:
+        form = "JPEG" if mime_type == "image/jpeg" else "WEBP"
+        for quality in _QUALITIES:
+            yield saved(image, form, quality=quality)

@@ -1,18 +1,19 @@
 """Removing blobs that no row needs, each behind a claim: see `app.stores.records.swept_blobs`."""
 
 import asyncio
+import time
 from collections.abc import AsyncGenerator, Collection, Sequence
 from contextlib import suppress
+from dataclasses import dataclass
 
 import anyio
 import structlog
 
 from app.crash_points import CrashPoint, reached
 from app.errors import ServiceError
-from app.services.maintenance.claim_time import ClaimTime
 from app.stores.blobs import BlobStore
 from app.stores.records import Records
-from app.stores.records.swept_blobs import BlobClaim
+from app.stores.records.swept_blobs import CLAIM_SECONDS, BlobClaim
 
 _REMOVED_AT_ONCE = 8
 _CLAIM_ATTEMPTS = 3
@@ -20,6 +21,24 @@ _BETWEEN_ATTEMPTS_SECONDS = 1.0
 _log = structlog.get_logger(__name__)
 
 
+class ClaimTime:
+    """The time of one claim; begun before the claim is made, so that it ends before the claim does.
+
+    A machine that is suspended stops the one of its clocks, and somebody may set the other: the
+    one that says more time has passed is believed.
+    """
+
+    def __init__(self) -> None:
+        self._monotonic = time.monotonic()
+        self._wall = time.time()
+
+    def is_over(self) -> bool:
+        """Whether nothing more may be removed on the strength of the claim."""
+        passed = max(time.monotonic() - self._monotonic, time.time() - self._wall)
+        return passed > CLAIM_SECONDS
+
+
+@dataclass(frozen=True, slots=True)
 class BlobRemoval:
     """Removes blobs whose digests are known.
 
@@ -31,9 +50,8 @@ class BlobRemoval:
         blobs: Where they are.
     """
 
-    def __init__(self, records: Records, blobs: BlobStore) -> None:
-        self._records = records
-        self._blobs = blobs
+    records: Records
+    blobs: BlobStore
 
     async def removed(
         self, project_id: str, digests: Sequence[str]
@@ -80,7 +98,7 @@ class BlobRemoval:
 
     async def _claimed(self, project_id: str, digests: Collection[str]) -> BlobClaim | None:
         claiming = asyncio.ensure_future(
-            self._records.write(
+            self.records.write(
                 project_id, lambda unit: unit.swept_blobs.claim(digests), is_alone=True
             )
         )
@@ -95,7 +113,7 @@ class BlobRemoval:
             raise
 
     async def _note_over(self, project_id: str, claim: BlobClaim, digests: Collection[str]) -> None:
-        await self._records.write(
+        await self.records.write(
             project_id, lambda unit: unit.swept_blobs.note_over(claim, digests), is_alone=True
         )
 
@@ -125,7 +143,7 @@ class BlobRemoval:
         return removed
 
     async def _delete(self, project_id: str, chunk: Sequence[str]) -> None:
-        deletions = (self._blobs.delete(project_id, digest) for digest in chunk)
+        deletions = (self.blobs.delete(project_id, digest) for digest in chunk)
         for outcome in await asyncio.gather(*deletions, return_exceptions=True):
             if outcome is not None:
                 raise outcome

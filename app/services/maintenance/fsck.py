@@ -8,10 +8,9 @@ again, heals the row. It never changes a row.
 
 import asyncio
 import hashlib
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Sequence
 from contextlib import aclosing, suppress
 from dataclasses import dataclass
-from functools import partial
 from itertools import groupby
 from typing import TypeAlias
 
@@ -20,7 +19,7 @@ import anyio.to_thread
 from app.errors import StoreFullError, StoreUnavailableError
 from app.models.resource import FaultKind
 from app.services.concurrency.run_to_completion import run_to_completion
-from app.services.maintenance.claim_time import ClaimTime
+from app.services.maintenance.blob_removal import ClaimTime
 from app.stores.blobs import BlobMissingError, BlobStore, ListedBlob
 from app.stores.records import Records, UnitOfWork
 from app.stores.records.swept_blobs import BlobReference
@@ -62,12 +61,12 @@ Pace: TypeAlias = Callable[[int], Awaitable[None]]
 """Waits until more may be read than the bytes that were."""
 
 
+@dataclass(frozen=True, slots=True)
 class StoreCheck:
     """Checks all projects of the database."""
 
-    def __init__(self, records: Records, blobs: BlobStore) -> None:
-        self._records = records
-        self._blobs = blobs
+    records: Records
+    blobs: BlobStore
 
     async def run(
         self, found: FaultFound, *, repair: bool = False, progress: Progress | None = None
@@ -82,41 +81,42 @@ class StoreCheck:
         Raises:
             StoreUnavailableError: A store did not answer, so the rest is not known.
         """
-        project_ids = await self._records.read_projects(lambda projects: projects.list_ids())
+        project_ids = await self.records.read_projects(lambda projects: projects.list_ids())
         total = 0
         for project_id in project_ids:
-            total += await self._records.read(
+            total += await self.records.read(
                 project_id, lambda unit: unit.blob_references.bytes_needed()
             )
         tally = _Tally(total, found, progress)
         for project_id in project_ids:
-            check = _ProjectCheck(self._records, self._blobs, project_id, tally, repair=repair)
-            await check.run()
+            check = BlobCheck(self.records, self.blobs, project_id, repair=repair)
+            await _ProjectCheck(check, tally).run()
         return StoreCheckReport(tally.blobs, tally.bytes_read, tally.unneeded, tally.faults)
 
 
+@dataclass(slots=True)
 class _Tally:
     """What has been seen so far."""
 
-    def __init__(self, total_bytes: int, found: FaultFound, progress: Progress | None) -> None:
-        self._total_bytes = total_bytes
-        self._found = found
-        self._progress = progress
-        self.blobs = 0
-        self.bytes_read = 0
-        self.unneeded = 0
-        self.faults = 0
+    total_bytes: int
+    found: FaultFound
+    progress: Progress | None
+    blobs: int = 0
+    bytes_read: int = 0
+    unneeded: int = 0
+    faults: int = 0
 
     def read(self, size_bytes: int) -> None:
         self.bytes_read += size_bytes
-        if self._progress is not None:
-            self._progress(self.bytes_read, max(self._total_bytes, self.bytes_read))
+        if self.progress is not None:
+            self.progress(self.bytes_read, max(self.total_bytes, self.bytes_read))
 
     def add(self, fault: StoreFault) -> None:
         self.faults += 1
-        self._found(fault)
+        self.found(fault)
 
 
+@dataclass(frozen=True, slots=True)
 class BlobCheck:
     """The check of single blobs of one project.
 
@@ -128,20 +128,11 @@ class BlobCheck:
         pace: Awaited with the number of bytes behind each piece that is read.
     """
 
-    def __init__(
-        self,
-        records: Records,
-        blobs: BlobStore,
-        project_id: str,
-        *,
-        repair: bool,
-        pace: Pace | None = None,
-    ) -> None:
-        self._records = records
-        self._blobs = blobs
-        self._project_id = project_id
-        self._repair = repair
-        self._pace = pace
+    records: Records
+    blobs: BlobStore
+    project_id: str
+    repair: bool
+    pace: Pace | None = None
 
     async def run(
         self, rows: Sequence[BlobReference], advance: Callable[[int], None]
@@ -159,20 +150,20 @@ class BlobCheck:
         kind, wrong = await self._fault(digest, rows, advance)
         if kind is None:
             return None
-        blob = await self._blobs.find(self._project_id, digest)
+        blob = await self.blobs.find(self.project_id, digest)
         kind, wrong = await self._fault(digest, wrong)
         # Rows that have been there all the while had a right to their blob all the while.
         wrong = await self._still_there(digest, wrong)
         if kind is None or not wrong:
             return None
         moved = (
-            self._repair
+            self.repair
             and kind == "damaged"
             and blob
             and await run_to_completion(self._quarantine(blob))
         )
         owners = tuple(row.owner for row in wrong)
-        return StoreFault(self._project_id, digest, kind, owners, bool(moved))
+        return StoreFault(self.project_id, digest, kind, owners, bool(moved))
 
     async def _fault(
         self,
@@ -196,14 +187,14 @@ class BlobCheck:
         # One file that cannot be had is a finding; a store that does not answer is none.
         # Neither is one that is full: it is read from.
         with suppress(StoreFullError):
-            await self._blobs.check()
+            await self.blobs.check()
         return kind, rows
 
     async def _hashed(self, digest: str, advance: Callable[[int], None] | None) -> tuple[str, int]:
         """The digest that a blob's bytes have, and how many they are."""
         hashing = hashlib.sha256()
         size_bytes = 0
-        async with aclosing(await self._blobs.open(self._project_id, digest)) as pieces:
+        async with aclosing(await self.blobs.open(self.project_id, digest)) as pieces:
             async for piece in pieces:
                 if len(piece) > _HASHED_AT_ONCE_BYTES:
                     await anyio.to_thread.run_sync(hashing.update, piece)
@@ -212,15 +203,15 @@ class BlobCheck:
                 size_bytes += len(piece)
                 if advance is not None:
                     advance(len(piece))
-                if self._pace is not None:
-                    await self._pace(len(piece))
+                if self.pace is not None:
+                    await self.pace(len(piece))
         return hashing.hexdigest(), size_bytes
 
     async def _still_there(
         self, digest: str, rows: Sequence[BlobReference]
     ) -> Sequence[BlobReference]:
-        now = await self._records.read(
-            self._project_id, lambda unit: set(unit.blob_references.of([digest]))
+        now = await self.records.read(
+            self.project_id, lambda unit: set(unit.blob_references.of([digest]))
         )
         return [row for row in rows if row in now]
 
@@ -230,72 +221,56 @@ class BlobCheck:
         Behind a claim, as a removal is: a write that puts the blob again meanwhile is refused.
         """
         time = ClaimTime()
-        claim = await self._records.write(
-            self._project_id,
+        claim = await self.records.write(
+            self.project_id,
             lambda unit: unit.swept_blobs.claim_needed(damaged.digest),
             is_alone=True,
         )
         if claim is None or not claim.digests:
             return False
-        is_the_same = await self._blobs.find(self._project_id, damaged.digest) == damaged
+        is_the_same = await self.blobs.find(self.project_id, damaged.digest) == damaged
         may_move = is_the_same and not time.is_over()
         if may_move:
-            await self._blobs.quarantine(self._project_id, damaged.digest)
+            await self.blobs.quarantine(self.project_id, damaged.digest)
         # Not after an error: a move that failed may still come to pass.
-        await self._records.write(
-            self._project_id,
+        await self.records.write(
+            self.project_id,
             lambda unit: unit.swept_blobs.note_over(claim, claim.digests),
             is_alone=True,
         )
         return may_move
 
 
+@dataclass(frozen=True, slots=True)
 class _ProjectCheck:
     """The check of one project."""
 
-    def __init__(
-        self,
-        records: Records,
-        blobs: BlobStore,
-        project_id: str,
-        tally: _Tally,
-        *,
-        repair: bool,
-    ) -> None:
-        self._records = records
-        self._blobs = blobs
-        self._project_id = project_id
-        self._tally = tally
-        self._blob_check = BlobCheck(records, blobs, project_id, repair=repair)
+    check: BlobCheck
+    tally: _Tally
 
     async def run(self) -> None:
-        async for batch in self._needed():
+        last = ""
+        while batch := await rows_behind(
+            self.check.records, self.check.project_id, last, limit=_DIGESTS_AT_ONCE
+        ):
+            last = batch[-1][0].digest
             for start in range(0, len(batch), _BLOBS_AT_ONCE):
                 checks = (self._check(rows) for rows in batch[start : start + _BLOBS_AT_ONCE])
                 for outcome in await asyncio.gather(*checks, return_exceptions=True):
                     if isinstance(outcome, BaseException):
                         raise outcome
                     if outcome is not None:
-                        self._tally.add(outcome)
+                        self.tally.add(outcome)
         await self._count_unneeded()
 
-    async def _needed(self) -> AsyncIterator[list[Sequence[BlobReference]]]:
-        """The rows of each blob that rows need, some hundred blobs at a time."""
-        last = ""
-        while True:
-            digests, rows = await self._records.read(self._project_id, partial(_behind, last))
-            if not digests:
-                return
-            yield [list(group) for _, group in groupby(rows, key=lambda row: row.digest)]
-            last = digests[-1]
-
     async def _check(self, rows: Sequence[BlobReference]) -> StoreFault | None:
-        self._tally.blobs += 1
-        return await self._blob_check.run(rows, self._tally.read)
+        self.tally.blobs += 1
+        return await self.check.run(rows, self.tally.read)
 
     async def _count_unneeded(self) -> None:
         batch: list[str] = []
-        async with aclosing(self._blobs.listed(self._project_id)) as listed:
+        check = self.check
+        async with aclosing(check.blobs.listed(check.project_id)) as listed:
             async for blob in listed:
                 batch.append(blob.digest)
                 if len(batch) == _DIGESTS_AT_ONCE:
@@ -305,13 +280,28 @@ class _ProjectCheck:
 
     async def _count_unneeded_among(self, digests: Iterable[str]) -> None:
         listed = set(digests)
-        needed = await self._records.read(
-            self._project_id, lambda unit: unit.blob_references.needed(listed)
+        needed = await self.check.records.read(
+            self.check.project_id, lambda unit: unit.blob_references.needed(listed)
         )
-        self._tally.unneeded += len(listed - needed)
+        self.tally.unneeded += len(listed - needed)
 
 
-def _behind(last: str, unit: UnitOfWork) -> tuple[Sequence[str], Sequence[BlobReference]]:
-    """Some digests that rows need, in order, and their rows."""
-    digests = unit.blob_references.digests(after=last, limit=_DIGESTS_AT_ONCE)
-    return digests, unit.blob_references.of(digests)
+async def rows_behind(
+    records: Records, project_id: str, after: str, *, end: str | None = None, limit: int
+) -> list[list[BlobReference]]:
+    """Return the rows of up to `limit` blobs of a project, by blob, in the order of their digests.
+
+    Args:
+        records: What refers to blobs.
+        project_id: The project.
+        after: A digest, or the beginning of one; those behind it are wanted.
+        end: The same; those from it on are not.
+        limit: How many blobs.
+    """
+
+    def rows(unit: UnitOfWork) -> Sequence[BlobReference]:
+        digests = unit.blob_references.digests(after=after, limit=limit)
+        return unit.blob_references.of([each for each in digests if end is None or each < end])
+
+    found = await records.read(project_id, rows)
+    return [list(group) for _, group in groupby(found, key=lambda row: row.digest)]

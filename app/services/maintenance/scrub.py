@@ -16,24 +16,22 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequen
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from itertools import groupby
 from secrets import SystemRandom
-from typing import Protocol
 
 import anyio
 import structlog
 
 from app.errors import ConflictError
 from app.models.identity import utc_now
-from app.models.resource import FaultKind
 from app.services.concurrency.background import log_failures, run_beside
-from app.services.maintenance.fsck import BlobCheck, StoreFault
+from app.services.maintenance.fsck import BlobCheck, StoreFault, rows_behind
 from app.services.requests.idempotency import Idempotency, IdempotentCall
 from app.services.requests.identity import RequestIdentity
 from app.stores.blobs import BlobStore
-from app.stores.records import Records, UnitOfWork
+from app.stores.records import Records
 from app.stores.records.idempotency import KEPT
 from app.stores.records.swept_blobs import BlobReference
+from app.telemetry.metrics import Metrics
 
 _log = structlog.get_logger(__name__)
 
@@ -48,18 +46,6 @@ _DIGITS = 16
 # Clocks of several machines may differ by an hour, and no slice is done twice for it.
 _MADE_UP = KEPT - timedelta(hours=1)
 _NAMED_OWNERS = 10
-
-
-class ScrubCounts(Protocol):
-    """Counts what is scrubbed; an implementation may not fail the work it counts."""
-
-    def count_scrubbed(self, size_bytes: int) -> None:
-        """Count a blob that was read through, and its bytes."""
-        ...
-
-    def count_scrub_fault(self, kind: FaultKind) -> None:
-        """Count a blob that is not what its rows say."""
-        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,7 +145,7 @@ class Scrub:
         *,
         period_seconds: float,
         bytes_per_second: int,
-        counts: ScrubCounts,
+        counts: Metrics,
     ) -> None:
         self._records = records
         self._blobs = blobs
@@ -208,7 +194,7 @@ class Scrub:
 
     async def _do_once(self, project_id: str, due: Slice) -> bool:
         """Scrub a slice unless it was done; says whether it is done now."""
-        if not await self._some(project_id, due, after=due.first, limit=1):
+        if not await rows_behind(self._records, project_id, due.first, end=due.end, limit=1):
             return True
         call = IdempotentCall(project_id, _ROUTE, due.key, _NO_REQUEST)
         try:
@@ -226,10 +212,12 @@ class Scrub:
     async def _scrub(self, project_id: str, due: Slice) -> None:
         check = BlobCheck(self._records, self._blobs, project_id, repair=True, pace=self._pace.keep)
         last = due.first
-        while rows := await self._some(project_id, due, after=last, limit=_DIGESTS_AT_ONCE):
-            for digest, needing in groupby(rows, key=lambda row: row.digest):
-                await self._check(check, list(needing))
-                last = digest
+        while blobs := await rows_behind(
+            self._records, project_id, last, end=due.end, limit=_DIGESTS_AT_ONCE
+        ):
+            for rows in blobs:
+                await self._check(check, rows)
+            last = blobs[-1][0].digest
 
     async def _check(self, check: BlobCheck, rows: Sequence[BlobReference]) -> None:
         read: list[int] = []
@@ -238,19 +226,6 @@ class Scrub:
         if fault is not None:
             self._counts.count_scrub_fault(fault.kind)
             _tell(fault)
-
-    async def _some(
-        self, project_id: str, due: Slice, *, after: str, limit: int
-    ) -> Sequence[BlobReference]:
-        """The rows of up to `limit` blobs of the slice, in order, behind a digest or a part."""
-
-        def some(unit: UnitOfWork) -> Sequence[BlobReference]:
-            digests = unit.blob_references.digests(after=after, limit=limit)
-            return unit.blob_references.of(
-                [digest for digest in digests if due.end is None or digest < due.end]
-            )
-
-        return await self._records.read(project_id, some)
 
 
 def _tell(fault: StoreFault) -> None:

@@ -8,7 +8,7 @@ projects of this database are swept: another one may share the blob store.
 
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import aclosing, asynccontextmanager
-from dataclasses import astuple, dataclass
+from dataclasses import asdict, astuple, dataclass
 from datetime import datetime, timedelta
 from secrets import SystemRandom
 from typing import TypeAlias
@@ -59,28 +59,26 @@ class SweepReport:
     @property
     def is_empty(self) -> bool:
         """Whether there was nothing to remove."""
-        return not (
-            self.removed
-            or self.temporary_removed
-            or self.expired_uploads
-            or self.expired_keys
-            or self.expired_events
-            or self.expired_reserved_bytes
-        )
+        return not any(self.removals().values())
+
+    def removals(self) -> dict[str, int]:
+        """Return what was removed, by kind."""
+        kept = ("looked_at", "kept_young")
+        return {kind: count for kind, count in asdict(self).items() if kind not in kept}
 
 
 Progress: TypeAlias = Callable[[SweepReport], None]
 """Told from time to time how far a sweep is."""
 
 
+@dataclass(eq=False)
 class _OnlyCountedError(Exception):
     """Rolls back what a dry run has removed in order to count it."""
 
-    def __init__(self, report: SweepReport) -> None:
-        super().__init__(report)
-        self.report = report
+    report: SweepReport
 
 
+@dataclass(frozen=True, slots=True)
 class Sweep:
     """Sweeps all projects.
 
@@ -92,20 +90,11 @@ class Sweep:
         stored_bytes: Counts what projects keep, where that is to be counted.
     """
 
-    def __init__(
-        self,
-        records: Records,
-        blobs: BlobStore,
-        *,
-        events_kept: timedelta,
-        most_events: int,
-        stored_bytes: StoredBytes | None = None,
-    ) -> None:
-        self._stored_bytes = stored_bytes
-        self._records = records
-        self._blobs = blobs
-        self._events_kept = events_kept
-        self._most_events = most_events
+    records: Records
+    blobs: BlobStore
+    events_kept: timedelta
+    most_events: int
+    stored_bytes: StoredBytes | None = None
 
     async def run(
         self, grace_seconds: float, *, dry_run: bool = False, progress: Progress | None = None
@@ -123,22 +112,22 @@ class Sweep:
         """
         now = utc_now()
         run = _Run(
-            self._records,
-            self._blobs,
+            self.records,
+            self.blobs,
             older_than=now - timedelta(seconds=min(grace_seconds, _LONGEST_GRACE_SECONDS)),
             dry_run=dry_run,
             progress=progress,
         )
-        project_ids = await self._records.read_projects(lambda projects: projects.list_ids())
+        project_ids = await self.records.read_projects(lambda projects: projects.list_ids())
         for project_id in project_ids:
             await run.expire(project_id, now)
             await run.expire_events(
-                project_id, before=now - self._events_kept, keep=self._most_events
+                project_id, before=now - self.events_kept, keep=self.most_events
             )
             await run.sweep(project_id)
-            if self._stored_bytes is not None and not dry_run:
-                await self._stored_bytes.count(project_id)
-                await self._stored_bytes.forget_missing(project_id)
+            if self.stored_bytes is not None and not dry_run:
+                await self.stored_bytes.count(project_id)
+                await self.stored_bytes.forget_missing(project_id)
         await run.sweep_temporary()
         return run.report
 
@@ -158,44 +147,22 @@ class Sweep:
         await anyio.sleep(SystemRandom().uniform(0, interval_seconds))
         while True:
             with log_failures(_log, "sweep not finished", fault="sweep failed"):
-                _tell(await self.run(grace_seconds))
+                report = await self.run(grace_seconds)
+                if not report.is_empty:
+                    _log.info("swept", **report.removals())
             await anyio.sleep(interval_seconds)
 
 
-def _tell(report: SweepReport) -> None:
-    if report.is_empty:
-        return
-    _log.info(
-        "swept",
-        removed=report.removed,
-        bytes_removed=report.bytes_removed,
-        temporary_removed=report.temporary_removed,
-        expired_uploads=report.expired_uploads,
-        expired_keys=report.expired_keys,
-        expired_events=report.expired_events,
-        expired_reserved_bytes=report.expired_reserved_bytes,
-    )
-
-
+@dataclass(slots=True)
 class _Run:
     """One sweep on its way through the projects."""
 
-    def __init__(
-        self,
-        records: Records,
-        blobs: BlobStore,
-        *,
-        older_than: datetime,
-        dry_run: bool,
-        progress: Progress | None,
-    ) -> None:
-        self._records = records
-        self._blobs = blobs
-        self._removal = BlobRemoval(records, blobs)
-        self._older_than = older_than
-        self._dry_run = dry_run
-        self._progress = progress
-        self.report = SweepReport()
+    records: Records
+    blobs: BlobStore
+    older_than: datetime
+    dry_run: bool
+    progress: Progress | None
+    report: SweepReport = SweepReport()
 
     async def expire(self, project_id: str, now: datetime) -> None:
         """Remove uploads and idempotency keys whose time is over, and claims nobody needs."""
@@ -214,7 +181,7 @@ class _Run:
     async def expire_events(self, project_id: str, *, before: datetime, keep: int) -> None:
         """Remove events whose time is over, a few at once: writers wait meanwhile."""
         # Asked without a lock first: where nothing is over, no write ever waits for this.
-        if None is await self._records.read(
+        if None is await self.records.read(
             project_id, lambda unit: unit.events.newest_expired(before=before, keep=keep)
         ):
             return
@@ -226,7 +193,7 @@ class _Run:
         while True:
             report = await self._removed(project_id, expire)
             self._count(report)
-            if self._dry_run or report.expired_events < _EVENTS_AT_ONCE:
+            if self.dry_run or report.expired_events < _EVENTS_AT_ONCE:
                 return
 
     async def _removed(
@@ -236,19 +203,19 @@ class _Run:
 
         def removed(unit: UnitOfWork) -> SweepReport:
             report = remove(unit)
-            if self._dry_run:
+            if self.dry_run:
                 raise _OnlyCountedError(report)
             return report
 
         try:
-            return await self._records.write(project_id, removed, is_alone=True)
+            return await self.records.write(project_id, removed, is_alone=True)
         except _OnlyCountedError as exc:
             return exc.report
 
     async def sweep(self, project_id: str) -> None:
         """Remove a project's garbage."""
         batch: list[ListedBlob] = []
-        async with aclosing(self._blobs.listed(project_id)) as listed:
+        async with aclosing(self.blobs.listed(project_id)) as listed:
             async for blob in listed:
                 batch.append(blob)
                 if len(batch) == DIGESTS_AT_ONCE:
@@ -259,21 +226,22 @@ class _Run:
 
     async def sweep_temporary(self) -> None:
         """Remove what interrupted writes left behind."""
-        swept = await self._blobs.sweep_temporary(_TEMPORARY_SECONDS, dry_run=self._dry_run)
+        swept = await self.blobs.sweep_temporary(_TEMPORARY_SECONDS, dry_run=self.dry_run)
         self._count(SweepReport(temporary_removed=swept))
 
     async def _sweep_batch(self, project_id: str, batch: Sequence[ListedBlob]) -> None:
         # Asked without a lock first: where there is no garbage, no write ever waits for a sweep.
-        needed = await self._records.read(
+        needed = await self.records.read(
             project_id, lambda unit: unit.blob_references.needed([blob.digest for blob in batch])
         )
         garbage = [blob for blob in batch if blob.digest not in needed]
-        old = {blob.digest: blob for blob in garbage if blob.modified_at <= self._older_than}
+        old = {blob.digest: blob for blob in garbage if blob.modified_at <= self.older_than}
         self._count(SweepReport(looked_at=len(batch), kept_young=len(garbage) - len(old)))
-        if self._dry_run:
+        if self.dry_run:
             self._count_removed(list(old.values()))
             return
-        async with aclosing(self._removal.removed(project_id, list(old))) as removed:
+        removal = BlobRemoval(self.records, self.blobs)
+        async with aclosing(removal.removed(project_id, list(old))) as removed:
             async for digests in removed:
                 self._count_removed([old[digest] for digest in digests])
 
@@ -283,5 +251,5 @@ class _Run:
 
     def _count(self, more: SweepReport) -> None:
         self.report += more
-        if self._progress is not None:
-            self._progress(self.report)
+        if self.progress is not None:
+            self.progress(self.report)

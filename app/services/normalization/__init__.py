@@ -2,8 +2,8 @@
 
 Pure code: it reads no clock and no file, and raises on no JSON value.
 
-    result      the whole value: an MCP CallToolResult, or anything else
-      content     strings, blocks and lists of them, in order
+    result      the whole value, and strings, blocks and lists of them, in order
+      envelopes   what stands around it: MCP's CallToolResult, a message
         blocks, resource_blocks     one block
           side_information            what a block carries besides
           parts                       one string, one payload

@@ -38,15 +38,13 @@ from app.services.normalization.parts import (
     text_parts,
 )
 from app.services.normalization.resource_blocks import (
-    carries_link,
     carries_resource,
     read_resource,
     read_resource_link,
 )
 from app.services.normalization.side_information import (
-    following_parts,
-    side_information,
-    with_provenance,
+    with_side_information,
+    without,
 )
 from app.services.normalization.structures import is_recognised
 
@@ -127,8 +125,7 @@ def _read_untyped(block: Block, place: ReadContext) -> Outcome | None:
 
 def _matched_parts(block: Block, match: MediaMatch, place: ReadContext) -> list[NormalizedPart]:
     parts = declared_parts(match.payload, match.claim, place.inside(*match.path))
-    side = side_information(block, match.consumed, place)
-    return with_provenance(parts, side, match.claim.filename)
+    return with_side_information(parts, block, match.consumed, place, filename=match.claim.filename)
 
 
 def _declared_plain_object(block: Block) -> MediaMatch | None:
@@ -193,7 +190,7 @@ def _read_text(block: Block, place: ReadContext) -> Outcome:
         parts = [medium_part(value, Claim(), here)]
     else:
         parts = [NormalizedText(("" if value is None else json_text(value),))]
-    return with_provenance(parts, side_information(block, consumed, place))
+    return with_side_information(parts, block, consumed, place)
 
 
 def _read_value(block: Block, place: ReadContext) -> Outcome:
@@ -201,7 +198,7 @@ def _read_value(block: Block, place: ReadContext) -> Outcome:
     if str(block["type"]).startswith("error"):
         place.collector.report_error(True)
     parts = text_parts(value, here) if isinstance(value, str) else json_parts(value, here)
-    return with_provenance(parts, side_information(block, _framed("value"), place))
+    return with_side_information(parts, block, _framed("value"), place)
 
 
 def _is_denial(block: Block) -> bool:
@@ -212,28 +209,31 @@ def _is_denial(block: Block) -> bool:
 def _read_denial(block: Block, place: ReadContext) -> Outcome:
     place.collector.report_error(True)
     parts = text_parts(str(block.get("reason") or _DENIED), place.inside("reason"))
-    return with_provenance(parts, side_information(block, _framed("reason"), place))
+    return with_side_information(parts, block, _framed("reason"), place)
 
 
 def _read_tool_result(block: Block, place: ReadContext) -> Outcome:
-    consumed = _framed("content")
+    consumed: list[Path] = []
     for key in ("is_error", "isError"):
         if isinstance(block.get(key), bool):
             place.collector.report_error(block[key] is True)
             consumed.append((key,))
-    following = following_parts(block, consumed, place)
-    return NestedContent(block["content"], place.inside("content"), following)
+    return _nested_content(block, place, ("content",), *consumed)
 
 
 def _read_document_content(block: Block, place: ReadContext) -> Outcome:
-    path = ("source", "content")
-    following = following_parts(block, [*_framed(*path), ("source", "type")], place)
-    return NestedContent(value_at(block, path), place.inside(*path), following)
+    return _nested_content(block, place, ("source", "content"), ("source", "type"))
 
 
 def _read_content_value(block: Block, place: ReadContext) -> Outcome:
-    following = following_parts(block, _framed("value"), place)
-    return NestedContent(block["value"], place.inside("value"), following)
+    return _nested_content(block, place, ("value",))
+
+
+def _nested_content(block: Block, place: ReadContext, path: Path, *consumed: Path) -> NestedContent:
+    """Return the content at a place of a block, and the rest of the block as parts behind it."""
+    rest = without(block, [*_framed(*path), *consumed])
+    following = json_parts(rest, place) if rest else []
+    return NestedContent(value_at(block, path), place.inside(*path), following)
 
 
 def _framed(*path: str) -> list[Path]:
@@ -270,5 +270,5 @@ _READERS: dict[str, tuple[_Reader, ...]] = {
         ),
     ),
     "resource": (_Reader(carries_resource, read_resource),),
-    "resource_link": (_Reader(carries_link, read_resource_link),),
+    "resource_link": (_Reader(_holds("uri", str), read_resource_link),),
 }

@@ -77,7 +77,8 @@ class Collector:
     def __init__(self) -> None:
         self.media: list[NormalizedMedia] = []
         self._warnings: list[Warning] = []
-        self._warning_count = 0
+        # How many there have been, kept or not.
+        self.warning_count = 0
         # By their lengths, so that hardly any other text is looked at.
         self._payloads: dict[int, dict[str, bool]] = {}
         self.is_error: bool | None = None
@@ -129,23 +130,18 @@ class Collector:
 
     def warn(self, code: str, pointer: Pointer, detail: str) -> None:
         """Note that something at `pointer` could not be taken as the tool meant it."""
-        if self._warning_count < _MAX_WARNINGS:
+        if self.warning_count < _MAX_WARNINGS:
             self._warnings.append(Warning(code=code, pointer=str(pointer), detail=detail))
-        self._warning_count += 1
-
-    @property
-    def warning_count(self) -> int:
-        """How many warnings there have been, kept or not."""
-        return self._warning_count
+        self.warning_count += 1
 
     def forget_warnings_after(self, count: int) -> None:
         """Take back all warnings but the first `count`."""
         del self._warnings[count:]
-        self._warning_count = count
+        self.warning_count = count
 
     def warnings(self) -> tuple[Warning, ...]:
         """The warnings in order, closed by one that says how many more there were, if any."""
-        more = self._warning_count - len(self._warnings)
+        more = self.warning_count - len(self._warnings)
         if not more:
             return tuple(self._warnings)
         return (*self._warnings, more_warnings(more))

@@ -1,4 +1,8 @@
-"""What stands around a tool's result when it was taken from a message: opened, read for failure.
+"""What stands around a tool's result: MCP's CallToolResult, and the message it was taken from.
+
+The Python SDK dumps a CallToolResult with `null` for every member that was not given, `meta` for
+`_meta`, and, since its second version, all names in snake_case. FastMCP's client adds `data`, its
+own reading of the structured content. All of them are one result, and `null` members are absent.
 
 JSON-RPC's response, Bedrock's `toolResult`, LangChain's `ToolMessage` in its dumps, Gemini's
 `functionResponse` and the Vercel AI SDK's `tool-result` and `tool-error` each say in their own way
@@ -6,14 +10,31 @@ whether the tool failed. An envelope is taken for one only around the whole resu
 the members that its protocol requires: a `status` or an `error` elsewhere is some record's own.
 """
 
-from collections.abc import Iterable
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
 
-from app.media.block_shapes import value_at
+from app.media.block_shapes import is_handle, value_at
 from app.media.block_table import Path
-from app.services.normalization.call_tool_results import read_call_tool_result
+from app.models.json_pointer import first_difference
+from app.services.normalization.blocks import is_typed_block
 from app.services.normalization.side_information import without
 
+_NAMES = {
+    "content": "content",
+    "toolResult": "toolResult",
+    "structuredContent": "structuredContent",
+    "structured_content": "structuredContent",
+    "isError": "isError",
+    "is_error": "isError",
+    "resultType": "resultType",
+    "result_type": "resultType",
+    "_meta": "_meta",
+}
+# Where one of these stands, null or not, a `meta` is the SDK's and not some tool's own.
+_SDK_NAMES = frozenset(
+    ("structuredContent", "structured_content", "isError", "is_error", "resultType", "result_type")
+)
+_RESULT_TYPES = frozenset(("resultType", "result_type"))
 _JSON_RPC_KEYS = frozenset(("jsonrpc", "id", "result", "error"))
 _STATUSES = ("success", "error")
 _FUNCTION_RESPONSES = ("functionResponse", "function_response")
@@ -26,6 +47,122 @@ _JSON_OUTPUTS = ("json", "error-json")
 _OUTPUT_KEYS = frozenset(("type", "value", "providerOptions", "providerMetadata"))
 
 Object = dict[str, object]
+
+
+@dataclass(frozen=True, slots=True)
+class CallToolResult:
+    """The members of a result that are not `null`.
+
+    Attributes:
+        members: The protocol's, by the protocol's names: the name as it is spelled, and the value.
+        extras: The others.
+    """
+
+    members: Mapping[str, tuple[str, object]]
+    extras: dict[str, object]
+
+    def get(self, name: str) -> object:
+        """Return a member of the protocol, `None` if there is none."""
+        return self.members[name][1] if name in self.members else None
+
+
+def read_call_tool_result(result: dict[str, object]) -> CallToolResult | None:
+    """Return what an MCP result holds; `None` if it is no MCP result.
+
+    A record may have a `content` of its own, so members beside the known ones are accepted only
+    where every item of `content` is a block, or where `isError` stands beside it.
+    """
+    if is_typed_block(result):
+        return None
+    read = _read(result)
+    content = read.get("content")
+    carries = content is not None or read.get("toolResult") is not None
+    is_named = "structuredContent" in result or "structured_content" in result
+    says_success = "content" in result and isinstance(read.get("isError"), bool)
+    if not (carries or is_named or says_success):
+        return None
+    blocks = isinstance(content, list) and content and all(map(is_typed_block, content))
+    whole = says_success and content is not None
+    return read if blocks or whole or read.extras.keys() <= _RESULT_TYPES else None
+
+
+def _read(result: dict[str, object]) -> CallToolResult:
+    says_success = any(isinstance(result.get(key), bool) for key in ("isError", "is_error"))
+    members: dict[str, tuple[str, object]] = {}
+    extras: dict[str, object] = {}
+    for key, member in result.items():
+        if member is None:
+            continue
+        name = _name_of(key, result)
+        if name is not None and _is_protocol(name, member, says_success=says_success):
+            _add(members, extras, name, key, member)
+        else:
+            extras[key] = member
+    if _is_read_again(extras.get("data"), members.get("structuredContent"), result):
+        del extras["data"]
+    return CallToolResult(members, extras)
+
+
+def _name_of(key: str, result: dict[str, object]) -> str | None:
+    if (
+        key == "meta"
+        and isinstance(result[key], dict)
+        and not isinstance(result.get("_meta"), dict)
+    ):
+        return "_meta" if result.keys() & _SDK_NAMES else None
+    return _NAMES.get(key)
+
+
+def _add(
+    members: dict[str, tuple[str, object]],
+    extras: dict[str, object],
+    name: str,
+    key: str,
+    member: object,
+) -> None:
+    """Take a member in; of two spellings the first counts, and one failure makes it a failure."""
+    if name not in members or (name == "isError" and member is True):
+        members[name] = (key, member)
+    elif name != "isError" and not _is_same(members[name][1], member):
+        extras[key] = member
+
+
+def _is_protocol(name: str, member: object, *, says_success: bool) -> bool:
+    match name:
+        case "content":
+            known = isinstance(member, str | list) or is_typed_block(member) or is_handle(member)
+            return known or says_success
+        case "isError":
+            return isinstance(member, bool)
+        case "resultType":
+            # "complete" is what every result without the member is; any other value is kept.
+            return member == "complete"
+        case "_meta":
+            return isinstance(member, dict)
+        case _:
+            return True
+
+
+def _is_read_again(
+    data: object, structured: tuple[str, object] | None, result: dict[str, object]
+) -> bool:
+    """Whether FastMCP's `data` is what its structured content says already."""
+    if (
+        data is None
+        or structured is None
+        or not result.keys() >= {"structured_content", "is_error"}
+    ):
+        return False
+    content = structured[1]
+    unwrapped = content
+    if isinstance(content, dict) and content.keys() == {"result"}:
+        unwrapped = content["result"]
+    return _is_same(data, content) or _is_same(data, unwrapped)
+
+
+def _is_same(one: object, other: object) -> bool:
+    """Whether two values are the same JSON: to Python, `True` and `1` are as well."""
+    return first_difference(one, other) is None
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,15 +256,7 @@ def _opened(value: Object) -> Opened | None:
 
 
 def _inside(path: tuple[str | int, ...], opened: Opened) -> Opened:
-    return Opened(
-        opened.value,
-        (*path, *opened.path),
-        opened.is_content,
-        opened.is_protocol_error,
-        opened.is_error,
-        opened.beside,
-        (*path, *opened.beside_path),
-    )
+    return replace(opened, path=(*path, *opened.path), beside_path=(*path, *opened.beside_path))
 
 
 def _bedrock(value: Object) -> Opened | None:

@@ -24,7 +24,6 @@ from app.models.normalized import (
     NormalizedReference,
     NormalizedText,
     Provenance,
-    TextTemplate,
 )
 from app.models.resource import parse_resource_id, resource_kind
 from app.models.text_windows import without_lone_surrogates
@@ -266,7 +265,8 @@ def _rewritten_parts(text: str, place: ReadContext, declared: str | None) -> lis
     mime_type = canonical_mime_type(declared) if declared else None
     beside = type_beside(declared, is_text=True)
     rewriting = Rewriting(place.collector)
-    template = _template(rewrite_text(text, place.pointer, rewriting))
+    rewritten = rewrite_text(text, place.pointer, rewriting)
+    template = (rewritten,) if isinstance(rewritten, str) else rewritten
     first = NormalizedText(template, mime_type or PLAIN_TEXT, beside)
     return [first, *extracted_parts(rewriting.slots)]
 
@@ -291,7 +291,3 @@ def _refused_parts(text: str, claim: Claim, place: ReadContext) -> list[Normaliz
 
 def _label(claim: Claim) -> str:
     return canonical_mime_type(claim.mime_type or "") or claim.kind or "media"
-
-
-def _template(text: str | TextTemplate) -> TextTemplate:
-    return (text,) if isinstance(text, str) else text

@@ -28,7 +28,7 @@ from app.services.normalization.parts import (
     text_parts,
     type_beside,
 )
-from app.services.normalization.side_information import side_information, with_provenance
+from app.services.normalization.side_information import with_side_information
 from app.services.normalization.structures import holds_media, is_recognised
 
 _BLOB: Path = ("resource", "blob")
@@ -62,12 +62,7 @@ def read_resource(block: dict[str, object], place: ReadContext) -> list[Normaliz
         parts = _text_parts(value_at(block, _TEXT), claim, here)
     if isinstance(parts[0], NormalizedText) and parts[0].template == ("",):
         parts = [_empty(_text_of(block["resource"], "uri"), parts[0])]
-    return with_provenance(parts, side_information(block, [("type",), path, *consumed], place))
-
-
-def carries_link(block: dict[str, object]) -> bool:
-    """Whether a block of type `resource_link` says where it leads."""
-    return isinstance(block.get("uri"), str)
+    return with_side_information(parts, block, [("type",), path, *consumed], place)
 
 
 def read_resource_link(block: dict[str, object], place: ReadContext) -> list[NormalizedPart]:
@@ -79,15 +74,15 @@ def read_resource_link(block: dict[str, object], place: ReadContext) -> list[Nor
     if resource_id := own_reference(uri):
         beside = type_beside(mime_type, is_text=True)
         pointer = str(place.inside("uri").pointer)
-        side = side_information(block, [("type",), ("uri",), (type_key,)], place)
-        return with_provenance([NormalizedReference(uri, resource_id, pointer, beside)], side)
+        parts: list[NormalizedPart] = [NormalizedReference(uri, resource_id, pointer, beside)]
+        return with_side_information(parts, block, [("type",), ("uri",), (type_key,)], place)
     if is_remote(uri) and family in ("image", "audio", "video"):
         claim = Claim(kind, None if kind else mime_type, _text_of(block, "name"))
-        side = side_information(block, [("type",), (type_key,)], place)
-        return with_provenance([link(without_lone_surrogates(uri), claim)], side)
+        parts = [link(without_lone_surrogates(uri), claim)]
+        return with_side_information(parts, block, [("type",), (type_key,)], place)
     summary, described = _summary(block, place)
-    side = side_information(block, [("type",), *described], place)
-    return with_provenance([NormalizedText((summary,))], side)
+    parts = [NormalizedText((summary,))]
+    return with_side_information(parts, block, [("type",), *described], place)
 
 
 def _summary(block: dict[str, object], place: ReadContext) -> tuple[str, list[Path]]:
@@ -140,10 +135,6 @@ def _filename(block: dict[str, object]) -> str | None:
     return next((name for name in (*_given_names(block), from_uri) if name), None)
 
 
-def _canonical(claim: Claim) -> str | None:
-    return canonical_mime_type(claim.mime_type) if claim.mime_type else None
-
-
 def _blob_parts(
     blob: str, claim: Claim, place: ReadContext, *, is_named: bool
 ) -> list[NormalizedPart]:
@@ -175,7 +166,7 @@ def _text_parts(text: object, claim: Claim, place: ReadContext) -> list[Normaliz
     if not isinstance(text, str):
         beside = type_beside(claim.mime_type, is_text=True)
         return [NormalizedText((json_text(text),), provenance=beside)]
-    mime_type = _canonical(claim)
+    mime_type = canonical_mime_type(claim.mime_type or "")
     if mime_type == _SVG:
         markup = place.collector.readable(text, place.pointer)
         return [medium_part(markup.encode(), claim, place)]

@@ -3,10 +3,14 @@
 Annotations, origin, name and `_meta` go with the part; whatever else is left becomes a JSON text of
 its own, so that no field of a block is ever lost. Members that are `null`, `{}` or `[]` say nothing
 (most SDKs write them for every field that was not given) and are left out.
+
+The Python SDK dumps MCP's blocks with `meta` for `_meta` and, since its second version, with names
+in snake_case. Only what stands in a block of nothing but the protocol's members is respelled.
 """
 
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import replace
+from typing import TypeVar
 
 from app.media.block_shapes import is_binary_content, value_at
 from app.media.block_table import Path
@@ -17,10 +21,21 @@ from app.models.normalized import (
     Provenance,
 )
 from app.models.text_windows import without_lone_surrogates
-from app.services.normalization.parts import ReadContext, extracted_parts, json_part, json_parts
-from app.services.normalization.spellings import in_protocol_words
+from app.services.normalization.parts import ReadContext, extracted_parts, json_part
 from app.services.normalization.structures import Rewriting, rewrite_value
 
+_TYPES = frozenset(("text", "image", "audio", "resource", "resource_link"))
+# In the order of the SDK, which every dump has.
+_BLOCK_MEMBERS = (
+    *("name", "title", "uri", "description", "mimeType", "mime_type", "size", "icons"),
+    *("type", "text", "data", "resource", "annotations", "meta", "_meta"),
+)
+_RESOURCE_MEMBERS = ("uri", "mimeType", "mime_type", "meta", "_meta", "text", "blob")
+_OTHER_MEMBERS = ("src", "mimeType", "sizes", "theme", "audience", "priority", "lastModified")
+_SPELLINGS = {"last_modified": "lastModified", "mime_type": "mimeType"}
+
+Block = dict[str, object]
+_T = TypeVar("_T")
 _ANNOTATIONS: tuple[Path, ...] = (("annotations",), ("resource", "annotations"))
 _META: tuple[Path, ...] = (("_meta",), ("resource", "_meta"))
 _URIS: tuple[Path, ...] = (("resource", "uri"), ("uri",))
@@ -34,51 +49,82 @@ _NAMES: tuple[Path, ...] = (
 _BINARY_NAMES = (*_NAMES, ("identifier",))
 
 
-@dataclass(frozen=True, slots=True)
-class SideInformation:
-    """A block without its payload, read: what goes with the part, and the parts that follow it."""
+def _in_protocol_words(rest: Block, block: Block) -> Block:
+    """Return a copy of the members that are left of a block, in the protocol's words."""
+    members = _BLOCK_MEMBERS if block.get("type") in _TYPES else ()
+    rest = _respelled(rest, is_protocol=block.keys() <= {*members})
+    resource, whole = rest.get("resource"), block.get("resource")
+    if isinstance(resource, dict) and isinstance(whole, dict):
+        rest["resource"] = _respelled(resource, is_protocol=whole.keys() <= {*_RESOURCE_MEMBERS})
+        if not rest["resource"]:
+            del rest["resource"]
+    return rest
 
-    provenance: Provenance
-    following: list[NormalizedPart]
+
+def _respelled(members: Block, *, is_protocol: bool) -> Block:
+    kept: Block = {}
+    for key in _in_order(members, _BLOCK_MEMBERS) if is_protocol else members:
+        name, said = key, members[key]
+        if key == "annotations" and isinstance(said, dict):
+            said = _given(said)
+        elif key == "icons" and is_protocol and isinstance(said, list):
+            said = [_given(icon) if isinstance(icon, dict) else icon for icon in said]
+        elif key == "meta" and is_protocol and isinstance(said, dict) and "_meta" not in members:
+            name = "_meta"
+        if said != {}:
+            kept[name] = said
+    return kept
 
 
-def side_information(
-    block: dict[str, object], consumed: Iterable[Path], place: ReadContext
-) -> SideInformation:
-    """Everything in a block but the consumed places; media in it are lifted out as well."""
+def _given(members: Block) -> Block:
+    said = {key: each for key, each in members.items() if each is not None}
+    named = {
+        key if _SPELLINGS.get(key, key) in said else _SPELLINGS[key]: each
+        for key, each in said.items()
+    }
+    return {name: named[name] for name in _in_order(named, _OTHER_MEMBERS)}
+
+
+def _in_order(members: Block, names: tuple[str, ...]) -> list[str]:
+    return sorted(members, key=lambda name: names.index(name) if name in names else len(names))
+
+
+def _side_information(
+    block: Block, consumed: Iterable[Path], place: ReadContext
+) -> tuple[Provenance, list[NormalizedPart]]:
+    """Return what goes with a block's part, and the parts of all else but the consumed places."""
     others = without(block, consumed)
     if not others:
-        return SideInformation(Provenance(), [])
+        return Provenance(), []
     rewriting = Rewriting(place.collector)
     rest = rewrite_value(others, place.pointer, rewriting)
     if not isinstance(rest, dict):
-        return SideInformation(Provenance(), [])
-    rest = in_protocol_words(rest, block)
+        return Provenance(), []
+    rest = _in_protocol_words(rest, block)
     provenance, taken = _provenance(rest, _BINARY_NAMES if is_binary_content(block) else _NAMES)
     left = without(rest, taken)
     following: list[NormalizedPart] = [json_part(left)] if left else []
-    return SideInformation(provenance, following + extracted_parts(rewriting.slots))
+    return provenance, following + extracted_parts(rewriting.slots)
 
 
-def following_parts(
-    block: dict[str, object], consumed: Iterable[Path], place: ReadContext
+def with_side_information(
+    parts: list[NormalizedPart],
+    block: Block,
+    consumed: Iterable[Path],
+    place: ReadContext,
+    *,
+    filename: str | None = None,
 ) -> list[NormalizedPart]:
-    """The same as parts of their own, for a block that holds content instead of one payload."""
-    rest = without(block, consumed)
-    return json_parts(rest, place) if rest else []
-
-
-def with_provenance(
-    parts: list[NormalizedPart], side: SideInformation, filename: str | None = None
-) -> list[NormalizedPart]:
-    """The parts of a block: the first carries the provenance, the rest of the block follows.
+    """Return the parts of a block: the first carries the provenance, the rest of it follows.
 
     Args:
         parts: What the payload became.
-        side: What else the block held.
+        block: The block.
+        consumed: Where the payload is, and what says nothing else; media elsewhere are lifted out.
+        place: Where the block stands.
         filename: Kept as the name of a part that has no room for a file name.
     """
-    provenance = side.provenance
+    provenance, following = _side_information(block, consumed, place)
     first, *others = parts
     if first.provenance.meta:
         # The tool's own keys win over what was noted about the payload.
@@ -89,21 +135,19 @@ def with_provenance(
         and not isinstance(first, NormalizedMediaPart | NormalizedLink)
     ):
         provenance = replace(provenance, name=without_lone_surrogates(filename))
-    return [replace(first, provenance=provenance), *others, *side.following]
+    return [replace(first, provenance=provenance), *others, *following]
 
 
-def without(block: dict[str, object], paths: Iterable[Path]) -> dict[str, object]:
+def without(block: Block, paths: Iterable[Path]) -> Block:
     """A copy of a block without the members at the paths, and without those that say nothing."""
     gone = set(paths)
     containers = {path[:-1] for path in gone if len(path) > 1}
     return _without(block, (), gone, containers)
 
 
-def _without(
-    members: dict[str, object], here: Path, gone: set[Path], containers: set[Path]
-) -> dict[str, object]:
+def _without(members: Block, here: Path, gone: set[Path], containers: set[Path]) -> Block:
     # Recurses along the paths only, which are three keys long at most.
-    kept: dict[str, object] = {}
+    kept: Block = {}
     for key, member in members.items():
         path = (*here, key)
         if path in gone:
@@ -120,28 +164,19 @@ def _leads_to(path: Path, containers: set[Path]) -> bool:
     return any(container[: len(path)] == path for container in containers)
 
 
-def _provenance(rest: dict[str, object], names: tuple[Path, ...]) -> tuple[Provenance, list[Path]]:
-    annotations, annotations_path = _first_dict(rest, _ANNOTATIONS)
-    meta, meta_path = _first_dict(rest, _META)
-    uri, uri_path = _first_text(rest, _URIS)
-    name, name_path = _first_text(rest, names)
+def _provenance(rest: Block, names: tuple[Path, ...]) -> tuple[Provenance, list[Path]]:
+    annotations, annotations_path = _first(rest, _ANNOTATIONS, dict)
+    meta, meta_path = _first(rest, _META, dict)
+    uri, uri_path = _first(rest, _URIS, str)
+    name, name_path = _first(rest, names, str)
     taken = [path for path in (annotations_path, meta_path, uri_path, name_path) if path]
     return Provenance(annotations=annotations, uri=uri, name=name, meta=meta), taken
 
 
-def _first_dict(
-    rest: dict[str, object], paths: tuple[Path, ...]
-) -> tuple[dict[str, object] | None, Path | None]:
+def _first(rest: Block, paths: tuple[Path, ...], kind: type[_T]) -> tuple[_T | None, Path | None]:
+    """Return the first value of a kind at one of the paths, and that path."""
     for path in paths:
         value = value_at(rest, path)
-        if isinstance(value, dict):
-            return value, path
-    return None, None
-
-
-def _first_text(rest: dict[str, object], paths: tuple[Path, ...]) -> tuple[str | None, Path | None]:
-    for path in paths:
-        value = value_at(rest, path)
-        if isinstance(value, str):
+        if isinstance(value, kind):
             return value, path
     return None, None

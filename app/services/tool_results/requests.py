@@ -1,17 +1,40 @@
-"""Reads the body of `POST /tool-results`: JSON in, a checked request out."""
+"""Reads the body of `POST /tool-results`: JSON in, a checked request and its parts out.
 
-from dataclasses import dataclass
+Of a streamed body, drafts take the places of their placeholders. Where a placeholder came out as a
+medium, and as nothing else, the medium is the draft. Where it came out as anything else, all is
+read again with the string itself.
+
+A call of a session has one result: what it was answered with before is looked up here, too.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 from typing import Annotated, Any
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from pydantic.alias_generators import to_camel
 from pydantic.config import JsonDict
 
-from app.errors import InvalidPayloadError
+from app.errors import ConflictError, Fault, InvalidPayloadError
 from app.models.base import faults_of
 from app.models.identity import CLIENT_ID_PATTERN
 from app.models.json_value import JsonValue, parse_json
+from app.models.media import InMemoryMedia, MediaSource
+from app.models.normalized import NormalizedToolResult
 from app.models.text_windows import without_lone_surrogates
+from app.models.tool_result import StoredToolResult
+from app.services.normalization import normalize_tool_result
+from app.services.requests.identity import RequestIdentity, how_compared
+from app.services.requests.json_stream import JsonStream
+from app.services.requests.long_strings import LongString, Marks, Placeholder
+from app.services.requests.placeholders import (
+    identity_of_stream,
+    numbers_in,
+    read_with_placeholders,
+)
+from app.stores.blobs import DraftMedia
+from app.stores.records import UnitOfWork
+from app.stores.records.history_records import RecordedCall
 
 _EXAMPLE: JsonDict = {
     "toolName": "browser.screenshot",
@@ -70,7 +93,10 @@ def _checked(value: JsonValue) -> ToolResultRequest:
     if isinstance(value, dict):
         # The members around the result have no warnings to carry, so they are repaired silently.
         value = {
-            key: member if key == "result" else _repaired(member) for key, member in value.items()
+            key: without_lone_surrogates(member)
+            if isinstance(member, str) and key != "result"
+            else member
+            for key, member in value.items()
         }
     try:
         return ToolResultRequest.model_validate(value)
@@ -82,5 +108,145 @@ def _checked(value: JsonValue) -> ToolResultRequest:
         ) from exc
 
 
-def _repaired(member: JsonValue) -> JsonValue:
-    return without_lone_surrogates(member) if isinstance(member, str) else member
+def previous_answer(
+    unit: UnitOfWork, request: ToolResultRequest, identity: RequestIdentity
+) -> StoredToolResult | None:
+    """Return what this call of the session was answered with before; `None` if it was not.
+
+    Raises:
+        ConflictError: It was answered with something else.
+    """
+    if request.session_id is None:
+        return None
+    recorded = unit.tool_results.find_call(request.session_id, request.tool_call_id)
+    if recorded is not None and identity.is_that_of(recorded.request_digest):
+        return recorded.result
+    if recorded is not None:
+        raise _another_result(recorded, request)
+    answer = unit.messages.find_call(request.session_id, request.tool_call_id)
+    if answer is None:
+        return None
+    raise ConflictError(
+        "This tool call of the session was already answered with a message "
+        f"({answer.message_id}). A call has one result: take a new toolCallId.",
+        code="tool-call-answered",
+    )
+
+
+def _another_result(recorded: RecordedCall, request: ToolResultRequest) -> ConflictError:
+    """Return the error about a call with another answer.
+
+    Of the earlier request only the name of the tool is known, and a digest of the rest.
+    """
+    faults = []
+    differs = "what differs in `result` or `success`"
+    if recorded.result.tool_name != request.tool_name:
+        faults.append(Fault("/toolName", "is not what it is in the record"))
+        differs = "`toolName` differs, and whether `result` or `success` do as well"
+    return ConflictError(
+        "This tool call of the session was already answered with another result "
+        f"({recorded.result.tool_result_id}). {how_compared(recorded.request_digest)} Of the first "
+        f"one only a digest is kept: {differs} cannot be said. Read the record, and compare. A "
+        "call has one result: take a new toolCallId for another.",
+        faults=faults,
+        code="tool-call-answered",
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class NormalizedRequest:
+    """A request, its result normalized, and what it is known by."""
+
+    request: ToolResultRequest
+    normalized: NormalizedToolResult
+    identity: RequestIdentity
+
+
+def normalize_streamed(
+    json: JsonStream,
+    read: Callable[[bytes], ReadToolResult],
+    hold_text: Callable[[int], None],
+) -> NormalizedRequest:
+    """The request in a body, with its result normalized; blocks.
+
+    Args:
+        json: The body.
+        read: Parses and checks it. The strings of the request it gives may be placeholders.
+        hold_text: Is told of every string that is needed as text, before it is in memory.
+
+    Raises:
+        InvalidJsonError, InvalidPayloadError, PayloadTooLargeError: As `read` and `hold_text`.
+        StoreUnavailableError: What a draft holds cannot be read.
+    """
+    strings = json.long_strings
+    if not strings:
+        whole = read(json.body(()))
+        identity = identity_of_stream(json, whole.value, {})
+        return NormalizedRequest(
+            whole.request, normalize_tool_result(whole.request.result), identity
+        )
+    marks = Marks()
+    firsts: dict[str, int] = {}
+    placeholders: dict[int, Placeholder] = {}
+    for number, string in enumerate(strings):
+        if string.must_be_text:
+            continue
+        first = firsts.setdefault(string.draft.digest(), number)
+        if placeholder := string.placeholder(marks.mark(number, first=first)):
+            placeholders[number] = placeholder
+
+    def settle(
+        read: ReadToolResult, placeholders: dict[int, Placeholder]
+    ) -> tuple[tuple[ReadToolResult, NormalizedToolResult], set[int]]:
+        normalized = normalize_tool_result(read.request.result)
+        settled, found = _settled(normalized, strings, placeholders)
+        missing = {number for number, each in placeholders.items() if each.data not in found}
+        return (read, settled), missing | (numbers_in(settled, marks) & placeholders.keys())
+
+    (settled, normalized), left = read_with_placeholders(
+        json, placeholders, marks, read=read, settle=settle, hold_text=hold_text
+    )
+    return NormalizedRequest(
+        settled.request, normalized, identity_of_stream(json, settled.value, left)
+    )
+
+
+def whole_request(
+    json: JsonStream, request: ToolResultRequest, read: Callable[[bytes], ReadToolResult]
+) -> ToolResultRequest:
+    """Return the request in a body that was normalized, without placeholders; may block.
+
+    Args:
+        json: The body.
+        request: What `normalize_streamed` gave, perhaps with placeholders.
+        read: Parses and checks it.
+    """
+    strings = json.long_strings
+    if not strings:
+        return request
+    return read(json.body(string.raw() for string in strings)).request
+
+
+def _settled(
+    normalized: NormalizedToolResult,
+    strings: list[LongString],
+    placeholders: dict[int, Placeholder],
+) -> tuple[NormalizedToolResult, set[bytes]]:
+    """The result with drafts in the places of the media that were placeholders, and their bytes."""
+    numbers = {placeholder.data: number for number, placeholder in placeholders.items()}
+    media = []
+    found = set()
+    for medium in normalized.media:
+        data = _bytes_of(medium.source) if numbers else b""
+        number = numbers.get(data)
+        if number is None:
+            media.append(medium)
+            continue
+        found.add(data)
+        draft = DraftMedia(strings[number].draft, medium.source.declared_mime_type)
+        media.append(replace(medium, source=draft))
+    return replace(normalized, media=tuple(media)), found
+
+
+def _bytes_of(source: MediaSource) -> bytes:
+    return source.head(source.size_bytes) if isinstance(source, InMemoryMedia) else b""

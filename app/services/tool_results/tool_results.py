@@ -7,35 +7,34 @@ from collections.abc import AsyncIterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 
-import anyio.to_thread
-
 from app.crash_points import CrashPoint, reached
 from app.errors import NotFoundError
 from app.models.event import NewEvent
 from app.models.identity import decode_cursor, encode_cursor, is_id, new_id, utc_now
 from app.models.limits import Limits
 from app.models.message import TOOL_RESULT
-from app.models.normalized import NormalizedReference, NormalizedToolResult
+from app.models.normalized import NormalizedReference
 from app.models.resource import Resource
 from app.models.tool_result import PersistedToolResult, StoredToolResult
-from app.services.concurrency.large_work import LargeWork
-from app.services.events.raw_results import RawResults
+from app.services.concurrency.large_work import LargeWork, run_in_loop_if
+from app.services.events.feeds import RawResults
 from app.services.packaging import build_sanitized_tool_result, encode_sanitized
 from app.services.persistence import persist_tool_media
 from app.services.persistence.media_keeper import MediaKeepers
 from app.services.requests.idempotency import Idempotency, IdempotentCall
-from app.services.requests.identity import RequestIdentity
 from app.services.requests.json_stream import JsonStream
 from app.services.requests.streamed_bodies import ReceivedBody, StreamedBodies
-from app.services.tool_results.previous_answers import previous_answer
 from app.services.tool_results.requests import (
+    NormalizedRequest,
     ReadToolResult,
-    ToolResultRequest,
+    normalize_streamed,
+    previous_answer,
     read_tool_result_request,
+    whole_request,
 )
-from app.services.tool_results.stage_clock import StageClock
-from app.services.tool_results.streamed import normalize_streamed, whole_request
 from app.stores.records import Records, UnitOfWork
+from app.stores.records.sessions import TOOL_RESULT
+from app.telemetry.metrics import Metrics
 
 IDEMPOTENT_ROUTE = "POST /api/tool-results"
 
@@ -49,24 +48,17 @@ class Ingested:
 
 
 @dataclass(frozen=True, slots=True)
-class _Prepared:
-    """A request whose result is normalized, what it is known by, and the body that it came in.
+class _Prepared(NormalizedRequest):
+    """A request whose result is normalized, and the body that it came in."""
 
-    `is_quick` says that what its text becomes is not worth a thread.
-    """
-
-    request: ToolResultRequest
-    normalized: NormalizedToolResult
-    identity: RequestIdentity
-    body_bytes: int
     json: JsonStream
-    is_quick: bool
+    body_bytes: int
 
     @property
     def refers(self) -> bool:
         """Whether it takes more than its own record: something to be stored, or to be found."""
         return (
-            not self.is_quick
+            not self.json.is_quick
             or bool(self.normalized.media)
             or any(isinstance(part, NormalizedReference) for part in self.normalized.parts)
         )
@@ -79,7 +71,6 @@ class _Package:
     result: StoredToolResult
     resources: Sequence[Resource]
     success: bool
-    identity: RequestIdentity
 
 
 class ToolResults:
@@ -93,7 +84,7 @@ class ToolResults:
         bodies: StreamedBodies,
         work: LargeWork,
         limits: Limits,
-        clock: StageClock,
+        clock: Metrics,
         raw_results: RawResults,
     ) -> None:
         self._records = records
@@ -169,10 +160,10 @@ class ToolResults:
             lambda unit: unit.tool_results.find_call(session_id, tool_call_id) is not None,
         )
 
-    async def page(
+    async def list(
         self, project_id: str, *, session_id: str | None, cursor: str | None, limit: int
     ) -> tuple[Sequence[StoredToolResult], str | None]:
-        """Up to `limit` records, newest first, and the cursor of the next page.
+        """Return up to `limit` records, newest first, and the cursor behind them.
 
         Raises:
             InvalidCursorError: The cursor is not this list's.
@@ -184,22 +175,15 @@ class ToolResults:
             project_id,
             lambda unit: unit.tool_results.page(session_id, before_id=before_id, limit=limit + 1),
         )
-        page = found[:limit]
-        more = len(found) > limit
-        return page, encode_cursor("tool-results", page[-1].tool_result_id) if more else None
+        if len(found) <= limit:
+            return found, None
+        return found[:limit], encode_cursor("tool-results", found[limit - 1].tool_result_id)
 
     def _prepared(self, body: ReceivedBody) -> _Prepared:
         json = body.finish()
         with self._clock.stage("normalization"):
             read = normalize_streamed(json, self._read, body.hold_text)
-        return _Prepared(
-            read.request,
-            read.normalized,
-            read.identity,
-            body_bytes=body.size_bytes,
-            json=json,
-            is_quick=json.is_quick,
-        )
+        return _Prepared(read.request, read.normalized, read.identity, json, body.size_bytes)
 
     def _read(self, body: bytes) -> ReadToolResult:
         limits = self._limits
@@ -231,14 +215,13 @@ class ToolResults:
                 session_resources=session_resources,
                 limits=self._limits,
             )
-        if prepared.is_quick:
-            package = self._package(persisted, prepared, now)
-        else:
-            package = await anyio.to_thread.run_sync(self._package, persisted, prepared, now)
+        package = await run_in_loop_if(
+            prepared.json.is_quick, self._package, persisted, prepared, now
+        )
         if self._raw_results.is_wanted(project_id, size_bytes=prepared.body_bytes):
             await self._offer_raw(project_id, package.result.tool_result_id, prepared)
         with self._clock.stage("commit"):
-            ingested = await self._commit(project_id, package, prepared.request, call)
+            ingested = await self._commit(project_id, prepared, package, call)
         self._clock.count_saved(
             bytes_in=prepared.body_bytes, bytes_kept=len(ingested.result.sanitized)
         )
@@ -273,19 +256,10 @@ class ToolResults:
                 tool_call_id=request.tool_call_id,
                 sanitized=encode_sanitized(sanitized),
             )
-        return _Package(
-            result,
-            persisted.resources,
-            success=sanitized.meta.success,
-            identity=prepared.identity,
-        )
+        return _Package(result, persisted.resources, sanitized.meta.success)
 
     async def _commit(
-        self,
-        project_id: str,
-        package: _Package,
-        request: ToolResultRequest,
-        call: IdempotentCall | None,
+        self, project_id: str, prepared: _Prepared, package: _Package, call: IdempotentCall | None
     ) -> Ingested:
         """Write record, history entry and resources in one transaction."""
 
@@ -294,7 +268,7 @@ class ToolResults:
             if result.session_id is not None:
                 unit.sessions.enter(result.session_id, result.created_at)
                 # Nobody else writes to the session now, so a twin that was faster is seen here.
-                twin = previous_answer(unit, request, package.identity)
+                twin = previous_answer(unit, prepared.request, prepared.identity)
                 if twin is not None:
                     raise _AnsweredError(twin)
                 seq = unit.sessions.append(
@@ -305,7 +279,7 @@ class ToolResults:
                 )
                 result = replace(result, seq=seq)
             unit.tool_results.add(
-                result, success=package.success, request_digest=package.identity.digest
+                result, success=package.success, request_digest=prepared.identity.digest
             )
             unit.resources.ensure_linked(
                 package.resources,
@@ -326,12 +300,11 @@ class ToolResults:
         return ingested
 
 
+@dataclass(eq=False)
 class _AnsweredError(Exception):
     """The call has this result already: nothing is written, the session's own time included."""
 
-    def __init__(self, twin: StoredToolResult) -> None:
-        super().__init__(twin)
-        self.twin = twin
+    twin: StoredToolResult
 
 
 def _event(result: StoredToolResult, *, success: bool) -> NewEvent:

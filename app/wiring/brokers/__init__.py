@@ -1,8 +1,7 @@
 """Brokers: how a process learns that another one has written events.
 
-The contract is `app.services.events.broker.EventBroker`; what the events are, only the log says.
+Both extend `app.services.events.broker.EventBroker`; what the events are, only the log says.
 
-memory      one process alone
 postgres    several processes over one server: LISTEN, and the log's own NOTIFY
 sqlite      several processes over one file: a look at its change counter
 """

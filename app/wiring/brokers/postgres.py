@@ -5,16 +5,14 @@ not at all if they are rolled back. Each process keeps one connection that liste
 lost, wake-ups are missed; so everybody is woken when it stands again, and reads the log.
 """
 
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager, suppress
+from contextlib import suppress
 
 import anyio
 import psycopg
 import structlog
 
-from app.services.concurrency.background import log_failures, run_beside
-from app.services.events.broker import Listener
-from app.wiring.brokers.memory import MemoryBroker
+from app.services.concurrency.background import log_failures
+from app.services.events.broker import EventBroker, Listener
 
 _log = structlog.get_logger(__name__)
 _FIRST_PAUSE_SECONDS = 0.2
@@ -25,7 +23,7 @@ _ANSWER_SECONDS = 5.0
 _EXPECTED = (psycopg.Error, TimeoutError)
 
 
-class PostgresBroker:
+class PostgresBroker(EventBroker):
     """See EventBroker.
 
     Args:
@@ -34,21 +32,11 @@ class PostgresBroker:
     """
 
     def __init__(self, conninfo: str, channel: str) -> None:
+        super().__init__()
         self._conninfo = conninfo
         self._channel = channel
-        self._own = MemoryBroker()
 
-    @asynccontextmanager
-    async def listening(self, listener: Listener) -> AsyncIterator[None]:
-        """See EventBroker.listening."""
-        async with run_beside(self._keep_hearing(listener)), self._own.listening(listener):
-            yield
-
-    def announce(self, project_id: str, number: int) -> None:
-        """See EventBroker.announce."""
-        self._own.announce(project_id, number)
-
-    async def _keep_hearing(self, listener: Listener) -> None:
+    async def _hear_others(self, listener: Listener) -> None:
         pause = _FIRST_PAUSE_SECONDS
         while True:
             with log_failures(_log, "not listening for events", expected=_EXPECTED):

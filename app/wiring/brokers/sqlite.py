@@ -4,22 +4,20 @@ The file tells nobody that it was changed, but it counts its changes. A process 
 looks at the counter, once for all of them; its own commits wake it without.
 """
 
-from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import asynccontextmanager
+from collections.abc import Awaitable, Callable
 
 import anyio
 import structlog
 
-from app.services.concurrency.background import log_failures, run_beside
-from app.services.events.broker import Listener
-from app.wiring.brokers.memory import MemoryBroker
+from app.services.concurrency.background import log_failures
+from app.services.events.broker import EventBroker, Listener
 
 _log = structlog.get_logger(__name__)
 _LOOK_SECONDS = 0.1
 _RETRY_SECONDS = 1.0
 
 
-class SqliteBroker:
+class SqliteBroker(EventBroker):
     """See EventBroker.
 
     Args:
@@ -27,20 +25,10 @@ class SqliteBroker:
     """
 
     def __init__(self, change_count: Callable[[], Awaitable[int]]) -> None:
+        super().__init__()
         self._change_count = change_count
-        self._own = MemoryBroker()
 
-    @asynccontextmanager
-    async def listening(self, listener: Listener) -> AsyncIterator[None]:
-        """See EventBroker.listening."""
-        async with run_beside(self._keep_looking(listener)), self._own.listening(listener):
-            yield
-
-    def announce(self, project_id: str, number: int) -> None:
-        """See EventBroker.announce."""
-        self._own.announce(project_id, number)
-
-    async def _keep_looking(self, listener: Listener) -> None:
+    async def _hear_others(self, listener: Listener) -> None:
         seen: int | None = None
         while True:
             await anyio.sleep(_LOOK_SECONDS)

@@ -6,7 +6,6 @@ import pytest
 from hypothesis import given
 
 from app.models.page import AudioContent, Body, Level, Page, PageContent, VideoContent
-from app.rendering.pages import typed_content
 from app.rendering.pages.blocks import page_blocks
 from app.rendering.pages.typed_content import typed_content
 from app.rendering.pages.words import image_text, shown_text

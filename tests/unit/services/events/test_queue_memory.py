@@ -6,9 +6,13 @@ from functools import partial
 import pytest
 
 from app.models.event import Event
-from app.services.events.batches import event_batch_of
-from app.services.events.queue_memory import QueueRoom, Turns, WriteBuffers
-from app.services.events.subscriptions import Subscription
+from app.services.events.subscriptions import (
+    QueueRoom,
+    Subscription,
+    Turns,
+    WriteBuffers,
+    event_batch_of,
+)
 from app.services.memory_budget.budget import HeldMemory, MemoryBudget
 
 pytestmark = pytest.mark.anyio
@@ -42,7 +46,7 @@ class Feed:
 @pytest.mark.promise(
     "security.md#memory-and-processor",
     "An event that waits for many listeners is in memory once",
-    kept_by="app/services/events/queue_memory.py",
+    kept_by="app/services/events/subscriptions.py",
     tried="0 bytes left",
 )
 async def test_what_waits_for_many_is_counted_once_and_given_back_when_the_last_has_it() -> None:
@@ -66,7 +70,7 @@ async def test_what_waits_for_many_is_counted_once_and_given_back_when_the_last_
 @pytest.mark.promise(
     "security.md#memory-and-processor",
     "When the queues have no room, the listener furthest behind is cut off and no other",
-    kept_by="app/services/events/queue_memory.py",
+    kept_by="app/services/events/subscriptions.py",
     tried="1 of 2",
 )
 async def test_furthest_behind_is_cut_where_there_is_no_room_and_others_are_not() -> None:
@@ -94,7 +98,7 @@ async def test_full_budget_cuts_nobody_who_has_taken_all() -> None:
 @pytest.mark.promise(
     "security.md#memory-and-processor",
     "Large events for many listeners are sent over several passes of the event loop",
-    kept_by="app/services/events/queue_memory.py",
+    kept_by="app/services/events/subscriptions.py",
     tried="32 at a pass",
 )
 async def test_large_sends_of_many_are_spread_over_passes_of_the_event_loop() -> None:

@@ -3,11 +3,15 @@
 import anyio
 import pytest
 
-from app.models.event import Event
-from app.services.events.batches import EventBatch, EventItem, event_batch_of, event_item_of
-from app.services.events.queue_memory import QueueRoom
-from app.services.events.stream_counts import EndReason
-from app.services.events.subscriptions import Subscription
+from app.models.event import EndReason, Event
+from app.services.events.subscriptions import (
+    EventBatch,
+    EventItem,
+    QueueRoom,
+    Subscription,
+    event_batch_of,
+    event_item_of,
+)
 from app.services.memory_budget.budget import MemoryBudget
 
 pytestmark = pytest.mark.anyio

@@ -4,7 +4,7 @@ from ipaddress import ip_address
 
 import pytest
 
-from app.services.fetching.addresses import is_public
+from app.services.fetching.targets import is_public
 
 PUBLIC = """
     1.1.1.1 8.8.8.8 9.9.9.9 93.184.216.34 100.63.255.255 100.128.0.1 11.0.0.1 126.255.255.254
@@ -42,7 +42,7 @@ NOT_PUBLIC = """
 @pytest.mark.promise(
     "security.md#the-inner-network",
     "An address of the public internet is not refused",
-    kept_by="app/services/fetching/addresses.py",
+    kept_by="app/services/fetching/targets.py",
     tried="41 addresses, 0 wrong",
 )
 @pytest.mark.parametrize("address", PUBLIC.split())
@@ -53,7 +53,7 @@ def test_address_of_the_internet_is_public(address: str) -> None:
 @pytest.mark.promise(
     "security.md#the-inner-network",
     "An address outside the public internet is recognised, also inside another notation",
-    kept_by="app/services/fetching/addresses.py",
+    kept_by="app/services/fetching/targets.py",
     tried="113 addresses, 0 wrong",
 )
 @pytest.mark.parametrize("address", NOT_PUBLIC.split())

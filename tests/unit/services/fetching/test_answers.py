@@ -4,7 +4,7 @@ import httpx
 import pytest
 
 from app.errors import FetchBlockedError, UpstreamError
-from app.services.fetching.answers import (
+from app.services.fetching.fetcher import (
     announced_size,
     check_encoding,
     claimed_filename,

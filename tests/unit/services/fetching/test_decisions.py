@@ -11,9 +11,8 @@ import pytest
 from app.errors import FetchBlockedError, UpstreamError
 from app.models.limits import FetchPolicy
 from app.services.fetching import Fetcher
-from app.services.fetching.addresses import IPAddress
 from app.services.fetching.resolving import HostResolver
-from app.services.fetching.rules import FetchRules
+from app.services.fetching.targets import FetchRules, IPAddress
 from tests.hostile_origin import PNG
 
 PUBLIC = "93.184.216.34"
@@ -268,7 +267,7 @@ async def test_redirect_from_https_to_http_is_not_followed() -> None:
 @pytest.mark.promise(
     "security.md#the-inner-network",
     "Only the ports of http and https are dialled, and those that are listed",
-    kept_by="app/services/fetching/rules.py",
+    kept_by="app/services/fetching/targets.py",
     tried="4 ports",
 )
 @pytest.mark.parametrize(

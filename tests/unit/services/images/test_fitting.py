@@ -9,7 +9,7 @@ from PIL import Image, ImageFile
 
 from app.media.types import sniff
 from app.models.resource import ImageRecipe
-from app.services.images.fitting import FittedImage, fit_image
+from app.services.images.pixels import FittedImage, fit_image
 from app.services.pages.thumbnails import reduce_image
 from tests import media
 from tests.images import difference, jpeg_in_three_scans, opened, picture, saved, see_through
@@ -261,7 +261,7 @@ def test_wide_jpeg_is_decoded_to_a_part_of_itself() -> None:
 @pytest.mark.promise(
     "security.md#decoders",
     "An image that cannot be decoded within bounds is not decoded",
-    kept_by="app/services/images/fitting.py",
+    kept_by="app/services/images/pixels.py",
     tried="12 images",
 )
 @pytest.mark.parametrize(

@@ -15,8 +15,13 @@ from app.services.memory_budget.request_bodies import BodyBudget
 from app.services.requests.long_strings import Marks
 from app.services.requests.memory_drafts import HeldDraft
 from app.services.requests.streamed_bodies import ReceivedBody, StreamedBodies
-from app.services.tool_results.requests import ReadToolResult, read_tool_result_request
-from app.services.tool_results.streamed import NormalizedRequest, normalize_streamed, whole_request
+from app.services.tool_results.requests import (
+    NormalizedRequest,
+    ReadToolResult,
+    normalize_streamed,
+    read_tool_result_request,
+    whole_request,
+)
 from app.stores.blobs import DraftMedia, FilesystemBlobStore, StoredBlob
 from tests.media import noise_bytes, png
 from tests.unit.services.requests.received import LIMITS, PROJECT, files_in

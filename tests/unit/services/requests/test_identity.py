@@ -19,8 +19,11 @@ from app.services.requests.identity import RequestIdentity, identity_of_body, js
 from app.services.requests.json_stream import JsonStream
 from app.services.requests.memory_drafts import HeldDraft
 from app.services.requests.string_names import NAMED_CHARS
-from app.services.tool_results.requests import ReadToolResult, read_tool_result_request
-from app.services.tool_results.streamed import normalize_streamed
+from app.services.tool_results.requests import (
+    ReadToolResult,
+    normalize_streamed,
+    read_tool_result_request,
+)
 from app.stores.blobs import FilesystemBlobStore
 from tests.unit.services.requests.received import Outcome, outcome_of
 
