@@ -2,9 +2,8 @@
 
 import hashlib
 import tempfile
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import AsyncExitStack, aclosing
-from dataclasses import dataclass
 from typing import IO
 
 import anyio
@@ -16,15 +15,9 @@ from app.models.identity import rfc3339
 from app.models.media import CHUNK_BYTES
 from app.models.message import Session
 from app.models.resource import Resource
-from app.services.bundles.archive import (
-    BLOBS,
-    LINE_FILES,
-    MANIFEST,
-    ArchiveWriter,
-    ChunkBuffer,
-)
-from app.services.bundles.lines import history_line, interaction_line, page_line, resource_line
+from app.services.bundles.archive import BLOBS, LINE_FILES, MANIFEST, ArchiveWriter, ChunkBuffer
 from app.services.bundles.rows import FORMAT, VERSION, FileLine, Manifest, SessionLine, encode
+from app.services.bundles.stored import history_line, interaction_line, page_line, resource_line
 from app.services.bundles.temporary_files import disk_full_as_store_full
 from app.services.pages.accesses import AccessCounts
 from app.stores.blobs import BlobMissingError, BlobStore
@@ -65,7 +58,9 @@ class _Lines:
         text = b"".join(self._gathered)
         self._gathered, self._gathered_bytes = [], 0
         self.size_bytes += len(text)
-        self._write(text)
+        self._digest.update(text)
+        with disk_full_as_store_full():
+            self._file.write(text)
 
     async def chunks(self) -> AsyncIterator[bytes]:
         """Yield all of it, from the beginning."""
@@ -81,34 +76,36 @@ class _Lines:
         """Remove it."""
         self._file.close()
 
-    def _write(self, text: bytes) -> None:
-        self._digest.update(text)
-        with disk_full_as_store_full():
-            self._file.write(text)
-
-
-@dataclass(frozen=True, slots=True)
-class _Spooled:
-    """A session as it was at one moment, all but its blobs."""
-
-    session: Session
-    files: Sequence[_Lines]
-    blobs: Sequence[tuple[str, int]]
-    """The digest of each, and its size."""
-
 
 class Bundle:
-    """A bundle ready to be sent; it has to be read to its end, or closed."""
+    """A bundle ready to be sent; it has to be read to its end, or closed.
 
-    def __init__(self, project_id: str, spooled: _Spooled, blobs: BlobStore) -> None:
-        self._project_id = project_id
-        self._spooled = spooled
+    Args:
+        blobs: Where its blobs are.
+        project_id: Whose they are.
+        session: The session as it was at one moment.
+        files: Its rows at that moment.
+        sizes: The sizes of its blobs, by digest.
+    """
+
+    def __init__(
+        self,
+        blobs: BlobStore,
+        project_id: str,
+        session: Session,
+        files: Sequence[_Lines],
+        sizes: Mapping[str, int],
+    ) -> None:
         self._blobs = blobs
+        self._project_id = project_id
+        self._session = session
+        self._files = files
+        self._sizes = sorted(sizes.items())
 
     @property
     def held_bytes(self) -> int:
         """The memory that it takes while it is sent."""
-        sizes = [lines.size_bytes for lines in self._spooled.files]
+        sizes = [lines.size_bytes for lines in self._files]
         return _SENDING_BYTES + sum(size for size in sizes if size <= _IN_MEMORY_BYTES)
 
     async def chunks(self) -> AsyncIterator[bytes]:
@@ -120,13 +117,13 @@ class Bundle:
         buffer = ChunkBuffer()
         archive = ArchiveWriter(buffer)
         try:
-            for lines in self._spooled.files:
+            for lines in self._files:
                 with archive.member(lines.name, lines.size_bytes) as member:
                     async for chunk in lines.chunks():
                         member.write(chunk)
                         if buffer.size_bytes >= _SENT_BYTES:
                             yield buffer.take()
-            for digest, size_bytes in self._spooled.blobs:
+            for digest, size_bytes in self._sizes:
                 with archive.member(BLOBS + digest, size_bytes) as member:
                     hashing = hashlib.sha256()
                     opened = await self._blobs.open(self._project_id, digest)
@@ -139,7 +136,7 @@ class Bundle:
                     if hashing.hexdigest() != digest:
                         # The response breaks off: the client sees that half is missing.
                         raise BlobMissingError
-            manifest = encode(_manifest(self._spooled))
+            manifest = encode(self._manifest())
             with archive.member(MANIFEST, len(manifest)) as member:
                 member.write(manifest)
             archive.close()
@@ -149,8 +146,20 @@ class Bundle:
 
     async def aclose(self) -> None:
         """Remove its temporary files; may be called again."""
-        for lines in self._spooled.files:
+        for lines in self._files:
             lines.close()
+
+    def _manifest(self) -> Manifest:
+        session = self._session
+        line = SessionLine(
+            id=session.session_id,
+            created_at=rfc3339(session.created_at),
+            updated_at=rfc3339(session.updated_at),
+            last_seq=session.last_seq,
+        )
+        files = [lines.described() for lines in self._files]
+        files += (FileLine(BLOBS + digest, size, digest) for digest, size in self._sizes)
+        return Manifest(FORMAT, VERSION, line, tuple(files))
 
 
 class BundleExports:
@@ -188,7 +197,7 @@ class BundleExports:
             session, resources = await self._records.read_snapshot(project_id, write)
             stack.pop_all()
         sizes = {resource.digest: resource.size_bytes for resource in resources}
-        return Bundle(project_id, _Spooled(session, files, sorted(sizes.items())), self._blobs)
+        return Bundle(self._blobs, project_id, session, files, sizes)
 
 
 def _write_rows(unit: UnitOfWork, session_id: str, files: Sequence[_Lines]) -> None:
@@ -216,21 +225,3 @@ def _write_resources(
         for each in batch:
             lines.add(resource_line(each, project_id, aliases.get(each.resource_id, {})))
     lines.flush()
-
-
-def _manifest(spooled: _Spooled) -> Manifest:
-    session = spooled.session
-    return Manifest(
-        format=FORMAT,
-        version=VERSION,
-        session=SessionLine(
-            id=session.session_id,
-            created_at=rfc3339(session.created_at),
-            updated_at=rfc3339(session.updated_at),
-            last_seq=session.last_seq,
-        ),
-        files=(
-            *(lines.described() for lines in spooled.files),
-            *(FileLine(BLOBS + digest, size, digest) for digest, size in spooled.blobs),
-        ),
-    )

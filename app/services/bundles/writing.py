@@ -1,12 +1,10 @@
 """Write an import in one transaction: everything of a session, or none of it."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from datetime import datetime
 
 from app.errors import ConflictError
 from app.models.alias import MOST_ALIASES
-from app.models.page import PageVersion, StoredRepresentation
+from app.models.page import Page
 from app.models.search import SearchWords, search_words
 from app.services.bundles.archive import BLOBS, HISTORY, INTERACTIONS, PAGES
 from app.services.bundles.checking import ENTRY_KINDS, CheckedBundle
@@ -16,35 +14,23 @@ from app.services.bundles.rows import (
     INTERACTION_LINES,
     PAGE_LINES,
     HistoryLine,
-    InteractionLine,
     MessageLine,
     PageFaultLine,
     PageLine,
     ToolResultLine,
+    parse_moment,
 )
 from app.services.bundles.stored import (
     recorded_result,
     stored_interaction,
     stored_levels,
     stored_message,
-    stored_page,
 )
 from app.services.pages.versions import searchable_text
 from app.services.resources.aliases import too_many_aliases
 from app.stores.records import UnitOfWork
 from app.stores.records.bundles import Entry
 from app.stores.records.page_search import IndexedPage
-
-
-@dataclass(frozen=True, slots=True)
-class BundledPage:
-    """A page to be stored, with all that belongs to it."""
-
-    version: PageVersion
-    levels: Sequence[StoredRepresentation]
-    words: SearchWords
-    fetched_resource_id: str | None
-    accesses: tuple[int, datetime] | None
 
 
 class BundleWriter:
@@ -65,44 +51,46 @@ class BundleWriter:
             ConflictError: Something has one of the ids, or one of the aliases, already.
             BlobSweptError: A sweep has removed one of the blobs meanwhile.
         """
-        self._add_session()
+        if not self._unit.sessions.add(self._checked.session):
+            raise _conflict("session", self._session_id)
         for lines in self._checked.batches(PAGES, PAGE_LINES):
-            self._add_pages([self._page(line) for line in lines])
+            self._add_pages(lines)
         for entries in self._checked.batches(HISTORY, HISTORY_LINES):
             self._add_history(entries)
         for interactions in self._checked.batches(INTERACTIONS, INTERACTION_LINES):
-            self._add_interactions(interactions)
+            stored = [stored_interaction(line, self._session_id) for line in interactions]
+            for taken in self._unit.bundles.add_interactions(stored):
+                raise _conflict("interaction", taken)
         self._add_resources()
 
-    def _add_session(self) -> None:
-        """Store the session's row."""
-        if not self._unit.sessions.add(self._checked.session):
-            raise _conflict("session", self._session_id)
-
-    def _add_pages(self, batch: Sequence[BundledPage]) -> None:
+    def _add_pages(self, lines: Sequence[PageLine]) -> None:
         """Store pages, newer than those stored before."""
-        versions = [page.version for page in batch]
-        numbers = self._unit.pages.insert_absent(versions)
-        for version in versions:
-            if version.page_id not in numbers:
-                raise _conflict("page", version.page_id)
-        self._unit.page_levels.replace_many({page.version.page_id: page.levels for page in batch})
-        self._unit.page_search.index_all(
+        unit = self._unit
+        pages = [read_bundled_page(line) for line in lines]
+        numbers = unit.pages.insert_absent([each.version for each in pages])
+        for line in lines:
+            if line.page_id not in numbers:
+                raise _conflict("page", line.page_id)
+        unit.page_levels.replace_many({line.page_id: stored_levels(line) for line in lines})
+        unit.page_search.index_all(
             {
-                numbers[page.version.page_id]: IndexedPage(
-                    page.words, self._session_id, page.version.fields.modality
+                numbers[each.version.page_id]: IndexedPage(
+                    self._words(each.page), self._session_id, each.version.fields.modality
                 )
-                for page in batch
+                for each in pages
             }
         )
-        self._unit.page_accesses.add(
-            {page.version.page_id: page.accesses for page in batch if page.accesses}
+        unit.page_accesses.add(
+            {
+                line.page_id: (line.access_count, parse_moment(line.last_accessed))
+                for line in lines
+                if line.last_accessed is not None
+            }
         )
-        for page in batch:
-            if page.fetched_resource_id is not None:
-                number = numbers[page.version.page_id]
-                self._unit.pages.set_fetched(
-                    number, page.fetched_resource_id, digest=page.version.digest
+        for line in lines:
+            if line.fetched_resource_id is not None:
+                unit.pages.set_fetched(
+                    numbers[line.page_id], line.fetched_resource_id, digest=line.digest
                 )
 
     def _add_history(self, batch: Sequence[HistoryLine]) -> None:
@@ -123,12 +111,6 @@ class BundleWriter:
         for taken in bundles.add_messages(self._session_id, messages):
             raise _conflict("message", taken)
 
-    def _add_interactions(self, batch: Sequence[InteractionLine]) -> None:
-        """Store interactions."""
-        stored = [stored_interaction(line, self._session_id) for line in batch]
-        for taken in self._unit.bundles.add_interactions(stored):
-            raise _conflict("interaction", taken)
-
     def _add_resources(self) -> None:
         """Store the descriptors that are not there, their aliases, and what refers to them."""
         self._unit.resources.ensure_all(self._checked.resources.values())
@@ -145,21 +127,12 @@ class BundleWriter:
         self._unit.bundles.size_entries(self._session_id)
         self._unit.bundles.add_links(self._session_id, self._checked.links)
 
-    def _page(self, line: PageLine) -> BundledPage:
-        read = read_bundled_page(line)
-        digest = referred_text_digest(read.page, self._checked.resources)
+    def _words(self, page: Page) -> SearchWords:
+        digest = referred_text_digest(page, self._checked.resources)
         text = None
         if digest is not None:
             text = b"".join(self._checked.file.chunks(BLOBS + digest)).decode("utf-8", "replace")
-        stored = stored_page(line)
-        last = stored.last_accessed
-        return BundledPage(
-            read.version,
-            stored_levels(line),
-            search_words(searchable_text(read.page, text)),
-            line.fetched_resource_id,
-            None if last is None else (stored.access_count, last),
-        )
+        return search_words(searchable_text(page, text))
 
 
 def _conflict(noun: str, taken_id: str) -> ConflictError:
