@@ -123,7 +123,7 @@ async def list_resources(
     cursor: CursorQuery = None,
 ) -> Response:
     """List resources, newest first."""
-    page, next_cursor = await resources.page(project_id, cursor=cursor, limit=limit)
+    page, next_cursor = await resources.list(project_id, cursor=cursor, limit=limit)
     return answer_page(request, map(resource_record, page), next_cursor)
 
 

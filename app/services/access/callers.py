@@ -35,7 +35,7 @@ class Access:
         self._default_project = default_project
 
     async def caller_of(self, authorization: str | None) -> Caller:
-        """Who has the key in an `Authorization` header.
+        """Return who has the key in an `Authorization` header.
 
         Raises:
             UnauthorizedError: There is no key, or it is unknown or revoked.
@@ -54,7 +54,7 @@ class Access:
         return Caller(stored.project_id, presented.key_id)
 
     async def check(self, caller: Caller) -> None:
-        """Make sure that a caller that had access once still has it.
+        """Check that a caller that had access once still has it.
 
         Raises:
             UnauthorizedError: The key is revoked.
@@ -63,7 +63,7 @@ class Access:
             raise UnauthorizedError
 
     async def revoked_callers(self, callers: Iterable[Caller]) -> set[Caller]:
-        """Those of several callers that no longer have access: their keys are revoked."""
+        """Return those of several callers that no longer have access: their keys are revoked."""
         wanted = {each for each in callers if not each.is_operator}
         if self._default_project is not None:
             return wanted - {Caller(self._default_project)}
@@ -77,7 +77,7 @@ class Access:
         await self._records.write_projects(lambda projects: projects.ensure(project_id, utc_now()))
 
     async def create_key(self, project_id: str, label: str) -> str:
-        """Make a key and, if need be, its project; returns the key, which is not kept."""
+        """Make a key and, if need be, its project; return the key, which is not kept."""
         presented = new_api_key()
         now = utc_now()
         key = ApiKey(presented.key_id, project_id, label, presented.secret_sha256, now, None)
@@ -90,11 +90,11 @@ class Access:
         return str(presented)
 
     async def list_keys(self) -> list[ApiKey]:
-        """All keys of all projects, oldest first, revoked ones included."""
+        """Return all keys of all projects, oldest first, revoked ones included."""
         return await self._records.read_projects(lambda projects: projects.list_keys())
 
     async def revoke_key(self, key_id: str) -> bool:
-        """Revoke a key at once; says whether there was a valid one with this id."""
+        """Revoke a key at once; return whether there was a valid one with this id."""
         return await self._records.write_projects(
             lambda projects: projects.revoke_key(key_id, utc_now())
         )

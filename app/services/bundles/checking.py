@@ -47,8 +47,6 @@ from app.stores.records.aliases import NamedResource
 from app.stores.records.bundles import Link
 from app.stores.records.sessions import ANSWER, INTERACTION, MESSAGE, PAGE_FAULT, TOOL_RESULT
 
-# Above every record that is made here: a message has 16 MiB, a page somewhat more with its levels.
-_LONGEST_LINE_BYTES = 256 * 1024 * 1024
 _LINES_AT_ONCE = 500
 _LINES_BYTES = 4 * 1024 * 1024
 
@@ -77,7 +75,7 @@ class CheckedBundle:
         """Yield the lines of a file that has been checked, a few megabytes at once."""
         batch: list[_Line] = []
         size_bytes = 0
-        for _, text in self.file.lines(name, longest_bytes=_LONGEST_LINE_BYTES):
+        for _, text in self.file.lines(name):
             batch.append(decoder.decode(text))
             size_bytes += len(text)
             if len(batch) >= _LINES_AT_ONCE or size_bytes >= _LINES_BYTES:
@@ -135,12 +133,9 @@ class BundleCheck:
             )
         return CheckedBundle(self._file, session, self._resources, self._aliases, self._links)
 
-    def _lines(self, name: str) -> Iterator[tuple[str, bytes]]:
-        return self._file.lines(name, longest_bytes=_LONGEST_LINE_BYTES)
-
     def _check_resources(self) -> None:
         last = ""
-        for location, text in self._lines(RESOURCES):
+        for location, text in self._file.lines(RESOURCES):
             with errors_at(location):
                 line = read_line(RESOURCE_LINES, text)
                 require(line.id > last, "does not follow on the line before")
@@ -153,7 +148,7 @@ class BundleCheck:
 
     def _check_interactions(self) -> None:
         last, seen = 0, set()
-        for location, text in self._lines(INTERACTIONS):
+        for location, text in self._file.lines(INTERACTIONS):
             with errors_at(location):
                 line = read_line(INTERACTION_LINES, text)
                 require(line.seq > last, "does not follow on the line before")
@@ -168,7 +163,7 @@ class BundleCheck:
 
     def _check_history(self) -> int:
         seq, ids, calls = 0, set(), set()
-        for location, text in self._lines(HISTORY):
+        for location, text in self._file.lines(HISTORY):
             with errors_at(location):
                 line = read_line(HISTORY_LINES, text)
                 require(line.seq > seq, "does not have a number above that of the line before")
@@ -202,7 +197,7 @@ class BundleCheck:
 
     def _check_pages(self) -> None:
         seen: set[str] = set()
-        for location, text in self._lines(PAGES):
+        for location, text in self._file.lines(PAGES):
             with errors_at(location):
                 line = read_line(PAGE_LINES, text)
                 check_number(line.version)

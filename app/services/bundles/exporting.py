@@ -2,8 +2,9 @@
 
 import hashlib
 import tempfile
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Sequence
 from contextlib import AsyncExitStack, aclosing
+from dataclasses import dataclass
 from typing import IO
 
 import anyio
@@ -15,10 +16,16 @@ from app.models.identity import rfc3339
 from app.models.media import CHUNK_BYTES
 from app.models.message import Session
 from app.models.resource import Resource
-from app.services.bundles.archive import BLOBS, LINE_FILES, MANIFEST, ArchiveWriter, ChunkBuffer
+from app.services.bundles.archive import (
+    BLOBS,
+    LINE_FILES,
+    MANIFEST,
+    ArchiveWriter,
+    ChunkBuffer,
+    disk_full_as_store_full,
+)
 from app.services.bundles.rows import FORMAT, VERSION, FileLine, Manifest, SessionLine, encode
 from app.services.bundles.stored import history_line, interaction_line, page_line, resource_line
-from app.services.bundles.temporary_files import disk_full_as_store_full
 from app.services.pages.accesses import AccessCounts
 from app.stores.blobs import BlobMissingError, BlobStore
 from app.stores.records import Records, UnitOfWork
@@ -77,6 +84,7 @@ class _Lines:
         self._file.close()
 
 
+@dataclass(frozen=True, slots=True, eq=False)
 class Bundle:
     """A bundle ready to be sent; it has to be read to its end, or closed.
 
@@ -85,27 +93,19 @@ class Bundle:
         project_id: Whose they are.
         session: The session as it was at one moment.
         files: Its rows at that moment.
-        sizes: The sizes of its blobs, by digest.
+        sizes: The digests of its blobs, in order, and how large they are.
     """
 
-    def __init__(
-        self,
-        blobs: BlobStore,
-        project_id: str,
-        session: Session,
-        files: Sequence[_Lines],
-        sizes: Mapping[str, int],
-    ) -> None:
-        self._blobs = blobs
-        self._project_id = project_id
-        self._session = session
-        self._files = files
-        self._sizes = sorted(sizes.items())
+    blobs: BlobStore
+    project_id: str
+    session: Session
+    files: Sequence[_Lines]
+    sizes: Sequence[tuple[str, int]]
 
     @property
     def held_bytes(self) -> int:
         """The memory that it takes while it is sent."""
-        sizes = [lines.size_bytes for lines in self._files]
+        sizes = [lines.size_bytes for lines in self.files]
         return _SENDING_BYTES + sum(size for size in sizes if size <= _IN_MEMORY_BYTES)
 
     async def chunks(self) -> AsyncIterator[bytes]:
@@ -117,16 +117,16 @@ class Bundle:
         buffer = ChunkBuffer()
         archive = ArchiveWriter(buffer)
         try:
-            for lines in self._files:
+            for lines in self.files:
                 with archive.member(lines.name, lines.size_bytes) as member:
                     async for chunk in lines.chunks():
                         member.write(chunk)
                         if buffer.size_bytes >= _SENT_BYTES:
                             yield buffer.take()
-            for digest, size_bytes in self._sizes:
+            for digest, size_bytes in self.sizes:
                 with archive.member(BLOBS + digest, size_bytes) as member:
                     hashing = hashlib.sha256()
-                    opened = await self._blobs.open(self._project_id, digest)
+                    opened = await self.blobs.open(self.project_id, digest)
                     async with aclosing(opened) as reader:
                         async for chunk in reader:
                             await anyio.to_thread.run_sync(hashing.update, chunk)
@@ -146,29 +146,29 @@ class Bundle:
 
     async def aclose(self) -> None:
         """Remove its temporary files; may be called again."""
-        for lines in self._files:
+        for lines in self.files:
             lines.close()
 
     def _manifest(self) -> Manifest:
-        session = self._session
+        session = self.session
         line = SessionLine(
             id=session.session_id,
             created_at=rfc3339(session.created_at),
             updated_at=rfc3339(session.updated_at),
             last_seq=session.last_seq,
         )
-        files = [lines.described() for lines in self._files]
-        files += (FileLine(BLOBS + digest, size, digest) for digest, size in self._sizes)
+        files = [lines.described() for lines in self.files]
+        files += (FileLine(BLOBS + digest, size, digest) for digest, size in self.sizes)
         return Manifest(FORMAT, VERSION, line, tuple(files))
 
 
+@dataclass(frozen=True, slots=True, eq=False)
 class BundleExports:
     """Exports of sessions as bundles."""
 
-    def __init__(self, records: Records, blobs: BlobStore, accesses: AccessCounts) -> None:
-        self._records = records
-        self._blobs = blobs
-        self._accesses = accesses
+    records: Records
+    blobs: BlobStore
+    accesses: AccessCounts
 
     async def export(self, project_id: str, session_id: str) -> Bundle:
         """Return the bundle of a session as it is at this moment.
@@ -179,7 +179,7 @@ class BundleExports:
                 temporary files.
         """
         # Reads that were not yet written down belong to the pages as everybody sees them.
-        await self._accesses.flush()
+        await self.accesses.flush()
         files = [_Lines(name) for name in LINE_FILES]
         async with AsyncExitStack() as stack:
             for lines in files:
@@ -194,10 +194,10 @@ class BundleExports:
                 _write_resources(unit, files[-1], resources, project_id)
                 return session, resources
 
-            session, resources = await self._records.read_snapshot(project_id, write)
+            session, resources = await self.records.read_snapshot(project_id, write)
             stack.pop_all()
         sizes = {resource.digest: resource.size_bytes for resource in resources}
-        return Bundle(self._blobs, project_id, session, files, sizes)
+        return Bundle(self.blobs, project_id, session, files, sorted(sizes.items()))
 
 
 def _write_rows(unit: UnitOfWork, session_id: str, files: Sequence[_Lines]) -> None:

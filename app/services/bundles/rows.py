@@ -199,8 +199,6 @@ HISTORY_LINES: msgspec.json.Decoder[HistoryLine] = msgspec.json.Decoder(HistoryL
 INTERACTION_LINES = msgspec.json.Decoder(InteractionLine)
 PAGE_LINES = msgspec.json.Decoder(PageLine)
 RESOURCE_LINES = msgspec.json.Decoder(ResourceLine)
-MANIFESTS = msgspec.json.Decoder(Manifest)
-MANIFEST_HEADS = msgspec.json.Decoder(ManifestHead)
 
 
 def encode(line: Struct) -> bytes:

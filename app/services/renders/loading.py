@@ -1,9 +1,15 @@
-"""The entries of a session and the resources they refer to, and a page with its medium."""
+"""Load what is rendered: a session with its resources and structures, a page with its medium.
 
-from collections.abc import Mapping, Sequence
+Structured content that was too long for its record is read back from where it is kept: `mcp` shows
+it whole, and for other targets it is compared with what the parts say.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from app.errors import NotFoundError, PayloadTooLargeError
+import anyio.to_thread
+
+from app.errors import InvalidJsonError, NotFoundError, PayloadTooLargeError
 from app.media.data_uris import split_data_uri
 from app.media.types import OCTET_STREAM, canonical_mime_type
 from app.models.conversation import (
@@ -15,30 +21,30 @@ from app.models.conversation import (
     StoredBytes,
 )
 from app.models.interaction import StoredAnswer, StoredInteraction
-from app.models.json_value import JsonValue, parse_stored_json
-from app.models.message import (
-    HistoryEntry,
-    StoredHistoryMessage,
-    StoredMessage,
-)
+from app.models.json_value import JsonValue, parse_json, parse_stored_json
+from app.models.message import HistoryEntry, StoredHistoryMessage, StoredMessage
 from app.models.page import Body, Level
 from app.models.rendering import Audience
 from app.models.resource import MediaHints, Resource, resource_kind
 from app.rendering.pages.descriptors import body_mime_type
 from app.rendering.turns.interactions import answer_turn, attached_ids, interaction_turns
 from app.rendering.turns.pairing import paired
-from app.rendering.turns.tool_results import tool_result_turn
+from app.rendering.turns.tool_results import kept_apart, tool_result_turn
 from app.services.inline_media.message_media import references_in
 from app.services.pages.content_rules import fits
 from app.services.pages.reading import PageReading, PageView
 from app.services.renders.message_content import ContentReading
-from app.services.renders.messages import MessageContext, message_turns, moved_out_of
-from app.services.renders.stored_structures import read_apart
-from app.stores.blobs import BlobStore
+from app.services.renders.messages import message_turns, moved_out_of
+from app.stores.blobs import BlobMissingError, BlobStore, read_whole
 from app.stores.records import Records, UnitOfWork
 
 _ENTRIES_AT_ONCE = 200
 _MOST_TEXT_BYTES = 16 * 1024 * 1024
+# Of one rendering, the structured contents. What is above is not shown, and told of in the loss.
+_MOST_APART_BYTES = 4 * 1024 * 1024
+# Parsed, a value takes up to 500 bytes.
+_MOST_VALUES = 200_000
+_DEEPEST = 4_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,17 +68,13 @@ class LoadedSession:
         origin = f"/api/sessions/{self.session_id}/messages/{entry.seq}"
         match entry:
             case StoredMessage():
-                return [
-                    tool_result_turn(
-                        entry.sanitized,
-                        origin=origin,
-                        audience=audience,
-                        seq=entry.seq,
-                        apart=self.apart,
-                    )
-                ]
+                apart, seq = self.apart, entry.seq
+                turn = tool_result_turn(
+                    entry.sanitized, origin=origin, audience=audience, seq=seq, apart=apart
+                )
+                return [turn]
             case StoredHistoryMessage():
-                return message_turns(entry, MessageContext(self.resources, audience, origin))
+                return message_turns(entry, self.resources, audience=audience, origin=origin)
             case StoredInteraction():
                 raw = ContentReading(self.resources, audience).raw
                 return interaction_turns(entry, self.resources, origin=origin, read=raw)
@@ -97,6 +99,34 @@ async def load_session(
     results = [each.sanitized for each in entries if isinstance(each, StoredMessage)]
     apart = await read_apart(blobs, project_id, results)
     return LoadedSession(session_id, entries, resources, apart)
+
+
+async def read_apart(
+    blobs: BlobStore, project_id: str, records: Iterable[bytes]
+) -> Mapping[str, JsonValue]:
+    """Return structured contents of records that are resources of their own, by their digests.
+
+    Those that come first, 4 MiB together; and none that is gone or larger than is parsed.
+
+    Raises:
+        StoreUnavailableError: The store did not answer.
+    """
+    values: dict[str, JsonValue] = {}
+    left = _MOST_APART_BYTES
+    for kept in await anyio.to_thread.run_sync(lambda: list(map(kept_apart, records))):
+        if kept is None or kept.digest in values or kept.size_bytes > left:
+            continue
+        left -= kept.size_bytes
+        try:
+            text = await read_whole(blobs, project_id, kept.digest)
+            values[kept.digest] = await anyio.to_thread.run_sync(_parsed, text)
+        except (BlobMissingError, InvalidJsonError, PayloadTooLargeError):
+            continue
+    return values
+
+
+def _parsed(text: bytes) -> JsonValue:
+    return parse_json(text, max_depth=_DEEPEST, max_nodes=_MOST_VALUES, spelled=True)
 
 
 def _all_entries(

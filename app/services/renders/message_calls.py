@@ -13,7 +13,7 @@ from app.models.conversation import Call, LeftOut
 from app.models.json_pointer import child_pointer
 from app.models.json_value import JsonValue, parse_embedded_json, parse_repaired_json
 from app.services.normalization.call_tool_results import CallToolResult, read_call_tool_result
-from app.services.renders.message_members import is_block, left_beside
+from app.services.renders.message_content import is_block, left_beside
 
 _REASONING_TYPES = frozenset(
     {"thinking", "redacted_thinking", "reasoning", "reasoning_content", "redacted-reasoning"}

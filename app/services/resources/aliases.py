@@ -22,11 +22,11 @@ class WrittenAlias:
     is_new: bool
 
 
+@dataclass(frozen=True, slots=True, eq=False)
 class Aliases:
     """Gives resources further names, reads them and takes them back."""
 
-    def __init__(self, records: Records) -> None:
-        self._records = records
+    records: Records
 
     async def get(self, project_id: str, alias: str) -> Alias:
         """Return an alias with the resource it names.
@@ -36,7 +36,7 @@ class Aliases:
         """
         found = None
         if is_alias(alias):
-            found = await self._records.read(project_id, lambda unit: unit.aliases.find(alias))
+            found = await self.records.read(project_id, lambda unit: unit.aliases.find(alias))
         if found is None:
             raise NotFoundError("alias")
         return found
@@ -60,7 +60,7 @@ class Aliases:
         if uri is not None:
             resource_id = _resource_id(uri, pointer="/query/uri")
         before = decode_moment_cursor("aliases", cursor)
-        found = await self._records.read(
+        found = await self.records.read(
             project_id,
             lambda unit: unit.aliases.list(before=before, resource_id=resource_id, limit=limit + 1),
         )
@@ -106,7 +106,7 @@ class Aliases:
             unit.resources.ensure(resource)
             return name_resource(unit, alias, resource, condition=condition, is_guarded=is_guarded)
 
-        return await self._records.write(project_id, name)
+        return await self.records.write(project_id, name)
 
     async def delete(self, project_id: str, alias: str, *, condition: WriteCondition) -> None:
         """Remove an alias. The resource and what was written with the alias stay as they are.
@@ -125,7 +125,7 @@ class Aliases:
             condition(_digest(held))
             unit.aliases.remove(alias)
 
-        await self._records.write(project_id, remove)
+        await self.records.write(project_id, remove)
 
 
 def name_resource(

@@ -56,7 +56,7 @@ class ContentSources:
         self.links = blobs if isinstance(blobs, LinkedBlobs) else None
 
     def of(self, project_id: str, digest: str) -> "ContentSource":
-        """The ways to one blob; nothing is looked at yet."""
+        """Return the ways to one blob; nothing is looked at yet."""
         return ContentSource(self, project_id, digest)
 
 
@@ -69,7 +69,7 @@ class ContentSource:
     digest: str
 
     async def open(self, start: int, end: int) -> AsyncIterator[bytes]:
-        """The bytes from `start` up to, not including, `end`, to be sent by the service.
+        """Open the bytes from `start` up to, not including, `end`, to be sent by the service.
 
         Raises:
             StoreUnavailableError: The store did not answer, or has lost the bytes.
@@ -77,7 +77,7 @@ class ContentSource:
         return await self.ways.blobs.open(self.project_id, self.digest, start=start, end=end)
 
     async def path(self) -> Path | None:
-        """The file of this machine that the bytes are, known to be there; `None` if none is.
+        """Return the file of this machine that the bytes are, known to be there; `None` if none is.
 
         Raises:
             StoreUnavailableError: The store did not answer, or has lost the bytes.
@@ -86,7 +86,7 @@ class ContentSource:
         return None if files is None else await files.path(self.project_id, self.digest)
 
     def sender(self, size_bytes: int) -> Sender | None:
-        """Who is to send the bytes, if there are so many of them; `None` for the service itself."""
+        """Return who is to send so many bytes; `None` for the service itself."""
         rules = self.ways.rules
         if self.ways.links is not None:
             least = rules.redirect_bytes
@@ -95,7 +95,7 @@ class ContentSource:
         return "proxy" if is_proxied else None
 
     async def elsewhere(self, *, content_type: str, disposition: str) -> ProxyPath | StoreLink:
-        """Where somebody else has the bytes; asked for if it has a `sender`.
+        """Return where somebody else has the bytes; asked for if it has a `sender`.
 
         Args:
             content_type: The `Content-Type` they are to be sent with.

@@ -85,6 +85,7 @@ class AskedText:
     digest_alone: str
 
 
+@dataclass(frozen=True, slots=True, eq=False)
 class ResourceTexts:
     """Reads the texts among the resources of a project.
 
@@ -96,22 +97,15 @@ class ResourceTexts:
         limits: How much JSON is read whole.
     """
 
-    def __init__(
-        self,
-        resources: Resources,
-        blobs: BlobStore,
-        *,
-        work: LargeWork,
-        memory: MemoryBudget,
-        limits: Limits,
-    ) -> None:
-        self._resources = resources
-        self._memory = memory
-        self._blobs = blobs
-        self._work = work
-        self._limits = limits
-        self._turns = ProjectTurns()
-        self._indexes: OrderedDict[tuple[str, str], LineIndex] = OrderedDict()
+    resources: Resources
+    blobs: BlobStore
+    work: LargeWork
+    memory: MemoryBudget
+    limits: Limits
+    _turns: ProjectTurns = field(init=False, default_factory=ProjectTurns)
+    _indexes: OrderedDict[tuple[str, str], LineIndex] = field(
+        init=False, default_factory=OrderedDict
+    )
 
     async def find(self, project_id: str, uri: str, query: TextQuery) -> AskedText:
         """A text, and how to read what is asked of it: what fits 64 KiB, and where to go on.
@@ -125,7 +119,7 @@ class ResourceTexts:
                 or the memory to parse the JSON is not free.
             StoreUnavailableError: A store did not answer.
         """
-        resource = await self._resources.get(project_id, uri)
+        resource = await self.resources.get(project_id, uri)
         if not is_textual(resource.mime_type):
             raise UnsupportedMediaError(
                 f"The resource is {resource.mime_type} and no text. Read its bytes from "
@@ -166,10 +160,10 @@ class ResourceTexts:
             self._indexes.move_to_end(key)
             return self._indexes[key]
         indexer = LineIndexer()
-        opened = await self._blobs.open(project_id, resource.digest)
+        opened = await self.blobs.open(project_id, resource.digest)
         async with aclosing(opened) as reader:
             async for chunk in reader:
-                await self._work.run(len(chunk), indexer.feed, chunk)
+                await self.work.run(len(chunk), indexer.feed, chunk)
         index = self._indexes[key] = indexer.finish()
         if len(self._indexes) > _INDEXES_KEPT:
             self._indexes.popitem(last=False)
@@ -186,33 +180,33 @@ class ResourceTexts:
     ) -> None:
         start, line = index.place_before(first)
         scan = _Scan(index.encoding, start, line, collector)
-        opened = await self._blobs.open(project_id, resource.digest, start=start)
+        opened = await self.blobs.open(project_id, resource.digest, start=start)
         async with aclosing(opened) as reader:
             async for chunk in reader:
-                await self._work.run(len(chunk), scan.feed, chunk)
+                await self.work.run(len(chunk), scan.feed, chunk)
                 if collector.is_done:
                     return
-        await self._work.run(min(resource.size_bytes, LARGE_BYTES), scan.finish)
+        await self.work.run(min(resource.size_bytes, LARGE_BYTES), scan.finish)
 
     async def _value(self, project_id: str, resource: Resource, pointer: str) -> JsonExcerpt:
-        limit = self._limits.page_text_bytes
+        limit = self.limits.page_text_bytes
         if resource.size_bytes > limit:
             raise PayloadTooLargeError(
                 f"JSON of more than {limit} bytes is not taken apart. Read it with `lines` or "
                 "`grep`.",
                 code="json-too-large",
             )
-        async with self._memory.holding(resource.size_bytes) as held:
-            data = await read_whole(self._blobs, project_id, resource.digest)
-            return await self._work.run(len(data), self._value_in, held, data, pointer)
+        async with self.memory.holding(resource.size_bytes) as held:
+            data = await read_whole(self.blobs, project_id, resource.digest)
+            return await self.work.run(len(data), self._value_in, held, data, pointer)
 
     def _value_in(self, held: HeldMemory, data: bytes, pointer: str) -> JsonExcerpt:
         if len(data) > FREE_BYTES:
             weight = TextWeight()
             weight.add(data)
             needed = weight.work_bytes(len(data))
-            anyio.from_thread.run_sync(grow_within, held, self._memory, needed)
-        return _value_in(data, pointer, self._limits.json_depth)
+            anyio.from_thread.run_sync(grow_within, held, self.memory, needed)
+        return _value_in(data, pointer, self.limits.json_depth)
 
 
 class _Scan:

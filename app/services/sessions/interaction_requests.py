@@ -1,4 +1,4 @@
-"""Reads the bodies of the interaction routes: JSON in, checked interactions out."""
+"""Read the bodies of the interaction routes: JSON in, checked interactions out."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -8,6 +8,7 @@ from pydantic import ConfigDict, Field
 from pydantic.config import JsonDict
 
 from app.errors import Fault, InvalidPayloadError, PayloadTooLargeError
+from app.models.frozen_json import thawed
 from app.models.interaction import ChatMessage, InputKind, Interaction, MultiModalInput
 from app.models.json_value import JsonValue
 from app.models.limits import Limits
@@ -59,7 +60,7 @@ class ReadInteraction:
 
 
 def read_interaction(body: bytes, *, session_id: str, limits: Limits) -> ReadInteraction:
-    """An interaction to be created.
+    """Return an interaction to be created.
 
     Raises:
         InvalidJsonError, InvalidPayloadError, PayloadTooLargeError: The body is none.
@@ -69,30 +70,35 @@ def read_interaction(body: bytes, *, session_id: str, limits: Limits) -> ReadInt
     kind = value.get("input_kind")
     if kind == "multimodal" and isinstance(value.get("input"), Mapping):
         # Read as what it is said to be, the faults point to what is misspelt in it.
-        _check_rich(value["input"])
+        try:
+            validated(MultiModalInput, value["input"], _NOT_ONE)
+        except InvalidPayloadError as exc:
+            faults = [Fault(f"/input{fault.pointer}", fault.detail) for fault in exc.faults]
+            raise InvalidPayloadError(exc.detail, faults=faults) from exc
     draft = validated(InteractionDraft, value, _NOT_ONE)
     if draft.asserted_kind not in (None, draft.input_kind):
         raise InvalidPayloadError(
             "The input is of another kind than `input_kind` says.",
             faults=[Fault("/input", f"is {draft.input_kind}, and not {draft.asserted_kind}")],
         )
-    if isinstance(draft.input, MultiModalInput):
-        _check_count(len(draft.input.attached_ids()), limits)
+    rich = draft.input if isinstance(draft.input, MultiModalInput) else None
+    if rich is not None and len(rich.attached_ids()) > limits.media_per_result:
+        raise PayloadTooLargeError(
+            f"An interaction may have {limits.media_per_result} attachments. Nothing was stored."
+        )
     references = references_in([value["input"], value.get("output")])
     identity = identity_of_body(value, body, prefix=session_id.encode() + b"\0")
     return ReadInteraction(draft, references, identity)
 
 
-def _check_rich(value: JsonValue) -> None:
-    try:
-        validated(MultiModalInput, value, _NOT_ONE)
-    except InvalidPayloadError as exc:
-        faults = [Fault(f"/input{fault.pointer}", fault.detail) for fault in exc.faults]
-        raise InvalidPayloadError(exc.detail, faults=faults) from exc
+def plain_input(interaction: Interaction) -> JsonValue:
+    """Return the input of an interaction as the JSON value that is stored."""
+    given = interaction.input
+    return given.dump() if isinstance(given, MultiModalInput) else thawed(given)
 
 
 def read_output(body: bytes, *, limits: Limits) -> ChatMessage:
-    """The answer of an interaction.
+    """Return the answer of an interaction.
 
     Raises:
         InvalidJsonError, InvalidPayloadError, PayloadTooLargeError: The body is none.
@@ -107,11 +113,4 @@ def _check_length(body: bytes, limits: Limits) -> None:
         raise PayloadTooLargeError(
             f"An interaction may have {limits.message_bytes} bytes. Store what is longer as a "
             "resource, and attach it. Nothing was stored."
-        )
-
-
-def _check_count(attachments: int, limits: Limits) -> None:
-    if attachments > limits.media_per_result:
-        raise PayloadTooLargeError(
-            f"An interaction may have {limits.media_per_result} attachments. Nothing was stored."
         )

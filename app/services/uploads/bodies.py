@@ -1,15 +1,23 @@
-"""The body of a piece of an upload, as it is read: bounded, hashed, in the stretches asked for."""
+"""The bodies of the pieces of uploads: bounded, hashed, read in the stretches asked for.
+
+Bodies that are being read are known, so that a client that comes back is not kept out. A connection
+may be dead for long before the service learns of it. Its client is back meanwhile and asks where to
+go on; were it told what counts so far, it would send again what is already here, and be refused
+when the dead request's bytes count in the end. So the question ends that request first. A request
+in another process is not reached: there, the first to be counted wins.
+"""
 
 import hashlib
-from collections.abc import AsyncIterator
-from typing import TypeVar
+from collections.abc import AsyncIterator, Iterator
+from contextlib import contextmanager
 
 import anyio
 
 from app.errors import ChecksumMismatchError, ConflictError, PayloadTooLargeError
 from app.models.upload import Checksum
 
-_T = TypeVar("_T")
+# What has come may take some time to be made durable; the question is answered all the same.
+_PATIENCE_SECONDS = 20.0
 
 
 class UploadBody:
@@ -41,7 +49,7 @@ class UploadBody:
             self._reading.cancel()
 
     async def next(self, most_bytes: int) -> bytes:
-        """The next bytes, at most so many; nothing where those or the body are at an end.
+        """Return the next bytes, at most so many; nothing where those or the body are at an end.
 
         Raises:
             PayloadTooLargeError: There are more than the upload lacks; none of the chunk that goes
@@ -59,12 +67,9 @@ class UploadBody:
         Raises:
             ChecksumMismatchError: They have another one.
         """
-        if (
-            self.is_over
-            and self._checksum
-            and self._hash
-            and self._hash.digest() != self._checksum.digest
-        ):
+        if not (self.is_over and self._checksum and self._hash):
+            return
+        if self._hash.digest() != self._checksum.digest:
             raise ChecksumMismatchError
 
     async def _next_chunk(self) -> bytes:
@@ -84,6 +89,36 @@ class UploadBody:
         raise _superseded()
 
 
+class UploadTurns:
+    """The bodies that are being read, by project and upload."""
+
+    def __init__(self) -> None:
+        self._sending: dict[tuple[str, str], dict[UploadBody, anyio.Event]] = {}
+
+    @contextmanager
+    def sending(self, project_id: str, upload_id: str, body: UploadBody) -> Iterator[None]:
+        """Know of a body while the block takes it in."""
+        key = (project_id, upload_id)
+        bodies = self._sending.setdefault(key, {})
+        ended = bodies[body] = anyio.Event()
+        try:
+            yield
+        finally:
+            ended.set()
+            del bodies[body]
+            if not bodies:
+                self._sending.pop(key, None)
+
+    async def interrupt(self, project_id: str, upload_id: str) -> None:
+        """Stop all bodies of an upload, and wait until what came of them counts."""
+        interrupted = dict(self._sending.get((project_id, upload_id), {}))
+        for body in interrupted:
+            body.stop()
+        with anyio.move_on_after(_PATIENCE_SECONDS):
+            for ended in interrupted.values():
+                await ended.wait()
+
+
 def _superseded() -> ConflictError:
     return ConflictError(
         "Somebody has asked where to go on with this upload, so this request has ended. Without a "
@@ -93,7 +128,7 @@ def _superseded() -> ConflictError:
 
 
 def beyond_the_end() -> PayloadTooLargeError:
-    """The error for bytes past the length that an upload was created with."""
+    """Return the error for bytes past the length that an upload was created with."""
     return PayloadTooLargeError(
         "The body goes beyond the length the upload was created with. Nothing of what lies beyond "
         "it was kept."

@@ -9,7 +9,7 @@ begins, and the client sends it again.
 import hashlib
 from collections.abc import AsyncGenerator, Iterator, Sequence
 from contextlib import aclosing, contextmanager
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from weakref import WeakValueDictionary
 
 import anyio
@@ -17,7 +17,6 @@ import anyio.to_thread
 
 from app.errors import BlobSweptError, ConflictError, NotFoundError
 from app.media.settling import HEAD_BYTES
-from app.models.resource import Resource
 from app.models.upload import ResumableUpload, Segment
 from app.services.resources.aliases import check_room_for_alias, name_resource
 from app.services.resources.resources import Upload, describe_blob
@@ -33,17 +32,19 @@ class _DamagedSegmentError(Exception):
         self.segment = segment
 
 
+@dataclass(frozen=True, slots=True, eq=False)
 class UploadCompletion:
-    """Completes uploads."""
+    """Makes resources of uploads that are whole."""
 
-    def __init__(self, records: Records, blobs: BlobStore) -> None:
-        self._records = records
-        self._blobs = blobs
-        # An impatient client asks again and again: each time would copy gigabytes.
-        self._turns: WeakValueDictionary[tuple[str, str], anyio.Lock] = WeakValueDictionary()
+    records: Records
+    blobs: BlobStore
+    # An impatient client asks again and again: each time would copy gigabytes.
+    _turns: WeakValueDictionary[tuple[str, str], anyio.Lock] = field(
+        init=False, default_factory=WeakValueDictionary
+    )
 
     async def completed(self, project_id: str, upload: ResumableUpload) -> ResumableUpload:
-        """The upload, and a resource if all of it is there.
+        """Return the upload, made a resource if all of it is there.
 
         Raises:
             NotFoundError: The upload was removed meanwhile; no resource came of it.
@@ -59,7 +60,7 @@ class UploadCompletion:
 
     async def _complete(self, project_id: str, upload_id: str) -> ResumableUpload:
         # In this order: whoever completes it elsewhere drops the segments with the same commit.
-        segments, upload = await self._records.read(
+        segments, upload = await self.records.read(
             project_id,
             lambda unit: (unit.uploads.segments(upload_id), unit.uploads.find(upload_id)),
         )
@@ -71,14 +72,25 @@ class UploadCompletion:
         if alias is not None:
             # Before gigabytes are copied, again with every question.
             with _kept_whole():
-                await self._records.read(
+                await self.records.read(
                     project_id, lambda unit: check_room_for_alias(unit, alias, upload.length_bytes)
                 )
         try:
             blob = await self._whole(project_id, upload, segments)
         except _DamagedSegmentError as exc:
-            return await self._set_back(project_id, upload, exc.segment)
-        resource = await self._described(project_id, upload, blob)
+            # Its client sends again what is damaged, and goes on from there.
+            start = exc.segment.start
+            await self.records.write(
+                project_id, lambda unit: unit.uploads.set_back(upload_id, start)
+            )
+            return replace(upload, received_bytes=start)
+        try:
+            head = await read_whole(self.blobs, project_id, blob.digest, end=HEAD_BYTES)
+        except BlobMissingError as exc:
+            # No row says yet that it is needed, so a sweep may have been faster.
+            raise BlobSweptError from exc
+        claim = Upload(upload.mime_type, upload.filename, digest=None)
+        resource = await describe_blob(self.blobs, project_id, blob=blob, claim=claim, head=head)
 
         def complete(unit: UnitOfWork) -> None:
             stored, _ = unit.resources.ensure(resource)
@@ -88,19 +100,19 @@ class UploadCompletion:
             if not unit.uploads.complete(upload_id, resource.resource_id):
                 raise NotFoundError("upload")
 
-        await self._records.write(project_id, complete)
+        await self.records.write(project_id, complete)
         return replace(upload, resource_id=resource.resource_id)
 
     async def _whole(
         self, project_id: str, upload: ResumableUpload, segments: Sequence[Segment]
     ) -> StoredBlob:
-        """The blob of the whole file: the only segment's, or one written from all of them."""
+        """Return the blob of the whole file: that of the only segment, or one written of all."""
         if len(segments) == 1:
             async with aclosing(self._verified(project_id, segments[0])) as pieces:
                 async for _ in pieces:
                     pass
             return StoredBlob(segments[0].digest, segments[0].size_bytes)
-        async with self._blobs.writer(project_id, limit_bytes=upload.length_bytes) as writer:
+        async with self.blobs.writer(project_id, limit_bytes=upload.length_bytes) as writer:
             for segment in segments:
                 async with aclosing(self._verified(project_id, segment)) as pieces:
                     async for piece in pieces:
@@ -108,10 +120,10 @@ class UploadCompletion:
             return await writer.commit()
 
     async def _verified(self, project_id: str, segment: Segment) -> AsyncGenerator[bytes, None]:
-        """The bytes of a segment; raises, at the latest at their end, if they are not what came."""
+        """Yield the bytes of a segment; raise, at their end at last, if they are not what came."""
         hashing = hashlib.sha256()
         try:
-            async with aclosing(await self._blobs.open(project_id, segment.digest)) as pieces:
+            async with aclosing(await self.blobs.open(project_id, segment.digest)) as pieces:
                 async for piece in pieces:
                     await anyio.to_thread.run_sync(hashing.update, piece)
                     yield piece
@@ -119,27 +131,6 @@ class UploadCompletion:
             raise _DamagedSegmentError(segment) from exc
         if hashing.hexdigest() != segment.digest:
             raise _DamagedSegmentError(segment)
-
-    async def _set_back(
-        self, project_id: str, upload: ResumableUpload, damaged: Segment
-    ) -> ResumableUpload:
-        """The upload at the offset where a segment is damaged, so that its client goes on there."""
-        await self._records.write(
-            project_id,
-            lambda unit: unit.uploads.set_back(upload.upload_id, damaged.start),
-        )
-        return replace(upload, received_bytes=damaged.start)
-
-    async def _described(
-        self, project_id: str, upload: ResumableUpload, blob: StoredBlob
-    ) -> Resource:
-        try:
-            head = await read_whole(self._blobs, project_id, blob.digest, end=HEAD_BYTES)
-        except BlobMissingError as exc:
-            # No row says yet that it is needed, so a sweep may have been faster.
-            raise BlobSweptError from exc
-        claim = Upload(upload.mime_type, upload.filename, digest=None)
-        return await describe_blob(self._blobs, project_id, blob=blob, claim=claim, head=head)
 
 
 @contextmanager

@@ -87,11 +87,7 @@ class SegmentIntake:
             raise
 
     async def _store(
-        self,
-        project_id: str,
-        upload: ResumableUpload,
-        body: UploadBody,
-        segments: list[Segment],
+        self, project_id: str, upload: ResumableUpload, body: UploadBody, segments: list[Segment]
     ) -> None:
         """Store a body in segments; the last only if the checksum of all of it holds."""
         offset = upload.received_bytes
@@ -101,7 +97,8 @@ class SegmentIntake:
                 await stretch.fill(body, self._segment_bytes)
                 body.verify_at_end()
                 if stretch.can_be_kept:
-                    await run_to_completion(_commit(stretch, segments))
+                    # To its end, so that it is known and removed if the caller has gone.
+                    await run_to_completion(stretch.commit(segments))
             offset += stretch.size_bytes
 
     async def _remove(self, project_id: str, segments: Sequence[Segment]) -> None:
@@ -116,7 +113,9 @@ class SegmentIntake:
                 _log.warning("pieces left for the next sweep", code=exc.problem_code)
 
     async def _keep(self, project_id: str, upload_id: str, stretch: "_Stretch") -> None:
-        await self._count(project_id, upload_id, [await stretch.commit()])
+        segments: list[Segment] = []
+        await stretch.commit(segments)
+        await self._count(project_id, upload_id, segments)
 
     async def _count(self, project_id: str, upload_id: str, segments: Sequence[Segment]) -> None:
         expires_at = utc_now() + self._kept_for
@@ -128,11 +127,6 @@ class SegmentIntake:
             raise NotFoundError("upload") if upload is None else wrong_offset(upload)
 
         await self._records.write(project_id, advance)
-
-
-async def _commit(stretch: "_Stretch", segments: list[Segment]) -> None:
-    """Note a segment as soon as it is stored, so that it is removed if the caller has gone."""
-    segments.append(await stretch.commit())
 
 
 class _Stretch:
@@ -155,10 +149,10 @@ class _Stretch:
             # A writer that is cancelled within a write cannot be committed any more.
             await run_to_completion(self._write(chunk))
 
-    async def commit(self) -> Segment:
-        """Make it durable."""
+    async def commit(self, segments: list[Segment]) -> None:
+        """Make it durable, and add it to the segments that are."""
         blob = await self._writer.commit()
-        return Segment(self._start, blob.size_bytes, blob.digest)
+        segments.append(Segment(self._start, blob.size_bytes, blob.digest))
 
     async def _write(self, chunk: bytes) -> None:
         self._is_sound = False
@@ -168,7 +162,7 @@ class _Stretch:
 
 
 def wrong_offset(upload: ResumableUpload) -> ConflictError:
-    """The error for a piece that does not begin where the upload is."""
+    """Return the error for a piece that does not begin where the upload is."""
     return ConflictError(
         f"The upload is at offset {upload.received_bytes}. Ask for its offset with HEAD, and go on "
         "from there.",

@@ -13,8 +13,7 @@ from app.models.resource import Resource
 from app.models.upload import Checksum, ResumableUpload
 from app.services.quotas.stored_bytes import StoredBytes
 from app.services.resources.aliases import check_room_for_alias
-from app.services.uploads.active_senders import UploadTurns
-from app.services.uploads.bodies import UploadBody, beyond_the_end
+from app.services.uploads.bodies import UploadBody, UploadTurns, beyond_the_end
 from app.services.uploads.completion import UploadCompletion
 from app.services.uploads.segments import SEGMENT_BYTES, SegmentIntake, wrong_offset
 from app.stores.blobs import BlobStore
@@ -49,14 +48,6 @@ class Piece:
     offset: int
     announced_bytes: int | None
     checksum: Checksum | None
-
-
-@dataclass(frozen=True, slots=True)
-class DescribedUpload:
-    """An upload and what became of it, `None` while it is under way or after that was deleted."""
-
-    upload: ResumableUpload
-    resource: Resource | None
 
 
 class Uploads:
@@ -127,7 +118,7 @@ class Uploads:
         return await self._completion.completed(project_id, upload)
 
     async def get(self, project_id: str, upload_id: str) -> ResumableUpload:
-        """An upload and its offset; if all has come and it is no resource yet, it becomes one.
+        """Return an upload and its offset; make it a resource if all of it has come.
 
         Raises:
             NotFoundError: The project has none with this id.
@@ -137,7 +128,7 @@ class Uploads:
         return await self._completion.completed(project_id, upload)
 
     async def resume(self, project_id: str, upload_id: str) -> ResumableUpload:
-        """The same for who means to go on with it: what is still being sent here ends before.
+        """End what is still being sent to an upload here, then return it to be gone on with.
 
         Raises:
             NotFoundError, GoneError: See `get`.
@@ -145,16 +136,17 @@ class Uploads:
         await self._turns.interrupt(project_id, upload_id)
         return await self.get(project_id, upload_id)
 
-    async def describe(self, project_id: str, upload_id: str) -> DescribedUpload:
-        """What `get` says, with the resource that became of it."""
+    async def describe(
+        self, project_id: str, upload_id: str
+    ) -> tuple[ResumableUpload, Resource | None]:
+        """Return what `get` returns, and the resource that became of it, unless it is deleted."""
         upload = await self.get(project_id, upload_id)
-        resource_id = upload.resource_id
-        if resource_id is None:
-            return DescribedUpload(upload, None)
-        resource = await self._records.read(
-            project_id, lambda unit: unit.resources.find(resource_id)
-        )
-        return DescribedUpload(upload, resource)
+        resource = None
+        if resource_id := upload.resource_id:
+            resource = await self._records.read(
+                project_id, lambda unit: unit.resources.find(resource_id)
+            )
+        return upload, resource
 
     async def receive(
         self, project_id: str, upload_id: str, *, piece: Piece, chunks: AsyncIterator[bytes]
@@ -197,15 +189,15 @@ class Uploads:
         Raises:
             NotFoundError: The project has none with this id.
         """
-        if not is_id(upload_id):
-            raise NotFoundError("upload")
-        if not await self._records.write(project_id, lambda unit: unit.uploads.remove(upload_id)):
+        if not is_id(upload_id) or not await self._records.write(
+            project_id, lambda unit: unit.uploads.remove(upload_id)
+        ):
             raise NotFoundError("upload")
 
     async def _find(self, project_id: str, upload_id: str) -> ResumableUpload:
-        if not is_id(upload_id):
-            raise NotFoundError("upload")
-        upload = await self._records.read(project_id, lambda unit: unit.uploads.find(upload_id))
+        upload = None
+        if is_id(upload_id):
+            upload = await self._records.read(project_id, lambda unit: unit.uploads.find(upload_id))
         if upload is None:
             raise NotFoundError("upload")
         if utc_now() >= upload.expires_at:
