@@ -127,7 +127,7 @@ async def append_message(
     stored one, with 200.
     """
     require_json(request)
-    appended = await messages.append(
+    appended, is_new = await messages.append(
         project_id,
         session_id,
         limited_body(request, container.limits),
@@ -135,9 +135,9 @@ async def append_message(
     )
     return answer_written(
         request,
-        history_entry(appended.message),
-        path=f"/api/sessions/{session_id}/messages/{appended.message.seq}",
-        is_new=appended.is_new,
+        history_entry(appended),
+        path=f"/api/sessions/{session_id}/messages/{appended.seq}",
+        is_new=is_new,
     )
 
 

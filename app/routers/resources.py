@@ -93,12 +93,12 @@ async def create_resource(
         file = await form_file(content_type, chunks)
         upload = Upload(file.mime_type, filename or file.filename, digest, alias)
         chunks = file.chunks
-    uploaded = await resources.upload(project_id, upload, chunks)
+    resource, is_new = await resources.upload(project_id, upload, chunks)
     return answer_written(
         request,
-        resource_record(uploaded.resource),
-        path=f"/api/resources/{uploaded.resource.resource_id}",
-        is_new=uploaded.is_new,
+        resource_record(resource),
+        path=f"/api/resources/{resource.resource_id}",
+        is_new=is_new,
     )
 
 

@@ -6,6 +6,7 @@ it whole, and for other targets it is compared with what the parts say.
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 import anyio.to_thread
 
@@ -60,12 +61,13 @@ class LoadedSession:
     apart: Mapping[str, JsonValue]
 
     def turns(self, *, since: int, audience: Audience) -> Sequence[ComposedTurn]:
-        """The history as a conversation that providers take; only what came after `since`."""
+        """Return the history after `since` as a conversation that providers take."""
         composed = (turn for entry in self.entries for turn in self._turns(entry, audience))
         return paired(composed, since=since)
 
     def _turns(self, entry: HistoryEntry, audience: Audience) -> Sequence[ComposedTurn]:
         origin = f"/api/sessions/{self.session_id}/messages/{entry.seq}"
+        raw = ContentReading(self.resources, audience).raw
         match entry:
             case StoredMessage():
                 apart, seq = self.apart, entry.seq
@@ -76,10 +78,8 @@ class LoadedSession:
             case StoredHistoryMessage():
                 return message_turns(entry, self.resources, audience=audience, origin=origin)
             case StoredInteraction():
-                raw = ContentReading(self.resources, audience).raw
                 return interaction_turns(entry, self.resources, origin=origin, read=raw)
             case StoredAnswer():
-                raw = ContentReading(self.resources, audience).raw
                 return [answer_turn(entry, origin=origin, read=raw)]
 
 
@@ -113,26 +113,23 @@ async def read_apart(
     """
     values: dict[str, JsonValue] = {}
     left = _MOST_APART_BYTES
+    parse = partial(parse_json, max_depth=_DEEPEST, max_nodes=_MOST_VALUES, spelled=True)
     for kept in await anyio.to_thread.run_sync(lambda: list(map(kept_apart, records))):
         if kept is None or kept.digest in values or kept.size_bytes > left:
             continue
         left -= kept.size_bytes
         try:
             text = await read_whole(blobs, project_id, kept.digest)
-            values[kept.digest] = await anyio.to_thread.run_sync(_parsed, text)
+            values[kept.digest] = await anyio.to_thread.run_sync(parse, text)
         except (BlobMissingError, InvalidJsonError, PayloadTooLargeError):
             continue
     return values
 
 
-def _parsed(text: bytes) -> JsonValue:
-    return parse_json(text, max_depth=_DEEPEST, max_nodes=_MOST_VALUES, spelled=True)
-
-
 def _all_entries(
     unit: UnitOfWork, session_id: str
 ) -> tuple[Sequence[HistoryEntry], Mapping[str, Resource]]:
-    """A history, and the resources that its tool results refer to."""
+    """Read a history, and the resources that its messages refer to."""
     entries: list[HistoryEntry] = []
     size_bytes = 0
     session = unit.sessions.find(session_id)
@@ -155,7 +152,7 @@ def _all_entries(
 
 
 async def page_medium(reading: PageReading, project_id: str, view: PageView) -> Medium | None:
-    """The medium that a page's level is, if it is one that is really there.
+    """Return the medium that a page's level is, if it is one that is really there.
 
     Raises:
         NotFoundError: The resource is gone.
@@ -165,32 +162,28 @@ async def page_medium(reading: PageReading, project_id: str, view: PageView) -> 
         return None
     if body.kind == "url":
         return _addressed(body, view)
-    if body.media is None:
-        return None
-    source = await _source(reading, project_id, body)
-    if source is None:
+    media = body.media
+    source: MediumSource | None = None
+    if media is not None and body.kind == "blob":
+        resource = await reading.resource(project_id, str(body.value))
+        source = StoredBytes(resource.resource_id, resource.digest)
+    elif media is not None and (uri := split_data_uri(str(body.value))) and uri.data is not None:
+        source = InlineBytes(uri.data)
+    if media is None or source is None:
         return None
     return Medium(
         pointer="/content",
         source=source,
-        kind=resource_kind(body.media.mime_type),
-        mime_type=body.media.mime_type,
-        filename=body.media.filename,
-        size_bytes=body.media.size_bytes,
-        hints=MediaHints(body.media.width, body.media.height, body.media.duration_seconds),
+        kind=resource_kind(media.mime_type),
+        mime_type=media.mime_type,
+        filename=media.filename,
+        size_bytes=media.size_bytes,
+        hints=MediaHints(media.width, media.height, media.duration_seconds),
     )
 
 
-async def _source(reading: PageReading, project_id: str, body: Body) -> MediumSource | None:
-    if body.kind == "blob":
-        resource = await reading.resource(project_id, str(body.value))
-        return StoredBytes(resource.resource_id, resource.digest)
-    uri = split_data_uri(str(body.value))
-    return InlineBytes(uri.data) if uri and uri.data is not None else None
-
-
 def _addressed(body: Body, view: PageView) -> Medium | None:
-    """The medium at an address, of which nothing is known but what the page and the URL say."""
+    """Return the medium at an address, of which only what page and URL say is known."""
     modality = view.page.fields.modality
     if modality not in ("image", "audio", "video"):
         return None

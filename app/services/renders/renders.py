@@ -87,28 +87,20 @@ class Renders:
     async def tool_result(
         self, project_id: str, tool_result_id: str, wish: RenderQuery
     ) -> RenderedBody:
-        """A tool result as the answer to its call.
-
-        Raises:
-            NotFoundError: The project has none with this id.
-            InvalidPayloadError: There is no such target, or signed URLs would lead nowhere.
-            StoreUnavailableError: A store did not answer.
-        """
+        """Render a tool result as the answer to its call; for what it raises see `record`."""
         profile = self._profile(wish)
-        if not is_id(tool_result_id):
-            raise NotFoundError("tool result")
-        stored = await self.records.read(
-            project_id, lambda unit: unit.tool_results.find(tool_result_id)
-        )
+        stored = None
+        if is_id(tool_result_id):
+            stored = await self.records.read(
+                project_id, lambda unit: unit.tool_results.find(tool_result_id)
+            )
         if stored is None:
             raise NotFoundError("tool result")
         apart = await read_apart(self.blobs, project_id, [stored.sanitized])
+        origin, audience = f"/api/tool-results/{tool_result_id}", wish.options.audience
         turn = await self._worked(
             lambda: tool_result_turn(
-                stored.sanitized,
-                origin=f"/api/tool-results/{tool_result_id}",
-                audience=wish.options.audience,
-                apart=apart,
+                stored.sanitized, origin=origin, audience=audience, apart=apart
             )
         )
         return await self._rendered(project_id, [turn], profile, wish)
@@ -122,7 +114,7 @@ class Renders:
         *,
         tool_call_id: str | None,
     ) -> RenderedBody:
-        """A page at a level as the answer to the call that faults it in.
+        """Render a page at a level as the answer to the call that faults it in.
 
         Args:
             project_id: The caller's project.
@@ -132,9 +124,7 @@ class Renders:
             tool_call_id: The call it answers; without one, an id made of the page's.
 
         Raises:
-            NotFoundError: The project has no such page.
-            InvalidPayloadError: There is no such target, or signed URLs would lead nowhere.
-            StoreUnavailableError: A store did not answer.
+            Exception: See `record`.
         Source: spec 000, "Multi-block Tool Results".
         """
         profile = self._profile(wish)
@@ -143,15 +133,10 @@ class Renders:
             # An image that no model can read makes no level fuller, and is told of at any.
             view = replace(view, level=shown_level(view.page, view.level).level)
         medium = await page_medium(self.reading, project_id, view)
+        origin = f"/api/pages/{page_id}"
         call_id = tool_call_id or f"call_{hashlib.sha256(page_id.encode()).hexdigest()[:24]}"
         turn = await self._worked(
-            lambda: page_turn(
-                view.page,
-                view.level,
-                medium=medium,
-                call_id=call_id,
-                origin=f"/api/pages/{page_id}",
-            )
+            lambda: page_turn(view.page, view.level, medium=medium, call_id=call_id, origin=origin)
         )
         counted = partial(self.reading.note, project_id, page_id)
         return await self._rendered(project_id, [turn], profile, wish, given=counted)
@@ -159,7 +144,7 @@ class Renders:
     async def session(
         self, project_id: str, session_id: str, wish: RenderQuery, *, since: int
     ) -> RenderedBody:
-        """The history of a session as one list of messages.
+        """Render the history of a session as one list of messages.
 
         Args:
             project_id: The caller's project.
@@ -168,10 +153,7 @@ class Renders:
             since: Only entries with a larger `seq`.
 
         Raises:
-            NotFoundError: The project has no such session.
-            InvalidPayloadError: There is no such target, or signed URLs would lead nowhere.
-            PayloadTooLargeError: The history is too long to be rendered at once.
-            StoreUnavailableError: A store did not answer.
+            Exception: See `record`.
         """
         profile = self._profile(wish)
         async with self._sessions:
@@ -182,7 +164,7 @@ class Renders:
             return await self._rendered(project_id, turns, profile, wish, is_whole=since == 0)
 
     async def record(self, project_id: str, named: NamedRecord, wish: RenderQuery) -> RenderedBody:
-        """Whichever record is named; see the methods for each kind.
+        """Render whichever record is named; see the methods for each kind.
 
         Raises:
             NotFoundError: The project has no such record.
@@ -242,7 +224,7 @@ class Renders:
         return body
 
     async def _worked(self, work: Callable[[], _Result]) -> _Result:
-        """The result of pure work, in one of the few threads that renderings may take."""
+        """Do pure work in one of the few threads that renderings may take; return its result."""
         return await anyio.to_thread.run_sync(work, limiter=self._threads)
 
     def _most_base64(
@@ -271,7 +253,7 @@ class Renders:
 
 
 def _document(settled: Settled, profile: Profile, options: RenderOptions) -> Rendering:
-    """The answer: `{target, profile, messages, system?, loss, tokensEst}`."""
+    """Return the answer: `{target, profile, messages, system?, loss, tokensEst}`."""
     system, turns = opened(settled.turns, profile)
     messages = profile.write(turns, profile, options.detail or profile.default_detail)
     document: dict[str, Node] = {

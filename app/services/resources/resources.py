@@ -32,14 +32,6 @@ class Upload:
     alias: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Uploaded:
-    """A resource, and whether this upload made it or the same file was there before."""
-
-    resource: Resource
-    is_new: bool
-
-
 @dataclass(frozen=True, slots=True, eq=False)
 class Resources:
     """Keeps files and gives them back."""
@@ -50,8 +42,8 @@ class Resources:
 
     async def upload(
         self, project_id: str, upload: Upload, chunks: AsyncIterator[bytes]
-    ) -> Uploaded:
-        """Keep a file, read as it arrives.
+    ) -> tuple[Resource, bool]:
+        """Keep a file, read as it arrives; return its resource, and whether that is new.
 
         Raises:
             InvalidPayloadError: The alias cannot be one; nothing of the file was read.
@@ -73,11 +65,11 @@ class Resources:
             self.blobs, project_id, blob=blob, claim=upload, head=bytes(head)
         )
 
-        def described(unit: UnitOfWork) -> Uploaded:
+        def described(unit: UnitOfWork) -> tuple[Resource, bool]:
             stored, is_new = unit.resources.ensure(resource)
             if upload.alias is not None:
                 name_resource(unit, upload.alias, stored)
-            return Uploaded(stored, is_new)
+            return stored, is_new
 
         return await self.records.write(project_id, described)
 

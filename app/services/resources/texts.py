@@ -6,7 +6,7 @@ up to a limit. What reads through a large text waits for its project's turn. Not
 
 import hashlib
 from collections import OrderedDict
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Awaitable, Callable
 from contextlib import aclosing
 from dataclasses import astuple, dataclass, field
 from functools import partial
@@ -108,7 +108,7 @@ class ResourceTexts:
     )
 
     async def find(self, project_id: str, uri: str, query: TextQuery) -> AskedText:
-        """A text, and how to read what is asked of it: what fits 64 KiB, and where to go on.
+        """Find a text, and how to read what is asked of it: what fits 64 KiB, and where to go on.
 
         Raises:
             NotFoundError: The project has no such resource or, on reading, the JSON no such value.
@@ -126,20 +126,20 @@ class ResourceTexts:
                 "`/api/resources/{uri}/content`.",
                 code="not-text",
             )
+        asked = repr((_VERSION, resource.resource_id, resource.digest, *astuple(query)))
+        digests = (hashlib.sha256(f"{form} {asked}".encode()) for form in ("json", "text"))
         read = partial(self._read, project_id, resource, query)
-        return AskedText(read, *_digests(resource, query))
+        return AskedText(read, *(each.hexdigest() for each in digests))
 
     async def _read(self, project_id: str, resource: Resource, query: TextQuery) -> TextAnswer:
-        if resource.size_bytes <= LARGE_BYTES or self._is_near(project_id, resource, query):
+        index = self._indexes.get((project_id, resource.digest))
+        is_search = query.grep is not None or query.pointer is not None
+        # Where it is known where the answer is, little has to be read.
+        is_near = index is not None and index.is_dense and not is_search
+        if is_near or resource.size_bytes <= LARGE_BYTES:
             return await self._answer(project_id, resource, query)
         async with self._turns.turn(project_id):
             return await self._answer(project_id, resource, query)
-
-    def _is_near(self, project_id: str, resource: Resource, query: TextQuery) -> bool:
-        """Whether it is known where the answer is, so that little has to be read."""
-        index = self._indexes.get((project_id, resource.digest))
-        is_search = query.grep is not None or query.pointer is not None
-        return index is not None and index.is_dense and not is_search
 
     async def _answer(self, project_id: str, resource: Resource, query: TextQuery) -> TextAnswer:
         if query.pointer is not None:
@@ -147,7 +147,15 @@ class ResourceTexts:
             return TextAnswer(resource, None, value)
         index = await self._index(project_id, resource)
         first, last = query.lines.within(index.total_lines)
-        collector = _collector(query, first, last)
+        collector: LineCollector | MatchCollector = LineCollector(first, last)
+        if query.grep is not None:
+            collector = MatchCollector(
+                query.grep,
+                ignore_case=query.ignore_case,
+                context=query.context,
+                first=first,
+                last=last,
+            )
         if first <= last:
             await self._collect(project_id, resource, index, collector, first=first)
         found = collector.excerpt() if isinstance(collector, LineCollector) else collector.matches()
@@ -230,14 +238,6 @@ class _Scan:
             self._collector.feed(block)
 
 
-def _collector(query: TextQuery, first: int, last: int) -> LineCollector | MatchCollector:
-    if query.grep is None:
-        return LineCollector(first, last)
-    return MatchCollector(
-        query.grep, ignore_case=query.ignore_case, context=query.context, first=first, last=last
-    )
-
-
 def _value_in(data: bytes, pointer: str, max_depth: int) -> JsonExcerpt:
     try:
         value = parse_repaired_json(
@@ -265,9 +265,3 @@ def _value_in(data: bytes, pointer: str, max_depth: int) -> JsonExcerpt:
             code="no-such-value",
         )
     return json_excerpt(followed.value, pointer)
-
-
-def _digests(resource: Resource, query: TextQuery) -> Iterator[str]:
-    asked = repr((_VERSION, resource.resource_id, resource.digest, *astuple(query)))
-    for form in ("json", "text"):
-        yield hashlib.sha256(f"{form} {asked}".encode()).hexdigest()

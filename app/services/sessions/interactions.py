@@ -25,12 +25,14 @@ from app.services.inline_media.message_media import references_in
 from app.services.requests.idempotency import Idempotency, IdempotentCall
 from app.services.requests.preconditions import WriteCondition
 from app.services.requests.whole_bodies import RequestBodies
-from app.services.sessions.attachments import attachments_of, bindings_of, resolve_attachments
 from app.services.sessions.interaction_requests import (
     ReadInteraction,
+    attachments_of,
+    bindings_of,
     plain_input,
     read_interaction,
     read_output,
+    resolve_attachments,
 )
 from app.stores.records import MOST_TOGETHER_BYTES, Records, UnitOfWork
 from app.stores.records.sessions import ANSWER, INTERACTION

@@ -119,22 +119,19 @@ class Sessions:
             unit.sessions.remove(session_id)
             unit.events.remove_session(session_id)
             deleted = DeletedSession(session_id, session.counts, len(page_ids), tuple(released))
-            unit.events.note(_deletion(session, deleted))
+            event = NewEvent(
+                "session:deleted",
+                session_id,
+                utc_now(),
+                session_id=session_id,
+                # The last number of this session: another one of its name begins anew.
+                seq=session.last_seq + 1,
+                members={"deleted": deleted_entries(deleted).as_value()},
+            )
+            unit.events.note(event)
             return deleted, page_ids
 
         deleted, page_ids = await self.records.write(project_id, delete, is_alone=True)
         for page_id in page_ids:
             self.accesses.forget(project_id, page_id)
         return deleted
-
-
-def _deletion(session: Session, deleted: DeletedSession) -> NewEvent:
-    return NewEvent(
-        "session:deleted",
-        session.session_id,
-        utc_now(),
-        session_id=session.session_id,
-        # The last number of this session: another one of its name begins anew.
-        seq=session.last_seq + 1,
-        members={"deleted": deleted_entries(deleted).as_value()},
-    )
