@@ -132,12 +132,12 @@ async def _pages(store: Store, *, deep: bool = False, **filters: object) -> int:
 
 
 async def _sessions(store: Store, wanted: str | None = None) -> int:
-    page, _ = await store.container.sessions.page(PROJECT, wanted=wanted, cursor=None, limit=10)
+    page, _ = await store.container.sessions.list(PROJECT, wanted=wanted, cursor=None, limit=10)
     return len(page)
 
 
 async def _resources(store: Store) -> int:
-    page, _ = await store.container.resources.page(PROJECT, cursor=None, limit=SHOWN)
+    page, _ = await store.container.resources.list(PROJECT, cursor=None, limit=SHOWN)
     return len(page)
 
 

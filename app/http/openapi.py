@@ -26,7 +26,7 @@ from app.services.pages.requests import (
     PagePatch,
     RepresentationDraft,
 )
-from app.services.resources.reference_requests import ResolveRequest
+from app.services.resources.references import ResolveRequest
 from app.services.sessions.interaction_requests import InteractionDraft
 from app.services.sessions.messages import HistoryMessageDraft
 from app.services.tool_results.requests import ToolResultRequest

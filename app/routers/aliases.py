@@ -104,7 +104,7 @@ async def put_alias(
     `If-Match` has its ETag; what was bound by it before stays bound as it was.
     """
     draft = await read_model(request, container.limits, AliasDraft)
-    written = await aliases.put(
+    written, is_new = await aliases.put(
         project_id,
         alias,
         draft.uri,
@@ -113,9 +113,9 @@ async def put_alias(
     )
     return answer_written(
         request,
-        alias_record(written.alias),
+        alias_record(written),
         path=f"/api/aliases/{quote(alias, safe='')}",
-        is_new=written.is_new,
+        is_new=is_new,
     )
 
 

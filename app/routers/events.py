@@ -17,7 +17,6 @@ from app.http.event_parameters import ProjectStreamDep, SessionStreamDep
 from app.http.problem_types import problem_responses
 from app.http.sse import EventStreamResponse
 from app.models.identity import utc_now
-from app.services.access.signed_links import Ticket
 from app.services.events.stream import EventStream
 from app.services.events.subscriptions import EventItem
 from app.wire.events import EventTicket
@@ -73,9 +72,7 @@ async def create_event_ticket(request: Request, links: LinksDep, _: BearerDep) -
     """
     caller = await caller_by_key(request)
     expires_at = utc_now().replace(microsecond=0) + timedelta(seconds=_TICKET_SECONDS)
-    ticket = EventTicket(
-        ticket=links.sign_ticket(Ticket(caller, expires_at)), expires_at=expires_at
-    )
+    ticket = EventTicket(ticket=links.sign_ticket(caller, expires_at), expires_at=expires_at)
     return Response(
         ticket.model_dump_json(by_alias=True),
         status_code=201,

@@ -96,7 +96,7 @@ async def list_interactions(
     cursor: CursorQuery = None,
 ) -> Response:
     """List the interactions of a session in the order of `seq`, with their answers."""
-    page, next_cursor = await interactions.page(
+    page, next_cursor = await interactions.list(
         project_id, session_id, input_kind=input_kind, cursor=cursor, limit=limit
     )
     return answer_page(request, map(_record, page), next_cursor)

@@ -79,7 +79,7 @@ async def list_messages(request: Request) -> Response:
     asked = _Asked.of(request)
     history = container_of(request).history
     if asked.media == "inline":
-        inline = await history.inline_page(
+        body, next_cursor = await history.list_inline(
             project_id,
             asked.session_id,
             cursor=asked.cursor,
@@ -87,10 +87,9 @@ async def list_messages(request: Request) -> Response:
             limit=asked.limit,
         )
         return held_answer(
-            lambda: rendered_response(request, inline.body, next_link(request, inline.next_cursor)),
-            inline.body.held,
+            lambda: rendered_response(request, body, next_link(request, next_cursor)), body.held
         )
-    page = await history.page(
+    page = await history.list(
         project_id,
         asked.session_id,
         cursor=asked.cursor,
@@ -128,7 +127,7 @@ async def append_message(
     stored one, with 200.
     """
     require_json(request)
-    appended = await messages.append(
+    appended, is_new = await messages.append(
         project_id,
         session_id,
         limited_body(request, container.limits),
@@ -136,9 +135,9 @@ async def append_message(
     )
     return answer_written(
         request,
-        history_entry(appended.message),
-        path=f"/api/sessions/{session_id}/messages/{appended.message.seq}",
-        is_new=appended.is_new,
+        history_entry(appended),
+        path=f"/api/sessions/{session_id}/messages/{appended.seq}",
+        is_new=is_new,
     )
 
 
@@ -159,5 +158,5 @@ async def get_message(
     if media == "inline":
         body = await history.inline_entry(project_id, session_id, seq)
         return held_answer(lambda: rendered_response(request, body), body.held)
-    found = await history.entry(project_id, session_id, seq)
-    return held_answer(lambda: answer_record(request, history_entry(found.entry)), found.held)
+    entry, held = await history.entry(project_id, session_id, seq)
+    return held_answer(lambda: answer_record(request, history_entry(entry)), held)

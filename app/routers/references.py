@@ -17,7 +17,7 @@ from app.http.dependencies import ContainerDep, ReferencesDep
 from app.http.json_media_response import rendered_response
 from app.http.openapi import json_body
 from app.http.problem_types import problem_responses
-from app.services.resources.reference_requests import ResolveRequest
+from app.services.resources.references import ResolveRequest
 from app.wire.references import ResolvedArguments
 
 router = APIRouter(prefix="/api", tags=["references"], route_class=ApiRoute)

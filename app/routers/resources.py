@@ -93,12 +93,12 @@ async def create_resource(
         file = await form_file(content_type, chunks)
         upload = Upload(file.mime_type, filename or file.filename, digest, alias)
         chunks = file.chunks
-    uploaded = await resources.upload(project_id, upload, chunks)
+    resource, is_new = await resources.upload(project_id, upload, chunks)
     return answer_written(
         request,
-        resource_record(uploaded.resource),
-        path=f"/api/resources/{uploaded.resource.resource_id}",
-        is_new=uploaded.is_new,
+        resource_record(resource),
+        path=f"/api/resources/{resource.resource_id}",
+        is_new=is_new,
     )
 
 
@@ -123,7 +123,7 @@ async def list_resources(
     cursor: CursorQuery = None,
 ) -> Response:
     """List resources, newest first."""
-    page, next_cursor = await resources.page(project_id, cursor=cursor, limit=limit)
+    page, next_cursor = await resources.list(project_id, cursor=cursor, limit=limit)
     return answer_page(request, map(resource_record, page), next_cursor)
 
 

@@ -133,8 +133,8 @@ async def get_upload(
     request: Request, upload_id: UploadPath, project_id: ProjectDep, uploads: UploadsDep
 ) -> Response:
     """Read the same as JSON, with the resource that became of it."""
-    described = await uploads.describe(project_id, upload_id)
-    return answer_record(request, upload_record(described.upload, described.resource))
+    upload, resource = await uploads.describe(project_id, upload_id)
+    return answer_record(request, upload_record(upload, resource))
 
 
 @router.patch(

@@ -93,7 +93,7 @@ def test_dump_of_scenario_b_is_that_of_the_specification(client: httpx.Client) -
 @pytest.mark.promise(
     "security.md#the-database",
     "What an alias was bound to does not change when the alias does",
-    kept_by="app/services/sessions/attachments.py",
+    kept_by="app/services/sessions/interaction_requests.py",
     tried="3 reads, the same bytes",
 )
 def test_renamed_and_deleted_alias_changes_nothing_of_what_was_bound_by_it(

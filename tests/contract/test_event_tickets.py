@@ -12,7 +12,7 @@ import pytest
 
 from app.models.identity import utc_now
 from app.services.access.callers import Caller
-from app.services.access.signed_links import LinkSigner, SigningKey, Ticket
+from app.services.access.signed_links import LinkSigner, SigningKey
 from app.wiring import open_access
 from app.wiring.signing_keys import signing_keys
 from tests.contract.page_requests import outcome
@@ -48,7 +48,7 @@ class Keys:
 
     def ticket(self, caller: Caller, seconds: float) -> str:
         """A ticket that ends so many seconds from now."""
-        return self.signer().sign_ticket(Ticket(caller, utc_now() + timedelta(seconds=seconds)))
+        return self.signer().sign_ticket(caller, utc_now() + timedelta(seconds=seconds))
 
     def revoke_first(self) -> None:
         """Revoke the first key, in another process's stead."""
@@ -122,10 +122,10 @@ def test_ticket_that_is_not_ours_is_refused(keys: Keys) -> None:
     good = ticket_of(keys.first)
     payload, _, mac = good.partition(".")
     caller = keys.caller(keys.first)
-    later = Ticket(caller, utc_now() + timedelta(minutes=1))
+    later = caller, utc_now() + timedelta(minutes=1)
     forged = {
-        "another secret": LinkSigner([SigningKey("k1", b"x" * 64)]).sign_ticket(later),
-        "another key": LinkSigner([SigningKey("x", b"x" * 64)]).sign_ticket(later),
+        "another secret": LinkSigner([SigningKey("k1", b"x" * 64)]).sign_ticket(*later),
+        "another key": LinkSigner([SigningKey("x", b"x" * 64)]).sign_ticket(*later),
         "no mac": payload,
         "empty mac": f"{payload}.",
         "another mac": f"{payload}.{mac[:-1]}{'A' if mac[-1] != 'A' else 'B'}",

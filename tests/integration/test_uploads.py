@@ -4,7 +4,6 @@ import asyncio
 import hashlib
 import random
 from collections.abc import AsyncIterator, Callable, Sequence
-from contextlib import aclosing
 from datetime import timedelta
 
 import anyio
@@ -17,6 +16,7 @@ from app.models.media import InMemoryMedia
 from app.models.upload import Checksum, ResumableUpload, Segment
 from app.services.uploads.segments import SEGMENT_BYTES
 from app.services.uploads.uploads import Piece, UploadDraft, Uploads
+from app.stores.blobs import read_whole
 from app.wiring import Container, open_container
 from tests.units import writing
 
@@ -76,9 +76,7 @@ async def segments_of(container: Container, upload: ResumableUpload) -> Sequence
 async def content(container: Container, upload: ResumableUpload) -> bytes:
     """The bytes of what became of an upload."""
     resource = await container.resources.get(PROJECT, upload.resource_id or "")
-    opened = await container.resources.open(PROJECT, resource.digest, 0, resource.size_bytes)
-    async with aclosing(opened) as pieces:
-        return b"".join([piece async for piece in pieces])
+    return await read_whole(container.blobs, PROJECT, resource.digest)
 
 
 async def test_long_piece_is_cut_into_segments(container: Container, uploads: Uploads) -> None:
@@ -260,7 +258,7 @@ async def test_upload_that_is_removed_meanwhile_becomes_nothing(
     with pytest.raises(NotFoundError):
         await uploads.receive(PROJECT, upload.upload_id, piece=piece(0), chunks=removed())
     assert await segments_of(container, upload) == []
-    assert await container.resources.page(PROJECT, cursor=None, limit=9) == ([], None)
+    assert await container.resources.list(PROJECT, cursor=None, limit=9) == ([], None)
 
 
 async def received(container: Container, *sizes: int) -> ResumableUpload:
@@ -289,7 +287,7 @@ async def test_upload_that_was_not_completed_is_by_the_next_question(
     if question == "get":
         done = await uploads.get(PROJECT, upload.upload_id)
     elif question == "describe":
-        done = (await uploads.describe(PROJECT, upload.upload_id)).upload
+        done = (await uploads.describe(PROJECT, upload.upload_id))[0]
     else:
         end = piece(len(DATA))
         done = await uploads.receive(PROJECT, upload.upload_id, piece=end, chunks=body(b""))
@@ -311,7 +309,7 @@ async def test_completions_at_once_give_one_resource(container: Container) -> No
             questions.start_soon(ask, services[number % 2])
     assert len(set(done)) == 1
     assert await content(container, done[0]) == DATA
-    assert len((await container.resources.page(PROJECT, cursor=None, limit=9))[0]) == 1
+    assert len((await container.resources.list(PROJECT, cursor=None, limit=9))[0]) == 1
 
 
 async def test_lost_segment_is_asked_for_again(container: Container) -> None:
@@ -322,7 +320,7 @@ async def test_lost_segment_is_asked_for_again(container: Container) -> None:
     start = segments[3].start
     assert (found.received_bytes, found.resource_id) == (start, None)
     assert await segments_of(container, upload) == segments[:3]
-    assert (await container.resources.page(PROJECT, cursor=None, limit=9))[0] == []
+    assert (await container.resources.list(PROJECT, cursor=None, limit=9))[0] == []
     done = await container.uploads.receive(
         PROJECT, upload.upload_id, piece=piece(start), chunks=body(DATA[start:])
     )

@@ -22,6 +22,7 @@ class Caller:
     is_operator: bool = False
 
 
+@dataclass(frozen=True, slots=True, eq=False)
 class Access:
     """Says which project a request belongs to.
 
@@ -30,23 +31,22 @@ class Access:
         default_project: The project of every request, where no key is asked for; else `None`.
     """
 
-    def __init__(self, records: Records, default_project: str | None) -> None:
-        self._records = records
-        self._default_project = default_project
+    records: Records
+    default_project: str | None
 
     async def caller_of(self, authorization: str | None) -> Caller:
-        """Who has the key in an `Authorization` header.
+        """Return who has the key in an `Authorization` header.
 
         Raises:
             UnauthorizedError: There is no key, or it is unknown or revoked.
         """
-        if self._default_project is not None:
-            return Caller(self._default_project)
+        if self.default_project is not None:
+            return Caller(self.default_project)
         scheme, _, token = (authorization or "").partition(" ")
         presented = parse_api_key(token.strip()) if scheme.lower() == "bearer" else None
         if presented is None:
             raise UnauthorizedError
-        stored = await self._records.read_projects(
+        stored = await self.records.read_projects(
             lambda projects: projects.find_secret(presented.key_id)
         )
         if not presented.opens(stored) or stored is None:
@@ -54,7 +54,7 @@ class Access:
         return Caller(stored.project_id, presented.key_id)
 
     async def check(self, caller: Caller) -> None:
-        """Make sure that a caller that had access once still has it.
+        """Check that a caller that had access once still has it.
 
         Raises:
             UnauthorizedError: The key is revoked.
@@ -63,21 +63,21 @@ class Access:
             raise UnauthorizedError
 
     async def revoked_callers(self, callers: Iterable[Caller]) -> set[Caller]:
-        """Those of several callers that no longer have access: their keys are revoked."""
+        """Return those of several callers that no longer have access: their keys are revoked."""
         wanted = {each for each in callers if not each.is_operator}
-        if self._default_project is not None:
-            return wanted - {Caller(self._default_project)}
-        valid = await self._records.read_projects(
+        if self.default_project is not None:
+            return wanted - {Caller(self.default_project)}
+        valid = await self.records.read_projects(
             lambda projects: projects.valid_keys({each.key_id for each in wanted if each.key_id})
         )
         return {each for each in wanted if each.key_id not in valid}
 
     async def ensure_project(self, project_id: str) -> None:
         """Create a project unless it is there."""
-        await self._records.write_projects(lambda projects: projects.ensure(project_id, utc_now()))
+        await self.records.write_projects(lambda projects: projects.ensure(project_id, utc_now()))
 
     async def create_key(self, project_id: str, label: str) -> str:
-        """Make a key and, if need be, its project; returns the key, which is not kept."""
+        """Make a key and, if need be, its project; return the key, which is not kept."""
         presented = new_api_key()
         now = utc_now()
         key = ApiKey(presented.key_id, project_id, label, presented.secret_sha256, now, None)
@@ -86,15 +86,15 @@ class Access:
             projects.ensure(project_id, now)
             projects.add_key(key)
 
-        await self._records.write_projects(add)
+        await self.records.write_projects(add)
         return str(presented)
 
     async def list_keys(self) -> list[ApiKey]:
-        """All keys of all projects, oldest first, revoked ones included."""
-        return await self._records.read_projects(lambda projects: projects.list_keys())
+        """Return all keys of all projects, oldest first, revoked ones included."""
+        return await self.records.read_projects(lambda projects: projects.list_keys())
 
     async def revoke_key(self, key_id: str) -> bool:
-        """Revoke a key at once; says whether there was a valid one with this id."""
-        return await self._records.write_projects(
+        """Revoke a key at once; return whether there was a valid one with this id."""
+        return await self.records.write_projects(
             lambda projects: projects.revoke_key(key_id, utc_now())
         )

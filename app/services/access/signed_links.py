@@ -39,14 +39,6 @@ class LinkGrant:
     expires_at: datetime
 
 
-@dataclass(frozen=True, slots=True)
-class Ticket:
-    """What a ticket permits: listening to events as a caller, if begun before a moment."""
-
-    caller: Caller
-    expires_at: datetime
-
-
 class LinkSigner:
     """Makes and checks links that work without a key, in `<img>` and `<video>`, and tickets.
 
@@ -59,89 +51,75 @@ class LinkSigner:
         self._signing = keys[0]
 
     def sign(self, grant: LinkGrant) -> str:
-        """The url-safe token for a grant."""
-        claims = [
-            self._signing.key_id,
-            grant.project_id,
-            grant.resource_id,
-            grant.disposition,
-            grant.filename,
-            int(grant.expires_at.timestamp()),
-        ]
-        return self._signed(_LINK, claims)
+        """Return the url-safe token for a grant."""
+        claims = (grant.project_id, grant.resource_id, grant.disposition, grant.filename)
+        return self._signed(_LINK, claims, grant.expires_at)
 
-    def sign_ticket(self, ticket: Ticket) -> str:
-        """The url-safe token of a ticket."""
-        claims = [
-            self._signing.key_id,
-            ticket.caller.project_id,
-            ticket.caller.key_id,
-            int(ticket.expires_at.timestamp()),
-        ]
-        return self._signed(_TICKET, claims)
+    def sign_ticket(self, caller: Caller, expires_at: datetime) -> str:
+        """Return a url-safe ticket: it permits listening as a caller, if begun before a moment."""
+        return self._signed(_TICKET, (caller.project_id, caller.key_id), expires_at)
 
     def verify_ticket(self, token: str, now: datetime) -> Caller:
-        """Whose ticket a token is, if it is ours and not over.
+        """Return whose ticket a token is, if it is ours and not over.
 
         Raises:
             UnauthorizedError: It is none of that; which of it is not told.
         """
         try:
-            project_id, key_id, expires = self._claims(_TICKET, token)
+            project_id, key_id, _ = self._claims(_TICKET, token, now)
         except _NOT_OURS as exc:
             raise UnauthorizedError from exc
-        if now.timestamp() >= expires:
-            raise UnauthorizedError
         return Caller(project_id, key_id)
 
     def content_path(self, grant: LinkGrant) -> str:
-        """The path and query under which the bytes that a grant is for are read without a key."""
+        """Return the path and query under which what a grant is for is read without a key."""
         return f"/api/resources/{grant.resource_id}/content?token={self.sign(grant)}"
 
     def verify(self, token: str, resource_id: str, now: datetime) -> LinkGrant:
-        """The grant in a token, if it is ours, for this resource, and not over.
+        """Return the grant in a token, if it is ours, for this resource, and not over.
 
         Raises:
             ForbiddenLinkError: It is none of that; which of it is not told.
         """
         try:
-            project_id, granted_id, disposition, filename, expires = self._claims(_LINK, token)
+            project_id, granted_id, disposition, filename, expires = self._claims(_LINK, token, now)
         except _NOT_OURS as exc:
             raise ForbiddenLinkError from exc
-        if granted_id != resource_id or now.timestamp() >= expires:
+        if granted_id != resource_id:
             raise ForbiddenLinkError
         expires_at = datetime.fromtimestamp(expires, tz=now.tzinfo)
         return LinkGrant(project_id, granted_id, disposition, filename, expires_at)
 
-    def _signed(self, purpose: bytes, claims: list[str | int | None]) -> str:
-        payload = json.dumps(claims, separators=(",", ":")).encode()
+    def _signed(self, purpose: bytes, claims: Sequence[str | None], expires_at: datetime) -> str:
+        said = [self._signing.key_id, *claims, int(expires_at.timestamp())]
+        payload = json.dumps(said, separators=(",", ":")).encode()
         return f"{_encode(payload)}.{_encode(_mac(self._signing, purpose, payload))}"
 
-    def _claims(self, purpose: bytes, token: str) -> list[Any]:
-        """What a token of ours says, behind the id of the key it is signed with."""
-        payload, mac = (_decode(part) for part in _split(token))
+    def _claims(self, purpose: bytes, token: str, now: datetime) -> list[Any]:
+        """Return what a token says, behind the id of the key it is signed with.
+
+        Raises:
+            ValueError, KeyError, TypeError: It is none of ours, or over.
+        """
+        if len(token) > _LARGEST_TOKEN_CHARS or not token.isascii():
+            raise ValueError("not a token")
+        payload, mac = map(_decode, token.split(".", 1))
         claims: list[Any]
         key_id, *claims = json.loads(payload)
-        key = self._keys[key_id]
-        if not hmac.compare_digest(mac, _mac(key, purpose, payload)):
+        if not hmac.compare_digest(mac, _mac(self._keys[key_id], purpose, payload)):
             raise ValueError("not signed by us")
+        if now.timestamp() >= claims[-1]:
+            raise ValueError("over")
         return claims
 
 
 def link_expiry(now: datetime, seconds: int) -> datetime:
-    """When a link made now for so many seconds is over; whole seconds."""
+    """Return when a link made now for so many seconds is over, in whole seconds."""
     return (now + timedelta(seconds=seconds)).replace(microsecond=0)
 
 
 def _mac(key: SigningKey, purpose: bytes, payload: bytes) -> bytes:
     return hmac.new(key.secret, purpose + b"\n" + payload, hashlib.sha256).digest()
-
-
-def _split(token: str) -> tuple[str, str]:
-    payload, dot, mac = token.partition(".")
-    if not dot or len(token) > _LARGEST_TOKEN_CHARS or not token.isascii():
-        raise ValueError("not a token")
-    return payload, mac
 
 
 def _encode(data: bytes) -> str:

@@ -2,13 +2,17 @@
 
 Nothing is compressed, so that there is nothing to inflate and the bytes depend on no compressor;
 every member has the same date and the same attributes. It is written without seeking, each
-member's checksum and size behind its bytes.
+member's checksum and size behind its bytes. Bundles are spooled in temporary files on their way in
+and out, whose disk may be full.
 """
 
+import errno
 import zipfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import IO
+
+from app.errors import StoreFullError
 
 HISTORY = "history.jsonl"
 INTERACTIONS = "interactions.jsonl"
@@ -19,6 +23,7 @@ LINE_FILES = (HISTORY, INTERACTIONS, PAGES, RESOURCES)
 """The members that hold a JSON value on each line."""
 BLOBS = "blobs/"
 
+_NO_ROOM = frozenset({errno.ENOSPC, errno.EDQUOT})
 _ATTRIBUTES = 0o100644 << 16
 _UNIX = 3
 _VERSION = 20
@@ -73,3 +78,14 @@ class ArchiveWriter:
     def close(self) -> None:
         """Write the directory of the members; the archive is whole."""
         self._zip.close()
+
+
+@contextmanager
+def disk_full_as_store_full() -> Iterator[None]:
+    """Raise a full disk as StoreFullError."""
+    try:
+        yield
+    except OSError as exc:
+        if exc.errno in _NO_ROOM:
+            raise StoreFullError from exc
+        raise

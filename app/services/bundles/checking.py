@@ -6,7 +6,7 @@ Only what the lines have in common is kept: the resources, and what refers to th
 import codecs
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TypeVar
 
 import msgspec
@@ -55,8 +55,6 @@ from app.services.pages.writing import PAGE
 from app.stores.records.bundles import Link
 from app.stores.records.resources import NamedResource
 
-# Above every record that is made here: a message has 16 MiB, a page somewhat more with its levels.
-_LONGEST_LINE_BYTES = 256 * 1024 * 1024
 _LINES_AT_ONCE = 500
 _LINES_BYTES = 4 * 1024 * 1024
 
@@ -85,7 +83,7 @@ class CheckedBundle:
         """Yield the lines of a file that has been checked, a few megabytes at once."""
         batch: list[_Line] = []
         size_bytes = 0
-        for _, text in self.file.lines(name, longest_bytes=_LONGEST_LINE_BYTES):
+        for _, text in self.file.lines(name):
             batch.append(decoder.decode(text))
             size_bytes += len(text)
             if len(batch) >= _LINES_AT_ONCE or size_bytes >= _LINES_BYTES:
@@ -95,21 +93,20 @@ class CheckedBundle:
             yield batch
 
 
+@dataclass(slots=True)
 class BundleCheck:
     """The check of one bundle that is to be stored in a project."""
 
-    def __init__(self, file: BundleFile, project_id: str, limits: Limits) -> None:
-        self._file = file
-        self._project_id = project_id
-        self._limits = limits
-        self._session_id = file.manifest.session.id
-        self._resources: dict[str, Resource] = {}
-        self._aliases: dict[str, NamedResource] = {}
-        self._links: list[Link] = []
-        self._texts: set[str] = set()
-        self._asked: dict[int, str] = {}
-        self._answered: dict[int, str] = {}
-        self._counts: Counter[EntryKind] = Counter()
+    file: BundleFile
+    project_id: str
+    limits: Limits
+    _resources: dict[str, Resource] = field(default_factory=dict)
+    _aliases: dict[str, NamedResource] = field(default_factory=dict)
+    _links: list[Link] = field(default_factory=list)
+    _texts: set[str] = field(default_factory=set)
+    _asked: dict[int, str] = field(default_factory=dict)
+    _answered: dict[int, str] = field(default_factory=dict)
+    _counts: Counter[EntryKind] = field(default_factory=Counter)
 
     def run(self) -> CheckedBundle:
         """Return the bundle once everything in it is found to be right.
@@ -123,7 +120,7 @@ class BundleCheck:
         self._check_pages()
         self._check_use()
         self._check_texts()
-        described = self._file.manifest.session
+        described = self.file.manifest.session
         with errors_at(MANIFEST):
             # The writes of pages take numbers as well, which no entry of the history has.
             check_number(described.last_seq)
@@ -141,34 +138,31 @@ class BundleCheck:
                     answers=self._counts[ANSWER],
                 ),
             )
-        return CheckedBundle(self._file, session, self._resources, self._aliases, self._links)
-
-    def _lines(self, name: str) -> Iterator[tuple[str, bytes]]:
-        return self._file.lines(name, longest_bytes=_LONGEST_LINE_BYTES)
+        return CheckedBundle(self.file, session, self._resources, self._aliases, self._links)
 
     def _check_resources(self) -> None:
         last = ""
-        for location, text in self._lines(RESOURCES):
+        for location, text in self.file.lines(RESOURCES):
             with errors_at(location):
                 line = read_line(RESOURCE_LINES, text)
                 require(line.id > last, "does not follow on the line before")
                 check_resource(line)
                 last = line.id
-                self._resources[last] = stored_resource(line, self._project_id)
+                self._resources[last] = stored_resource(line, self.project_id)
                 taken = self._aliases.keys() & line.aliases
                 require(not taken, "has an alias that another line has")
                 self._aliases |= named_resources(line)
 
     def _check_interactions(self) -> None:
         last, seen = 0, set()
-        for location, text in self._lines(INTERACTIONS):
+        for location, text in self.file.lines(INTERACTIONS):
             with errors_at(location):
                 line = read_line(INTERACTION_LINES, text)
                 require(line.seq > last, "does not follow on the line before")
                 require(line.id not in seen, "has an id that another line has")
                 last = line.seq
                 seen.add(line.id)
-                self._link(INTERACTION, line.id, check_interaction(line, self._limits))
+                self._link(INTERACTION, line.id, check_interaction(line, self.limits))
                 self._asked[line.seq] = line.id
                 if line.answer_seq is not None:
                     require(line.answer_seq not in self._answered, "has another one's answer")
@@ -176,7 +170,7 @@ class BundleCheck:
 
     def _check_history(self) -> int:
         seq, ids, calls = 0, set(), set()
-        for location, text in self._lines(HISTORY):
+        for location, text in self.file.lines(HISTORY):
             with errors_at(location):
                 line = read_line(HISTORY_LINES, text)
                 require(line.seq > seq, "does not have a number above that of the line before")
@@ -201,23 +195,24 @@ class BundleCheck:
         elif isinstance(line, AnswerEntryLine):
             require(self._answered.pop(line.seq, None) == line.id, "names no answer there is")
         elif isinstance(line, ToolResultLine):
-            referred = check_tool_result(line, self._resources, self._limits)
+            referred = check_tool_result(line, self._resources, self.limits)
             self._link(TOOL_RESULT, line.id, referred)
         elif isinstance(line, MessageLine):
-            self._link(MESSAGE, line.id, check_message(line, self._limits))
+            self._link(MESSAGE, line.id, check_message(line, self.limits))
         else:
-            self._link(PAGE_FAULT, line.id, check_page_fault(line, self._limits))
+            self._link(PAGE_FAULT, line.id, check_page_fault(line, self.limits))
 
     def _check_pages(self) -> None:
         seen: set[str] = set()
-        for location, text in self._lines(PAGES):
+        session_id = self.file.manifest.session.id
+        for location, text in self.file.lines(PAGES):
             with errors_at(location):
                 line = read_line(PAGE_LINES, text)
                 check_number(line.version)
                 check_number(line.access_count)
                 require(line.page_id not in seen, "has an id that another line has")
                 seen.add(line.page_id)
-                referred = check_page(line, self._session_id, self._resources, self._limits)
+                referred = check_page(line, session_id, self._resources, self.limits)
                 self._link(PAGE, line.page_id, referred)
 
     def _link(self, owner_kind: str, owner_id: str, referred: References) -> None:
@@ -238,13 +233,13 @@ class BundleCheck:
                 all(sizes[each.digest] == each.size_bytes for each in self._resources.values()),
                 "has resources of other sizes than their bytes",
             )
-            require(sizes == self._file.blobs, "does not describe the blobs of the bundle")
+            require(sizes == self.file.blobs, "does not describe the blobs of the bundle")
 
     def _check_texts(self) -> None:
         """Raise unless what is put into answers as text is UTF-8."""
         for digest in sorted({self._resources[each].digest for each in self._texts}):
             with errors_at(BLOBS + digest):
                 decoder = codecs.getincrementaldecoder("utf-8")()
-                for chunk in self._file.chunks(BLOBS + digest):
+                for chunk in self.file.chunks(BLOBS + digest):
                     decoder.decode(chunk)
                 decoder.decode(b"", final=True)

@@ -22,10 +22,10 @@ from app.services.bundles.archive import (
     MANIFEST,
     ArchiveWriter,
     ChunkBuffer,
+    disk_full_as_store_full,
 )
-from app.services.bundles.lines import history_line, interaction_line, page_line, resource_line
 from app.services.bundles.rows import FORMAT, VERSION, FileLine, Manifest, SessionLine, encode
-from app.services.bundles.temporary_files import disk_full_as_store_full
+from app.services.bundles.stored import history_line, interaction_line, page_line, resource_line
 from app.services.pages.accesses import AccessCounts
 from app.stores.blobs import BlobMissingError, BlobStore
 from app.stores.records import Records, UnitOfWork
@@ -67,7 +67,9 @@ class _Lines:
         text = b"".join(self._gathered)
         self._gathered, self._gathered_bytes = [], 0
         self.size_bytes += len(text)
-        self._write(text)
+        self._digest.update(text)
+        with disk_full_as_store_full():
+            self._file.write(text)
 
     async def chunks(self) -> AsyncIterator[bytes]:
         """Yield all of it, from the beginning."""
@@ -83,34 +85,29 @@ class _Lines:
         """Remove it."""
         self._file.close()
 
-    def _write(self, text: bytes) -> None:
-        self._digest.update(text)
-        with disk_full_as_store_full():
-            self._file.write(text)
 
+@dataclass(frozen=True, slots=True, eq=False)
+class Bundle:
+    """A bundle ready to be sent; it has to be read to its end, or closed.
 
-@dataclass(frozen=True, slots=True)
-class _Spooled:
-    """A session as it was at one moment, all but its blobs."""
+    Args:
+        blobs: Where its blobs are.
+        project_id: Whose they are.
+        session: The session as it was at one moment.
+        files: Its rows at that moment.
+        sizes: The digests of its blobs, in order, and how large they are.
+    """
 
+    blobs: BlobStore
+    project_id: str
     session: Session
     files: Sequence[_Lines]
-    blobs: Sequence[tuple[str, int]]
-    """The digest of each, and its size."""
-
-
-class Bundle:
-    """A bundle ready to be sent; it has to be read to its end, or closed."""
-
-    def __init__(self, project_id: str, spooled: _Spooled, blobs: BlobStore) -> None:
-        self._project_id = project_id
-        self._spooled = spooled
-        self._blobs = blobs
+    sizes: Sequence[tuple[str, int]]
 
     @property
     def held_bytes(self) -> int:
         """The memory that it takes while it is sent."""
-        sizes = [lines.size_bytes for lines in self._spooled.files]
+        sizes = [lines.size_bytes for lines in self.files]
         return _SENDING_BYTES + sum(size for size in sizes if size <= _IN_MEMORY_BYTES)
 
     async def chunks(self) -> AsyncIterator[bytes]:
@@ -122,16 +119,16 @@ class Bundle:
         buffer = ChunkBuffer()
         archive = ArchiveWriter(buffer)
         try:
-            for lines in self._spooled.files:
+            for lines in self.files:
                 with archive.member(lines.name, lines.size_bytes) as member:
                     async for chunk in lines.chunks():
                         member.write(chunk)
                         if buffer.size_bytes >= _SENT_BYTES:
                             yield buffer.take()
-            for digest, size_bytes in self._spooled.blobs:
+            for digest, size_bytes in self.sizes:
                 with archive.member(BLOBS + digest, size_bytes) as member:
                     hashing = hashlib.sha256()
-                    opened = await self._blobs.open(self._project_id, digest)
+                    opened = await self.blobs.open(self.project_id, digest)
                     async with aclosing(opened) as reader:
                         async for chunk in reader:
                             await anyio.to_thread.run_sync(hashing.update, chunk)
@@ -141,7 +138,7 @@ class Bundle:
                     if hashing.hexdigest() != digest:
                         # The response breaks off: the client sees that half is missing.
                         raise BlobMissingError
-            manifest = encode(_manifest(self._spooled))
+            manifest = encode(self._manifest())
             with archive.member(MANIFEST, len(manifest)) as member:
                 member.write(manifest)
             archive.close()
@@ -151,17 +148,29 @@ class Bundle:
 
     async def aclose(self) -> None:
         """Remove its temporary files; may be called again."""
-        for lines in self._spooled.files:
+        for lines in self.files:
             lines.close()
 
+    def _manifest(self) -> Manifest:
+        session = self.session
+        line = SessionLine(
+            id=session.session_id,
+            created_at=rfc3339(session.created_at),
+            updated_at=rfc3339(session.updated_at),
+            last_seq=session.last_seq,
+        )
+        files = [lines.described() for lines in self.files]
+        files += (FileLine(BLOBS + digest, size, digest) for digest, size in self.sizes)
+        return Manifest(FORMAT, VERSION, line, tuple(files))
 
+
+@dataclass(frozen=True, slots=True, eq=False)
 class BundleExports:
     """Exports of sessions as bundles."""
 
-    def __init__(self, records: Records, blobs: BlobStore, accesses: AccessCounts) -> None:
-        self._records = records
-        self._blobs = blobs
-        self._accesses = accesses
+    records: Records
+    blobs: BlobStore
+    accesses: AccessCounts
 
     async def export(self, project_id: str, session_id: str) -> Bundle:
         """Return the bundle of a session as it is at this moment.
@@ -172,7 +181,7 @@ class BundleExports:
                 temporary files.
         """
         # Reads that were not yet written down belong to the pages as everybody sees them.
-        await self._accesses.flush()
+        await self.accesses.flush()
         files = [_Lines(name) for name in LINE_FILES]
         async with AsyncExitStack() as stack:
             for lines in files:
@@ -187,10 +196,10 @@ class BundleExports:
                 _write_resources(unit, files[-1], resources, project_id)
                 return session, resources
 
-            session, resources = await self._records.read_snapshot(project_id, write)
+            session, resources = await self.records.read_snapshot(project_id, write)
             stack.pop_all()
         sizes = {resource.digest: resource.size_bytes for resource in resources}
-        return Bundle(project_id, _Spooled(session, files, sorted(sizes.items())), self._blobs)
+        return Bundle(self.blobs, project_id, session, files, sorted(sizes.items()))
 
 
 def _write_rows(unit: UnitOfWork, session_id: str, files: Sequence[_Lines]) -> None:
@@ -218,21 +227,3 @@ def _write_resources(
         for each in batch:
             lines.add(resource_line(each, project_id, aliases.get(each.resource_id, {})))
     lines.flush()
-
-
-def _manifest(spooled: _Spooled) -> Manifest:
-    session = spooled.session
-    return Manifest(
-        format=FORMAT,
-        version=VERSION,
-        session=SessionLine(
-            id=session.session_id,
-            created_at=rfc3339(session.created_at),
-            updated_at=rfc3339(session.updated_at),
-            last_seq=session.last_seq,
-        ),
-        files=(
-            *(lines.described() for lines in spooled.files),
-            *(FileLine(BLOBS + digest, size, digest) for digest, size in spooled.blobs),
-        ),
-    )

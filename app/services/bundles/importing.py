@@ -1,51 +1,84 @@
-"""Import a session: spool its bundle, check it, store its blobs, then its rows together."""
+"""Import a session: spool its bundle, check it, store its blobs, then its rows together.
+
+The rows are written in one transaction: everything of a session, or none of it.
+"""
 
 import asyncio
-from collections.abc import AsyncIterator, Iterator
+import tempfile
+from collections.abc import AsyncIterator, Iterator, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
 from itertools import islice
-from typing import TypeVar
+from typing import IO, TypeVar
 
 import anyio
 import anyio.to_thread
 
+from app.errors import ConflictError
 from app.models.event import NewEvent
 from app.models.identity import utc_now
 from app.models.limits import Limits
-from app.models.message import Session, SessionUse
-from app.services.bundles.archive import BLOBS
-from app.services.bundles.checking import BundleCheck, CheckedBundle
+from app.models.message import SessionUse
+from app.models.page import Page
+from app.models.resource import MOST_ALIASES
+from app.models.search import SearchWords, search_words
+from app.services.bundles.archive import (
+    BLOBS,
+    HISTORY,
+    INTERACTIONS,
+    PAGES,
+    disk_full_as_store_full,
+)
+from app.services.bundles.checking import ENTRY_KINDS, BundleCheck, CheckedBundle
+from app.services.bundles.page_checks import read_bundled_page, referred_text_digest
 from app.services.bundles.reading import BundleFile, read_bundle
-from app.services.bundles.temporary_files import spool
-from app.services.bundles.writing import BundleWriter
+from app.services.bundles.rows import (
+    HISTORY_LINES,
+    INTERACTION_LINES,
+    PAGE_LINES,
+    HistoryLine,
+    MessageLine,
+    PageFaultLine,
+    PageLine,
+    ToolResultLine,
+    parse_moment,
+)
+from app.services.bundles.stored import (
+    recorded_result,
+    stored_interaction,
+    stored_levels,
+    stored_message,
+)
 from app.services.concurrency.run_to_completion import run_to_completion
+from app.services.pages.versions import searchable_text
 from app.services.quotas.stored_bytes import StoredBytes
+from app.services.resources.aliases import too_many_aliases
 from app.services.sessions.sessions import ShownSession
 from app.stores.blobs import BlobStore
 from app.stores.records import Records, UnitOfWork
+from app.stores.records.bundles import Entry
+from app.stores.records.page_search import IndexedPage
 from app.wire.sessions import imported_entries
 
 _BUNDLES_AT_ONCE = 2
 _BLOBS_AT_ONCE = 8
+_SPOOLED_BYTES = 1024 * 1024
 
 _Item = TypeVar("_Item")
 
 
+@dataclass(frozen=True, slots=True, eq=False)
 class BundleImports:
     """Imports of bundles."""
 
-    def __init__(
-        self,
-        records: Records,
-        blobs: BlobStore,
-        limits: Limits,
-        stored_bytes: StoredBytes | None = None,
-    ) -> None:
-        self._stored_bytes = stored_bytes
-        self._records = records
-        self._blobs = blobs
-        self._limits = limits
-        # A check takes a processor, and some memory for each line.
-        self._limiter = anyio.CapacityLimiter(_BUNDLES_AT_ONCE)
+    records: Records
+    blobs: BlobStore
+    limits: Limits
+    stored_bytes: StoredBytes | None = None
+    # A check takes a processor, and some memory for each line.
+    _limiter: anyio.CapacityLimiter = field(
+        init=False, default_factory=lambda: anyio.CapacityLimiter(_BUNDLES_AT_ONCE)
+    )
 
     async def import_session(self, project_id: str, chunks: AsyncIterator[bytes]) -> ShownSession:
         """Store the session in a bundle, with the ids it has, all of it or nothing.
@@ -60,13 +93,13 @@ class BundleImports:
             StoredBytesQuotaError: The project has no room for its blobs.
             StoreUnavailableError: A store did not answer; nothing is visible, send it again.
         """
-        async with spool(chunks) as file, self._limiter:
-            bundle = await anyio.to_thread.run_sync(read_bundle, file, self._limits.bundle_bytes)
-            check = BundleCheck(bundle, project_id, self._limits)
+        async with _spool(chunks) as file, self._limiter:
+            bundle = await anyio.to_thread.run_sync(read_bundle, file, self.limits.bundle_bytes)
+            check = BundleCheck(bundle, project_id, self.limits)
             checked = await anyio.to_thread.run_sync(check.run)
-            if self._stored_bytes is not None:
+            if self.stored_bytes is not None:
                 # Before any of them is put: those that still fit would stay until a sweep.
-                await self._stored_bytes.check_room_for(project_id, bundle.blobs)
+                await self.stored_bytes.check_room_for(project_id, bundle.blobs)
             await self._put_blobs(project_id, bundle)
             # To its end: it reads the file, which is closed behind it.
             use = await run_to_completion(self._commit(project_id, checked))
@@ -81,34 +114,176 @@ class BundleImports:
                     raise outcome
 
     async def _put(self, project_id: str, bundle: BundleFile, digest: str, size_bytes: int) -> None:
-        async with self._blobs.writer(project_id, limit_bytes=size_bytes) as writer:
-            async for chunk in iterate_in_threads(bundle.chunks(BLOBS + digest)):
+        async with self.blobs.writer(project_id, limit_bytes=size_bytes) as writer:
+            async for chunk in _iterate_in_threads(bundle.chunks(BLOBS + digest)):
                 await writer.write(chunk)
             await writer.commit(digest)
 
     async def _commit(self, project_id: str, checked: CheckedBundle) -> SessionUse:
         def write(unit: UnitOfWork) -> SessionUse:
-            BundleWriter(unit, checked).write()
-            session_id = checked.session.session_id
-            unit.events.note(_event(checked.session))
-            return unit.session_resources.use_of([session_id])[session_id]
+            session = checked.session
+            _BundleWriter(unit, checked).write()
+            # One event for the session: its parts are older than the log.
+            event = NewEvent(
+                "session:imported",
+                session.session_id,
+                utc_now(),
+                session_id=session.session_id,
+                seq=session.last_seq,
+                members={"imported": imported_entries(session.counts).as_value()},
+            )
+            unit.events.note(event)
+            return unit.session_resources.use_of([session.session_id])[session.session_id]
 
-        return await self._records.write(project_id, write, is_alone=True)
+        return await self.records.write(project_id, write, is_alone=True)
 
 
-def _event(session: Session) -> NewEvent:
-    """Return the event of an import, one for the session: its parts are older than the log."""
-    return NewEvent(
-        "session:imported",
-        session.session_id,
-        utc_now(),
-        session_id=session.session_id,
-        seq=session.last_seq,
-        members={"imported": imported_entries(session.counts).as_value()},
+class _BundleWriter:
+    """Writes one bundle in the transaction of a unit of work.
+
+    Rows are taken in the order every writer takes them: session, pages, records, resources.
+    """
+
+    def __init__(self, unit: UnitOfWork, checked: CheckedBundle) -> None:
+        self._unit = unit
+        self._checked = checked
+        self._session_id = checked.session.session_id
+
+    def write(self) -> None:
+        """Store all of it.
+
+        Raises:
+            ConflictError: Something has one of the ids, or one of the aliases, already.
+            BlobSweptError: A sweep has removed one of the blobs meanwhile.
+        """
+        if not self._unit.sessions.add(self._checked.session):
+            raise _conflict("session", self._session_id)
+        for lines in self._checked.batches(PAGES, PAGE_LINES):
+            self._add_pages(lines)
+        for entries in self._checked.batches(HISTORY, HISTORY_LINES):
+            self._add_history(entries)
+        for interactions in self._checked.batches(INTERACTIONS, INTERACTION_LINES):
+            stored = [stored_interaction(line, self._session_id) for line in interactions]
+            for taken in self._unit.bundles.add_interactions(stored):
+                raise _conflict("interaction", taken)
+        self._add_resources()
+
+    def _add_pages(self, lines: Sequence[PageLine]) -> None:
+        """Store pages, newer than those stored before."""
+        unit = self._unit
+        pages = [read_bundled_page(line) for line in lines]
+        numbers = unit.pages.insert_absent([version for _, version in pages])
+        for line in lines:
+            if line.page_id not in numbers:
+                raise _conflict("page", line.page_id)
+        unit.page_levels.replace_many({line.page_id: stored_levels(line) for line in lines})
+        unit.page_search.index_all(
+            {
+                numbers[version.page_id]: IndexedPage(
+                    self._words(page), self._session_id, version.fields.modality
+                )
+                for page, version in pages
+            }
+        )
+        unit.page_accesses.add(
+            {
+                line.page_id: (line.access_count, parse_moment(line.last_accessed))
+                for line in lines
+                if line.last_accessed is not None
+            }
+        )
+        for line in lines:
+            if line.fetched_resource_id is not None:
+                unit.pages.set_fetched(
+                    numbers[line.page_id], line.fetched_resource_id, digest=line.digest
+                )
+
+    def _add_history(self, batch: Sequence[HistoryLine]) -> None:
+        """Store entries of the history, with the records they stand for."""
+        bundles = self._unit.bundles
+        entries = [Entry(line.seq, ENTRY_KINDS[type(line)], line.id) for line in batch]
+        bundles.add_entries(self._session_id, entries)
+        results = [
+            recorded_result(line, self._session_id)
+            for line in batch
+            if isinstance(line, ToolResultLine)
+        ]
+        for taken in bundles.add_tool_results(results):
+            raise _conflict("tool result", taken)
+        messages = [
+            stored_message(line) for line in batch if isinstance(line, MessageLine | PageFaultLine)
+        ]
+        for taken in bundles.add_messages(self._session_id, messages):
+            raise _conflict("message", taken)
+
+    def _add_resources(self) -> None:
+        """Store the descriptors that are not there, their aliases, and what refers to them."""
+        self._unit.resources.ensure_all(self._checked.resources.values())
+        for taken in self._unit.aliases.add_all(self._checked.aliases):
+            raise ConflictError(
+                f"The alias {taken} names another resource in this project already, and an import "
+                "replaces nothing. Delete the alias first, or import into another project. "
+                "Nothing was stored.",
+                code="alias-exists",
+            )
+        named = {each.resource_id for each in self._checked.aliases.values()}
+        if self._unit.aliases.count_most(named) > MOST_ALIASES:
+            raise too_many_aliases()
+        self._unit.bundles.size_entries(self._session_id)
+        self._unit.bundles.add_links(self._session_id, self._checked.links)
+
+    def _words(self, page: Page) -> SearchWords:
+        digest = referred_text_digest(page, self._checked.resources)
+        text = None
+        if digest is not None:
+            text = b"".join(self._checked.file.chunks(BLOBS + digest)).decode("utf-8", "replace")
+        return search_words(searchable_text(page, text))
+
+
+def _conflict(noun: str, taken_id: str) -> ConflictError:
+    return ConflictError(
+        f"There is a {noun} with the id {taken_id} in this project already, and an import replaces "
+        "nothing. Delete the session it belongs to first, or import into another project. Nothing "
+        "was stored.",
+        code=f"{noun.replace(' ', '-')}-exists",
     )
 
 
-async def iterate_in_threads(items: Iterator[_Item]) -> AsyncIterator[_Item]:
+@asynccontextmanager
+async def _spool(chunks: AsyncIterator[bytes]) -> AsyncIterator[IO[bytes]]:
+    """Write all chunks into a temporary file, which is there for the length of the block.
+
+    Raises:
+        StoreFullError: There is no room for it.
+    """
+    file = await anyio.to_thread.run_sync(_opened)
+    try:
+        gathered = bytearray()
+        async for chunk in chunks:
+            gathered += chunk
+            if len(gathered) >= _SPOOLED_BYTES:
+                await anyio.to_thread.run_sync(_write, file, bytes(gathered))
+                gathered.clear()
+        await anyio.to_thread.run_sync(_write, file, bytes(gathered))
+        yield file
+    finally:
+        with anyio.CancelScope(shield=True):
+            await anyio.to_thread.run_sync(file.close)
+
+
+def _opened() -> IO[bytes]:
+    # Unbuffered: it is read by position, past any buffer.
+    return tempfile.TemporaryFile(buffering=0)
+
+
+def _write(file: IO[bytes], data: bytes) -> None:
+    view = memoryview(data)
+    with disk_full_as_store_full():
+        while view:
+            view = view[file.write(view) :]
+
+
+async def _iterate_in_threads(items: Iterator[_Item]) -> AsyncIterator[_Item]:
     """Yield the items of an iterator that blocks, fetching each in a worker thread."""
 
     def step() -> list[_Item]:

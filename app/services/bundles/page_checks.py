@@ -1,7 +1,6 @@
 """Check the pages of a bundle: each is made again from its parts, and has to be the same."""
 
 import math
-from dataclasses import dataclass
 
 from app.media.data_uris import split_data_uri
 from app.media.types import canonical_mime_type, is_textual
@@ -51,16 +50,8 @@ _KINDS: dict[Modality, frozenset[BodyKind]] = {
 _MOST_TOKENS = 2**53
 
 
-@dataclass(frozen=True, slots=True)
-class ReadPage:
-    """A page in a bundle, and the version of it that is to be stored."""
-
-    page: Page
-    version: PageVersion
-
-
-def read_bundled_page(line: PageLine) -> ReadPage:
-    """Return the page in a line, made again from its parts."""
+def read_bundled_page(line: PageLine) -> tuple[Page, PageVersion]:
+    """Return the page in a line, made again from its parts, and the version that is stored."""
     stored = stored_page(line)
     page = read_page(stored, stored_levels(line))
     text = json_text(page.full.value).encode()
@@ -69,7 +60,7 @@ def read_bundled_page(line: PageLine) -> ReadPage:
     tokens = read_descriptor(stored)["size_tokens"]
     require(type(tokens) is int and 0 <= tokens <= _MOST_TOKENS, "costs no number of tokens")
     stamp = Stamp(line.version, stored.created_at, updated_at(stored), tokens)
-    return ReadPage(page, page_version(page, content, stamp))
+    return page, page_version(page, content, stamp)
 
 
 def check_page(line: PageLine, session_id: str, kept: ResourcesById, limits: Limits) -> References:
@@ -80,9 +71,8 @@ def check_page(line: PageLine, session_id: str, kept: ResourcesById, limits: Lim
     forms = check_forms(line.inline_form)
     numbers = [level.level for level in line.levels]
     require(numbers == sorted(set(numbers)), "has its levels in another order")
-    read = read_bundled_page(line)
-    _check_same(line, read)
-    page = read.page
+    page, version = read_bundled_page(line)
+    _check_same(line, page, version)
     require(page.fields.session_id == session_id, "belongs to another session")
     require(page.page_id not in RESERVED_IDS, "has an id that no page can have")
     require(len(line.descriptor) <= limits.page_fields_bytes, "has more said about it than may be")
@@ -113,8 +103,7 @@ def referred_text_digest(page: Page, kept: ResourcesById) -> str | None:
     return kept[str(page.full.value).removeprefix("@blob:")].digest
 
 
-def _check_same(line: PageLine, read: ReadPage) -> None:
-    version = read.version
+def _check_same(line: PageLine, page: Page, version: PageVersion) -> None:
     require(
         (version.page_id, version.descriptor, version.content, version.body)
         == (line.page_id, bytes(line.descriptor), bytes(line.content), bytes(line.body)),
@@ -122,7 +111,7 @@ def _check_same(line: PageLine, read: ReadPage) -> None:
     )
     require(version.digest == line.digest, "has a digest that is not its own")
     require(version.inline_form == line.inline_form, "has forms that are not its own")
-    made = [level.body for level in levels_as_stored(read.page, version.created_at)]
+    made = [level.body for level in levels_as_stored(page, version.created_at)]
     require(made == [bytes(level.body) for level in line.levels], "has levels that are none")
 
 

@@ -12,16 +12,11 @@ import zlib
 from collections.abc import Callable, Iterator, Mapping
 from typing import IO
 
+import msgspec
+
 from app.services.bundles.archive import BLOBS, LINE_FILES, MANIFEST
 from app.services.bundles.format_errors import REPACK, errors_at, require
-from app.services.bundles.rows import (
-    FORMAT,
-    MANIFEST_HEADS,
-    MANIFESTS,
-    VERSION,
-    Manifest,
-    read_line,
-)
+from app.services.bundles.rows import FORMAT, VERSION, Manifest, ManifestHead, read_line
 from app.services.bundles.zip_members import Member, member_chunks, read_members
 
 MOST_MEMBERS = 100_000
@@ -30,6 +25,8 @@ MOST_MEMBERS = 100_000
 # A file in the manifest is a name of 70 characters, a digest of 64, a size, and what is around.
 _MOST_FILE_LINE_BYTES = 256
 _MOST_SESSION_BYTES = 1_024
+# Above every record that is made here: a message has 16 MiB, a page somewhat more with its levels.
+_LONGEST_LINE_BYTES = 256 * 1024 * 1024
 # What costs a sender few bytes may not cost us many: text is deflated to a fifth, not to a
 # thousandth. Small bundles may be of zeros.
 _MOST_RATIO = 32
@@ -53,7 +50,7 @@ class BundleFile:
         """Yield the bytes of a member in chunks of at most a megabyte."""
         return member_chunks(self._descriptor, self._members[name])
 
-    def lines(self, name: str, *, longest_bytes: int) -> Iterator[tuple[str, bytes]]:
+    def lines(self, name: str) -> Iterator[tuple[str, bytes]]:
         """Yield the lines of a member, each with its location.
 
         Raises:
@@ -68,7 +65,7 @@ class BundleFile:
             begun.append(first)
             begun_bytes += len(first)
             with errors_at(f"{name}/{number}"):
-                require(begun_bytes <= longest_bytes, "is longer than a record may be")
+                require(begun_bytes <= _LONGEST_LINE_BYTES, "is longer than a record may be")
             for line in further:
                 yield f"{name}/{number}", b"".join(begun)
                 number += 1
@@ -145,10 +142,10 @@ def _read_manifest(descriptor: int, members: Mapping[str, Member]) -> Manifest:
     require(member.size_bytes <= most, "is longer than it may be")
     text = bytearray()
     _read_through(descriptor, member, text.extend)
-    head = MANIFEST_HEADS.decode(text)
+    head = msgspec.json.decode(text, type=ManifestHead)
     require(head.format == FORMAT, "is that of something else")
     require(1 <= head.version <= VERSION, "names a version of the format that is not known here")
-    manifest = read_line(MANIFESTS, bytes(text))
+    manifest = read_line(msgspec.json.Decoder(Manifest), bytes(text))
     names = [each.name for each in manifest.files]
     blobs = sorted({BLOBS + each.sha256 for each in manifest.files[len(LINE_FILES) :]})
     is_in_order = names == [*LINE_FILES, *blobs]

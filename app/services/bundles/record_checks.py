@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from app.media.types import canonical_mime_type
-from app.models.base import moment_text, thawed
+from app.models.base import moment_text
 from app.models.interaction import (
     Bindings,
     Interaction,
@@ -44,6 +44,7 @@ from app.services.inline_media.message_media import references_in
 from app.services.packaging import encode_sanitized
 from app.services.pages.fault_messages import image_ids
 from app.services.requests.data_uris import InlineForm, dump_forms, load_forms, put_member
+from app.services.sessions.interaction_requests import plain_input
 from app.services.sessions.messages import OURS, HistoryMessageDraft
 
 ResourcesById = Mapping[str, Resource]
@@ -152,9 +153,8 @@ def check_interaction(line: InteractionLine, limits: Limits) -> References:
     require(moment_text(interaction.timestamp) == line.timestamp, "has a time that is none")
     answer = None if interaction.output is None else interaction.output.dump()
     require(json_text(answer).encode() == bytes(line.output), "has an answer that is none")
-    require(
-        json_text(_plain(interaction)).encode() == bytes(line.input), "has an input that is none"
-    )
+    text = json_text(plain_input(interaction)).encode()
+    require(text == bytes(line.input), "has an input that is none")
     is_later = line.answer_seq is not None
     require(is_later == (line.answered_at is not None), "has half an answer")
     is_after = line.answer_seq is None or line.answer_seq > line.seq
@@ -219,11 +219,6 @@ def _at(value: JsonValue, pointer: str) -> JsonValue:
     for token in pointer.split("/")[1:]:
         value = value[int(token) if isinstance(value, list) else unescape(token)]
     return value
-
-
-def _plain(interaction: Interaction) -> JsonValue:
-    given = interaction.input
-    return given.dump() if isinstance(given, MultiModalInput) else thawed(given)
 
 
 def _is_block(block: JsonValue) -> bool:

@@ -41,11 +41,16 @@ class _Line(Struct, frozen=True, forbid_unknown_fields=True):
     """Base of all lines."""
 
 
-class ToolResultLine(_Line, tag_field="kind", tag="tool_result", frozen=True):
-    """A tool result in the history."""
+class _EntryLine(_Line, tag_field="kind", frozen=True):
+    """Where something stands in the history, and its id."""
 
     seq: Number
     id: Id
+
+
+class ToolResultLine(_EntryLine, tag="tool_result", frozen=True):
+    """A tool result in the history."""
+
     created_at: Moment
     tool_name: Name
     tool_call_id: Name
@@ -54,11 +59,9 @@ class ToolResultLine(_Line, tag_field="kind", tag="tool_result", frozen=True):
     sanitized: Raw
 
 
-class MessageLine(_Line, tag_field="kind", tag="message", frozen=True):
+class MessageLine(_EntryLine, tag="message", frozen=True):
     """A message that a client appended."""
 
-    seq: Number
-    id: Id
     created_at: Moment
     tool_call_id: Name | None
     request_digest: RequestDigest
@@ -66,29 +69,21 @@ class MessageLine(_Line, tag_field="kind", tag="message", frozen=True):
     message: Raw
 
 
-class PageFaultLine(_Line, tag_field="kind", tag="page_fault", frozen=True):
+class PageFaultLine(_EntryLine, tag="page_fault", frozen=True):
     """A message that the service wrote for a page fault."""
 
-    seq: Number
-    id: Id
     created_at: Moment
     tool_call_id: Name | None
     request_digest: RequestDigest
     message: Raw
 
 
-class InteractionEntryLine(_Line, tag_field="kind", tag="interaction", frozen=True):
+class InteractionEntryLine(_EntryLine, tag="interaction", frozen=True):
     """Where an interaction stands in the history."""
 
-    seq: Number
-    id: Id
 
-
-class AnswerEntryLine(_Line, tag_field="kind", tag="answer", frozen=True):
+class AnswerEntryLine(_EntryLine, tag="answer", frozen=True):
     """Where the answer of an interaction stands in the history."""
-
-    seq: Number
-    id: Id
 
 
 HistoryLine: TypeAlias = (
@@ -199,8 +194,6 @@ HISTORY_LINES: msgspec.json.Decoder[HistoryLine] = msgspec.json.Decoder(HistoryL
 INTERACTION_LINES = msgspec.json.Decoder(InteractionLine)
 PAGE_LINES = msgspec.json.Decoder(PageLine)
 RESOURCE_LINES = msgspec.json.Decoder(ResourceLine)
-MANIFESTS = msgspec.json.Decoder(Manifest)
-MANIFEST_HEADS = msgspec.json.Decoder(ManifestHead)
 
 
 def encode(line: Struct) -> bytes:

@@ -1,7 +1,17 @@
-"""Convert the lines of a bundle into records as the stores keep them."""
+"""Convert between the lines of a bundle and records as the stores keep them. Pure.
 
-from collections.abc import Mapping
+Most members of a line have the name of an attribute of its record, so only the others are named
+here. Moments are text in a line, and JSON texts stand in it as they are stored.
+"""
 
+from collections.abc import Mapping, Sequence
+from dataclasses import fields
+from datetime import datetime
+from typing import TypeVar
+
+from msgspec import Raw, Struct
+
+from app.models.identity import rfc3339
 from app.models.interaction import StoredInteraction
 from app.models.json_value import JsonValue, json_text, parse_json
 from app.models.limits import Limits
@@ -11,7 +21,11 @@ from app.models.resource import MediaHints, Resource
 from app.models.tool_result import StoredToolResult
 from app.services.bundles.format_errors import require
 from app.services.bundles.rows import (
+    AnswerEntryLine,
+    HistoryLine,
+    InteractionEntryLine,
     InteractionLine,
+    LevelLine,
     MessageLine,
     PageFaultLine,
     PageLine,
@@ -19,12 +33,67 @@ from app.services.bundles.rows import (
     ToolResultLine,
     parse_moment,
 )
-from app.stores.records.bundles import RecordedResult
+from app.stores.records.bundles import Entry, Recorded, RecordedResult
 from app.stores.records.resources import NamedResource
+from app.stores.records.sessions import INTERACTION, PAGE_FAULT
 
 # A record repeats parts of what it was made of, and puts a few levels around it.
 _MORE_DEPTH = 64
 _MORE_NODES = 4
+_MOMENTS = frozenset({"created_at", "answered_at", "last_accessed"})
+
+_Line = TypeVar("_Line", bound=Struct)
+_Record = TypeVar("_Record")
+
+
+def history_line(entry: Entry, recorded: Recorded | None) -> HistoryLine:
+    """Return the line of an entry of the history."""
+    if isinstance(recorded, RecordedResult):
+        return _line(
+            ToolResultLine,
+            recorded.result,
+            seq=entry.seq,
+            id=entry.entry_id,
+            success=recorded.success,
+            request_digest=recorded.request_digest,
+        )
+    if recorded is None:
+        place = InteractionEntryLine if entry.kind == INTERACTION else AnswerEntryLine
+        return place(entry.seq, entry.entry_id)
+    kind: type[MessageLine | PageFaultLine] = (
+        PageFaultLine if entry.kind == PAGE_FAULT else MessageLine
+    )
+    return _line(kind, recorded, seq=entry.seq, id=entry.entry_id)
+
+
+def interaction_line(stored: StoredInteraction) -> InteractionLine:
+    """Return the line of an interaction."""
+    output = Raw(stored.output or b"null")
+    return _line(InteractionLine, stored, id=stored.interaction_id, output=output)
+
+
+def page_line(stored: StoredPage, levels: Sequence[StoredRepresentation]) -> PageLine:
+    """Return the line of a page."""
+    lines = (
+        _line(LevelLine, each, level=int(each.level)) for each in levels if each.origin != "stored"
+    )
+    return _line(PageLine, stored, content=Raw(stored.content or b"null"), levels=tuple(lines))
+
+
+def resource_line(
+    resource: Resource, project_id: str, aliases: Mapping[str, datetime]
+) -> ResourceLine:
+    """Return the line of a resource of a project, with its aliases in order."""
+    return _line(
+        ResourceLine,
+        resource,
+        id=resource.resource_id,
+        project=resource.derived_in or project_id,
+        width=resource.hints.width,
+        height=resource.hints.height,
+        duration_seconds=resource.hints.duration_seconds,
+        aliases={alias: rfc3339(created_at) for alias, created_at in aliases.items()},
+    )
 
 
 def parse_stored_value(text: bytes, limits: Limits) -> JsonValue:
@@ -54,80 +123,41 @@ def parse_stored_object(text: bytes, limits: Limits) -> Mapping[str, JsonValue]:
 
 def recorded_result(line: ToolResultLine, session_id: str) -> RecordedResult:
     """Return the tool result in a line."""
-    return RecordedResult(
-        StoredToolResult(
-            tool_result_id=line.id,
-            session_id=session_id,
-            seq=line.seq,
-            created_at=parse_moment(line.created_at),
-            tool_name=line.tool_name,
-            tool_call_id=line.tool_call_id,
-            sanitized=bytes(line.sanitized),
-        ),
-        success=line.success,
-        request_digest=line.request_digest,
-    )
+    result = _record(StoredToolResult, line, tool_result_id=line.id, session_id=session_id)
+    return RecordedResult(result, success=line.success, request_digest=line.request_digest)
 
 
 def stored_message(line: MessageLine | PageFaultLine) -> StoredHistoryMessage:
     """Return the message in a line."""
-    is_page_fault = isinstance(line, PageFaultLine)
-    return StoredHistoryMessage(
-        seq=line.seq,
+    return _record(
+        StoredHistoryMessage,
+        line,
         message_id=line.id,
-        created_at=parse_moment(line.created_at),
-        tool_call_id=line.tool_call_id,
-        request_digest=line.request_digest,
-        message=bytes(line.message),
         inline_form=None if isinstance(line, PageFaultLine) else line.inline_form,
-        is_page_fault=is_page_fault,
+        is_page_fault=isinstance(line, PageFaultLine),
     )
 
 
 def stored_interaction(line: InteractionLine, session_id: str) -> StoredInteraction:
     """Return the interaction in a line."""
     output = bytes(line.output)
-    return StoredInteraction(
+    return _record(
+        StoredInteraction,
+        line,
         interaction_id=line.id,
         session_id=session_id,
-        seq=line.seq,
-        input_kind=line.input_kind,
-        timestamp=line.timestamp,
-        created_at=parse_moment(line.created_at),
-        input=bytes(line.input),
         output=None if output == b"null" else output,
-        answer_seq=line.answer_seq,
-        answered_at=None if line.answered_at is None else parse_moment(line.answered_at),
-        bindings=line.bindings,
     )
 
 
 def stored_page(line: PageLine) -> StoredPage:
     """Return the page in a line; its number is given by the store."""
-    return StoredPage(
-        page_number=0,
-        page_id=line.page_id,
-        version=line.version,
-        descriptor=bytes(line.descriptor),
-        content=bytes(line.content),
-        body=bytes(line.body),
-        inline_form=line.inline_form,
-        digest=line.digest,
-        fetched_resource_id=line.fetched_resource_id,
-        created_at=parse_moment(line.created_at),
-        last_accessed=None if line.last_accessed is None else parse_moment(line.last_accessed),
-        access_count=line.access_count,
-    )
+    return _record(StoredPage, line, page_number=0)
 
 
 def stored_levels(line: PageLine) -> list[StoredRepresentation]:
     """Return the levels of the page in a line."""
-    return [
-        StoredRepresentation(
-            Level(each.level), each.origin, bytes(each.body), parse_moment(each.created_at)
-        )
-        for each in line.levels
-    ]
+    return [_record(StoredRepresentation, each, level=Level(each.level)) for each in line.levels]
 
 
 def named_resources(line: ResourceLine) -> dict[str, NamedResource]:
@@ -140,14 +170,34 @@ def named_resources(line: ResourceLine) -> dict[str, NamedResource]:
 
 def stored_resource(line: ResourceLine, project_id: str) -> Resource:
     """Return the resource in a line, in this project."""
-    return Resource(
+    return _record(
+        Resource,
+        line,
         resource_id=line.id,
-        digest=line.digest,
-        mime_type=line.mime_type,
-        filename=line.filename,
-        size_bytes=line.size_bytes,
-        kind=line.kind,
         hints=MediaHints(line.width, line.height, line.duration_seconds),
-        created_at=parse_moment(line.created_at),
         derived_in=None if line.project == project_id else line.project,
     )
+
+
+def _line(kind: type[_Line], record: object, **others: object) -> _Line:
+    """Return the line of a record; `others` are the members it does not have by their names."""
+    names = [name for name in kind.__struct_fields__ if name not in others]
+    return kind(**others, **{name: _written(getattr(record, name)) for name in names})
+
+
+def _written(value: object) -> object:
+    if isinstance(value, datetime):
+        return rfc3339(value)
+    return Raw(value) if isinstance(value, bytes) else value
+
+
+def _record(kind: type[_Record], line: Struct, **others: object) -> _Record:
+    """Return the record in a line; `others` are the attributes it does not have by their names."""
+    names = [each.name for each in fields(kind) if each.name not in others]  # type: ignore[arg-type]
+    return kind(**others, **{name: _read(name, getattr(line, name)) for name in names})
+
+
+def _read(name: str, value: object) -> object:
+    if name in _MOMENTS and isinstance(value, str):
+        return parse_moment(value)
+    return bytes(value) if isinstance(value, Raw) else value

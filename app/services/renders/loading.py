@@ -1,9 +1,16 @@
-"""The entries of a session and the resources they refer to, and a page with its medium."""
+"""Load what is rendered: a session with its resources and structures, a page with its medium.
 
-from collections.abc import Mapping, Sequence
+Structured content that was too long for its record is read back from where it is kept: `mcp` shows
+it whole, and for other targets it is compared with what the parts say.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 
-from app.errors import NotFoundError, PayloadTooLargeError
+import anyio.to_thread
+
+from app.errors import InvalidJsonError, NotFoundError, PayloadTooLargeError
 from app.media.data_uris import split_data_uri
 from app.media.types import OCTET_STREAM, canonical_mime_type
 from app.models.conversation import (
@@ -15,30 +22,30 @@ from app.models.conversation import (
     StoredBytes,
 )
 from app.models.interaction import StoredAnswer, StoredInteraction
-from app.models.json_value import JsonValue, parse_stored_json
-from app.models.message import (
-    HistoryEntry,
-    StoredHistoryMessage,
-    StoredMessage,
-)
+from app.models.json_value import JsonValue, parse_json, parse_stored_json
+from app.models.message import HistoryEntry, StoredHistoryMessage, StoredMessage
 from app.models.page import Body, Level
 from app.models.rendering import Audience
 from app.models.resource import MediaHints, Resource, resource_kind
 from app.rendering.pages.descriptors import body_mime_type
 from app.rendering.turns.interactions import answer_turn, attached_ids, interaction_turns
 from app.rendering.turns.pairing import paired
-from app.rendering.turns.tool_results import tool_result_turn
+from app.rendering.turns.tool_results import kept_apart, tool_result_turn
 from app.services.inline_media.message_media import references_in
 from app.services.pages.content_rules import fits
 from app.services.pages.reading import PageReading, PageView
 from app.services.renders.message_content import ContentReading
-from app.services.renders.messages import MessageContext, message_turns, moved_out_of
-from app.services.renders.stored_structures import read_apart
-from app.stores.blobs import BlobStore
+from app.services.renders.messages import message_turns, moved_out_of
+from app.stores.blobs import BlobMissingError, BlobStore, read_whole
 from app.stores.records import Records, UnitOfWork
 
 _ENTRIES_AT_ONCE = 200
 _MOST_TEXT_BYTES = 16 * 1024 * 1024
+# Of one rendering, the structured contents. What is above is not shown, and told of in the loss.
+_MOST_APART_BYTES = 4 * 1024 * 1024
+# Parsed, a value takes up to 500 bytes.
+_MOST_VALUES = 200_000
+_DEEPEST = 4_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,30 +61,25 @@ class LoadedSession:
     apart: Mapping[str, JsonValue]
 
     def turns(self, *, since: int, audience: Audience) -> Sequence[ComposedTurn]:
-        """The history as a conversation that providers take; only what came after `since`."""
+        """Return the history after `since` as a conversation that providers take."""
         composed = (turn for entry in self.entries for turn in self._turns(entry, audience))
         return paired(composed, since=since)
 
     def _turns(self, entry: HistoryEntry, audience: Audience) -> Sequence[ComposedTurn]:
         origin = f"/api/sessions/{self.session_id}/messages/{entry.seq}"
+        raw = ContentReading(self.resources, audience).raw
         match entry:
             case StoredMessage():
-                return [
-                    tool_result_turn(
-                        entry.sanitized,
-                        origin=origin,
-                        audience=audience,
-                        seq=entry.seq,
-                        apart=self.apart,
-                    )
-                ]
+                apart, seq = self.apart, entry.seq
+                turn = tool_result_turn(
+                    entry.sanitized, origin=origin, audience=audience, seq=seq, apart=apart
+                )
+                return [turn]
             case StoredHistoryMessage():
-                return message_turns(entry, MessageContext(self.resources, audience, origin))
+                return message_turns(entry, self.resources, audience=audience, origin=origin)
             case StoredInteraction():
-                raw = ContentReading(self.resources, audience).raw
                 return interaction_turns(entry, self.resources, origin=origin, read=raw)
             case StoredAnswer():
-                raw = ContentReading(self.resources, audience).raw
                 return [answer_turn(entry, origin=origin, read=raw)]
 
 
@@ -99,10 +101,35 @@ async def load_session(
     return LoadedSession(session_id, entries, resources, apart)
 
 
+async def read_apart(
+    blobs: BlobStore, project_id: str, records: Iterable[bytes]
+) -> Mapping[str, JsonValue]:
+    """Return structured contents of records that are resources of their own, by their digests.
+
+    Those that come first, 4 MiB together; and none that is gone or larger than is parsed.
+
+    Raises:
+        StoreUnavailableError: The store did not answer.
+    """
+    values: dict[str, JsonValue] = {}
+    left = _MOST_APART_BYTES
+    parse = partial(parse_json, max_depth=_DEEPEST, max_nodes=_MOST_VALUES, spelled=True)
+    for kept in await anyio.to_thread.run_sync(lambda: list(map(kept_apart, records))):
+        if kept is None or kept.digest in values or kept.size_bytes > left:
+            continue
+        left -= kept.size_bytes
+        try:
+            text = await read_whole(blobs, project_id, kept.digest)
+            values[kept.digest] = await anyio.to_thread.run_sync(parse, text)
+        except (BlobMissingError, InvalidJsonError, PayloadTooLargeError):
+            continue
+    return values
+
+
 def _all_entries(
     unit: UnitOfWork, session_id: str
 ) -> tuple[Sequence[HistoryEntry], Mapping[str, Resource]]:
-    """A history, and the resources that its tool results refer to."""
+    """Read a history, and the resources that its messages refer to."""
     entries: list[HistoryEntry] = []
     size_bytes = 0
     session = unit.sessions.find(session_id)
@@ -125,7 +152,7 @@ def _all_entries(
 
 
 async def page_medium(reading: PageReading, project_id: str, view: PageView) -> Medium | None:
-    """The medium that a page's level is, if it is one that is really there.
+    """Return the medium that a page's level is, if it is one that is really there.
 
     Raises:
         NotFoundError: The resource is gone.
@@ -135,32 +162,28 @@ async def page_medium(reading: PageReading, project_id: str, view: PageView) -> 
         return None
     if body.kind == "url":
         return _addressed(body, view)
-    if body.media is None:
-        return None
-    source = await _source(reading, project_id, body)
-    if source is None:
+    media = body.media
+    source: MediumSource | None = None
+    if media is not None and body.kind == "blob":
+        resource = await reading.resource(project_id, str(body.value))
+        source = StoredBytes(resource.resource_id, resource.digest)
+    elif media is not None and (uri := split_data_uri(str(body.value))) and uri.data is not None:
+        source = InlineBytes(uri.data)
+    if media is None or source is None:
         return None
     return Medium(
         pointer="/content",
         source=source,
-        kind=resource_kind(body.media.mime_type),
-        mime_type=body.media.mime_type,
-        filename=body.media.filename,
-        size_bytes=body.media.size_bytes,
-        hints=MediaHints(body.media.width, body.media.height, body.media.duration_seconds),
+        kind=resource_kind(media.mime_type),
+        mime_type=media.mime_type,
+        filename=media.filename,
+        size_bytes=media.size_bytes,
+        hints=MediaHints(media.width, media.height, media.duration_seconds),
     )
 
 
-async def _source(reading: PageReading, project_id: str, body: Body) -> MediumSource | None:
-    if body.kind == "blob":
-        resource = await reading.resource(project_id, str(body.value))
-        return StoredBytes(resource.resource_id, resource.digest)
-    uri = split_data_uri(str(body.value))
-    return InlineBytes(uri.data) if uri and uri.data is not None else None
-
-
 def _addressed(body: Body, view: PageView) -> Medium | None:
-    """The medium at an address, of which nothing is known but what the page and the URL say."""
+    """Return the medium at an address, of which only what page and URL say is known."""
     modality = view.page.fields.modality
     if modality not in ("image", "audio", "video"):
         return None

@@ -1,35 +1,47 @@
-"""Gets what the ladder wishes: smaller images, and the texts of files."""
+"""Look at the media of a conversation, and load what the ladder wishes of them.
+
+Before anything is decided, the pixels and the damage of media are looked for. Only media that could
+be attached are looked at, the newest first: where a target takes so many of a kind, those before
+the newest sound ones step down anyway. Then smaller images are made, and the texts of files read.
+"""
 
 from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass, replace
 from functools import partial
 
 import anyio
+import anyio.to_thread
 
-from app.errors import ServiceError
-from app.models.conversation import ComposedTurn, InlineBytes, Medium, StoredBytes
-from app.models.resource import DerivedImage, ImageRecipe
+from app.errors import ServiceError, StoreUnavailableError
+from app.models.conversation import ComposedTurn, InlineBytes, Item, Medium, StoredBytes
+from app.models.media import InMemoryMedia
+from app.models.rendering import RenderOptions
+from app.models.resource import Damage, DerivedImage, ImageRecipe
 from app.models.text_windows import decode_text
-from app.rendering.targets.fitting import LoadedMedia, MediaPlan, places_of
+from app.rendering.targets.fitting import Fitting, LoadedMedia, MediaPlan, MediumRef, places_of
+from app.rendering.targets.profile import MediaClass, Profile
 from app.services.images.derived_images import DerivedImages
 from app.services.persistence.media_checks import MediaChecks
+from app.services.persistence.probing import probe_media
 from app.stores.blobs import BlobStore, read_whole
 
+_CLASSES: tuple[MediaClass, ...] = ("image", "audio", "video", "document")
 _AT_ONCE = 4
 _MOST_IN_MEMORY = 256
 
 
+@dataclass(frozen=True, slots=True, eq=False)
 class MediaLoader:
     """Reads and makes what a rendering needs, for any project."""
 
-    def __init__(self, blobs: BlobStore, images: DerivedImages, checks: MediaChecks) -> None:
-        self.checks = checks
-        self._blobs = blobs
-        self._images = images
+    blobs: BlobStore
+    images: DerivedImages
+    checks: MediaChecks
 
     async def gather(
         self, project_id: str, turns: Sequence[ComposedTurn], media_plan: MediaPlan
     ) -> LoadedMedia:
-        """What became of the wishes.
+        """Return what became of the wishes.
 
         Args:
             project_id: Whose media they are.
@@ -44,7 +56,16 @@ class MediaLoader:
         texts: dict[int, str] = {}
 
         async def make(index: int, recipe: ImageRecipe) -> None:
-            made = await self._smaller(project_id, media[index], recipe)
+            medium = media[index]
+            if not isinstance(medium.source, StoredBytes | InlineBytes):
+                return
+            made = await self.images.get(
+                project_id,
+                medium.source,
+                mime_type=medium.mime_type,
+                size_bytes=medium.size_bytes or 0,
+                recipe=recipe,
+            )
             if made is not None:
                 images[index] = made
 
@@ -54,29 +75,10 @@ class MediaLoader:
             if "\ufffd" not in text:
                 texts[index] = text
 
-        await together(
-            [
-                *(
-                    partial(make, index, media_plan.images[index])
-                    for index in _wanted(media, media_plan)
-                ),
-                *(partial(read, index) for index in media_plan.texts),
-            ]
-        )
+        wanted = _wanted(media, media_plan)
+        makes = (partial(make, index, media_plan.images[index]) for index in wanted)
+        await _together([*makes, *(partial(read, index) for index in media_plan.texts)])
         return LoadedMedia(images, texts)
-
-    async def _smaller(
-        self, project_id: str, medium: Medium, recipe: ImageRecipe
-    ) -> DerivedImage | None:
-        if not isinstance(medium.source, StoredBytes | InlineBytes):
-            return None
-        return await self._images.get(
-            project_id,
-            medium.source,
-            mime_type=medium.mime_type,
-            size_bytes=medium.size_bytes or 0,
-            recipe=recipe,
-        )
 
     async def _bytes(self, project_id: str, medium: Medium) -> bytes:
         source = medium.source
@@ -84,11 +86,11 @@ class MediaLoader:
             return source.data
         if not isinstance(source, StoredBytes):
             return b""
-        return await read_whole(self._blobs, project_id, source.digest)
+        return await read_whole(self.blobs, project_id, source.digest)
 
 
 def _wanted(media: Sequence[Medium], media_plan: MediaPlan) -> list[int]:
-    """The images to be made: of those that are held in memory until they are sent, the newest."""
+    """Return the images to be made: of those held in memory until they are sent, the newest."""
     held = sorted(
         index for index in media_plan.images if isinstance(media[index].source, InlineBytes)
     )
@@ -96,7 +98,85 @@ def _wanted(media: Sequence[Medium], media_plan: MediaPlan) -> list[int]:
     return [index for index in media_plan.images if index not in left_out]
 
 
-async def together(works: Sequence[Callable[[], Awaitable[None]]]) -> None:
+async def measured(turns: Sequence[ComposedTurn]) -> Sequence[ComposedTurn]:
+    """Return the turns, with the hints of the media that are in the records themselves."""
+    if not any(isinstance(each.medium.source, InlineBytes) for each in places_of(turns)):
+        return turns
+    return await anyio.to_thread.run_sync(_with_media, turns, _measured)
+
+
+async def judged(
+    checks: MediaChecks,
+    project_id: str,
+    turns: Sequence[ComposedTurn],
+    profile: Profile,
+    options: RenderOptions,
+) -> Sequence[ComposedTurn]:
+    """Return the turns, with the damage of the media that could be attached.
+
+    Raises:
+        StoreUnavailableError: The store did not answer, or has lost the bytes. Where only
+            references are sent, such a medium is not judged instead.
+    """
+    places = places_of(turns)
+    fitting = Fitting(profile, options, places)
+    found: dict[int, Damage] = {}
+
+    async def look(place: MediumRef) -> None:
+        try:
+            damage = await checks.of_medium(project_id, place.medium)
+        except StoreUnavailableError:
+            if options.media != "reference":
+                raise
+            return
+        if damage is not None:
+            found[place.index] = damage
+
+    for kind in _CLASSES:
+        waiting = [each for each in places if each.media_class == kind and fitting.is_wanted(each)]
+        most = fitting.most(kind)
+        wanted = len(waiting) if most is None else most
+        while waiting and wanted > 0:
+            newest = waiting[-wanted:]
+            del waiting[-wanted:]
+            await _together([partial(look, place) for place in newest])
+            # A damaged one makes room for an older one, and so may one that is too large.
+            wanted -= sum(
+                each.index not in found and fitting.obstacle(each) is None for each in newest
+            )
+    if not found:
+        return turns
+    following = iter(range(len(places)))
+
+    def with_damage(medium: Medium) -> Medium:
+        damage = found.get(next(following))
+        if damage is None:
+            return medium
+        has_pixels = medium.hints.width is not None
+        return replace(medium, damage=damage, hints=medium.hints if has_pixels else damage.hints)
+
+    return _with_media(turns, with_damage)
+
+
+def _measured(medium: Medium) -> Medium:
+    if not isinstance(medium.source, InlineBytes):
+        return medium
+    data = medium.source.data
+    return replace(medium, hints=probe_media(data, InMemoryMedia(data), medium.mime_type))
+
+
+def _with_media(
+    turns: Sequence[ComposedTurn], change: Callable[[Medium], Medium]
+) -> Sequence[ComposedTurn]:
+    """Return the turns with every medium changed, in reading order."""
+
+    def changed(item: Item) -> Item:
+        return change(item) if isinstance(item, Medium) else item
+
+    return [replace(turn, items=tuple(map(changed, turn.items))) for turn in turns]
+
+
+async def _together(works: Sequence[Callable[[], Awaitable[None]]]) -> None:
     """Do some of the works at a time, all of them in the end, or none after one has failed."""
     limiter = anyio.CapacityLimiter(_AT_ONCE)
     failures: list[ServiceError] = []

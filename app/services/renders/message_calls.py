@@ -13,7 +13,7 @@ from app.models.conversation import Call, LeftOut
 from app.models.json_pointer import child_pointer
 from app.models.json_value import JsonValue, parse_embedded_json, parse_repaired_json
 from app.services.normalization.envelopes import CallToolResult, read_call_tool_result
-from app.services.renders.message_members import is_block, left_beside
+from app.services.renders.message_content import is_block, left_beside
 
 _REASONING_TYPES = frozenset(
     {"thinking", "redacted_thinking", "reasoning", "reasoning_content", "redacted-reasoning"}
@@ -54,7 +54,7 @@ class Answer:
 
 
 def as_call(block: JsonValue, seq: int, number: int) -> Call | None:
-    """The call that a block is, if it is one.
+    """Return the call that a block is, if it is one.
 
     Args:
         block: The block.
@@ -66,13 +66,13 @@ def as_call(block: JsonValue, seq: int, number: int) -> Call | None:
 
 
 def left_of_call(block: dict[str, JsonValue], pointer: str) -> Iterator[LeftOut]:
-    """What a call says that no other dialect has a place for."""
+    """Yield what a call says that no other dialect has a place for."""
     held = _held(block, _CALL_TYPES, _CALL_MEMBERS) or {}
     yield from _left_of(block, held, _read(held, _ARGUMENTS), pointer)
 
 
 def listed(message: Mapping[str, Any]) -> list[tuple[str, dict[str, JsonValue]]]:
-    """The calls that a message lists beside its content, each with its pointer."""
+    """Return the calls that a message lists beside its content, each with its pointer."""
     calls = message.get("tool_calls")
     found = [
         (f"/tool_calls/{index}", each)
@@ -85,12 +85,12 @@ def listed(message: Mapping[str, Any]) -> list[tuple[str, dict[str, JsonValue]]]
 
 
 def as_listed_call(block: dict[str, JsonValue], seq: int, number: int) -> Call:
-    """The call that a member of such a list is; see `as_call`."""
+    """Return the call that a member of such a list is; see `as_call`."""
     return _call({**block, **_inner(block)}, seq, number)
 
 
 def left_of_listed(block: dict[str, JsonValue], pointer: str) -> Iterator[LeftOut]:
-    """What a listed call says that no other dialect has a place for."""
+    """Yield what a listed call says that no other dialect has a place for."""
     inner = _inner(block)
     read = _read({**block, **inner}, _ARGUMENTS)
     around = _around(block, inner)
@@ -100,7 +100,7 @@ def left_of_listed(block: dict[str, JsonValue], pointer: str) -> Iterator[LeftOu
 
 
 def as_answer(block: JsonValue) -> Answer | None:
-    """The answer that a block is, if it is one."""
+    """Return the answer that a block is, if it is one."""
     held = _held(block, _ANSWER_TYPES, _ANSWER_MEMBERS)
     if held is None:
         return None
@@ -118,7 +118,7 @@ def as_answer(block: JsonValue) -> Answer | None:
 
 
 def left_of_answer(block: dict[str, JsonValue], pointer: str) -> Iterator[LeftOut]:
-    """What an answer says that no other dialect has a place for."""
+    """Yield what an answer says that no other dialect has a place for."""
     held = _held(block, _ANSWER_TYPES, _ANSWER_MEMBERS) or {}
     read = _read(held, _CONTENTS) | ({"parts"} if isinstance(held.get("parts"), list) else set())
     yield from _left_of(block, held, read, pointer)
@@ -126,19 +126,19 @@ def left_of_answer(block: dict[str, JsonValue], pointer: str) -> Iterator[LeftOu
     here = child_pointer(_pointer_to(block, held, pointer), _name(held, _CONTENTS))
     if is_block(outer) and inner is not outer:
         yield from left_beside(outer, _AROUND_CONTENT, here)
-        here = next((child_pointer(here, name) for name in _around(outer, inner)), here)
+        here = _pointer_to(outer, inner, here)
     if is_block(inner) and _mcp_result(inner) is not None:
         yield from left_beside(inner, frozenset(inner.keys() - {_DISPLAY}), here)
 
 
 def says_error(held: Mapping[str, JsonValue]) -> bool:
-    """Whether an answer says that the tool failed, in the words of any dialect."""
+    """Return whether an answer says that the tool failed, in the words of any dialect."""
     flags = (held.get("is_error"), held.get("isError"))
     return True in flags or held.get("status") == "error"
 
 
 def is_reasoning(block: JsonValue) -> bool:
-    """Whether a block is what a model thought, and signed."""
+    """Return whether a block is what a model thought, and signed."""
     if not is_block(block):
         return False
     thought = (block.get(name) is not None for name in ("text", "inlineData", "inline_data"))
@@ -153,17 +153,11 @@ def _held(
         return None
     if _type(block) in types:
         return block
-    for name in members:
-        if is_block(held := block.get(name)):
-            return held
-    return None
+    return next((held for name in members if is_block(held := block.get(name))), None)
 
 
 def _left_of(
-    block: dict[str, JsonValue],
-    held: dict[str, JsonValue],
-    read: frozenset[str],
-    pointer: str,
+    block: dict[str, JsonValue], held: dict[str, JsonValue], read: frozenset[str], pointer: str
 ) -> Iterator[LeftOut]:
     if held is not block:
         yield from left_beside(block, _around(block, held), pointer)
@@ -175,7 +169,7 @@ def _pointer_to(block: dict[str, JsonValue], held: JsonValue, pointer: str) -> s
 
 
 def _around(block: dict[str, JsonValue], held: JsonValue) -> frozenset[str]:
-    """The member that holds what is read, if the block does not hold it itself."""
+    """Return the member that holds what is read, if the block does not hold it itself."""
     return frozenset(name for name, value in block.items() if value is held)
 
 
@@ -184,7 +178,7 @@ def _type(block: dict[str, JsonValue]) -> str:
 
 
 def _content(held: dict[str, JsonValue]) -> tuple[JsonValue, bool]:
-    """What an answer says, out of what its dialect puts around it, and whether that is an error."""
+    """Return what an answer says, out of what is around it, and whether that is an error."""
     said = _first(held, _CONTENTS)
     if not is_block(said):
         return said, False
@@ -202,7 +196,7 @@ def _content(held: dict[str, JsonValue]) -> tuple[JsonValue, bool]:
 
 
 def _mcp_result(content: JsonValue) -> CallToolResult | None:
-    """The MCP result that a content is, in any spelling, as results of tools are read."""
+    """Return the MCP result that a content is, in any spelling, as results of tools are."""
     if not is_block(content):
         return None
     return read_call_tool_result({key: content[key] for key in content if key != _DISPLAY})
@@ -236,7 +230,7 @@ def _call(held: Mapping[str, JsonValue], seq: int, number: int) -> Call:
 
 
 def _parsed(text: str) -> JsonValue:
-    """The arguments that a text is the JSON of; a model may also have written something else."""
+    """Return the arguments that a text is the JSON of; a model may have written anything."""
     if not text.strip():
         return None
     try:
@@ -252,7 +246,7 @@ def _parsed(text: str) -> JsonValue:
 
 
 def _read(held: Mapping[str, JsonValue], contents: tuple[str, ...]) -> frozenset[str]:
-    """The members that an id, a name, and what is said are read from."""
+    """Return the members that an id, a name, and what is said are read from."""
     named = (_name(held, names) for names in (_IDS, _NAMES))
     return frozenset({*(name for name in named if _text(held.get(name))), _name(held, contents)})
 
@@ -266,7 +260,7 @@ def _first(held: Mapping[str, JsonValue], names: tuple[str, ...]) -> JsonValue:
 
 
 def _text(value: JsonValue) -> str:
-    """An id or a name; some hosts count their calls."""
+    """Return an id or a name; some hosts count their calls."""
     if isinstance(value, int) and not isinstance(value, bool):
         return str(value)
     return value if isinstance(value, str) else ""

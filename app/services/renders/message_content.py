@@ -3,16 +3,22 @@
 Texts of messages are not looked into, since that was done when they were stored: one that is a
 reference and nothing else stands for the medium, and what was moved out of a text stands behind it.
 Texts that nobody has looked into yet, as those of interactions, are read as tool results are.
+
+What stands beside what is read is a frame, or has to be left out. Frames are of the dialect and the
+host: kinds, ids, states, counts, times. No rendering shows them, and nothing is lost with them.
+Every other member that says something is told as left out.
 """
 
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
+from typing import TypeGuard
 
 from app.media import block_table
 from app.media.block_table import TEXT_TYPES, without_frame
 from app.media.settling import HEAD_BYTES, settle_type
-from app.models.conversation import Address, InlineBytes, Item, Medium, TextItem
+from app.models.conversation import Address, InlineBytes, Item, LeftOut, Medium, TextItem
+from app.models.json_pointer import child_pointer
 from app.models.json_value import JsonValue, json_text
 from app.models.normalized import (
     NormalizedLink,
@@ -29,12 +35,28 @@ from app.rendering.turns.interactions import stored_medium
 from app.rendering.turns.tool_results import is_for, left_out_for, words_of
 from app.services.normalization import normalize_tool_result
 from app.services.normalization.blocks import is_typed_block
-from app.services.renders.message_members import is_block, left_beside, says_something
 
 _REFERENCE = re.compile("@blob:([0-9a-f]{32})")
 _READ_OF_TEXT = frozenset({"text"})
 # What stands beside a text that does not say that it is one; anything else makes it a record.
 _BESIDE_TEXT = frozenset({"text", "thought", "thoughtSignature", "thought_signature"})
+
+_FRAMES = frozenset(
+    {
+        *("type", "id", "object", "index", "role", "status", "phase", "example", "annotations"),
+        *("created", "created_at", "createdAt", "timestamp", "model", "container", "logprobs"),
+        *("finish_reason", "stop_reason", "stop_sequence", "stop_details", "stopReason"),
+        *("usage", "usage_metadata", "usageMetadata", "response_metadata", "_meta"),
+        *("cache_control", "cachePoint", "caller", "partial_json", "providerExecuted", "dynamic"),
+        *("detail", "is_error", "isError", "willContinue", "will_continue", "scheduling"),
+    }
+)
+_THOUGHTS = frozenset(
+    {
+        *("thoughtSignature", "thought_signature", "signature", "encrypted_content"),
+        *("reasoning", "reasoning_content", "reasoning_details", "thinking"),
+    }
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +72,7 @@ class ContentReading:
     moved: frozenset[str] = frozenset()
 
     def raw(self, value: JsonValue, pointer: str) -> Iterator[Item]:
-        """What a value shows that is stored as it came: itself, or what media are found in it."""
+        """Yield what a value shows that is stored as it came: itself, or media found in it."""
         normalized = normalize_tool_result(value)
         if not normalized.media:
             yield TextItem(pointer, value if isinstance(value, str) else json_text(value))
@@ -59,7 +81,7 @@ class ContentReading:
             yield from self._part(part, normalized.media, pointer)
 
     def items(self, content: JsonValue, pointer: str) -> Iterator[Item]:
-        """What a content shows, in order.
+        """Yield what a content shows, in order.
 
         Args:
             content: A text, a block, a list of them, or any other value.
@@ -80,9 +102,11 @@ class ContentReading:
             yield from self._data(content, pointer)
 
     def _data(self, value: JsonValue, pointer: str) -> Iterator[Item]:
-        """What is in a list, which stays one where it is but data, or in any other value."""
+        """Yield what is in a list, which stays one where it is but data, or in any other value."""
         as_content = value if isinstance(value, list) else {"content": [value]}
-        yield from self._normalized(as_content, pointer)
+        normalized = normalize_tool_result(as_content)
+        for part in normalized.parts:
+            yield from self._part(part, normalized.media, pointer)
 
     def _block(self, block: dict[str, JsonValue], pointer: str) -> Iterator[Item]:
         said = {name: value for name, value in block.items() if value is not None}
@@ -109,11 +133,6 @@ class ContentReading:
         for found in _REFERENCE.findall(text) if self.moved else ():
             if found in self.moved and found in self.resources:
                 yield stored_medium(self.resources[found], pointer)
-
-    def _normalized(self, content: JsonValue, pointer: str) -> Iterator[Item]:
-        normalized = normalize_tool_result(content)
-        for part in normalized.parts:
-            yield from self._part(part, normalized.media, pointer)
 
     def _part(
         self, part: NormalizedPart, media: tuple[NormalizedMedia, ...], pointer: str
@@ -150,7 +169,7 @@ class ContentReading:
 
 
 def _named(medium: Medium, part: NormalizedPart, beside: Provenance) -> Medium:
-    """The medium with what the message says of it: a caption, and what it is called."""
+    """Return the medium with what the message says of it: a caption, and what it is called."""
     name = medium.filename or beside.name
     if isinstance(part, NormalizedReference):
         # A file that was moved out of the message has its name there, and seldom in the store.
@@ -189,3 +208,44 @@ def _said(value: JsonValue) -> JsonValue:
     if not is_block(value):
         return value
     return {name: member for name, member in value.items() if says_something(member)}
+
+
+def left_beside(
+    members: Mapping[str, JsonValue], known: frozenset[str], pointer: str
+) -> Iterator[LeftOut]:
+    """Yield what a message, or a block at a pointer, says beside the members that are read.
+
+    Args:
+        members: The message, or the block.
+        known: The members that are read.
+        pointer: Where it stands.
+    """
+    for name, value in members.items():
+        if name in known or not says_something(value):
+            continue
+        if name in _THOUGHTS:
+            yield reasoning(child_pointer(pointer, name))
+        elif name not in _FRAMES or (name == "annotations" and isinstance(value, list)):
+            yield without_a_place(child_pointer(pointer, name), name)
+
+
+def says_something(value: JsonValue) -> bool:
+    """Return whether a member says anything; SDKs write all fields that were not given."""
+    return not (value is None or value is False or value in ("", [], {}))
+
+
+def reasoning(pointer: str) -> LeftOut:
+    """Return what a model thought, left out."""
+    return LeftOut(
+        pointer, "reasoning", "reasoning", "Only the model that thought it takes it back."
+    )
+
+
+def without_a_place(pointer: str, what: str) -> LeftOut:
+    """Return something that belongs to one dialect, left out."""
+    return LeftOut(pointer, what, "no-place", f"Other dialects have no place for `{what}`.")
+
+
+def is_block(value: JsonValue) -> TypeGuard[dict[str, JsonValue]]:
+    """Return whether a value has members."""
+    return isinstance(value, dict)

@@ -40,8 +40,8 @@ from app.services.renders.message_calls import (
     listed,
     says_error,
 )
-from app.services.renders.message_content import ContentReading
-from app.services.renders.message_members import (
+from app.services.renders.message_content import (
+    ContentReading,
     is_block,
     left_beside,
     reasoning,
@@ -66,28 +66,27 @@ _APART = ("tool-approval-request", "tool-approval-response")
 _MARKS = frozenset({"cachePoint"})
 
 
-@dataclass(frozen=True, slots=True)
-class MessageContext:
-    """What is known around a message: its resources, by id, for whom it is, where it is from."""
-
-    resources: Mapping[str, Resource]
-    audience: Audience
-    origin: str
-
-
-def message_turns(entry: StoredHistoryMessage, context: MessageContext) -> list[ComposedTurn]:
-    """A message as turns: the answers in it first, each a turn of its own, then what is said.
+def message_turns(
+    entry: StoredHistoryMessage,
+    resources: Mapping[str, Resource],
+    *,
+    audience: Audience,
+    origin: str,
+) -> list[ComposedTurn]:
+    """Return a message as turns: each answer in it first, as a turn, then what is said.
 
     Args:
         entry: The message.
-        context: What is known around it.
+        resources: What it refers to, by id.
+        audience: For whom the turns are.
+        origin: The path the message is read from.
     """
-    message = parse_stored_json(entry.message)
-    return _Reading(entry, message, context).turns()
+    content = ContentReading(resources, audience, moved_out_of(entry))
+    return _Reading(entry, content, origin).turns()
 
 
 def moved_out_of(entry: StoredHistoryMessage) -> frozenset[str]:
-    """The ids of the resources that were moved out of a message's texts when it was stored."""
+    """Return the ids of what was moved out of a message's texts when it was stored."""
     forms = load_forms(entry.inline_form).values()
     kept = {form.text_resource_id for form in forms}
     return frozenset(each for form in forms for each in form.resource_ids if each not in kept)
@@ -105,14 +104,12 @@ class _Said:
 class _Reading:
     """One message being read."""
 
-    def __init__(
-        self, entry: StoredHistoryMessage, message: dict[str, Any], context: MessageContext
-    ) -> None:
+    def __init__(self, entry: StoredHistoryMessage, content: ContentReading, origin: str) -> None:
         self._entry = entry
-        self._message = message
-        self._context = context
-        self._content = ContentReading(context.resources, context.audience, moved_out_of(entry))
-        self._role = _ROLES[message["role"]]
+        self._origin = origin
+        self._content = content
+        self._message: dict[str, Any] = parse_stored_json(entry.message)
+        self._role = _ROLES[self._message["role"]]
         self._said = [_Said()]
         self._calling: dict[str, _Said] = {}
         self._called = 0
@@ -120,7 +117,7 @@ class _Reading:
     def turns(self) -> list[ComposedTurn]:
         for name in _CONTENTS:
             self._read(self._message.get(name), f"/{name}")
-        self._aside()
+        self._read_aside()
         if self._role == "assistant":
             return [turn for said in self._said for turn in self._assistant(said)]
         return self._others(self._said[0])
@@ -131,7 +128,10 @@ class _Reading:
             here = f"{pointer}/{index}" if isinstance(content, list) else pointer
             if is_block(block) and (answer := as_answer(block)) is not None:
                 self._answer(answer, [*left_of_answer(block, here)], here)
-            elif is_block(block) and self._is_call(block, here):
+            elif self._role == "assistant" and (
+                call := as_call(block, self._entry.seq, self._called)
+            ):
+                self._call(call)
                 self._saying().items.extend(left_of_call(block, here))
             elif is_reasoning(block):
                 self._saying().items.append(reasoning(here))
@@ -139,14 +139,6 @@ class _Reading:
                 self._saying().items.append(without_a_place(here, block["type"]))
             elif not (is_block(block) and block.keys() <= _MARKS):
                 self._saying().items.extend(self._content.items(block, here))
-
-    def _is_call(self, block: dict[str, JsonValue], pointer: str) -> bool:
-        """Take a call, if the block is one; nobody but an assistant calls."""
-        call = as_call(block, self._entry.seq, self._called)
-        if call is None or self._role != "assistant":
-            return False
-        self._call(call)
-        return True
 
     def _call(self, call: Call) -> None:
         said = self._saying()
@@ -163,8 +155,8 @@ class _Reading:
         said = self._calling.get(answer.call_id, self._said[-1])
         said.answers.append(self._answer_turn(answer, [*items, *left]))
 
-    def _aside(self) -> None:
-        """What a message says beside its content: calls, a voice, a refusal, and all the rest."""
+    def _read_aside(self) -> None:
+        """Take what a message says beside its content: calls, a voice, a refusal, the rest."""
         message = self._message
         if self._role == "assistant":
             self._list_calls()
@@ -177,7 +169,7 @@ class _Reading:
         self._saying().items.extend(left_beside(message, self._known(), ""))
 
     def _known(self) -> frozenset[str]:
-        """The members that are read, as they have to be for that."""
+        """Return the members that are read, as they have to be for that."""
         message = self._message
         known = set(_CONTENTS)
         known |= {name for name in _TEXTS if isinstance(message.get(name), str)}
@@ -225,7 +217,7 @@ class _Reading:
         yield from said.answers
 
     def _others(self, said: _Said) -> list[ComposedTurn]:
-        """The answers first, since they stand behind their calls, and then what is said."""
+        """Return the answers first, since they stand behind their calls, and then what is said."""
         answers, items = said.answers, said.items
         if answers and all(isinstance(item, LeftOut) for item in items):
             # Nobody goes on with nothing to say.
@@ -245,12 +237,12 @@ class _Reading:
         return [*answers, self._answer_turn(Answer(call_id, name, None, is_error=failed), items)]
 
     def _is_answer(self) -> bool:
-        """Whether the message itself is an answer, and does not only hold some."""
+        """Return whether the message itself is an answer, and does not only hold some."""
         holds_answers = any(said.answers for said in self._said)
         return self._role == "tool" and bool(self._message.get("tool_call_id") or not holds_answers)
 
     def _saying(self) -> _Said:
-        """Where what comes next belongs; behind the answers an assistant goes on."""
+        """Return where what comes next belongs; behind the answers an assistant goes on."""
         if self._role == "assistant" and self._said[-1].answers:
             self._said.append(_Said())
         return self._said[-1]
@@ -261,7 +253,7 @@ class _Reading:
         return Turn(
             role=role,
             items=tuple(items),
-            origin=self._context.origin,
+            origin=self._origin,
             seq=self._entry.seq,
             calls=tuple(calls),
         )
@@ -270,7 +262,7 @@ class _Reading:
         return Turn(
             role="tool",
             items=tuple(items),
-            origin=self._context.origin,
+            origin=self._origin,
             seq=self._entry.seq,
             call_id=answer.call_id,
             tool_name=answer.name,

@@ -6,8 +6,8 @@ call gives the same bytes. With signed URLs it does so for an hour, when the URL
 
 import hashlib
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
-from datetime import datetime, timedelta
+from dataclasses import dataclass, field, replace
+from datetime import timedelta
 from functools import partial
 from typing import TypeVar
 
@@ -33,10 +33,8 @@ from app.rendering.turns.tool_results import tool_result_turn
 from app.services.access.signed_links import LinkGrant, LinkSigner
 from app.services.inline_media.json_with_media import RenderedBody
 from app.services.pages.reading import PageReading
-from app.services.renders.loading import load_session, page_medium
-from app.services.renders.media_inspection import judged, measured
-from app.services.renders.media_loader import MediaLoader
-from app.services.renders.stored_structures import read_apart
+from app.services.renders.loading import load_session, page_medium, read_apart
+from app.services.renders.media_loader import MediaLoader, judged, measured
 from app.stores.blobs import BlobStore
 from app.stores.records import Records
 
@@ -57,6 +55,7 @@ class RenderQuery:
     options: RenderOptions
 
 
+@dataclass(frozen=True, slots=True, eq=False)
 class Renders:
     """Renders the records of a project.
 
@@ -70,52 +69,37 @@ class Renders:
         limits: For all media of one rendering.
     """
 
-    def __init__(
-        self,
-        records: Records,
-        blobs: BlobStore,
-        *,
-        reading: PageReading,
-        media_loader: MediaLoader,
-        links: LinkSigner,
-        content_base_url: str | None,
-        limits: Limits,
-    ) -> None:
-        self._records = records
-        self._blobs = blobs
-        self._reading = reading
-        self._media_loader = media_loader
-        self._links = links
-        self._content_base_url = content_base_url
-        self._limits = limits
-        self._sessions = anyio.CapacityLimiter(_SESSIONS_AT_ONCE)
-        self._threads = anyio.CapacityLimiter(_THREADS)
+    records: Records
+    blobs: BlobStore
+    reading: PageReading
+    media_loader: MediaLoader
+    links: LinkSigner
+    content_base_url: str | None
+    limits: Limits
+    _sessions: anyio.CapacityLimiter = field(
+        init=False, default_factory=lambda: anyio.CapacityLimiter(_SESSIONS_AT_ONCE)
+    )
+    _threads: anyio.CapacityLimiter = field(
+        init=False, default_factory=lambda: anyio.CapacityLimiter(_THREADS)
+    )
 
     async def tool_result(
         self, project_id: str, tool_result_id: str, wish: RenderQuery
     ) -> RenderedBody:
-        """A tool result as the answer to its call.
-
-        Raises:
-            NotFoundError: The project has none with this id.
-            InvalidPayloadError: There is no such target, or signed URLs would lead nowhere.
-            StoreUnavailableError: A store did not answer.
-        """
+        """Render a tool result as the answer to its call; for what it raises see `record`."""
         profile = self._profile(wish)
-        if not is_id(tool_result_id):
-            raise NotFoundError("tool result")
-        stored = await self._records.read(
-            project_id, lambda unit: unit.tool_results.find(tool_result_id)
-        )
+        stored = None
+        if is_id(tool_result_id):
+            stored = await self.records.read(
+                project_id, lambda unit: unit.tool_results.find(tool_result_id)
+            )
         if stored is None:
             raise NotFoundError("tool result")
-        apart = await read_apart(self._blobs, project_id, [stored.sanitized])
+        apart = await read_apart(self.blobs, project_id, [stored.sanitized])
+        origin, audience = f"/api/tool-results/{tool_result_id}", wish.options.audience
         turn = await self._worked(
             lambda: tool_result_turn(
-                stored.sanitized,
-                origin=f"/api/tool-results/{tool_result_id}",
-                audience=wish.options.audience,
-                apart=apart,
+                stored.sanitized, origin=origin, audience=audience, apart=apart
             )
         )
         return await self._rendered(project_id, [turn], profile, wish)
@@ -129,7 +113,7 @@ class Renders:
         *,
         tool_call_id: str | None,
     ) -> RenderedBody:
-        """A page at a level as the answer to the call that faults it in.
+        """Render a page at a level as the answer to the call that faults it in.
 
         Args:
             project_id: The caller's project.
@@ -139,34 +123,27 @@ class Renders:
             tool_call_id: The call it answers; without one, an id made of the page's.
 
         Raises:
-            NotFoundError: The project has no such page.
-            InvalidPayloadError: There is no such target, or signed URLs would lead nowhere.
-            StoreUnavailableError: A store did not answer.
+            Exception: See `record`.
         Source: spec 000, "Multi-block Tool Results".
         """
         profile = self._profile(wish)
-        view = await self._reading.looked_at(await self._reading.view(project_id, page_id, level))
+        view = await self.reading.looked_at(await self.reading.view(project_id, page_id, level))
         if view.page.damage:
             # An image that no model can read makes no level fuller, and is told of at any.
             view = replace(view, level=shown_level(view.page, view.level).level)
-        medium = await page_medium(self._reading, project_id, view)
+        medium = await page_medium(self.reading, project_id, view)
+        origin = f"/api/pages/{page_id}"
         call_id = tool_call_id or f"call_{hashlib.sha256(page_id.encode()).hexdigest()[:24]}"
         turn = await self._worked(
-            lambda: page_turn(
-                view.page,
-                view.level,
-                medium=medium,
-                call_id=call_id,
-                origin=f"/api/pages/{page_id}",
-            )
+            lambda: page_turn(view.page, view.level, medium=medium, call_id=call_id, origin=origin)
         )
-        counted = partial(self._reading.note, project_id, page_id)
+        counted = partial(self.reading.note, project_id, page_id)
         return await self._rendered(project_id, [turn], profile, wish, given=counted)
 
     async def session(
         self, project_id: str, session_id: str, wish: RenderQuery, *, since: int
     ) -> RenderedBody:
-        """The history of a session as one list of messages.
+        """Render the history of a session as one list of messages.
 
         Args:
             project_id: The caller's project.
@@ -175,21 +152,18 @@ class Renders:
             since: Only entries with a larger `seq`.
 
         Raises:
-            NotFoundError: The project has no such session.
-            InvalidPayloadError: There is no such target, or signed URLs would lead nowhere.
-            PayloadTooLargeError: The history is too long to be rendered at once.
-            StoreUnavailableError: A store did not answer.
+            Exception: See `record`.
         """
         profile = self._profile(wish)
         async with self._sessions:
-            loaded = await load_session(self._records, self._blobs, project_id, session_id)
+            loaded = await load_session(self.records, self.blobs, project_id, session_id)
             turns = await self._worked(
                 lambda: loaded.turns(since=since, audience=wish.options.audience)
             )
             return await self._rendered(project_id, turns, profile, wish, is_whole=since == 0)
 
     async def record(self, project_id: str, named: NamedRecord, wish: RenderQuery) -> RenderedBody:
-        """Whichever record is named; see the methods for each kind.
+        """Render whichever record is named; see the methods for each kind.
 
         Raises:
             NotFoundError: The project has no such record.
@@ -212,7 +186,7 @@ class Renders:
                 "There is no such target.",
                 faults=[Fault("/target", f"must be one of {', '.join(TARGETS)}")],
             )
-        if wish.options.media == "signed-url" and self._content_base_url is None:
+        if wish.options.media == "signed-url" and self.content_base_url is None:
             raise InvalidPayloadError(
                 "Signed URLs would lead nowhere: nobody has said by which URL providers reach this "
                 "service. Set PAGEFAULT_PUBLIC_URL, or ask for `media=inline`.",
@@ -236,53 +210,49 @@ class Renders:
         turns = with_lines(turns, profile, is_whole=is_whole)
         most = self._most_base64(profile, options, turns)
         turns = await measured(turns)
-        turns = await judged(self._media_loader.checks, project_id, turns, profile, options)
+        turns = await judged(self.media_loader.checks, project_id, turns, profile, options)
         media_plan = plan_media(turns, profile, options, most_base64=most)
-        loaded = await self._media_loader.gather(project_id, turns, media_plan)
-        ladder = Ladder(
-            profile, options, most_base64=most, sign=self._signer(project_id, options, utc_now())
+        loaded = await self.media_loader.gather(project_id, turns, media_plan)
+        sign = self._signer(project_id, options)
+        ladder = Ladder(profile, options, most_base64=most, sign=sign)
+        rendered = await self._worked(
+            lambda: _document(ladder.settle(turns, loaded), profile, options)
         )
-
-        def render() -> Rendering:
-            settled = ladder.settle(turns, loaded)
-            return _document(settled, profile, options)
-
-        rendered = await self._worked(render)
-        body = RenderedBody(self._blobs, project_id, rendered, given=given)
+        body = RenderedBody(self.blobs, project_id, rendered, given=given)
         await body.check()
         return body
 
     async def _worked(self, work: Callable[[], _Result]) -> _Result:
-        """The result of pure work, in one of the few threads that renderings may take."""
+        """Do pure work in one of the few threads that renderings may take; return its result."""
         return await anyio.to_thread.run_sync(work, limiter=self._threads)
 
     def _most_base64(
         self, profile: Profile, options: RenderOptions, turns: Sequence[ComposedTurn]
     ) -> int:
-        limits = [base64_length(self._limits.inline_bytes)]
+        limits = [base64_length(self.limits.inline_bytes)]
         if profile.request_bytes is not None:
             limits.append(max(0, profile.request_bytes - request_text_bytes(turns)))
         if options.max_bytes is not None:
             limits.append(options.max_bytes)
         return min(limits)
 
-    def _signer(self, project_id: str, options: RenderOptions, now: datetime) -> Sign | None:
-        if options.media != "signed-url" or self._content_base_url is None:
+    def _signer(self, project_id: str, options: RenderOptions) -> Sign | None:
+        if options.media != "signed-url" or self.content_base_url is None:
             return None
-        base_url = self._content_base_url
+        base_url = self.content_base_url
         # By the hour, so that the same call gives the same bytes for as long.
-        hour = now.replace(minute=0, second=0, microsecond=0)
+        hour = utc_now().replace(minute=0, second=0, microsecond=0)
         expires_at = hour + timedelta(hours=_URL_HOURS)
 
         def sign(resource_id: str) -> str:
             grant = LinkGrant(project_id, resource_id, "inline", None, expires_at)
-            return f"{base_url}{self._links.content_path(grant)}"
+            return f"{base_url}{self.links.content_path(grant)}"
 
         return sign
 
 
 def _document(settled: Settled, profile: Profile, options: RenderOptions) -> Rendering:
-    """The answer: `{target, profile, messages, system?, loss, tokensEst}`."""
+    """Return the answer: `{target, profile, messages, system?, loss, tokensEst}`."""
     system, turns = opened(settled.turns, profile)
     messages = profile.write(turns, profile, options.detail or profile.default_detail)
     document: dict[str, Node] = {

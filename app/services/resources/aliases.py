@@ -19,19 +19,11 @@ from app.stores.records import Records, UnitOfWork
 from app.wire.aliases import alias_record
 
 
-@dataclass(frozen=True, slots=True)
-class WrittenAlias:
-    """An alias, and whether this request made it."""
-
-    alias: Alias
-    is_new: bool
-
-
+@dataclass(frozen=True, slots=True, eq=False)
 class Aliases:
     """Gives resources further names, reads them and takes them back."""
 
-    def __init__(self, records: Records) -> None:
-        self._records = records
+    records: Records
 
     async def get(self, project_id: str, alias: str) -> Alias:
         """Return an alias with the resource it names.
@@ -41,7 +33,7 @@ class Aliases:
         """
         found = None
         if is_alias(alias):
-            found = await self._records.read(project_id, lambda unit: unit.aliases.find(alias))
+            found = await self.records.read(project_id, lambda unit: unit.aliases.find(alias))
         if found is None:
             raise NotFoundError("alias")
         return found
@@ -61,19 +53,16 @@ class Aliases:
             InvalidPayloadError: `uri` is not the URI or id of a resource.
             InvalidCursorError: The cursor is not this list's.
         """
-        resource_id = None
-        if uri is not None:
-            resource_id = _resource_id(uri, pointer="/query/uri")
+        resource_id = None if uri is None else _resource_id(uri, pointer="/query/uri")
         before = decode_moment_cursor("aliases", cursor)
-        found = await self._records.read(
+        found = await self.records.read(
             project_id,
             lambda unit: unit.aliases.list(before=before, resource_id=resource_id, limit=limit + 1),
         )
-        listed = found[:limit]
         if len(found) <= limit:
-            return listed, None
-        last = listed[-1]
-        return listed, encode_moment_cursor("aliases", last.created_at, last.alias)
+            return found, None
+        last = found[limit - 1]
+        return found[:limit], encode_moment_cursor("aliases", last.created_at, last.alias)
 
     async def put(
         self,
@@ -83,8 +72,8 @@ class Aliases:
         *,
         condition: WriteCondition,
         is_guarded: bool,
-    ) -> WrittenAlias:
-        """Let an alias name a resource.
+    ) -> tuple[Alias, bool]:
+        """Let an alias name a resource; return it, and whether this request made it.
 
         Args:
             project_id: The caller's project.
@@ -102,7 +91,7 @@ class Aliases:
         check_alias(alias)
         resource_id = _resource_id(uri, pointer="/uri")
 
-        def name(unit: UnitOfWork) -> WrittenAlias:
+        def name(unit: UnitOfWork) -> tuple[Alias, bool]:
             resource = unit.resources.find(resource_id)
             if resource is None:
                 raise _no_resource("/uri")
@@ -111,7 +100,7 @@ class Aliases:
             unit.resources.ensure(resource)
             return name_resource(unit, alias, resource, condition=condition, is_guarded=is_guarded)
 
-        return await self._records.write(project_id, name)
+        return await self.records.write(project_id, name)
 
     async def delete(self, project_id: str, alias: str, *, condition: WriteCondition) -> None:
         """Remove an alias. The resource and what was written with the alias stay as they are.
@@ -130,7 +119,7 @@ class Aliases:
             condition(_digest(held))
             unit.aliases.remove(alias)
 
-        await self._records.write(project_id, remove)
+        await self.records.write(project_id, remove)
 
 
 def name_resource(
@@ -140,27 +129,29 @@ def name_resource(
     *,
     condition: WriteCondition | None = None,
     is_guarded: bool = False,
-) -> WrittenAlias:
+) -> tuple[Alias, bool]:
     """Let an alias name a resource whose row the transaction holds; see `Aliases.put`.
 
     Of several who do so at once for one alias, each sees what the one before has committed.
     """
-    judge = condition or _anything
+    judge: WriteCondition = condition or (lambda _: None)
     now = utc_now()
     named, is_new = unit.aliases.ensure(alias, resource.resource_id, now=now)
     if named.resource_id == resource.resource_id:
-        known = Alias(alias, resource, named.created_at)
-        judge(None if is_new else _digest(known))
-        if is_new:
-            _check_count(unit, resource)
-        return WrittenAlias(known, is_new)
-    other = unit.aliases.find(alias)
-    judge(None if other is None else _digest(other))
-    if not is_guarded:
-        raise _taken()
-    unit.aliases.move(alias, resource.resource_id, now=now)
-    _check_count(unit, resource)
-    return WrittenAlias(Alias(alias, resource, now), is_new=False)
+        written = Alias(alias, resource, named.created_at)
+        judge(None if is_new else _digest(written))
+        if not is_new:
+            return written, False
+    else:
+        other = unit.aliases.find(alias)
+        judge(None if other is None else _digest(other))
+        if not is_guarded:
+            raise _taken()
+        unit.aliases.move(alias, resource.resource_id, now=now)
+        written = Alias(alias, resource, now)
+    if unit.aliases.count_most([resource.resource_id]) > MOST_ALIASES:
+        raise too_many_aliases()
+    return written, is_new
 
 
 def check_room_for_alias(unit: UnitOfWork, alias: str, size_bytes: int) -> None:
@@ -172,11 +163,6 @@ def check_room_for_alias(unit: UnitOfWork, alias: str, size_bytes: int) -> None:
     named = unit.aliases.find(alias)
     if named is not None and named.resource.size_bytes != size_bytes:
         raise _taken()
-
-
-def _check_count(unit: UnitOfWork, resource: Resource) -> None:
-    if unit.aliases.count_most([resource.resource_id]) > MOST_ALIASES:
-        raise too_many_aliases()
 
 
 def too_many_aliases() -> ConflictError:
@@ -195,10 +181,6 @@ def _taken() -> ConflictError:
         "Nothing was stored.",
         code="alias-taken",
     )
-
-
-def _anything(_: str | None) -> None:
-    """Accept any version."""
 
 
 def _digest(alias: Alias) -> str:

@@ -56,37 +56,32 @@ class ContentSources:
         self.links = blobs if isinstance(blobs, LinkedBlobs) else None
 
     def of(self, project_id: str, digest: str) -> "ContentSource":
-        """The ways to one blob; nothing is looked at yet."""
+        """Return the ways to one blob; nothing is looked at yet."""
         return ContentSource(self, project_id, digest)
 
 
 @dataclass(frozen=True, slots=True)
 class ContentSource:
-    """The bytes of one blob, and the ways to them."""
+    """The bytes of one blob, and the ways to them.
+
+    Any of them raises StoreUnavailableError if the store did not answer, or has lost the bytes.
+    """
 
     ways: ContentSources
     project_id: str
     digest: str
 
     async def open(self, start: int, end: int) -> AsyncIterator[bytes]:
-        """The bytes from `start` up to, not including, `end`, to be sent by the service.
-
-        Raises:
-            StoreUnavailableError: The store did not answer, or has lost the bytes.
-        """
+        """Open the bytes from `start` up to, not including, `end`, to be sent by the service."""
         return await self.ways.blobs.open(self.project_id, self.digest, start=start, end=end)
 
     async def path(self) -> Path | None:
-        """The file of this machine that the bytes are, known to be there; `None` if none is.
-
-        Raises:
-            StoreUnavailableError: The store did not answer, or has lost the bytes.
-        """
+        """Return the file of this machine that the bytes are, known to be there, if one is."""
         files = self.ways.files
         return None if files is None else await files.path(self.project_id, self.digest)
 
     def sender(self, size_bytes: int) -> Sender | None:
-        """Who is to send the bytes, if there are so many of them; `None` for the service itself."""
+        """Return who is to send so many bytes; `None` for the service itself."""
         rules = self.ways.rules
         if self.ways.links is not None:
             least = rules.redirect_bytes
@@ -95,25 +90,23 @@ class ContentSource:
         return "proxy" if is_proxied else None
 
     async def elsewhere(self, *, content_type: str, disposition: str) -> ProxyPath | StoreLink:
-        """Where somebody else has the bytes; asked for if it has a `sender`.
+        """Return where somebody else has the bytes; asked for if there is a `sender`.
 
         Args:
             content_type: The `Content-Type` they are to be sent with.
             disposition: The `Content-Disposition` they are to be sent with.
-
-        Raises:
-            StoreUnavailableError: The store did not answer, or has lost the bytes.
         """
-        if self.ways.links is not None:
-            url = await self.ways.links.link(
+        rules, links = self.ways.rules, self.ways.links
+        if links is not None:
+            url = await links.link(
                 self.project_id,
                 self.digest,
                 content_type=content_type,
                 disposition=disposition,
-                seconds=self.ways.rules.redirect_seconds,
+                seconds=rules.redirect_seconds,
             )
             return StoreLink(url)
         # A proxy that finds nothing would answer in words of its own.
         await self.path()
         below = blob_path(self.project_id, self.digest).removeprefix(_FOLDER)
-        return ProxyPath(f"{self.ways.rules.proxy_prefix}{below}")
+        return ProxyPath(f"{rules.proxy_prefix}{below}")

@@ -1,35 +1,38 @@
 """References back: `@blob:` strings in a JSON value, replaced by what they stand for.
 
-What one tool returned is so made fit for the arguments of the next. Only resources that something
-in the named session refers to are given out; any other reference stays where it is and is named,
-in the same words whether it is nobody's or somebody else's. Nothing is written.
+What one tool returned is so made fit for the arguments of the next. A reference is `@blob:` and an
+id, as a whole string or among other words; keys of objects are names and hold none. Only resources
+that something in the named session refers to are given out; any other reference stays where it is
+and is named, in the same words whether it is nobody's or somebody else's. Nothing is written.
 """
 
-from collections.abc import AsyncIterator, Collection, Mapping, Sequence
+import re
+from collections.abc import AsyncIterator, Iterable, Iterator, Mapping, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass
 from datetime import datetime
 from functools import partial
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+from pydantic.alias_generators import to_camel
+from pydantic.config import JsonDict
 
 from app.errors import Fault, NotFoundError, PayloadTooLargeError
 from app.media.types import is_textual
-from app.models.identity import utc_now
-from app.models.json_value import json_template
+from app.models.identity import CLIENT_ID_PATTERN, utc_now
+from app.models.json_value import JsonValue, json_template
 from app.models.limits import Limits
 from app.models.normalized import MediaSlot, TextTemplate
 from app.models.rendering import JsonPiece, MediaPiece, Rendering, TextPiece, joined_pieces
-from app.models.resource import Resource
+from app.models.resource import Resource, parse_resource_id
 from app.rendering.texts.json_strings import TextWriter
 from app.services.access.signed_links import LinkGrant, LinkSigner, link_expiry
 from app.services.concurrency.large_work import LargeWork
 from app.services.inline_media.json_with_media import RenderedBody
+from app.services.requests.data_uris import held_strings, pointer_to
+from app.services.requests.validation import read_object, validated
 from app.services.requests.whole_bodies import RequestBodies
-from app.services.resources.reference_requests import (
-    Mention,
-    ReferenceForm,
-    ReferenceRequest,
-    read_references,
-)
 from app.stores.blobs import BlobStore
 from app.stores.records import Records, UnitOfWork
 from app.wire.references import ResolvedArguments, ResolvedReference, UnresolvedReference
@@ -38,27 +41,74 @@ from app.wire.shape import GAP
 LINK_SECONDS = 300
 """How long the links of `signed-url` live."""
 
+ReferenceForm = Literal["data-uri", "base64", "signed-url", "text"]
+
+# A longer run of letters and digits is no reference of ours, and is not repeated whole.
+_REFERENCE = re.compile(r"@blob:[0-9A-Za-z]{1,64}")
+
 _ABSENT = "Nothing in this session refers to such a resource."
+_EXAMPLE: JsonDict = {
+    "sessionId": "demo",
+    "as": "data-uri",
+    "arguments": {"image": "@blob:9a0e04717cce2431260284cf548150ee", "width": 640},
+}
+
+
+class ResolveRequest(BaseModel):
+    """A JSON value with references in it, and how they are wanted."""
+
+    model_config = ConfigDict(
+        frozen=True,
+        extra="forbid",
+        alias_generator=to_camel,
+        strict=True,
+        json_schema_extra={"examples": [_EXAMPLE]},
+    )
+
+    arguments: Annotated[Any, Field(description="Any JSON value; its keys are left alone.")]
+    session_id: Annotated[str, Field(pattern=CLIENT_ID_PATTERN)]
+    form: Annotated[
+        ReferenceForm,
+        Field(alias="as", description="What stands in the place of a reference afterwards."),
+    ] = "data-uri"
 
 
 @dataclass(frozen=True, slots=True)
-class _Settled:
-    """What becomes of the mentions: a resource for each, or why there is none."""
+class _Mention:
+    """A reference in a text; `resource_id` is `None` where it cannot be one of ours."""
 
-    resolved: Sequence[tuple[Mention, Resource]]
-    unresolved: Sequence[tuple[Mention, str]]
+    pointer: str
+    reference: str
+    start: int
+    resource_id: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class _TextWithReferences:
+    """A string with references in it, and the object or array it is replaced in."""
+
+    holder: JsonValue
+    key: str | int
+    text: str
+    mentions: Sequence[_Mention]
+
+
+@dataclass(frozen=True, slots=True)
+class _ReadRequest:
+    """A request of `size_bytes` that was read; `root` holds the arguments, as its only item."""
+
+    size_bytes: int
+    request: ResolveRequest
+    root: list[JsonValue]
+    places: Sequence[_TextWithReferences]
 
     @property
-    def resources(self) -> dict[str, Resource]:
-        """The resources to be put in, by id, each once."""
-        return {resource.resource_id: resource for _, resource in self.resolved}
-
-    @property
-    def size_bytes(self) -> int:
-        """What they take together, each as often as it is put in."""
-        return sum(resource.size_bytes for _, resource in self.resolved)
+    def mentions(self) -> Iterator[_Mention]:
+        """Return all of them, in the order they stand in."""
+        return (mention for place in self.places for mention in place.mentions)
 
 
+@dataclass(frozen=True, slots=True, eq=False)
 class References:
     """Puts content in the place of references.
 
@@ -72,27 +122,16 @@ class References:
         limits: How much may be put into one answer.
     """
 
-    def __init__(
-        self,
-        records: Records,
-        blobs: BlobStore,
-        *,
-        links: LinkSigner,
-        content_base_url: str,
-        bodies: RequestBodies,
-        work: LargeWork,
-        limits: Limits,
-    ) -> None:
-        self._records = records
-        self._blobs = blobs
-        self._links = links
-        self._content_base_url = content_base_url
-        self._bodies = bodies
-        self._work = work
-        self._limits = limits
+    records: Records
+    blobs: BlobStore
+    links: LinkSigner
+    content_base_url: str
+    bodies: RequestBodies
+    work: LargeWork
+    limits: Limits
 
     async def resolve(self, project_id: str, body: AsyncIterator[bytes]) -> RenderedBody:
-        """The JSON `{arguments, resolved, unresolved}`, whose media are read while it is sent.
+        """Return `{arguments, resolved, unresolved}` as JSON; its media are read while it is sent.
 
         Args:
             project_id: The caller's project.
@@ -105,11 +144,10 @@ class References:
                 large for one answer; the faults point to them, the largest first.
             StoreUnavailableError: A store did not answer.
         """
-        work = partial(read_references, limits=self._limits)
-        async with self._bodies.read(body, work) as read:
+        async with self.bodies.read(body, partial(_read, limits=self.limits)) as read:
             return await self._resolve(project_id, read)
 
-    async def _resolve(self, project_id: str, read: ReferenceRequest) -> RenderedBody:
+    async def _resolve(self, project_id: str, read: _ReadRequest) -> RenderedBody:
         request = read.request
         wanted = {each.resource_id for each in read.mentions if each.resource_id}
 
@@ -118,24 +156,33 @@ class References:
                 raise NotFoundError("session")
             return unit.resources.find_in_session(wanted, request.session_id)
 
-        found = await self._records.read(project_id, find)
-        settled = _settle(read, found)
-        self._check_size(request.form, settled)
-        contents = await self._contents(project_id, request.form, settled.resources.values())
-        pieces = await self._work.run(read.size_bytes, _write_answer, read, settled, contents)
-        answer = RenderedBody(self._blobs, project_id, Rendering(pieces))
+        found = await self.records.read(project_id, find)
+        resolved = {
+            mention: resource
+            for mention in read.mentions
+            if (resource := found.get(mention.resource_id or "")) is not None
+            and (request.form != "text" or is_textual(resource.mime_type))
+        }
+        self._check_size(request.form, resolved)
+        contents = await self._contents(project_id, request.form, resolved.values())
+        pieces = await self.work.run(
+            read.size_bytes, _write_answer, read, found, resolved, contents
+        )
+        answer = RenderedBody(self.blobs, project_id, Rendering(pieces))
         await answer.check()
         return answer
 
-    def _check_size(self, form: ReferenceForm, settled: _Settled) -> None:
+    def _check_size(self, form: ReferenceForm, resolved: Mapping[_Mention, Resource]) -> None:
         if form == "signed-url":
             return
-        limit = self._limits.page_text_bytes if form == "text" else self._limits.inline_bytes
-        if settled.size_bytes <= limit:
+        limit = self.limits.page_text_bytes if form == "text" else self.limits.inline_bytes
+        # Each is counted as often as it is put in.
+        size_bytes = sum(resource.size_bytes for resource in resolved.values())
+        if size_bytes <= limit:
             return
-        largest = sorted(settled.resolved, key=lambda each: -each[1].size_bytes)
+        largest = sorted(resolved.items(), key=lambda each: -each[1].size_bytes)
         raise PayloadTooLargeError(
-            f"The references stand for {settled.size_bytes} bytes, and {limit} are put into one "
+            f"The references stand for {size_bytes} bytes, and {limit} are put into one "
             "answer at most. Ask with `as: signed-url`, or for fewer of them at once; `errors` "
             "names the largest first.",
             code="medium-too-large",
@@ -146,34 +193,34 @@ class References:
         )
 
     async def _contents(
-        self, project_id: str, form: ReferenceForm, resources: Collection[Resource]
+        self, project_id: str, form: ReferenceForm, resources: Iterable[Resource]
     ) -> dict[str, Sequence[JsonPiece]]:
-        """What stands in the place of each resource, by id, as the inside of a JSON string."""
+        """Return what stands in the place of each resource, by id: the inside of a JSON string."""
         expires_at = link_expiry(utc_now(), LINK_SECONDS)
         contents: dict[str, Sequence[JsonPiece]] = {}
-        for each in resources:
+        for resource_id, each in {each.resource_id: each for each in resources}.items():
             if form == "signed-url":
-                contents[each.resource_id] = [self._link(project_id, each, expires_at)]
+                contents[resource_id] = [self._link(project_id, each, expires_at)]
             elif form == "text":
-                contents[each.resource_id] = [await self._text(project_id, each)]
+                contents[resource_id] = [await self._text(project_id, each)]
             else:
                 head = f"data:{each.mime_type};base64," if form == "data-uri" else ""
                 medium = MediaPiece(each.digest, each.size_bytes)
-                contents[each.resource_id] = [head.encode(), medium]
+                contents[resource_id] = [head.encode(), medium]
         return contents
 
     def _link(self, project_id: str, resource: Resource, expires_at: datetime) -> bytes:
         grant = LinkGrant(project_id, resource.resource_id, "inline", None, expires_at)
-        return f"{self._content_base_url}{self._links.content_path(grant)}".encode()
+        return f"{self.content_base_url}{self.links.content_path(grant)}".encode()
 
     async def _text(self, project_id: str, resource: Resource) -> TextPiece:
-        """The place of a text; it is read once to learn how long it is when it is escaped."""
+        """Return the place of a text, which is read once to learn how long it is, escaped."""
         writer = TextWriter()
         sent_bytes = 0
-        opened = await self._blobs.open(project_id, resource.digest)
+        opened = await self.blobs.open(project_id, resource.digest)
         async with aclosing(opened) as reader:
             async for chunk in reader:
-                sent_bytes += await self._work.run(len(chunk), _length, writer, chunk)
+                sent_bytes += await self.work.run(len(chunk), _length, writer, chunk)
         return TextPiece(resource.digest, resource.size_bytes, sent_bytes + len(writer.finish()))
 
 
@@ -181,40 +228,70 @@ def _length(writer: TextWriter, chunk: bytes) -> int:
     return sum(map(len, writer.feed(chunk)))
 
 
-def _settle(read: ReferenceRequest, found: Mapping[str, Resource]) -> _Settled:
-    resolved: list[tuple[Mention, Resource]] = []
-    unresolved: list[tuple[Mention, str]] = []
-    for mention in read.mentions:
-        resource = found.get(mention.resource_id or "")
-        if resource is None:
-            unresolved.append((mention, _ABSENT))
-        elif read.request.form == "text" and not is_textual(resource.mime_type):
-            reason = f"It is {resource.mime_type} and no text: ask with another `as`."
-            unresolved.append((mention, reason))
-        else:
-            resolved.append((mention, resource))
-    return _Settled(resolved, unresolved)
+def _read(body: bytes, *, limits: Limits) -> _ReadRequest:
+    """Parse and check the body of a request.
+
+    Raises:
+        InvalidJsonError, InvalidPayloadError: It is no `ResolveRequest`.
+        PayloadTooLargeError: Nested too deep, too many values, or too many references.
+    """
+    value = read_object(body, limits, spelled=True)
+    request = validated(
+        ResolveRequest, value, "The body has to be {arguments, sessionId, as}; `errors` says where."
+    )
+    root = [request.arguments]
+    return _ReadRequest(len(body), request, root, list(_places_in(root, limits)))
+
+
+def _places_in(root: list[JsonValue], limits: Limits) -> Iterator[_TextWithReferences]:
+    """Yield the strings with references in them.
+
+    Raises:
+        PayloadTooLargeError: There are too many, or to say where they stand would take more than
+            the request itself may.
+    """
+    count = pointer_chars = 0
+    for place, text, holder in held_strings(root[0]):
+        matches = list(_REFERENCE.finditer(text)) if "@blob:" in text else []
+        if not matches:
+            continue
+        pointer = pointer_to(place)
+        count += len(matches)
+        pointer_chars += len(pointer) * len(matches)
+        if count > limits.media_per_result or pointer_chars > limits.message_bytes:
+            raise PayloadTooLargeError(
+                f"At most {limits.media_per_result} references are replaced at once, in places "
+                f"that are named in {limits.message_bytes} characters. Send them in parts.",
+                code="too-many-references",
+            )
+        mentions = [
+            _Mention(pointer, match.group(), match.start(), _id_of(text, match))
+            for match in matches
+        ]
+        yield _TextWithReferences(
+            root if place is None else holder, place.key if place else 0, text, mentions
+        )
+
+
+def _id_of(text: str, match: re.Match[str]) -> str | None:
+    goes_on = text[match.end() : match.end() + 1]
+    if goes_on.isascii() and goes_on.isalnum():
+        return None
+    return parse_resource_id(match.group())
 
 
 def _write_answer(
-    read: ReferenceRequest, settled: _Settled, contents: Mapping[str, Sequence[JsonPiece]]
+    read: _ReadRequest,
+    found: Mapping[str, Resource],
+    resolved: Mapping[_Mention, Resource],
+    contents: Mapping[str, Sequence[JsonPiece]],
 ) -> Sequence[JsonPiece]:
-    ids = {resource_id: number for number, resource_id in enumerate(contents)}
-    replaced = {mention for mention, _ in settled.resolved}
+    numbers = {resource_id: number for number, resource_id in enumerate(contents)}
     for place in read.places:
-        kept = [each for each in place.mentions if each in replaced]
+        kept = [each for each in place.mentions if each in resolved]
         if kept:
-            place.holder[place.key] = _opened(place.text, kept, ids)
-    head, tail = _answer(settled).around_gap()
-    filled = list(contents.values())
-    pieces: list[JsonPiece] = [head]
-    for piece in json_template(read.root[0]):
-        pieces += filled[piece.index] if isinstance(piece, MediaSlot) else [piece.encode()]
-    return joined_pieces([*pieces, tail])
-
-
-def _answer(settled: _Settled) -> ResolvedArguments:
-    return ResolvedArguments(
+            place.holder[place.key] = _opened(place.text, kept, numbers)
+    answer = ResolvedArguments(
         arguments=GAP,
         resolved=tuple(
             ResolvedReference(
@@ -223,20 +300,38 @@ def _answer(settled: _Settled) -> ResolvedArguments:
                 mime_type=resource.mime_type,
                 size=resource.size_bytes,
             )
-            for mention, resource in settled.resolved
+            for mention, resource in resolved.items()
         ),
         unresolved=tuple(
-            UnresolvedReference(pointer=mention.pointer, reference=mention.reference, reason=reason)
-            for mention, reason in settled.unresolved
+            UnresolvedReference(
+                pointer=each.pointer,
+                reference=each.reference,
+                reason=_reason(found.get(each.resource_id or "")),
+            )
+            for each in read.mentions
+            if each not in resolved
         ),
     )
+    head, tail = answer.around_gap()
+    filled = list(contents.values())
+    pieces: list[JsonPiece] = [head]
+    for piece in json_template(read.root[0]):
+        pieces += filled[piece.index] if isinstance(piece, MediaSlot) else [piece.encode()]
+    return joined_pieces([*pieces, tail])
 
 
-def _opened(text: str, mentions: Sequence[Mention], ids: Mapping[str, int]) -> TextTemplate:
-    """A text with open places where its references were."""
+def _reason(resource: Resource | None) -> str:
+    """Say why a reference stays where it is."""
+    if resource is None:
+        return _ABSENT
+    return f"It is {resource.mime_type} and no text: ask with another `as`."
+
+
+def _opened(text: str, mentions: Sequence[_Mention], numbers: Mapping[str, int]) -> TextTemplate:
+    """Return a text with open places where its references were."""
     pieces: list[str | MediaSlot] = []
     end = 0
     for mention in mentions:
-        pieces += [text[end : mention.start], MediaSlot(ids[mention.resource_id or ""])]
+        pieces += [text[end : mention.start], MediaSlot(numbers[mention.resource_id or ""])]
         end = mention.start + len(mention.reference)
     return (*pieces, text[end:])

@@ -16,7 +16,7 @@ from app.models.resource import (
 from app.rendering.names.file_names import safe_file_name
 from app.services.persistence.probing import probe_stored_media
 from app.services.resources.aliases import name_resource
-from app.stores.blobs import BlobReader, BlobStore, StoredBlob
+from app.stores.blobs import BlobStore, StoredBlob
 from app.stores.records import Records, UnitOfWork
 
 _NAMED_OWNERS = 10
@@ -36,26 +36,18 @@ class Upload:
     alias: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Uploaded:
-    """A resource, and whether this upload made it or the same file was there before."""
-
-    resource: Resource
-    is_new: bool
-
-
+@dataclass(frozen=True, slots=True, eq=False)
 class Resources:
     """Keeps files and gives them back."""
 
-    def __init__(self, records: Records, blobs: BlobStore, *, limit_bytes: int) -> None:
-        self._records = records
-        self._blobs = blobs
-        self._limit_bytes = limit_bytes
+    records: Records
+    blobs: BlobStore
+    limit_bytes: int
 
     async def upload(
         self, project_id: str, upload: Upload, chunks: AsyncIterator[bytes]
-    ) -> Uploaded:
-        """Keep a file, read as it arrives.
+    ) -> tuple[Resource, bool]:
+        """Keep a file, read as it arrives; return its resource, and whether that is new.
 
         Raises:
             InvalidPayloadError: The alias cannot be one; nothing of the file was read.
@@ -67,65 +59,55 @@ class Resources:
         if upload.alias is not None:
             check_alias(upload.alias)
         head = bytearray()
-        async with self._blobs.writer(project_id, limit_bytes=self._limit_bytes) as writer:
+        async with self.blobs.writer(project_id, limit_bytes=self.limit_bytes) as writer:
             async for chunk in chunks:
                 if len(head) < HEAD_BYTES:
                     head += chunk[: HEAD_BYTES - len(head)]
                 await writer.write(chunk)
             blob = await writer.commit(upload.digest)
         resource = await describe_blob(
-            self._blobs, project_id, blob=blob, claim=upload, head=bytes(head)
+            self.blobs, project_id, blob=blob, claim=upload, head=bytes(head)
         )
 
-        def described(unit: UnitOfWork) -> Uploaded:
+        def described(unit: UnitOfWork) -> tuple[Resource, bool]:
             stored, is_new = unit.resources.ensure(resource)
             if upload.alias is not None:
                 name_resource(unit, upload.alias, stored)
-            return Uploaded(stored, is_new)
+            return stored, is_new
 
-        return await self._records.write(project_id, described)
+        return await self.records.write(project_id, described)
 
     async def get(self, project_id: str, uri: str) -> Resource:
-        """The resource with this URI, `@blob:` reference or bare id.
+        """Return the resource with this URI, `@blob:` reference or bare id.
 
         Raises:
             NotFoundError: The project has none.
         """
-        resource_id = parse_resource_id(uri)
-        if resource_id is None:
-            raise NotFoundError("resource")
-        resource = await self._records.read(
-            project_id, lambda unit: unit.resources.find(resource_id)
-        )
+        resource = None
+        if resource_id := parse_resource_id(uri):
+            resource = await self.records.read(
+                project_id, lambda unit: unit.resources.find(resource_id)
+            )
         if resource is None:
             raise NotFoundError("resource")
         return resource
 
-    async def open(self, project_id: str, digest: str, start: int, end: int) -> BlobReader:
-        """The bytes of a resource from `start` up to, not including, `end`.
-
-        Raises:
-            StoreUnavailableError: The store did not answer, or has lost the bytes.
-        """
-        return await self._blobs.open(project_id, digest, start=start, end=end)
-
-    async def page(
+    async def list(
         self, project_id: str, *, cursor: str | None, limit: int
     ) -> tuple[Sequence[Resource], str | None]:
-        """Up to `limit` resources, newest first, and the cursor of the next page.
+        """Return up to `limit` resources, newest first, and the next cursor.
 
         Raises:
             InvalidCursorError: The cursor is not this list's.
         """
         before = decode_moment_cursor("resources", cursor)
-        found = await self._records.read(
+        found = await self.records.read(
             project_id, lambda unit: unit.resources.page(before=before, limit=limit + 1)
         )
-        page = found[:limit]
         if len(found) <= limit:
-            return page, None
-        last = page[-1]
-        return page, encode_moment_cursor("resources", last.created_at, last.resource_id)
+            return found, None
+        last = found[limit - 1]
+        return found[:limit], encode_moment_cursor("resources", last.created_at, last.resource_id)
 
     async def delete(self, project_id: str, uri: str) -> None:
         """Remove a resource that nothing refers to, its aliases, and what was derived from it.
@@ -152,13 +134,13 @@ class Resources:
             unit.resources.remove(resource.resource_id)
             unit.derived_images.remove_sourceless([resource.digest])
 
-        await self._records.write(project_id, delete, is_alone=True)
+        await self.records.write(project_id, delete, is_alone=True)
 
 
 async def describe_blob(
     blobs: BlobStore, project_id: str, *, blob: StoredBlob, claim: Upload, head: bytes
 ) -> Resource:
-    """The resource that an uploaded file is: its type settled, its name made safe, its hints found.
+    """Describe an uploaded file: settle its type, make its name safe, find its hints.
 
     Args:
         blobs: Where its bytes are already.

@@ -6,7 +6,7 @@ up to a limit. What reads through a large text waits for its project's turn. Not
 
 import hashlib
 from collections import OrderedDict
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Awaitable, Callable
 from contextlib import aclosing
 from dataclasses import astuple, dataclass, field
 from functools import partial
@@ -82,6 +82,7 @@ class AskedText:
     digest_alone: str
 
 
+@dataclass(frozen=True, slots=True, eq=False)
 class ResourceTexts:
     """Reads the texts among the resources of a project.
 
@@ -93,25 +94,18 @@ class ResourceTexts:
         limits: How much JSON is read whole.
     """
 
-    def __init__(
-        self,
-        resources: Resources,
-        blobs: BlobStore,
-        *,
-        work: LargeWork,
-        memory: MemoryBudget,
-        limits: Limits,
-    ) -> None:
-        self._resources = resources
-        self._memory = memory
-        self._blobs = blobs
-        self._work = work
-        self._limits = limits
-        self._turns = ProjectTurns()
-        self._indexes: OrderedDict[tuple[str, str], LineIndex] = OrderedDict()
+    resources: Resources
+    blobs: BlobStore
+    work: LargeWork
+    memory: MemoryBudget
+    limits: Limits
+    _turns: ProjectTurns = field(init=False, default_factory=ProjectTurns)
+    _indexes: OrderedDict[tuple[str, str], LineIndex] = field(
+        init=False, default_factory=OrderedDict
+    )
 
     async def find(self, project_id: str, uri: str, query: TextQuery) -> AskedText:
-        """A text, and how to read what is asked of it: what fits 64 KiB, and where to go on.
+        """Find a text, and how to read what is asked of it: what fits 64 KiB, and where to go on.
 
         Raises:
             NotFoundError: The project has no such resource or, on reading, the JSON no such value.
@@ -122,27 +116,27 @@ class ResourceTexts:
                 or the memory to parse the JSON is not free.
             StoreUnavailableError: A store did not answer.
         """
-        resource = await self._resources.get(project_id, uri)
+        resource = await self.resources.get(project_id, uri)
         if not is_textual(resource.mime_type):
             raise UnsupportedMediaError(
                 f"The resource is {resource.mime_type} and no text. Read its bytes from "
                 "`/api/resources/{uri}/content`.",
                 code="not-text",
             )
+        asked = repr((_VERSION, resource.resource_id, resource.digest, *astuple(query)))
+        digests = (hashlib.sha256(f"{form} {asked}".encode()) for form in ("json", "text"))
         read = partial(self._read, project_id, resource, query)
-        return AskedText(read, *_digests(resource, query))
+        return AskedText(read, *(each.hexdigest() for each in digests))
 
     async def _read(self, project_id: str, resource: Resource, query: TextQuery) -> TextAnswer:
-        if resource.size_bytes <= LARGE_BYTES or self._is_near(project_id, resource, query):
+        index = self._indexes.get((project_id, resource.digest))
+        is_search = query.grep is not None or query.pointer is not None
+        # Where it is known where the answer is, little has to be read.
+        is_near = index is not None and index.is_dense and not is_search
+        if is_near or resource.size_bytes <= LARGE_BYTES:
             return await self._answer(project_id, resource, query)
         async with self._turns.turn(project_id):
             return await self._answer(project_id, resource, query)
-
-    def _is_near(self, project_id: str, resource: Resource, query: TextQuery) -> bool:
-        """Whether it is known where the answer is, so that little has to be read."""
-        index = self._indexes.get((project_id, resource.digest))
-        is_search = query.grep is not None or query.pointer is not None
-        return index is not None and index.is_dense and not is_search
 
     async def _answer(self, project_id: str, resource: Resource, query: TextQuery) -> TextAnswer:
         if query.pointer is not None:
@@ -150,7 +144,15 @@ class ResourceTexts:
             return TextAnswer(resource, None, value)
         index = await self._index(project_id, resource)
         first, last = query.lines.within(index.total_lines)
-        collector = _collector(query, first, last)
+        collector: LineCollector | MatchCollector = LineCollector(first, last)
+        if query.grep is not None:
+            collector = MatchCollector(
+                query.grep,
+                ignore_case=query.ignore_case,
+                context=query.context,
+                first=first,
+                last=last,
+            )
         if first <= last:
             await self._collect(project_id, resource, index, collector, first=first)
         found = collector.excerpt() if isinstance(collector, LineCollector) else collector.matches()
@@ -163,10 +165,10 @@ class ResourceTexts:
             self._indexes.move_to_end(key)
             return self._indexes[key]
         indexer = LineIndexer()
-        opened = await self._blobs.open(project_id, resource.digest)
+        opened = await self.blobs.open(project_id, resource.digest)
         async with aclosing(opened) as reader:
             async for chunk in reader:
-                await self._work.run(len(chunk), indexer.feed, chunk)
+                await self.work.run(len(chunk), indexer.feed, chunk)
         index = self._indexes[key] = indexer.finish()
         if len(self._indexes) > _INDEXES_KEPT:
             self._indexes.popitem(last=False)
@@ -183,33 +185,33 @@ class ResourceTexts:
     ) -> None:
         start, line = index.place_before(first)
         scan = _Scan(index.encoding, start, line, collector)
-        opened = await self._blobs.open(project_id, resource.digest, start=start)
+        opened = await self.blobs.open(project_id, resource.digest, start=start)
         async with aclosing(opened) as reader:
             async for chunk in reader:
-                await self._work.run(len(chunk), scan.feed, chunk)
+                await self.work.run(len(chunk), scan.feed, chunk)
                 if collector.is_done:
                     return
-        await self._work.run(min(resource.size_bytes, LARGE_BYTES), scan.finish)
+        await self.work.run(min(resource.size_bytes, LARGE_BYTES), scan.finish)
 
     async def _value(self, project_id: str, resource: Resource, pointer: str) -> JsonExcerpt:
-        limit = self._limits.page_text_bytes
+        limit = self.limits.page_text_bytes
         if resource.size_bytes > limit:
             raise PayloadTooLargeError(
                 f"JSON of more than {limit} bytes is not taken apart. Read it with `lines` or "
                 "`grep`.",
                 code="json-too-large",
             )
-        async with self._memory.holding(resource.size_bytes) as held:
-            data = await read_whole(self._blobs, project_id, resource.digest)
-            return await self._work.run(len(data), self._value_in, held, data, pointer)
+        async with self.memory.holding(resource.size_bytes) as held:
+            data = await read_whole(self.blobs, project_id, resource.digest)
+            return await self.work.run(len(data), self._value_in, held, data, pointer)
 
     def _value_in(self, held: HeldMemory, data: bytes, pointer: str) -> JsonExcerpt:
         if len(data) > FREE_BYTES:
             weight = TextWeight()
             weight.add(data)
             needed = weight.work_bytes(len(data))
-            anyio.from_thread.run_sync(grow_within, held, self._memory, needed)
-        return _value_in(data, pointer, self._limits.json_depth)
+            anyio.from_thread.run_sync(grow_within, held, self.memory, needed)
+        return _value_in(data, pointer, self.limits.json_depth)
 
 
 class _Scan:
@@ -231,14 +233,6 @@ class _Scan:
         rest = self._decoder.decode(b"", final=True)
         for block in [*self._blocks.feed(rest), *self._blocks.finish()]:
             self._collector.feed(block)
-
-
-def _collector(query: TextQuery, first: int, last: int) -> LineCollector | MatchCollector:
-    if query.grep is None:
-        return LineCollector(first, last)
-    return MatchCollector(
-        query.grep, ignore_case=query.ignore_case, context=query.context, first=first, last=last
-    )
 
 
 def _value_in(data: bytes, pointer: str, max_depth: int) -> JsonExcerpt:
@@ -268,9 +262,3 @@ def _value_in(data: bytes, pointer: str, max_depth: int) -> JsonExcerpt:
             code="no-such-value",
         )
     return json_excerpt(followed.value, pointer)
-
-
-def _digests(resource: Resource, query: TextQuery) -> Iterator[str]:
-    asked = repr((_VERSION, resource.resource_id, resource.digest, *astuple(query)))
-    for form in ("json", "text"):
-        yield hashlib.sha256(f"{form} {asked}".encode()).hexdigest()

@@ -1,9 +1,16 @@
-"""The history of a session: every entry exactly as it was written, in the order of `seq`."""
+"""The history of a session: every entry exactly as it was written, in the order of `seq`.
+
+A history grows at its end and goes as a whole, so a list that others follow never changes, and the
+last one only when the session is written to. Those that were read last are kept. Which session of
+its name there is, and how far it has come, is asked each time: another process may have written to
+it, deleted it, or made a new one.
+"""
 
 import hashlib
+from collections import OrderedDict
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 
 from app.errors import Fault, InvalidPayloadError, NotFoundError
@@ -16,35 +23,81 @@ from app.services.inline_media.restoring import StoredMedia
 from app.services.memory_budget.responses import ResponseBudget, ResponseMemory
 from app.services.pages.fault_messages import with_images
 from app.services.requests.data_uris import load_forms
-from app.services.sessions.history_cache import CachedList, HistoryCache, ListPosition
 from app.stores.blobs import BlobStore
 from app.stores.records import Records, UnitOfWork
 from app.stores.records.history import HistoryHead
 from app.wire.history import history_entry, history_message_pieces
 from app.wire.lists import list_page, list_page_pieces
 
-_INLINE_PAGE_BYTES = 64 * 1024 * 1024
-"""With media in their places, a page of a history ends with the entry that passes this."""
+_INLINE_LIST_BYTES = 64 * 1024 * 1024
+"""With media in their places, a list of a history ends with the entry that passes this."""
 _FREE_BYTES = 64 * 1024
 """Entries of no more than this are read without being counted."""
 _COPIES = 3
-"""How often entries are in memory while a page is made: the rows, each as JSON, the page."""
+"""How often entries are in memory while a list is made: the rows, each as JSON, the list."""
+_CACHE_BYTES = 16 * 1024 * 1024
+_LARGEST_CACHED_BYTES = 1024 * 1024
+
+HeldEntry = tuple[HistoryEntry, ResponseMemory | None]
+"""An entry, and what was taken for it, if it is long; to be released when it is sent."""
 
 
 @dataclass(frozen=True, slots=True)
-class InlinePage:
-    """A page of a history with media in it, and the cursor of the next page if there is one."""
+class CachedList:
+    """A list of a history as JSON, its SHA-256, and the cursor of the next if there is one."""
 
-    body: RenderedBody
+    body: bytes
+    digest: str
     next_cursor: str | None
+    held: ResponseMemory | None = None
+    """What was taken for it, if it is long; to be released when it is sent."""
 
 
 @dataclass(frozen=True, slots=True)
-class HeldEntry:
-    """An entry, and what was taken for it, if it is long; to be released when it is sent."""
+class ListPosition:
+    """Which stretch of which history a list is."""
 
-    entry: HistoryEntry
-    held: ResponseMemory | None
+    project_id: str
+    session_id: str
+    after_seq: int
+    limit: int
+
+
+class HistoryCache:
+    """The lists that were read last, up to 16 MiB of them."""
+
+    def __init__(self) -> None:
+        self._lists: OrderedDict[ListPosition, tuple[HistoryHead, CachedList]] = OrderedDict()
+        self._size_bytes = 0
+
+    def find(self, place: ListPosition, history_head: HistoryHead) -> CachedList | None:
+        """Return the list, if it is known and would be read the same again.
+
+        Args:
+            place: Where it stands.
+            history_head: How far its history has come by now.
+        """
+        before, listed = self._lists.get(place, (None, None))
+        if before is None or listed is None or before.incarnation != history_head.incarnation:
+            return None
+        if listed.next_cursor is None and before.last_seq != history_head.last_seq:
+            return None
+        self._lists.move_to_end(place)
+        return listed
+
+    def keep(self, place: ListPosition, history_head: HistoryHead, listed: CachedList) -> None:
+        """Keep a list that was read after its history was found to stand so."""
+        self._drop(place)
+        if history_head.incarnation is None or len(listed.body) > _LARGEST_CACHED_BYTES:
+            return
+        self._lists[place] = (history_head, listed)
+        self._size_bytes += len(listed.body)
+        while self._size_bytes > _CACHE_BYTES:
+            self._drop(next(iter(self._lists)))
+
+    def _drop(self, place: ListPosition) -> None:
+        if place in self._lists:
+            self._size_bytes -= len(self._lists.pop(place)[1].body)
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,19 +110,17 @@ class _Entries:
     held: ResponseMemory | None = None
 
 
+@dataclass(frozen=True, slots=True, eq=False)
 class History:
     """Replays the sessions of a project."""
 
-    def __init__(
-        self, records: Records, blobs: BlobStore, room: ResponseBudget, *, limits: Limits
-    ) -> None:
-        self._records = records
-        self._blobs = blobs
-        self._room = room
-        self._limits = limits
-        self._known = HistoryCache()
+    records: Records
+    blobs: BlobStore
+    room: ResponseBudget
+    limits: Limits
+    _known: HistoryCache = field(init=False, default_factory=HistoryCache)
 
-    async def page(
+    async def list(
         self,
         project_id: str,
         session_id: str,
@@ -78,17 +129,17 @@ class History:
         after_seq: int | None,
         limit: int,
     ) -> CachedList:
-        """Up to `limit` entries in the order of `seq`, as JSON, and the cursor of the next page.
+        """Return up to `limit` entries in the order of `seq`, as JSON, and the next cursor.
 
-        A page ends earlier with the entry that passes 16 MiB. The caller releases what is held
+        A list ends earlier with the entry that passes 16 MiB. The caller releases what is held
         for it.
 
         Args:
             project_id: The caller's project.
             session_id: Whose history.
-            cursor: Where the page before ended.
+            cursor: Where the list before ended.
             after_seq: Instead, the number behind which it begins.
-            limit: The most entries of a page.
+            limit: The most entries of a list.
 
         Raises:
             NotFoundError: Nothing was ever written to the session.
@@ -97,18 +148,20 @@ class History:
             OverloadedError: There is no memory for it; nothing was read.
         """
         place = ListPosition(project_id, session_id, _start(cursor, after_seq), limit)
-        read = await self._known_or_read(place)
-        if isinstance(read, CachedList):
-            return read
+        head = await self.records.read(project_id, lambda unit: _history_head(unit, session_id))
+        if known := self._known.find(place, head):
+            return known
+        read = await self._read(place)
         with _released_if_it_fails(read.held):
-            page = _listed(read.entries, more=read.more)
-            self._known.keep(place, read.history_head, page)
-            if read.held is None:
-                return page
-            read.held.resize(len(page.body))
-            return replace(page, held=read.held)
+            next_cursor = encode_cursor("messages", read.entries[-1].seq) if read.more else None
+            body = list_page(map(history_entry, read.entries), next_cursor)
+            listed = CachedList(body, hashlib.sha256(body).hexdigest(), next_cursor)
+            self._known.keep(place, read.history_head, listed)
+            if read.held is not None:
+                read.held.resize(len(body))
+            return replace(listed, held=read.held)
 
-    async def inline_page(
+    async def list_inline(
         self,
         project_id: str,
         session_id: str,
@@ -116,117 +169,94 @@ class History:
         cursor: str | None,
         after_seq: int | None,
         limit: int,
-    ) -> InlinePage:
-        """Return the page that `page` returns, with the media of messages in it, byte for byte.
+    ) -> tuple[RenderedBody, str | None]:
+        """Return what `list` returns, with the media of messages in it, byte for byte.
 
-        The media are read when the page is sent. It ends with the entry that passes 64 MiB with
-        its media.
-
-        Args:
-            project_id: The caller's project.
-            session_id: Whose history.
-            cursor: Where the page before ended.
-            after_seq: Instead, the number behind which it begins.
-            limit: The most entries of a page.
+        The media are read when the list is sent. It ends with the entry that passes 64 MiB with
+        its media. For the arguments see `list`.
 
         Raises:
-            NotFoundError: Nothing was ever written to the session.
-            InvalidCursorError: The cursor is not this list's.
-            InvalidPayloadError: A cursor and a number are given.
             PayloadTooLargeError: A medium is too large to stand in an answer.
             StoreUnavailableError: A store did not answer, or has lost a medium.
-            OverloadedError: There is no memory for its text; nothing was read.
+            Exception: See `list`.
         """
-        place = ListPosition(project_id, session_id, _start(cursor, after_seq), limit)
-        read = await self._read(place)
+        read = await self._read(
+            ListPosition(project_id, session_id, _start(cursor, after_seq), limit)
+        )
         with _released_if_it_fails(read.held):
             shown = await self._with_media(project_id, read.entries)
             more = read.more or len(shown) < len(read.entries)
             last_seq = read.entries[len(shown) - 1].seq if more else 0
             next_cursor = encode_cursor("messages", last_seq) if more else None
             pieces = list_page_pieces(shown, next_cursor)
-            body = await self._checked(project_id, pieces, held=read.held)
-        return InlinePage(body, next_cursor)
+            return await self._checked(project_id, pieces, read.held), next_cursor
 
     async def entry(self, project_id: str, session_id: str, seq: int) -> HeldEntry:
-        """The entry with this number. The caller releases what is held for it.
+        """Return the entry with this number. The caller releases what is held for it.
 
         Raises:
             NotFoundError: The session has none.
             OverloadedError: There is no memory for it; nothing was read.
         """
-        place = ListPosition(project_id, session_id, seq - 1, 1)
-        read = await self._read(place)
+        read = await self._read(ListPosition(project_id, session_id, seq - 1, 1))
         with _released_if_it_fails(read.held):
             if not read.entries or read.entries[0].seq != seq:
                 raise NotFoundError("entry")
-        return HeldEntry(read.entries[0], read.held)
+        return read.entries[0], read.held
 
     async def inline_entry(self, project_id: str, session_id: str, seq: int) -> RenderedBody:
-        """The same with its media where they were, byte for byte; they are read when it is sent.
+        """Return an entry with its media in place, byte for byte; they are read when it is sent.
 
         Raises:
             NotFoundError: The session has none.
             PayloadTooLargeError: A medium is too large to stand in an answer.
             StoreUnavailableError: A store did not answer, or has lost a medium.
         """
-        found = await self.entry(project_id, session_id, seq)
-        media = StoredMedia(self._records, self._blobs, project_id)
-        with _released_if_it_fails(found.held):
-            pieces = await self._shown(media, found.entry)
-            return await self._checked(project_id, pieces, held=found.held)
+        entry, held = await self.entry(project_id, session_id, seq)
+        media = StoredMedia(self.records, self.blobs, project_id)
+        with _released_if_it_fails(held):
+            return await self._checked(project_id, await self._shown(media, entry), held)
 
     async def _checked(
-        self,
-        project_id: str,
-        pieces: Sequence[JsonPiece],
-        *,
-        held: ResponseMemory | None = None,
+        self, project_id: str, pieces: Sequence[JsonPiece], held: ResponseMemory | None
     ) -> RenderedBody:
-        body = RenderedBody(self._blobs, project_id, rendering_of(pieces), held=held)
+        body = RenderedBody(self.blobs, project_id, rendering_of(pieces), held=held)
         await body.check()
         return body
 
-    async def _known_or_read(self, place: ListPosition) -> CachedList | _Entries:
-        """The page, if it is known, else its entries, once there is memory for them."""
-        history_head = await self._records.read(
-            place.project_id, lambda unit: _history_head(unit, place.session_id)
-        )
-        return self._known.find(place, history_head) or await self._read(place)
-
     async def _read(self, place: ListPosition) -> _Entries:
-        """The entries of a page, once there is memory for them."""
+        """Return the entries of a list, once there is memory for them."""
         read = partial(_entries, place=place, most_bytes=_FREE_BYTES)
-        found = await self._records.read(place.project_id, read)
+        found = await self.records.read(place.project_id, read)
         if isinstance(found, _Entries):
             return found
-        held = await self._room.hold(_COPIES * found)
+        held = await self.room.hold(_COPIES * found)
         with _released_if_it_fails(held):
             while not isinstance(found, _Entries):
                 # More may have been appended meanwhile.
                 held.resize(_COPIES * found)
                 read = partial(_entries, place=place, most_bytes=found)
-                found = await self._records.read(place.project_id, read)
+                found = await self.records.read(place.project_id, read)
         return replace(found, held=held)
 
     async def _with_media(
         self, project_id: str, entries: Sequence[HistoryEntry]
     ) -> Sequence[Sequence[JsonPiece]]:
-        media = StoredMedia(self._records, self._blobs, project_id)
+        media = StoredMedia(self.records, self.blobs, project_id)
         shown: list[Sequence[JsonPiece]] = []
         size_bytes = 0
         for entry in entries:
             shown.append(await self._shown(media, entry))
             if isinstance(entry, StoredHistoryMessage):
                 size_bytes += Rendering(shown[-1]).size_bytes
-            if size_bytes >= _INLINE_PAGE_BYTES:
+            if size_bytes >= _INLINE_LIST_BYTES:
                 break
         return shown
 
     async def _shown(self, media: StoredMedia, entry: HistoryEntry) -> Sequence[JsonPiece]:
         if not isinstance(entry, StoredHistoryMessage):
             return [history_entry(entry)]
-        limit_bytes = self._limits.inline_bytes
+        limit_bytes = self.limits.inline_bytes
         if entry.is_page_fault:
             pieces = await with_images(media, entry.message, limit_bytes=limit_bytes)
         else:
@@ -243,14 +273,18 @@ def _history_head(unit: UnitOfWork, session_id: str) -> HistoryHead:
 
 
 def _entries(unit: UnitOfWork, place: ListPosition, *, most_bytes: int) -> _Entries | int:
-    """The entries of a page, and whether the history goes on; if they have more bytes, how many."""
-    history_head = _history_head(unit, place.session_id)
+    """Return the entries of a list and whether others follow, or their bytes if there are more."""
+    head = _history_head(unit, place.session_id)
     stretch = unit.sessions.stretch(place.session_id, after_seq=place.after_seq, limit=place.limit)
     if stretch.size_bytes > most_bytes:
         return stretch.size_bytes
     entries = stretch.entries()
-    more = _are_more(unit, stretch.session_id, history_head=history_head, page=entries)
-    return _Entries(history_head, entries, more)
+    last_seq = entries[-1].seq if entries else head.last_seq
+    # What was appended meanwhile is for the next list.
+    more = last_seq < head.last_seq and unit.sessions.has_entries(
+        place.session_id, after_seq=last_seq
+    )
+    return _Entries(head, entries, more)
 
 
 @contextmanager
@@ -263,23 +297,8 @@ def _released_if_it_fails(held: ResponseMemory | None) -> Iterator[None]:
         raise
 
 
-def _listed(entries: Sequence[HistoryEntry], *, more: bool) -> CachedList:
-    next_cursor = encode_cursor("messages", entries[-1].seq) if more else None
-    body = list_page(map(history_entry, entries), next_cursor)
-    return CachedList(body, hashlib.sha256(body).hexdigest(), next_cursor)
-
-
-def _are_more(
-    unit: UnitOfWork, session_id: str, *, history_head: HistoryHead, page: Sequence[HistoryEntry]
-) -> bool:
-    """Whether the history goes on behind a page; what was appended meanwhile is for the next."""
-    if not page or page[-1].seq >= history_head.last_seq:
-        return False
-    return unit.sessions.has_entries(session_id, after_seq=page[-1].seq)
-
-
 def _start(cursor: str | None, after_seq: int | None) -> int:
-    """The `seq` behind which a page begins."""
+    """Return the `seq` behind which a list begins."""
     if cursor is None:
         return after_seq or 0
     if after_seq is not None:

@@ -1,19 +1,36 @@
-"""Reads the bodies of the interaction routes: JSON in, checked interactions out."""
+"""Read what is sent to the interaction routes: bodies, and the files attached to them.
 
-from collections.abc import Mapping
+Bodies are JSON, and come out as checked interactions. What is attached are resources of the same
+project, by URI, bare id or alias.
+"""
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Annotated
 
 from pydantic import ConfigDict, Field
 from pydantic.config import JsonDict
 
-from app.errors import Fault, InvalidPayloadError, PayloadTooLargeError
-from app.models.interaction import ChatMessage, InputKind, Interaction, MultiModalInput
-from app.models.json_value import JsonValue
+from app.errors import Fault, InvalidPayloadError, MissingAttachmentError, PayloadTooLargeError
+from app.models.base import thawed
+from app.models.interaction import (
+    AttachedResource,
+    Bindings,
+    ChatMessage,
+    InputKind,
+    Interaction,
+    MultiModalInput,
+    StoredInteraction,
+    attachment_key,
+    bound_resource_id,
+)
+from app.models.json_value import JsonValue, parse_stored_json
 from app.models.limits import Limits
+from app.models.resource import is_alias, parse_resource_id
 from app.services.inline_media.message_media import references_in
 from app.services.requests.identity import RequestIdentity, identity_of_body
 from app.services.requests.validation import read_object, validated
+from app.stores.records import UnitOfWork
 
 _NOT_ONE = "The body is not an interaction; `errors` says where."
 _EXAMPLE: JsonDict = {
@@ -59,7 +76,7 @@ class ReadInteraction:
 
 
 def read_interaction(body: bytes, *, session_id: str, limits: Limits) -> ReadInteraction:
-    """An interaction to be created.
+    """Return an interaction to be created.
 
     Raises:
         InvalidJsonError, InvalidPayloadError, PayloadTooLargeError: The body is none.
@@ -69,30 +86,35 @@ def read_interaction(body: bytes, *, session_id: str, limits: Limits) -> ReadInt
     kind = value.get("input_kind")
     if kind == "multimodal" and isinstance(value.get("input"), Mapping):
         # Read as what it is said to be, the faults point to what is misspelt in it.
-        _check_rich(value["input"])
+        try:
+            validated(MultiModalInput, value["input"], _NOT_ONE)
+        except InvalidPayloadError as exc:
+            faults = [Fault(f"/input{fault.pointer}", fault.detail) for fault in exc.faults]
+            raise InvalidPayloadError(exc.detail, faults=faults) from exc
     draft = validated(InteractionDraft, value, _NOT_ONE)
     if draft.asserted_kind not in (None, draft.input_kind):
         raise InvalidPayloadError(
             "The input is of another kind than `input_kind` says.",
             faults=[Fault("/input", f"is {draft.input_kind}, and not {draft.asserted_kind}")],
         )
-    if isinstance(draft.input, MultiModalInput):
-        _check_count(len(draft.input.attached_ids()), limits)
+    rich = draft.input if isinstance(draft.input, MultiModalInput) else None
+    if rich is not None and len(rich.attached_ids()) > limits.media_per_result:
+        raise PayloadTooLargeError(
+            f"An interaction may have {limits.media_per_result} attachments. Nothing was stored."
+        )
     references = references_in([value["input"], value.get("output")])
     identity = identity_of_body(value, body, prefix=session_id.encode() + b"\0")
     return ReadInteraction(draft, references, identity)
 
 
-def _check_rich(value: JsonValue) -> None:
-    try:
-        validated(MultiModalInput, value, _NOT_ONE)
-    except InvalidPayloadError as exc:
-        faults = [Fault(f"/input{fault.pointer}", fault.detail) for fault in exc.faults]
-        raise InvalidPayloadError(exc.detail, faults=faults) from exc
+def plain_input(interaction: Interaction) -> JsonValue:
+    """Return the input of an interaction as the JSON value that is stored."""
+    given = interaction.input
+    return given.dump() if isinstance(given, MultiModalInput) else thawed(given)
 
 
 def read_output(body: bytes, *, limits: Limits) -> ChatMessage:
-    """The answer of an interaction.
+    """Return the answer of an interaction.
 
     Raises:
         InvalidJsonError, InvalidPayloadError, PayloadTooLargeError: The body is none.
@@ -102,16 +124,93 @@ def read_output(body: bytes, *, limits: Limits) -> ChatMessage:
     return validated(ChatMessage, value, "The body is not a chat message; `errors` says where.")
 
 
+def resolve_attachments(
+    unit: UnitOfWork, given: object, *, accepts_unknown: bool
+) -> tuple[AttachedResource, ...]:
+    """Return what is attached to an input, each id once, in order of first use.
+
+    Args:
+        unit: The transaction that writes the interaction.
+        given: Its input.
+        accepts_unknown: Whether ids may be attached that nobody knows.
+
+    Raises:
+        MissingAttachmentError: Not all of it is there; all that is missing is named.
+    """
+    if not isinstance(given, MultiModalInput):
+        return ()
+    attached = given.attached_ids()
+    # By what the spellings of an id have in common.
+    by_id = {resource_id for _, each in attached if (resource_id := parse_resource_id(each))}
+    by_alias = {each for _, each in attached if is_alias(each)}
+    found = {**unit.resources.find_all(by_id), **unit.aliases.find_all(by_alias)}
+    missing = [
+        Fault(f"/input{pointer}", "is no resource and no alias of this project")
+        for pointer, each in attached
+        if attachment_key(each) not in found
+    ]
+    if missing and not accepts_unknown:
+        raise MissingAttachmentError(
+            f"{len(missing)} of the attached files are no resources of this project, by id or by "
+            "alias. Upload them with POST /api/resources, and attach what it answers; or let an "
+            "alias name them (`?alias=` on upload, PUT /api/aliases/{alias}); or take ids that "
+            "nobody knows with `?attachments=any`. Nothing was stored.",
+            faults=missing,
+        )
+    resolved = []
+    for key, each in _once(each for _, each in attached).items():
+        resource = found.get(key)
+        resource_id = resource.resource_id if resource else None
+        resolved.append(AttachedResource(each, resource_id, resource))
+    return tuple(resolved)
+
+
+def bindings_of(attachments: Iterable[AttachedResource]) -> Bindings:
+    """Return what attachments are bound to, where their ids do not say so."""
+    return {
+        attachment_key(each.attached_id): each.resource_id
+        for each in attachments
+        if each.resource_id != parse_resource_id(each.attached_id)
+    }
+
+
+def attachments_of(
+    unit: UnitOfWork, stored: Sequence[StoredInteraction]
+) -> list[tuple[AttachedResource, ...]]:
+    """Return what is attached to each of these interactions, looked up together."""
+    attached = [
+        [(each, bound_resource_id(each, interaction.bindings)) for each in _ids(interaction)]
+        for interaction in stored
+    ]
+    wanted = {resource_id for ids in attached for _, resource_id in ids if resource_id}
+    resources = unit.resources.find_all(wanted)
+    return [
+        tuple(
+            AttachedResource(each, resource_id, resources.get(resource_id or ""))
+            for each, resource_id in ids
+        )
+        for ids in attached
+    ]
+
+
+def _ids(stored: StoredInteraction) -> Collection[str]:
+    if stored.input_kind != "multimodal":
+        return ()
+    rich = MultiModalInput.model_validate(parse_stored_json(stored.input))
+    return _once(each for _, each in rich.attached_ids()).values()
+
+
+def _once(attached_ids: Iterable[str]) -> dict[str, str]:
+    """Return the first spelling of each id, in order of first use."""
+    spellings: dict[str, str] = {}
+    for attached_id in attached_ids:
+        spellings.setdefault(attachment_key(attached_id), attached_id)
+    return spellings
+
+
 def _check_length(body: bytes, limits: Limits) -> None:
     if len(body) > limits.message_bytes:
         raise PayloadTooLargeError(
             f"An interaction may have {limits.message_bytes} bytes. Store what is longer as a "
             "resource, and attach it. Nothing was stored."
-        )
-
-
-def _check_count(attachments: int, limits: Limits) -> None:
-    if attachments > limits.media_per_result:
-        raise PayloadTooLargeError(
-            f"An interaction may have {limits.media_per_result} attachments. Nothing was stored."
         )

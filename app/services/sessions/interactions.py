@@ -7,7 +7,7 @@ from functools import partial
 from hashlib import sha256
 
 from app.errors import ConflictError, Fault, NotFoundError
-from app.models.base import moment_text, thawed
+from app.models.base import moment_text
 from app.models.event import EventType, NewEvent
 from app.models.identity import decode_cursor, encode_cursor, is_id, new_id, utc_now
 from app.models.interaction import (
@@ -15,7 +15,6 @@ from app.models.interaction import (
     ChatMessage,
     InputKind,
     Interaction,
-    MultiModalInput,
     StoredInteraction,
 )
 from app.models.json_pointer import first_difference
@@ -26,11 +25,14 @@ from app.services.inline_media.message_media import references_in
 from app.services.requests.idempotency import Idempotency, IdempotentCall
 from app.services.requests.preconditions import WriteCondition
 from app.services.requests.whole_bodies import RequestBodies
-from app.services.sessions.attachments import attachments_of, bindings_of, resolve_attachments
 from app.services.sessions.interaction_requests import (
     ReadInteraction,
+    attachments_of,
+    bindings_of,
+    plain_input,
     read_interaction,
     read_output,
+    resolve_attachments,
 )
 from app.stores.records import MOST_TOGETHER_BYTES, Records, UnitOfWork
 from app.wire.interactions import interaction_record
@@ -93,7 +95,7 @@ class Interactions:
                 return await self.get(project_id, session_id, answer_id)
 
     async def get(self, project_id: str, session_id: str, interaction_id: str) -> ShownInteraction:
-        """The interaction with this id, with its answer if it has one.
+        """Return the interaction with this id, with its answer if it has one.
 
         Raises:
             NotFoundError: The session has none.
@@ -105,7 +107,7 @@ class Interactions:
 
         return await self._records.read(project_id, find)
 
-    async def page(
+    async def list(
         self,
         project_id: str,
         session_id: str,
@@ -114,9 +116,9 @@ class Interactions:
         cursor: str | None,
         limit: int,
     ) -> tuple[Sequence[ShownInteraction], str | None]:
-        """Up to `limit` interactions in the order of `seq`, and the cursor of the next page.
+        """Return up to `limit` interactions in the order of `seq`, and the next cursor.
 
-        A page ends earlier with the interaction that passes 16 MiB.
+        A list ends earlier with the interaction that passes 16 MiB.
 
         Raises:
             NotFoundError: The project has no such session.
@@ -126,7 +128,7 @@ class Interactions:
         if cursor is not None:
             after_seq = int(decode_cursor("interactions", cursor, (int,))[0])
 
-        def find(unit: UnitOfWork) -> tuple[list[ShownInteraction], bool]:
+        def find(unit: UnitOfWork) -> tuple[Sequence[ShownInteraction], bool]:
             if unit.sessions.find(session_id) is None:
                 raise NotFoundError("session")
             found = unit.interactions.page(
@@ -138,8 +140,8 @@ class Interactions:
             attachments = attachments_of(unit, found)
             return [ShownInteraction(*each) for each in zip(found, attachments, strict=True)], more
 
-        page, more = await self._records.read(project_id, find)
-        return page, encode_cursor("interactions", page[-1].interaction.seq) if more else None
+        listed, more = await self._records.read(project_id, find)
+        return listed, encode_cursor("interactions", listed[-1].interaction.seq) if more else None
 
     async def set_output(
         self,
@@ -162,35 +164,24 @@ class Interactions:
             StoreUnavailableError: The database did not answer; nothing is visible, send it again.
         """
         async with self._bodies.read(body, partial(read_output, limits=self._limits)) as output:
-            return await self._set_output(
-                project_id, session_id, interaction_id, output, condition=condition
+            await self._records.read(
+                project_id, lambda unit: _found(unit, session_id, interaction_id)
             )
+            now = utc_now()
 
-    async def _set_output(
-        self,
-        project_id: str,
-        session_id: str,
-        interaction_id: str,
-        output: ChatMessage,
-        *,
-        condition: WriteCondition,
-    ) -> ShownInteraction:
-        await self._records.read(project_id, lambda unit: _found(unit, session_id, interaction_id))
-        now = utc_now()
+            def answer(unit: UnitOfWork) -> ShownInteraction:
+                unit.sessions.enter(session_id, now)
+                stored = _found(unit, session_id, interaction_id)
+                attachments = attachments_of(unit, [stored])[0]
+                condition(sha256(interaction_record(stored, attachments)).hexdigest())
+                is_new = stored.output is None
+                if stored.output is None:
+                    stored = _answered(unit, stored, output, now)
+                else:
+                    _check_same(output, stored.output)
+                return ShownInteraction(stored, attachments, is_new)
 
-        def answer(unit: UnitOfWork) -> ShownInteraction:
-            unit.sessions.enter(session_id, now)
-            stored = _found(unit, session_id, interaction_id)
-            attachments = attachments_of(unit, [stored])[0]
-            condition(sha256(interaction_record(stored, attachments)).hexdigest())
-            if stored.output is not None:
-                _check_same(output, stored.output)
-            is_new = stored.output is None
-            if is_new:
-                stored = _answered(unit, stored, output, now)
-            return ShownInteraction(stored, attachments, is_new)
-
-        return await self._records.write(project_id, answer)
+            return await self._records.write(project_id, answer)
 
     async def _create(
         self,
@@ -203,6 +194,7 @@ class Interactions:
     ) -> ShownInteraction:
         """Write interaction, history entry and links in one transaction."""
         given = _stored(read.interaction, session_id)
+        size_bytes = len(given.input) + len(given.output or b"")
 
         def create(unit: UnitOfWork) -> ShownInteraction:
             unit.sessions.enter(session_id, given.created_at)
@@ -211,10 +203,7 @@ class Interactions:
             )
             referred = unit.resources.find_all(read.references)
             seq = unit.sessions.append(
-                session_id,
-                INTERACTION,
-                given.interaction_id,
-                size_bytes=len(given.input) + len(given.output or b""),
+                session_id, INTERACTION, given.interaction_id, size_bytes=size_bytes
             )
             stored = replace(given, seq=seq, bindings=bindings_of(attachments))
             unit.interactions.add(stored)
@@ -229,17 +218,14 @@ class Interactions:
             )
             if call is not None:
                 self._idempotency.note_answer(unit, call, stored.interaction_id)
-            size_bytes = len(stored.input) + len(stored.output or b"")
             unit.events.note(_event("interaction:created", stored, seq, size_bytes=size_bytes))
             return ShownInteraction(stored, attachments, is_new=True)
 
-        is_alone = len(given.input) + len(given.output or b"") > MOST_TOGETHER_BYTES
+        is_alone = size_bytes > MOST_TOGETHER_BYTES
         return await self._records.write(project_id, create, is_alone=is_alone)
 
 
 def _stored(interaction: Interaction, session_id: str) -> StoredInteraction:
-    given = interaction.input
-    plain = given.dump() if isinstance(given, MultiModalInput) else thawed(given)
     output = interaction.output
     return StoredInteraction(
         interaction_id=new_id(),
@@ -248,7 +234,7 @@ def _stored(interaction: Interaction, session_id: str) -> StoredInteraction:
         input_kind=interaction.input_kind,
         timestamp=moment_text(interaction.timestamp),
         created_at=utc_now(),
-        input=json_text(plain).encode(),
+        input=json_text(plain_input(interaction)).encode(),
         output=None if output is None else json_text(output.dump()).encode(),
     )
 
@@ -275,7 +261,7 @@ def _check_same(output: ChatMessage, stored: bytes) -> None:
 def _answered(
     unit: UnitOfWork, stored: StoredInteraction, output: ChatMessage, now: datetime
 ) -> StoredInteraction:
-    """The interaction with its answer, written as an entry of its own."""
+    """Write the answer of an interaction as an entry of its own; return both."""
     text = json_text(output.dump()).encode()
     session_id, interaction_id = stored.session_id, stored.interaction_id
     seq = unit.sessions.append(session_id, ANSWER, interaction_id, size_bytes=len(text))
@@ -307,9 +293,7 @@ def _event(
 
 
 def _found(unit: UnitOfWork, session_id: str, interaction_id: str) -> StoredInteraction:
-    stored = None
-    if is_id(interaction_id):
-        stored = unit.interactions.find(session_id, interaction_id)
+    stored = unit.interactions.find(session_id, interaction_id) if is_id(interaction_id) else None
     if stored is None:
         raise NotFoundError("interaction")
     return stored

@@ -60,7 +60,7 @@ _BLOCKS = TypeAdapter(list[dict[str, Any]])
 
 
 def _read_content(value: object, _: object) -> object:
-    """Text, blocks or null. A union would put the names of its members into the pointers."""
+    """Read text, blocks or null. A union would put the names of its members into the pointers."""
     if value is None or isinstance(value, str):
         return value
     if isinstance(value, list):
@@ -87,14 +87,6 @@ class HistoryMessageDraft(BaseModel):
 
 
 @dataclass(frozen=True, slots=True)
-class AppendedMessage:
-    """A message in its history, and whether this request put it there."""
-
-    message: StoredHistoryMessage
-    is_new: bool
-
-
-@dataclass(frozen=True, slots=True)
 class _Read:
     """A message that was sent: its value, the media in it, what it refers to."""
 
@@ -104,7 +96,7 @@ class _Read:
 
     @property
     def tool_call_id(self) -> str | None:
-        """The call it answers; a call has one answer."""
+        """Return the call it answers; a call has one answer."""
         return self.value.get("tool_call_id") if self.value["role"] == "tool" else None
 
 
@@ -127,10 +119,11 @@ class SessionMessages:
         body: AsyncIterator[bytes],
         *,
         idempotency_key: str | None,
-    ) -> AppendedMessage:
-        """Append a message to a session, which is created by its first entry.
+    ) -> tuple[StoredHistoryMessage, bool]:
+        """Append a message to a session; return it, and whether this request put it there.
 
-        The same answer of the same tool call is appended once.
+        A session is created by its first entry. The same answer of the same tool call is appended
+        once.
 
         Raises:
             InvalidJsonError, InvalidPayloadError, PayloadTooLargeError: The body; nothing stored.
@@ -145,31 +138,22 @@ class SessionMessages:
             media_of=_whole_media,
             identity_prefix=session_id.encode() + b"\0",
         ) as request:
-            return await self._append_once(project_id, session_id, request, idempotency_key)
-
-    async def _append_once(
-        self,
-        project_id: str,
-        session_id: str,
-        request: StreamedRequest[_Read],
-        idempotency_key: str | None,
-    ) -> AppendedMessage:
-        if idempotency_key is None:
-            return await self._append(project_id, session_id, request, None)
-        call = IdempotentCall(project_id, APPEND_ROUTE, idempotency_key, request.identity)
-        async with self._idempotency.claimed(call, utc_now()) as answer_id:
-            if answer_id is None:
-                appended = await self._append(project_id, session_id, request, call)
-                if not appended.is_new:
-                    # The call had been answered before, so there was no commit to note it in.
-                    await self._idempotency.note_known_answer(call, appended.message.message_id)
-                return appended
-            stored = await self._records.read(
-                project_id, lambda unit: unit.messages.find(answer_id)
-            )
+            if idempotency_key is None:
+                return await self._append(project_id, session_id, request, None)
+            call = IdempotentCall(project_id, APPEND_ROUTE, idempotency_key, request.identity)
+            async with self._idempotency.claimed(call, utc_now()) as answer_id:
+                if answer_id is None:
+                    message, is_new = await self._append(project_id, session_id, request, call)
+                    if not is_new:
+                        # The call had been answered before: there was no commit to note it in.
+                        await self._idempotency.note_known_answer(call, message.message_id)
+                    return message, is_new
+                stored = await self._records.read(
+                    project_id, lambda unit: unit.messages.find(answer_id)
+                )
         if stored is None:
             raise NotFoundError("message")
-        return AppendedMessage(stored, is_new=False)
+        return stored, False
 
     async def _append(
         self,
@@ -177,13 +161,13 @@ class SessionMessages:
         session_id: str,
         request: StreamedRequest[_Read],
         call: IdempotentCall | None,
-    ) -> AppendedMessage:
+    ) -> tuple[StoredHistoryMessage, bool]:
         read = request.value
         answered = await self._records.read(
             project_id, lambda unit: _answered(unit, session_id, read, request.identity)
         )
         if answered is not None:
-            return answered
+            return answered, False
         now = utc_now()
         keeper = MediaKeeper(
             self._blobs, project_id, limit_bytes=self._limits.medium_bytes, now=now
@@ -218,16 +202,16 @@ class SessionMessages:
         request: StreamedRequest[_Read],
         resources: Sequence[Resource],
         call: IdempotentCall | None,
-    ) -> AppendedMessage:
+    ) -> tuple[StoredHistoryMessage, bool]:
         """Write message, history entry and links in one transaction."""
         read = request.value
 
-        def append(unit: UnitOfWork) -> AppendedMessage:
+        def append(unit: UnitOfWork) -> tuple[StoredHistoryMessage, bool]:
             unit.sessions.enter(session_id, message.created_at)
             # Nobody else writes to the session now, so a twin that was faster is seen here.
             answered = _answered(unit, session_id, read, request.identity)
             if answered is not None:
-                return answered
+                return answered, False
             seq = unit.sessions.append(
                 session_id, MESSAGE, message.message_id, size_bytes=len(message.message)
             )
@@ -242,23 +226,20 @@ class SessionMessages:
             )
             if call is not None:
                 self._idempotency.note_answer(unit, call, message.message_id)
-            unit.events.note(_event(session_id, appended, str(read.value["role"])))
-            return AppendedMessage(appended, is_new=True)
+            event = NewEvent(
+                "message:created",
+                appended.message_id,
+                appended.created_at,
+                session_id=session_id,
+                seq=seq,
+                size_bytes=len(appended.message),
+                members={"role": str(read.value["role"])},
+            )
+            unit.events.note(event)
+            return appended, True
 
         is_alone = len(message.message) > MOST_TOGETHER_BYTES
         return await self._records.write(project_id, append, is_alone=is_alone)
-
-
-def _event(session_id: str, message: StoredHistoryMessage, role: str) -> NewEvent:
-    return NewEvent(
-        "message:created",
-        message.message_id,
-        message.created_at,
-        session_id=session_id,
-        seq=message.seq,
-        size_bytes=len(message.message),
-        members={"role": role},
-    )
 
 
 def _read_message(body: JsonValue) -> _Read:
@@ -278,8 +259,8 @@ def _whole_media(read: _Read) -> list[DataUriText]:
 
 def _answered(
     unit: UnitOfWork, session_id: str, read: _Read, identity: RequestIdentity
-) -> AppendedMessage | None:
-    """The message that answers the same tool call, if it is this one.
+) -> StoredHistoryMessage | None:
+    """Return the message that answers the same tool call, if it is this one.
 
     Raises:
         ConflictError: The call was answered with something else.
@@ -288,14 +269,11 @@ def _answered(
         return None
     earlier = unit.messages.find_call(session_id, read.tool_call_id)
     if earlier is not None and identity.is_that_of(earlier.request_digest):
-        return AppendedMessage(earlier, is_new=False)
+        return earlier
     if earlier is None and not unit.tool_results.find_call(session_id, read.tool_call_id):
         return None
-    differences: Sequence[Fault] = ()
-    compared = ""
-    if earlier is not None:
-        differences = _differences(earlier, read)
-        compared = f" {how_compared(earlier.request_digest)}"
+    differences = _differences(earlier, read) if earlier else ()
+    compared = f" {how_compared(earlier.request_digest)}" if earlier else ""
     raise ConflictError(
         f"This tool call of the session was already answered with something else.{compared} A call "
         "has one result: take a new tool_call_id, or leave the message out where its tool result "
@@ -306,7 +284,7 @@ def _answered(
 
 
 def _differences(earlier: StoredHistoryMessage, read: _Read) -> Sequence[Fault]:
-    """The first place where a message is not the stored one."""
+    """Return the first place where a message is not the stored one."""
     stored = parse_stored_json(earlier.message)
     found = first_difference(stored, read.value, passed_over=_is_moved)
     if found is not None:
@@ -316,5 +294,5 @@ def _differences(earlier: StoredHistoryMessage, read: _Read) -> Sequence[Fault]:
 
 
 def _is_moved(stored: JsonValue, sent: JsonValue) -> bool:
-    """Whether a string has references in the stored message where media were sent."""
+    """Return whether a string has references in the stored message where media were sent."""
     return isinstance(stored, str) and "@blob:" in stored and isinstance(sent, str)

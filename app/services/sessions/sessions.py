@@ -23,12 +23,12 @@ class ShownSession:
     is_new: bool = False
 
 
+@dataclass(frozen=True, slots=True, eq=False)
 class Sessions:
     """The sessions of a project."""
 
-    def __init__(self, records: Records, accesses: AccessCounts) -> None:
-        self._records = records
-        self._accesses = accesses
+    records: Records
+    accesses: AccessCounts
 
     async def ensure(
         self, project_id: str, session_id: str, *, condition: WriteCondition
@@ -51,10 +51,10 @@ class Sessions:
             condition(None if is_new else sha256(session_record(session, use)).hexdigest())
             return ShownSession(session, use, is_new)
 
-        return await self._records.write(project_id, ensured)
+        return await self.records.write(project_id, ensured)
 
     async def get(self, project_id: str, session_id: str) -> ShownSession:
-        """The session, with its counts and sizes.
+        """Return the session, with its counts and sizes.
 
         Raises:
             NotFoundError: Nothing was ever written to it.
@@ -66,31 +66,31 @@ class Sessions:
                 raise NotFoundError("session")
             return ShownSession(session, unit.session_resources.use_of([session_id])[session_id])
 
-        return await self._records.read(project_id, found)
+        return await self.records.read(project_id, found)
 
-    async def page(
+    async def list(
         self, project_id: str, *, wanted: str | None, cursor: str | None, limit: int
     ) -> tuple[Sequence[ShownSession], str | None]:
-        """Up to `limit` sessions, last written to first, and the cursor of the next page.
+        """Return up to `limit` sessions, last written to first, and the next cursor.
 
         Args:
             project_id: The caller's project.
             wanted: What their ids have in them, in either case.
-            cursor: Where the page before ended.
-            limit: The most sessions of a page.
+            cursor: Where the list before ended.
+            limit: The most sessions of a list.
 
         Raises:
             InvalidCursorError: The cursor is not this list's.
         """
         before = decode_moment_cursor("sessions", cursor)
 
-        def found(unit: UnitOfWork) -> tuple[list[ShownSession], bool]:
+        def find(unit: UnitOfWork) -> tuple[Sequence[ShownSession], bool]:
             rows = unit.sessions.page(wanted=wanted, before=before, limit=limit + 1)
-            page = rows[:limit]
-            use = unit.session_resources.use_of([each.session_id for each in page])
-            return [ShownSession(each, use[each.session_id]) for each in page], len(rows) > limit
+            use = unit.session_resources.use_of([each.session_id for each in rows[:limit]])
+            shown = [ShownSession(each, use[each.session_id]) for each in rows[:limit]]
+            return shown, len(rows) > limit
 
-        shown, more = await self._records.read(project_id, found)
+        shown, more = await self.records.read(project_id, find)
         if not more:
             return shown, None
         last = shown[-1].session
@@ -118,22 +118,19 @@ class Sessions:
             unit.sessions.remove(session_id)
             unit.events.remove_session(session_id)
             deleted = DeletedSession(session_id, session.counts, len(page_ids), tuple(released))
-            unit.events.note(_deletion(session, deleted))
+            event = NewEvent(
+                "session:deleted",
+                session_id,
+                utc_now(),
+                session_id=session_id,
+                # The last number of this session: another one of its name begins anew.
+                seq=session.last_seq + 1,
+                members={"deleted": deleted_entries(deleted).as_value()},
+            )
+            unit.events.note(event)
             return deleted, page_ids
 
-        deleted, page_ids = await self._records.write(project_id, delete, is_alone=True)
+        deleted, page_ids = await self.records.write(project_id, delete, is_alone=True)
         for page_id in page_ids:
-            self._accesses.forget(project_id, page_id)
+            self.accesses.forget(project_id, page_id)
         return deleted
-
-
-def _deletion(session: Session, deleted: DeletedSession) -> NewEvent:
-    return NewEvent(
-        "session:deleted",
-        session.session_id,
-        utc_now(),
-        session_id=session.session_id,
-        # The last number of this session: another one of its name begins anew.
-        seq=session.last_seq + 1,
-        members={"deleted": deleted_entries(deleted).as_value()},
-    )

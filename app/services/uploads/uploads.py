@@ -1,22 +1,47 @@
-"""Uploads in pieces: a file of gigabytes arrives over many requests, and survives all of them."""
+"""Uploads in pieces: a file of gigabytes arrives over many requests, and survives all of them.
 
-from collections.abc import AsyncIterator
-from dataclasses import dataclass
+In the end its segments become one file, and the file a resource, within the request that brings the
+last byte. If the process dies before it is through, the next question about the upload starts it
+anew: nothing is noted before all is done, and doing it twice gives the same resource. A segment
+that was damaged meanwhile sets the upload back to where it begins, and the client sends it again.
+"""
+
+import hashlib
+from collections.abc import AsyncGenerator, AsyncIterator, Iterator, Sequence
+from contextlib import aclosing, contextmanager
+from dataclasses import dataclass, replace
 from datetime import timedelta
+from weakref import WeakValueDictionary
+
+import anyio
+import anyio.to_thread
 
 from app.crash_points import CrashPoint, reached
-from app.errors import GoneError, NotFoundError, PayloadTooLargeError, StoreUnavailableError
+from app.errors import (
+    BlobSweptError,
+    ConflictError,
+    GoneError,
+    NotFoundError,
+    PayloadTooLargeError,
+    StoreUnavailableError,
+)
+from app.media.settling import HEAD_BYTES
 from app.models.identity import is_id, new_id, utc_now
 from app.models.limits import Limits
 from app.models.resource import Resource, check_alias
-from app.models.upload import Checksum, ResumableUpload
+from app.models.upload import Checksum, ResumableUpload, Segment
 from app.services.quotas.stored_bytes import StoredBytes
-from app.services.resources.aliases import check_room_for_alias
-from app.services.uploads.active_senders import UploadTurns
-from app.services.uploads.bodies import UploadBody, beyond_the_end
-from app.services.uploads.completion import UploadCompletion
-from app.services.uploads.segments import SEGMENT_BYTES, SegmentIntake, wrong_offset
-from app.stores.blobs import BlobStore
+from app.services.resources.aliases import check_room_for_alias, name_resource
+from app.services.resources.resources import Upload, describe_blob
+from app.services.uploads.segments import (
+    SEGMENT_BYTES,
+    SegmentIntake,
+    UploadBody,
+    UploadTurns,
+    beyond_the_end,
+    wrong_offset,
+)
+from app.stores.blobs import BlobMissingError, BlobStore, StoredBlob, read_whole
 from app.stores.records import Records, UnitOfWork
 
 _KEPT_YET_FAILED = (
@@ -50,12 +75,12 @@ class Piece:
     checksum: Checksum | None
 
 
-@dataclass(frozen=True, slots=True)
-class DescribedUpload:
-    """An upload and what became of it, `None` while it is under way or after that was deleted."""
+class _DamagedSegmentError(Exception):
+    """A segment is gone, or no longer what came."""
 
-    upload: ResumableUpload
-    resource: Resource | None
+    def __init__(self, segment: Segment) -> None:
+        super().__init__(f"the segment from byte {segment.start} on")
+        self.segment = segment
 
 
 class Uploads:
@@ -79,13 +104,15 @@ class Uploads:
         stored_bytes: StoredBytes | None = None,
     ) -> None:
         self._records = records
+        self._blobs = blobs
         self._stored_bytes = stored_bytes
         self._limits = limits
         self._intake = SegmentIntake(
             records, blobs, keep_seconds=limits.upload_seconds, segment_bytes=segment_bytes
         )
         self._turns = UploadTurns()
-        self._completion = UploadCompletion(records, blobs)
+        # An impatient client asks again and again: each time would copy gigabytes.
+        self._completing: WeakValueDictionary[tuple[str, str], anyio.Lock] = WeakValueDictionary()
 
     async def create(self, project_id: str, draft: UploadDraft) -> ResumableUpload:
         """Begin an upload; one of an empty file is complete at once.
@@ -123,20 +150,20 @@ class Uploads:
             unit.uploads.add(upload)
 
         await self._records.write(project_id, add)
-        return await self._completion.completed(project_id, upload)
+        return await self._completed(project_id, upload)
 
     async def get(self, project_id: str, upload_id: str) -> ResumableUpload:
-        """An upload and its offset; if all has come and it is no resource yet, it becomes one.
+        """Return an upload and its offset; make it a resource if all of it has come.
 
         Raises:
             NotFoundError: The project has none with this id.
             GoneError: Its time is over.
         """
         upload = await self._find(project_id, upload_id)
-        return await self._completion.completed(project_id, upload)
+        return await self._completed(project_id, upload)
 
     async def resume(self, project_id: str, upload_id: str) -> ResumableUpload:
-        """The same for who means to go on with it: what is still being sent here ends before.
+        """End what is still being sent to an upload here, then return it to be gone on with.
 
         Raises:
             NotFoundError, GoneError: See `get`.
@@ -144,16 +171,17 @@ class Uploads:
         await self._turns.interrupt(project_id, upload_id)
         return await self.get(project_id, upload_id)
 
-    async def describe(self, project_id: str, upload_id: str) -> DescribedUpload:
-        """What `get` says, with the resource that became of it."""
+    async def describe(
+        self, project_id: str, upload_id: str
+    ) -> tuple[ResumableUpload, Resource | None]:
+        """Return what `get` returns, and the resource that became of it, unless it is deleted."""
         upload = await self.get(project_id, upload_id)
-        resource_id = upload.resource_id
-        if resource_id is None:
-            return DescribedUpload(upload, None)
-        resource = await self._records.read(
-            project_id, lambda unit: unit.resources.find(resource_id)
-        )
-        return DescribedUpload(upload, resource)
+        resource = None
+        if resource_id := upload.resource_id:
+            resource = await self._records.read(
+                project_id, lambda unit: unit.resources.find(resource_id)
+            )
+        return upload, resource
 
     async def receive(
         self, project_id: str, upload_id: str, *, piece: Piece, chunks: AsyncIterator[bytes]
@@ -196,17 +224,120 @@ class Uploads:
         Raises:
             NotFoundError: The project has none with this id.
         """
-        if not is_id(upload_id):
-            raise NotFoundError("upload")
-        if not await self._records.write(project_id, lambda unit: unit.uploads.remove(upload_id)):
+        if not is_id(upload_id) or not await self._records.write(
+            project_id, lambda unit: unit.uploads.remove(upload_id)
+        ):
             raise NotFoundError("upload")
 
     async def _find(self, project_id: str, upload_id: str) -> ResumableUpload:
-        if not is_id(upload_id):
-            raise NotFoundError("upload")
-        upload = await self._records.read(project_id, lambda unit: unit.uploads.find(upload_id))
+        upload = None
+        if is_id(upload_id):
+            upload = await self._records.read(project_id, lambda unit: unit.uploads.find(upload_id))
         if upload is None:
             raise NotFoundError("upload")
         if utc_now() >= upload.expires_at:
             raise GoneError("The time for this upload is over. Begin a new one.")
         return upload
+
+    async def _completed(self, project_id: str, upload: ResumableUpload) -> ResumableUpload:
+        """Return the upload, made a resource if all of it is there.
+
+        Raises:
+            NotFoundError: The upload was removed meanwhile; no resource came of it.
+            ConflictError: Its alias names another resource; nothing has changed.
+            BlobSweptError: A sweep has removed the whole file meanwhile; nothing has changed.
+            StoreUnavailableError: A store did not answer; nothing has changed.
+        """
+        if upload.resource_id is not None or upload.left_bytes:
+            return upload
+        turn = self._completing.setdefault((project_id, upload.upload_id), anyio.Lock())
+        async with turn:
+            return await self._complete(project_id, upload.upload_id)
+
+    async def _complete(self, project_id: str, upload_id: str) -> ResumableUpload:
+        # In this order: whoever completes it elsewhere drops the segments with the same commit.
+        segments, upload = await self._records.read(
+            project_id,
+            lambda unit: (unit.uploads.segments(upload_id), unit.uploads.find(upload_id)),
+        )
+        if upload is None:
+            raise NotFoundError("upload")
+        if upload.resource_id is not None:
+            return upload
+        alias = upload.alias
+        if alias is not None:
+            # Before gigabytes are copied, again with every question.
+            with _kept_whole():
+                await self._records.read(
+                    project_id, lambda unit: check_room_for_alias(unit, alias, upload.length_bytes)
+                )
+        try:
+            blob = await self._whole(project_id, upload, segments)
+        except _DamagedSegmentError as exc:
+            # Its client sends again what is damaged, and goes on from there.
+            start = exc.segment.start
+            await self._records.write(
+                project_id, lambda unit: unit.uploads.set_back(upload_id, start)
+            )
+            return replace(upload, received_bytes=start)
+        try:
+            head = await read_whole(self._blobs, project_id, blob.digest, end=HEAD_BYTES)
+        except BlobMissingError as exc:
+            # No row says yet that it is needed, so a sweep may have been faster.
+            raise BlobSweptError from exc
+        claim = Upload(upload.mime_type, upload.filename, digest=None)
+        resource = await describe_blob(self._blobs, project_id, blob=blob, claim=claim, head=head)
+
+        def complete(unit: UnitOfWork) -> None:
+            stored, _ = unit.resources.ensure(resource)
+            if alias is not None:
+                with _kept_whole():
+                    name_resource(unit, alias, stored)
+            if not unit.uploads.complete(upload_id, resource.resource_id):
+                raise NotFoundError("upload")
+
+        await self._records.write(project_id, complete)
+        return replace(upload, resource_id=resource.resource_id)
+
+    async def _whole(
+        self, project_id: str, upload: ResumableUpload, segments: Sequence[Segment]
+    ) -> StoredBlob:
+        """Return the blob of the whole file: that of the only segment, or one written of all."""
+        if len(segments) == 1:
+            async with aclosing(self._verified(project_id, segments[0])) as pieces:
+                async for _ in pieces:
+                    pass
+            return StoredBlob(segments[0].digest, segments[0].size_bytes)
+        async with self._blobs.writer(project_id, limit_bytes=upload.length_bytes) as writer:
+            for segment in segments:
+                async with aclosing(self._verified(project_id, segment)) as pieces:
+                    async for piece in pieces:
+                        await writer.write(piece)
+            return await writer.commit()
+
+    async def _verified(self, project_id: str, segment: Segment) -> AsyncGenerator[bytes, None]:
+        """Yield the bytes of a segment; raise, at their end at last, if they are not what came."""
+        hashing = hashlib.sha256()
+        try:
+            async with aclosing(await self._blobs.open(project_id, segment.digest)) as pieces:
+                async for piece in pieces:
+                    await anyio.to_thread.run_sync(hashing.update, piece)
+                    yield piece
+        except BlobMissingError as exc:
+            raise _DamagedSegmentError(segment) from exc
+        if hashing.hexdigest() != segment.digest:
+            raise _DamagedSegmentError(segment)
+
+
+@contextmanager
+def _kept_whole() -> Iterator[None]:
+    """Say of an alias that cannot be given what becomes of the bytes that have come."""
+    try:
+        yield
+    except ConflictError as exc:
+        exc.detail = (
+            "All bytes of the file have come and are kept, and its alias cannot be given to it: it "
+            "names another resource, or the resource has as many as it may. Delete that alias, or "
+            "one of those, and ask for the offset with HEAD, which completes the upload."
+        )
+        raise

@@ -31,7 +31,7 @@ from app.models.resource import (
 from app.services.inline_media.message_media import media_in_message
 from app.services.inline_media.moving import MediaMover
 from app.services.persistence.media_keeper import MediaKeeper
-from app.services.renders.messages import MessageContext, message_turns
+from app.services.renders.messages import message_turns
 from app.stores.blobs import FilesystemBlobStore
 from tests.media import noise_bytes, png, wav
 
@@ -83,7 +83,7 @@ def read(
     entry = StoredHistoryMessage(
         SEQ, "m", NOW, None, "", json_text(message).encode(), is_page_fault=is_page_fault
     )
-    return message_turns(entry, MessageContext(resources or {}, audience, ORIGIN))
+    return message_turns(entry, resources or {}, audience=audience, origin=ORIGIN)
 
 
 def stored(pointer: str, data: bytes, mime_type: str, filename: str | None = None) -> Medium:

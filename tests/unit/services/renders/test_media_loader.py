@@ -10,7 +10,7 @@ from app.models.rendering import RenderOptions
 from app.models.resource import Damage, MediaHints
 from app.rendering.targets.profile import Profile
 from app.services.persistence.media_checks import MediaChecks
-from app.services.renders.media_inspection import judged
+from app.services.renders.media_loader import judged
 from app.stores.blobs import FilesystemBlobStore
 from tests import media
 from tests.unit.rendering.targets.composed import medium, profile, rule, turn
