@@ -40,9 +40,8 @@ from app.services.quotas.quota_blob_store import QuotaBlobStore
 from app.services.quotas.stored_bytes import StoredBytes
 from app.services.renders.media_loader import MediaLoader
 from app.services.renders.renders import Renders
-from app.services.requests.streamed_bodies import StreamedBodies
+from app.services.requests.streamed_bodies import RequestBodies, StreamedBodies
 from app.services.requests.streamed_requests import StreamedRequests
-from app.services.requests.whole_bodies import RequestBodies
 from app.services.resources.aliases import Aliases
 from app.services.resources.content_sources import ContentSources
 from app.services.resources.references import References
@@ -258,7 +257,7 @@ def _wired(settings: Settings, opened: _Opened) -> Container:
             limits=limits,
         ),
         page_reading=reading,
-        page_faults=PageFaults(records, blobs, preparer, reading, limits=limits),
+        page_faults=PageFaults(records, reading),
         page_lists=PageLists(records, accesses),
         page_downloads=PageDownloads(
             records, blobs, reading, _fetcher(settings), limits=limits, memory=opened.memory

@@ -11,8 +11,8 @@ from app.errors import ConflictError
 from app.models.identity import utc_now
 from app.models.limits import Limits
 from app.models.page import Body, Page, PageFields, StoredPage
-from app.services.pages.loading import find_page
 from app.services.pages.planning import PageChange, PreparedPage, plan_change
+from app.services.pages.versions import find_page
 from app.services.pages.writing import PageChangedError, PageWriter, WrittenPage
 from app.stores.records import Records
 from app.wiring import migrate_database, open_database

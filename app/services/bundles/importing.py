@@ -17,7 +17,7 @@ from app.services.bundles.checking import BundleCheck, CheckedBundle
 from app.services.bundles.reading import BundleFile, read_bundle
 from app.services.bundles.temporary_files import spool
 from app.services.bundles.writing import BundleWriter
-from app.services.concurrency.run_to_completion import run_to_completion
+from app.services.concurrency.background import run_to_completion
 from app.services.quotas.stored_bytes import StoredBytes
 from app.services.sessions.sessions import ShownSession
 from app.stores.blobs import BlobStore

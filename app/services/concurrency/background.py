@@ -91,3 +91,14 @@ class log_failures:  # noqa: N801 - read as the verb that it is in `with log_fai
 def _log_fault(task: asyncio.Task[Any]) -> None:
     if not task.cancelled() and (fault := task.exception()) is not None:
         _log.error("background work failed", work=task.get_name(), exc_info=fault)
+
+
+async def run_to_completion(step: Coroutine[Any, Any, _T]) -> _T:
+    """Run a step to its end, even if the caller is cancelled meanwhile; that takes effect after."""
+    task = asyncio.ensure_future(step)
+    try:
+        return await asyncio.shield(task)
+    except asyncio.CancelledError:
+        with anyio.CancelScope(shield=True):
+            await asyncio.gather(task, return_exceptions=True)
+        raise

@@ -19,7 +19,7 @@ import anyio.to_thread
 
 from app.errors import StoreFullError, StoreUnavailableError
 from app.models.store_damage import FaultKind
-from app.services.concurrency.run_to_completion import run_to_completion
+from app.services.concurrency.background import run_to_completion
 from app.services.maintenance.claim_time import ClaimTime
 from app.stores.blobs import BlobMissingError, BlobStore, ListedBlob
 from app.stores.records import Records, UnitOfWork

@@ -15,8 +15,7 @@ import structlog
 
 from app.errors import ServiceError
 from app.models.page import StoredPage
-from app.services.concurrency.background import log_failures, run_beside
-from app.services.concurrency.run_to_completion import run_to_completion
+from app.services.concurrency.background import log_failures, run_beside, run_to_completion
 from app.stores.records import Records
 
 _log = structlog.get_logger(__name__)

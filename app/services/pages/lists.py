@@ -52,12 +52,12 @@ class Manifest:
         return manifest_text(self.entries, total=self.total)
 
 
+@dataclass(frozen=True, slots=True)
 class PageLists:
     """Finds memory pages."""
 
-    def __init__(self, records: Records, accesses: AccessCounts) -> None:
-        self._records = records
-        self._accesses = accesses
+    records: Records
+    accesses: AccessCounts
 
     async def list(
         self, project_id: str, filters: PageFilters, *, cursor: str | None, limit: int
@@ -75,8 +75,8 @@ class PageLists:
             numbers = unit.pages.page_numbers(filters, before=before, limit=limit + 1)
             return numbers, _bounded(unit, numbers[:limit])
 
-        numbers, found = await self._records.read(project_id, find)
-        page = [self._accesses.counted(project_id, stored) for stored in found]
+        numbers, found = await self.records.read(project_id, find)
+        page = [self.accesses.counted(project_id, stored) for stored in found]
         more = len(numbers) > len(page)
         return page, encode_cursor("pages", page[-1].page_number) if page and more else None
 
@@ -122,8 +122,8 @@ class PageLists:
             wanted = [number for _, number in rest[:limit]]
             return rest, _bounded(unit, wanted, content_up_to=_SNIPPED_BYTES)
 
-        rest, found = await self._records.read(project_id, find)
-        counted = [self._accesses.counted(project_id, stored) for stored in found]
+        rest, found = await self.records.read(project_id, find)
+        counted = [self.accesses.counted(project_id, stored) for stored in found]
         hits = await _hits(counted, query)
         if not found or len(rest) == len(found):
             return hits, None
@@ -143,7 +143,7 @@ class PageLists:
             numbers = unit.pages.manifest_numbers(session_id, limit=limit)
             return _bounded(unit, numbers), unit.pages.count_in_session(session_id)
 
-        pages, total = await self._records.read(project_id, find)
+        pages, total = await self.records.read(project_id, find)
         entries = await anyio.to_thread.run_sync(lambda: [_entry(page) for page in pages])
         return Manifest(session_id, entries, total)
 

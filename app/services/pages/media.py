@@ -1,6 +1,12 @@
-"""The media of pages as text again: data URIs, base64, and contents as they were sent."""
+"""The media of pages as text again: data URIs, base64, and contents as they were sent.
 
-from collections.abc import Sequence
+Messages of page faults keep references to images in the history; a model gets the images.
+"""
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
 
 import anyio.to_thread
 import pybase64
@@ -10,43 +16,44 @@ from app.media.data_uris import split_data_uri
 from app.media.soundness import without_damaged_chunks
 from app.media.types import OCTET_STREAM
 from app.models.damage import Damage
+from app.models.json_value import JsonValue, json_text
 from app.models.limits import Limits
 from app.models.page import Body, Level, Page, StoredPage
 from app.models.rendering import JsonPiece, MediaPiece
 from app.models.resource import Resource, parse_resource_id
 from app.rendering.json_text.media_marks import MediaPlaces
 from app.rendering.pages import attached_image
+from app.rendering.pages.annotations import image_damaged
 from app.services.inline_media.restoring import StoredMedia, check_fits
-from app.services.pages.contents import PageContents
 from app.services.persistence.media_checks import MediaChecks
-from app.services.requests.data_uris import load_forms
+from app.services.requests.data_uris import InlineForm, load_forms
 
 _ROOT = ""
+_REFERENCE_MARK = "@blob:"
+# As it begins in a message, whose strings are written without escapes where they need none.
+_REFERENCE = b'"@blob:'
 _NO_BASE64 = Damage("damaged-media", "What its data: URI announces as base64 is none.")
 
 
+@dataclass(frozen=True)
 class PageMediaReader:
     """Reads the media of one page.
 
-    Args:
-        contents: Where they are.
+    Attributes:
+        media: Where they are.
         stored: The page, with how its data URIs were written.
         checks: Says whether they are sound.
         limits: For the largest media that stand in an answer.
     """
 
-    def __init__(
-        self, contents: PageContents, stored: StoredPage, checks: MediaChecks, limits: Limits
-    ) -> None:
-        self._contents = contents
-        self._checks = checks
-        self._forms = load_forms(stored.inline_form)
-        self._limits = limits
+    media: StoredMedia
+    stored: StoredPage
+    checks: MediaChecks
+    limits: Limits
 
-    @property
-    def project_id(self) -> str:
-        """The project whose page it is."""
-        return self._contents.media.project_id
+    @cached_property
+    def _forms(self) -> dict[str, InlineForm]:
+        return load_forms(self.stored.inline_form)
 
     @property
     def declared_type(self) -> str | None:
@@ -85,10 +92,8 @@ class PageMediaReader:
         if body.media is None:
             return _NO_BASE64 if body.kind == "data" else None
         if body.kind == "blob":
-            return await damage_of_stored(
-                self._checks, self._contents.media, await self._resource(body)
-            )
-        return await self._checks.of_bytes(_data_of(body), body.media.mime_type)
+            return await damage_of_stored(self.checks, self.media, await self._resource(body))
+        return await self.checks.of_bytes(_data_of(body), body.media.mime_type)
 
     async def address(
         self,
@@ -129,7 +134,13 @@ class PageMediaReader:
             NotFoundError: The medium is gone.
             PayloadTooLargeError: It is too large to stand in an answer.
         """
-        return None if body.media is None else await self._base64(places, body)
+        if body.media is None:
+            return None
+        if body.kind == "data":
+            return await anyio.to_thread.run_sync(_base64, _data_of(body))
+        resource = await self._resource(body)
+        check_fits(resource, self.limits.image_bytes)
+        return places.mark(MediaPiece(resource.digest, resource.size_bytes))
 
     async def content_as_sent(self, content: bytes) -> Sequence[JsonPiece]:
         """The content with every moved data URI as it was written, byte for byte.
@@ -139,9 +150,7 @@ class PageMediaReader:
             PayloadTooLargeError: They are too large to stand in an answer.
             StoreUnavailableError: The store did not answer.
         """
-        return await self._contents.media.as_sent(
-            content, self._forms, limit_bytes=self._limits.inline_bytes
-        )
+        return await self.media.as_sent(content, self._forms, limit_bytes=self.limits.inline_bytes)
 
     async def _data_uri(self, places: MediaPlaces, body: Body) -> str:
         """The medium as a data URI: as the client wrote it, if everybody can read that."""
@@ -155,24 +164,17 @@ class PageMediaReader:
         is_own = form is not None and form.resource_id == parse_resource_id(str(body.value))
         if form is not None and is_own and form.is_plain:
             head = form.head
-        return head + await self._base64(places, body)
+        return f"{head}{await self.base64(places, body)}"
 
     async def _repaired(self, body: Body) -> str:
         data = _data_of(body)
         if body.kind == "blob":
-            limit_bytes = self._limits.image_bytes
-            data = await self._contents.media.read(str(body.value), limit_bytes=limit_bytes)
+            limit_bytes = self.limits.image_bytes
+            data = await self.media.read(str(body.value), limit_bytes=limit_bytes)
         return await anyio.to_thread.run_sync(repaired_uri, data)
 
     async def _resource(self, body: Body) -> Resource:
-        return await self._contents.media.resource(str(body.value))
-
-    async def _base64(self, places: MediaPlaces, body: Body) -> str:
-        if body.kind == "data":
-            return await anyio.to_thread.run_sync(_base64, _data_of(body))
-        resource = await self._resource(body)
-        check_fits(resource, self._limits.image_bytes)
-        return places.mark(MediaPiece(resource.digest, resource.size_bytes))
+        return await self.media.resource(str(body.value))
 
 
 async def damage_of_stored(
@@ -203,3 +205,61 @@ def _data_of(body: Body) -> bytes:
 
 def _base64(data: bytes) -> str:
     return pybase64.b64encode(data).decode()
+
+
+def image_ids(message: bytes) -> set[str]:
+    """The ids of the resources that a message of a page fault shows."""
+    if _REFERENCE not in message:
+        return set()
+    images = _stored_images(json.loads(message))
+    return set(filter(None, (parse_resource_id(image["url"]) for _, image in images)))
+
+
+async def with_images(
+    media: StoredMedia, message: bytes, *, limit_bytes: int, checks: MediaChecks | None = None
+) -> Sequence[JsonPiece]:
+    """The message with a data URI in the place of every reference to an image.
+
+    Args:
+        media: Where the images are.
+        message: The message; it may be older than the check of its image.
+        limit_bytes: How many bytes of images stand in it in all.
+        checks: Says whether they are sound: of one that is not there is a text that says so.
+            `None` for a message that is read and not handed to a model.
+
+    Raises:
+        NotFoundError: One of the images is gone.
+        PayloadTooLargeError: The images have more than `limit_bytes` in all.
+        StoreUnavailableError: The store did not answer.
+    """
+    if _REFERENCE not in message:
+        return [message]
+    value = json.loads(message)
+    images = _stored_images(value)
+    if not images:
+        return [message]
+    places = MediaPlaces()
+    for block, image in images:
+        resource = await media.resource(image["url"])
+        check_fits(resource, limit_bytes)
+        limit_bytes -= resource.size_bytes
+        damage = await damage_of_stored(checks, media, resource) if checks else None
+        if damage is None:
+            mark = places.mark(MediaPiece(resource.digest, resource.size_bytes))
+            image["url"] = f"data:{resource.mime_type};base64,{mark}"
+        elif damage.is_repairable:
+            data = await media.read(resource.resource_id, limit_bytes=resource.size_bytes)
+            image["url"] = await anyio.to_thread.run_sync(repaired_uri, data)
+        else:
+            block.clear()
+            block.update(type="text", text=image_damaged(damage.detail))
+    text = await anyio.to_thread.run_sync(lambda: json_text(value).encode())
+    return places.pieces(text)
+
+
+def _stored_images(message: Mapping[str, JsonValue]) -> list[tuple[JsonValue, JsonValue]]:
+    """Return the blocks of a message that show stored images, each with its `image_url`."""
+    content = message["content"]
+    blocks = content if isinstance(content, list) else []
+    images = [(each, each["image_url"]) for each in blocks if each["type"] == "image_url"]
+    return [each for each in images if each[1]["url"].startswith(_REFERENCE_MARK)]

@@ -47,6 +47,7 @@ class PreparedPage:
 
     `forms` says how moved data URIs were written, `text` is what a reference to a text resource
     stands for, `reduced` the smaller form of an image. `resources` are new or named by the client.
+    `is_quick` says that the event loop can plan what is written of it.
     """
 
     page: Page
@@ -55,6 +56,7 @@ class PreparedPage:
     reduced: Body | None
     resources: Sequence[Resource]
     now: datetime
+    is_quick: bool = False
 
     @cached_property
     def content(self) -> StoredContent:

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
+from app.errors import NotFoundError
 from app.models.identity import rfc3339
 from app.models.json_value import JsonValue, json_text, parse_json, parse_stored_json
 from app.models.page import (
@@ -29,6 +30,7 @@ from app.models.page import (
 from app.models.resource import parse_resource_id
 from app.rendering.pages import body_size_bytes, page_texts, page_tokens
 from app.services.requests.data_uris import load_forms
+from app.stores.records import UnitOfWork
 
 # What we have written ourselves is within the limits it was held to when it came in.
 _OWN_DEPTH = 10_000
@@ -245,3 +247,25 @@ def _media(media: PageMedia | None) -> JsonValue:
 
 def _parse(text: bytes, *, spelled: bool = False) -> JsonValue:
     return parse_json(text, max_depth=_OWN_DEPTH, max_nodes=_OWN_NODES, spelled=spelled)
+
+
+def find_page(unit: UnitOfWork, page_id: str, *, with_content: bool) -> StoredPage:
+    """Return a page as it is stored, with its content or without.
+
+    Raises:
+        NotFoundError: The project has none.
+    """
+    stored = unit.pages.find(page_id, with_content=with_content)
+    if stored is None:
+        raise NotFoundError("page")
+    return stored
+
+
+def load_page(unit: UnitOfWork, page_id: str) -> tuple[StoredPage, Page]:
+    """Return a page as it is stored, and as it is read.
+
+    Raises:
+        NotFoundError: The project has none.
+    """
+    stored = find_page(unit, page_id, with_content=True)
+    return stored, read_page(stored, unit.page_levels.of(page_id))

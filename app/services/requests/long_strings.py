@@ -16,8 +16,8 @@ from dataclasses import dataclass
 import pybase64
 
 from app.media.base64_stream import Base64Lines
+from app.services.requests.identity import NAMED_CHARS, name_of_base64, name_of_text
 from app.services.requests.json_escapes import JsonEscapes
-from app.services.requests.string_names import NAMED_CHARS, name_of_base64, name_of_text
 from app.stores.blobs import BlobDraft
 
 # Whole quads, and more than anybody looks at before taking a string for what it is.
@@ -209,7 +209,7 @@ class LongString:
         return b"\0%b %b%b\0" % (self._head, spelled, escaped)
 
     def name(self) -> str:
-        """Return the name of its text, see `string_names`; after its end only."""
+        """Return the name of its text, see `identity`; after its end only."""
         # There may be more, of a head and of line breaks.
         least_chars = self._draft.size_bytes // 3 * 4
         if least_chars < NAMED_CHARS:

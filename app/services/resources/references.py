@@ -23,7 +23,7 @@ from app.rendering.json_text.strings import TextWriter
 from app.services.access.signed_links import LinkGrant, LinkSigner, link_expiry
 from app.services.concurrency.large_work import LargeWork
 from app.services.inline_media.json_with_media import RenderedBody
-from app.services.requests.whole_bodies import RequestBodies
+from app.services.requests.streamed_bodies import RequestBodies
 from app.services.resources.reference_requests import (
     Mention,
     ReferenceForm,

@@ -14,7 +14,7 @@ from app.models.rendering import JsonPiece, Rendering, rendering_of
 from app.services.inline_media.json_with_media import RenderedBody
 from app.services.inline_media.restoring import StoredMedia
 from app.services.memory_budget.responses import ResponseBudget, ResponseMemory
-from app.services.pages.fault_messages import with_images
+from app.services.pages.media import with_images
 from app.services.requests.data_uris import load_forms
 from app.services.sessions.history_cache import CachedList, HistoryCache, ListPosition
 from app.stores.blobs import BlobStore

@@ -14,7 +14,7 @@ import structlog
 from app.errors import ConflictError, NotFoundError, ServiceError
 from app.models.identity import utc_now
 from app.models.upload import ResumableUpload, Segment
-from app.services.concurrency.run_to_completion import run_to_completion
+from app.services.concurrency.background import run_to_completion
 from app.services.maintenance.blob_removal import BlobRemoval
 from app.services.uploads.bodies import UploadBody
 from app.stores.blobs import BlobStore, BlobWriter
