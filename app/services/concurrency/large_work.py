@@ -77,10 +77,8 @@ class LargeWork:
     def _limiter(self, size_bytes: int) -> anyio.CapacityLimiter | None:
         if size_bytes <= _SMALL_BYTES:
             return None
-        return self._middling if size_bytes <= LARGE_BYTES else self._free_or_short()
-
-    def _free_or_short(self) -> anyio.CapacityLimiter:
-        """The turns of what is large, unless too many wait for one."""
+        if size_bytes <= LARGE_BYTES:
+            return self._middling
         large = self._large
         if not large.available_tokens and large.statistics().tasks_waiting >= self._large_waiting:
             raise OverloadedError

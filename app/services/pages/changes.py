@@ -20,12 +20,7 @@ from app.models.resource import Resource
 from app.rendering.pages import check_supplied
 from app.services.pages.accesses import AccessCounts
 from app.services.pages.contents import PageContents, SettledContent, check_words
-from app.services.pages.planning import (
-    KeptContent,
-    PreparedPage,
-    plan_change,
-    supplied_levels,
-)
+from app.services.pages.planning import KeptContent, plan_change, supplied_levels
 from app.services.pages.preparing import PagePreparer
 from app.services.pages.requests import (
     media_of_representation,
@@ -35,10 +30,9 @@ from app.services.pages.requests import (
 )
 from app.services.pages.versions import StoredContent, load_page, same_fields
 from app.services.pages.writing import PageWriter, WrittenPage
-from app.services.requests.preconditions import WriteCondition
 from app.services.requests.streamed_bodies import RequestBodies
 from app.services.requests.streamed_requests import StreamedRequests
-from app.services.requests.validation import read_value
+from app.services.requests.validation import WriteCondition, read_value
 from app.stores.records import Records
 from app.wire.pages import level_record
 
@@ -173,34 +167,15 @@ class PageChanges:
     ) -> WrittenPage:
         """Write a page again, with other fields or levels."""
         contents = self.preparer.contents(project_id, utc_now())
-        text = await contents.referred_text(page.fields.modality, page.full)
-        reduced, smaller = await self._reduced(contents, page)
-        prepared = PreparedPage(
-            page=replace(page, fields=fields or page.fields),
-            forms={},
-            text=text,
-            reduced=reduced,
-            resources=[*resources, *smaller],
-            now=contents.keeper.now,
-        )
+        settled = SettledContent(page.full, resources=tuple(resources))
+        become = replace(page, fields=fields or page.fields)
+        prepared = await self.preparer.complete(contents, become, settled)
         content = StoredContent(
             stored.content or b"", stored.inline_form, stored.fetched_resource_id
         )
         kept = KeptContent(content, supplied, page.fields)
         change = await anyio.to_thread.run_sync(plan_change, prepared, stored, kept, self.limits)
         return await self.writer.replace(project_id, stored, change)
-
-    async def _reduced(
-        self, contents: PageContents, page: Page
-    ) -> tuple[Body | None, list[Resource]]:
-        """Return the smaller form of an image that was derived when its content was written.
-
-        Where a supplied one took its place it is made again.
-        """
-        level = page.levels.get(Level.REDUCED)
-        if level is not None and level.origin == "derived" and level.body.is_media:
-            return level.body, []
-        return await self.preparer.reduced(contents, page.fields, page.full, None)
 
 
 async def _settled(contents: PageContents, page: Page, content: JsonValue) -> SettledContent:

@@ -10,12 +10,7 @@ from datetime import datetime
 
 import anyio.to_thread
 
-from app.errors import (
-    Fault,
-    InvalidJsonError,
-    InvalidPayloadError,
-    PayloadTooLargeError,
-)
+from app.errors import Fault, InvalidJsonError, InvalidPayloadError, PayloadTooLargeError
 from app.media.data_uris import DataUriText, bare_base64, find_data_uris, split_data_uri
 from app.media.settling import HEAD_BYTES, settle_type
 from app.media.types import OCTET_STREAM, is_textual
@@ -26,8 +21,7 @@ from app.models.page import Body, Modality, PageFields, PageMedia
 from app.models.resource import Resource, resource_kind
 from app.rendering.names.file_names import safe_file_name
 from app.services.concurrency.large_work import run_in_loop_if
-from app.services.inline_media.moving import MediaMover
-from app.services.inline_media.restoring import StoredMedia
+from app.services.inline_media.stored_media import MediaMover, StoredMedia
 from app.services.persistence.media_keeper import INLINE_LIMIT_BYTES, MediaKeeper
 from app.services.persistence.probing import probe_media
 from app.services.requests.data_uris import (
@@ -91,8 +85,8 @@ class PageContents:
         project_id: str,
         limits: Limits,
         now: datetime,
-        streamed: StreamedMedia | None = None,
-        is_quick: bool = False,
+        streamed: StreamedMedia,
+        is_quick: bool,
     ) -> None:
         self._limits = limits
         self.is_quick = is_quick

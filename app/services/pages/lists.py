@@ -99,7 +99,10 @@ class PageLists:
             InvalidCursorError: The cursor is not this list's.
         """
         query = parse_search(text)
-        asked = _fingerprint(text, filters)
+        may_be_id = CLIENT_ID.match(text.strip()) is not None
+        # What tells a search from another one, for its cursors.
+        described = json_text([text, filters.session_id, filters.modality])
+        asked = hashlib.sha256(described.encode("utf-8", "replace")).hexdigest()[:16]
         after = None
         if cursor is not None:
             of, rank, number = decode_cursor("page-search", cursor, (str, int, int))
@@ -113,7 +116,7 @@ class PageLists:
             )
             # Best first, and of equals the newest.
             rest = [(rank, number) for number, rank in matches]
-            named = _named(unit, text.strip(), filters)
+            named = unit.pages.number_of(text.strip(), filters) if may_be_id else None
             if named is not None:
                 others = (match for match in rest if match[1] != named)
                 rest = [(_RANK_OF_THE_NAMED, named), *others]
@@ -148,11 +151,6 @@ class PageLists:
         return Manifest(session_id, entries, total)
 
 
-def _named(unit: UnitOfWork, text: str, filters: PageFilters) -> int | None:
-    """Return the number of the page whose id a text is, unless the filters leave it out."""
-    return unit.pages.number_of(text, filters) if CLIENT_ID.match(text) else None
-
-
 def _bounded(
     unit: UnitOfWork, numbers: Sequence[int], *, content_up_to: int | None = None
 ) -> list[StoredPage]:
@@ -171,12 +169,6 @@ def _bounded(
                 return found
             found.append(page)
     return found
-
-
-def _fingerprint(text: str, filters: PageFilters) -> str:
-    """Return what tells a search from another one, for its cursors."""
-    asked = json_text([text, filters.session_id, filters.modality])
-    return hashlib.sha256(asked.encode("utf-8", "replace")).hexdigest()[:16]
 
 
 async def _hits(pages: Sequence[StoredPage], query: SearchQuery) -> list[Hit]:

@@ -24,7 +24,7 @@ from app.models.resource import Resource, parse_resource_id
 from app.rendering.json_text.media_marks import MediaPlaces
 from app.rendering.pages import attached_image
 from app.rendering.pages.annotations import image_damaged
-from app.services.inline_media.restoring import StoredMedia, check_fits
+from app.services.inline_media.stored_media import StoredMedia, check_fits
 from app.services.persistence.media_checks import MediaChecks
 from app.services.requests.data_uris import InlineForm, load_forms
 

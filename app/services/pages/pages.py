@@ -16,13 +16,7 @@ from app.models.limits import Limits
 from app.models.page import StoredPage
 from app.services.concurrency.large_work import is_quick, run_in_loop_if
 from app.services.pages.accesses import AccessCounts
-from app.services.pages.planning import (
-    PageChange,
-    PreparedPage,
-    keeps_content,
-    plan_change,
-    plan_same_content,
-)
+from app.services.pages.planning import PageChange, PreparedPage, plan_change, plan_same_content
 from app.services.pages.preparing import PagePreparer
 from app.services.pages.requests import (
     PageDraft,
@@ -32,11 +26,11 @@ from app.services.pages.requests import (
     read_page_batch,
     read_page_draft,
 )
-from app.services.pages.versions import find_page
+from app.services.pages.versions import find_page, holds_content
 from app.services.pages.writing import PageChangedError, PageWriter, WrittenPage
 from app.services.requests.idempotency import Idempotency, IdempotentCall
-from app.services.requests.preconditions import WriteCondition
 from app.services.requests.streamed_requests import StreamedRequest, StreamedRequests
+from app.services.requests.validation import WriteCondition
 from app.stores.records import Records, UnitOfWork
 
 CREATE_ROUTE = "POST /api/pages"
@@ -210,7 +204,9 @@ class Pages:
     ) -> PageChange | None:
         """Plan what makes a stored page the prepared one; `None` if it is that already."""
         quick = prepared.is_quick and is_quick(current.descriptor)
-        if not await run_in_loop_if(quick, keeps_content, prepared, current):
+        if not await run_in_loop_if(
+            quick, lambda: holds_content(current, prepared.page.full, prepared.content.text)
+        ):
             return await self._plan(prepared, current)
         levels = await self.records.read(
             project_id, lambda unit: unit.page_levels.of(current.page_id)

@@ -28,7 +28,6 @@ from app.rendering.pages import derive_levels, scenes_of
 from app.services.pages.versions import (
     Stamp,
     StoredContent,
-    holds_content,
     page_version,
     read_descriptor,
     read_fields,
@@ -133,11 +132,6 @@ def plan_change(
         wanted - resources.keys(),
         now,
     )
-
-
-def keeps_content(prepared: PreparedPage, current: StoredPage) -> bool:
-    """Find out whether a stored page, read without its content, has that of the prepared one."""
-    return holds_content(current, prepared.page.full, prepared.content.text)
 
 
 def plan_same_content(

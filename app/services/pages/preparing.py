@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import datetime
+from functools import partial
 from io import BytesIO
 from typing import Any
 
@@ -14,12 +15,12 @@ from app.media.images import open_image
 from app.media.soundness import without_damaged_chunks
 from app.models.limits import Limits
 from app.models.media import InMemoryMedia, MediaSource
-from app.models.page import Body, Page, PageFields
+from app.models.page import Body, Level, Page, PageFields
 from app.models.resource import Resource
 from app.services.concurrency.large_work import run_in_loop_if
 from app.services.images.image_work import ImageWork
 from app.services.images.pixels import in_shades, load_pixels, may_be_transparent, saved
-from app.services.pages.contents import PageContents, blob_body, check_words
+from app.services.pages.contents import PageContents, SettledContent, blob_body, check_words
 from app.services.pages.planning import PreparedPage
 from app.services.requests.streamed_requests import StreamedRequest
 from app.stores.blobs import BlobStore
@@ -50,7 +51,7 @@ class PagePreparer:
             project_id=project_id,
             limits=self.limits,
             now=now,
-            streamed=request.media if request else None,
+            streamed=request.media if request else {},
             is_quick=request is not None and request.is_quick,
         )
 
@@ -65,10 +66,26 @@ class PagePreparer:
         """
         await run_in_loop_if(contents.is_quick, check_words, fields)
         settled = await contents.settle(fields.modality, content)
-        text = await contents.referred_text(fields.modality, settled.body, settled.source)
-        reduced, smaller = await self.reduced(contents, fields, settled.body, settled.source)
+        return await self.complete(contents, Page(page_id, fields, settled.body, {}), settled)
+
+    async def complete(
+        self, contents: PageContents, page: Page, settled: SettledContent
+    ) -> PreparedPage:
+        """Add to a page what its levels are derived from, its text and the smaller form of it.
+
+        An image's smaller form that was derived when its content was written is taken over. Where a
+        supplied one took its place it is made again.
+
+        Args:
+            contents: Where media are.
+            page: The page.
+            settled: Its content, if that has come with the request, and what it now refers to.
+        """
+        source = settled.source
+        text = await contents.referred_text(page.fields.modality, page.full, source)
+        reduced, smaller = await self._reduced(contents, page, source)
         return PreparedPage(
-            page=Page(page_id, fields, settled.body, {}),
+            page=page,
             forms=settled.forms,
             text=text,
             reduced=reduced,
@@ -78,19 +95,15 @@ class PagePreparer:
             is_quick=contents.is_quick and text is None,
         )
 
-    async def reduced(
-        self, contents: PageContents, fields: PageFields, body: Body, source: MediaSource | None
+    async def _reduced(
+        self, contents: PageContents, page: Page, source: MediaSource | None
     ) -> tuple[Body | None, list[Resource]]:
-        """Make the smaller form of an image; returns it, and its resource if that is a new one.
-
-        Args:
-            contents: Where media are.
-            fields: The page's.
-            body: The page's content.
-            source: Its medium, where that is at hand.
-        """
-        media = body.media
-        if fields.modality != "image" or media is None or media.width is None:
+        """Make the smaller form of an image; returns it, and its resource if that is a new one."""
+        body, media = page.full, page.full.media
+        level = page.levels.get(Level.REDUCED)
+        if level is not None and level.origin == "derived" and level.body.is_media:
+            return level.body, []
+        if page.fields.modality != "image" or media is None or media.width is None:
             return None, []
         if media.size_bytes > self.limits.image_bytes:
             return None, []
@@ -104,7 +117,8 @@ class PagePreparer:
                 )
             else:
                 data = await anyio.to_thread.run_sync(source.head, source.size_bytes)
-            made = await anyio.to_thread.run_sync(self._reduce, data, media.mime_type)
+            reduce = partial(reduce_image, most_pixels=self.limits.image_pixels)
+            made = await anyio.to_thread.run_sync(reduce, data, media.mime_type)
         if made is None:
             return None, []
         small, mime_type = made
@@ -112,9 +126,6 @@ class PagePreparer:
             return body, []
         resource = await contents.keeper.store(InMemoryMedia(small), mime_type, None)
         return blob_body(resource), [resource]
-
-    def _reduce(self, data: bytes, mime_type: str) -> tuple[bytes, str] | None:
-        return reduce_image(data, mime_type, most_pixels=self.limits.image_pixels)
 
 
 def reduce_image(data: bytes, mime_type: str, *, most_pixels: int) -> tuple[bytes, str] | None:

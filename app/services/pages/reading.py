@@ -27,7 +27,7 @@ from app.rendering.pages import (
 )
 from app.services.concurrency.large_work import is_quick, run_in_loop_if
 from app.services.inline_media.json_with_media import RenderedBody
-from app.services.inline_media.restoring import StoredMedia
+from app.services.inline_media.stored_media import StoredMedia
 from app.services.pages.accesses import AccessCounts
 from app.services.pages.media import PageMediaReader
 from app.services.pages.preparing import PagePreparer
@@ -157,7 +157,11 @@ class PageReading:
         places, base64 = MediaPlaces(), None
         if body is not None and has_image and (media == "inline" or body.kind != "blob"):
             base64 = await view.media.base64(places, body)
-        return await self._rendered(view, places, lambda: _content(view, base64))
+        return await self._rendered(
+            view,
+            places,
+            lambda: content_record(typed_content(view.page, view.level, base64=base64)),
+        )
 
     async def blocks(
         self, project_id: str, page_id: str, level: Level | None, options: BlocksOptions
@@ -312,10 +316,6 @@ def _load(unit: UnitOfWork, page_id: str) -> tuple[StoredPage, Page, bool]:
     texts = (stored.descriptor, stored.body, stored.content or b"")
     is_short = is_quick(*texts, *(each.body for each in levels))
     return stored, read_page(stored, levels), is_short
-
-
-def _content(view: PageView, base64: str | None) -> bytes:
-    return content_record(typed_content(view.page, view.level, base64=base64))
 
 
 def _json_text(view: PageView, options: BlocksOptions) -> str:

@@ -188,12 +188,12 @@ def read_patch(body: bytes, limits: Limits) -> dict[str, JsonValue]:
     """
     patch = _under_one_name(as_object(parse_page_body(body, limits)))
     faults = [
-        Fault(f"/{name}", "is not changed by a patch: PUT the page")
-        for name in sorted(patch.keys() & _NOT_PATCHED)
-    ]
-    faults += [
-        Fault(f"/{name}", "is what the service says of the page and cannot be set")
-        for name in sorted(patch.keys() & _OURS)
+        Fault(f"/{name}", detail)
+        for names, detail in (
+            (_NOT_PATCHED, "is not changed by a patch: PUT the page"),
+            (_OURS, "is what the service says of the page and cannot be set"),
+        )
+        for name in sorted(patch.keys() & names)
     ]
     if faults:
         raise InvalidPayloadError("The patch cannot be applied.", faults=faults)

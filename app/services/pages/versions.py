@@ -187,20 +187,17 @@ def searchable_text(page: Page, text: str | None) -> SearchableText:
 
 def same_fields(fields: PageFields, others: PageFields) -> bool:
     """Compare what is said of a page, numbers of vectors and moments by their spelling."""
-    return fields == others and json_text(_seldom(fields)) == json_text(_seldom(others))
+    seldom = (json_text(_members(each, SELDOM_SAID)) for each in (fields, others))
+    return fields == others and next(seldom) == next(seldom)
 
 
 def _digest(descriptor: bytes, content: bytes) -> str:
     return hashlib.sha256(descriptor + b"\n" + content).hexdigest()
 
 
-def _seldom(fields: PageFields) -> dict[str, JsonValue]:
-    return {name: _plain(getattr(fields, name)) for name in SELDOM_SAID}
-
-
-def _members(fields: PageFields) -> dict[str, JsonValue]:
-    """Return the fields as JSON members, in their order, null where nothing is known."""
-    return {name: _plain(getattr(fields, name)) for name in PageFields.model_fields}
+def _members(fields: PageFields, names: Iterable[str]) -> dict[str, JsonValue]:
+    """Return fields as JSON members, in their order, null where nothing is known."""
+    return {name: _plain(getattr(fields, name)) for name in names}
 
 
 def _plain(value: object) -> JsonValue:
@@ -210,7 +207,7 @@ def _plain(value: object) -> JsonValue:
 
 
 def _descriptor(page: Page, stamp: Stamp) -> dict[str, JsonValue]:
-    said = _members(page.fields)
+    said = _members(page.fields, PageFields.model_fields)
     seldom = {name: said.pop(name) for name in SELDOM_SAID}
     tokens = stamp.size_tokens
     return {

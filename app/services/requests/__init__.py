@@ -6,8 +6,7 @@ json_stream         the scanner: which strings are long, where they end
 json_escapes        how a string is escaped in JSON, to be written again byte for byte
 long_strings        one long string: its bytes in a draft, its text, its placeholder
 data_uris           data URIs that are a content: taken apart, and put together byte for byte
-validation          what every JSON body is checked for
+validation          what every JSON body is checked for, and the version that a write changes
 identity            what a request is known by, and the names of its long strings
 idempotency         keys that make a repeated write safe
-preconditions       what a write asks of the version that it changes
 """

@@ -10,7 +10,7 @@ than its own: its transaction is rolled back, and nothing is stored twice.
 
 import asyncio
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 
@@ -64,8 +64,7 @@ class Idempotency:
             answer_id = await run_to_completion(self._claim(call, now))
         except asyncio.CancelledError:
             # The claim is made all the same, by now.
-            with anyio.CancelScope(shield=True):
-                await self._abandon(call)
+            await self._abandon(call)
             raise
         if answer_id is not None:
             yield answer_id
@@ -73,8 +72,7 @@ class Idempotency:
         try:
             yield None
         except BaseException:
-            with anyio.CancelScope(shield=True):
-                await self._abandon(call)
+            await self._abandon(call)
             raise
 
     def note_answer(self, unit: UnitOfWork, call: IdempotentCall, answer_id: str) -> None:
@@ -118,15 +116,13 @@ class Idempotency:
         return None if held is None else _answer_of(held, call.identity)
 
     async def _abandon(self, call: IdempotentCall) -> None:
-        try:
+        def abandon(unit: UnitOfWork) -> None:
             # The block may have been cancelled just after its commit: then there is an answer.
-            await self.records.write(
-                call.project_id,
-                lambda unit: unit.idempotency.abandon(call.route, call.key, claim_id=call.claim_id),
-            )
-        except ServiceError:
-            # The database is what failed; the claim is over by itself after a while.
-            return
+            unit.idempotency.abandon(call.route, call.key, claim_id=call.claim_id)
+
+        # If the database is what failed, the claim is over by itself after a while.
+        with anyio.CancelScope(shield=True), suppress(ServiceError):
+            await self.records.write(call.project_id, abandon)
 
 
 def _answer_of(claim: Claim, identity: RequestIdentity) -> str:

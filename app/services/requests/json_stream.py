@@ -53,7 +53,8 @@ class JsonStream:
         self._long: LongString | None = None
         self._raw = b""
         self._is_escaped = False
-        self._is_whole = False
+        self.is_whole = False
+        """Whether all of the body was taken at once, so that nothing of it is in files."""
 
     @property
     def is_begun(self) -> bool:
@@ -61,19 +62,9 @@ class JsonStream:
         return bool(self._pieces)
 
     @property
-    def is_whole(self) -> bool:
-        """Whether all of the body was taken at once, so that nothing of it is in files."""
-        return self._is_whole
-
-    @property
     def kept_bytes(self) -> int:
         """How much of what was taken is in memory."""
         return sum(len(piece) for piece in self._pieces if isinstance(piece, bytes))
-
-    def keep(self, data: bytes) -> None:
-        """Take all bytes of a body at once, without looking for long strings in them."""
-        self._is_whole = True
-        self._pieces.append(data)
 
     def take(self, data: bytes) -> None:
         """Take all bytes of a body at once.
@@ -81,11 +72,11 @@ class JsonStream:
         Raises:
             PayloadTooLargeError, StoreUnavailableError: As `feed`.
         """
+        self.is_whole = True
         if _may_have_long_strings(data, self._long_chars):
-            self._is_whole = True
             self.feed(data)
         else:
-            self.keep(data)
+            self._pieces.append(data)
 
     def feed(self, data: bytes) -> None:
         """Take the next bytes.
@@ -126,7 +117,7 @@ class JsonStream:
         but not in a body that was there at once, in which they looked for no long strings.
         """
         sha256 = hashlib.sha256(prefix)
-        if self._is_whole:
+        if self.is_whole:
             sha256.update(self.body(string.raw() for string in self.long_strings))
             return sha256.hexdigest()
         for piece in self._pieces:

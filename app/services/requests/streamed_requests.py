@@ -6,7 +6,7 @@ as anything else, or whose text its bytes do not give back, is read again as the
 """
 
 import re
-from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping
+from collections.abc import AsyncIterator, Callable, Iterable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, fields, is_dataclass
 from functools import partial
@@ -171,7 +171,11 @@ def read_with_placeholders(
     while True:
         hold_text(sum(strings[number].raw_bytes for number in as_text))
         try:
-            value = read(json.body(_raw_strings(strings, placeholders)))
+            raw_strings = (
+                placeholders[number].raw if number in placeholders else string.raw()
+                for number, string in enumerate(strings)
+            )
+            value = read(json.body(raw_strings))
         except InvalidJsonError as exc:
             raise _as_of_whole_body(exc, strings, placeholders) from exc
         except InvalidPayloadError as exc:
@@ -218,14 +222,6 @@ def identity_of_stream(
         ),
         partial(json.digest_of_bytes, prefix) if json.is_whole else json.digest_of_bytes(prefix),
     )
-
-
-def _raw_strings(
-    strings: list[LongString], placeholders: dict[int, Placeholder]
-) -> Iterator[bytes]:
-    """Return the raw JSON of the strings in their order: placeholders, where there are any."""
-    for number, string in enumerate(strings):
-        yield placeholders[number].raw if number in placeholders else string.raw()
 
 
 def _as_of_whole_body(

@@ -1,6 +1,7 @@
-"""What every route with a JSON body asks of it: a value, an object, a model."""
+"""What routes ask of a body, a value, an object, a model; and what a request asks of a version."""
 
-from typing import TypeVar
+from collections.abc import Callable
+from typing import TypeAlias, TypeVar
 
 from pydantic import BaseModel, ValidationError
 
@@ -10,6 +11,8 @@ from app.models.limits import Limits
 from app.models.validation_errors import faults_of
 
 _Model = TypeVar("_Model", bound=BaseModel)
+WriteCondition: TypeAlias = Callable[[str | None], None]
+"""Judges the digest of the stored version, `None` if there is none; raises if it may not change."""
 
 
 def read_value(body: bytes, limits: Limits, *, spelled: bool = False) -> JsonValue:

@@ -9,7 +9,7 @@ from app.models.alias import MOST_ALIASES, Alias, check_alias, is_alias
 from app.models.cursor import decode_moment_cursor, encode_moment_cursor
 from app.models.identity import utc_now
 from app.models.resource import Resource, parse_resource_id
-from app.services.requests.preconditions import WriteCondition
+from app.services.requests.validation import WriteCondition
 from app.stores.records import Records, UnitOfWork
 from app.wire.aliases import alias_record
 

@@ -25,8 +25,8 @@ from app.models.json_value import json_text, parse_stored_json
 from app.models.limits import Limits
 from app.services.inline_media.message_media import references_in
 from app.services.requests.idempotency import Idempotency, IdempotentCall
-from app.services.requests.preconditions import WriteCondition
 from app.services.requests.streamed_bodies import RequestBodies
+from app.services.requests.validation import WriteCondition
 from app.services.sessions.attachments import attachments_of, bindings_of, resolve_attachments
 from app.services.sessions.interaction_requests import (
     ReadInteraction,
