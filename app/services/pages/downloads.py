@@ -9,7 +9,6 @@ import json
 from collections.abc import AsyncIterator, Awaitable, Callable
 from dataclasses import dataclass, replace
 from datetime import datetime
-from functools import partial
 
 import anyio.to_thread
 
@@ -151,13 +150,8 @@ class PageDownloads:
             resource.mime_type,
             name,
             max(resource.created_at, updated_at(view.stored)),
-            partial(self._open, project_id, resource.digest),
+            lambda start, end: self.blobs.open(project_id, resource.digest, start=start, end=end),
         )
-
-    async def _open(
-        self, project_id: str, digest: str, start: int, end: int
-    ) -> AsyncIterator[bytes]:
-        return await self.blobs.open(project_id, digest, start=start, end=end)
 
     async def _fetched(self, project_id: str, view: PageView, url: str) -> Resource:
         """Return the file behind an address of a page; that of its content is fetched once."""

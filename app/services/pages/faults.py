@@ -121,11 +121,8 @@ class PageFaults:
         answer = await self._with_media(project_id, message)
         if call is None:
             self.reading.note(project_id, page_id)
-
-            def tell(unit: UnitOfWork) -> None:
-                unit.events.note(_event(page_id, request, utc_now()))
-
-            await self.records.write(project_id, tell)
+            event = _event(page_id, request, utc_now())
+            await self.records.write(project_id, lambda unit: unit.events.note(event))
             return answer
         answered = await self._append(project_id, call, message)
         return answer if answered is None else await self._with_media(project_id, answered)
