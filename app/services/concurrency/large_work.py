@@ -67,7 +67,7 @@ class LargeWork:
     async def run(
         self, size_bytes: int, work: Callable[[*_Arguments], _T], *arguments: *_Arguments
     ) -> _T:
-        """What `work` makes of its arguments, of which so many bytes are worked on.
+        """Return what `work` makes of its arguments, of which so many bytes are worked on.
 
         Raises:
             OverloadedError: It is large, and as many wait for that as may.

@@ -57,7 +57,7 @@ class RenderedBody:
                 raise StoreUnavailableError(_STORE)
 
     async def chunks(self) -> AsyncGenerator[bytes, None]:
-        """All of it, in order.
+        """Yield all of it, in order.
 
         Raises:
             StoreUnavailableError: A file cannot be read, or has not the bytes it had.

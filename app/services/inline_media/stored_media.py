@@ -37,7 +37,7 @@ class StoredMedia:
     project_id: str
 
     async def find(self, reference: str) -> Resource | None:
-        """The resource with this reference, URI or id, if the project has it."""
+        """Return the resource with this reference, URI or id, if the project has it."""
         resource_id = parse_resource_id(reference)
         if resource_id is None:
             return None
@@ -46,7 +46,7 @@ class StoredMedia:
         )
 
     async def resource(self, reference: str) -> Resource:
-        """The resource with this reference, URI or id.
+        """Return the resource with this reference, URI or id.
 
         Raises:
             NotFoundError: The project has none.
@@ -57,7 +57,7 @@ class StoredMedia:
         return resource
 
     async def read(self, reference: str, *, limit_bytes: int) -> bytes:
-        """All bytes of a resource.
+        """Return all bytes of a resource.
 
         Raises:
             NotFoundError: The project has no such resource.
@@ -71,7 +71,7 @@ class StoredMedia:
     async def as_sent(
         self, text: bytes, forms: Mapping[str, InlineForm], *, limit_bytes: int
     ) -> Sequence[JsonPiece]:
-        """The JSON text of a value with every medium as it was written, byte for byte.
+        """Return the JSON text of a value with every medium as it was written, byte for byte.
 
         Args:
             text: The value as it is shown.
@@ -108,7 +108,7 @@ class StoredMedia:
         return await anyio.to_thread.run_sync(put_back)
 
     async def _written(self, places: MediaPlaces, form: InlineForm, resource: Resource) -> str:
-        """What stands for a data URI: its beginning and the mark of its medium, or of its text."""
+        """Return what stands for a data URI: its head and the mark of its medium or text."""
         if form.text_resource_id is not None:
             return places.mark(await self._text(resource))
         medium = MediaPiece(
@@ -120,7 +120,7 @@ class StoredMedia:
         return form.head + places.mark(medium)
 
     async def _text(self, resource: Resource) -> TextPiece:
-        """A text that was kept as it was; it is read once to learn how long it is escaped."""
+        """Return a text that was kept as it was, read once to learn how long it is escaped."""
         writer = TextWriter("utf-8")
         sent_bytes = 0
         opened = await self.blobs.open(self.project_id, resource.digest)
@@ -178,7 +178,7 @@ class MediaMover:
     streamed: StreamedMedia = field(default_factory=dict)
 
     async def move_all(self, value: JsonValue, movable: Sequence[Movable]) -> MovedValue:
-        """The value, which is nobody else's, with references in the place of what is movable.
+        """Return a value, which is nobody else's, with references in the place of what is movable.
 
         Raises:
             PayloadTooLargeError: There are too many media, or one is too large.
@@ -198,7 +198,7 @@ class MediaMover:
         return MovedValue(value, forms, tuple(resources))
 
     async def move(self, uri: DataUriText, pointer: str) -> MovedValue:
-        """A reference in the place of a text that is one data URI, at a pointer.
+        """Return a reference in the place of a text that is one data URI, at a pointer.
 
         The first of the resources is the medium.
         """
@@ -214,7 +214,7 @@ class MediaMover:
         return MovedValue(resource.reference, {pointer: form}, (resource, kept))
 
     def source(self, uri: DataUriText) -> MediaSource:
-        """The medium of a data URI: in a draft, if it was streamed there, or in memory."""
+        """Return the medium of a data URI: in a draft, if it was streamed there, or in memory."""
         data = uri.data or b""
         if self.streamed and (string := self.streamed.get(data)) is not None:
             return DraftMedia(string.draft, uri.mime_type)
@@ -233,7 +233,7 @@ class MediaMover:
         )
 
     async def lift(self, text: str, spans: Sequence[DataUriSpan], pointer: str) -> MovedValue:
-        """A text, at a pointer, with references in the place of the data URIs among its words."""
+        """Return a text, at a pointer, with references in the place of data URIs in its words."""
         self._check_count(len(spans))
         pieces: list[str] = []
         moved: list[Resource] = []

@@ -173,7 +173,7 @@ class BodyMemory:
             self._budget.bodies.discard(self)
 
     async def paced(self, chunks: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
-        """The chunks, with an account of how long they were waited for."""
+        """Yield the chunks, and count how long they are waited for."""
         clock = asyncio.get_running_loop().time
         while True:
             self._waiting_since = clock()
@@ -186,7 +186,7 @@ class BodyMemory:
             yield chunk
 
     def credit_seconds(self, now: float) -> float:
-        """How long the sender may still pause; below zero the body may be ended for another."""
+        """Return how long the sender may still pause; below zero others may have the body ended."""
         waited = 0.0 if self._waiting_since is None else now - self._waiting_since
         return self._credit_seconds - waited
 

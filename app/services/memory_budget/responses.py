@@ -39,7 +39,7 @@ class ResponseMemory:
 
     @property
     def size_bytes(self) -> int:
-        """How many bytes are held."""
+        """Return how many bytes are held."""
         return self.share.size_bytes
 
     def resize(self, size_bytes: int) -> None:
@@ -100,7 +100,7 @@ class Reader:
             self._taken_bytes += size_bytes
 
     def pace(self, now: float) -> float | None:
-        """The bytes taken in a second of waiting; `None` as long as that is not judged.
+        """Return the bytes taken in a second of waiting; `None` as long as that is not judged.
 
         What the service needs to make the next piece is not the reader's time.
         """
@@ -213,6 +213,6 @@ class ResponseBudget:
 
 
 def _excess_bytes(budget: MemoryBudget, wanted_bytes: int) -> int:
-    """How much is taken above three quarters of a budget, or in the place of what is wanted."""
+    """Return how much is taken above three quarters of a budget, or where others want it."""
     free_bytes = max(budget.limit_bytes // 4, wanted_bytes)
     return budget.held_bytes + free_bytes - budget.limit_bytes

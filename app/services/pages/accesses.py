@@ -43,7 +43,7 @@ class AccessCounts:
         self._noted.set()
 
     def counted(self, project_id: str, stored: StoredPage) -> StoredPage:
-        """The page with the reads of this process among its counters."""
+        """Return the page with the reads of this process among its counters."""
         noted = self._pending.get(project_id, {}).get(stored.page_id)
         if noted is None:
             return stored

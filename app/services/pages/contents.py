@@ -1,7 +1,8 @@
 """Settles what a page's content is: words, data, an address, or a medium that goes to the store.
 
 There is no binary in a page. A `data:` URI from 1,024 bytes on, and every recording, is moved to
-the blob store; the page keeps the reference, and how the URI was written.
+the blob store; the page keeps the reference, and how the URI was written. The rules at the end say
+which contents a modality takes, and that words are words.
 """
 
 from collections.abc import Iterator
@@ -305,12 +306,12 @@ def _as_data_uri(content: str) -> DataUriText | None:
 
 
 def is_url(text: str) -> bool:
-    """Whether a content is an address, and not a sentence that begins with one."""
+    """Return whether a content is an address, and not a sentence that begins with one."""
     return text[:8].lower().startswith(("http://", "https://")) and not any(map(str.isspace, text))
 
 
 def misfit(modality: Modality) -> InvalidPayloadError:
-    """The error for a content that is nothing a page of this modality holds."""
+    """Return the error for a content that is nothing a page of this modality holds."""
     return InvalidPayloadError(
         f"The content does not fit a page of modality {modality}.",
         faults=[Fault("/content", f"must be {_TAKES[modality]}, or null")],
@@ -318,7 +319,7 @@ def misfit(modality: Modality) -> InvalidPayloadError:
 
 
 def fits(modality: Modality, mime_type: str) -> bool:
-    """Whether a medium is of a modality, or of a type that says nothing."""
+    """Return whether a medium is of a modality, or of a type that says nothing."""
     kind = resource_kind(mime_type)
     if modality in ("text", "structured") or kind == modality or mime_type == OCTET_STREAM:
         return True

@@ -80,7 +80,7 @@ class _Call:
 
     @property
     def digest(self) -> str:
-        """What tells this request from another one with the same call id."""
+        """Return what tells this request from another one with the same call id."""
         asked = [self.page_id, *self.request.model_dump(mode="json", exclude={"form"}).values()]
         # The form came later: what was asked before it was known is still the same request.
         asked += [] if self.request.form == "blocks" else [self.request.form]
@@ -95,7 +95,7 @@ class PageFaults:
     reading: PageReading
 
     async def fault(self, project_id: str, page_id: str, request: FaultRequest) -> RenderedBody:
-        """The tool message `{role, tool_call_id, content}` with the page at the level asked for.
+        """Return the tool message `{role, tool_call_id, content}` with the page at a level.
 
         With a session, the message is appended to its history and the read is counted, in one
         transaction. The same call of the session again gives the message again and appends nothing.
@@ -128,7 +128,7 @@ class PageFaults:
         return answer if answered is None else await self._with_media(project_id, answered)
 
     async def _message(self, project_id: str, page_id: str, request: FaultRequest) -> bytes:
-        """The message as history keeps it: with references in the place of stored media."""
+        """Return the message as history keeps it: with references in the place of stored media."""
         options = BlocksOptions(
             media="reference",
             detail=request.detail,
@@ -147,7 +147,7 @@ class PageFaults:
         return await run_in_loop_if(view.is_quick, _tool_message, request, content)
 
     async def _existing(self, project_id: str, page_id: str) -> list[str]:
-        """The pages that are named in what was sent as an id."""
+        """Return the pages that are named in what was sent as an id."""
         candidates = named_ids(page_id)
         if not candidates:
             return []
@@ -225,7 +225,7 @@ def _event(
 
 
 def _answered(unit: UnitOfWork, call: _Call) -> bytes | None:
-    """What this call of the session was answered with before, if it was."""
+    """Return what this call of the session was answered with before, if it was."""
     tool_call_id = call.request.tool_call_id
     if tool_call_id is None:
         return None
@@ -248,7 +248,7 @@ def _tool_message(request: FaultRequest, content: JsonValue) -> bytes:
 
 
 def read_fault_request(value: JsonValue, page_id: str, form: str | None) -> FaultRequest:
-    """A page fault from the body of its request, and from the query, which may say the form.
+    """Return a page fault from the body of its request, and from the query, which may say the form.
 
     Args:
         value: The body.

@@ -57,13 +57,13 @@ class PageMediaReader:
 
     @property
     def declared_type(self) -> str | None:
-        """The MIME type in the data URI that the page's content was moved out of, if it was."""
+        """Return the MIME type in the data URI that the content was moved out of, if it was."""
         form = self._forms.get(_ROOT)
         uri = split_data_uri(form.head) if form else None
         return uri.declared_type if uri else None
 
     async def damage(self, page: Page, level: Level) -> dict[Level, Damage]:
-        """What is wrong with the images of a page, by level, as far as their bytes are here.
+        """Return what is wrong with the images of a page, by level, as far as their bytes are here.
 
         Args:
             page: The page.
@@ -103,7 +103,7 @@ class PageMediaReader:
         places: MediaPlaces | None,
         is_repaired: bool = False,
     ) -> str | None:
-        """What a model or a browser may load the image of a level from.
+        """Return what a model or a browser may load the image of a level from.
 
         Args:
             page: The page.
@@ -128,7 +128,7 @@ class PageMediaReader:
         return await self._data_uri(places or MediaPlaces(), body)
 
     async def base64(self, places: MediaPlaces, body: Body) -> str | None:
-        """What stands for a medium's bytes as plain base64; `None` if it has none here.
+        """Return what stands for a medium's bytes as plain base64; `None` if it has none here.
 
         Raises:
             NotFoundError: The medium is gone.
@@ -143,7 +143,7 @@ class PageMediaReader:
         return places.mark(MediaPiece(resource.digest, resource.size_bytes))
 
     async def content_as_sent(self, content: bytes) -> Sequence[JsonPiece]:
-        """The content with every moved data URI as it was written, byte for byte.
+        """Return the content with every moved data URI as it was written, byte for byte.
 
         Raises:
             NotFoundError: One of its media is gone.
@@ -153,7 +153,7 @@ class PageMediaReader:
         return await self.media.as_sent(content, self._forms, limit_bytes=self.limits.inline_bytes)
 
     async def _data_uri(self, places: MediaPlaces, body: Body) -> str:
-        """The medium as a data URI: as the client wrote it, if everybody can read that."""
+        """Return the medium as a data URI: as the client wrote it, if everybody can read that."""
         if body.kind == "data":
             uri = split_data_uri(str(body.value))
             if uri is not None and uri.is_plain:
@@ -180,7 +180,7 @@ class PageMediaReader:
 async def damage_of_stored(
     checks: MediaChecks, media: StoredMedia, resource: Resource
 ) -> Damage | None:
-    """What is wrong with a stored medium of a project.
+    """Return what is wrong with a stored medium of a project.
 
     Raises:
         StoreUnavailableError: The store did not answer.
@@ -194,7 +194,7 @@ async def damage_of_stored(
 
 
 def repaired_uri(data: bytes) -> str:
-    """A PNG without what is damaged beside its picture, as a data URI."""
+    """Return a PNG without what is damaged beside its picture, as a data URI."""
     return f"data:image/png;base64,{_base64(without_damaged_chunks(data))}"
 
 
@@ -208,7 +208,7 @@ def _base64(data: bytes) -> str:
 
 
 def image_ids(message: bytes) -> set[str]:
-    """The ids of the resources that a message of a page fault shows."""
+    """Return the ids of the resources that a message of a page fault shows."""
     if _REFERENCE not in message:
         return set()
     images = _stored_images(json.loads(message))
@@ -218,7 +218,7 @@ def image_ids(message: bytes) -> set[str]:
 async def with_images(
     media: StoredMedia, message: bytes, *, limit_bytes: int, checks: MediaChecks | None = None
 ) -> Sequence[JsonPiece]:
-    """The message with a data URI in the place of every reference to an image.
+    """Return the message with a data URI in the place of every reference to an image.
 
     Args:
         media: Where the images are.

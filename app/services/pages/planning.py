@@ -59,7 +59,7 @@ class PreparedPage:
 
     @cached_property
     def content(self) -> StoredContent:
-        """The content as it is stored; serialised when it is first asked for."""
+        """Return the content as it is stored; serialised when it is first asked for."""
         return StoredContent(json_text(self.page.full.value).encode(), dump_forms(self.forms))
 
 

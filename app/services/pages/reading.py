@@ -71,7 +71,7 @@ class PageView:
 
     @property
     def shown(self) -> Representation | None:
-        """What the level holds."""
+        """Return what the level holds."""
         return self.page.at(self.level)
 
 
@@ -91,7 +91,7 @@ class PageReading:
     limits: Limits
 
     async def get(self, project_id: str, page_id: str) -> StoredPage:
-        """The page as it is stored, with its counters.
+        """Return the page as it is stored, with its counters.
 
         Raises:
             NotFoundError: The project has none.
@@ -102,7 +102,7 @@ class PageReading:
         return self.accesses.counted(project_id, stored)
 
     async def get_as_sent(self, project_id: str, page_id: str) -> RenderedBody:
-        """The page with its content as the client sent it, data URIs byte for byte.
+        """Return the page with its content as the client sent it, data URIs byte for byte.
 
         Its digest is that of the page as it is stored.
 
@@ -118,7 +118,7 @@ class PageReading:
         return await self.checked(project_id, Rendering(pieces, stored.digest))
 
     async def view(self, project_id: str, page_id: str, level: Level | None) -> PageView:
-        """A page at a level, by default at the one the page names itself.
+        """Return a page at a level, by default at the one the page names itself.
 
         Raises:
             NotFoundError: The project has none.
@@ -144,7 +144,7 @@ class PageReading:
     async def content(
         self, project_id: str, page_id: str, level: Level | None, media: MediaForm
     ) -> RenderedBody:
-        """What a page holds at a level, by modality: a `PageContent`.
+        """Return what a page holds at a level, by modality: a `PageContent`.
 
         Raises:
             NotFoundError: The project has no such page.
@@ -166,7 +166,7 @@ class PageReading:
     async def blocks(
         self, project_id: str, page_id: str, level: Level | None, options: BlocksOptions
     ) -> RenderedBody:
-        """A page as the content of a tool message: `{content, truncated, …}`.
+        """Return a page as the content of a tool message: `{content, truncated, …}`.
 
         Raises:
             NotFoundError: The project has no such page.
@@ -186,7 +186,7 @@ class PageReading:
     async def blocks_of(
         self, view: PageView, options: BlocksOptions, places: MediaPlaces | None = None
     ) -> PageBlocks:
-        """The blocks of a page that is read already; see `blocks`.
+        """Return the blocks of a page that is read already; see `blocks`.
 
         Args:
             view: The page.
@@ -214,7 +214,7 @@ class PageReading:
     async def json_form(
         self, project_id: str, page_id: str, level: Level | None, options: BlocksOptions
     ) -> RenderedBody:
-        """The same, its `content` one JSON string `{success, page_id, content, modality, …}`.
+        """Do as `blocks`, with a `content` that is one JSON string: `{success, page_id, …}`.
 
         Raises:
             NotFoundError: The project has no such page.
@@ -226,12 +226,12 @@ class PageReading:
         )
 
     async def json_text_of(self, view: PageView, options: BlocksOptions) -> str:
-        """The string of `json_form` for a page that is read already."""
+        """Return the string of `json_form` for a page that is read already."""
         view = await self.looked_at(view)
         return await run_in_loop_if(view.is_quick, _json_text, view, options)
 
     async def looked_at(self, view: PageView) -> PageView:
-        """The view of a page with what is wrong with its images.
+        """Return the view of a page with what is wrong with its images.
 
         Raises:
             NotFoundError: The image of the level is gone.
@@ -241,7 +241,7 @@ class PageReading:
         return replace(view, page=replace(view.page, damage=damage))
 
     async def detail(self, project_id: str, page_id: str) -> str:
-        """A page for a terminal, field by field.
+        """Return a page for a terminal, field by field.
 
         Raises:
             NotFoundError: The project has no such page.
@@ -251,7 +251,7 @@ class PageReading:
         return await anyio.to_thread.run_sync(_detail, view)
 
     async def representation(self, project_id: str, page_id: str, level: Level) -> Representation:
-        """One level as it is stored.
+        """Return one level as it is stored.
 
         Raises:
             NotFoundError: The project has no such page, or the page has no such level.
@@ -267,7 +267,7 @@ class PageReading:
         return view.shown
 
     async def resource(self, project_id: str, reference: str) -> Resource:
-        """The resource that a page refers to.
+        """Return the resource that a page refers to.
 
         Raises:
             NotFoundError: The project has none.

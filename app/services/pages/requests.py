@@ -85,7 +85,7 @@ class PageDraft(PageFields):
     )
 
     def fields(self) -> PageFields:
-        """What it says beside its content."""
+        """Return what it says beside its content."""
         said = {name: getattr(self, name) for name in PageFields.model_fields}
         parents = dict.fromkeys(filter(None, (self.represents, self.parent_page_id)))
         further = (parent for parent in parents if parent not in self.provenance)
@@ -112,7 +112,7 @@ class PagePatch(PageFields):
 
 
 def parse_page_body(body: bytes, limits: Limits) -> JsonValue:
-    """The JSON of a body; the numbers of what is seldom said, in it or in its pages, as spelled.
+    """Return the JSON of a body; numbers of what is seldom said, in it or in its pages, as spelled.
 
     Any other number is what it is worth. The body is read a second time only if there are some.
 
@@ -130,7 +130,7 @@ def parse_page_body(body: bytes, limits: Limits) -> JsonValue:
 
 
 def read_page_draft(value: JsonValue, page_id: str | None) -> PageDraft:
-    """A page from the body of PUT or POST.
+    """Return a page from the body of PUT or POST.
 
     Args:
         value: The request's body.
@@ -154,7 +154,7 @@ def read_page_draft(value: JsonValue, page_id: str | None) -> PageDraft:
 
 
 def read_page_batch(value: JsonValue) -> list[PageDraft]:
-    """The pages of a bulk request, each with an id of its own or none.
+    """Return the pages of a bulk request, each with an id of its own or none.
 
     Raises:
         InvalidPayloadError: One of them is not a page; the faults point into `pages`.
@@ -181,7 +181,7 @@ def read_page_batch(value: JsonValue) -> list[PageDraft]:
 
 
 def read_patch(body: bytes, limits: Limits) -> dict[str, JsonValue]:
-    """A merge patch (RFC 7396) of what may be patched.
+    """Return a merge patch (RFC 7396) of what may be patched.
 
     Raises:
         InvalidPayloadError: It touches what only PUT changes, or what the service itself says.
@@ -201,7 +201,7 @@ def read_patch(body: bytes, limits: Limits) -> dict[str, JsonValue]:
 
 
 def patched(fields: PageFields, patch: Mapping[str, JsonValue]) -> PageFields:
-    """The fields after a merge patch: null takes a member away, objects are merged.
+    """Return the fields after a merge patch: null takes a member away, objects are merged.
 
     Raises:
         InvalidPayloadError: The outcome is not a page.
@@ -217,7 +217,7 @@ def patched(fields: PageFields, patch: Mapping[str, JsonValue]) -> PageFields:
 
 
 def read_representation_draft(value: JsonValue) -> RepresentationDraft:
-    """A supplied level.
+    """Return a supplied level.
 
     Raises:
         InvalidPayloadError: The body is none.
@@ -230,7 +230,7 @@ def read_representation_draft(value: JsonValue) -> RepresentationDraft:
 
 
 def _pages(value: JsonValue) -> list[dict[str, JsonValue]]:
-    """The object itself, and those in its `pages`; nothing of another value."""
+    """Return the object itself, and those in its `pages`; nothing of another value."""
     if not isinstance(value, dict):
         return []
     items = value.get("pages")

@@ -1,7 +1,8 @@
-"""What the store keeps of a page, made from what it is, and the page again from that. Pure.
+"""What the store keeps of a page, made from what it is, and the page again from that.
 
 The descriptor is the page's JSON without `content`, `last_accessed` and `access_count`: lists hand
-it out as it is, and a page is read by putting the three beside it.
+it out as it is, and a page is read by putting the three beside it. All of it is pure, but for the
+two that load a page in a unit of work.
 """
 
 import hashlib

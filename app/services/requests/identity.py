@@ -61,7 +61,7 @@ class RequestIdentity:
     digest_of_bytes: str | Callable[[], str] | None = None
 
     def is_that_of(self, stored: str) -> bool:
-        """Whether a request whose digest was stored was this one."""
+        """Return whether a request whose digest was stored was this one."""
         if stored == self.digest:
             return True
         if stored.startswith(SCHEME):
@@ -194,7 +194,7 @@ def _with_canonical_numbers(bare: str) -> str:
 
 
 def _has_long_strings(text: str) -> bool:
-    """Whether a string of a canonical text may be long enough to have a name."""
+    """Return whether a string of a canonical text may be long enough to have a name."""
     bare = text.replace("\\\\", "..").replace('\\"', "..") if "\\" in text else text
     return max(map(len, bare.split('"'))) >= NAMED_CHARS
 
@@ -296,7 +296,7 @@ def _open_array(node: list[JsonValue], stack: list[JsonValue]) -> None:
 
 
 def _is_plain(node: dict[str, JsonValue] | list[JsonValue]) -> bool:
-    """Whether it holds nothing but numbers, short strings and the like."""
+    """Return whether it holds nothing but numbers, short strings and the like."""
     members = node
     if isinstance(node, dict):
         if any(len(key) >= _SHORT_CHARS for key in node):

@@ -58,12 +58,12 @@ class JsonStream:
 
     @property
     def is_begun(self) -> bool:
-        """Whether anything was taken."""
+        """Return whether anything was taken."""
         return bool(self._pieces)
 
     @property
     def kept_bytes(self) -> int:
-        """How much of what was taken is in memory."""
+        """Return how much of what was taken is in memory."""
         return sum(len(piece) for piece in self._pieces if isinstance(piece, bytes))
 
     def take(self, data: bytes) -> None:
@@ -98,13 +98,13 @@ class JsonStream:
 
     @property
     def is_quick(self) -> bool:
-        """Whether the text around long strings is short, and has few values."""
+        """Return whether the text around long strings is short, and has few values."""
         texts = [piece for piece in self._pieces if isinstance(piece, bytes)]
         return sum(map(len, texts)) <= QUICK_BYTES and is_quick(b"".join(texts))
 
     @property
     def long_strings(self) -> list[LongString]:
-        """The long strings, in order."""
+        """Return the long strings, in order."""
         return [piece for piece in self._pieces if isinstance(piece, LongString)]
 
     def digest_of_bytes(self, prefix: bytes = b"") -> str:
@@ -125,7 +125,7 @@ class JsonStream:
         return sha256.hexdigest()
 
     def body(self, raw_strings: Iterable[bytes]) -> bytes:
-        """The body with this raw JSON in the places of the long strings, in their order.
+        """Return the body with this raw JSON in the places of the long strings, in their order.
 
         With the raw JSON of the strings themselves it is the body that came, byte for byte.
         """
@@ -229,7 +229,7 @@ class JsonStream:
 
 
 def _may_have_long_strings(data: bytes, long_chars: int) -> bool:
-    """Whether so many bytes in a row have no quotation mark; where there are more, it says so.
+    """Return whether so many bytes in a row may have no quotation mark; if more have none, true.
 
     Wherever they begin, half as many of them are one of the blocks that are looked at here.
     """

@@ -43,7 +43,7 @@ class Placeholder:
 
     @property
     def text(self) -> str:
-        """The string that its raw JSON is."""
+        """Return the string that its raw JSON is."""
         text: str = json.loads(b'"%b"' % self.raw)
         return text
 
@@ -59,7 +59,7 @@ class Marks:
         self._sharing: dict[int, set[int]] = {}
 
     def mark(self, number: int, *, first: int | None = None) -> bytes:
-        """The bytes for the placeholder of this number; in base64 they are letters and digits.
+        """Return bytes for the placeholder of this number; in base64 they are letters and digits.
 
         Args:
             number: Which it is among the long strings.
@@ -71,7 +71,7 @@ class Marks:
         return f"{self._token}{first:0{_NUMBER_DIGITS}}".encode()
 
     def numbers_in(self, text: str) -> set[int]:
-        """The placeholders of which something is in the text, as it is or in base64.
+        """Return the placeholders of which something is in the text, as it is or in base64.
 
         Of those that share a mark it is all or none.
         """
@@ -106,7 +106,7 @@ class LongString:
 
     @property
     def must_be_text(self) -> bool:
-        """Whether the string has to be seen whole.
+        """Return whether the string has to be seen whole.
 
         What base64 of readable text means depends on all of it; and of a line that has no equal
         it cannot be said how long it would be.
@@ -115,7 +115,7 @@ class LongString:
 
     @property
     def plain_spelling(self) -> tuple[bool, bool] | None:
-        """Whether it has the URL-safe alphabet, and whether it is padded; after its end only.
+        """Return whether it has the URL-safe alphabet, and whether padding; after its end only.
 
         `None` if the head and the bytes do not give its text back.
         """
@@ -210,7 +210,7 @@ class LongString:
         return name_of_base64(head, self._lines.form, self.draft.digest())
 
     def placeholder(self, mark: bytes) -> Placeholder | None:
-        """A short text in the place of this one; `None` if it is too short for that itself."""
+        """Return a short text in the place of this one; `None` if it is too short for that."""
         size_bytes = self.draft.size_bytes
         chars = (size_bytes - self._last_bytes) // 3 * 4
         first, others = self._lines.line_lengths or (0, 4)
@@ -252,5 +252,5 @@ def _following(text: str, word: str, chars: int) -> Iterator[str]:
 
 
 def _up(chars: int, step: int) -> int:
-    """The next multiple."""
+    """Return the next multiple of a step."""
     return -(-chars // step) * step

@@ -48,12 +48,12 @@ class ReceivedBody:
 
     @property
     def bytes_in_memory(self) -> int:
-        """How much there is to parse, without what is in drafts."""
+        """Return how much there is to parse, without what is in drafts."""
         return self.json.kept_bytes + _size(self.last_piece)
 
     @property
     def is_quick(self) -> bool:
-        """Whether the event loop can do what is done with its text: `finish`, parsing and more."""
+        """Return whether the event loop can work on its text: `finish`, parsing and more."""
         if self.json.is_begun or _size(self.last_piece) > QUICK_BYTES:
             return False
         self.last_piece[:] = [b"".join(self.last_piece)]
@@ -113,7 +113,7 @@ class StreamedBodies:
     async def received(
         self, project_id: str, chunks: AsyncIterator[bytes]
     ) -> AsyncIterator[ReceivedBody]:
-        """The body, as long as the block lasts; drafts that are not committed then are gone.
+        """Yield the body for the length of the block; drafts that are not committed then are gone.
 
         How many bytes may come is for whoever gives the chunks to limit.
 

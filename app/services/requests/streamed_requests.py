@@ -252,7 +252,7 @@ def _as_of_whole_body(
 
 
 def numbers_in(value: object, marks: Marks) -> set[int]:
-    """The placeholders that show in any text of a value, or in any medium in memory."""
+    """Return the placeholders that show in any text of a value, or in any medium in memory."""
     numbers: set[int] = set()
     stack = [value]
     while stack:

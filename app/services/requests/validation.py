@@ -16,7 +16,7 @@ WriteCondition: TypeAlias = Callable[[str | None], None]
 
 
 def read_value(body: bytes, limits: Limits, *, spelled: bool = False) -> JsonValue:
-    """The JSON value of a body, lone surrogates repaired; `spelled` as in `parse_repaired_json`.
+    """Return the JSON value of a body, lone surrogates repaired; see `parse_repaired_json`.
 
     Raises:
         InvalidJsonError: Not JSON, not UTF-8, or a number that is not finite.
@@ -28,7 +28,7 @@ def read_value(body: bytes, limits: Limits, *, spelled: bool = False) -> JsonVal
 
 
 def read_object(body: bytes, limits: Limits, *, spelled: bool = False) -> dict[str, JsonValue]:
-    """The JSON object of a body; `spelled` as in `parse_repaired_json`.
+    """Return the JSON object of a body; `spelled` as in `parse_repaired_json`.
 
     Raises:
         InvalidPayloadError: It is another value; and as `read_value`.
@@ -37,7 +37,7 @@ def read_object(body: bytes, limits: Limits, *, spelled: bool = False) -> dict[s
 
 
 def as_object(value: JsonValue) -> dict[str, JsonValue]:
-    """The value, which is an object.
+    """Return the value, which is an object.
 
     Raises:
         InvalidPayloadError: It is not.
@@ -48,7 +48,7 @@ def as_object(value: JsonValue) -> dict[str, JsonValue]:
 
 
 def validated(model: type[_Model], value: JsonValue, sentence: str) -> _Model:
-    """The value as a model.
+    """Return the value as a model.
 
     Args:
         model: What it has to be.
