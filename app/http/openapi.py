@@ -19,8 +19,8 @@ from app.errors import (
 from app.http.problem_types import problem_responses
 from app.http.tus import PATH as TUS_PATH
 from app.models.interaction import ChatMessage
+from app.services.pages.faults import FaultRequest
 from app.services.pages.requests import (
-    FaultRequest,
     PageBatch,
     PageDraft,
     PagePatch,

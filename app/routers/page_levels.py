@@ -46,7 +46,8 @@ from app.http.record_responses import answer_record, answer_written, read_respon
 from app.http.response_memory import CountedJsonResponse
 from app.http.write_parameters import WRITE_FAULTS, IfMatchHeader
 from app.models.page import Level, PageContent
-from app.services.pages.requests import FaultRequest, RepresentationDraft, read_fault_request
+from app.services.pages.faults import FaultRequest, read_fault_request
+from app.services.pages.requests import RepresentationDraft
 from app.wire.pages import PageBlocksRecord, PageLevelRecord, PageToolMessage, level_record
 
 router = APIRouter(prefix="/api/pages", tags=["pages"], route_class=ApiRoute)

@@ -36,9 +36,8 @@ from app.services.quotas.quota_blob_store import QuotaBlobStore
 from app.services.quotas.stored_bytes import StoredBytes
 from app.services.renders.media_loader import MediaLoader
 from app.services.renders.renders import Renders
-from app.services.requests.streamed_bodies import StreamedBodies
+from app.services.requests.streamed_bodies import RequestBodies, StreamedBodies
 from app.services.requests.streamed_requests import StreamedRequests
-from app.services.requests.whole_bodies import RequestBodies
 from app.services.resources.aliases import Aliases
 from app.services.resources.content_sources import ContentSources, OffloadRules
 from app.services.resources.references import References
@@ -213,7 +212,7 @@ class Container:
             accesses=accesses,
             limits=limits,
         )
-        self.page_faults = PageFaults(records, blobs, preparer, self.page_reading, limits=limits)
+        self.page_faults = PageFaults(records, self.page_reading)
         self.page_lists = PageLists(records, accesses)
         self.page_downloads = PageDownloads(
             records,

@@ -232,6 +232,8 @@ from app.models.resource import ImageRecipe
 from app.models.media import InMemoryMedia
 from app.services.images.pixels import fit_image
 from app.services.pages.thumbnails import reduce_image
+from app.services.images.fitting import fit_image
+from app.services.pages.preparing import reduce_image
 from app.services.persistence.probing import probe_media
 from app.telemetry.logs import configure_logging
 from tests.images import picture, saved

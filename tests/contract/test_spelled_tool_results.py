@@ -114,7 +114,7 @@ def test_string_with_escaped_quotation_marks_stays_one_string(client: httpx.Clie
         "A streamed result spelled differently is the same request; another medium makes it "
         "another request"
     ),
-    kept_by="app/services/requests/string_names.py",
+    kept_by="app/services/requests/identity.py",
     tried="2 spellings, both engines",
 )
 def test_other_spelling_of_a_large_result_is_the_same_request(client: httpx.Client) -> None:
@@ -134,7 +134,7 @@ def test_other_spelling_of_a_large_result_is_the_same_request(client: httpx.Clie
 @pytest.mark.promise(
     "durability.md#bodies-above-1-mib",
     "An error in a streamed body names the line and column of the body that was sent",
-    kept_by="app/services/requests/placeholders.py",
+    kept_by="app/services/requests/streamed_requests.py",
     tried="1 column, both engines",
 )
 def test_refusal_of_a_large_result_names_the_place_in_what_was_sent(client: httpx.Client) -> None:

@@ -57,7 +57,7 @@ def deaf(server: Process, path: str) -> socket.socket:
 @pytest.mark.promise(
     "security.md#memory-and-processor",
     "Clients that request `media=inline` and do not read hold one piece each",
-    kept_by="app/services/inline_media/restoring.py",
+    kept_by="app/services/inline_media/stored_media.py",
     tried="8 readers of 11 MiB: below 32 MiB in all",
 )
 def test_readers_of_a_history_with_its_media_that_read_nothing_hold_little_of_it(

@@ -1,9 +1,12 @@
 """Pages swapped in, on both engines: writers of one process take turns, others are noticed."""
 
 from collections.abc import AsyncIterator
+from contextlib import ExitStack
 from datetime import UTC, datetime
+from pathlib import Path
 
 import anyio
+import anyio.to_thread
 import pytest
 
 from app.config.settings import Settings
@@ -11,9 +14,19 @@ from app.errors import ConflictError
 from app.models.identity import utc_now
 from app.models.limits import Limits
 from app.models.page import Body, Page, PageFields, StoredPage
-from app.services.pages.loading import find_page
+from app.services.concurrency.large_work import LargeWork
+from app.services.images.image_work import ImageWork
+from app.services.memory_budget.budget import MemoryBudget
+from app.services.memory_budget.request_bodies import BodyBudget
+from app.services.pages.accesses import AccessCounts
+from app.services.pages.pages import Pages
 from app.services.pages.planning import PageChange, PreparedPage, plan_change
+from app.services.pages.preparing import PagePreparer
+from app.services.pages.versions import find_page
 from app.services.pages.writing import PageChangedError, PageWriter, WrittenPage
+from app.services.requests.streamed_bodies import StreamedBodies
+from app.services.requests.streamed_requests import StreamedRequests
+from app.stores.blobs import FilesystemBlobStore
 from app.stores.records import Records
 from app.wiring import migrate_database, open_database
 from tests.units import projects_of, reading
@@ -79,6 +92,57 @@ async def test_nothing_is_left_of_a_write_over_what_is_not_there(records: Record
     await writer.remove(PROJECT, second)
     async with reading(records, PROJECT) as unit:
         assert await unit.pages.find("a", with_content=False) is None
+
+
+@pytest.mark.parametrize(
+    "bodies",
+    [
+        (b'{"modality":"text","content":"one"}', b'{"modality":"text","content":"two"}'),
+        (b'{"modality":"structured","content":[1]}', b'{"modality":"structured","content":[2]}'),
+        (
+            b'{"modality":"text","content":"same","hint":"one"}',
+            b'{"modality":"text","content":"same","hint":"two"}',
+        ),
+    ],
+    ids=["text", "data", "other fields"],
+)
+async def test_small_page_is_written_without_a_worker_thread(
+    records: Records, tmp_path: Path, bodies: tuple[bytes, bytes]
+) -> None:
+    blobs = FilesystemBlobStore(tmp_path)
+    pages = pages_of(records, blobs)
+    threads = anyio.to_thread.current_default_thread_limiter()
+    taken = [object() for _ in range(int(threads.available_tokens))]
+    with ExitStack() as stack:
+        for each in taken:
+            threads.acquire_on_behalf_of_nowait(each)
+            stack.callback(threads.release_on_behalf_of, each)
+        # Whoever needs a thread waits for ever.
+        with anyio.fail_after(60):
+            written = [
+                await pages.put(PROJECT, "a", chunks(body), condition=lambda _: None)
+                for body in bodies
+            ]
+    assert [(each.is_new, each.page.version) for each in written] == [(True, 1), (False, 2)]
+
+
+def pages_of(records: Records, blobs: FilesystemBlobStore) -> Pages:
+    memory = MemoryBudget(LIMITS.memory_bytes)
+    budget, work = BodyBudget(memory, text_limit_bytes=LIMITS.text_bytes), LargeWork(LIMITS)
+    bodies = StreamedBodies(blobs, work, budget, limit_bytes=LIMITS.medium_bytes)
+    images = ImageWork(memory, LIMITS)
+    return Pages(
+        records,
+        PagePreparer(records, blobs, images=images, limits=LIMITS),
+        PageWriter(records),
+        bodies=StreamedRequests(bodies, work),
+        accesses=AccessCounts(records),
+        limits=LIMITS,
+    )
+
+
+async def chunks(body: bytes) -> AsyncIterator[bytes]:
+    yield body
 
 
 async def test_writers_of_one_process_plan_once(records: Records) -> None:

@@ -10,7 +10,7 @@ from app.models.resource import Resource
 from app.services.packaging import build_sanitized_tool_result, encode_sanitized
 from app.services.persistence import persist_tool_media
 from app.services.persistence.media_keeper import MediaKeeper
-from app.services.requests.json_stream import LONG_CHARS, JsonStream
+from app.services.requests.json_stream import JsonStream
 from app.services.tool_results.requests import (
     ReadToolResult,
     normalize_streamed,
@@ -147,9 +147,9 @@ class Reader:
             drafts.append(self.blobs.draft(PROJECT, limit_bytes=LIMITS.medium_bytes))
             return drafts[-1]
 
-        stream = JsonStream(
-            new_draft, lambda _: None, long_chars=piecing.long_chars if piecing else LONG_CHARS
-        )
+        # Where no string is long, all of the body is read as text.
+        long_chars = piecing.long_chars if piecing else 2 * len(body) + 2
+        stream = JsonStream(new_draft, lambda _: None, long_chars=long_chars)
         try:
             _feed(stream, body, piecing)
             strings = stream.long_strings
@@ -161,9 +161,7 @@ class Reader:
 
 
 def _feed(stream: JsonStream, body: bytes, piecing: Piecing | None) -> None:
-    if piecing is None:
-        stream.keep(body)
-    elif len(body) <= piecing.piece_bytes:
+    if piecing is None or len(body) <= piecing.piece_bytes:
         stream.take(body)
     else:
         for start in range(0, len(body), piecing.piece_bytes):

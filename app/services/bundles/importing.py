@@ -49,7 +49,7 @@ from app.services.bundles.stored import (
     stored_levels,
     stored_message,
 )
-from app.services.concurrency.run_to_completion import run_to_completion
+from app.services.concurrency.background import run_to_completion
 from app.services.pages.versions import searchable_text
 from app.services.quotas.stored_bytes import StoredBytes
 from app.services.resources.aliases import too_many_aliases

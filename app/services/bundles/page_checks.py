@@ -23,8 +23,7 @@ from app.services.bundles.stored import (
     stored_levels,
     stored_page,
 )
-from app.services.pages.content_rules import check_words, fits, is_url
-from app.services.pages.contents import page_media
+from app.services.pages.contents import check_words, fits, is_url, page_media
 from app.services.pages.requests import RESERVED_IDS
 from app.services.pages.versions import (
     Stamp,

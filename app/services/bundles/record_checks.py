@@ -42,7 +42,7 @@ from app.services.bundles.rows import (
 from app.services.bundles.stored import parse_stored_object, parse_stored_value
 from app.services.inline_media.message_media import references_in
 from app.services.packaging import encode_sanitized
-from app.services.pages.fault_messages import image_ids
+from app.services.pages.media import image_ids
 from app.services.requests.data_uris import InlineForm, dump_forms, load_forms, put_member
 from app.services.sessions.interaction_requests import plain_input
 from app.services.sessions.messages import OURS, HistoryMessageDraft

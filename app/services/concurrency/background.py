@@ -8,6 +8,7 @@ try says so with `log_failures`.
 import asyncio
 from collections.abc import AsyncIterator, Callable, Coroutine
 from contextlib import asynccontextmanager
+from dataclasses import dataclass
 from types import TracebackType
 from typing import Any, TypeVar
 
@@ -43,31 +44,24 @@ async def run_beside(
             await asyncio.wait([task])
 
 
+@dataclass(frozen=True, slots=True)
 class log_failures:  # noqa: N801 - read as the verb that it is in `with log_failures(…):`
     """A block that may fail: its errors are logged and go no further.
 
     A service's error is a warning with its code, an expected one a warning with its name; any other
     is logged as an error, with where it came from.
 
-    Args:
+    Attributes:
         log: Of the module that tries.
         event: What has happened then.
         fault: The same for an error that nobody expected; by default `event`.
         expected: Errors of libraries that are told by their names.
     """
 
-    def __init__(
-        self,
-        log: structlog.stdlib.BoundLogger,
-        event: str,
-        *,
-        fault: str | None = None,
-        expected: tuple[type[Exception], ...] = (),
-    ) -> None:
-        self._log = log
-        self._event = event
-        self._fault = fault or event
-        self._expected = expected
+    log: structlog.stdlib.BoundLogger
+    event: str
+    fault: str | None = None
+    expected: tuple[type[Exception], ...] = ()
 
     def __enter__(self) -> None:
         """Begin the block."""
@@ -80,14 +74,25 @@ class log_failures:  # noqa: N801 - read as the verb that it is in `with log_fai
     ) -> bool:
         """Log what the block raised. Cancellation, and what ends the process, are handed on."""
         if isinstance(error, ServiceError):
-            self._log.warning(self._event, code=error.problem_code)
-        elif isinstance(error, self._expected):
-            self._log.warning(self._event, error=type(error).__name__)
+            self.log.warning(self.event, code=error.problem_code)
+        elif isinstance(error, self.expected):
+            self.log.warning(self.event, error=type(error).__name__)
         elif isinstance(error, Exception):
-            self._log.error(self._fault, exc_info=error)
+            self.log.error(self.fault or self.event, exc_info=error)
         return isinstance(error, Exception)
 
 
 def _log_fault(task: asyncio.Task[Any]) -> None:
     if not task.cancelled() and (fault := task.exception()) is not None:
         _log.error("background work failed", work=task.get_name(), exc_info=fault)
+
+
+async def run_to_completion(step: Coroutine[Any, Any, _T]) -> _T:
+    """Run a step to its end, even if the caller is cancelled meanwhile; that takes effect after."""
+    task = asyncio.ensure_future(step)
+    try:
+        return await asyncio.shield(task)
+    except asyncio.CancelledError:
+        with anyio.CancelScope(shield=True):
+            await asyncio.gather(task, return_exceptions=True)
+        raise

@@ -28,13 +28,6 @@ from app.errors import FetchBlockedError, UpstreamError, UpstreamTimeoutError
 from app.media.types import canonical_mime_type
 from app.models.limits import FetchPolicy
 from app.rendering.names.file_names import disposition_filename, safe_file_name
-from app.services.fetching.fetcher import (
-    announced_size,
-    check_encoding,
-    claimed_filename,
-    declared_mime_type,
-    too_large,
-)
 from app.services.fetching.resolving import FetchSlots, HostResolver, Resolve
 from app.services.fetching.targets import (
     FetchRules,

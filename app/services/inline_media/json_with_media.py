@@ -2,6 +2,7 @@
 
 from collections.abc import AsyncGenerator, Callable
 from contextlib import aclosing
+from dataclasses import dataclass
 
 from app.errors import StoreUnavailableError
 from app.models.rendering import MediaPiece, Rendering, TextPiece
@@ -12,10 +13,11 @@ from app.stores.blobs import BlobMissingError, BlobReader, BlobStore
 _STORE = "blob store"
 
 
+@dataclass(frozen=True, slots=True)
 class RenderedBody:
     """The bytes of one answer; holds a piece of one file, and some of what is written of it.
 
-    Args:
+    Attributes:
         blobs: Where the files are.
         project_id: Whose they are.
         rendering: What is to be sent.
@@ -23,25 +25,16 @@ class RenderedBody:
         given: Called once somebody is given it, and not only told that it has not changed.
     """
 
-    def __init__(
-        self,
-        blobs: BlobStore,
-        project_id: str,
-        rendering: Rendering,
-        *,
-        held: ResponseMemory | None = None,
-        given: Callable[[], None] | None = None,
-    ) -> None:
-        self._blobs = blobs
-        self._project_id = project_id
-        self._given = given
-        self.rendering = rendering
-        self.held = held
+    blobs: BlobStore
+    project_id: str
+    rendering: Rendering
+    held: ResponseMemory | None = None
+    given: Callable[[], None] | None = None
 
     def give(self) -> None:
         """Note that somebody is given it."""
-        if self._given is not None:
-            self._given()
+        if self.given is not None:
+            self.given()
 
     async def check(self) -> None:
         """Make sure that all files are there before anything is sent.
@@ -56,7 +49,7 @@ class RenderedBody:
         }
         if not expected:
             return
-        sizes = await self._blobs.sizes(self._project_id, {digest for digest, _ in expected})
+        sizes = await self.blobs.sizes(self.project_id, {digest for digest, _ in expected})
         for digest, size_bytes in expected:
             if digest not in sizes:
                 raise BlobMissingError
@@ -64,7 +57,7 @@ class RenderedBody:
                 raise StoreUnavailableError(_STORE)
 
     async def chunks(self) -> AsyncGenerator[bytes, None]:
-        """All of it, in order.
+        """Yield all of it, in order.
 
         Raises:
             StoreUnavailableError: A file cannot be read, or has not the bytes it had.
@@ -79,7 +72,7 @@ class RenderedBody:
 
     async def _written(self, piece: MediaPiece | TextPiece) -> AsyncGenerator[bytes, None]:
         writer = _writer(piece)
-        opened: BlobReader = await self._blobs.open(self._project_id, piece.digest)
+        opened: BlobReader = await self.blobs.open(self.project_id, piece.digest)
         left = piece.size_bytes
         async with aclosing(opened) as reader:
             async for read in reader:

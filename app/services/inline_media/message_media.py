@@ -28,7 +28,7 @@ _LONGEST_REFERENCE_CHARS = 40
 
 
 def media_in_message(value: JsonValue) -> list[Movable]:
-    """The strings in a message that hold media from 1,024 bytes on, or recordings."""
+    """Return the strings in a message that hold media from 1,024 bytes on, or recordings."""
     found = {each.pointer: each for each in movable_media(value)}
     for place, text, holder in held_strings(value):
         if len(text) < CERTAIN_BASE64_CHARS or text.lstrip()[:5].lower() == "data:":
@@ -45,7 +45,7 @@ def media_in_message(value: JsonValue) -> list[Movable]:
 
 
 def references_in(value: JsonValue) -> set[str]:
-    """The ids of the resources that strings in a value are the references or URIs of."""
+    """Return the ids of the resources that strings in a value are the references or URIs of."""
     return {
         resource_id
         for _, text in strings_in(value)
@@ -55,7 +55,7 @@ def references_in(value: JsonValue) -> set[str]:
 
 
 def _in_block(holder: JsonValue, place: Place | None, text: str) -> DataUriText | None:
-    """The medium whose base64 a whole text is, by what stands around it or by its first bytes."""
+    """Return the medium whose base64 a text is, by what stands around it or by its first bytes."""
     if " " in text[:80].strip():
         # Words, which is what most texts are.
         return None
@@ -71,7 +71,7 @@ def _in_block(holder: JsonValue, place: Place | None, text: str) -> DataUriText 
 
 
 def _among_words(text: str) -> tuple[DataUriSpan, ...]:
-    """Base64 of files inside a text, a JSON text for instance, that is too long to be read."""
+    """Return base64 of files in a text, a JSON text for instance, that is too long to be read."""
     if not has_long_run(text):
         return ()
     return tuple(
@@ -82,7 +82,7 @@ def _among_words(text: str) -> tuple[DataUriSpan, ...]:
 
 
 def _declared_type(holder: JsonValue, place: Place | None) -> str | None:
-    """What a block says that its base64 is, if only that it is some; `None` if it says nothing."""
+    """Return what a block says that its base64 is, if only that it is some, or `None`."""
     if not isinstance(holder, dict) or place is None:
         return None
     around = place.parent.key if place.parent else None

@@ -18,7 +18,7 @@ import anyio.to_thread
 
 from app.errors import StoreFullError, StoreUnavailableError
 from app.models.resource import FaultKind
-from app.services.concurrency.run_to_completion import run_to_completion
+from app.services.concurrency.background import run_to_completion
 from app.services.maintenance.blob_removal import ClaimTime
 from app.stores.blobs import BlobMissingError, BlobStore, ListedBlob
 from app.stores.records import Records, UnitOfWork

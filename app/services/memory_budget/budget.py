@@ -93,12 +93,7 @@ class MemoryBudget:
         Raises:
             MemoryExhaustedError: They did not fit for `WAIT_SECONDS`. Nothing is held.
         """
-        size_bytes = min(size_bytes, self.limit_bytes)
-        if self._waiting or not self._fits(size_bytes):
-            await self._wait(self._waiting, size_bytes, WAIT_SECONDS)
-        else:
-            self.held_bytes += size_bytes
-        return HeldMemory(self, size_bytes)
+        return await self._take(self._waiting, size_bytes, WAIT_SECONDS)
 
     async def hold_later(self, size_bytes: int, *, wait_seconds: float) -> HeldMemory:
         """Do as `hold` for what takes much and can wait: in a queue behind all that wait there.
@@ -106,12 +101,7 @@ class MemoryBudget:
         Raises:
             OverloadedError: They did not fit for `wait_seconds`. Nothing is held.
         """
-        size_bytes = min(size_bytes, self.limit_bytes)
-        if self._waiting or self._later or not self._fits(size_bytes):
-            await self._wait(self._later, size_bytes, wait_seconds)
-        else:
-            self.held_bytes += size_bytes
-        return HeldMemory(self, size_bytes)
+        return await self._take(self._later, size_bytes, wait_seconds)
 
     def take_more(self, size_bytes: int) -> None:
         """Take bytes for a request that holds some; see `HeldMemory.grow`."""
@@ -126,6 +116,14 @@ class MemoryBudget:
 
     def _fits(self, size_bytes: int) -> bool:
         return self.held_bytes + size_bytes <= self.limit_bytes
+
+    async def _take(self, queue: _Queue, size_bytes: int, wait_seconds: float) -> HeldMemory:
+        size_bytes = min(size_bytes, self.limit_bytes)
+        if queue or self._waiting or not self._fits(size_bytes):
+            await self._wait(queue, size_bytes, wait_seconds)
+        else:
+            self.held_bytes += size_bytes
+        return HeldMemory(self, size_bytes)
 
     async def _wait(self, queue: _Queue, size_bytes: int, wait_seconds: float) -> None:
         served = asyncio.get_running_loop().create_future()

@@ -173,7 +173,7 @@ class BodyMemory:
             self._budget.bodies.discard(self)
 
     async def paced(self, chunks: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
-        """The chunks, with an account of how long they were waited for."""
+        """Yield the chunks, and count how long they are waited for."""
         clock = asyncio.get_running_loop().time
         while True:
             self._waiting_since = clock()
@@ -186,7 +186,7 @@ class BodyMemory:
             yield chunk
 
     def credit_seconds(self, now: float) -> float:
-        """How long the sender may still pause; below zero the body may be ended for another."""
+        """Return how long the sender may still pause; below zero others may have the body ended."""
         waited = 0.0 if self._waiting_since is None else now - self._waiting_since
         return self._credit_seconds - waited
 
@@ -226,7 +226,7 @@ class BodyMemory:
         if self._arriving is not None:
             anyio.from_thread.run_sync(self._grow, _stepped(text_bytes + others_bytes))
         elif self._held is not None:
-            work_bytes = self._most(self._weight.work_bytes(text_bytes))
+            work_bytes = self._work_bytes(text_bytes)
             anyio.from_thread.run_sync(grow_within, self._held, self._budget.memory, work_bytes)
 
     def _grow(self, size_bytes: int) -> None:
@@ -249,7 +249,7 @@ class BodyMemory:
         """
         if self._held is None:
             return
-        work_bytes = self._most(self._weight.work_bytes(text_bytes))
+        work_bytes = self._work_bytes(text_bytes)
         try:
             grow_within(self._held, self._budget.memory, work_bytes)
         except OverloadedError:
@@ -261,9 +261,13 @@ class BodyMemory:
             self._arriving.release()
             self._arriving = None
 
-    def _most(self, work_bytes: int) -> int:
-        """Three quarters of the budget at most: bodies on their way must not keep it waiting."""
-        return min(work_bytes, self._budget.memory.limit_bytes // 4 * 3)
+    def _work_bytes(self, text_bytes: int) -> int:
+        """Return what work on so many bytes of text may hold: three quarters of the budget at most.
+
+        Bodies on their way must not keep it waiting.
+        """
+        most_bytes = self._budget.memory.limit_bytes // 4 * 3
+        return min(self._weight.work_bytes(text_bytes), most_bytes)
 
     def check_text(self, text_bytes: int) -> None:
         """Refuse a body that keeps so many bytes of text, if they are too many.
@@ -298,7 +302,7 @@ class BodyMemory:
         self._text_bytes += text_bytes
         self.check_text(self._text_bytes)
         if self._held is not None:
-            work_bytes = self._most(self._weight.work_bytes(self._text_bytes))
+            work_bytes = self._work_bytes(self._text_bytes)
             if work_bytes > self._held.size_bytes:
                 anyio.from_thread.run_sync(grow_within, self._held, self._budget.memory, work_bytes)
 

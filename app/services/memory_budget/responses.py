@@ -9,8 +9,10 @@ reader that is cut off sees it: the body is shorter than its `Content-Length`.
 import asyncio
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
+from operator import itemgetter
 from time import monotonic
-from typing import Any, Protocol
+from typing import TypeAlias
 
 import structlog
 from structlog.stdlib import BoundLogger
@@ -27,27 +29,18 @@ PACE_BYTES = 256 * 1024
 _LOOK_SECONDS = 1.0
 
 
-class Held(Protocol):
-    """Memory that is held for an answer."""
-
-    @property
-    def size_bytes(self) -> int:
-        """How many bytes."""
-        ...
-
-
+@dataclass(frozen=True, slots=True)
 class ResponseMemory:
     """The bytes that one answer holds, of the half for answers and of the whole budget."""
 
-    def __init__(self, share: HeldMemory, whole: HeldMemory, *, limit_bytes: int) -> None:
-        self._share = share
-        self._whole = whole
-        self._limit_bytes = limit_bytes
+    share: HeldMemory
+    whole: HeldMemory
+    limit_bytes: int
 
     @property
     def size_bytes(self) -> int:
-        """How many bytes are held."""
-        return self._share.size_bytes
+        """Return how many bytes are held."""
+        return self.share.size_bytes
 
     def resize(self, size_bytes: int) -> None:
         """Hold so many bytes instead; one that needs more than there are holds all of them.
@@ -55,19 +48,23 @@ class ResponseMemory:
         Raises:
             OverloadedError: More of them are wanted than fit now; nothing has changed.
         """
-        size_bytes = min(size_bytes, self._limit_bytes)
-        before = self._share.size_bytes
-        self._share.resize(size_bytes)
+        size_bytes = min(size_bytes, self.limit_bytes)
+        before = self.share.size_bytes
+        self.share.resize(size_bytes)
         try:
-            self._whole.resize(size_bytes)
+            self.whole.resize(size_bytes)
         except OverloadedError:
-            self._share.resize(before)
+            self.share.resize(before)
             raise
 
     def release(self) -> None:
         """Give everything back; a second call does nothing."""
-        self._share.release()
-        self._whole.release()
+        self.share.release()
+        self.whole.release()
+
+
+Held: TypeAlias = ResponseMemory | HeldMemory
+"""Memory that is held for an answer."""
 
 
 class Reader:
@@ -103,7 +100,7 @@ class Reader:
             self._taken_bytes += size_bytes
 
     def pace(self, now: float) -> float | None:
-        """The bytes taken in a second of waiting; `None` as long as that is not judged.
+        """Return the bytes taken in a second of waiting; `None` as long as that is not judged.
 
         What the service needs to make the next piece is not the reader's time.
         """
@@ -143,7 +140,7 @@ class ResponseBudget:
         except BaseException:
             share.release()
             raise
-        return ResponseMemory(share, whole, limit_bytes=self._share.limit_bytes)
+        return ResponseMemory(share, whole, self._share.limit_bytes)
 
     def take(self, size_bytes: int) -> ResponseMemory:
         """Take so many bytes at once.
@@ -151,11 +148,8 @@ class ResponseBudget:
         Raises:
             OverloadedError: They do not fit now. Nothing is held.
         """
-        held = ResponseMemory(
-            HeldMemory(self._share, 0),
-            HeldMemory(self._memory, 0),
-            limit_bytes=self._share.limit_bytes,
-        )
+        nothing = HeldMemory(self._share, 0), HeldMemory(self._memory, 0)
+        held = ResponseMemory(*nothing, self._share.limit_bytes)
         try:
             held.resize(size_bytes)
         except OverloadedError:
@@ -196,7 +190,7 @@ class ResponseBudget:
             for reader in self._readers
             if not reader.is_cut and (pace := reader.pace(now)) is not None
         ]
-        for pace, reader in sorted(paces, key=_first):
+        for pace, reader in sorted(paces, key=itemgetter(0)):
             if pace >= PACE_BYTES or excess_bytes <= 0:
                 return
             excess_bytes -= reader.held.size_bytes
@@ -219,10 +213,6 @@ class ResponseBudget:
 
 
 def _excess_bytes(budget: MemoryBudget, wanted_bytes: int) -> int:
-    """How much is taken above three quarters of a budget, or in the place of what is wanted."""
+    """Return how much is taken above three quarters of a budget, or where others want it."""
     free_bytes = max(budget.limit_bytes // 4, wanted_bytes)
     return budget.held_bytes + free_bytes - budget.limit_bytes
-
-
-def _first(pair: tuple[float, Any]) -> float:
-    return pair[0]

@@ -7,28 +7,24 @@ those of its last seconds; one that is stopped writes them first.
 from collections import defaultdict
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import datetime
+from typing import TypeAlias
 
 import anyio
 import structlog
 
 from app.errors import ServiceError
 from app.models.page import StoredPage
-from app.services.concurrency.background import log_failures, run_beside
-from app.services.concurrency.run_to_completion import run_to_completion
+from app.services.concurrency.background import log_failures, run_beside, run_to_completion
 from app.stores.records import Records
 
 _log = structlog.get_logger(__name__)
 _FLUSH_SECONDS = 2.0
 
 
-@dataclass(frozen=True, slots=True)
-class Accesses:
-    """How often a model got a page, and when last, since it was last written down."""
-
-    count: int
-    last_accessed: datetime
+Accesses: TypeAlias = tuple[int, datetime]
+"""How often a model got a page, and when last, since it was last written down."""
 
 
 class AccessCounts:
@@ -42,19 +38,18 @@ class AccessCounts:
     def note(self, project_id: str, page_id: str, now: datetime) -> None:
         """Count that a model got a page."""
         pages = self._pending[project_id]
-        before = pages.get(page_id)
-        pages[page_id] = Accesses(before.count + 1 if before else 1, now)
+        before, _ = pages.get(page_id, (0, now))
+        pages[page_id] = before + 1, now
         self._noted.set()
 
     def counted(self, project_id: str, stored: StoredPage) -> StoredPage:
-        """The page with the reads of this process among its counters."""
+        """Return the page with the reads of this process among its counters."""
         noted = self._pending.get(project_id, {}).get(stored.page_id)
         if noted is None:
             return stored
+        count, last_accessed = noted
         return replace(
-            stored,
-            access_count=stored.access_count + noted.count,
-            last_accessed=noted.last_accessed,
+            stored, access_count=stored.access_count + count, last_accessed=last_accessed
         )
 
     def forget(self, project_id: str, page_id: str) -> None:
@@ -86,17 +81,11 @@ class AccessCounts:
                 await self.flush()
 
     async def _write(self, project_id: str, pages: dict[str, Accesses]) -> None:
-        counts = {page: (noted.count, noted.last_accessed) for page, noted in pages.items()}
         try:
-            await self._records.write(project_id, lambda unit: unit.page_accesses.add(counts))
+            await self._records.write(project_id, lambda unit: unit.page_accesses.add(pages))
         except ServiceError as exc:
-            self._restore(project_id, pages)
+            newer = self._pending[project_id]
+            for page_id, (count, last_accessed) in pages.items():
+                newer_count, newer_access = newer.get(page_id, (0, last_accessed))
+                newer[page_id] = count + newer_count, newer_access
             _log.warning("access counts not written", code=exc.problem_code)
-
-    def _restore(self, project_id: str, pages: dict[str, Accesses]) -> None:
-        newer = self._pending[project_id]
-        for page_id, noted in pages.items():
-            after = newer.get(page_id)
-            newer[page_id] = (
-                Accesses(noted.count + after.count, after.last_accessed) if after else noted
-            )

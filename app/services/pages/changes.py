@@ -19,28 +19,20 @@ from app.models.page import Body, Level, Page, PageFields, Representation, Store
 from app.models.resource import Resource
 from app.rendering.pages.levels import check_supplied
 from app.services.pages.accesses import AccessCounts
-from app.services.pages.content_rules import check_words
-from app.services.pages.contents import PageContents, SettledContent
-from app.services.pages.loading import load_page
-from app.services.pages.planning import (
-    KeptContent,
-    PreparedPage,
-    plan_change,
-    supplied_levels,
-)
+from app.services.pages.contents import PageContents, SettledContent, check_words
+from app.services.pages.planning import KeptContent, plan_change, supplied_levels
 from app.services.pages.preparing import PagePreparer
 from app.services.pages.requests import (
+    media_of_representation,
     patched,
     read_patch,
     read_representation_draft,
 )
-from app.services.pages.streamed_media import media_of_representation
-from app.services.pages.versions import StoredContent, same_fields
+from app.services.pages.versions import StoredContent, load_page, same_fields
 from app.services.pages.writing import PageWriter, WrittenPage
-from app.services.requests.preconditions import WriteCondition
+from app.services.requests.streamed_bodies import RequestBodies
 from app.services.requests.streamed_requests import StreamedRequests
-from app.services.requests.validation import read_value
-from app.services.requests.whole_bodies import RequestBodies
+from app.services.requests.validation import WriteCondition, read_value
 from app.stores.records import Records
 from app.wire.pages import level_record
 
@@ -53,27 +45,17 @@ class WrittenLevel:
     is_new: bool
 
 
+@dataclass(frozen=True, slots=True)
 class PageChanges:
     """Changes memory pages."""
 
-    def __init__(
-        self,
-        records: Records,
-        preparer: PagePreparer,
-        writer: PageWriter,
-        *,
-        bodies: RequestBodies,
-        requests: StreamedRequests,
-        accesses: AccessCounts,
-        limits: Limits,
-    ) -> None:
-        self._records = records
-        self._preparer = preparer
-        self._writer = writer
-        self._bodies = bodies
-        self._requests = requests
-        self._accesses = accesses
-        self._limits = limits
+    records: Records
+    preparer: PagePreparer
+    writer: PageWriter
+    bodies: RequestBodies
+    requests: StreamedRequests
+    accesses: AccessCounts
+    limits: Limits
 
     async def patch(
         self,
@@ -90,7 +72,7 @@ class PageChanges:
             InvalidJsonError, InvalidPayloadError: The patch, or the page it would make.
             PreconditionFailedError: The condition does not hold.
         """
-        async with self._bodies.read(body, partial(read_patch, limits=self._limits)) as patch:
+        async with self.bodies.read(body, partial(read_patch, limits=self.limits)) as patch:
 
             async def patch_page() -> WrittenPage:
                 stored, page = await self._load(project_id, page_id)
@@ -102,8 +84,8 @@ class PageChanges:
                     project_id, stored, page, supplied_levels(page.levels.values()), fields=fields
                 )
 
-            written = await self._writer.settle(project_id, page_id, patch_page)
-            return replace(written, page=self._accesses.counted(project_id, written.page))
+            written = await self.writer.settle(project_id, page_id, patch_page)
+            return replace(written, page=self.accesses.counted(project_id, written.page))
 
     async def supply_level(
         self,
@@ -126,15 +108,15 @@ class PageChanges:
             raise InvalidPayloadError(
                 "FULL is the page's content. PUT the page to change it.", code="level-is-content"
             )
-        parse = partial(read_value, limits=self._limits)
-        async with self._requests.read(
+        parse = partial(read_value, limits=self.limits)
+        async with self.requests.read(
             project_id, body, parse, read_representation_draft, media_of=media_of_representation
         ) as request:
 
             async def supply() -> WrittenLevel:
                 stored, page = await self._load(project_id, page_id)
                 condition(await anyio.to_thread.run_sync(_digest, page, level))
-                contents = self._preparer.contents(project_id, utc_now(), request.media)
+                contents = self.preparer.contents(project_id, utc_now(), request)
                 settled = await _settled(contents, page, request.value.content)
                 await anyio.to_thread.run_sync(check_supplied, page, level, settled.body)
                 previous = supplied_levels(page.levels.values())
@@ -146,7 +128,7 @@ class PageChanges:
                 representation = Representation(level, "supplied", settled.body)
                 return WrittenLevel(representation, is_new=level not in previous)
 
-            return await self._writer.settle(project_id, page_id, supply)
+            return await self.writer.settle(project_id, page_id, supply)
 
     async def withdraw_level(
         self, project_id: str, page_id: str, level: Level, *, condition: WriteCondition
@@ -168,10 +150,10 @@ class PageChanges:
             condition(await anyio.to_thread.run_sync(_digest, page, level))
             await self._replace(project_id, stored, page, supplied)
 
-        await self._writer.settle(project_id, page_id, withdraw)
+        await self.writer.settle(project_id, page_id, withdraw)
 
     async def _load(self, project_id: str, page_id: str) -> tuple[StoredPage, Page]:
-        return await self._records.read(project_id, lambda unit: load_page(unit, page_id))
+        return await self.records.read(project_id, lambda unit: load_page(unit, page_id))
 
     async def _replace(
         self,
@@ -184,35 +166,16 @@ class PageChanges:
         resources: Sequence[Resource] = (),
     ) -> WrittenPage:
         """Write a page again, with other fields or levels."""
-        contents = self._preparer.contents(project_id, utc_now())
-        text = await contents.referred_text(page.fields.modality, page.full)
-        reduced, smaller = await self._reduced(contents, page)
-        prepared = PreparedPage(
-            page=replace(page, fields=fields or page.fields),
-            forms={},
-            text=text,
-            reduced=reduced,
-            resources=[*resources, *smaller],
-            now=contents.keeper.now,
-        )
+        contents = self.preparer.contents(project_id, utc_now())
+        settled = SettledContent(page.full, resources=tuple(resources))
+        become = replace(page, fields=fields or page.fields)
+        prepared = await self.preparer.complete(contents, become, settled)
         content = StoredContent(
             stored.content or b"", stored.inline_form, stored.fetched_resource_id
         )
         kept = KeptContent(content, supplied, page.fields)
-        change = await anyio.to_thread.run_sync(plan_change, prepared, stored, kept, self._limits)
-        return await self._writer.replace(project_id, stored, change)
-
-    async def _reduced(
-        self, contents: PageContents, page: Page
-    ) -> tuple[Body | None, list[Resource]]:
-        """Return the smaller form of an image that was derived when its content was written.
-
-        Where a supplied one took its place it is made again.
-        """
-        level = page.levels.get(Level.REDUCED)
-        if level is not None and level.origin == "derived" and level.body.is_media:
-            return level.body, []
-        return await self._preparer.reduced(contents, page.fields, page.full, None)
+        change = await anyio.to_thread.run_sync(plan_change, prepared, stored, kept, self.limits)
+        return await self.writer.replace(project_id, stored, change)
 
 
 async def _settled(contents: PageContents, page: Page, content: JsonValue) -> SettledContent:

@@ -1,35 +1,39 @@
 """Settles what a page's content is: words, data, an address, or a medium that goes to the store.
 
 There is no binary in a page. A `data:` URI from 1,024 bytes on, and every recording, is moved to
-the blob store; the page keeps the reference, and how the URI was written.
+the blob store; the page keeps the reference, and how the URI was written. The rules at the end say
+which contents a modality takes, and that words are words.
 """
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from datetime import datetime
 
 import anyio.to_thread
 
-from app.errors import (
-    Fault,
-    InvalidJsonError,
-    InvalidPayloadError,
-    PayloadTooLargeError,
-)
-from app.media.data_uris import DataUriText, bare_base64, split_data_uri
+from app.errors import Fault, InvalidJsonError, InvalidPayloadError, PayloadTooLargeError
+from app.media.data_uris import DataUriText, bare_base64, find_data_uris, split_data_uri
 from app.media.settling import HEAD_BYTES, settle_type
-from app.media.types import is_textual
+from app.media.types import OCTET_STREAM, is_textual
 from app.models.json_value import JsonValue, json_text, parse_json
 from app.models.limits import Limits
 from app.models.media import InMemoryMedia, MediaSource
-from app.models.page import Body, Modality, PageMedia
-from app.models.resource import Resource
+from app.models.page import Body, Modality, PageFields, PageMedia
+from app.models.resource import Resource, resource_kind
 from app.rendering.names.file_names import safe_file_name
-from app.services.inline_media.moving import MediaMover
-from app.services.inline_media.restoring import StoredMedia
-from app.services.pages.content_rules import check_family, is_url, misfit
-from app.services.persistence.media_keeper import MediaKeeper
+from app.services.concurrency.large_work import run_in_loop_if
+from app.services.inline_media.stored_media import MediaMover, StoredMedia
+from app.services.persistence.media_keeper import INLINE_LIMIT_BYTES, MediaKeeper
 from app.services.persistence.probing import probe_media
-from app.services.requests.data_uris import InlineForm, is_to_be_moved, media_in_text, movable_media
+from app.services.requests.data_uris import (
+    SOUND,
+    InlineForm,
+    is_to_be_moved,
+    media_in_text,
+    movable_media,
+    pointer_to,
+    strings_in,
+)
 from app.services.requests.streamed_requests import StreamedMedia
 from app.stores.blobs import BlobStore
 from app.stores.records import Records
@@ -37,6 +41,13 @@ from app.stores.records import Records
 _REFERENCE_MARK = "@blob:"
 _LONGEST_BROKEN_CHARS = 2_000
 _LONGEST_URL_CHARS = 65_536
+_TAKES: dict[Modality, str] = {
+    "text": "text as a string",
+    "structured": "any JSON value",
+    "image": "an http(s) URL, a data: URI, a @blob: reference of an image, or its caption as text",
+    "audio": "an http(s) URL, a data: URI, a @blob: reference of a recording, or its transcript",
+    "video": "an http(s) URL, a data: URI, a @blob: reference of a video, or its transcript",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +66,17 @@ class SettledContent:
 
 
 class PageContents:
-    """Settles contents for one request of one project; its blobs are stored, its rows are not."""
+    """Settles contents for one request of one project; its blobs are stored, its rows are not.
+
+    Args:
+        records: Where resources are looked up.
+        blobs: Takes the media.
+        project_id: The project.
+        limits: For texts and media.
+        now: When the request came.
+        streamed: Its media that are in drafts already.
+        is_quick: Whether the event loop can work on its text.
+    """
 
     def __init__(
         self,
@@ -65,9 +86,11 @@ class PageContents:
         project_id: str,
         limits: Limits,
         now: datetime,
-        streamed: StreamedMedia | None = None,
+        streamed: StreamedMedia,
+        is_quick: bool,
     ) -> None:
         self._limits = limits
+        self.is_quick = is_quick
         self.media = StoredMedia(records, blobs, project_id)
         self.keeper = MediaKeeper(blobs, project_id, limit_bytes=limits.medium_bytes, now=now)
         self._mover = MediaMover(self.keeper, most_media=limits.media_per_result, streamed=streamed)
@@ -92,7 +115,7 @@ class PageContents:
 
     async def _medium(self, modality: Modality, content: str) -> SettledContent:
         """Settle an image, a recording, a video: the medium, its address, or words about it."""
-        uri = await anyio.to_thread.run_sync(_as_data_uri, content)
+        uri = await run_in_loop_if(self.is_quick, _as_data_uri, content)
         if uri is not None:
             return await self._data_uri(modality, uri)
         if content.startswith(_REFERENCE_MARK):
@@ -158,14 +181,14 @@ class PageContents:
             settled = await self._text_reference("text", content)
             if settled is not None:
                 return settled
-        uri = await anyio.to_thread.run_sync(split_data_uri, content)
+        uri = await run_in_loop_if(self.is_quick, split_data_uri, content)
         if uri is not None and uri.is_base64 and is_to_be_moved(uri):
             return await self._moved(uri)
         return await self._words(content)
 
     async def _words(self, content: str) -> SettledContent:
         """Move the media out that stand among words."""
-        spans = await anyio.to_thread.run_sync(media_in_text, content)
+        spans = await run_in_loop_if(self.is_quick, media_in_text, content)
         if not spans:
             self._check_length(content)
             return SettledContent(Body("text", content))
@@ -203,8 +226,8 @@ class PageContents:
             settled = await self._text_reference("structured", content)
             if settled is not None:
                 return settled
-        value, is_embedded = await anyio.to_thread.run_sync(self._understood, content)
-        movable = await anyio.to_thread.run_sync(movable_media, value)
+        value, is_embedded = await run_in_loop_if(self.is_quick, self._understood, content)
+        movable = await run_in_loop_if(self.is_quick, movable_media, value)
         if len(movable) == 1 and not movable[0].pointer and movable[0].uri:
             return await self._moved(movable[0].uri)
         moved = await self._mover.move_all(value, movable)
@@ -216,7 +239,7 @@ class PageContents:
             forms = {"": form_of_text}
             resources = (*resources, kept_text)
             shown = json_text(shown)
-        self._check_length(await anyio.to_thread.run_sync(json_text, shown))
+        self._check_length(await run_in_loop_if(self.is_quick, json_text, shown))
         return SettledContent(Body("json", shown), forms, resources)
 
     def _understood(self, content: JsonValue) -> tuple[JsonValue, bool]:
@@ -280,3 +303,61 @@ def _inline_media(uri: DataUriText, mime_type: str) -> PageMedia:
 
 def _as_data_uri(content: str) -> DataUriText | None:
     return split_data_uri(content) or bare_base64(content)
+
+
+def is_url(text: str) -> bool:
+    """Return whether a content is an address, and not a sentence that begins with one."""
+    return text[:8].lower().startswith(("http://", "https://")) and not any(map(str.isspace, text))
+
+
+def misfit(modality: Modality) -> InvalidPayloadError:
+    """Return the error for a content that is nothing a page of this modality holds."""
+    return InvalidPayloadError(
+        f"The content does not fit a page of modality {modality}.",
+        faults=[Fault("/content", f"must be {_TAKES[modality]}, or null")],
+    )
+
+
+def fits(modality: Modality, mime_type: str) -> bool:
+    """Return whether a medium is of a modality, or of a type that says nothing."""
+    kind = resource_kind(mime_type)
+    if modality in ("text", "structured") or kind == modality or mime_type == OCTET_STREAM:
+        return True
+    # MP4, Ogg and WebM hold either, and the bytes do not always say which.
+    is_container = kind in SOUND or mime_type == "application/ogg"
+    return is_container and modality in SOUND
+
+
+def check_family(modality: Modality, mime_type: str) -> None:
+    """Refuse a medium that is plainly of another modality.
+
+    Raises:
+        InvalidPayloadError: It is.
+    """
+    if not fits(modality, mime_type):
+        raise misfit(modality)
+
+
+def check_words(fields: PageFields) -> None:
+    """Refuse media among the words about a page: they would be read out to a model.
+
+    Raises:
+        InvalidPayloadError: A hint, caption, transcript, scene or timestamp holds a data URI of a
+            medium.
+    """
+    faults = [
+        Fault(pointer, "holds a data: URI; put the medium into a page or a resource of its own")
+        for pointer, words in _words(fields)
+        if any(len(span.data) >= INLINE_LIMIT_BYTES for span in find_data_uris(words))
+    ]
+    if faults:
+        raise InvalidPayloadError("There are media among the words.", faults=faults)
+
+
+def _words(fields: PageFields) -> Iterator[tuple[str, str]]:
+    for name in ("hint", "caption", "transcript"):
+        if words := getattr(fields, name):
+            yield f"/{name}", words
+    for name in ("scenes", "timestamps"):
+        for place, words in strings_in(list(getattr(fields, name) or ())):
+            yield f"/{name}{pointer_to(place)}", words

@@ -9,7 +9,6 @@ import json
 from collections.abc import AsyncIterator, Awaitable, Callable
 from dataclasses import dataclass, replace
 from datetime import datetime
-from functools import partial
 
 import anyio.to_thread
 
@@ -28,10 +27,9 @@ from app.rendering.names.file_names import download_name, safe_file_name
 from app.services.fetching import FetchedResponse, Fetcher
 from app.services.inline_media.json_with_media import RenderedBody
 from app.services.memory_budget.budget import HeldMemory, MemoryBudget
-from app.services.pages.content_rules import fits
-from app.services.pages.loading import find_page
+from app.services.pages.contents import fits
 from app.services.pages.reading import PageReading, PageView
-from app.services.pages.versions import updated_at
+from app.services.pages.versions import find_page, updated_at
 from app.services.pages.writing import PAGE
 from app.services.persistence.probing import probe_stored_media
 from app.stores.blobs import BlobStore
@@ -67,25 +65,16 @@ class PageFile:
             self.held.release()
 
 
+@dataclass(frozen=True, slots=True)
 class PageDownloads:
     """Gives pages out as files."""
 
-    def __init__(
-        self,
-        records: Records,
-        blobs: BlobStore,
-        reading: PageReading,
-        fetcher: Fetcher,
-        *,
-        limits: Limits,
-        memory: MemoryBudget,
-    ) -> None:
-        self._records = records
-        self._blobs = blobs
-        self._reading = reading
-        self._fetcher = fetcher
-        self._limits = limits
-        self._memory = memory
+    records: Records
+    blobs: BlobStore
+    reading: PageReading
+    fetcher: Fetcher
+    limits: Limits
+    memory: MemoryBudget
 
     async def file(self, project_id: str, page_id: str, level: Level) -> PageFile:
         """Return a level of a page as a file; an address is fetched first, unless it was before.
@@ -100,7 +89,7 @@ class PageDownloads:
             StoreUnavailableError: A store did not answer.
         Source: spec 000, "`/memory page <id> --download`".
         """
-        view = await self._reading.view(project_id, page_id, level)
+        view = await self.reading.view(project_id, page_id, level)
         if view.shown is None:
             raise NotFoundError(
                 "content",
@@ -111,7 +100,7 @@ class PageDownloads:
         if body.kind == "url":
             return self._stored(project_id, view, await self._fetched(project_id, view, body.value))
         if body.kind == "blob":
-            resource = await self._reading.resource(project_id, str(body.value))
+            resource = await self.reading.resource(project_id, str(body.value))
             return self._stored(project_id, view, resource)
         if body.kind == "data":
             return self._counted(_decoded(view, body))
@@ -126,9 +115,9 @@ class PageDownloads:
         rendering = Rendering(await view.media.content_as_sent(stored))
         held = None
         if rendering.size_bytes > _FREE_BYTES:
-            held = await self._memory.hold(_COPIES * rendering.size_bytes)
+            held = await self.memory.hold(_COPIES * rendering.size_bytes)
         try:
-            as_sent = RenderedBody(self._blobs, project_id, rendering)
+            as_sent = RenderedBody(self.blobs, project_id, rendering)
             content = b"".join([chunk async for chunk in as_sent.chunks()])
             if body.kind == "text" or isinstance(body.value, str):
                 body = replace(body, value=json.loads(content))
@@ -146,8 +135,8 @@ class PageDownloads:
         """Count a file that is in memory already, if it is long."""
         if file.size_bytes <= _FREE_BYTES:
             return file
-        held = HeldMemory(self._memory, 0)
-        held.grow(min(file.size_bytes, self._memory.limit_bytes))
+        held = HeldMemory(self.memory, 0)
+        held.grow(min(file.size_bytes, self.memory.limit_bytes))
         return replace(file, held=held)
 
     def _stored(self, project_id: str, view: PageView, resource: Resource) -> PageFile:
@@ -160,21 +149,16 @@ class PageDownloads:
             resource.mime_type,
             name,
             max(resource.created_at, updated_at(view.stored)),
-            partial(self._open, project_id, resource.digest),
+            lambda start, end: self.blobs.open(project_id, resource.digest, start=start, end=end),
         )
-
-    async def _open(
-        self, project_id: str, digest: str, start: int, end: int
-    ) -> AsyncIterator[bytes]:
-        return await self._blobs.open(project_id, digest, start=start, end=end)
 
     async def _fetched(self, project_id: str, view: PageView, url: str) -> Resource:
         """Return the file behind an address of a page; that of its content is fetched once."""
         is_content = url == view.page.full.value
         known = view.stored.fetched_resource_id
         if is_content and known is not None:
-            return await self._reading.resource(project_id, known)
-        async with self._fetcher.fetch(project_id, url) as response:
+            return await self.reading.resource(project_id, known)
+        async with self.fetcher.fetch(project_id, url) as response:
             resource = await self._keep(project_id, response, view.page)
 
         def keep(unit: UnitOfWork) -> None:
@@ -196,12 +180,12 @@ class PageDownloads:
                 session_id=view.page.fields.session_id,
             )
 
-        await self._records.write(project_id, keep)
+        await self.records.write(project_id, keep)
         return resource
 
     async def _keep(self, project_id: str, response: FetchedResponse, page: Page) -> Resource:
         head = bytearray()
-        async with self._blobs.writer(project_id, limit_bytes=self._limits.medium_bytes) as writer:
+        async with self.blobs.writer(project_id, limit_bytes=self.limits.medium_bytes) as writer:
             async for chunk in response.chunks:
                 if len(head) < HEAD_BYTES:
                     head += chunk[: HEAD_BYTES - len(head)]
@@ -221,7 +205,7 @@ class PageDownloads:
             filename=filename,
             size_bytes=blob.size_bytes,
             kind=resource_kind(mime_type),
-            hints=await probe_stored_media(self._blobs, project_id, blob, mime_type),
+            hints=await probe_stored_media(self.blobs, project_id, blob, mime_type),
             created_at=utc_now(),
         )
 

@@ -1,28 +1,70 @@
 """Page faults: a page put before a model as a tool message, and noted in its session.
 
 The stored message holds references where the answer holds data URIs; the page is never changed.
+
+A model whose fault cannot be carried out is told what is wrong, and what to send instead. A page id
+comes out of a model's own words, so it may stand in quotes or in a citation such as
+`[ref: img_001]`. It is never taken out of them: the page that it names is told.
 """
 
 import hashlib
+import re
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
+from typing import Annotated, Literal
 
-from app.errors import ConflictError, NotFoundError
+from pydantic import ConfigDict, Field, ValidationError
+
+from app.errors import ConflictError, Fault, NotFoundError, PageFaultRefusedError, PageNotFoundError
+from app.models.base import FrozenModel, faults_of
 from app.models.event import NewEvent
-from app.models.identity import new_id, utc_now
+from app.models.identity import CLIENT_ID, CLIENT_ID_PATTERN, new_id, utc_now
 from app.models.json_value import JsonValue, json_text
-from app.models.limits import Limits
 from app.models.message import PAGE_FAULT, StoredHistoryMessage
+from app.models.page import Level, LevelField
 from app.models.rendering import Rendering
+from app.rendering.pages.lines import quoted, quoted_short
+from app.rendering.pages.typed_content import failure_json
+from app.rendering.texts.cuts import cut_short
 from app.services.concurrency.large_work import run_in_loop_if
 from app.services.inline_media.json_with_media import RenderedBody
-from app.services.pages.fault_messages import image_ids, with_images
-from app.services.pages.preparing import PagePreparer
+from app.services.pages.media import image_ids, with_images
 from app.services.pages.reading import BlocksOptions, PageReading
-from app.services.pages.refused_faults import is_page_id, missing_page, named_ids, refused_id
-from app.services.pages.requests import FaultRequest
-from app.stores.blobs import BlobStore
 from app.stores.records import Records, UnitOfWork
+
+_LONGEST_CALL_ID = 512
+_LOOKED_AT_CHARS = 1_000
+_MOST_CANDIDATES = 8
+_LONGEST_ID_CHARS = 128
+_SHOWN_CHARS = 100
+_TOKEN = re.compile(r"[A-Za-z0-9][A-Za-z0-9._:-]*")
+_ID_RULE = (
+    "An id has 1 to 128 letters, digits and . _ : - and begins with a letter or a digit. Send one "
+    "as the list of memory pages names it, without quotes or brackets."
+)
+
+
+class FaultRequest(FrozenModel):
+    """What a model asks for when it faults a page in."""
+
+    model_config = ConfigDict(
+        strict=True,
+        json_schema_extra={
+            "examples": [{"target_level": 0, "session_id": "demo", "tool_call_id": "call_abc"}]
+        },
+    )
+
+    target_level: LevelField = Level.ABSTRACT
+    session_id: Annotated[str | None, Field(pattern=CLIENT_ID_PATTERN)] = None
+    tool_call_id: Annotated[str | None, Field(min_length=1, max_length=_LONGEST_CALL_ID)] = None
+    max_chars: Annotated[int | None, Field(ge=1)] = None
+    offset: Annotated[int, Field(ge=0, le=2**53)] = 0
+    detail: Literal["low", "high", "auto"] = "low"
+    form: Annotated[
+        Literal["blocks", "json"],
+        Field(description="`json`: `content` is one JSON string with the page in it."),
+    ] = "blocks"
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,33 +78,22 @@ class _Call:
 
     @property
     def digest(self) -> str:
-        """What tells this request from another one with the same call id."""
+        """Return what tells this request from another one with the same call id."""
         asked = [self.page_id, *self.request.model_dump(mode="json", exclude={"form"}).values()]
         # The form came later: what was asked before it was known is still the same request.
         asked += [] if self.request.form == "blocks" else [self.request.form]
         return hashlib.sha256(json_text(asked).encode()).hexdigest()
 
 
+@dataclass(frozen=True, slots=True)
 class PageFaults:
     """Answers what models fault in."""
 
-    def __init__(
-        self,
-        records: Records,
-        blobs: BlobStore,
-        preparer: PagePreparer,
-        reading: PageReading,
-        *,
-        limits: Limits,
-    ) -> None:
-        self._records = records
-        self._blobs = blobs
-        self._preparer = preparer
-        self._reading = reading
-        self._limits = limits
+    records: Records
+    reading: PageReading
 
     async def fault(self, project_id: str, page_id: str, request: FaultRequest) -> RenderedBody:
-        """The tool message `{role, tool_call_id, content}` with the page at the level asked for.
+        """Return the tool message `{role, tool_call_id, content}` with the page at a level.
 
         With a session, the message is appended to its history and the read is counted, in one
         transaction. The same call of the session again gives the message again and appends nothing.
@@ -76,34 +107,26 @@ class PageFaults:
         """
         if not is_page_id(page_id):
             existing = await self._existing(project_id, page_id)
-            raise refused_id(
-                page_id,
-                existing,
-                level=request.target_level,
-                tool_call_id=request.tool_call_id,
-            )
+            raise refused_id(page_id, existing, request)
         call = None
         if request.session_id is not None:
             call = _Call(page_id, request.session_id, request, utc_now())
-            answered = await self._records.read(project_id, lambda unit: _answered(unit, call))
+            answered = await self.records.read(project_id, lambda unit: _answered(unit, call))
             if answered is not None:
                 return await self._with_media(project_id, answered)
         message = await self._message(project_id, page_id, request)
         # Before it is appended: what cannot be answered must not stand in the history.
         answer = await self._with_media(project_id, message)
         if call is None:
-            self._reading.note(project_id, page_id)
-
-            def tell(unit: UnitOfWork) -> None:
-                unit.events.note(_event(page_id, request, utc_now()))
-
-            await self._records.write(project_id, tell)
+            self.reading.note(project_id, page_id)
+            event = _event(page_id, request, utc_now())
+            await self.records.write(project_id, lambda unit: unit.events.note(event))
             return answer
         answered = await self._append(project_id, call, message)
         return answer if answered is None else await self._with_media(project_id, answered)
 
     async def _message(self, project_id: str, page_id: str, request: FaultRequest) -> bytes:
-        """The message as history keeps it: with references in the place of stored media."""
+        """Return the message as history keeps it: with references in the place of stored media."""
         options = BlocksOptions(
             media="reference",
             detail=request.detail,
@@ -111,26 +134,22 @@ class PageFaults:
             offset=request.offset,
         )
         try:
-            view = await self._reading.view(project_id, page_id, request.target_level)
+            view = await self.reading.view(project_id, page_id, request.target_level)
         except NotFoundError as exc:
-            raise missing_page(
-                page_id,
-                await self._existing(project_id, page_id),
-                level=request.target_level,
-                tool_call_id=request.tool_call_id,
-            ) from exc
+            existing = await self._existing(project_id, page_id)
+            raise missing_page(page_id, existing, request) from exc
         if request.form == "json":
-            content: JsonValue = await self._reading.json_text_of(view, options)
+            content: JsonValue = await self.reading.json_text_of(view, options)
         else:
-            content = (await self._reading.blocks_of(view, options)).content
+            content = (await self.reading.blocks_of(view, options)).content
         return await run_in_loop_if(view.is_quick, _tool_message, request, content)
 
     async def _existing(self, project_id: str, page_id: str) -> list[str]:
-        """The pages that are named in what was sent as an id."""
+        """Return the pages that are named in what was sent as an id."""
         candidates = named_ids(page_id)
         if not candidates:
             return []
-        return await self._records.read(
+        return await self.records.read(
             project_id,
             lambda unit: [each for each in candidates if unit.pages.find(each, with_content=False)],
         )
@@ -176,16 +195,16 @@ class PageFaults:
             unit.events.note(replace(event, session_id=call.session_id, seq=seq))
             return None
 
-        return await self._records.write(project_id, append)
+        return await self.records.write(project_id, append)
 
     async def _with_media(self, project_id: str, message: bytes) -> RenderedBody:
-        media = self._preparer.contents(project_id, utc_now()).media
         pieces = await with_images(
-            media, message, limit_bytes=self._limits.image_bytes, checks=self._reading.checks
+            self.reading.media(project_id),
+            message,
+            limit_bytes=self.reading.limits.image_bytes,
+            checks=self.reading.checks,
         )
-        answer = RenderedBody(self._blobs, project_id, Rendering(pieces))
-        await answer.check()
-        return answer
+        return await self.reading.checked(project_id, Rendering(pieces))
 
 
 def _event(
@@ -204,7 +223,7 @@ def _event(
 
 
 def _answered(unit: UnitOfWork, call: _Call) -> bytes | None:
-    """What this call of the session was answered with before, if it was."""
+    """Return what this call of the session was answered with before, if it was."""
     tool_call_id = call.request.tool_call_id
     if tool_call_id is None:
         return None
@@ -224,3 +243,114 @@ def _answered(unit: UnitOfWork, call: _Call) -> bytes | None:
 def _tool_message(request: FaultRequest, content: JsonValue) -> bytes:
     message = {"role": "tool", "tool_call_id": request.tool_call_id, "content": content}
     return json_text(message).encode()
+
+
+def read_fault_request(value: JsonValue, page_id: str, form: str | None) -> FaultRequest:
+    """Return a page fault from the body of its request, and from the query, which may say the form.
+
+    Args:
+        value: The body.
+        page_id: The page that is faulted in, for what a model is told.
+        form: What `?form=` says; the body may repeat it.
+
+    Raises:
+        PageFaultRefusedError: It is none; the answer has a tool message.
+    """
+    call = value.get("tool_call_id") if isinstance(value, dict) else None
+    is_call = isinstance(call, str) and 0 < len(call) <= _LONGEST_CALL_ID
+    tool_call_id = call if is_call else None
+    try:
+        request = FaultRequest.model_validate(value)
+    except ValidationError as exc:
+        raise refused_arguments(page_id, faults_of(exc), tool_call_id=tool_call_id) from exc
+    if form is None:
+        return request
+    if "form" in request.model_fields_set and request.form != form:
+        faults = [Fault("/form", "is another one than `?form=` says; send one of them")]
+        raise refused_arguments(page_id, faults, tool_call_id=tool_call_id)
+    return request.model_copy(update={"form": form})
+
+
+def is_page_id(text: str) -> bool:
+    """Return whether a text could be the id of a page."""
+    return CLIENT_ID.match(text) is not None
+
+
+def named_ids(text: str) -> list[str]:
+    """Return the ids that may stand in a text that is none, a few of them, in their order.
+
+    Each is a run of the characters of ids, and what stands in it behind a prefix such as `ref:`;
+    punctuation at its end is also left out.
+    """
+    ids: dict[str, None] = {}
+    for token in _TOKEN.findall(text[:_LOOKED_AT_CHARS]):
+        for named in (token, token.partition(":")[2]):
+            for candidate in (named, named.rstrip("._:-")):
+                if candidate != text and is_page_id(candidate):
+                    ids[candidate] = None
+        if len(ids) >= _MOST_CANDIDATES:
+            break
+    return [*ids][:_MOST_CANDIDATES]
+
+
+def refused_id(
+    page_id: str, existing: Sequence[str], request: FaultRequest
+) -> PageFaultRefusedError:
+    """Return the error for an id that no page can have; it names pages that are there."""
+    said = (
+        f"{quoted_short(page_id, _SHOWN_CHARS)} is no page id."
+        if page_id
+        else "The page id is empty."
+    )
+    error = f"{said} {_instead(existing, request.target_level) or _ID_RULE}"
+    return PageFaultRefusedError(
+        "The page id cannot be one; `content` is the tool message for the model.",
+        members=failure(page_id, error, request.tool_call_id),
+        faults=[Fault("/path/page_id", "must be the id of a page, without anything around it")],
+    )
+
+
+def refused_arguments(
+    page_id: str, faults: Sequence[Fault], *, tool_call_id: str | None
+) -> PageFaultRefusedError:
+    """Return the error for a call whose arguments do not fit."""
+    wrong = ", and ".join(
+        f"{fault.pointer[1:] or 'the body'}: {fault.detail}" for fault in faults[:3]
+    )
+    call = f"page_fault({quoted(page_id)}, target_level=0)" if is_page_id(page_id) else ""
+    instead = f" For the full content, send {call}." if call else ""
+    return PageFaultRefusedError(
+        "The body is not what the route takes; `errors` says where.",
+        members=failure(page_id, f"The page was not faulted in. {wrong}.{instead}", tool_call_id),
+        faults=faults,
+    )
+
+
+def missing_page(page_id: str, existing: Sequence[str], request: FaultRequest) -> PageNotFoundError:
+    """Return the error for a page that is not there; it names pages that are."""
+    error = f"There is no page {page_id} in this project."
+    if instead := _instead(existing, request.target_level):
+        error += f" {instead}"
+    return PageNotFoundError(failure(page_id, error, request.tool_call_id))
+
+
+def failure(page_id: str, error: str, tool_call_id: str | None) -> dict[str, object]:
+    """Return the members of a problem that are the tool message and the failure result in it."""
+    shown = cut_short(page_id, _LONGEST_ID_CHARS)
+    return {
+        "success": False,
+        "page_id": shown,
+        "error": error,
+        "role": "tool",
+        "tool_call_id": tool_call_id,
+        "content": failure_json(shown, error),
+    }
+
+
+def _instead(existing: Sequence[str], level: Level) -> str | None:
+    if not existing:
+        return None
+    calls = [f"page_fault({quoted(each)}, target_level={int(level)})" for each in existing]
+    if len(calls) == 1:
+        return f"Page {existing[0]} is there: send {calls[0]}."
+    return f"These pages are there, one for each call: {', '.join(calls)}."

@@ -51,12 +51,12 @@ class Manifest:
         return manifest_text(self.entries, total=self.total)
 
 
+@dataclass(frozen=True, slots=True)
 class PageLists:
     """Finds memory pages."""
 
-    def __init__(self, records: Records, accesses: AccessCounts) -> None:
-        self._records = records
-        self._accesses = accesses
+    records: Records
+    accesses: AccessCounts
 
     async def list(
         self, project_id: str, filters: PageFilters, *, cursor: str | None, limit: int
@@ -74,8 +74,8 @@ class PageLists:
             numbers = unit.pages.page_numbers(filters, before=before, limit=limit + 1)
             return numbers, _bounded(unit, numbers[:limit])
 
-        numbers, found = await self._records.read(project_id, find)
-        page = [self._accesses.counted(project_id, stored) for stored in found]
+        numbers, found = await self.records.read(project_id, find)
+        page = [self.accesses.counted(project_id, stored) for stored in found]
         more = len(numbers) > len(page)
         return page, encode_cursor("pages", page[-1].page_number) if page and more else None
 
@@ -98,7 +98,10 @@ class PageLists:
             InvalidCursorError: The cursor is not this list's.
         """
         query = parse_search(text)
-        asked = _fingerprint(text, filters)
+        may_be_id = CLIENT_ID.match(text.strip()) is not None
+        # What tells a search from another one, for its cursors.
+        described = json_text([text, filters.session_id, filters.modality])
+        asked = hashlib.sha256(described.encode("utf-8", "replace")).hexdigest()[:16]
         after = None
         if cursor is not None:
             of, rank, number = decode_cursor("page-search", cursor, (str, int, int))
@@ -112,7 +115,7 @@ class PageLists:
             )
             # Best first, and of equals the newest.
             rest = [(rank, number) for number, rank in matches]
-            named = _named(unit, text.strip(), filters)
+            named = unit.pages.number_of(text.strip(), filters) if may_be_id else None
             if named is not None:
                 others = (match for match in rest if match[1] != named)
                 rest = [(_RANK_OF_THE_NAMED, named), *others]
@@ -121,8 +124,8 @@ class PageLists:
             wanted = [number for _, number in rest[:limit]]
             return rest, _bounded(unit, wanted, content_up_to=_SNIPPED_BYTES)
 
-        rest, found = await self._records.read(project_id, find)
-        counted = [self._accesses.counted(project_id, stored) for stored in found]
+        rest, found = await self.records.read(project_id, find)
+        counted = [self.accesses.counted(project_id, stored) for stored in found]
         hits = await _hits(counted, query)
         if not found or len(rest) == len(found):
             return hits, None
@@ -142,14 +145,9 @@ class PageLists:
             numbers = unit.pages.manifest_numbers(session_id, limit=limit)
             return _bounded(unit, numbers), unit.pages.count_in_session(session_id)
 
-        pages, total = await self._records.read(project_id, find)
+        pages, total = await self.records.read(project_id, find)
         entries = await anyio.to_thread.run_sync(lambda: [_entry(page) for page in pages])
         return Manifest(session_id, entries, total)
-
-
-def _named(unit: UnitOfWork, text: str, filters: PageFilters) -> int | None:
-    """Return the number of the page whose id a text is, unless the filters leave it out."""
-    return unit.pages.number_of(text, filters) if CLIENT_ID.match(text) else None
 
 
 def _bounded(
@@ -170,12 +168,6 @@ def _bounded(
                 return found
             found.append(page)
     return found
-
-
-def _fingerprint(text: str, filters: PageFilters) -> str:
-    """Return what tells a search from another one, for its cursors."""
-    asked = json_text([text, filters.session_id, filters.modality])
-    return hashlib.sha256(asked.encode("utf-8", "replace")).hexdigest()[:16]
 
 
 async def _hits(pages: Sequence[StoredPage], query: SearchQuery) -> list[Hit]:

@@ -29,7 +29,6 @@ from app.rendering.pages.levels import derive_levels
 from app.services.pages.versions import (
     Stamp,
     StoredContent,
-    holds_content,
     page_version,
     read_descriptor,
     read_fields,
@@ -48,6 +47,7 @@ class PreparedPage:
 
     `forms` says how moved data URIs were written, `text` is what a reference to a text resource
     stands for, `reduced` the smaller form of an image. `resources` are new or named by the client.
+    `is_quick` says that the event loop can plan what is written of it.
     """
 
     page: Page
@@ -56,10 +56,11 @@ class PreparedPage:
     reduced: Body | None
     resources: Sequence[Resource]
     now: datetime
+    is_quick: bool = False
 
     @cached_property
     def content(self) -> StoredContent:
-        """The content as it is stored; serialised when it is first asked for."""
+        """Return the content as it is stored; serialised when it is first asked for."""
         return StoredContent(json_text(self.page.full.value).encode(), dump_forms(self.forms))
 
 
@@ -132,11 +133,6 @@ def plan_change(
         wanted - resources.keys(),
         now,
     )
-
-
-def keeps_content(prepared: PreparedPage, current: StoredPage) -> bool:
-    """Find out whether a stored page, read without its content, has that of the prepared one."""
-    return holds_content(current, prepared.page.full, prepared.content.text)
 
 
 def plan_same_content(

@@ -1,46 +1,58 @@
 """What a page takes before it is planned: content settled, media stored, one smaller image."""
 
+from collections.abc import Iterator
+from dataclasses import dataclass
 from datetime import datetime
+from functools import partial
+from io import BytesIO
+from typing import Any
 
 import anyio.to_thread
+from PIL import Image, ImageFile, ImageOps
 
 from app.media.data_uris import split_data_uri
+from app.media.headers import open_image
+from app.media.soundness import without_damaged_chunks
 from app.models.limits import Limits
 from app.models.media import InMemoryMedia, MediaSource
-from app.models.page import Body, Page, PageFields
+from app.models.page import Body, Level, Page, PageFields
 from app.models.resource import Resource
+from app.services.concurrency.large_work import run_in_loop_if
 from app.services.images.image_work import ImageWork
-from app.services.pages.content_rules import check_words
-from app.services.pages.contents import PageContents, blob_body
+from app.services.images.pixels import in_shades, load_pixels, may_be_transparent, saved
+from app.services.pages.contents import PageContents, SettledContent, blob_body, check_words
 from app.services.pages.planning import PreparedPage
-from app.services.pages.thumbnails import reduce_image
-from app.services.requests.streamed_requests import StreamedMedia
+from app.services.requests.streamed_requests import StreamedRequest
 from app.stores.blobs import BlobStore
 from app.stores.records import Records
 
+LONGEST_SIDE = 512
+_JPEG_QUALITIES = (85, 50)
+# Twice as many as are shown, so that scaling has something to choose from.
+_ENOUGH = (2 * LONGEST_SIDE, 2 * LONGEST_SIDE)
 
+
+@dataclass(frozen=True, slots=True)
 class PagePreparer:
     """Prepares pages; the long part of a write, outside of any transaction."""
 
-    def __init__(
-        self, records: Records, blobs: BlobStore, *, images: ImageWork, limits: Limits
-    ) -> None:
-        self._records = records
-        self._blobs = blobs
-        self._images = images
-        self._limits = limits
+    records: Records
+    blobs: BlobStore
+    images: ImageWork
+    limits: Limits
 
     def contents(
-        self, project_id: str, now: datetime, streamed: StreamedMedia | None = None
+        self, project_id: str, now: datetime, request: StreamedRequest[Any] | None = None
     ) -> PageContents:
         """Return what settles contents of one request; some media may be in drafts already."""
         return PageContents(
-            self._records,
-            self._blobs,
+            self.records,
+            self.blobs,
             project_id=project_id,
-            limits=self._limits,
+            limits=self.limits,
             now=now,
-            streamed=streamed,
+            streamed=request.media if request else {},
+            is_quick=request is not None and request.is_quick,
         )
 
     async def prepare(
@@ -52,46 +64,61 @@ class PagePreparer:
             InvalidPayloadError, PayloadTooLargeError: The content; nothing is visible.
             StoreUnavailableError: The blob store did not answer.
         """
-        await anyio.to_thread.run_sync(check_words, fields)
+        await run_in_loop_if(contents.is_quick, check_words, fields)
         settled = await contents.settle(fields.modality, content)
-        text = await contents.referred_text(fields.modality, settled.body, settled.source)
-        reduced, smaller = await self.reduced(contents, fields, settled.body, settled.source)
+        return await self.complete(contents, Page(page_id, fields, settled.body, {}), settled)
+
+    async def complete(
+        self, contents: PageContents, page: Page, settled: SettledContent
+    ) -> PreparedPage:
+        """Add to a page what its levels are derived from, its text and the smaller form of it.
+
+        An image's smaller form that was derived when its content was written is taken over. Where a
+        supplied one took its place it is made again.
+
+        Args:
+            contents: Where media are.
+            page: The page.
+            settled: Its content, if that has come with the request, and what it now refers to.
+        """
+        source = settled.source
+        text = await contents.referred_text(page.fields.modality, page.full, source)
+        reduced, smaller = await self._reduced(contents, page, source)
         return PreparedPage(
-            page=Page(page_id, fields, settled.body, {}),
+            page=page,
             forms=settled.forms,
             text=text,
             reduced=reduced,
             resources=[*settled.resources, *smaller],
             now=contents.keeper.now,
+            # What a reference stands for may be long, however short the request is.
+            is_quick=contents.is_quick and text is None,
         )
 
-    async def reduced(
-        self, contents: PageContents, fields: PageFields, body: Body, source: MediaSource | None
+    async def _reduced(
+        self, contents: PageContents, page: Page, source: MediaSource | None
     ) -> tuple[Body | None, list[Resource]]:
-        """Make the smaller form of an image; returns it, and its resource if that is a new one.
-
-        Args:
-            contents: Where media are.
-            fields: The page's.
-            body: The page's content.
-            source: Its medium, where that is at hand.
-        """
-        media = body.media
-        if fields.modality != "image" or media is None or media.width is None:
+        """Make the smaller form of an image; returns it, and its resource if that is a new one."""
+        body, media = page.full, page.full.media
+        level = page.levels.get(Level.REDUCED)
+        if level is not None and level.origin == "derived" and level.body.is_media:
+            return level.body, []
+        if page.fields.modality != "image" or media is None or media.width is None:
             return None, []
-        if media.size_bytes > self._limits.image_bytes:
+        if media.size_bytes > self.limits.image_bytes:
             return None, []
         if source is None and body.kind == "data":
             uri = split_data_uri(str(body.value))
             source = InMemoryMedia(uri.data) if uri and uri.data else None
-        async with self._images.turn(media.size_bytes, media.width, media.height):
+        async with self.images.turn(media.size_bytes, media.width, media.height):
             if source is None:
                 data = await contents.media.read(
-                    str(body.value), limit_bytes=self._limits.image_bytes
+                    str(body.value), limit_bytes=self.limits.image_bytes
                 )
             else:
                 data = await anyio.to_thread.run_sync(source.head, source.size_bytes)
-            made = await anyio.to_thread.run_sync(self._reduce, data, media.mime_type)
+            reduce = partial(reduce_image, most_pixels=self.limits.image_pixels)
+            made = await anyio.to_thread.run_sync(reduce, data, media.mime_type)
         if made is None:
             return None, []
         small, mime_type = made
@@ -100,5 +127,51 @@ class PagePreparer:
         resource = await contents.keeper.store(InMemoryMedia(small), mime_type, None)
         return blob_body(resource), [resource]
 
-    def _reduce(self, data: bytes, mime_type: str) -> tuple[bytes, str] | None:
-        return reduce_image(data, mime_type, most_pixels=self._limits.image_pixels)
+
+def reduce_image(data: bytes, mime_type: str, *, most_pixels: int) -> tuple[bytes, str] | None:
+    """Make an image smaller: at most 512 pixels on its longer side, the right way up.
+
+    Blocks, so it belongs in a worker thread. Of an animation it shows the first picture.
+
+    Args:
+        data: The whole image.
+        mime_type: The type the bytes were found to be of.
+        most_pixels: An image that decodes to more has no smaller form.
+
+    Returns:
+        The bytes of a JPEG or PNG and their MIME type; the image itself where it has no more pixels
+        already, or no smaller form of it takes fewer bytes; `None` if it cannot be decoded.
+    """
+    data = without_damaged_chunks(data)
+    try:
+        image = open_image(BytesIO(data), mime_type)
+        return _reduced(image, data, mime_type, most_pixels) if image else None
+    except Exception:  # noqa: BLE001 - decoders of hostile bytes raise anything
+        return None
+
+
+def _reduced(
+    image: ImageFile.ImageFile, data: bytes, mime_type: str, most_pixels: int
+) -> tuple[bytes, str] | None:
+    is_small = max(image.size) <= LONGEST_SIDE
+    if not load_pixels(image, data, most_pixels=most_pixels, enough=_ENOUGH):
+        return None
+    if is_small:
+        return data, mime_type
+    shown = in_shades(image)
+    shown.thumbnail((LONGEST_SIDE, LONGEST_SIDE), reducing_gap=2.0)
+    smaller = _encoded(ImageOps.exif_transpose(shown))
+    return next((made for made in smaller if len(made[0]) < len(data)), (data, mime_type))
+
+
+def _encoded(image: Image.Image) -> Iterator[tuple[bytes, str]]:
+    """Yield the image as it may be sent, the best form first, then ever smaller ones."""
+    if may_be_transparent(image):
+        transparent = image.convert("RGBA")
+        yield saved(transparent, "PNG", optimize=True), "image/png"
+        yield saved(transparent.quantize(64), "PNG", optimize=True), "image/png"
+        return
+    opaque = image.convert("RGB")
+    for quality in _JPEG_QUALITIES:
+        yield saved(opaque, "JPEG", quality=quality, optimize=True), "image/jpeg"
+    yield saved(opaque.convert("1"), "PNG", optimize=True), "image/png"

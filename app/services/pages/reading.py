@@ -23,10 +23,11 @@ from app.rendering.pages.typed_content import page_json, typed_content
 from app.rendering.texts.json_strings import MediaPlaces
 from app.services.concurrency.large_work import is_quick, run_in_loop_if
 from app.services.inline_media.json_with_media import RenderedBody
+from app.services.inline_media.stored_media import StoredMedia
 from app.services.pages.accesses import AccessCounts
 from app.services.pages.media import PageMediaReader
 from app.services.pages.preparing import PagePreparer
-from app.services.pages.versions import read_descriptor, read_page, updated_at
+from app.services.pages.versions import find_page, read_descriptor, read_page, updated_at
 from app.services.persistence.media_checks import MediaChecks
 from app.stores.blobs import BlobStore
 from app.stores.records import Records, UnitOfWork
@@ -66,10 +67,11 @@ class PageView:
 
     @property
     def shown(self) -> Representation | None:
-        """What the level holds."""
+        """Return what the level holds."""
         return self.page.at(self.level)
 
 
+@dataclass(frozen=True, slots=True)
 class PageReading:
     """Gives memory pages out.
 
@@ -77,38 +79,26 @@ class PageReading:
         checks: Says whether their images are sound.
     """
 
-    def __init__(
-        self,
-        records: Records,
-        blobs: BlobStore,
-        preparer: PagePreparer,
-        *,
-        accesses: AccessCounts,
-        checks: MediaChecks,
-        limits: Limits,
-    ) -> None:
-        self._records = records
-        self._blobs = blobs
-        self._preparer = preparer
-        self._accesses = accesses
-        self._limits = limits
-        self.checks = checks
+    records: Records
+    blobs: BlobStore
+    preparer: PagePreparer
+    accesses: AccessCounts
+    checks: MediaChecks
+    limits: Limits
 
     async def get(self, project_id: str, page_id: str) -> StoredPage:
-        """The page as it is stored, with its counters.
+        """Return the page as it is stored, with its counters.
 
         Raises:
             NotFoundError: The project has none.
         """
-        stored = await self._records.read(
-            project_id, lambda unit: unit.pages.find(page_id, with_content=True)
+        stored = await self.records.read(
+            project_id, lambda unit: find_page(unit, page_id, with_content=True)
         )
-        if stored is None:
-            raise NotFoundError("page")
-        return self._accesses.counted(project_id, stored)
+        return self.accesses.counted(project_id, stored)
 
     async def get_as_sent(self, project_id: str, page_id: str) -> RenderedBody:
-        """The page with its content as the client sent it, data URIs byte for byte.
+        """Return the page with its content as the client sent it, data URIs byte for byte.
 
         Its digest is that of the page as it is stored.
 
@@ -118,39 +108,39 @@ class PageReading:
             StoreUnavailableError: The store did not answer.
         """
         stored = await self.get(project_id, page_id)
-        media = self._media(project_id, stored)
+        media = self._media_of(project_id, stored)
         content = await media.content_as_sent(stored.content or b"null")
         pieces = page_record_pieces(stored, content)
-        return await self._checked(project_id, Rendering(pieces, stored.digest))
+        return await self.checked(project_id, Rendering(pieces, stored.digest))
 
     async def view(self, project_id: str, page_id: str, level: Level | None) -> PageView:
-        """A page at a level, by default at the one the page names itself.
+        """Return a page at a level, by default at the one the page names itself.
 
         Raises:
             NotFoundError: The project has none.
             StoreUnavailableError: A store did not answer.
         """
-        stored, page, is_short = await self._records.read(
+        stored, page, is_short = await self.records.read(
             project_id, lambda unit: _load(unit, page_id)
         )
-        contents = self._preparer.contents(project_id, stored.created_at)
+        contents = self.preparer.contents(project_id, stored.created_at)
         text = await contents.referred_text(page.fields.modality, page.full)
         if text is not None:
             kind: Literal["text", "json"] = "text" if page.fields.modality == "text" else "json"
             page = replace(page, full=Body(kind, text, page.full.media))
         shown = page.fields.compression_level if level is None else level
         return PageView(
-            self._accesses.counted(project_id, stored),
+            self.accesses.counted(project_id, stored),
             page,
             shown,
-            self._media(project_id, stored),
+            self._media_of(project_id, stored),
             is_quick=is_short and text is None,
         )
 
     async def content(
         self, project_id: str, page_id: str, level: Level | None, media: MediaForm
     ) -> RenderedBody:
-        """What a page holds at a level, by modality: a `PageContent`.
+        """Return what a page holds at a level, by modality: a `PageContent`.
 
         Raises:
             NotFoundError: The project has no such page.
@@ -163,12 +153,16 @@ class PageReading:
         places, base64 = MediaPlaces(), None
         if body is not None and has_image and (media == "inline" or body.kind != "blob"):
             base64 = await view.media.base64(places, body)
-        return await self._rendered(view, places, lambda: _content(view, base64))
+        return await self._rendered(
+            view,
+            places,
+            lambda: content_record(typed_content(view.page, view.level, base64=base64)),
+        )
 
     async def blocks(
         self, project_id: str, page_id: str, level: Level | None, options: BlocksOptions
     ) -> RenderedBody:
-        """A page as the content of a tool message: `{content, truncated, …}`.
+        """Return a page as the content of a tool message: `{content, truncated, …}`.
 
         Raises:
             NotFoundError: The project has no such page.
@@ -188,7 +182,7 @@ class PageReading:
     async def blocks_of(
         self, view: PageView, options: BlocksOptions, places: MediaPlaces | None = None
     ) -> PageBlocks:
-        """The blocks of a page that is read already; see `blocks`.
+        """Return the blocks of a page that is read already; see `blocks`.
 
         Args:
             view: The page.
@@ -216,7 +210,7 @@ class PageReading:
     async def json_form(
         self, project_id: str, page_id: str, level: Level | None, options: BlocksOptions
     ) -> RenderedBody:
-        """The same, its `content` one JSON string `{success, page_id, content, modality, …}`.
+        """Do as `blocks`, with a `content` that is one JSON string: `{success, page_id, …}`.
 
         Raises:
             NotFoundError: The project has no such page.
@@ -228,12 +222,12 @@ class PageReading:
         )
 
     async def json_text_of(self, view: PageView, options: BlocksOptions) -> str:
-        """The string of `json_form` for a page that is read already."""
+        """Return the string of `json_form` for a page that is read already."""
         view = await self.looked_at(view)
         return await run_in_loop_if(view.is_quick, _json_text, view, options)
 
     async def looked_at(self, view: PageView) -> PageView:
-        """The view of a page with what is wrong with its images.
+        """Return the view of a page with what is wrong with its images.
 
         Raises:
             NotFoundError: The image of the level is gone.
@@ -243,7 +237,7 @@ class PageReading:
         return replace(view, page=replace(view.page, damage=damage))
 
     async def detail(self, project_id: str, page_id: str) -> str:
-        """A page for a terminal, field by field.
+        """Return a page for a terminal, field by field.
 
         Raises:
             NotFoundError: The project has no such page.
@@ -253,7 +247,7 @@ class PageReading:
         return await anyio.to_thread.run_sync(_detail, view)
 
     async def representation(self, project_id: str, page_id: str, level: Level) -> Representation:
-        """One level as it is stored.
+        """Return one level as it is stored.
 
         Raises:
             NotFoundError: The project has no such page, or the page has no such level.
@@ -269,16 +263,19 @@ class PageReading:
         return view.shown
 
     async def resource(self, project_id: str, reference: str) -> Resource:
-        """The resource that a page refers to.
+        """Return the resource that a page refers to.
 
         Raises:
             NotFoundError: The project has none.
         """
-        return await self._preparer.contents(project_id, utc_now()).media.resource(reference)
+        return await self.media(project_id).resource(reference)
 
-    def _media(self, project_id: str, stored: StoredPage) -> PageMediaReader:
-        contents = self._preparer.contents(project_id, stored.created_at)
-        return PageMediaReader(contents, stored, self.checks, self._limits)
+    def media(self, project_id: str) -> StoredMedia:
+        """Return what reads the media of a project."""
+        return StoredMedia(self.records, self.blobs, project_id)
+
+    def _media_of(self, project_id: str, stored: StoredPage) -> PageMediaReader:
+        return PageMediaReader(self.media(project_id), stored, self.checks, self.limits)
 
     async def _rendered(
         self, view: PageView, places: MediaPlaces, render: Callable[[], bytes]
@@ -287,16 +284,21 @@ class PageReading:
         rendering = await run_in_loop_if(
             view.is_quick, lambda: rendering_of(places.pieces(render()))
         )
-        return await self._checked(view.media.project_id, rendering)
+        return await self.checked(view.media.media.project_id, rendering)
 
-    async def _checked(self, project_id: str, rendering: Rendering) -> RenderedBody:
-        body = RenderedBody(self._blobs, project_id, rendering)
+    async def checked(self, project_id: str, rendering: Rendering) -> RenderedBody:
+        """Return the body of an answer, all of whose files are there.
+
+        Raises:
+            StoreUnavailableError: One is not, or the store did not answer.
+        """
+        body = RenderedBody(self.blobs, project_id, rendering)
         await body.check()
         return body
 
     def note(self, project_id: str, page_id: str) -> None:
         """Count that a model got a page: a fault, a rendering."""
-        self._accesses.note(project_id, page_id, utc_now())
+        self.accesses.note(project_id, page_id, utc_now())
 
 
 def _load(unit: UnitOfWork, page_id: str) -> tuple[StoredPage, Page, bool]:
@@ -305,17 +307,11 @@ def _load(unit: UnitOfWork, page_id: str) -> tuple[StoredPage, Page, bool]:
     Raises:
         NotFoundError: The project has none.
     """
-    stored = unit.pages.find(page_id, with_content=True)
-    if stored is None:
-        raise NotFoundError("page")
+    stored = find_page(unit, page_id, with_content=True)
     levels = unit.page_levels.of(page_id)
     texts = (stored.descriptor, stored.body, stored.content or b"")
     is_short = is_quick(*texts, *(each.body for each in levels))
     return stored, read_page(stored, levels), is_short
-
-
-def _content(view: PageView, base64: str | None) -> bytes:
-    return content_record(typed_content(view.page, view.level, base64=base64))
 
 
 def _json_text(view: PageView, options: BlocksOptions) -> str:

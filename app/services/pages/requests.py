@@ -1,18 +1,18 @@
 """Reads the bodies of the page routes: JSON in, checked drafts out."""
 
 from collections.abc import Mapping
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any
 
 from pydantic import AfterValidator, ConfigDict, Field, ValidationError
 from pydantic.config import JsonDict
 
 from app.errors import Fault, InvalidPayloadError
+from app.media.data_uris import DataUriText, bare_base64, split_data_uri
 from app.models.base import FrozenModel, faults_of
-from app.models.identity import CLIENT_ID_PATTERN
 from app.models.json_value import JsonValue
 from app.models.limits import Limits
-from app.models.page import MOST_PARENTS, SELDOM_SAID, Level, LevelField, PageFields, PageId
-from app.services.pages.refused_faults import refused_arguments
+from app.models.page import MOST_PARENTS, SELDOM_SAID, PageFields, PageId
+from app.services.requests.data_uris import is_to_be_moved, movable_media
 from app.services.requests.validation import as_object, read_value, validated
 
 LARGEST_BATCH = 1_000
@@ -51,7 +51,6 @@ _OURS = frozenset(
         "version",
     }
 )
-_LONGEST_CALL_ID = 512
 # What `chuk_ai_session_manager` says of its own store in a page's dump. Nothing of it is true here.
 _THEIRS = frozenset(
     {"representation_level", "storage_tier", "artifact_id", "representations", "dirty"}
@@ -85,7 +84,7 @@ class PageDraft(PageFields):
     )
 
     def fields(self) -> PageFields:
-        """What it says beside its content."""
+        """Return what it says beside its content."""
         said = {name: getattr(self, name) for name in PageFields.model_fields}
         parents = dict.fromkeys(filter(None, (self.represents, self.parent_page_id)))
         further = (parent for parent in parents if parent not in self.provenance)
@@ -107,34 +106,12 @@ class RepresentationDraft(FrozenModel):
     ]
 
 
-class FaultRequest(FrozenModel):
-    """What a model asks for when it faults a page in."""
-
-    model_config = ConfigDict(
-        strict=True,
-        json_schema_extra={
-            "examples": [{"target_level": 0, "session_id": "demo", "tool_call_id": "call_abc"}]
-        },
-    )
-
-    target_level: LevelField = Level.ABSTRACT
-    session_id: Annotated[str | None, Field(pattern=CLIENT_ID_PATTERN)] = None
-    tool_call_id: Annotated[str | None, Field(min_length=1, max_length=_LONGEST_CALL_ID)] = None
-    max_chars: Annotated[int | None, Field(ge=1)] = None
-    offset: Annotated[int, Field(ge=0, le=2**53)] = 0
-    detail: Literal["low", "high", "auto"] = "low"
-    form: Annotated[
-        Literal["blocks", "json"],
-        Field(description="`json`: `content` is one JSON string with the page in it."),
-    ] = "blocks"
-
-
 class PagePatch(PageFields):
     """Only for the document: what a merge patch may hold, every field of it optional."""
 
 
 def parse_page_body(body: bytes, limits: Limits) -> JsonValue:
-    """The JSON of a body; the numbers of what is seldom said, in it or in its pages, as spelled.
+    """Return the JSON of a body; numbers of what is seldom said, in it or in its pages, as spelled.
 
     Any other number is what it is worth. The body is read a second time only if there are some.
 
@@ -152,7 +129,7 @@ def parse_page_body(body: bytes, limits: Limits) -> JsonValue:
 
 
 def read_page_draft(value: JsonValue, page_id: str | None) -> PageDraft:
-    """A page from the body of PUT or POST.
+    """Return a page from the body of PUT or POST.
 
     Args:
         value: The request's body.
@@ -176,7 +153,7 @@ def read_page_draft(value: JsonValue, page_id: str | None) -> PageDraft:
 
 
 def read_page_batch(value: JsonValue) -> list[PageDraft]:
-    """The pages of a bulk request, each with an id of its own or none.
+    """Return the pages of a bulk request, each with an id of its own or none.
 
     Raises:
         InvalidPayloadError: One of them is not a page; the faults point into `pages`.
@@ -203,19 +180,19 @@ def read_page_batch(value: JsonValue) -> list[PageDraft]:
 
 
 def read_patch(body: bytes, limits: Limits) -> dict[str, JsonValue]:
-    """A merge patch (RFC 7396) of what may be patched.
+    """Return a merge patch (RFC 7396) of what may be patched.
 
     Raises:
         InvalidPayloadError: It touches what only PUT changes, or what the service itself says.
     """
     patch = _under_one_name(as_object(parse_page_body(body, limits)))
     faults = [
-        Fault(f"/{name}", "is not changed by a patch: PUT the page")
-        for name in sorted(patch.keys() & _NOT_PATCHED)
-    ]
-    faults += [
-        Fault(f"/{name}", "is what the service says of the page and cannot be set")
-        for name in sorted(patch.keys() & _OURS)
+        Fault(f"/{name}", detail)
+        for names, detail in (
+            (_NOT_PATCHED, "is not changed by a patch: PUT the page"),
+            (_OURS, "is what the service says of the page and cannot be set"),
+        )
+        for name in sorted(patch.keys() & names)
     ]
     if faults:
         raise InvalidPayloadError("The patch cannot be applied.", faults=faults)
@@ -223,7 +200,7 @@ def read_patch(body: bytes, limits: Limits) -> dict[str, JsonValue]:
 
 
 def patched(fields: PageFields, patch: Mapping[str, JsonValue]) -> PageFields:
-    """The fields after a merge patch: null takes a member away, objects are merged.
+    """Return the fields after a merge patch: null takes a member away, objects are merged.
 
     Raises:
         InvalidPayloadError: The outcome is not a page.
@@ -238,34 +215,8 @@ def patched(fields: PageFields, patch: Mapping[str, JsonValue]) -> PageFields:
         ) from exc
 
 
-def read_fault_request(value: JsonValue, page_id: str, form: str | None) -> FaultRequest:
-    """A page fault from the body of its request, and from the query, which may say the form.
-
-    Args:
-        value: The body.
-        page_id: The page that is faulted in, for what a model is told.
-        form: What `?form=` says; the body may repeat it.
-
-    Raises:
-        PageFaultRefusedError: It is none; the answer has a tool message.
-    """
-    call = value.get("tool_call_id") if isinstance(value, dict) else None
-    is_call = isinstance(call, str) and 0 < len(call) <= _LONGEST_CALL_ID
-    tool_call_id = call if is_call else None
-    try:
-        request = FaultRequest.model_validate(value)
-    except ValidationError as exc:
-        raise refused_arguments(page_id, faults_of(exc), tool_call_id=tool_call_id) from exc
-    if form is None:
-        return request
-    if "form" in request.model_fields_set and request.form != form:
-        faults = [Fault("/form", "is another one than `?form=` says; send one of them")]
-        raise refused_arguments(page_id, faults, tool_call_id=tool_call_id)
-    return request.model_copy(update={"form": form})
-
-
 def read_representation_draft(value: JsonValue) -> RepresentationDraft:
-    """A supplied level.
+    """Return a supplied level.
 
     Raises:
         InvalidPayloadError: The body is none.
@@ -278,7 +229,7 @@ def read_representation_draft(value: JsonValue) -> RepresentationDraft:
 
 
 def _pages(value: JsonValue) -> list[dict[str, JsonValue]]:
-    """The object itself, and those in its `pages`; nothing of another value."""
+    """Return the object itself, and those in its `pages`; nothing of another value."""
     if not isinstance(value, dict):
         return []
     items = value.get("pages")
@@ -329,3 +280,29 @@ def _merge(target: JsonValue, patch: JsonValue) -> JsonValue:
         else:
             merged[name] = _merge(merged.get(name), member)
     return merged
+
+
+def media_of_page(draft: PageDraft) -> list[DataUriText]:
+    """Return the media that are moved out of a page's content, each a whole string of it."""
+    content = draft.content
+    if draft.modality == "structured":
+        return [each.uri for each in movable_media(content) if each.uri is not None]
+    if draft.modality == "text":
+        return _data_uri(content)
+    uri = (split_data_uri(content) or bare_base64(content)) if isinstance(content, str) else None
+    return [uri] if uri is not None and (is_to_be_moved(uri) or not uri.head) else []
+
+
+def media_of_pages(drafts: list[PageDraft]) -> list[DataUriText]:
+    """Return the same of several pages."""
+    return [uri for draft in drafts for uri in media_of_page(draft)]
+
+
+def media_of_representation(draft: RepresentationDraft) -> list[DataUriText]:
+    """Return the same of a supplied level, which is moved whatever the page's modality."""
+    return _data_uri(draft.content)
+
+
+def _data_uri(content: object) -> list[DataUriText]:
+    uri = split_data_uri(content) if isinstance(content, str) else None
+    return [uri] if uri is not None and uri.is_base64 and is_to_be_moved(uri) else []

@@ -1,7 +1,8 @@
-"""What the store keeps of a page, made from what it is, and the page again from that. Pure.
+"""What the store keeps of a page, made from what it is, and the page again from that.
 
 The descriptor is the page's JSON without `content`, `last_accessed` and `access_count`: lists hand
-it out as it is, and a page is read by putting the three beside it.
+it out as it is, and a page is read by putting the three beside it. All of it is pure, but for the
+two that load a page in a unit of work.
 """
 
 import hashlib
@@ -10,6 +11,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
+from app.errors import NotFoundError
 from app.models.identity import rfc3339
 from app.models.json_value import JsonValue, json_text, parse_json, parse_stored_json
 from app.models.page import (
@@ -30,6 +32,7 @@ from app.models.search import SearchableText
 from app.rendering.pages.sizes import body_size_bytes, page_tokens
 from app.rendering.pages.words import page_texts
 from app.services.requests.data_uris import load_forms
+from app.stores.records import UnitOfWork
 
 # What we have written ourselves is within the limits it was held to when it came in.
 _OWN_DEPTH = 10_000
@@ -186,20 +189,17 @@ def searchable_text(page: Page, text: str | None) -> SearchableText:
 
 def same_fields(fields: PageFields, others: PageFields) -> bool:
     """Compare what is said of a page, numbers of vectors and moments by their spelling."""
-    return fields == others and json_text(_seldom(fields)) == json_text(_seldom(others))
+    seldom = (json_text(_members(each, SELDOM_SAID)) for each in (fields, others))
+    return fields == others and next(seldom) == next(seldom)
 
 
 def _digest(descriptor: bytes, content: bytes) -> str:
     return hashlib.sha256(descriptor + b"\n" + content).hexdigest()
 
 
-def _seldom(fields: PageFields) -> dict[str, JsonValue]:
-    return {name: _plain(getattr(fields, name)) for name in SELDOM_SAID}
-
-
-def _members(fields: PageFields) -> dict[str, JsonValue]:
-    """Return the fields as JSON members, in their order, null where nothing is known."""
-    return {name: _plain(getattr(fields, name)) for name in PageFields.model_fields}
+def _members(fields: PageFields, names: Iterable[str]) -> dict[str, JsonValue]:
+    """Return fields as JSON members, in their order, null where nothing is known."""
+    return {name: _plain(getattr(fields, name)) for name in names}
 
 
 def _plain(value: object) -> JsonValue:
@@ -209,7 +209,7 @@ def _plain(value: object) -> JsonValue:
 
 
 def _descriptor(page: Page, stamp: Stamp) -> dict[str, JsonValue]:
-    said = _members(page.fields)
+    said = _members(page.fields, PageFields.model_fields)
     seldom = {name: said.pop(name) for name in SELDOM_SAID}
     tokens = stamp.size_tokens
     return {
@@ -246,3 +246,25 @@ def _media(media: PageMedia | None) -> JsonValue:
 
 def _parse(text: bytes, *, spelled: bool = False) -> JsonValue:
     return parse_json(text, max_depth=_OWN_DEPTH, max_nodes=_OWN_NODES, spelled=spelled)
+
+
+def find_page(unit: UnitOfWork, page_id: str, *, with_content: bool) -> StoredPage:
+    """Return a page as it is stored, with its content or without.
+
+    Raises:
+        NotFoundError: The project has none.
+    """
+    stored = unit.pages.find(page_id, with_content=with_content)
+    if stored is None:
+        raise NotFoundError("page")
+    return stored
+
+
+def load_page(unit: UnitOfWork, page_id: str) -> tuple[StoredPage, Page]:
+    """Return a page as it is stored, and as it is read.
+
+    Raises:
+        NotFoundError: The project has none.
+    """
+    stored = find_page(unit, page_id, with_content=True)
+    return stored, read_page(stored, unit.page_levels.of(page_id))

@@ -10,19 +10,22 @@ nothing and serialises nothing. It holds the session's row before the page's: al
 so that writers never block each other.
 """
 
+from collections import Counter
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TypeVar
+from datetime import datetime
+from itertools import count
+from typing import Literal, TypeVar
 from weakref import WeakValueDictionary
 
 import anyio
 import anyio.to_thread
 
 from app.errors import ConflictError, ServiceError
+from app.models.event import NewEvent
 from app.models.identity import utc_now
-from app.models.page import StoredPage
+from app.models.page import PageFields, StoredPage
 from app.models.resource import Resource
-from app.services.pages.events import PageEventType, note_written
 from app.services.pages.planning import PageChange
 from app.services.pages.versions import read_descriptor, read_fields
 from app.stores.records import MOST_TOGETHER_BYTES, Records, UnitOfWork
@@ -32,6 +35,7 @@ PAGE = "page"
 # Writers of one process take turns, so whoever loses has lost to another process.
 _ATTEMPTS = 100
 _Result = TypeVar("_Result")
+PageEventType = Literal["page:created", "page:updated", "page:deleted"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -246,3 +250,34 @@ def _written(number: int, change: PageChange, before: StoredPage | None = None) 
         access_count=before.access_count if before else 0,
     )
     return WrittenPage(stored, is_new=before is None)
+
+
+def note_written(
+    unit: UnitOfWork,
+    event_type: PageEventType,
+    pages: Mapping[str, PageFields],
+    *,
+    version: int,
+    now: datetime,
+) -> None:
+    """Note events of pages, by id, whose sessions, if they have one, the transaction holds.
+
+    Each takes its session's next number, though the history does not show it.
+    """
+    counts = Counter(fields.session_id for fields in pages.values() if fields.session_id)
+    seqs = {each: count(unit.sessions.number(each, count=counts[each])) for each in counts}
+    for page_id, fields in pages.items():
+        unit.events.note(
+            NewEvent(
+                event_type,
+                page_id,
+                now,
+                session_id=fields.session_id,
+                seq=next(seqs[fields.session_id]) if fields.session_id else None,
+                members={
+                    "version": version,
+                    "modality": fields.modality,
+                    "pageType": fields.page_type,
+                },
+            )
+        )

@@ -15,7 +15,7 @@ import anyio.to_thread
 
 from app.errors import StoredBytesQuotaError
 from app.models.media import CHUNK_BYTES, MediaSource
-from app.services.concurrency.run_to_completion import run_to_completion
+from app.services.concurrency.background import run_to_completion
 from app.services.quotas.stored_bytes import ByteReservation, StoredBytes
 from app.stores.blobs import (
     BlobDraft,

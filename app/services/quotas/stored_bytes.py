@@ -16,7 +16,7 @@ import structlog
 
 from app.errors import ServiceError, StoredBytesQuotaError
 from app.models.identity import new_id, utc_now
-from app.services.concurrency.run_to_completion import run_to_completion
+from app.services.concurrency.background import run_to_completion
 from app.services.quotas.pending_releases import LeftReservations
 from app.stores.blobs import BlobStore, StoredBlob
 from app.stores.records import Records, UnitOfWork

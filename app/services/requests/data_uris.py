@@ -50,13 +50,13 @@ class InlineForm(FrozenModel):
 
     @property
     def resource_ids(self) -> set[str]:
-        """The resources that it takes, and those that were moved."""
+        """Return the resources that it takes, and those that were moved."""
         own = {self.resource_id, *self.further_resource_ids}
         return own if self.text_resource_id is None else own | {self.text_resource_id}
 
     @property
     def is_plain(self) -> bool:
-        """Whether what it writes is a data URI as everybody reads it."""
+        """Return whether what it writes is a data URI as everybody reads it."""
         is_standard = self.alphabet == "standard" and self.padded
         return is_standard and is_plain_head(self.head)
 
@@ -65,7 +65,7 @@ _FORMS = TypeAdapter(dict[str, InlineForm])
 
 
 def inline_form(uri: DataUriText, resource_id: str) -> InlineForm | None:
-    """How the data URI is written, or `None` if only its text itself says it."""
+    """Return how the data URI is written, or `None` if only its text itself says it."""
     if uri.data is None:
         return None
     form = InlineForm(
@@ -78,7 +78,7 @@ def inline_form(uri: DataUriText, resource_id: str) -> InlineForm | None:
 
 
 def write_data_uri(form: InlineForm, data: bytes) -> str:
-    """The data URI as it was written."""
+    """Return the data URI as it was written."""
     encode = pybase64.urlsafe_b64encode if form.alphabet == "urlsafe" else pybase64.b64encode
     payload = encode(data).decode()
     return form.head + (payload if form.padded else payload.rstrip("="))
@@ -90,12 +90,12 @@ def dump_forms(forms: dict[str, InlineForm]) -> str | None:
 
 
 def load_forms(text: str | None) -> dict[str, InlineForm]:
-    """What `dump_forms` wrote."""
+    """Return what `dump_forms` wrote."""
     return _FORMS.validate_json(text) if text else {}
 
 
 def is_to_be_moved(uri: DataUriText) -> bool:
-    """Whether the medium of a data URI belongs into the store and not into a page."""
+    """Return whether the medium of a data URI belongs into the store and not into a page."""
     if uri.data is None:
         return False
     is_long = len(uri.data) >= INLINE_LIMIT_BYTES or len(uri.text) > _LONGEST_INLINE_CHARS
@@ -113,7 +113,7 @@ class Movable:
 
 
 def movable_media(value: JsonValue) -> list[Movable]:
-    """The strings in a JSON value that hold base64 data URIs to be moved, in order.
+    """Return the strings in a JSON value that hold base64 data URIs to be moved, in order.
 
     Other data URIs are percent-encoded text, and are left where they can be read.
     """
@@ -132,17 +132,17 @@ def movable_media(value: JsonValue) -> list[Movable]:
 
 
 def media_in_text(text: str) -> tuple[DataUriSpan, ...]:
-    """The data URIs inside a text that are too long to be read, in order."""
+    """Return the data URIs inside a text that are too long to be read, in order."""
     return tuple(span for span in find_data_uris(text) if len(span.data) >= INLINE_LIMIT_BYTES)
 
 
 def strings_in(value: JsonValue) -> Iterator[tuple["Place | None", str]]:
-    """The strings in a JSON value with their places, in order and at any depth."""
+    """Return the strings in a JSON value with their places, in order and at any depth."""
     return ((place, text) for place, text, _ in held_strings(value))
 
 
 def held_strings(value: JsonValue) -> Iterator[tuple["Place | None", str, JsonValue]]:
-    """The same, with the object or array that holds each; `None` for the value itself."""
+    """Return the same, with the object or array that holds each; `None` for the value itself."""
     stack: list[tuple[Place | None, JsonValue, JsonValue]] = [(None, value, None)]
     while stack:
         place, node, holder = stack.pop()
@@ -163,7 +163,7 @@ class Place(NamedTuple):
 
 
 def pointer_to(place: Place | None) -> str:
-    """The JSON pointer to a place."""
+    """Return the JSON pointer to a place."""
     keys: list[str | int] = []
     while place is not None:
         keys.append(place.key)

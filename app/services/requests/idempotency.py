@@ -10,7 +10,7 @@ than its own: its transaction is rolled back, and nothing is stored twice.
 
 import asyncio
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 
@@ -18,7 +18,7 @@ import anyio
 
 from app.errors import ConflictError, InvalidPayloadError, ServiceError
 from app.models.identity import new_id
-from app.services.concurrency.run_to_completion import run_to_completion
+from app.services.concurrency.background import run_to_completion
 from app.services.requests.identity import RequestIdentity, how_compared
 from app.stores.records import Records, UnitOfWork
 from app.stores.records.idempotency import KEPT, Claim
@@ -41,11 +41,11 @@ class IdempotentCall:
     claim_id: str = field(default_factory=new_id)
 
 
+@dataclass(frozen=True, slots=True)
 class Idempotency:
     """Takes keys for requests and remembers their answers for 24 hours, per project and route."""
 
-    def __init__(self, records: Records) -> None:
-        self._records = records
+    records: Records
 
     @asynccontextmanager
     async def claimed(self, call: IdempotentCall, now: datetime) -> AsyncIterator[str | None]:
@@ -64,8 +64,7 @@ class Idempotency:
             answer_id = await run_to_completion(self._claim(call, now))
         except asyncio.CancelledError:
             # The claim is made all the same, by now.
-            with anyio.CancelScope(shield=True):
-                await self._abandon(call)
+            await self._abandon(call)
             raise
         if answer_id is not None:
             yield answer_id
@@ -73,8 +72,7 @@ class Idempotency:
         try:
             yield None
         except BaseException:
-            with anyio.CancelScope(shield=True):
-                await self._abandon(call)
+            await self._abandon(call)
             raise
 
     def note_answer(self, unit: UnitOfWork, call: IdempotentCall, answer_id: str) -> None:
@@ -96,7 +94,7 @@ class Idempotency:
 
         Whoever has taken the key over meanwhile comes to the same answer.
         """
-        await self._records.write(
+        await self.records.write(
             call.project_id,
             lambda unit: unit.idempotency.answer(
                 call.route, call.key, answer_id, claim_id=call.claim_id
@@ -114,19 +112,17 @@ class Idempotency:
                 )
             return held
 
-        held = await self._records.write(call.project_id, claim)
+        held = await self.records.write(call.project_id, claim)
         return None if held is None else _answer_of(held, call.identity)
 
     async def _abandon(self, call: IdempotentCall) -> None:
-        try:
+        def abandon(unit: UnitOfWork) -> None:
             # The block may have been cancelled just after its commit: then there is an answer.
-            await self._records.write(
-                call.project_id,
-                lambda unit: unit.idempotency.abandon(call.route, call.key, claim_id=call.claim_id),
-            )
-        except ServiceError:
-            # The database is what failed; the claim is over by itself after a while.
-            return
+            unit.idempotency.abandon(call.route, call.key, claim_id=call.claim_id)
+
+        # If the database is what failed, the claim is over by itself after a while.
+        with anyio.CancelScope(shield=True), suppress(ServiceError):
+            await self.records.write(call.project_id, abandon)
 
 
 def _answer_of(claim: Claim, identity: RequestIdentity) -> str:

@@ -10,6 +10,11 @@ Python's `repr` writes the double: `10000000000000000` and `1e16` are both `1e+1
 `10000000000000001`, which no double is, stays as it is. So nothing is written with many more digits
 than it came with, and equal values are written alike.
 
+Long strings have short names: two of them have one name exactly if they are the same text. A string
+that is base64, or a data URI, is named by the SHA-256 of its bytes and by how they are written, any
+other by the SHA-256 of its text. So a medium that never was in memory has the name that its text
+would have.
+
 A digest is kept with the scheme it was made by before it. One without is of an earlier version,
 and of the bytes of a body; it is compared with the digest of the bytes that come.
 """
@@ -22,11 +27,15 @@ from dataclasses import dataclass
 from decimal import Decimal
 from json.encoder import encode_basestring
 
+from app.media.base64_text import Base64Lines, NotStrictBase64Error
+from app.media.data_uris import base64_head_end
 from app.models.json_value import JsonValue, number_value
-from app.services.requests.string_names import NAMED_CHARS, name_of_text
 
 SCHEME = "json:"
 """What a digest of JSON begins with where it is kept."""
+
+NAMED_CHARS = 65_536
+"""Strings of at least so many characters are named; the others stand for themselves."""
 
 _NO_NAMES: Mapping[str, str] = {}
 # What is written in one go.
@@ -36,6 +45,9 @@ _SHORT_CHARS = 4_096
 _FLUSHED_CHARS = 64 * 1024
 # Of an array of numbers, however long it is.
 _MEMBERS_AT_ONCE = 1_000
+# Most texts are found out to be no base64 by their beginning.
+_FIRST_CHARS = 4_096
+_NEXT_CHARS = 768 * 1024
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +61,7 @@ class RequestIdentity:
     digest_of_bytes: str | Callable[[], str] | None = None
 
     def is_that_of(self, stored: str) -> bool:
-        """Whether a request whose digest was stored was this one."""
+        """Return whether a request whose digest was stored was this one."""
         if stored == self.digest:
             return True
         if stored.startswith(SCHEME):
@@ -182,7 +194,7 @@ def _with_canonical_numbers(bare: str) -> str:
 
 
 def _has_long_strings(text: str) -> bool:
-    """Whether a string of a canonical text may be long enough to have a name."""
+    """Return whether a string of a canonical text may be long enough to have a name."""
     bare = text.replace("\\\\", "..").replace('\\"', "..") if "\\" in text else text
     return max(map(len, bare.split('"'))) >= NAMED_CHARS
 
@@ -284,7 +296,7 @@ def _open_array(node: list[JsonValue], stack: list[JsonValue]) -> None:
 
 
 def _is_plain(node: dict[str, JsonValue] | list[JsonValue]) -> bool:
-    """Whether it holds nothing but numbers, short strings and the like."""
+    """Return whether it holds nothing but numbers, short strings and the like."""
     members = node
     if isinstance(node, dict):
         if any(len(key) >= _SHORT_CHARS for key in node):
@@ -298,3 +310,41 @@ def _is_plain(node: dict[str, JsonValue] | list[JsonValue]) -> bool:
 
 def _bytes(text: str) -> bytes:
     return text.encode("utf-8", "surrogatepass")
+
+
+def name_of_text(text: str) -> str:
+    """Return the name of a text: itself if it is short."""
+    if len(text) < NAMED_CHARS:
+        return text
+    head_end = base64_head_end(text[:NAMED_CHARS]) if text[0] in "dD" else 0
+    try:
+        return _name_of_base64_text(text, head_end)
+    except (NotStrictBase64Error, UnicodeEncodeError):
+        sha256 = hashlib.sha256()
+        for start in range(0, len(text), _NEXT_CHARS):
+            # What goes in is never read again, so that halves of a pair may come apart.
+            sha256.update(text[start : start + _NEXT_CHARS].encode("utf-8", "surrogatepass"))
+        return f"\0text:{sha256.hexdigest()}"
+
+
+def name_of_base64(head: str, form: str, digest: str) -> str:
+    """Return the name of base64 that was read to its end.
+
+    Args:
+        head: What stands before it.
+        form: All about it that its bytes do not say, `Base64Lines.form`.
+        digest: The SHA-256 of its bytes, in hex.
+    """
+    whole = f"{len(head)} {head}{form} {digest}"
+    return f"\0base64:{hashlib.sha256(whole.encode('utf-8', 'surrogatepass')).hexdigest()}"
+
+
+def _name_of_base64_text(text: str, start: int) -> str:
+    lines = Base64Lines()
+    sha256 = hashlib.sha256()
+    position, step = start, _FIRST_CHARS
+    while position < len(text):
+        sha256.update(lines.take(text[position : position + step].encode("ascii")))
+        position, step = position + step, _NEXT_CHARS
+    sha256.update(lines.finish())
+    return name_of_base64(text[:start], lines.form, sha256.hexdigest())

@@ -44,7 +44,7 @@ class JsonEscapes:
 
     @property
     def escaped(self) -> bytes:
-        """The spellings that are escapes, one behind the other; line breaks are not counted."""
+        """Return the spellings that are escapes, joined; line breaks are not counted."""
         return b"".join(sorted(each for each in self.spellings.values() if len(each) > 1))
 
     def read(self, raw: bytes) -> tuple[bytes, "JsonEscapes"]:

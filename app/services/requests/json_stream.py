@@ -53,27 +53,18 @@ class JsonStream:
         self._long: LongString | None = None
         self._raw = b""
         self._is_escaped = False
-        self._is_whole = False
+        self.is_whole = False
+        """Whether all of the body was taken at once, so that nothing of it is in files."""
 
     @property
     def is_begun(self) -> bool:
-        """Whether anything was taken."""
+        """Return whether anything was taken."""
         return bool(self._pieces)
 
     @property
-    def is_whole(self) -> bool:
-        """Whether all of the body was taken at once, so that nothing of it is in files."""
-        return self._is_whole
-
-    @property
     def kept_bytes(self) -> int:
-        """How much of what was taken is in memory."""
+        """Return how much of what was taken is in memory."""
         return sum(len(piece) for piece in self._pieces if isinstance(piece, bytes))
-
-    def keep(self, data: bytes) -> None:
-        """Take all bytes of a body at once, without looking for long strings in them."""
-        self._is_whole = True
-        self._pieces.append(data)
 
     def take(self, data: bytes) -> None:
         """Take all bytes of a body at once.
@@ -81,11 +72,11 @@ class JsonStream:
         Raises:
             PayloadTooLargeError, StoreUnavailableError: As `feed`.
         """
+        self.is_whole = True
         if _may_have_long_strings(data, self._long_chars):
-            self._is_whole = True
             self.feed(data)
         else:
-            self.keep(data)
+            self._pieces.append(data)
 
     def feed(self, data: bytes) -> None:
         """Take the next bytes.
@@ -107,13 +98,13 @@ class JsonStream:
 
     @property
     def is_quick(self) -> bool:
-        """Whether the text around long strings is short, and has few values."""
+        """Return whether the text around long strings is short, and has few values."""
         texts = [piece for piece in self._pieces if isinstance(piece, bytes)]
         return sum(map(len, texts)) <= QUICK_BYTES and is_quick(b"".join(texts))
 
     @property
     def long_strings(self) -> list[LongString]:
-        """The long strings, in order."""
+        """Return the long strings, in order."""
         return [piece for piece in self._pieces if isinstance(piece, LongString)]
 
     def digest_of_bytes(self, prefix: bytes = b"") -> str:
@@ -126,7 +117,7 @@ class JsonStream:
         but not in a body that was there at once, in which they looked for no long strings.
         """
         sha256 = hashlib.sha256(prefix)
-        if self._is_whole:
+        if self.is_whole:
             sha256.update(self.body(string.raw() for string in self.long_strings))
             return sha256.hexdigest()
         for piece in self._pieces:
@@ -134,7 +125,7 @@ class JsonStream:
         return sha256.hexdigest()
 
     def body(self, raw_strings: Iterable[bytes]) -> bytes:
-        """The body with this raw JSON in the places of the long strings, in their order.
+        """Return the body with this raw JSON in the places of the long strings, in their order.
 
         With the raw JSON of the strings themselves it is the body that came, byte for byte.
         """
@@ -238,7 +229,7 @@ class JsonStream:
 
 
 def _may_have_long_strings(data: bytes, long_chars: int) -> bool:
-    """Whether so many bytes in a row have no quotation mark; where there are more, it says so.
+    """Return whether so many bytes in a row may have no quotation mark; if more have none, true.
 
     Wherever they begin, half as many of them are one of the blocks that are looked at here.
     """

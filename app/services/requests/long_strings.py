@@ -16,8 +16,8 @@ from dataclasses import dataclass
 import pybase64
 
 from app.media.base64_text import Base64Lines
+from app.services.requests.identity import NAMED_CHARS, name_of_base64, name_of_text
 from app.services.requests.json_escapes import JsonEscapes
-from app.services.requests.string_names import NAMED_CHARS, name_of_base64, name_of_text
 from app.stores.blobs import BlobDraft
 
 # Whole quads, and more than anybody looks at before taking a string for what it is.
@@ -43,7 +43,7 @@ class Placeholder:
 
     @property
     def text(self) -> str:
-        """The string that its raw JSON is."""
+        """Return the string that its raw JSON is."""
         text: str = json.loads(b'"%b"' % self.raw)
         return text
 
@@ -59,7 +59,7 @@ class Marks:
         self._sharing: dict[int, set[int]] = {}
 
     def mark(self, number: int, *, first: int | None = None) -> bytes:
-        """The bytes for the placeholder of this number; in base64 they are letters and digits.
+        """Return bytes for the placeholder of this number; in base64 they are letters and digits.
 
         Args:
             number: Which it is among the long strings.
@@ -71,7 +71,7 @@ class Marks:
         return f"{self._token}{first:0{_NUMBER_DIGITS}}".encode()
 
     def numbers_in(self, text: str) -> set[int]:
-        """The placeholders of which something is in the text, as it is or in base64.
+        """Return the placeholders of which something is in the text, as it is or in base64.
 
         Of those that share a mark it is all or none.
         """
@@ -95,27 +95,18 @@ class LongString:
 
     def __init__(self, head: bytes, draft: BlobDraft) -> None:
         self._head = head
-        self._draft = draft
+        self.draft = draft
         self._lines = Base64Lines()
         self._escapes = JsonEscapes()
         self._last_bytes = 0
-        self._raw_bytes = len(head)
+        self.raw_bytes = len(head)
+        """How much raw JSON was taken."""
         self._utf8 = codecs.getincrementaldecoder("utf-8")()
         self._is_readable = True
 
     @property
-    def draft(self) -> BlobDraft:
-        """The bytes."""
-        return self._draft
-
-    @property
-    def raw_bytes(self) -> int:
-        """How much raw JSON was taken."""
-        return self._raw_bytes
-
-    @property
     def must_be_text(self) -> bool:
-        """Whether the string has to be seen whole.
+        """Return whether the string has to be seen whole.
 
         What base64 of readable text means depends on all of it; and of a line that has no equal
         it cannot be said how long it would be.
@@ -124,12 +115,12 @@ class LongString:
 
     @property
     def plain_spelling(self) -> tuple[bool, bool] | None:
-        """Whether it has the URL-safe alphabet, and whether it is padded; after its end only.
+        """Return whether it has the URL-safe alphabet, and whether padding; after its end only.
 
         `None` if the head and the bytes do not give its text back.
         """
-        start = self._draft.size_bytes - self._last_bytes
-        return self._lines.plain_spelling(self._draft.read(start, self._last_bytes))
+        start = self.draft.size_bytes - self._last_bytes
+        return self._lines.plain_spelling(self.draft.read(start, self._last_bytes))
 
     def take(self, raw: bytes) -> None:
         """Decode and keep what follows, raw JSON with whole escapes.
@@ -143,7 +134,7 @@ class LongString:
         text, escapes = self._escapes.read(raw)
         decoded = self._lines.take(text)
         self._escapes = escapes
-        self._raw_bytes += len(raw)
+        self.raw_bytes += len(raw)
         self._keep(decoded)
 
     def take_plain(self, data: bytes, start: int, end: int) -> bool:
@@ -161,7 +152,7 @@ class LongString:
         if decoded is None:
             return False
         self._escapes = self._escapes.after_plain(data, start, end)
-        self._raw_bytes += end - start
+        self.raw_bytes += end - start
         self._keep(decoded)
         return True
 
@@ -175,11 +166,11 @@ class LongString:
         last = self._lines.finish()
         self._keep(last, is_end=True)
         self._last_bytes = len(last)
-        self._draft.rest()
+        self.draft.rest()
 
     def raw(self) -> bytes:
         """Return the raw JSON taken so far, byte for byte."""
-        whole = self._draft.read(0, self._draft.size_bytes - self._last_bytes)
+        whole = self.draft.read(0, self.draft.size_bytes - self._last_bytes)
         return self._written(pybase64.b64encode(whole))
 
     def abandoned(self) -> Iterator[bytes]:
@@ -187,14 +178,14 @@ class LongString:
 
         One piece only where there are line breaks: where they are depends on what is before them.
         """
-        self._draft.rest()
+        self.draft.rest()
         if self._lines.line_lengths is not None:
             yield self.raw()
             return
         yield self._head
-        size_bytes = self._draft.size_bytes - self._last_bytes
+        size_bytes = self.draft.size_bytes - self._last_bytes
         for start in range(0, size_bytes, _PIECE_BYTES):
-            data = self._draft.read(start, min(_PIECE_BYTES, size_bytes - start))
+            data = self.draft.read(start, min(_PIECE_BYTES, size_bytes - start))
             yield self._escapes.written(self._lines.in_alphabet(pybase64.b64encode(data)))
         yield self._escapes.written(self._lines.written(self._lines.quad))
 
@@ -204,23 +195,23 @@ class LongString:
         Earlier versions knew bodies by it. Raw JSON has no NUL, so nothing else in a body can pass
         for it.
         """
-        spelled = f"{self._draft.digest()} {self._lines.spelling}".encode()
+        spelled = f"{self.draft.digest()} {self._lines.spelling}".encode()
         escaped = b" " + self._escapes.escaped if self._escapes.escaped else b""
         return b"\0%b %b%b\0" % (self._head, spelled, escaped)
 
     def name(self) -> str:
-        """Return the name of its text, see `string_names`; after its end only."""
+        """Return the name of its text, see `identity`; after its end only."""
         # There may be more, of a head and of line breaks.
-        least_chars = self._draft.size_bytes // 3 * 4
+        least_chars = self.draft.size_bytes // 3 * 4
         if least_chars < NAMED_CHARS:
             text: str = json.loads(b'"%b"' % self.raw())
             return name_of_text(text)
         head: str = json.loads(b'"%b"' % self._head)
-        return name_of_base64(head, self._lines.form, self._draft.digest())
+        return name_of_base64(head, self._lines.form, self.draft.digest())
 
     def placeholder(self, mark: bytes) -> Placeholder | None:
-        """A short text in the place of this one; `None` if it is too short for that itself."""
-        size_bytes = self._draft.size_bytes
+        """Return a short text in the place of this one; `None` if it is too short for that."""
+        size_bytes = self.draft.size_bytes
         chars = (size_bytes - self._last_bytes) // 3 * 4
         first, others = self._lines.line_lengths or (0, 4)
         end = first + _up(max(_KEPT_CHARS - first, 0), others)
@@ -229,8 +220,8 @@ class LongString:
             return None
         middle_chars = _up(len(mark) // 3 * 4 + 4, others)
         middle = mark.ljust(middle_chars // 4 * 3, _UNREADABLE[:1])
-        tail = self._draft.read(start // 4 * 3, size_bytes)
-        data = self._draft.read(0, end // 4 * 3) + middle + tail
+        tail = self.draft.read(start // 4 * 3, size_bytes)
+        data = self.draft.read(0, end // 4 * 3) + middle + tail
         return Placeholder(
             self._written(pybase64.b64encode(data[: len(data) - self._last_bytes])), data
         )
@@ -240,7 +231,7 @@ class LongString:
 
     def _keep(self, data: bytes, *, is_end: bool = False) -> None:
         if data:
-            self._draft.append(data)
+            self.draft.append(data)
         if not self._is_readable:
             return
         try:
@@ -261,5 +252,5 @@ def _following(text: str, word: str, chars: int) -> Iterator[str]:
 
 
 def _up(chars: int, step: int) -> int:
-    """The next multiple."""
+    """Return the next multiple of a step."""
     return -(-chars // step) * step

@@ -7,11 +7,15 @@ process.
 """
 
 import asyncio
-from collections.abc import AsyncIterator
+import hashlib
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from typing import TypeVar
 
 import anyio
 
+from app.models.media import InMemoryMedia
 from app.services.concurrency.large_work import LARGE_BYTES, QUICK_BYTES, LargeWork, is_quick
 from app.services.memory_budget.request_bodies import (
     FREE_BYTES,
@@ -20,52 +24,40 @@ from app.services.memory_budget.request_bodies import (
     BodyMemory,
 )
 from app.services.requests.json_stream import LONG_CHARS, JsonStream
-from app.services.requests.memory_drafts import HeldDraft
-from app.stores.blobs import BlobDraft, BlobStore
+from app.stores.blobs import BlobDraft, BlobStore, StoredBlob
 
 _COPIES = 2
+_T = TypeVar("_T")
 
 
+@dataclass(frozen=True, slots=True)
 class ReceivedBody:
     """A whole body, of which the last piece is still to be worked on.
 
-    Args:
+    Attributes:
         json: What was worked on.
         last_piece: What was not.
         size_bytes: The size of the whole.
         memory: What it holds.
     """
 
-    def __init__(
-        self, json: JsonStream, last_piece: list[bytes], size_bytes: int, memory: BodyMemory
-    ) -> None:
-        self._json = json
-        self._last_piece = last_piece
-        self._memory = memory
-        self.size_bytes = size_bytes
+    json: JsonStream
+    last_piece: list[bytes]
+    size_bytes: int
+    memory: BodyMemory
 
     @property
     def bytes_in_memory(self) -> int:
-        """How much there is to parse, without what is in drafts."""
-        return self._json.kept_bytes + self.bytes_in_last_piece
-
-    @property
-    def bytes_in_last_piece(self) -> int:
-        """How much is still to be worked on."""
-        return sum(map(len, self._last_piece))
+        """Return how much there is to parse, without what is in drafts."""
+        return self.json.kept_bytes + _size(self.last_piece)
 
     @property
     def is_quick(self) -> bool:
-        """Whether the event loop can do what is done with its text: `finish`, parsing and more."""
-        if self._json.is_begun or self.bytes_in_last_piece > QUICK_BYTES:
+        """Return whether the event loop can work on its text: `finish`, parsing and more."""
+        if self.json.is_begun or _size(self.last_piece) > QUICK_BYTES:
             return False
-        self._last_piece[:] = [b"".join(self._last_piece)]
-        return is_quick(self._last_piece[0])
-
-    def weigh(self) -> None:
-        """Look at the last piece. Blocks; once, before `finish`."""
-        for data in self._last_piece:
-            self._memory.weigh(data)
+        self.last_piece[:] = [b"".join(self.last_piece)]
+        return is_quick(self.last_piece[0])
 
     def finish(self) -> JsonStream:
         """Its JSON, in which long strings may be drafts. Blocks unless it is quick; once.
@@ -77,15 +69,15 @@ class ReceivedBody:
             PayloadTooLargeError: A string is larger than a medium may be, or it is too much text.
             StoreUnavailableError: It cannot be kept.
         """
-        data = b"".join(self._last_piece)
-        self._last_piece.clear()
-        if self._json.is_begun:
-            self._json.feed(data)
+        data = b"".join(self.last_piece)
+        self.last_piece.clear()
+        if self.json.is_begun:
+            self.json.feed(data)
         else:
-            self._json.take(data)
-        self._json.finish()
-        self._memory.hold_work(self._json.kept_bytes)
-        return self._json
+            self.json.take(data)
+        self.json.finish()
+        self.memory.hold_work(self.json.kept_bytes)
+        return self.json
 
     def hold_text(self, text_bytes: int) -> None:
         """Hold what a long string takes that is worked on as text after all. Blocks.
@@ -94,13 +86,14 @@ class ReceivedBody:
             OverloadedError: That is not free now.
             PayloadTooLargeError: It is too much text.
         """
-        self._memory.hold_work(text_bytes)
+        self.memory.hold_work(text_bytes)
 
 
+@dataclass(frozen=True, slots=True)
 class StreamedBodies:
     """Takes bodies of JSON in.
 
-    Args:
+    Attributes:
         blobs: Where drafts are.
         work: Keeps what is done at once in bounds.
         budget: What bodies take their memory from.
@@ -109,28 +102,18 @@ class StreamedBodies:
         long_chars: From where on strings become drafts.
     """
 
-    def __init__(
-        self,
-        blobs: BlobStore,
-        work: LargeWork,
-        budget: BodyBudget,
-        *,
-        limit_bytes: int,
-        piece_bytes: int = LARGE_BYTES,
-        long_chars: int = LONG_CHARS,
-    ) -> None:
-        self._blobs = blobs
-        self._work = work
-        self._budget = budget
-        self._limit_bytes = limit_bytes
-        self._piece_bytes = piece_bytes
-        self._long_chars = long_chars
+    blobs: BlobStore
+    work: LargeWork
+    budget: BodyBudget
+    limit_bytes: int
+    piece_bytes: int = LARGE_BYTES
+    long_chars: int = LONG_CHARS
 
     @asynccontextmanager
     async def received(
         self, project_id: str, chunks: AsyncIterator[bytes]
     ) -> AsyncIterator[ReceivedBody]:
-        """The body, as long as the block lasts; drafts that are not committed then are gone.
+        """Yield the body for the length of the block; drafts that are not committed then are gone.
 
         How many bytes may come is for whoever gives the chunks to limit.
 
@@ -140,28 +123,25 @@ class StreamedBodies:
                 text; known before the rest of the body is there.
             StoreUnavailableError: It cannot be kept.
         """
-        memory = BodyMemory(self._budget)
+        memory = BodyMemory(self.budget)
         drafts: list[BlobDraft] = []
 
         def new_draft() -> BlobDraft:
             if not receiving.is_in_pieces:
-                return HeldDraft(self._blobs, project_id, limit_bytes=self._limit_bytes)
-            drafts.append(self._blobs.draft(project_id, limit_bytes=self._limit_bytes))
+                return HeldDraft(self.blobs, project_id, limit_bytes=self.limit_bytes)
+            drafts.append(self.blobs.draft(project_id, limit_bytes=self.limit_bytes))
             return drafts[-1]
 
         def keep_text(text_bytes: int) -> None:
-            memory.keep_text(text_bytes, _COPIES * self._piece_bytes)
+            memory.keep_text(text_bytes, _COPIES * self.piece_bytes)
 
-        json = JsonStream(new_draft, keep_text, long_chars=self._long_chars)
-        receiving = _Receiving(json, self._work, memory, self._piece_bytes)
+        json = JsonStream(new_draft, keep_text, long_chars=self.long_chars)
+        receiving = _Receiving(json, self.work, memory, self.piece_bytes)
         try:
             async with memory.arrival():
                 body = await receiving.body(memory.paced(chunks))
             if body.size_bytes > FREE_BYTES:
-                if body.bytes_in_last_piece <= QUICKLY_WEIGHED_BYTES:
-                    body.weigh()
-                else:
-                    await self._work.run(body.bytes_in_last_piece, body.weigh)
+                await _weigh_all(body.last_piece, memory, self.work)
                 await memory.begin_work(body.bytes_in_memory)
             yield body
         finally:
@@ -240,3 +220,135 @@ class _Receiving:
         piece.clear()
         self._memory.weigh(data)
         self._json.feed(data)
+
+
+class HeldDraft:
+    """A draft in memory. See `BlobDraft`; nothing is written before it is committed.
+
+    Args:
+        blobs: Where it becomes a blob.
+        project_id: Whose it is.
+        limit_bytes: The largest blob taken. What is appended has no limit of its own: it is part of
+            a body that is here.
+    """
+
+    def __init__(self, blobs: BlobStore, project_id: str, *, limit_bytes: int) -> None:
+        self._blobs = blobs
+        self._project_id = project_id
+        self._limit_bytes = limit_bytes
+        self._data = bytearray()
+        self._digest: str | None = None
+        self._blob: StoredBlob | None = None
+
+    @property
+    def size_bytes(self) -> int:
+        """See `BlobDraft.size_bytes`."""
+        return len(self._data)
+
+    def digest(self) -> str:
+        """See `BlobDraft.digest`; nothing is appended afterwards."""
+        if self._digest is None:
+            self._digest = hashlib.sha256(self._data).hexdigest()
+        return self._digest
+
+    def append(self, data: bytes) -> None:
+        """See `BlobDraft.append`."""
+        self._data += data
+
+    def rest(self) -> None:
+        """See `BlobDraft.rest`."""
+
+    def read(self, start: int, size_bytes: int) -> bytes:
+        """See `BlobDraft.read`."""
+        return bytes(memoryview(self._data)[start : start + size_bytes])
+
+    async def commit(self) -> StoredBlob:
+        """See `BlobDraft.commit`."""
+        if self._blob is None:
+            media = InMemoryMedia(bytes(self._data))
+            self._blob = await self._blobs.put(
+                self._project_id, media, limit_bytes=self._limit_bytes
+            )
+        return self._blob
+
+    async def discard(self) -> None:
+        """See `BlobDraft.discard`."""
+
+
+@dataclass(frozen=True, slots=True)
+class RequestBodies:
+    """What stands between a body's chunks and the value made of them.
+
+    Attributes:
+        work: Keeps what is done at once in bounds.
+        budget: What bodies take their memory from.
+    """
+
+    work: LargeWork
+    budget: BodyBudget
+
+    @asynccontextmanager
+    async def read(
+        self, chunks: AsyncIterator[bytes], work: Callable[[bytes], _T]
+    ) -> AsyncIterator[_T]:
+        """Return what `work` makes of the whole body.
+
+        It is done in the event loop if it is quick, else in a worker thread. The memory that it
+        takes is held until the block ends.
+
+        Raises:
+            PayloadTooLargeError: The body is too long; known before the rest of it is there.
+            OverloadedError: The memory that it takes is not free now.
+        """
+        memory = BodyMemory(self.budget)
+        try:
+            async with memory.arrival():
+                pieces = await _received(memory.paced(chunks), memory)
+            size_bytes = _size(pieces)
+            if size_bytes > FREE_BYTES:
+                await _weigh_all(pieces, memory, self.work)
+                await memory.begin_work(size_bytes)
+            if is_quick(*pieces):
+                yield _worked(pieces, memory, work)
+            else:
+                yield await self.work.run(size_bytes, _worked, pieces, memory, work)
+        finally:
+            memory.release()
+
+
+async def _received(chunks: AsyncIterator[bytes], memory: BodyMemory) -> list[bytes]:
+    pieces: list[bytes] = []
+    size_bytes = 0
+    async for chunk in chunks:
+        size_bytes += len(chunk)
+        if size_bytes > memory.size_bytes:
+            memory.check_text(size_bytes)
+            await memory.keep(size_bytes)
+        pieces.append(chunk)
+    memory.check_text(size_bytes)
+    return pieces
+
+
+def _size(pieces: list[bytes]) -> int:
+    return sum(map(len, pieces))
+
+
+async def _weigh_all(pieces: list[bytes], memory: BodyMemory, work: LargeWork) -> None:
+    """Look at the bytes that will be worked on; in a worker thread if they are many."""
+    if (size_bytes := _size(pieces)) <= QUICKLY_WEIGHED_BYTES:
+        _weigh(pieces, memory)
+    else:
+        await work.run(size_bytes, _weigh, pieces, memory)
+
+
+def _weigh(pieces: list[bytes], memory: BodyMemory) -> None:
+    for piece in pieces:
+        memory.weigh(piece)
+
+
+def _worked(pieces: list[bytes], memory: BodyMemory, work: Callable[[bytes], _T]) -> _T:
+    if (size_bytes := _size(pieces)) > FREE_BYTES:
+        memory.hold_work(size_bytes)
+    body = b"".join(pieces)
+    pieces.clear()
+    return work(body)

@@ -1,6 +1,7 @@
-"""What every route with a JSON body asks of it: a value, an object, a model."""
+"""What routes ask of a body, a value, an object, a model; and what a request asks of a version."""
 
-from typing import TypeVar
+from collections.abc import Callable
+from typing import TypeAlias, TypeVar
 
 from pydantic import BaseModel, ValidationError
 
@@ -10,10 +11,12 @@ from app.models.json_value import JsonValue, parse_repaired_json
 from app.models.limits import Limits
 
 _Model = TypeVar("_Model", bound=BaseModel)
+WriteCondition: TypeAlias = Callable[[str | None], None]
+"""Judges the digest of the stored version, `None` if there is none; raises if it may not change."""
 
 
 def read_value(body: bytes, limits: Limits, *, spelled: bool = False) -> JsonValue:
-    """The JSON value of a body, lone surrogates repaired; `spelled` as in `parse_repaired_json`.
+    """Return the JSON value of a body, lone surrogates repaired; see `parse_repaired_json`.
 
     Raises:
         InvalidJsonError: Not JSON, not UTF-8, or a number that is not finite.
@@ -25,7 +28,7 @@ def read_value(body: bytes, limits: Limits, *, spelled: bool = False) -> JsonVal
 
 
 def read_object(body: bytes, limits: Limits, *, spelled: bool = False) -> dict[str, JsonValue]:
-    """The JSON object of a body; `spelled` as in `parse_repaired_json`.
+    """Return the JSON object of a body; `spelled` as in `parse_repaired_json`.
 
     Raises:
         InvalidPayloadError: It is another value; and as `read_value`.
@@ -34,7 +37,7 @@ def read_object(body: bytes, limits: Limits, *, spelled: bool = False) -> dict[s
 
 
 def as_object(value: JsonValue) -> dict[str, JsonValue]:
-    """The value, which is an object.
+    """Return the value, which is an object.
 
     Raises:
         InvalidPayloadError: It is not.
@@ -45,7 +48,7 @@ def as_object(value: JsonValue) -> dict[str, JsonValue]:
 
 
 def validated(model: type[_Model], value: JsonValue, sentence: str) -> _Model:
-    """The value as a model.
+    """Return the value as a model.
 
     Args:
         model: What it has to be.

@@ -14,7 +14,7 @@ from app.models.resource import (
     is_alias,
     parse_resource_id,
 )
-from app.services.requests.preconditions import WriteCondition
+from app.services.requests.validation import WriteCondition
 from app.stores.records import Records, UnitOfWork
 from app.wire.aliases import alias_record
 

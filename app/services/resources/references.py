@@ -31,8 +31,8 @@ from app.services.access.signed_links import LinkGrant, LinkSigner, link_expiry
 from app.services.concurrency.large_work import LargeWork
 from app.services.inline_media.json_with_media import RenderedBody
 from app.services.requests.data_uris import held_strings, pointer_to
+from app.services.requests.streamed_bodies import RequestBodies
 from app.services.requests.validation import read_object, validated
-from app.services.requests.whole_bodies import RequestBodies
 from app.stores.blobs import BlobStore
 from app.stores.records import Records, UnitOfWork
 from app.wire.references import ResolvedArguments, ResolvedReference, UnresolvedReference

@@ -35,8 +35,7 @@ from app.rendering.texts.excerpts import (
     Matches,
     json_excerpt,
 )
-from app.services.concurrency.large_work import LARGE_BYTES, LargeWork
-from app.services.concurrency.project_turns import ProjectTurns
+from app.services.concurrency.large_work import LARGE_BYTES, LargeWork, ProjectTurns
 from app.services.memory_budget.budget import HeldMemory, MemoryBudget
 from app.services.memory_budget.request_bodies import FREE_BYTES, TextWeight, grow_within
 from app.services.resources.resources import Resources

@@ -19,9 +19,9 @@ from app.models.limits import Limits
 from app.models.message import HistoryEntry, StoredHistoryMessage
 from app.models.rendering import JsonPiece, Rendering, rendering_of
 from app.services.inline_media.json_with_media import RenderedBody
-from app.services.inline_media.restoring import StoredMedia
+from app.services.inline_media.stored_media import StoredMedia
 from app.services.memory_budget.responses import ResponseBudget, ResponseMemory
-from app.services.pages.fault_messages import with_images
+from app.services.pages.media import with_images
 from app.services.requests.data_uris import load_forms
 from app.stores.blobs import BlobStore
 from app.stores.records import Records, UnitOfWork

@@ -23,8 +23,8 @@ from app.models.limits import Limits
 from app.models.message import ANSWER, INTERACTION
 from app.services.inline_media.message_media import references_in
 from app.services.requests.idempotency import Idempotency, IdempotentCall
-from app.services.requests.preconditions import WriteCondition
-from app.services.requests.whole_bodies import RequestBodies
+from app.services.requests.streamed_bodies import RequestBodies
+from app.services.requests.validation import WriteCondition
 from app.services.sessions.interaction_requests import (
     ReadInteraction,
     attachments_of,

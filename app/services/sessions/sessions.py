@@ -9,7 +9,7 @@ from app.models.event import NewEvent
 from app.models.identity import decode_moment_cursor, encode_moment_cursor, utc_now
 from app.models.message import DeletedSession, Session, SessionUse
 from app.services.pages.accesses import AccessCounts
-from app.services.requests.preconditions import WriteCondition
+from app.services.requests.validation import WriteCondition
 from app.stores.records import Records, UnitOfWork
 from app.wire.sessions import deleted_entries, session_record
 

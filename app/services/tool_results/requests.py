@@ -27,7 +27,7 @@ from app.services.normalization import normalize_tool_result
 from app.services.requests.identity import RequestIdentity, how_compared
 from app.services.requests.json_stream import JsonStream
 from app.services.requests.long_strings import LongString, Marks, Placeholder
-from app.services.requests.placeholders import (
+from app.services.requests.streamed_requests import (
     identity_of_stream,
     numbers_in,
     read_with_placeholders,

@@ -33,7 +33,6 @@ from app.services.tool_results.requests import (
     whole_request,
 )
 from app.stores.records import Records, UnitOfWork
-from app.stores.records.sessions import TOOL_RESULT
 from app.telemetry.metrics import Metrics
 
 IDEMPOTENT_ROUTE = "POST /api/tool-results"

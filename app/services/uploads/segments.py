@@ -28,7 +28,7 @@ from app.errors import (
 )
 from app.models.identity import utc_now
 from app.models.upload import Checksum, ResumableUpload, Segment
-from app.services.concurrency.run_to_completion import run_to_completion
+from app.services.concurrency.background import run_to_completion
 from app.services.maintenance.blob_removal import BlobRemoval
 from app.stores.blobs import BlobStore, BlobWriter
 from app.stores.records import Records, UnitOfWork

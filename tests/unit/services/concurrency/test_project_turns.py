@@ -5,7 +5,7 @@ import anyio.lowlevel
 import pytest
 
 from app.errors import OverloadedError
-from app.services.concurrency.project_turns import ProjectTurns
+from app.services.concurrency.large_work import ProjectTurns
 
 pytestmark = pytest.mark.anyio
 

@@ -29,7 +29,7 @@ from app.models.resource import (
     resource_kind,
 )
 from app.services.inline_media.message_media import media_in_message
-from app.services.inline_media.moving import MediaMover
+from app.services.inline_media.stored_media import MediaMover
 from app.services.persistence.media_keeper import MediaKeeper
 from app.services.renders.messages import message_turns
 from app.stores.blobs import FilesystemBlobStore

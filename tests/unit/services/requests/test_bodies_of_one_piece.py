@@ -13,8 +13,7 @@ from app.services.concurrency.large_work import LargeWork
 from app.services.memory_budget.budget import MemoryBudget
 from app.services.memory_budget.request_bodies import BodyBudget
 from app.services.requests.long_strings import Marks
-from app.services.requests.memory_drafts import HeldDraft
-from app.services.requests.streamed_bodies import ReceivedBody, StreamedBodies
+from app.services.requests.streamed_bodies import HeldDraft, ReceivedBody, StreamedBodies
 from app.services.tool_results.requests import (
     NormalizedRequest,
     ReadToolResult,

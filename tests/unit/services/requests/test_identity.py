@@ -15,10 +15,14 @@ from hypothesis import strategies as st
 
 from app.models.json_pointer import first_difference
 from app.models.json_value import JsonValue, parse_json
-from app.services.requests.identity import RequestIdentity, identity_of_body, json_digest
+from app.services.requests.identity import (
+    NAMED_CHARS,
+    RequestIdentity,
+    identity_of_body,
+    json_digest,
+)
 from app.services.requests.json_stream import JsonStream
-from app.services.requests.memory_drafts import HeldDraft
-from app.services.requests.string_names import NAMED_CHARS
+from app.services.requests.streamed_bodies import HeldDraft
 from app.services.tool_results.requests import (
     ReadToolResult,
     normalize_streamed,

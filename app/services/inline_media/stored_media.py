@@ -1,0 +1,267 @@
+"""Moves media out of values into the store, notes how they were written, and reads them back.
+
+They are read into memory, or in their places in values as they were sent.
+A value as it was sent is put together in pieces: its text, and between it the media, which are
+read when they are sent and not before.
+"""
+
+from collections.abc import Mapping, Sequence
+from contextlib import aclosing
+from dataclasses import dataclass, field
+
+import anyio.to_thread
+
+from app.errors import NotFoundError, PayloadTooLargeError
+from app.media.data_uris import DataUriSpan, DataUriText
+from app.media.settling import HEAD_BYTES, settle_type
+from app.models.json_value import JsonValue, json_text, parse_stored_json
+from app.models.media import InMemoryMedia, MediaSource
+from app.models.rendering import JsonPiece, MediaPiece, TextPiece
+from app.models.resource import Resource, parse_resource_id
+from app.rendering.names.file_names import safe_file_name
+from app.rendering.texts.json_strings import MediaPlaces, TextWriter
+from app.services.persistence.media_keeper import MediaKeeper
+from app.services.requests.data_uris import InlineForm, Movable, inline_form, put_member
+from app.services.requests.streamed_requests import StreamedMedia
+from app.stores.blobs import BlobStore, DraftMedia, read_whole
+from app.stores.records import Records
+
+
+@dataclass(frozen=True, slots=True)
+class StoredMedia:
+    """The stored media of one project, as bytes."""
+
+    records: Records
+    blobs: BlobStore
+    project_id: str
+
+    async def find(self, reference: str) -> Resource | None:
+        """Return the resource with this reference, URI or id, if the project has it."""
+        resource_id = parse_resource_id(reference)
+        if resource_id is None:
+            return None
+        return await self.records.read(
+            self.project_id, lambda unit: unit.resources.find(resource_id)
+        )
+
+    async def resource(self, reference: str) -> Resource:
+        """Return the resource with this reference, URI or id.
+
+        Raises:
+            NotFoundError: The project has none.
+        """
+        resource = await self.find(reference)
+        if resource is None:
+            raise NotFoundError("resource")
+        return resource
+
+    async def read(self, reference: str, *, limit_bytes: int) -> bytes:
+        """Return all bytes of a resource.
+
+        Raises:
+            NotFoundError: The project has no such resource.
+            PayloadTooLargeError: It has more than `limit_bytes`.
+            StoreUnavailableError: The store did not answer.
+        """
+        resource = await self.resource(reference)
+        check_fits(resource, limit_bytes)
+        return await read_whole(self.blobs, self.project_id, resource.digest)
+
+    async def as_sent(
+        self, text: bytes, forms: Mapping[str, InlineForm], *, limit_bytes: int
+    ) -> Sequence[JsonPiece]:
+        """Return the JSON text of a value with every medium as it was written, byte for byte.
+
+        Args:
+            text: The value as it is shown.
+            forms: How its media were written, by JSON pointer.
+            limit_bytes: How many bytes of media stand in it in all.
+
+        Raises:
+            NotFoundError: One of the media is gone.
+            PayloadTooLargeError: They are too large to stand in an answer.
+            StoreUnavailableError: The store did not answer.
+        """
+        if not forms:
+            return [text]
+        places = MediaPlaces()
+        written: dict[str, str] = {}
+        sources = {_source(form) for form in forms.values()}
+        resources = await self.records.read(
+            self.project_id, lambda unit: unit.resources.find_all(sources)
+        )
+        for pointer, form in forms.items():
+            resource = resources.get(_source(form))
+            if resource is None:
+                raise NotFoundError("resource")
+            check_fits(resource, limit_bytes)
+            limit_bytes -= resource.size_bytes
+            written[pointer] = await self._written(places, form, resource)
+
+        def put_back() -> Sequence[JsonPiece]:
+            value: JsonValue = parse_stored_json(text)
+            for pointer, member in written.items():
+                value = put_member(value, pointer, member)
+            return places.pieces(json_text(value).encode())
+
+        return await anyio.to_thread.run_sync(put_back)
+
+    async def _written(self, places: MediaPlaces, form: InlineForm, resource: Resource) -> str:
+        """Return what stands for a data URI: its head and the mark of its medium or text."""
+        if form.text_resource_id is not None:
+            return places.mark(await self._text(resource))
+        medium = MediaPiece(
+            resource.digest,
+            resource.size_bytes,
+            is_urlsafe=form.alphabet == "urlsafe",
+            is_padded=form.padded,
+        )
+        return form.head + places.mark(medium)
+
+    async def _text(self, resource: Resource) -> TextPiece:
+        """Return a text that was kept as it was, read once to learn how long it is escaped."""
+        writer = TextWriter("utf-8")
+        sent_bytes = 0
+        opened = await self.blobs.open(self.project_id, resource.digest)
+        async with aclosing(opened) as reader:
+            async for chunk in reader:
+                sent_bytes += await anyio.to_thread.run_sync(_length, writer, chunk)
+        sent_bytes += len(writer.finish())
+        return TextPiece(resource.digest, resource.size_bytes, sent_bytes, is_verbatim=True)
+
+
+def check_fits(resource: Resource, limit_bytes: int) -> None:
+    """Raise PayloadTooLargeError for a medium that is too large to stand in an answer."""
+    if resource.size_bytes > limit_bytes:
+        raise PayloadTooLargeError(
+            f"A medium has more than the {limit_bytes} bytes that stand in one answer. Ask "
+            "with `media=reference`, or for a higher level of a page, and read the bytes from "
+            "`/api/resources/{uri}/content`.",
+            code="medium-too-large",
+        )
+
+
+def _source(form: InlineForm) -> str:
+    return form.text_resource_id or form.resource_id
+
+
+def _length(writer: TextWriter, chunk: bytes) -> int:
+    return sum(map(len, writer.feed(chunk)))
+
+
+@dataclass(frozen=True, slots=True)
+class MovedValue:
+    """A value with references in the place of its media.
+
+    `forms` says, by JSON pointer into `value`, how they were written; `resources` are all that the
+    value and the forms refer to.
+    """
+
+    value: JsonValue
+    forms: dict[str, InlineForm] = field(default_factory=dict)
+    resources: tuple[Resource, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class MediaMover:
+    """Moves the media of one request.
+
+    Attributes:
+        keeper: Stores them.
+        most_media: How many one value may hold.
+        streamed: The media that are in drafts already.
+    """
+
+    keeper: MediaKeeper
+    most_media: int
+    streamed: StreamedMedia = field(default_factory=dict)
+
+    async def move_all(self, value: JsonValue, movable: Sequence[Movable]) -> MovedValue:
+        """Return a value, which is nobody else's, with references in the place of what is movable.
+
+        Raises:
+            PayloadTooLargeError: There are too many media, or one is too large.
+            StoreUnavailableError: The blob store did not take one.
+        """
+        self._check_count(sum(max(1, len(each.spans)) for each in movable))
+        forms: dict[str, InlineForm] = {}
+        resources: list[Resource] = []
+        for each in movable:
+            if each.uri is not None:
+                moved = await self.move(each.uri, each.pointer)
+            else:
+                moved = await self.lift(each.text, each.spans, each.pointer)
+            forms |= moved.forms
+            resources += moved.resources
+            value = put_member(value, each.pointer, moved.value)
+        return MovedValue(value, forms, tuple(resources))
+
+    async def move(self, uri: DataUriText, pointer: str) -> MovedValue:
+        """Return a reference in the place of a text that is one data URI, at a pointer.
+
+        The first of the resources is the medium.
+        """
+        filename = safe_file_name(uri.filename)
+        source = self.source(uri)
+        mime_type = settle_type(source.head(HEAD_BYTES), uri.mime_type, filename)
+        resource = await self.keeper.store(source, mime_type, filename)
+        form = await anyio.to_thread.run_sync(self._form, uri, resource.resource_id)
+        if form is not None:
+            return MovedValue(resource.reference, {pointer: form}, (resource,))
+        form, kept = await self.keep_text(uri.text, [resource])
+        form = form.model_copy(update={"head": uri.head})
+        return MovedValue(resource.reference, {pointer: form}, (resource, kept))
+
+    def source(self, uri: DataUriText) -> MediaSource:
+        """Return the medium of a data URI: in a draft, if it was streamed there, or in memory."""
+        data = uri.data or b""
+        if self.streamed and (string := self.streamed.get(data)) is not None:
+            return DraftMedia(string.draft, uri.mime_type)
+        return InMemoryMedia(data, uri.mime_type)
+
+    def _form(self, uri: DataUriText, resource_id: str) -> InlineForm | None:
+        string = self.streamed.get(uri.data or b"") if self.streamed else None
+        if string is None or string.plain_spelling is None:
+            return inline_form(uri, resource_id)
+        is_url_safe, is_padded = string.plain_spelling
+        return InlineForm(
+            resource_id=resource_id,
+            head=uri.head,
+            alphabet="urlsafe" if is_url_safe else "standard",
+            padded=is_padded,
+        )
+
+    async def lift(self, text: str, spans: Sequence[DataUriSpan], pointer: str) -> MovedValue:
+        """Return a text, at a pointer, with references in the place of data URIs in its words."""
+        self._check_count(len(spans))
+        pieces: list[str] = []
+        moved: list[Resource] = []
+        position = 0
+        for span in spans:
+            medium = InMemoryMedia(span.data, span.mime_type)
+            mime_type = settle_type(span.data[:HEAD_BYTES], span.mime_type, span.filename)
+            resource = await self.keeper.store(medium, mime_type, safe_file_name(span.filename))
+            pieces += [text[position : span.start], resource.reference]
+            moved.append(resource)
+            position = span.end
+        form, kept = await self.keep_text(text, moved)
+        shown = "".join([*pieces, text[position:]])
+        return MovedValue(shown, {pointer: form}, (*moved, kept))
+
+    async def keep_text(self, text: str, moved: Sequence[Resource]) -> tuple[InlineForm, Resource]:
+        """Keep a text as it was sent, which is shown with references to what it held."""
+        kept = await self.keeper.store(InMemoryMedia(text.encode()), "text/plain", None)
+        first, *further = (resource.resource_id for resource in moved)
+        form = InlineForm(
+            resource_id=first,
+            head="",
+            text_resource_id=kept.resource_id,
+            further_resource_ids=tuple(further),
+        )
+        return form, kept
+
+    def _check_count(self, media: int) -> None:
+        if media > self.most_media:
+            raise PayloadTooLargeError(
+                f"There may be {self.most_media} media in one request. Nothing was stored."
+            )
