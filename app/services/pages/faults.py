@@ -69,8 +69,8 @@ class PageFaults:
         transaction. The same call of the session again gives the message again and appends nothing.
 
         Raises:
-            PageNotFoundError: The project has no such page; nothing was appended.
-            PageFaultRefusedError: No page can have this id; nothing was appended.
+            NotFoundError: The project has no such page; nothing was appended.
+            InvalidPayloadError: No page can have this id; nothing was appended.
             ConflictError: This call of the session was answered with something else.
             PayloadTooLargeError: The medium is too large to stand in an answer.
         Source: spec 000, "Multi-block Tool Results".

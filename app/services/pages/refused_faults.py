@@ -7,7 +7,7 @@ A page id comes out of a model's own words, so it may stand in quotes or in a ci
 import re
 from collections.abc import Sequence
 
-from app.errors import Fault, PageFaultRefusedError, PageNotFoundError
+from app.errors import Fault, InvalidPayloadError, NotFoundError
 from app.models.identity import CLIENT_ID
 from app.models.page import Level
 from app.rendering.pages import failure_json
@@ -49,7 +49,7 @@ def named_ids(text: str) -> list[str]:
 
 def refused_id(
     page_id: str, existing: Sequence[str], *, level: Level, tool_call_id: str | None
-) -> PageFaultRefusedError:
+) -> InvalidPayloadError:
     """Return the error for an id that no page can have.
 
     Args:
@@ -64,7 +64,7 @@ def refused_id(
         else "The page id is empty."
     )
     error = f"{said} {_instead(existing, level) or _ID_RULE}"
-    return PageFaultRefusedError(
+    return InvalidPayloadError(
         "The page id cannot be one; `content` is the tool message for the model.",
         members=failure(page_id, error, tool_call_id),
         faults=[Fault("/path/page_id", "must be the id of a page, without anything around it")],
@@ -73,14 +73,14 @@ def refused_id(
 
 def refused_arguments(
     page_id: str, faults: Sequence[Fault], *, tool_call_id: str | None
-) -> PageFaultRefusedError:
+) -> InvalidPayloadError:
     """Return the error for a call whose arguments do not fit."""
     wrong = ", and ".join(
         f"{fault.pointer[1:] or 'the body'}: {fault.detail}" for fault in faults[:3]
     )
     call = f"page_fault({quoted(page_id)}, target_level=0)" if is_page_id(page_id) else ""
     instead = f" For the full content, send {call}." if call else ""
-    return PageFaultRefusedError(
+    return InvalidPayloadError(
         "The body is not what the route takes; `errors` says where.",
         members=failure(page_id, f"The page was not faulted in. {wrong}.{instead}", tool_call_id),
         faults=faults,
@@ -89,12 +89,12 @@ def refused_arguments(
 
 def missing_page(
     page_id: str, existing: Sequence[str], *, level: Level, tool_call_id: str | None
-) -> PageNotFoundError:
+) -> NotFoundError:
     """Return the error for a page that is not there."""
     error = f"There is no page {page_id} in this project."
     if instead := _instead(existing, level):
         error += f" {instead}"
-    return PageNotFoundError(failure(page_id, error, tool_call_id))
+    return NotFoundError("page", members=failure(page_id, error, tool_call_id))
 
 
 def failure(page_id: str, error: str, tool_call_id: str | None) -> dict[str, object]:

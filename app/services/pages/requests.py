@@ -248,7 +248,7 @@ def read_fault_request(value: JsonValue, page_id: str, form: str | None) -> Faul
         form: What `?form=` says; the body may repeat it.
 
     Raises:
-        PageFaultRefusedError: It is none; the answer has a tool message.
+        InvalidPayloadError: It is none; the answer has a tool message.
     """
     call = value.get("tool_call_id") if isinstance(value, dict) else None
     is_call = isinstance(call, str) and 0 < len(call) <= _LONGEST_CALL_ID
