@@ -30,11 +30,10 @@ from app.services.resources.reference_requests import ResolveRequest
 from app.services.sessions.interaction_requests import InteractionDraft
 from app.services.sessions.messages import HistoryMessageDraft
 from app.services.tool_results.requests import ToolResultRequest
-from app.wire.aliases import AliasDraft
 from app.wire.events import DATA_OF
-from app.wire.links import SignedUrlRequest
 from app.wire.problem import problem_components
 from app.wire.renders import RenderRequest
+from app.wire.resources import AliasDraft, SignedUrlRequest
 from app.wire.shape import Shape
 
 _SCHEMA_TEMPLATE = "#/components/schemas/{model}"

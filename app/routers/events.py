@@ -1,26 +1,48 @@
-"""Events as they happen: server-sent ones of a session or of the whole project, and tickets."""
+"""Events as they happen: server-sent ones, WebSockets, and the tickets to listen with.
 
+Over a WebSocket the client says `{"after": seq}` where it wants to begin, at once or at any time;
+what says nothing for a second, or says `{}`, begins with what happens from the handshake on. The
+service sends `{event, id, data}` as text, with what server-sent events have under these names.
+"""
+
+import asyncio
 from collections.abc import AsyncGenerator, Iterable, Iterator, Sequence
 from contextlib import aclosing
 from datetime import timedelta
 from functools import lru_cache
-from typing import Any
+from typing import Annotated, Any
 
-from fastapi import APIRouter, Request, Response
+import anyio
+import msgspec
+from fastapi import APIRouter, Depends, Path, Request, Response, WebSocket, WebSocketDisconnect
 from fastapi.sse import format_sse_event
+from msgspec import Meta, MsgspecError, Struct
 
-from app.errors import InvalidPayloadError, OverloadedError, StreamLimitError
+from app.errors import InvalidPayloadError, NotFoundError, OverloadedError, StreamLimitError
 from app.http.api_route import ApiRoute
 from app.http.authenticate import BearerDep, caller_by_key
-from app.http.dependencies import LinksDep
-from app.http.event_parameters import ProjectStreamDep, SessionStreamDep
+from app.http.dependencies import ContainerDep, LinksDep
+from app.http.event_parameters import (
+    LARGEST_POSITION,
+    AfterQuery,
+    ProjectStreamDep,
+    SessionStreamDep,
+    TicketQuery,
+    authorised_caller,
+)
 from app.http.problem_types import problem_responses
+from app.http.query_names import QueryNames, judge
 from app.http.sse import EventStreamResponse
-from app.models.identity import utc_now
+from app.models.identity import CLIENT_ID, utc_now
+from app.models.json_value import json_text
+from app.services.access.callers import Caller
 from app.services.access.signed_links import Ticket
+from app.services.concurrency.background import run_beside
 from app.services.events.batches import EventItem
 from app.services.events.stream import EventStream
+from app.services.events.streams import EventStreams
 from app.wire.events import EventTicket
+from app.wiring import Container
 
 router = APIRouter(prefix="/api", tags=["events"], route_class=ApiRoute)
 
@@ -134,3 +156,153 @@ def _written(kind: str, data: bytes, position: int) -> bytes:
 
 # Everybody who listens is sent the same, and most at about the same time.
 _block_for_many = lru_cache(maxsize=_BLOCKS_KEPT)(_written)
+
+_FIRST_WORD_SECONDS = 1.0
+_CLOSING_SECONDS = 5.0
+_TRY_AGAIN_LATER = 1013
+_NOT_UNDERSTOOD = 1007
+_EXPLANATION = 'send {"after": <the last seq you have seen>}, or {}'
+
+
+class _Wish(Struct, forbid_unknown_fields=True):
+    """What a client may say."""
+
+    after: Annotated[int, Meta(ge=0, le=LARGEST_POSITION)] | None = None
+
+
+_WISHES = msgspec.json.Decoder(_Wish)
+
+
+async def judge_query(websocket: WebSocket) -> None:
+    """Raise unless its query has only what the route takes; see `judge`."""
+    await judge(QueryNames(websocket.scope["route"].dependant), websocket)
+
+
+@router.websocket("/sessions/{session_id}/ws", dependencies=[Depends(judge_query)])
+async def listen_to_session(
+    websocket: WebSocket,
+    container: ContainerDep,
+    session_id: Annotated[str, Path()],
+    ticket: TicketQuery = None,
+    after: AfterQuery = None,
+) -> None:
+    """Send the events of a session until the client goes, or is cut off with 1013."""
+    caller = await _admitted(websocket, container, session_id, ticket)
+    conversation = _Conversation(websocket, container.event_streams, caller, session_id)
+    wishes: asyncio.Queue[int | None] = asyncio.Queue(1)
+    async with run_beside(_receive(websocket, wishes, conversation.is_open)) as receiving:
+        await conversation.run(receiving, wishes, after)
+
+
+async def _admitted(
+    websocket: WebSocket, container: Container, session_id: str, ticket: str | None
+) -> Caller:
+    if not CLIENT_ID.match(session_id):
+        raise NotFoundError("session")
+    return await authorised_caller(websocket, container, ticket)
+
+
+async def _receive(
+    websocket: WebSocket, wishes: asyncio.Queue[int | None], is_open: asyncio.Event
+) -> bool:
+    """Take what the client says until it goes; false if it says what is not understood."""
+    await is_open.wait()
+    try:
+        while True:
+            said = await websocket.receive_text()
+            await wishes.put(_WISHES.decode(said).after)
+    except WebSocketDisconnect:
+        return True
+    except (MsgspecError, KeyError, TypeError):
+        return False
+
+
+class _Conversation:
+    """One WebSocket: what it is sent, from where it last asked for."""
+
+    def __init__(
+        self, websocket: WebSocket, streams: EventStreams, caller: Caller, session_id: str
+    ) -> None:
+        self._websocket = websocket
+        self._streams = streams
+        self._caller = caller
+        self._session_id = session_id
+        self._position: int | None = None
+        self.is_open = asyncio.Event()
+
+    async def run(
+        self, receiving: asyncio.Task[bool], wishes: asyncio.Queue[int | None], after: int | None
+    ) -> None:
+        """Send until the client goes or is cut off; a further wish begins anew."""
+        is_first = after is None
+        while True:
+            wish = asyncio.create_task(wishes.get())
+            try:
+                async with self._streams.opened(
+                    self._caller, session_id=self._session_id, after=after
+                ) as stream:
+                    await self._open()
+                    # The place of a reset is not reached before it is told.
+                    self._position = after if stream.start.is_reset else stream.start.position
+                    if is_first:
+                        await asyncio.wait(
+                            [wish, receiving],
+                            timeout=_FIRST_WORD_SECONDS,
+                            return_when=asyncio.FIRST_COMPLETED,
+                        )
+                        if wish.done() and wish.result() is None:
+                            wish = asyncio.create_task(wishes.get())
+                    await self._send(stream, {wish, receiving})
+            finally:
+                wish.cancel()
+            if receiving.done():
+                await self._part(receiving)
+                return
+            if not wish.done() or wish.cancelled():
+                await self._close(_TRY_AGAIN_LATER, "come back with the last seq you have seen")
+                return
+            # `{}` at a later time is no place of its own: it goes on behind what was sent.
+            said = wish.result()
+            after, is_first = self._position if said is None else said, False
+
+    async def _open(self) -> None:
+        """Answer the handshake: a place is held by now, and what is written next is behind it."""
+        if not self.is_open.is_set():
+            await self._websocket.accept()
+            self.is_open.set()
+
+    async def _send(self, stream: EventStream, until: set[asyncio.Task[Any]]) -> None:
+        """Send what a stream delivers until one of some tasks is done, or the stream ends."""
+        if any(task.done() for task in until):
+            return
+        sending = asyncio.create_task(self._send_all(stream))
+        stream.abort = sending.cancel
+        try:
+            await asyncio.wait([sending, *until], return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            # Given up midway, a read of the log would cost the connection it is made on; only who
+            # takes nothing is not waited for.
+            stream.cut("left")
+            if (await asyncio.wait([sending], timeout=_CLOSING_SECONDS))[1]:
+                sending.cancel()
+            # A client that goes while it is sent something is no fault; `receiving` tells of it.
+            await asyncio.gather(sending, return_exceptions=True)
+
+    async def _send_all(self, stream: EventStream) -> None:
+        async for item in stream.items():
+            await self._websocket.send_text(_frame(item))
+            self._position = item.position
+
+    async def _part(self, receiving: asyncio.Task[bool]) -> None:
+        """Close, if it is not the client that has gone."""
+        if receiving.exception() is not None or not receiving.result():
+            await self._close(_NOT_UNDERSTOOD, _EXPLANATION)
+
+    async def _close(self, code: int, reason: str) -> None:
+        with anyio.move_on_after(_CLOSING_SECONDS):
+            await self._websocket.close(code, reason)
+
+
+def _frame(item: EventItem) -> str:
+    name = json_text(item.type)
+    return f'{{"event":{name},"id":{item.position},"data":{item.data.decode()}}}'

@@ -13,15 +13,12 @@ from app.errors import (
     PayloadTooLargeError,
 )
 from app.http.api_route import ApiRoute
-from app.http.authenticate import ProjectDep, authenticate
-from app.http.bodies import limited_body, require_json
+from app.http.authenticate import authenticate
+from app.http.calls import CallDep
 from app.http.conditions import strong_etag
 from app.http.dependencies import (
-    ContainerDep,
     CursorQuery,
-    HistoryDep,
     LimitQuery,
-    SessionMessagesDep,
     container_of,
 )
 from app.http.json_media_response import rendered_response
@@ -114,12 +111,7 @@ async def list_messages(request: Request) -> Response:
     },
 )
 async def append_message(
-    request: Request,
-    container: ContainerDep,
-    session_id: SessionIdPath,
-    project_id: ProjectDep,
-    messages: SessionMessagesDep,
-    idempotency_key: IdempotencyKeyHeader = None,
+    call: CallDep, session_id: SessionIdPath, idempotency_key: IdempotencyKeyHeader = None
 ) -> Response:
     """Append a message in a model's dialect: `content` is text, a list of blocks, or null.
 
@@ -127,15 +119,14 @@ async def append_message(
     `@blob:` references take their places. A tool call has one answer: the same one again gives the
     stored one, with 200.
     """
-    require_json(request)
-    appended = await messages.append(
-        project_id,
+    appended = await call.container.session_messages.append(
+        call.project_id,
         session_id,
-        limited_body(request, container.limits),
+        call.json_body(),
         idempotency_key=idempotency_key,
     )
     return answer_written(
-        request,
+        call.request,
         history_entry(appended.message),
         path=f"/api/sessions/{session_id}/messages/{appended.message.seq}",
         is_new=appended.is_new,
@@ -148,16 +139,14 @@ async def append_message(
     responses=read_responses(NotFoundError, PayloadTooLargeError, InvalidPayloadError),
 )
 async def get_message(
-    request: Request,
+    call: CallDep,
     session_id: SessionIdPath,
     seq: Annotated[int, Path(ge=1, le=LARGEST_SEQ)],
-    project_id: ProjectDep,
-    history: HistoryDep,
     media: HistoryMediaQuery = "reference",
 ) -> Response:
     """Read one entry of a session's history by its number, whatever its kind."""
     if media == "inline":
-        body = await history.inline_entry(project_id, session_id, seq)
-        return held_answer(lambda: rendered_response(request, body), body.held)
-    found = await history.entry(project_id, session_id, seq)
-    return held_answer(lambda: answer_record(request, history_entry(found.entry)), found.held)
+        body = await call.container.history.inline_entry(call.project_id, session_id, seq)
+        return held_answer(lambda: rendered_response(call.request, body), body.held)
+    found = await call.container.history.entry(call.project_id, session_id, seq)
+    return held_answer(lambda: answer_record(call.request, history_entry(found.entry)), found.held)

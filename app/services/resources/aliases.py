@@ -11,7 +11,7 @@ from app.models.identity import utc_now
 from app.models.resource import Resource, parse_resource_id
 from app.services.requests.preconditions import WriteCondition
 from app.stores.records import Records, UnitOfWork
-from app.wire.aliases import alias_record
+from app.wire.resources import alias_record
 
 
 @dataclass(frozen=True, slots=True)

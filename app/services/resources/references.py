@@ -32,7 +32,7 @@ from app.services.resources.reference_requests import (
 )
 from app.stores.blobs import BlobStore
 from app.stores.records import Records, UnitOfWork
-from app.wire.references import ResolvedArguments, ResolvedReference, UnresolvedReference
+from app.wire.resources import ResolvedArguments, ResolvedReference, UnresolvedReference
 from app.wire.shape import GAP
 
 LINK_SECONDS = 300
