@@ -13,8 +13,7 @@ import typer
 from rich.filesize import decimal
 from rich.progress import BarColumn, DownloadColumn, Progress, TaskID, TextColumn
 
-from app.cli.errors import CommandError
-from app.cli.terminal import ERR, say
+from app.cli.terminal import ERR, CommandError, say
 from app.config.settings import Settings
 from app.models.page import LEVEL_NAMES, Level, parse_level
 from app.wiring.page_reading import open_page_reading
