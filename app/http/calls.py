@@ -24,14 +24,19 @@ class Call:
     project_id: str
     container: Container
 
-    def body(self) -> AsyncIterator[bytes]:
-        """Return the chunks of the body; see `limited_body`."""
-        return limited_body(self.request, self.container.limits)
+    def body(
+        self, most_bytes: int | None = None, *, in_pieces: bool = False
+    ) -> AsyncIterator[bytes]:
+        """Return the chunks of the body, which may have another limit; see `limited_body`."""
+        limits = self.container.limits
+        if most_bytes is not None:
+            limits = limits.model_copy(update={"body_bytes": most_bytes})
+        return limited_body(self.request, limits, in_pieces=in_pieces)
 
-    def json_body(self) -> AsyncIterator[bytes]:
+    def json_body(self, most_bytes: int | None = None) -> AsyncIterator[bytes]:
         """Return the chunks of a body that is declared as JSON; see `require_json`."""
         require_json(self.request)
-        return self.body()
+        return self.body(most_bytes)
 
     async def model(self, model: type[_Model]) -> _Model:
         """Return a small JSON body as a model; see `read_model`."""

@@ -14,7 +14,6 @@ from app.errors import (
     UnsupportedMediaError,
 )
 from app.http.api_route import ApiRoute
-from app.http.bodies import limited_body
 from app.http.calls import CallDep
 from app.http.content_headers import content_disposition, safe_headers
 from app.http.problem_types import problem_responses
@@ -84,12 +83,8 @@ async def import_session(call: CallDep) -> Response:
     content_type = call.request.headers.get("content-type", "").partition(";")[0].strip().lower()
     if content_type not in _TAKEN_TYPES:
         raise UnsupportedMediaError("Send the bundle with `Content-Type: application/zip`.")
-    limits = call.container.limits.model_copy(
-        update={"body_bytes": call.container.limits.bundle_bytes}
-    )
-    shown = await call.container.bundle_imports.import_session(
-        call.project_id, limited_body(call.request, limits)
-    )
+    body = call.body(call.container.limits.bundle_bytes)
+    shown = await call.container.bundle_imports.import_session(call.project_id, body)
     return answer_written(
         call.request,
         session_record(shown.session, shown.use),

@@ -6,7 +6,6 @@ from app.errors import (
     NotFoundError,
 )
 from app.http.api_route import ApiRoute
-from app.http.bodies import limited_body, require_json
 from app.http.calls import CallDep
 from app.http.json_media_response import rendered_response
 from app.http.openapi import json_body
@@ -30,10 +29,7 @@ async def resolve_references(call: CallDep) -> Response:
     Only resources of the named session are given out; other references stay as they are, and
     `unresolved` says why. Nothing is written.
     """
-    require_json(call.request)
     limits = call.container.limits
-    small = limits.model_copy(update={"body_bytes": min(limits.body_bytes, limits.message_bytes)})
-    body = await call.container.references.resolve(
-        call.project_id, limited_body(call.request, small)
-    )
+    arguments = call.json_body(min(limits.body_bytes, limits.message_bytes))
+    body = await call.container.references.resolve(call.project_id, arguments)
     return rendered_response(call.request, body)

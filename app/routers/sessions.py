@@ -22,8 +22,7 @@ from app.http.record_responses import (
 )
 from app.http.session_parameters import SessionIdPath, SessionSearchQuery
 from app.http.write_parameters import WRITE_FAULTS, IfMatchHeader, IfNoneMatchHeader
-from app.rendering.pages import manifest_line
-from app.wire.pages import ManifestPage, PageManifest
+from app.wire.pages import PageManifest, manifest_record
 from app.wire.sessions import (
     DeletionReceipt,
     NoMembers,
@@ -136,23 +135,7 @@ async def get_manifest(
     manifest = await call.container.page_lists.manifest(call.project_id, session_id, limit=limit)
     if wants_text(call.request):
         return answer_text(call.request, manifest.text)
-    pages = [
-        ManifestPage(
-            page_id=entry.page_id,
-            modality=entry.fields.modality,
-            page_type=entry.fields.page_type,
-            levels=tuple(level.name for level in entry.levels),
-            hint=entry.fields.hint,
-            importance=entry.fields.importance,
-            pinned=entry.fields.pinned,
-            size_tokens=entry.size_tokens,
-            line=manifest_line(entry.page_id, entry.fields, entry.levels, entry.size_tokens),
-        )
-        for entry in manifest.entries
-    ]
-    record = PageManifest(
-        session_id=session_id, pages=tuple(pages), total=manifest.total, text=manifest.text
-    )
-    response = answer_record(call.request, record.model_dump_json().encode())
+    record = manifest_record(session_id, manifest.entries, manifest.total, manifest.text)
+    response = answer_record(call.request, record)
     response.headers["Vary"] = "Accept"
     return response

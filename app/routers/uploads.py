@@ -16,7 +16,6 @@ from app.errors import (
     TusVersionError,
     UnsupportedMediaError,
 )
-from app.http.bodies import limited_body
 from app.http.calls import CallDep
 from app.http.problem_types import problem_responses
 from app.http.record_responses import answer_record, read_responses
@@ -160,10 +159,7 @@ async def append_upload(call: CallDep, upload_id: UploadPath, piece: PieceDep) -
 
     With the last piece the file is a resource: `Upload-Resource` is its URI.
     """
-    limits = call.container.limits.model_copy(
-        update={"body_bytes": call.container.limits.upload_bytes}
-    )
-    chunks = limited_body(call.request, limits, in_pieces=True)
+    chunks = call.body(call.container.limits.upload_bytes, in_pieces=True)
     upload = await call.container.uploads.receive(
         call.project_id, upload_id, piece=piece, chunks=chunks
     )
