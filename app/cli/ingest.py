@@ -14,7 +14,7 @@ from rich.filesize import decimal
 from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn
 from rich.table import Table
 
-from app.cli.terminal import CommandError, counted, printable, shortened, told_faults
+from app.cli.terminal import ERR, CommandError, counted, printable, shortened, told_faults
 from app.config.settings import Settings
 from app.errors import InvalidJsonError, InvalidPayloadError
 from app.models.json_value import JsonValue, json_text, parse_json
@@ -57,14 +57,8 @@ def ingest_file(
         IngestError: The file cannot be read, or is not JSON.
         ServiceError: The service refuses it.
     """
-    with Progress(
-        TextColumn("{task.description}"),
-        BarColumn(),
-        DownloadColumn(),
-        console=Console(stderr=True),
-        transient=True,
-        disable=not sys.stderr.isatty(),
-    ) as progress:
+    columns = (TextColumn("{task.description}"), BarColumn(), DownloadColumn())
+    with Progress(*columns, console=ERR, transient=True, disable=not ERR.is_terminal) as progress:
         content = _read(file, progress)
         value = _value(content, settings)
         naming = partial(_request_body, content, value, session_id=session_id, tool_name=tool_name)

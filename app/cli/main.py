@@ -228,16 +228,13 @@ def show(
     env_file: EnvFileOption = None,
 ) -> None:
     """Show what is known of a page, field by field; never its media."""
+    from app.cli.pages import download_page, show_page
     from app.cli.terminal import project_settings
 
     settings, project_id = project_settings(data_dir, env_file, project)
     if download:
-        from app.cli.pages import download_page
-
         download_page(settings, project_id, page_id, level=level, output=output)
     else:
-        from app.cli.pages import show_page
-
         show_page(settings, project_id, page_id)
 
 

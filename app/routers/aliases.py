@@ -18,7 +18,7 @@ from app.http.dependencies import CursorQuery, LimitQuery
 from app.http.openapi import json_body
 from app.http.problem_types import problem_responses
 from app.http.record_responses import answer_page, answer_record, answer_written, read_responses
-from app.http.write_parameters import WRITE_FAULTS
+from app.http.write_parameters import WRITE_FAULTS, IfMatchHeader
 from app.wire.resources import AliasDraft, AliasPage, AliasRecord, alias_record
 
 router = APIRouter(prefix="/api/aliases", tags=["aliases"], route_class=ApiRoute)
@@ -32,9 +32,6 @@ AliasPath = Annotated[
     ),
 ]
 UriQuery = Annotated[str | None, Query(description="Only the aliases of this resource.")]
-IfMatchHeader = Annotated[
-    str | None, Header(description="Write only over this version (its ETag), else 412.")
-]
 IfNoneMatchHeader = Annotated[
     str | None, Header(description="`*`: write only if there is no such alias yet, else 412.")
 ]

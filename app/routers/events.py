@@ -42,7 +42,6 @@ from app.services.events.batches import EventItem
 from app.services.events.stream import EventStream
 from app.services.events.streams import EventStreams
 from app.wire.events import EventTicket
-from app.wiring import Container
 
 router = APIRouter(prefix="/api", tags=["events"], route_class=ApiRoute)
 
@@ -187,19 +186,13 @@ async def listen_to_session(
     after: AfterQuery = None,
 ) -> None:
     """Send the events of a session until the client goes, or is cut off with 1013."""
-    caller = await _admitted(websocket, container, session_id, ticket)
+    if not CLIENT_ID.match(session_id):
+        raise NotFoundError("session")
+    caller = await authorised_caller(websocket, container, ticket)
     conversation = _Conversation(websocket, container.event_streams, caller, session_id)
     wishes: asyncio.Queue[int | None] = asyncio.Queue(1)
     async with run_beside(_receive(websocket, wishes, conversation.is_open)) as receiving:
         await conversation.run(receiving, wishes, after)
-
-
-async def _admitted(
-    websocket: WebSocket, container: Container, session_id: str, ticket: str | None
-) -> Caller:
-    if not CLIENT_ID.match(session_id):
-        raise NotFoundError("session")
-    return await authorised_caller(websocket, container, ticket)
 
 
 async def _receive(

@@ -125,11 +125,7 @@ async def set_interaction_output(
     The answer is an entry of the session's history of its own.
     """
     shown = await call.container.interactions.set_output(
-        call.project_id,
-        session_id,
-        interaction_id,
-        call.json_body(),
-        condition=call.condition(),
+        call.project_id, session_id, interaction_id, call.json_body(), condition=call.condition()
     )
     path = f"/api/sessions/{session_id}/interactions/{interaction_id}"
     return answer_written(call.request, _record(shown), path=path, is_new=False)

@@ -16,11 +16,7 @@ from app.http.api_route import ApiRoute
 from app.http.authenticate import authenticate
 from app.http.calls import CallDep
 from app.http.conditions import strong_etag
-from app.http.dependencies import (
-    CursorQuery,
-    LimitQuery,
-    container_of,
-)
+from app.http.dependencies import CursorQuery, LimitQuery, container_of
 from app.http.json_media_response import rendered_response
 from app.http.openapi import json_body
 from app.http.parameters import Parameters
@@ -120,10 +116,7 @@ async def append_message(
     stored one, with 200.
     """
     appended = await call.container.session_messages.append(
-        call.project_id,
-        session_id,
-        call.json_body(),
-        idempotency_key=idempotency_key,
+        call.project_id, session_id, call.json_body(), idempotency_key=idempotency_key
     )
     return answer_written(
         call.request,

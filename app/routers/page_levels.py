@@ -22,9 +22,7 @@ from app.http.bodies import read_small_json
 from app.http.calls import CallDep
 from app.http.content_headers import REVALIDATE
 from app.http.content_response import ContentToSend, content_response
-from app.http.dependencies import (
-    container_of,
-)
+from app.http.dependencies import container_of
 from app.http.json_media_response import rendered_response, sent_json
 from app.http.openapi import BINARY, json_body
 from app.http.page_parameters import (
@@ -212,11 +210,7 @@ async def put_page_representation(
     anew.
     """
     written = await call.container.page_changes.supply_level(
-        call.project_id,
-        page_id,
-        level,
-        call.json_body(),
-        condition=call.condition(),
+        call.project_id, page_id, level, call.json_body(), condition=call.condition()
     )
     return answer_written(
         call.request,

@@ -17,11 +17,7 @@ from app.http.api_route import ApiRoute
 from app.http.authenticate import authenticate
 from app.http.calls import CallDep
 from app.http.conditions import strong_etag
-from app.http.dependencies import (
-    CursorQuery,
-    LimitQuery,
-    container_of,
-)
+from app.http.dependencies import CursorQuery, LimitQuery, container_of
 from app.http.json_media_response import rendered_response
 from app.http.openapi import json_body
 from app.http.page_parameters import PageFiltersDep, PageIdPath, SearchFiltersDep
@@ -74,10 +70,7 @@ class _Asked(Parameters):
         **problem_responses(NotFoundError, ConflictError, *WRITE_FAULTS),
     },
 )
-async def create_page(
-    call: CallDep,
-    idempotency_key: IdempotencyKeyHeader = None,
-) -> Response:
+async def create_page(call: CallDep, idempotency_key: IdempotencyKeyHeader = None) -> Response:
     """Create a page. It is given an id, unless it brings one that no page has yet.
 
     With an `Idempotency-Key` the same request again gives the same page as it is by then, or a 404
@@ -211,10 +204,7 @@ async def put_page(
     keeps the reference. The same page again changes nothing.
     """
     written = await call.container.pages.put(
-        call.project_id,
-        page_id,
-        call.json_body(),
-        condition=call.condition(),
+        call.project_id, page_id, call.json_body(), condition=call.condition()
     )
     return _written(call.request, written)
 
@@ -235,10 +225,7 @@ async def patch_page(
     Derived levels follow; supplied ones stay.
     """
     written = await call.container.page_changes.patch(
-        call.project_id,
-        page_id,
-        call.json_body(),
-        condition=call.condition(),
+        call.project_id, page_id, call.json_body(), condition=call.condition()
     )
     return _written(call.request, written)
 

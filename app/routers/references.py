@@ -2,9 +2,7 @@
 
 from fastapi import APIRouter, Response
 
-from app.errors import (
-    NotFoundError,
-)
+from app.errors import NotFoundError
 from app.http.api_route import ApiRoute
 from app.http.calls import CallDep
 from app.http.json_media_response import rendered_response

@@ -4,11 +4,7 @@ from typing import Annotated
 
 from fastapi import APIRouter, Query, Response
 
-from app.errors import (
-    InvalidPayloadError,
-    NotFoundError,
-    PayloadTooLargeError,
-)
+from app.errors import InvalidPayloadError, NotFoundError, PayloadTooLargeError
 from app.http.api_route import ApiRoute
 from app.http.calls import CallDep
 from app.http.json_media_response import rendered_response

@@ -26,11 +26,7 @@ from app.http.calls import CallDep
 from app.http.conditions import strong_etag
 from app.http.content_headers import Disposition, ResourcePolicy, parse_repr_digest
 from app.http.content_response import ContentToSend, content_response
-from app.http.dependencies import (
-    CursorQuery,
-    LimitQuery,
-    container_of,
-)
+from app.http.dependencies import CursorQuery, LimitQuery, container_of
 from app.http.multipart import form_file
 from app.http.openapi import BINARY, file_body, json_body
 from app.http.parameters import Parameters

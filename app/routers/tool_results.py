@@ -5,12 +5,7 @@ from typing import Annotated
 
 from fastapi import APIRouter, Header, Path, Query, Request, Response
 
-from app.errors import (
-    ConflictError,
-    InvalidCursorError,
-    InvalidPayloadError,
-    NotFoundError,
-)
+from app.errors import ConflictError, InvalidCursorError, InvalidPayloadError, NotFoundError
 from app.http.api_route import ApiRoute
 from app.http.authenticate import authenticate
 from app.http.bodies import limited_body, require_json
