@@ -8,7 +8,7 @@ from starlette.requests import HTTPConnection
 
 from app.http.authenticate import BearerDep, caller_by_key, count_request
 from app.http.dependencies import ContainerDep
-from app.http.session_parameters import LARGEST_SEQ, SessionIdPath
+from app.http.parameters import LARGEST_SEQ, SessionIdPath
 from app.models.identity import utc_now
 from app.services.access.callers import Caller
 from app.services.events.stream import EventStream

@@ -20,8 +20,9 @@ from app.http.api_route import ApiRoute
 from app.http.authenticate import ProjectDep
 from app.http.bodies import read_model
 from app.http.conditions import write_condition
-from app.http.dependencies import AliasesDep, ContainerDep, CursorQuery, LimitQuery
+from app.http.dependencies import AliasesDep, ContainerDep
 from app.http.openapi import json_body
+from app.http.parameters import CursorQuery, LimitQuery
 from app.http.problem_types import problem_responses
 from app.http.record_responses import answer_page, answer_record, answer_written, read_responses
 from app.wire.aliases import AliasDraft, AliasPage, AliasRecord, alias_record

@@ -18,10 +18,10 @@ from app.http.authenticate import ProjectDep
 from app.http.bodies import limited_body
 from app.http.content_headers import content_disposition, safe_headers
 from app.http.dependencies import BundleExportsDep, BundleImportsDep, ContainerDep
+from app.http.parameters import SessionIdPath
 from app.http.problem_types import problem_responses
 from app.http.record_responses import answer_written
 from app.http.response_memory import CountedJsonResponse
-from app.http.session_parameters import SessionIdPath
 from app.services.bundles.exporting import EXPORT_BYTES
 from app.wire.sessions import SessionRecord, session_record
 

@@ -18,9 +18,8 @@ from app.http.content_headers import Disposition, ResourcePolicy
 from app.http.content_response import ContentToSend, content_response
 from app.http.dependencies import container_of
 from app.http.openapi import BINARY
-from app.http.parameters import Parameters
+from app.http.parameters import FilenameQuery, Parameters, UriPath
 from app.http.record_responses import read_responses
-from app.http.resource_parameters import FilenameQuery, UriPath
 from app.models.identity import utc_now
 from app.models.resource import parse_resource_id
 

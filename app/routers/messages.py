@@ -16,17 +16,20 @@ from app.http.api_route import ApiRoute
 from app.http.authenticate import ProjectDep, authenticate
 from app.http.bodies import limited_body, require_json
 from app.http.conditions import strong_etag
-from app.http.dependencies import (
-    ContainerDep,
-    CursorQuery,
-    HistoryDep,
-    LimitQuery,
-    SessionMessagesDep,
-    container_of,
-)
+from app.http.dependencies import ContainerDep, HistoryDep, SessionMessagesDep, container_of
 from app.http.json_media_response import rendered_response
 from app.http.openapi import json_body
-from app.http.parameters import Parameters
+from app.http.parameters import (
+    LARGEST_SEQ,
+    WRITE_FAULTS,
+    AfterSeqQuery,
+    CursorQuery,
+    HistoryMediaQuery,
+    IdempotencyKeyHeader,
+    LimitQuery,
+    Parameters,
+    SessionIdPath,
+)
 from app.http.problem_types import problem_responses
 from app.http.record_responses import (
     answer_listed,
@@ -36,14 +39,6 @@ from app.http.record_responses import (
     read_responses,
 )
 from app.http.response_memory import held_answer
-from app.http.session_parameters import (
-    LARGEST_SEQ,
-    AfterSeqQuery,
-    HistoryMediaQuery,
-    IdempotencyKeyHeader,
-    SessionIdPath,
-)
-from app.http.write_parameters import WRITE_FAULTS
 from app.services.sessions.messages import HistoryMessageDraft
 from app.wire.history import HistoryEntry, HistoryMessage, MessagePage, history_entry
 

@@ -17,19 +17,20 @@ from app.http.api_route import ApiRoute
 from app.http.authenticate import ProjectDep, authenticate
 from app.http.bodies import limited_body, require_json
 from app.http.conditions import strong_etag, write_condition
-from app.http.dependencies import (
-    ContainerDep,
-    CursorQuery,
-    LimitQuery,
-    PageChangesDep,
-    PageListsDep,
-    PagesDep,
-    container_of,
-)
+from app.http.dependencies import ContainerDep, PageChangesDep, PageListsDep, PagesDep, container_of
 from app.http.json_media_response import rendered_response
 from app.http.openapi import json_body
-from app.http.page_parameters import PageFiltersDep, PageIdPath, SearchFiltersDep
-from app.http.parameters import Parameters
+from app.http.parameters import (
+    WRITE_FAULTS,
+    CursorQuery,
+    IfMatchHeader,
+    IfNoneMatchHeader,
+    LimitQuery,
+    PageFiltersDep,
+    PageIdPath,
+    Parameters,
+    SearchFiltersDep,
+)
 from app.http.problem_types import problem_responses
 from app.http.record_responses import (
     answer_page,
@@ -39,7 +40,6 @@ from app.http.record_responses import (
     read_responses,
     wants_text,
 )
-from app.http.write_parameters import WRITE_FAULTS, IfMatchHeader, IfNoneMatchHeader
 from app.services.pages.requests import PageBatch, PageDraft, PagePatch
 from app.services.pages.writing import WrittenPage
 from app.wire.pages import (

@@ -18,11 +18,15 @@ from app.http.bodies import read_model
 from app.http.dependencies import ContainerDep, RendersDep
 from app.http.json_media_response import rendered_response
 from app.http.openapi import json_body
-from app.http.page_parameters import LevelQuery, PageIdPath
+from app.http.parameters import (
+    LevelQuery,
+    PageIdPath,
+    PageRenderWishDep,
+    RenderWishDep,
+    SessionIdPath,
+)
 from app.http.problem_types import problem_responses
 from app.http.record_responses import read_responses
-from app.http.render_parameters import PageRenderWishDep, RenderWishDep
-from app.http.session_parameters import SessionIdPath
 from app.services.renders.renders import RenderQuery
 from app.wire.renders import RenderedRecord, RenderRequest
 

@@ -17,6 +17,7 @@ from app.http.api_route import ApiRoute
 from app.http.authenticate import ProjectDep
 from app.http.conditions import strong_etag
 from app.http.dependencies import ResourceTextsDep
+from app.http.parameters import UriPath
 from app.http.problem_types import problem_responses
 from app.http.record_responses import (
     answer_record,
@@ -25,7 +26,6 @@ from app.http.record_responses import (
     read_responses,
     wants_text,
 )
-from app.http.resource_parameters import UriPath
 from app.models.json_pointer import parse_json_pointer
 from app.models.line_range import LineRange, parse_line_range
 from app.rendering.texts import text_alone

@@ -19,20 +19,19 @@ from app.http.api_route import ApiRoute
 from app.http.authenticate import ProjectDep, authenticate
 from app.http.bodies import limited_body, read_model
 from app.http.content_headers import parse_repr_digest
-from app.http.dependencies import (
-    ContainerDep,
-    CursorQuery,
-    LimitQuery,
-    LinksDep,
-    ResourcesDep,
-    container_of,
-)
+from app.http.dependencies import ContainerDep, LinksDep, ResourcesDep, container_of
 from app.http.multipart import form_file
 from app.http.openapi import file_body, json_body
-from app.http.parameters import Parameters
+from app.http.parameters import (
+    AliasQuery,
+    CursorQuery,
+    FilenameQuery,
+    LimitQuery,
+    Parameters,
+    UriPath,
+)
 from app.http.problem_types import problem_responses
 from app.http.record_responses import answer_page, answer_record, answer_written, read_responses
-from app.http.resource_parameters import AliasQuery, FilenameQuery, UriPath
 from app.models.identity import utc_now
 from app.rendering.names.content_disposition import disposition_filename
 from app.services.access.signed_links import LinkGrant, link_expiry

@@ -12,7 +12,16 @@ from app.http.api_route import ApiRoute
 from app.http.authenticate import ProjectDep
 from app.http.bodies import read_model
 from app.http.conditions import write_condition
-from app.http.dependencies import ContainerDep, CursorQuery, LimitQuery, PageListsDep, SessionsDep
+from app.http.dependencies import ContainerDep, PageListsDep, SessionsDep
+from app.http.parameters import (
+    WRITE_FAULTS,
+    CursorQuery,
+    IfMatchHeader,
+    IfNoneMatchHeader,
+    LimitQuery,
+    SessionIdPath,
+    SessionSearchQuery,
+)
 from app.http.problem_types import problem_responses
 from app.http.record_responses import (
     answer_page,
@@ -22,8 +31,6 @@ from app.http.record_responses import (
     read_responses,
     wants_text,
 )
-from app.http.session_parameters import SessionIdPath, SessionSearchQuery
-from app.http.write_parameters import WRITE_FAULTS, IfMatchHeader, IfNoneMatchHeader
 from app.rendering.pages import manifest_line
 from app.wire.pages import ManifestPage, PageManifest
 from app.wire.sessions import (

@@ -18,9 +18,9 @@ from app.errors import (
 from app.http.api_route import ApiRoute
 from app.http.authenticate import ProjectDep, authenticate
 from app.http.bodies import limited_body, require_json
-from app.http.dependencies import CursorQuery, LimitQuery, ToolResultsDep, container_of
+from app.http.dependencies import ToolResultsDep, container_of
 from app.http.openapi import json_body
-from app.http.parameters import Parameters
+from app.http.parameters import CursorQuery, LimitQuery, Parameters
 from app.http.problem_types import problem_responses
 from app.http.record_responses import answer_page, answer_record, answer_written, read_responses
 from app.models.identity import CLIENT_ID_PATTERN
