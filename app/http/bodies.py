@@ -14,6 +14,7 @@ from app.errors import (
     SlowBodyError,
     UnsupportedMediaError,
 )
+from app.http.conditions import whole_number
 from app.models.json_value import JsonValue, parse_repaired_json
 from app.models.limits import Limits
 from app.models.validation_errors import faults_of
@@ -30,7 +31,7 @@ _Model = TypeVar("_Model", bound=BaseModel)
 async def limited_body(
     request: Request, limits: Limits, *, in_pieces: bool = False
 ) -> AsyncIterator[bytes]:
-    """The body's chunks.
+    """Yield the body's chunks.
 
     Args:
         request: Whose body it is.
@@ -50,7 +51,7 @@ async def limited_body(
             "Bodies are taken as they are: send it without a Content-Encoding."
         )
     announced = request.headers.get("content-length", "")
-    if announced.isdigit() and _exceeds(announced, limits.body_bytes):
+    if announced.isdigit() and whole_number(announced) > limits.body_bytes:
         raise _too_large(limits)
     received = 0
     started = time.monotonic()
@@ -71,7 +72,7 @@ async def limited_body(
 
 
 def _metered(request: Request, *, in_pieces: bool) -> AsyncIterator[bytes]:
-    """The body, counted for the key if there are quotas."""
+    """Return the body, counted for the key if there are quotas."""
     allowance: Allowance | None = request.scope["state"].get("allowance")
     if allowance is None:
         return request.stream()
@@ -90,12 +91,6 @@ async def _next_chunk(chunks: AsyncIterator[bytes], idle_seconds: float) -> byte
             return await anext(chunks, None)
     except TimeoutError as exc:
         raise SlowBodyError from exc
-
-
-def _exceeds(announced: str, limit: int) -> bool:
-    # Comparing lengths first: a number of a million digits is not worth converting.
-    digits = announced.lstrip("0") or "0"
-    return len(digits) > len(str(limit)) or int(digits) > limit
 
 
 def _too_large(limits: Limits) -> PayloadTooLargeError:
@@ -118,7 +113,7 @@ def require_json(request: Request) -> None:
 
 
 async def read_model(request: Request, limits: Limits, model: type[_Model]) -> _Model:
-    """A small JSON body as a model; see `read_small_json`.
+    """Read a small JSON body as a model; see `read_small_json`.
 
     Raises:
         PayloadTooLargeError: It is longer than 64 KiB, or nested too deep.

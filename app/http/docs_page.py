@@ -16,7 +16,7 @@ from fastapi import FastAPI
 from starlette.requests import HTTPConnection, Request
 from starlette.responses import HTMLResponse, Response
 
-from app.http.negotiation import prefers
+from app.http.conditions import prefers
 from app.http.problem_types import INTRODUCTION, documented_problems
 
 ON_CONTENT_URL = "on_content_url"

@@ -21,7 +21,7 @@ from app.http.dependencies import BundleExportsDep, BundleImportsDep, ContainerD
 from app.http.parameters import SessionIdPath
 from app.http.problem_types import problem_responses
 from app.http.record_responses import answer_written
-from app.http.response_memory import CountedJsonResponse
+from app.http.response_memory import CountedResponse
 from app.services.bundles.exporting import EXPORT_BYTES
 from app.wire.sessions import SessionRecord, session_record
 
@@ -65,7 +65,7 @@ async def export_session(
             **safe_headers(),
         },
     )
-    return CountedJsonResponse(answer, held)
+    return CountedResponse(answer, held)
 
 
 @router.post(

@@ -16,7 +16,7 @@ from msgspec import Meta, MsgspecError, Struct
 from app.errors import NotFoundError
 from app.http.api_route import QueryNames, judge
 from app.http.dependencies import ContainerDep
-from app.http.event_parameters import LARGEST_POSITION, AfterQuery, TicketQuery, authorised_caller
+from app.http.event_streams import LARGEST_POSITION, AfterQuery, TicketQuery, authorised_caller
 from app.models.identity import CLIENT_ID
 from app.models.json_value import json_text
 from app.services.access.callers import Caller

@@ -13,9 +13,8 @@ from app.errors import InvalidPayloadError, OverloadedError, StreamLimitError
 from app.http.api_route import ApiRoute
 from app.http.authenticate import BearerDep, caller_by_key
 from app.http.dependencies import LinksDep
-from app.http.event_parameters import ProjectStreamDep, SessionStreamDep
+from app.http.event_streams import EventStreamResponse, ProjectStreamDep, SessionStreamDep
 from app.http.problem_types import problem_responses
-from app.http.sse import EventStreamResponse
 from app.models.identity import utc_now
 from app.services.access.signed_links import Ticket
 from app.services.events.batches import EventItem

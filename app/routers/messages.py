@@ -17,7 +17,6 @@ from app.http.authenticate import ProjectDep, authenticate
 from app.http.bodies import limited_body, require_json
 from app.http.conditions import strong_etag
 from app.http.dependencies import ContainerDep, HistoryDep, SessionMessagesDep, container_of
-from app.http.json_media_response import rendered_response
 from app.http.openapi import json_body
 from app.http.parameters import (
     LARGEST_SEQ,
@@ -37,6 +36,7 @@ from app.http.record_responses import (
     answer_written,
     next_link,
     read_responses,
+    rendered_response,
 )
 from app.http.response_memory import held_answer
 from app.services.sessions.messages import HistoryMessageDraft

@@ -29,7 +29,6 @@ from app.http.dependencies import (
     PageReadingDep,
     container_of,
 )
-from app.http.json_media_response import rendered_response, sent_json
 from app.http.openapi import BINARY, json_body
 from app.http.parameters import (
     WRITE_FAULTS,
@@ -44,8 +43,14 @@ from app.http.parameters import (
     Parameters,
 )
 from app.http.problem_types import problem_responses
-from app.http.record_responses import answer_record, answer_written, read_responses
-from app.http.response_memory import CountedJsonResponse
+from app.http.record_responses import (
+    answer_record,
+    answer_written,
+    read_responses,
+    rendered_response,
+    sent_json,
+)
+from app.http.response_memory import CountedResponse
 from app.models.page import Level
 from app.models.page_content import PageContent
 from app.services.pages.requests import FaultRequest, RepresentationDraft, read_fault_request
@@ -193,7 +198,7 @@ async def download_page(
     except BaseException:
         file.release()
         raise
-    return answer if file.held is None else CountedJsonResponse(answer, file.held)
+    return answer if file.held is None else CountedResponse(answer, file.held)
 
 
 @router.get(

@@ -18,7 +18,6 @@ from app.http.authenticate import ProjectDep, authenticate
 from app.http.bodies import limited_body, require_json
 from app.http.conditions import strong_etag, write_condition
 from app.http.dependencies import ContainerDep, PageChangesDep, PageListsDep, PagesDep, container_of
-from app.http.json_media_response import rendered_response
 from app.http.openapi import json_body
 from app.http.parameters import (
     WRITE_FAULTS,
@@ -38,6 +37,7 @@ from app.http.record_responses import (
     answer_text,
     answer_written,
     read_responses,
+    rendered_response,
     wants_text,
 )
 from app.services.pages.requests import PageBatch, PageDraft, PagePatch

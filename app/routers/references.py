@@ -14,9 +14,9 @@ from app.http.api_route import ApiRoute
 from app.http.authenticate import ProjectDep
 from app.http.bodies import limited_body, require_json
 from app.http.dependencies import ContainerDep, ReferencesDep
-from app.http.json_media_response import rendered_response
 from app.http.openapi import json_body
 from app.http.problem_types import problem_responses
+from app.http.record_responses import rendered_response
 from app.services.resources.reference_requests import ResolveRequest
 from app.wire.references import ResolvedArguments
 

@@ -16,7 +16,6 @@ from app.http.api_route import ApiRoute
 from app.http.authenticate import ProjectDep
 from app.http.bodies import read_model
 from app.http.dependencies import ContainerDep, RendersDep
-from app.http.json_media_response import rendered_response
 from app.http.openapi import json_body
 from app.http.parameters import (
     LevelQuery,
@@ -26,7 +25,7 @@ from app.http.parameters import (
     SessionIdPath,
 )
 from app.http.problem_types import problem_responses
-from app.http.record_responses import read_responses
+from app.http.record_responses import read_responses, rendered_response
 from app.services.renders.renders import RenderQuery
 from app.wire.renders import RenderedRecord, RenderRequest
 
