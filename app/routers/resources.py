@@ -17,10 +17,9 @@ from app.errors import (
 )
 from app.http.api_route import ApiRoute
 from app.http.authenticate import ProjectDep, authenticate
-from app.http.bodies import limited_body, read_model
+from app.http.bodies import form_file, limited_body, read_model
 from app.http.content_headers import parse_repr_digest
 from app.http.dependencies import ContainerDep, LinksDep, ResourcesDep, container_of
-from app.http.multipart import form_file
 from app.http.openapi import file_body, json_body
 from app.http.parameters import (
     AliasQuery,
