@@ -141,7 +141,7 @@ def _current_version_is_wanted(
     headers: Mapping[str, str], etag: str, last_modified: datetime | None
 ) -> bool:
     if (tags := headers.get("if-match")) is not None:
-        return _names_any(tags) or any(_strongly_equal(tag, etag) for tag in _entity_tags(tags))
+        return _lists(tags, etag, are_equal=_strongly_equal)
     if (since := headers.get("if-unmodified-since")) is not None and last_modified is not None:
         date = parse_http_date(since)
         return date is None or _whole_second(last_modified) <= date
@@ -152,15 +152,16 @@ def _is_known(
     headers: Mapping[str, str], *, method: str, etag: str, last_modified: datetime | None
 ) -> bool:
     if (tags := headers.get("if-none-match")) is not None:
-        return _names_any(tags) or any(_weakly_equal(tag, etag) for tag in _entity_tags(tags))
+        return _lists(tags, etag, are_equal=_weakly_equal)
     if method not in _READING or last_modified is None:
         return False
     date = parse_http_date(headers.get("if-modified-since", ""))
     return date is not None and _whole_second(last_modified) <= date
 
 
-def _names_any(tags: str) -> bool:
-    return tags.strip(" \t") == "*"
+def _lists(tags: str, etag: str, *, are_equal: Callable[[str, str], bool]) -> bool:
+    is_any = tags.strip(" \t") == "*"
+    return is_any or any(are_equal(tag, etag) for tag in _entity_tags(tags))
 
 
 def _entity_tags(text: str) -> list[str]:

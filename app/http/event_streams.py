@@ -5,7 +5,7 @@ queues and several tasks there for every listener, which cost several times what
 """
 
 from collections.abc import AsyncGenerator, AsyncIterator, Iterable
-from contextlib import aclosing
+from contextlib import aclosing, asynccontextmanager
 from time import monotonic
 from typing import Annotated
 
@@ -16,7 +16,7 @@ from starlette.requests import HTTPConnection
 from starlette.types import Receive, Scope, Send
 
 from app.http.authenticate import BearerDep, caller_by_key, count_request
-from app.http.dependencies import ContainerDep
+from app.http.dependencies import ContainerDep, container_of
 from app.http.parameters import LARGEST_SEQ, SessionIdPath
 from app.http.response_memory import body_message, start_message
 from app.models.identity import utc_now
@@ -105,38 +105,34 @@ async def get_beginning(
 BeginningDep = Annotated[int | None, Depends(get_beginning)]
 
 
-async def get_project_stream(
-    request: Request,
-    container: ContainerDep,
-    listener: ListenerDep,
-    begin: BeginningDep,
+@asynccontextmanager
+async def _opened(
+    request: Request, listener: Caller, *, session_id: str | None, after: int | None
 ) -> AsyncIterator[EventStream]:
-    """Open the stream of the listener's project: before the answer begins, and until it ends."""
-    async with container.event_streams.opened(listener, session_id=None, after=begin) as stream:
-        _hold(request, stream)
+    """Open a stream before the answer begins, and close it behind that."""
+    streams = container_of(request).event_streams
+    async with streams.opened(listener, session_id=session_id, after=after) as stream:
+        # A stream lasts for hours and does nothing most of the time: it is none of the requests
+        # that are worked on, and has a limit of its own.
+        request.state.slot.leave()
+        stream.abort = getattr(request.state, "abort", None)
+        yield stream
+
+
+async def get_project_stream(
+    request: Request, listener: ListenerDep, begin: BeginningDep
+) -> AsyncIterator[EventStream]:
+    """Open the stream of the listener's project."""
+    async with _opened(request, listener, session_id=None, after=begin) as stream:
         yield stream
 
 
 async def get_session_stream(
-    request: Request,
-    container: ContainerDep,
-    session_id: SessionIdPath,
-    listener: ListenerDep,
-    begin: BeginningDep,
+    request: Request, session_id: SessionIdPath, listener: ListenerDep, begin: BeginningDep
 ) -> AsyncIterator[EventStream]:
     """Open the stream of a session; it may be one that nothing was written to yet."""
-    async with container.event_streams.opened(
-        listener, session_id=session_id, after=begin
-    ) as stream:
-        _hold(request, stream)
+    async with _opened(request, listener, session_id=session_id, after=begin) as stream:
         yield stream
-
-
-def _hold(request: Request, stream: EventStream) -> None:
-    # A stream lasts for hours and does nothing most of the time: it is none of the requests that
-    # are worked on, and has a limit of its own.
-    request.state.slot.leave()
-    stream.abort = getattr(request.state, "abort", None)
 
 
 ProjectStreamDep = Annotated[EventStream, Depends(get_project_stream)]

@@ -113,7 +113,9 @@ def answer_record(
     headers: Mapping[str, str] | None = None,
 ) -> Response:
     """Return a record: 200 with an ETag, by default one made of the body, or 304."""
-    return _answered(request, body, etag, headers)
+    if request.scope["method"] != "GET" or _has_condition(request):
+        return record_response(request.headers, request.method, body, etag=etag, headers=headers)
+    return _WholeRecord(body, etag or strong_etag(hashlib.sha256(body).hexdigest()), headers or {})
 
 
 def answer_unchanged(request: Request, *, etag: str) -> Response | None:
@@ -158,7 +160,7 @@ def answer_listed(
     request: Request, body: bytes, next_cursor: str | None, *, etag: str | None = None
 ) -> Response:
     """Return the same of a page that is JSON already."""
-    return _answered(request, body, etag, next_link(request, next_cursor))
+    return answer_record(request, body, etag=etag, headers=next_link(request, next_cursor))
 
 
 def next_link(request: Request, next_cursor: str | None) -> dict[str, str]:
@@ -185,14 +187,6 @@ class _WholeRecord(Response):
             (b"cache-control", REVALIDATE.encode()),
             (b"content-length", str(len(body)).encode()),
         ]
-
-
-def _answered(
-    request: Request, body: bytes, etag: str | None, headers: Mapping[str, str] | None = None
-) -> Response:
-    if request.scope["method"] != "GET" or _has_condition(request):
-        return record_response(request.headers, request.method, body, etag=etag, headers=headers)
-    return _WholeRecord(body, etag or strong_etag(hashlib.sha256(body).hexdigest()), headers or {})
 
 
 def _has_condition(request: Request) -> bool:
