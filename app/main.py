@@ -10,13 +10,13 @@ from fastapi.middleware.cors import CORSMiddleware
 from app.config.settings import Settings
 from app.config.values import host_names
 from app.http import tus
+from app.http.api_route import RouteShapes
 from app.http.browser_guard import BrowserGuard
 from app.http.content_host import ContentHost
 from app.http.docs_page import install_api_page
 from app.http.openapi import install_openapi, operation_id
 from app.http.problems import install_problem_handlers
 from app.http.request_context import RequestContextMiddleware
-from app.http.route_lookup import RouteShapes
 from app.routers import (
     aliases,
     bundles,

@@ -14,11 +14,10 @@ from app.errors import (
 )
 from app.http.api_route import ApiRoute
 from app.http.calls import CallDep
-from app.http.dependencies import CursorQuery, LimitQuery
 from app.http.openapi import json_body
+from app.http.parameters import WRITE_FAULTS, CursorQuery, IfMatchHeader, LimitQuery
 from app.http.problem_types import problem_responses
 from app.http.record_responses import answer_page, answer_record, answer_written, read_responses
-from app.http.write_parameters import WRITE_FAULTS, IfMatchHeader
 from app.wire.resources import AliasDraft, AliasPage, AliasRecord, alias_record
 
 router = APIRouter(prefix="/api/aliases", tags=["aliases"], route_class=ApiRoute)

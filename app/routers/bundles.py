@@ -16,10 +16,10 @@ from app.errors import (
 from app.http.api_route import ApiRoute
 from app.http.calls import CallDep
 from app.http.content_headers import content_disposition, safe_headers
+from app.http.parameters import SessionIdPath
 from app.http.problem_types import problem_responses
 from app.http.record_responses import answer_written
-from app.http.response_memory import CountedJsonResponse
-from app.http.session_parameters import SessionIdPath
+from app.http.response_memory import CountedResponse
 from app.services.bundles.exporting import EXPORT_BYTES
 from app.wire.sessions import SessionRecord, session_record
 
@@ -58,7 +58,7 @@ async def export_session(call: CallDep, session_id: SessionIdPath) -> Response:
             **safe_headers(),
         },
     )
-    return CountedJsonResponse(answer, held)
+    return CountedResponse(answer, held)
 
 
 @router.post(

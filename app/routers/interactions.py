@@ -14,12 +14,17 @@ from app.errors import (
 )
 from app.http.api_route import ApiRoute
 from app.http.calls import CallDep
-from app.http.dependencies import CursorQuery, LimitQuery
 from app.http.openapi import json_body
+from app.http.parameters import (
+    WRITE_FAULTS,
+    CursorQuery,
+    IdempotencyKeyHeader,
+    IfMatchHeader,
+    LimitQuery,
+    SessionIdPath,
+)
 from app.http.problem_types import problem_responses
 from app.http.record_responses import answer_page, answer_record, answer_written, read_responses
-from app.http.session_parameters import IdempotencyKeyHeader, SessionIdPath
-from app.http.write_parameters import WRITE_FAULTS, IfMatchHeader
 from app.models.interaction import ChatMessage, InputKind
 from app.services.sessions.interaction_requests import InteractionDraft
 from app.services.sessions.interactions import ShownInteraction

@@ -16,10 +16,19 @@ from app.http.api_route import ApiRoute
 from app.http.authenticate import authenticate
 from app.http.calls import CallDep
 from app.http.conditions import strong_etag
-from app.http.dependencies import CursorQuery, LimitQuery, container_of
-from app.http.json_media_response import rendered_response
+from app.http.dependencies import container_of
 from app.http.openapi import json_body
-from app.http.parameters import Parameters
+from app.http.parameters import (
+    LARGEST_SEQ,
+    WRITE_FAULTS,
+    AfterSeqQuery,
+    CursorQuery,
+    HistoryMediaQuery,
+    IdempotencyKeyHeader,
+    LimitQuery,
+    Parameters,
+    SessionIdPath,
+)
 from app.http.problem_types import problem_responses
 from app.http.record_responses import (
     answer_listed,
@@ -27,16 +36,9 @@ from app.http.record_responses import (
     answer_written,
     next_link,
     read_responses,
+    rendered_response,
 )
 from app.http.response_memory import held_answer
-from app.http.session_parameters import (
-    LARGEST_SEQ,
-    AfterSeqQuery,
-    HistoryMediaQuery,
-    IdempotencyKeyHeader,
-    SessionIdPath,
-)
-from app.http.write_parameters import WRITE_FAULTS
 from app.services.sessions.messages import HistoryMessageDraft
 from app.wire.history import HistoryEntry, HistoryMessage, MessagePage, history_entry
 

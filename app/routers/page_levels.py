@@ -23,22 +23,28 @@ from app.http.calls import CallDep
 from app.http.content_headers import REVALIDATE
 from app.http.content_response import ContentToSend, content_response
 from app.http.dependencies import container_of
-from app.http.json_media_response import rendered_response, sent_json
 from app.http.openapi import BINARY, json_body
-from app.http.page_parameters import (
+from app.http.parameters import (
+    WRITE_FAULTS,
     BlocksOptionsDep,
     FaultedIdPath,
     FormQuery,
+    IfMatchHeader,
     LevelPath,
     LevelQuery,
     MediaQuery,
     PageIdPath,
+    Parameters,
 )
-from app.http.parameters import Parameters
 from app.http.problem_types import problem_responses
-from app.http.record_responses import answer_record, answer_written, read_responses
-from app.http.response_memory import CountedJsonResponse
-from app.http.write_parameters import WRITE_FAULTS, IfMatchHeader
+from app.http.record_responses import (
+    answer_record,
+    answer_written,
+    read_responses,
+    rendered_response,
+    sent_json,
+)
+from app.http.response_memory import CountedResponse
 from app.models.page import Level
 from app.models.page_content import PageContent
 from app.services.pages.requests import FaultRequest, RepresentationDraft, read_fault_request
@@ -176,7 +182,7 @@ async def download_page(call: CallDep, page_id: PageIdPath, level: LevelQuery) -
     except BaseException:
         file.release()
         raise
-    return answer if file.held is None else CountedJsonResponse(answer, file.held)
+    return answer if file.held is None else CountedResponse(answer, file.held)
 
 
 @router.get(

@@ -17,11 +17,20 @@ from app.http.api_route import ApiRoute
 from app.http.authenticate import authenticate
 from app.http.calls import CallDep
 from app.http.conditions import strong_etag
-from app.http.dependencies import CursorQuery, LimitQuery, container_of
-from app.http.json_media_response import rendered_response
+from app.http.dependencies import container_of
 from app.http.openapi import json_body
-from app.http.page_parameters import PageFiltersDep, PageIdPath, SearchFiltersDep
-from app.http.parameters import Parameters
+from app.http.parameters import (
+    WRITE_FAULTS,
+    CursorQuery,
+    IdempotencyKeyHeader,
+    IfMatchHeader,
+    IfNoneMatchHeader,
+    LimitQuery,
+    PageFiltersDep,
+    PageIdPath,
+    Parameters,
+    SearchFiltersDep,
+)
 from app.http.problem_types import problem_responses
 from app.http.record_responses import (
     answer_page,
@@ -29,10 +38,9 @@ from app.http.record_responses import (
     answer_text,
     answer_written,
     read_responses,
+    rendered_response,
     wants_text,
 )
-from app.http.session_parameters import IdempotencyKeyHeader
-from app.http.write_parameters import WRITE_FAULTS, IfMatchHeader, IfNoneMatchHeader
 from app.services.pages.requests import PageBatch, PageDraft, PagePatch
 from app.services.pages.writing import WrittenPage
 from app.wire.pages import (

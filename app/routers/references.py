@@ -5,10 +5,10 @@ from fastapi import APIRouter, Response
 from app.errors import NotFoundError
 from app.http.api_route import ApiRoute
 from app.http.calls import CallDep
-from app.http.json_media_response import rendered_response
 from app.http.openapi import json_body
+from app.http.parameters import WRITE_FAULTS
 from app.http.problem_types import problem_responses
-from app.http.write_parameters import WRITE_FAULTS
+from app.http.record_responses import rendered_response
 from app.services.resources.reference_requests import ResolveRequest
 from app.wire.resources import ResolvedArguments
 

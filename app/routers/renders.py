@@ -7,14 +7,17 @@ from fastapi import APIRouter, Query, Response
 from app.errors import InvalidPayloadError, NotFoundError, PayloadTooLargeError
 from app.http.api_route import ApiRoute
 from app.http.calls import CallDep
-from app.http.json_media_response import rendered_response
 from app.http.openapi import json_body
-from app.http.page_parameters import LevelQuery, PageIdPath
+from app.http.parameters import (
+    WRITE_FAULTS,
+    LevelQuery,
+    PageIdPath,
+    PageRenderWishDep,
+    RenderWishDep,
+    SessionIdPath,
+)
 from app.http.problem_types import problem_responses
-from app.http.record_responses import read_responses
-from app.http.render_parameters import PageRenderWishDep, RenderWishDep
-from app.http.session_parameters import SessionIdPath
-from app.http.write_parameters import WRITE_FAULTS
+from app.http.record_responses import read_responses, rendered_response
 from app.services.renders.renders import RenderQuery
 from app.wire.renders import RenderedRecord, RenderRequest
 

@@ -22,14 +22,22 @@ from app.errors import (
 )
 from app.http.api_route import ApiRoute
 from app.http.authenticate import authenticate
+from app.http.bodies import form_file
 from app.http.calls import CallDep
 from app.http.conditions import strong_etag
 from app.http.content_headers import Disposition, ResourcePolicy, parse_repr_digest
 from app.http.content_response import ContentToSend, content_response
-from app.http.dependencies import CursorQuery, LimitQuery, container_of
-from app.http.multipart import form_file
+from app.http.dependencies import container_of
 from app.http.openapi import BINARY, file_body, json_body
-from app.http.parameters import Parameters
+from app.http.parameters import (
+    WRITE_FAULTS,
+    AliasQuery,
+    CursorQuery,
+    FilenameQuery,
+    LimitQuery,
+    Parameters,
+    UriPath,
+)
 from app.http.problem_types import problem_responses
 from app.http.record_responses import (
     answer_page,
@@ -40,8 +48,6 @@ from app.http.record_responses import (
     read_responses,
     wants_text,
 )
-from app.http.resource_parameters import AliasQuery, FilenameQuery, UriPath
-from app.http.write_parameters import WRITE_FAULTS
 from app.models.identity import utc_now
 from app.models.json_pointer import parse_json_pointer
 from app.models.line_range import LineRange, parse_line_range

@@ -10,7 +10,15 @@ from app.errors import (
 )
 from app.http.api_route import ApiRoute
 from app.http.calls import CallDep
-from app.http.dependencies import CursorQuery, LimitQuery
+from app.http.parameters import (
+    WRITE_FAULTS,
+    CursorQuery,
+    IfMatchHeader,
+    IfNoneMatchHeader,
+    LimitQuery,
+    SessionIdPath,
+    SessionSearchQuery,
+)
 from app.http.problem_types import problem_responses
 from app.http.record_responses import (
     answer_page,
@@ -20,8 +28,6 @@ from app.http.record_responses import (
     read_responses,
     wants_text,
 )
-from app.http.session_parameters import SessionIdPath, SessionSearchQuery
-from app.http.write_parameters import WRITE_FAULTS, IfMatchHeader, IfNoneMatchHeader
 from app.wire.pages import PageManifest, manifest_record
 from app.wire.sessions import (
     DeletionReceipt,

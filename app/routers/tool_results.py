@@ -10,12 +10,11 @@ from app.http.api_route import ApiRoute
 from app.http.authenticate import authenticate
 from app.http.bodies import limited_body, require_json
 from app.http.calls import CallDep
-from app.http.dependencies import CursorQuery, LimitQuery, container_of
+from app.http.dependencies import container_of
 from app.http.openapi import json_body
-from app.http.parameters import Parameters
+from app.http.parameters import WRITE_FAULTS, CursorQuery, LimitQuery, Parameters
 from app.http.problem_types import problem_responses
 from app.http.record_responses import answer_page, answer_record, answer_written, read_responses
-from app.http.write_parameters import WRITE_FAULTS
 from app.models.identity import CLIENT_ID_PATTERN
 from app.services.tool_results.requests import ToolResultRequest
 from app.wire.tool_results import ToolResultPage, ToolResultRecord, tool_result_record

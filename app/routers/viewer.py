@@ -21,7 +21,7 @@ from fastapi import APIRouter, Request, Response
 from app.errors import NotFoundError
 from app.http.conditions import strong_etag
 from app.http.content_headers import REVALIDATE
-from app.http.content_response import unchanged_response
+from app.http.record_responses import unchanged_response
 from app.shipped_files import BUILT_VIEWER
 
 ADDRESSES = ("/", "/sessions", "/sessions/{session_id}", "/pages", "/pages/{page_id}", "/upload")

@@ -234,7 +234,7 @@ def test_foreign_session_is_as_silent_as_an_absent_one(
 @pytest.mark.promise(
     "security.md#the-transport",
     "Frames before the answer to a WebSocket handshake end the socket without a traceback",
-    kept_by="app/server/websocket_protocol.py",
+    kept_by="app/server/lingering_close.py",
     tried="6 ways, 20 times each",
 )
 @pytest.mark.parametrize(

@@ -31,8 +31,8 @@ from app.errors import (
     StoreUnavailableError,
     UnauthorizedError,
 )
-from app.http.problem_subcodes import PROBLEM_SUBCODES
 from app.http.problem_types import (
+    PROBLEM_SUBCODES,
     PROBLEMS_PATH,
     documented_problems,
     problem_responses,
