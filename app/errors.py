@@ -10,7 +10,6 @@
      ├─ ForbiddenOriginError       a page of an origin that may neither write nor listen
      ├─ MisdirectedRequestError    a host name the service does not answer to
      ├─ NotFoundError              absent, or somebody else's: the two are never told apart
-     │   └─ PageNotFoundError      the same, told to a model as well
      ├─ GoneError                  it was here, and its time is over
      ├─ ConflictError              it exists already and is different, or is still in use
      ├─ PreconditionFailedError    the caller's If-Match or If-None-Match does not hold
@@ -21,7 +20,6 @@
      ├─ UnsupportedMediaError      a body of a type the route does not take
      ├─ RangeNotSatisfiableError   no asked range lies inside the content
      ├─ InvalidPayloadError        readable, but not what the route takes
-     │   ├─ PageFaultRefusedError  a page fault whose id or arguments cannot be, told to a model
      │   ├─ MissingAttachmentError an attached file that is no resource of the project
      │   └─ InvalidBundleError     a bundle that is damaged, or none of ours
      ├─ ChecksumMismatchError      a piece of an upload is not what its checksum says
@@ -60,280 +58,210 @@ class ServiceError(Exception):
     """Base of everything the service says no with.
 
     Args:
-        detail: One or two sentences for the caller: what, where, and what to do instead.
+        detail: One or two sentences for the caller: what, where, and what to do instead. A class
+            that always says the same has a `sentence` for it.
         faults: The single faults, when there are several.
         code: A narrower code than the class's own.
+        members: Further members of the answer (RFC 9457 §3.2), for callers that hand it on.
     """
 
     code: ClassVar[str] = "service-error"
+    sentence: ClassVar[str] = ""
     tells_every_fault: ClassVar[bool] = False
     """Whether the answer has all faults, rather than the first of them."""
 
+    def __init_subclass__(cls, *, code: str | None = None) -> None:
+        """Set the code of a class: `class GoneError(ServiceError, code="gone")`."""
+        super().__init_subclass__()
+        cls.code = code or cls.code
+
     def __init__(
-        self, detail: str, *, faults: Sequence[Fault] = (), code: str | None = None
+        self,
+        detail: str | None = None,
+        *,
+        faults: Sequence[Fault] = (),
+        code: str | None = None,
+        members: Mapping[str, object] | None = None,
     ) -> None:
-        super().__init__(detail)
-        self.detail = detail
+        self.detail = detail or self.sentence
+        super().__init__(self.detail)
         self.faults = tuple(faults)
         self.problem_code = code or self.code
-        self.members: Mapping[str, object] = {}
-        """Further members of the answer (RFC 9457 §3.2), for callers that hand it on."""
+        self.members = members or {}
 
 
-class MalformedRequestError(ServiceError):
+class MalformedRequestError(ServiceError, code="malformed-request"):
     """The request cannot be read."""
 
-    code = "malformed-request"
 
-
-class InvalidJsonError(MalformedRequestError):
+class InvalidJsonError(MalformedRequestError, code="invalid-json"):
     """The body is not JSON text in UTF-8, or holds NaN, Infinity or a number beyond them."""
 
-    code = "invalid-json"
 
-
-class InvalidCursorError(MalformedRequestError):
+class InvalidCursorError(MalformedRequestError, code="invalid-cursor"):
     """The cursor was not handed out by this list."""
 
-    code = "invalid-cursor"
-
-    def __init__(self) -> None:
-        super().__init__(
-            "The cursor is not one this list handed out. Take it from `nextCursor`, unchanged, "
-            "or leave it out to start from the beginning."
-        )
+    sentence = (
+        "The cursor is not one this list handed out. Take it from `nextCursor`, unchanged, "
+        "or leave it out to start from the beginning."
+    )
 
 
-class DigestMismatchError(MalformedRequestError):
+class DigestMismatchError(MalformedRequestError, code="digest-mismatch"):
     """The body's digest is not the announced one; nothing was stored."""
 
-    code = "digest-mismatch"
-
-    def __init__(self) -> None:
-        super().__init__(
-            "The body does not have the announced sha-256 digest, so it was damaged on the way "
-            "or announced wrongly. Nothing was stored: send it again."
-        )
+    sentence = (
+        "The body does not have the announced sha-256 digest, so it was damaged on the way "
+        "or announced wrongly. Nothing was stored: send it again."
+    )
 
 
-class UnauthorizedError(ServiceError):
+class UnauthorizedError(ServiceError, code="unauthorized"):
     """No key, or one that is unknown, malformed or revoked."""
 
-    code = "unauthorized"
-
-    def __init__(self) -> None:
-        super().__init__(
-            "This service wants an API key: send `Authorization: Bearer pf_…`. "
-            "`pagefault keys create --project NAME` makes one."
-        )
+    sentence = (
+        "This service wants an API key: send `Authorization: Bearer pf_…`. "
+        "`pagefault keys create --project NAME` makes one."
+    )
 
 
-class ForbiddenLinkError(ServiceError):
+class ForbiddenLinkError(ServiceError, code="invalid-link"):
     """A signed link that is expired, altered, or for another file."""
 
-    code = "invalid-link"
-
-    def __init__(self) -> None:
-        super().__init__("This link has expired or was altered. Ask for a new signed URL.")
+    sentence = "This link has expired or was altered. Ask for a new signed URL."
 
 
-class ForbiddenOriginError(ServiceError):
+class ForbiddenOriginError(ServiceError, code="forbidden-origin"):
     """A web page of another origin sent a write or a WebSocket handshake.
 
     Allow its origin with `PAGEFAULT_CORS_ORIGINS`. If the viewer gets this behind a proxy, set
     `PAGEFAULT_PUBLIC_URL` to the address in the browser and let the proxy pass `Host` on.
     """
 
-    code = "forbidden-origin"
-
-    def __init__(self) -> None:
-        super().__init__(
-            "A web page of another origin sent a write or a WebSocket handshake. Allow its origin "
-            "with PAGEFAULT_CORS_ORIGINS. If it is the viewer, behind a proxy, set "
-            "PAGEFAULT_PUBLIC_URL to the address in the browser."
-        )
+    sentence = (
+        "A web page of another origin sent a write or a WebSocket handshake. Allow its origin "
+        "with PAGEFAULT_CORS_ORIGINS. If it is the viewer, behind a proxy, set "
+        "PAGEFAULT_PUBLIC_URL to the address in the browser."
+    )
 
 
-class MisdirectedRequestError(ServiceError):
+class MisdirectedRequestError(ServiceError, code="misdirected-request"):
     """The `Host` of the request is not a name that the service answers to.
 
     Add the name to `PAGEFAULT_ALLOWED_HOSTS`; without a port it matches any port. In the log, the
     line `request` of the refusal has `"status": 421`. See `docs/deployment.md` (One machine).
     """
 
-    code = "misdirected-request"
-
-    def __init__(self) -> None:
-        super().__init__(
-            "The service does not answer to this `Host`. Ask it by localhost, 127.0.0.1 or [::1], "
-            "or by the host of PAGEFAULT_PUBLIC_URL or PAGEFAULT_CONTENT_URL. The operator can add "
-            "names with PAGEFAULT_ALLOWED_HOSTS."
-        )
+    sentence = (
+        "The service does not answer to this `Host`. Ask it by localhost, 127.0.0.1 or [::1], "
+        "or by the host of PAGEFAULT_PUBLIC_URL or PAGEFAULT_CONTENT_URL. The operator can add "
+        "names with PAGEFAULT_ALLOWED_HOSTS."
+    )
 
 
-class NotFoundError(ServiceError):
+class NotFoundError(ServiceError, code="not-found"):
     """There is no such thing in the caller's project."""
 
-    code = "not-found"
-
-    def __init__(self, noun: str, *, detail: str | None = None, code: str | None = None) -> None:
-        super().__init__(detail or f"There is no such {noun} in this project.", code=code)
-
-
-class PageNotFoundError(NotFoundError):
-    """There is no such page to fault in; the answer carries the tool message that says so.
-
-    Args:
-        members: That message, and the failure result it holds.
-    """
-
-    def __init__(self, members: Mapping[str, object]) -> None:
-        super().__init__("page")
-        self.members = members
+    def __init__(
+        self,
+        noun: str,
+        *,
+        detail: str | None = None,
+        code: str | None = None,
+        members: Mapping[str, object] | None = None,
+    ) -> None:
+        detail = detail or f"There is no such {noun} in this project."
+        super().__init__(detail, code=code, members=members)
 
 
-class GoneError(ServiceError):
+class GoneError(ServiceError, code="gone"):
     """It was here, and its time is over. Start anew."""
 
-    code = "gone"
 
-
-class ConflictError(ServiceError):
+class ConflictError(ServiceError, code="conflict"):
     """The request contradicts what is stored."""
 
-    code = "conflict"
 
-
-class PreconditionFailedError(ServiceError):
+class PreconditionFailedError(ServiceError, code="precondition-failed"):
     """If-Match, If-Unmodified-Since or If-None-Match does not hold."""
 
-    code = "precondition-failed"
-
-    def __init__(self) -> None:
-        super().__init__("The stored version is not the one the request's condition names.")
+    sentence = "The stored version is not the one the request's condition names."
 
 
-class TusVersionError(PreconditionFailedError):
+class TusVersionError(PreconditionFailedError, code="tus-version"):
     """The request speaks another version of the protocol for resumable uploads than 1.0.0."""
 
-    code = "tus-version"
-
-    def __init__(self) -> None:
-        ServiceError.__init__(
-            self, "Uploads in pieces speak tus 1.0.0: send `Tus-Resumable: 1.0.0` with the request."
-        )
+    sentence = "Uploads in pieces speak tus 1.0.0: send `Tus-Resumable: 1.0.0` with the request."
 
 
-class SlowBodyError(ServiceError):
+class SlowBodyError(ServiceError, code="slow-body"):
     """The body came slower than the service waits for."""
 
-    code = "slow-body"
-
-    def __init__(self) -> None:
-        super().__init__("The body arrived too slowly and was given up.")
+    sentence = "The body arrived too slowly and was given up."
 
 
-class PayloadTooLargeError(ServiceError):
+class PayloadTooLargeError(ServiceError, code="payload-too-large"):
     """A limit on size is exceeded; nothing was stored."""
 
-    code = "payload-too-large"
 
-
-class HeadersTooLargeError(ServiceError):
+class HeadersTooLargeError(ServiceError, code="headers-too-large"):
     """The headers of the request are larger than the service takes."""
 
-    code = "headers-too-large"
 
-
-class UnsupportedMediaError(ServiceError):
+class UnsupportedMediaError(ServiceError, code="unsupported-media-type"):
     """The route does not take bodies of this type."""
 
-    code = "unsupported-media-type"
 
-
-class RangeNotSatisfiableError(ServiceError):
+class RangeNotSatisfiableError(ServiceError, code="range-not-satisfiable"):
     """No asked range lies inside the content.
 
     Args:
         size_bytes: The content's size, for `Content-Range: bytes */N`.
     """
 
-    code = "range-not-satisfiable"
-
     def __init__(self, size_bytes: int) -> None:
         super().__init__(f"No asked range lies inside the content of {size_bytes} bytes.")
         self.size_bytes = size_bytes
 
 
-class InvalidPayloadError(ServiceError):
+class InvalidPayloadError(ServiceError, code="invalid-payload"):
     """Readable, but not what the route takes."""
 
-    code = "invalid-payload"
 
-
-class PageFaultRefusedError(InvalidPayloadError):
-    """A page fault cannot be carried out; the answer carries the tool message that says why.
-
-    Args:
-        detail: For the caller.
-        members: That message, and the failure result it holds.
-        faults: Where the request is wrong.
-    """
-
-    def __init__(
-        self, detail: str, *, members: Mapping[str, object], faults: Sequence[Fault]
-    ) -> None:
-        super().__init__(detail, faults=faults)
-        self.members = members
-
-
-class MissingAttachmentError(InvalidPayloadError):
+class MissingAttachmentError(InvalidPayloadError, code="missing-attachment"):
     """Attached files that are no resources of this project. All of them are named."""
 
-    code = "missing-attachment"
     tells_every_fault = True
 
 
-class InvalidBundleError(InvalidPayloadError):
+class InvalidBundleError(InvalidPayloadError, code="invalid-bundle"):
     """The bundle is damaged, or was not made by this service. Nothing of it was stored."""
 
-    code = "invalid-bundle"
 
-
-class ChecksumMismatchError(ServiceError):
+class ChecksumMismatchError(ServiceError, code="checksum-mismatch"):
     """The bytes of a piece of an upload do not have the checksum sent with them; none was kept."""
 
-    code = "checksum-mismatch"
-
-    def __init__(self) -> None:
-        super().__init__(
-            "The bytes do not have the checksum in `Upload-Checksum`, so they were damaged on the "
-            "way. None of them was kept: send them again from the same offset."
-        )
+    sentence = (
+        "The bytes do not have the checksum in `Upload-Checksum`, so they were damaged on the "
+        "way. None of them was kept: send them again from the same offset."
+    )
 
 
-class FetchBlockedError(ServiceError):
+class FetchBlockedError(ServiceError, code="fetch-blocked"):
     """The service does not fetch this URL: its scheme, its address, its port or its size."""
 
-    code = "fetch-blocked"
 
-
-class UpstreamError(ServiceError):
+class UpstreamError(ServiceError, code="upstream-error"):
     """The server a URL leads to did not answer with a whole file. Nothing was kept."""
 
-    code = "upstream-error"
 
-
-class UpstreamTimeoutError(UpstreamError):
+class UpstreamTimeoutError(UpstreamError, code="upstream-timeout"):
     """The server a URL leads to took too long. Nothing was kept; try again later."""
 
-    code = "upstream-timeout"
-
-    def __init__(self) -> None:
-        super().__init__("The server the URL leads to took too long. Nothing was kept.")
+    sentence = "The server the URL leads to took too long. Nothing was kept."
 
 
-class QuotaExceededError(ServiceError):
+class QuotaExceededError(ServiceError, code="quota-exceeded"):
     """The key has used up a quota, which `violated-policies` names; `Retry-After` says how long.
 
     Args:
@@ -341,25 +269,21 @@ class QuotaExceededError(ServiceError):
         retry_after_seconds: When there is something of it again.
     """
 
-    code = "quota-exceeded"
-
     def __init__(self, quota: str, *, retry_after_seconds: int) -> None:
         super().__init__(
             f"This key has used up its quota of {quota}; there is more of it in "
-            f"{retry_after_seconds} seconds."
+            f"{retry_after_seconds} seconds.",
+            members={"violated-policies": [quota]},
         )
         self.retry_after_seconds = retry_after_seconds
-        self.members = {"violated-policies": [quota]}
 
 
-class StreamLimitError(ServiceError):
+class StreamLimitError(ServiceError, code="too-many-streams"):
     """The key listens with as many streams as it may. End one, or come again when one has ended.
 
     Args:
         streams: How many it may have.
     """
-
-    code = "too-many-streams"
 
     def __init__(self, streams: int) -> None:
         super().__init__(
@@ -368,19 +292,16 @@ class StreamLimitError(ServiceError):
         )
 
 
-class OverloadedError(ServiceError):
+class OverloadedError(ServiceError, code="overloaded"):
     """The service works on as many requests as it can. Send it again in a moment."""
 
-    code = "overloaded"
-
-    def __init__(self) -> None:
-        super().__init__(
-            "The service is working on as many requests as it can. Nothing was done: send the "
-            "same request again in a moment."
-        )
+    sentence = (
+        "The service is working on as many requests as it can. Nothing was done: send the "
+        "same request again in a moment."
+    )
 
 
-class MemoryExhaustedError(OverloadedError):
+class MemoryExhaustedError(OverloadedError, code="memory-exhausted"):
     """The memory that the request, or its answer, needs is in use. Send it again in a moment.
 
     Nothing was stored: the answer to a write is sent whether or not there is room for it.
@@ -388,86 +309,64 @@ class MemoryExhaustedError(OverloadedError):
     much it should be.
     """
 
-    code = "memory-exhausted"
-
-    def __init__(self) -> None:
-        ServiceError.__init__(
-            self,
-            "The memory that this request or its answer needs is not free now. Nothing was stored: "
-            "send the same request again in a moment.",
-        )
+    sentence = (
+        "The memory that this request or its answer needs is not free now. Nothing was stored: "
+        "send the same request again in a moment."
+    )
 
 
-class FetchesBusyError(OverloadedError):
+class FetchesBusyError(OverloadedError, code="fetches-busy"):
     """No slot to fetch a URL, or to look its host up, was free in time. Nothing was kept."""
 
-    code = "fetches-busy"
-
-    def __init__(self) -> None:
-        ServiceError.__init__(
-            self,
-            "As many URLs are being fetched, or host names looked up, as may be at once. Nothing "
-            "was kept: ask again in a few seconds.",
-        )
+    sentence = (
+        "As many URLs are being fetched, or host names looked up, as may be at once. Nothing "
+        "was kept: ask again in a few seconds."
+    )
 
 
-class StoreUnavailableError(ServiceError):
+class StoreUnavailableError(ServiceError, code="store-unavailable"):
     """A store did not answer. After a write, it is unknown whether it happened: send it again.
 
     With the same `Idempotency-Key`, tool call or id it is not stored twice. Where the detail says
     that nothing was stored, nothing was.
 
     Args:
-        store: Which one.
+        store: Which one; the `sentence` of a class may name it.
         detail: What to tell the caller if something was stored, or may have been.
         cause: Why, and what to do about it, for the operator: shown where the service is started
             and by its commands, and never sent to a caller.
     """
 
-    code = "store-unavailable"
+    sentence = "The {store} did not answer, so nothing was stored. Send the same request again."
 
-    cause: str | None = None
-
-    def __init__(self, store: str, *, detail: str | None = None, cause: str | None = None) -> None:
-        super().__init__(
-            detail
-            or f"The {store} did not answer, so nothing was stored. Send the same request again."
-        )
+    def __init__(
+        self, store: str = "store", *, detail: str | None = None, cause: str | None = None
+    ) -> None:
+        super().__init__(detail or self.sentence.format(store=store))
         self.cause = cause
 
 
-class StoreMisconfiguredError(StoreUnavailableError):
+class StoreMisconfiguredError(StoreUnavailableError, code="store-misconfigured"):
     """A store refuses the service, for a wrong key or a missing bucket, until the operator acts.
 
     Nothing was kept. In the log of the service, `blob store failed` names the `cause`, and
     `docs/deployment.md` (The bucket) says what to do about each.
     """
 
-    code = "store-misconfigured"
-
-    def __init__(self, store: str, *, cause: str) -> None:
-        ServiceError.__init__(
-            self,
-            f"The {store} refuses this service, so nothing was stored. It goes on refusing until "
-            "the operator mends the setup; the log of the service names the cause. Send the same "
-            "request again then.",
-        )
-        self.cause = cause
+    sentence = (
+        "The {store} refuses this service, so nothing was stored. It goes on refusing until the "
+        "operator mends the setup; the log of the service names the cause. Send the same request "
+        "again then."
+    )
 
 
-class StoreFullError(StoreUnavailableError):
+class StoreFullError(StoreUnavailableError, code="store-full"):
     """A store has no room left. Reads go on."""
 
-    code = "store-full"
-
-    def __init__(self, *, cause: str | None = None) -> None:
-        ServiceError.__init__(
-            self, "There is no room left to store this. Nothing was stored; reading still works."
-        )
-        self.cause = cause
+    sentence = "There is no room left to store this. Nothing was stored; reading still works."
 
 
-class StoredBytesQuotaError(StoreFullError):
+class StoredBytesQuotaError(StoreFullError, code="stored-bytes-quota"):
     """The project keeps as many bytes as it may. Reads go on; what is swept makes room.
 
     Args:
@@ -477,32 +376,25 @@ class StoredBytesQuotaError(StoreFullError):
         needed_bytes: How many more were asked for, at the least.
     """
 
-    code = "stored-bytes-quota"
-
     def __init__(
         self, *, quota_bytes: int, stored_bytes: int, reserved_bytes: int, needed_bytes: int
     ) -> None:
-        ServiceError.__init__(
-            self,
-            f"This project may keep {quota_bytes} bytes. It keeps {stored_bytes}, {reserved_bytes} "
-            f"more are on their way, and there is no room for another {needed_bytes}. Nothing was "
-            "stored; reading still works. Delete sessions, pages or resources that are no longer "
-            "needed: their bytes make room when the sweep removes them. Or ask the operator for a "
-            "larger quota.",
+        super().__init__(
+            detail=f"This project may keep {quota_bytes} bytes. It keeps {stored_bytes}, "
+            f"{reserved_bytes} more are on their way, and there is no room for another "
+            f"{needed_bytes}. Nothing was stored; reading still works. Delete sessions, pages or "
+            "resources that are no longer needed: their bytes make room when the sweep removes "
+            "them. Or ask the operator for a larger quota."
         )
 
 
-class BlobSweptError(StoreUnavailableError):
+class BlobSweptError(StoreUnavailableError, code="blob-swept"):
     """The bytes lay without a record for so long that they were removed just before it was written.
 
     Nothing was kept; the same request, sent again, stores them anew.
     """
 
-    code = "blob-swept"
-
-    def __init__(self) -> None:
-        ServiceError.__init__(
-            self,
-            "The bytes of this request were removed by the sweep before their record was written, "
-            "so nothing was stored. Send the same request again.",
-        )
+    sentence = (
+        "The bytes of this request were removed by the sweep before their record was written, "
+        "so nothing was stored. Send the same request again."
+    )

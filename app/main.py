@@ -10,18 +10,16 @@ from fastapi.middleware.cors import CORSMiddleware
 from app.config.settings import Settings
 from app.config.values import host_names
 from app.http import tus
+from app.http.api_route import RouteShapes
 from app.http.browser_guard import BrowserGuard
 from app.http.content_host import ContentHost
 from app.http.docs_page import install_api_page
 from app.http.openapi import install_openapi, operation_id
 from app.http.problems import install_problem_handlers
 from app.http.request_context import RequestContextMiddleware
-from app.http.route_lookup import RouteShapes
 from app.routers import (
     aliases,
     bundles,
-    content,
-    event_socket,
     events,
     interactions,
     messages,
@@ -30,7 +28,6 @@ from app.routers import (
     pages,
     references,
     renders,
-    resource_texts,
     resources,
     sessions,
     tool_results,
@@ -59,8 +56,6 @@ EXPOSED_HEADERS = (
 _MODULES = (
     tool_results,
     resources,
-    content,
-    resource_texts,
     aliases,
     references,
     pages,
@@ -72,7 +67,6 @@ _MODULES = (
     renders,
     uploads,
     events,
-    event_socket,
     operations,
 )
 
@@ -164,7 +158,7 @@ def _give_content_its_host(app: FastAPI, settings: Settings) -> None:
         return
     app.router.middleware_stack = ContentHost(
         app.router.middleware_stack,
-        content=content.CONTENT_ROUTE,
+        content=resources.CONTENT_ROUTE,
         url=settings.content_url,
         hosts=host_names(settings.content_url),
         resource_policy=settings.link_resource_policy,

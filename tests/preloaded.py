@@ -110,7 +110,7 @@ def _serve(requests: socket.socket) -> None:
     # Here and not above, so that the tests do not load it only to send it arguments. The command
     # itself loads these when it needs them.
     from app import main  # noqa: F401, PLC0415
-    from app.cli import errors, ingest, keys, migrate, pages, serve, stores, tail  # noqa: F401, PLC0415
+    from app.cli import ingest, keys, pages, serve, stores, tail  # noqa: F401, PLC0415
     from app.cli import main as cli  # noqa: F401, PLC0415
 
     assert os.listdir("/proc/self/task") == [str(os.getpid())], "only one thread can be forked"

@@ -28,8 +28,8 @@ from app.config.settings import Settings
 from app.main import create_app
 from app.models.limits import Limits
 from app.server.http_protocol import DeadlineProtocol
+from app.server.lingering_close import PartingProtocol
 from app.server.process import accept_deep_json
-from app.server.websocket_protocol import PartingProtocol
 from app.wiring import migrate_database, open_access
 from tests.object_store import ObjectStoreServer
 from tests.plain_http import TRUSTS_NOBODY

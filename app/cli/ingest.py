@@ -14,8 +14,7 @@ from rich.filesize import decimal
 from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn
 from rich.table import Table
 
-from app.cli.errors import CommandError, told_faults
-from app.cli.terminal import counted, printable
+from app.cli.terminal import ERR, CommandError, counted, printable, shortened, told_faults
 from app.config.settings import Settings
 from app.errors import InvalidJsonError, InvalidPayloadError
 from app.models.json_value import JsonValue, json_text, parse_json
@@ -58,14 +57,8 @@ def ingest_file(
         IngestError: The file cannot be read, or is not JSON.
         ServiceError: The service refuses it.
     """
-    with Progress(
-        TextColumn("{task.description}"),
-        BarColumn(),
-        DownloadColumn(),
-        console=Console(stderr=True),
-        transient=True,
-        disable=not sys.stderr.isatty(),
-    ) as progress:
+    columns = (TextColumn("{task.description}"), BarColumn(), DownloadColumn())
+    with Progress(*columns, console=ERR, transient=True, disable=not ERR.is_terminal) as progress:
         content = _read(file, progress)
         value = _value(content, settings)
         naming = partial(_request_body, content, value, session_id=session_id, tool_name=tool_name)
@@ -163,9 +156,8 @@ def _print(ingested: Ingested, console: Console) -> None:
 def _row(part: dict[str, Any], resources: dict[str, dict[str, Any]]) -> tuple[str, ...]:
     if part["type"] == "text":
         text = part["text"]
-        shown = text[:_SHOWN_TEXT_CHARS] + ("…" if len(text) > _SHOWN_TEXT_CHARS else "")
         size = decimal(len(text.encode("utf-8", "replace")))
-        return "text", "", "", size, printable(shown)
+        return "text", "", "", size, printable(shortened(text, _SHOWN_TEXT_CHARS))
     reference = part["image"] if part["type"] == "image" else part["data"]
     resource = resources.get(reference, {})
     size = decimal(resource["size"]) if resource else ""

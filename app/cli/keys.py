@@ -18,7 +18,6 @@ from app.cli.terminal import (
     say,
 )
 from app.config.settings import Settings
-from app.models.project import ApiKey
 from app.services.access.callers import Access
 from app.telemetry.logs import configure_logging
 from app.wiring.stores import open_access
@@ -29,11 +28,8 @@ _T = TypeVar("_T")
 def create_key(data_dir: Path | None, env_file: Path | None, *, project: str, label: str) -> None:
     """Make a key and print it."""
     check_project(project)
-
-    async def create(access: Access) -> str:
-        return await access.create_key(project, label)
-
-    typer.echo(_with_access(read_settings(data_dir, env_file), create))
+    settings = read_settings(data_dir, env_file)
+    typer.echo(_with_access(settings, lambda access: access.create_key(project, label)))
 
 
 def list_keys(data_dir: Path | None, env_file: Path | None) -> None:
@@ -41,11 +37,8 @@ def list_keys(data_dir: Path | None, env_file: Path | None) -> None:
     # Nothing else here draws a table.
     from rich.table import Table  # noqa: PLC0415
 
-    async def all_keys(access: Access) -> list[ApiKey]:
-        return await access.list_keys()
-
     table = Table("id", "project", "label", "created", "revoked")
-    for key in _with_access(read_settings(data_dir, env_file), all_keys):
+    for key in _with_access(read_settings(data_dir, env_file), Access.list_keys):
         revoked = f"{key.revoked_at:%Y-%m-%d %H:%M}" if key.revoked_at else ""
         created = f"{key.created_at:%Y-%m-%d %H:%M}"
         table.add_row(key.key_id, key.project_id, printable(key.label), created, revoked)
@@ -61,11 +54,8 @@ def revoke_key(data_dir: Path | None, env_file: Path | None, *, key_id: str) -> 
     Raises:
         SystemExit: There is no such key, or it is revoked already.
     """
-
-    async def revoke(access: Access) -> bool:
-        return await access.revoke_key(key_id)
-
-    if not _with_access(read_settings(data_dir, env_file), revoke):
+    settings = read_settings(data_dir, env_file)
+    if not _with_access(settings, lambda access: access.revoke_key(key_id)):
         complain(f"there is no valid key {one_line(key_id)}")
         raise SystemExit(1)
     say(f"Revoked {key_id}.")

@@ -8,11 +8,11 @@ import gc
 import os
 import sys
 from contextlib import suppress
+from pathlib import Path
 from typing import Annotated, NoReturn
 
 import typer
 
-from app.cli.options import DataDirOption, EnvFileOption, ProjectOption
 from app.server.process import accept_deep_json
 from app.telemetry.json_output import is_json_only
 from app.version import VERSION
@@ -28,6 +28,27 @@ page = typer.Typer(help="Show and download memory pages.", no_args_is_help=True)
 cli.add_typer(keys, name="keys")
 cli.add_typer(page, name="page")
 
+DataDirOption = Annotated[
+    Path | None,
+    typer.Option(
+        "--data-dir",
+        help="Where database, blobs and keys are.",
+        show_default="PAGEFAULT_DATA_DIR or ./data",
+    ),
+]
+EnvFileOption = Annotated[
+    Path | None,
+    typer.Option(
+        "--env-file",
+        metavar="PATH",
+        help="A file of settings, for those the environment has not.",
+        show_default=".env in --data-dir",
+    ),
+]
+ProjectOption = Annotated[
+    str | None,
+    typer.Option(help="Whose it is.", show_default="PAGEFAULT_DEFAULT_PROJECT"),
+]
 PageArgument = Annotated[str, typer.Argument(metavar="ID", help="The page's id.")]
 LevelOption = Annotated[
     str | None,
@@ -60,8 +81,7 @@ def main() -> None:
             raise
         _end(exc.code or 0)
     except Exception as exc:
-        from app.cli.errors import expected_sentence
-        from app.cli.terminal import complain
+        from app.cli.terminal import complain, expected_sentence
 
         sentence = expected_sentence(exc)
         if sentence is None:
@@ -123,7 +143,7 @@ def serve(
 @cli.command()
 def migrate(data_dir: DataDirOption = None, env_file: EnvFileOption = None) -> None:
     """Bring the database to the schema this version needs."""
-    from app.cli.migrate import migrate_stores
+    from app.cli.stores import migrate_stores
 
     migrate_stores(data_dir, env_file)
 
@@ -208,16 +228,13 @@ def show(
     env_file: EnvFileOption = None,
 ) -> None:
     """Show what is known of a page, field by field; never its media."""
+    from app.cli.pages import download_page, show_page
     from app.cli.terminal import project_settings
 
     settings, project_id = project_settings(data_dir, env_file, project)
     if download:
-        from app.cli.pages import download_page
-
         download_page(settings, project_id, page_id, level=level, output=output)
     else:
-        from app.cli.pages import show_page
-
         show_page(settings, project_id, page_id)
 
 

@@ -13,14 +13,13 @@ import typer
 from rich.filesize import decimal
 from rich.progress import BarColumn, DownloadColumn, Progress, TaskID, TextColumn
 
-from app.cli.errors import CommandError
-from app.cli.terminal import ERR, say
+from app.cli.terminal import ERR, CommandError, say
 from app.config.settings import Settings
 from app.models.page import LEVEL_NAMES, Level, parse_level
 from app.wiring.page_reading import open_page_reading
 
 if TYPE_CHECKING:
-    from app.services.pages.downloads import PageDownloads, PageFile
+    from app.services.pages.downloads import PageFile
 
 DOWNLOADS = Path("~/.pagefault/downloads")
 
@@ -51,38 +50,29 @@ def download_page(
     wanted = Level.FULL if level is None else parse_level(level)
     if wanted is None:
         raise typer.BadParameter(f"must be one of {LEVEL_NAMES}", param_hint="--level")
-    # What fetches the files of pages is behind it, and a page is shown without.
-    from app.wiring import open_container  # noqa: PLC0415
-
     folder = (DOWNLOADS if output is None else Path(output)).expanduser()
-
-    async def save() -> tuple[Path, int]:
-        async with open_container(settings) as container:
-            return await _save(container.page_downloads, project_id, page_id, wanted, folder)
-
-    path, size_bytes = anyio.run(save)
+    path, size_bytes = anyio.run(_save, settings, project_id, page_id, wanted, folder)
     say(f"{path}  ({decimal(size_bytes)})")
 
 
 async def _save(
-    page_downloads: "PageDownloads", project_id: str, page_id: str, level: Level, folder: Path
+    settings: Settings, project_id: str, page_id: str, level: Level, folder: Path
 ) -> tuple[Path, int]:
-    with Progress(
-        TextColumn("{task.description}"),
-        BarColumn(),
-        DownloadColumn(),
-        console=ERR,
-        transient=True,
-        disable=not ERR.is_terminal,
-    ) as progress:
-        task = progress.add_task("fetching", total=None)
-        file = await page_downloads.file(project_id, page_id, level)
-        progress.update(task, description="writing", total=file.size_bytes)
-        try:
-            return await _write(file, folder, progress, task), file.size_bytes
-        except OSError as exc:
-            reason = os.strerror(exc.errno) if exc.errno else str(exc)
-            raise DownloadError(f"cannot write to {folder}: {reason}") from exc
+    # What fetches the files of pages is behind it, and a page is shown without.
+    from app.wiring import open_container  # noqa: PLC0415
+
+    columns = (TextColumn("{task.description}"), BarColumn(), DownloadColumn())
+    progress = Progress(*columns, console=ERR, transient=True, disable=not ERR.is_terminal)
+    async with open_container(settings) as container:
+        with progress:
+            task = progress.add_task("fetching", total=None)
+            file = await container.page_downloads.file(project_id, page_id, level)
+            progress.update(task, description="writing", total=file.size_bytes)
+            try:
+                return await _write(file, folder, progress, task), file.size_bytes
+            except OSError as exc:
+                reason = os.strerror(exc.errno) if exc.errno else str(exc)
+                raise DownloadError(f"cannot write to {folder}: {reason}") from exc
 
 
 async def _write(file: "PageFile", folder: Path, progress: Progress, task: TaskID) -> Path:

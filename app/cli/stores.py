@@ -1,4 +1,4 @@
-"""`pagefault gc` and `pagefault fsck`: sweep and check the stores, beside a running server."""
+"""`pagefault migrate`, `gc` and `fsck`: migrate, sweep and check the stores."""
 
 import re
 from pathlib import Path
@@ -8,12 +8,21 @@ import typer
 from rich.filesize import decimal
 from rich.progress import BarColumn, DownloadColumn, Progress, ProgressColumn, TextColumn
 
-from app.cli.terminal import CANNOT, ERR, OUT, complain, counted, existing_stores, say
+from app.cli.terminal import (
+    CANNOT,
+    ERR,
+    OUT,
+    complain,
+    counted,
+    existing_stores,
+    read_settings,
+    say,
+)
 from app.config.settings import Settings
 from app.errors import StoreUnavailableError
 from app.services.maintenance.fsck import StoreCheck, StoreCheckReport, StoreFault
 from app.services.maintenance.sweep import SweepReport
-from app.wiring.stores import open_records
+from app.wiring.stores import migrate_database, open_records
 from app.wiring.sweep import open_sweep
 
 _DURATION = re.compile(r"([0-9]{1,12}(?:\.[0-9]{1,6})?)([smhd]?)\Z")
@@ -29,6 +38,15 @@ _WRONG = {
 }
 _QUARANTINED = f"the bytes are damaged, and now in quarantine: {_HEALING}"
 _NOT_QUARANTINED = "the bytes were damaged and have been written anew meanwhile: check again"
+
+
+def migrate_stores(data_dir: Path | None, env_file: Path | None) -> None:
+    """Bring the database up to date, and say from where to where it went."""
+    before, after = anyio.run(migrate_database, read_settings(data_dir, env_file))
+    if before == after:
+        say(f"The database is up to date (revision {after}).")
+    else:
+        say(f"Migrated the database from {before or 'nothing'} to revision {after}.")
 
 
 def sweep_stores(

@@ -11,7 +11,7 @@ import anyio
 import typer
 from rich.filesize import decimal
 
-from app.cli.terminal import ERR, counted, say
+from app.cli.terminal import ERR, counted, one_line, say, shortened
 from app.config.settings import Settings
 from app.models.identity import CLIENT_ID, utc_now
 from app.services.access.callers import Caller
@@ -82,9 +82,11 @@ class _Lines:
         if item.type == "reset":
             return [f"… what was before {data['position']} is not kept; what follows is new"]
         place = f"{data['sessionId']}#{data['seq']}" if data["sessionId"] else "-"
-        line = f"{data['createdAt'][:19]}Z  {place}  {item.type}  {_said(item.type, data)}"
+        line = (
+            f"{data['createdAt'][:19]}Z  {place}  {item.type}  {_SAID.get(item.type, _page)(data)}"
+        )
         resources = data["sanitized"]["resources"] if "sanitized" in data else []
-        return [_harmless(each) for each in (line, *map(self._medium, resources))]
+        return [one_line(each) for each in (line, *map(self._medium, resources))]
 
     def _medium(self, descriptor: _Data) -> str:
         resource_id = descriptor["uri"].partition(":")[2]
@@ -96,16 +98,6 @@ class _Lines:
         name = f"{descriptor['filename']}  " if descriptor.get("filename") else ""
         size = decimal(descriptor["size"])
         return f"    {descriptor['mimeType']}  {size}  {name}{url}"
-
-
-def _harmless(line: str) -> str:
-    """A line that cannot move the cursor or colour the terminal."""
-    return "".join(c if c.isprintable() else " " for c in line)
-
-
-def _said(event_type: str, data: _Data) -> str:
-    """What an event says, in a few words."""
-    return _SAID.get(event_type, _page)(data)
 
 
 def _tool_result(data: _Data) -> str:
@@ -149,5 +141,4 @@ def _shown(value: object) -> str:
         texts = (each["text"] for each in value if isinstance(each, dict) and "text" in each)
         value = next(texts, value)
     text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
-    text = " ".join(text.split())
-    return text[:_SHOWN_CHARS] + ("…" if len(text) > _SHOWN_CHARS else "")
+    return shortened(" ".join(text.split()), _SHOWN_CHARS)

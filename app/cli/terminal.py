@@ -1,5 +1,6 @@
-"""What the commands share: settings, and sentences on the terminal."""
+"""What the commands share: settings, sentences on the terminal, and how a command fails."""
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -11,8 +12,15 @@ from rich.markup import escape
 
 from app.config.env_file import EnvFileError, add_env_file
 from app.config.settings import Settings
+from app.errors import Fault, ServiceError, StoreUnavailableError
 from app.models.project import PROJECT_NAME
 from app.telemetry.logs import configure_logging, configure_process_logging
+from app.wiring.startup_errors import (
+    DataDirectoryError,
+    MissingSigningKeysError,
+    OutdatedDatabaseError,
+    SettingError,
+)
 
 OUT = Console()
 ERR = Console(stderr=True)
@@ -115,6 +123,41 @@ def one_line(text: str) -> str:
     return "".join(c if c.isprintable() else " " for c in text)
 
 
+def shortened(text: str, length: int) -> str:
+    """Return the beginning of a text, with an ellipsis where it is cut."""
+    return text[:length] + ("…" if len(text) > length else "")
+
+
 def printable(text: str) -> str:
     """Return text as `one_line`, and that is not read as console markup either."""
     return escape(one_line(text))
+
+
+class CommandError(Exception):
+    """A command cannot do what it was told; the message says why."""
+
+
+_EXPECTED = (
+    ServiceError,
+    DataDirectoryError,
+    OutdatedDatabaseError,
+    MissingSigningKeysError,
+    SettingError,
+    CommandError,
+)
+
+
+def expected_sentence(error: Exception) -> str | None:
+    """Return the sentence on an error that was to be expected; `None` for any other."""
+    if not isinstance(error, _EXPECTED):
+        return None
+    cause = error.cause if isinstance(error, StoreUnavailableError) else None
+    sentence = cause or str(error)
+    if isinstance(error, ServiceError) and error.faults:
+        sentence = f"{sentence} ({told_faults(error.faults)})"
+    return sentence
+
+
+def told_faults(faults: Sequence[Fault]) -> str:
+    """Return the single faults of a request in one line."""
+    return "; ".join(f"{fault.pointer} {fault.detail}".strip() for fault in faults)

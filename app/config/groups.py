@@ -5,10 +5,9 @@
 
 from typing import Annotated
 
-from pydantic import BaseModel, ConfigDict, Field, SecretStr, field_validator
-from pydantic_settings import NoDecode
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, SecretStr, field_validator
 
-from app.config.values import fetched_host, split_commas
+from app.config.values import CommaList, each_by, fetched_host
 from app.models.limits import MIB, FetchPolicy
 
 
@@ -129,18 +128,10 @@ class FetchSettings(FetchPolicy):
     """A fetch policy, with its hosts as a variable spells them: separated by commas."""
 
     allow: Annotated[
-        tuple[str, ...], NoDecode, Field(description=FetchPolicy.model_fields["allow"].description)
+        CommaList,
+        AfterValidator(each_by(fetched_host)),
+        Field(description=FetchPolicy.model_fields["allow"].description),
     ] = ()
-
-    @field_validator("allow", mode="before")
-    @classmethod
-    def _split_commas(cls, value: object) -> object:
-        return split_commas(value)
-
-    @field_validator("allow")
-    @classmethod
-    def _check_hosts(cls, value: tuple[str, ...]) -> tuple[str, ...]:
-        return tuple(map(fetched_host, value))
 
 
 class SweepSettings(SettingsGroup):

@@ -6,11 +6,19 @@ A nested setting is spelled with two underscores: `PAGEFAULT_LIMITS__BODY_BYTES`
 import ipaddress
 import os
 import re
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Literal
 from urllib.parse import urlsplit
 
-from pydantic import Field, SecretStr, field_validator, model_validator
+from pydantic import (
+    AfterValidator,
+    BeforeValidator,
+    Field,
+    SecretStr,
+    field_validator,
+    model_validator,
+)
 from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 
 from app.config.groups import (
@@ -25,7 +33,9 @@ from app.config.groups import (
 )
 from app.config.names import RAW_RESULTS, misspelt
 from app.config.values import (
+    CommaList,
     answered_host,
+    each_by,
     host_names,
     is_host_of_browsers,
     origin_of,
@@ -87,16 +97,16 @@ class Settings(BaseSettings):
         ),
     ] = None
     cors_origins: Annotated[
-        tuple[str, ...],
-        NoDecode,
+        CommaList,
+        AfterValidator(each_by(page_origin)),
         Field(
             description="Origins whose web pages may call the API, such as "
             "`https://app.example.com`, exact, separated by commas."
         ),
     ] = ()
     allowed_hosts: Annotated[
-        tuple[str, ...],
-        NoDecode,
+        CommaList,
+        AfterValidator(each_by(answered_host)),
         Field(
             description="Accepted values of the `Host` header, separated by commas, in addition to "
             "loopback names and the hosts of `PAGEFAULT_PUBLIC_URL` and `PAGEFAULT_CONTENT_URL`. "
@@ -108,6 +118,7 @@ class Settings(BaseSettings):
     signing_keys: Annotated[
         tuple[SecretStr, ...],
         NoDecode,
+        BeforeValidator(partial(split_commas, is_secret=True)),
         Field(
             description="`id:secret,id:secret`, secrets of 32 characters or more: the first signs "
             "links, all verify. Needed with PostgreSQL; SQLite's data directory has one of its own."
@@ -161,35 +172,14 @@ class Settings(BaseSettings):
             raise ValueError("; ".join(wrong))
         return given
 
-    @field_validator("cors_origins", "allowed_hosts", mode="before")
-    @classmethod
-    def _split_commas(cls, value: object) -> object:
-        return split_commas(value)
-
-    @field_validator("signing_keys", mode="before")
-    @classmethod
-    def _split_secrets(cls, value: object) -> object:
-        return split_commas(value, is_secret=True)
-
-    @field_validator("cors_origins")
-    @classmethod
-    def _check_origins(cls, value: tuple[str, ...]) -> tuple[str, ...]:
-        return tuple(map(page_origin, value))
-
-    @field_validator("allowed_hosts")
-    @classmethod
-    def _check_hosts(cls, value: tuple[str, ...]) -> tuple[str, ...]:
-        return tuple(map(answered_host, value))
-
     @field_validator("port", mode="before")
     @classmethod
     def _check_port(cls, value: object) -> object:
         if isinstance(value, str) and value.startswith("tcp://"):
-            msg = (
+            raise ValueError(
                 "Kubernetes has set this for a service called `pagefault`: say "
                 "`enableServiceLinks: false` in the pod, or set the port there"
             )
-            raise ValueError(msg)
         return value
 
     @field_validator("debug_tool_result_raw", mode="before")
@@ -204,8 +194,7 @@ class Settings(BaseSettings):
         for key in value:
             key_id, _, secret = key.get_secret_value().partition(":")
             if not key_id or len(secret) < _SHORTEST_SIGNING_SECRET:
-                msg = "must be id:secret, with a secret of 32 characters or more"
-                raise ValueError(msg)
+                raise ValueError("must be id:secret, with a secret of 32 characters or more")
         return value
 
     @field_validator("public_url")
@@ -215,8 +204,7 @@ class Settings(BaseSettings):
             return None
         parts = urlsplit(value)
         if parts.scheme not in ("http", "https") or not parts.hostname:
-            msg = "must be an http(s) URL such as https://media.example.com"
-            raise ValueError(msg)
+            raise ValueError("must be an http(s) URL such as https://media.example.com")
         # To read a port that is none, or beyond 65,535, raises what is said.
         _ = parts.port
         return value.rstrip("/")
@@ -229,8 +217,7 @@ class Settings(BaseSettings):
         origin = value.lower().removesuffix("/")
         found = _ORIGIN.fullmatch(origin)
         if not found or not is_host_of_browsers(found["host"]):
-            msg = "must be an origin such as https://files.example.com, without a path"
-            raise ValueError(msg)
+            raise ValueError("must be an origin such as https://files.example.com, without a path")
         return origin_of(origin)
 
     @model_validator(mode="after")
@@ -238,36 +225,32 @@ class Settings(BaseSettings):
         if self.content_url is None:
             return self
         if self.public_url is None:
-            msg = (
+            raise ValueError(
                 "PAGEFAULT_CONTENT_URL is a second name of the service: set the first one too, "
                 "PAGEFAULT_PUBLIC_URL"
             )
-            raise ValueError(msg)
         host = urlsplit(self.public_url).hostname or ""
         if ":" not in host and not is_host_of_browsers(host.removesuffix(".")):
-            msg = (
+            raise ValueError(
                 "PAGEFAULT_PUBLIC_URL has a host that browsers spell in another way. With "
                 "PAGEFAULT_CONTENT_URL it has to be as they do: in ASCII (`xn--…`), an address in "
                 "four numbers"
             )
-            raise ValueError(msg)
         if host_names(self.content_url) & host_names(self.public_url):
-            msg = (
+            raise ValueError(
                 "PAGEFAULT_CONTENT_URL and PAGEFAULT_PUBLIC_URL name the same host: content gets "
                 "an origin of its own only from another name, or another port"
             )
-            raise ValueError(msg)
         return self
 
     @model_validator(mode="after")
     def _stay_on_loopback_without_auth(self) -> "Settings":
         if self.auth == "none" and not is_loopback(self.host):
-            msg = (
+            raise ValueError(
                 f"listening on {self.host} without authentication is refused: set "
                 "PAGEFAULT_AUTH=api-key and make a key with `pagefault keys create --project "
                 "NAME`, or listen on 127.0.0.1"
             )
-            raise ValueError(msg)
         return self
 
     @property

@@ -8,7 +8,12 @@ to write instead.
 import ipaddress
 import json
 import re
+from collections.abc import Callable
+from typing import Annotated
 from urllib.parse import urlsplit
+
+from pydantic import BeforeValidator
+from pydantic_settings import NoDecode
 
 DEFAULT_PORTS = {"http": 80, "https": 443}
 _LABEL = "[a-z0-9](?:[a-z0-9-]*[a-z0-9])?"
@@ -48,6 +53,15 @@ def split_commas(value: object, *, is_secret: bool = False) -> object:
     raise ValueError(msg)
 
 
+CommaList = Annotated[tuple[str, ...], NoDecode, BeforeValidator(split_commas)]
+"""The type of a setting that is such a list."""
+
+
+def each_by(check: Callable[[str], str]) -> Callable[[tuple[str, ...]], tuple[str, ...]]:
+    """Return what checks each item of a list, and spells it as `check` returns it."""
+    return lambda items: tuple(map(check, items))
+
+
 def _json_items(value: str) -> list[str] | None:
     """Return the items of a list as JSON or Python spell it; `None` if it is no such list."""
     text = value.strip()
@@ -66,21 +80,19 @@ def _json_items(value: str) -> list[str] | None:
 def page_origin(value: str) -> str:
     """Return the origin of pages that may call, as browsers spell it in `Origin`."""
     if value == "*":
-        msg = (
+        raise ValueError(
             "every origin (`*`) cannot be allowed: any page that somebody opens could then write. "
             "Name each origin, such as https://app.example.com"
         )
-        raise ValueError(msg)
     origin = value.lower().removesuffix("/")
     if _OTHER_ORIGIN.fullmatch(origin):
         return origin
     found = _ORIGIN.fullmatch(origin)
     if not found or not (is_host_of_browsers(found["host"]) or _is_ipv6(found["host"])):
-        msg = (
+        raise ValueError(
             f"{_shown(value)} is not an origin such as https://app.example.com or "
             "http://localhost:3000, with its scheme and without a path"
         )
-        raise ValueError(msg)
     return origin_of(origin)
 
 
@@ -95,8 +107,7 @@ def answered_host(value: str) -> str:
         msg = f"{_shown(value)} is not a host name: write {_shown(name)}, without scheme and path"
         raise ValueError(msg)
     if _is_ipv6(f"[{host}]"):
-        msg = f"an IPv6 address stands in brackets: write [{host}]"
-        raise ValueError(msg)
+        raise ValueError(f"an IPv6 address stands in brackets: write [{host}]")
     name, port = re.fullmatch(r"(\[[^]]*\]|[^:]*)(?::(.*))?", host, re.DOTALL).groups()  # type: ignore[union-attr]
     name = name.removesuffix(".")
     is_name = bool(_HOST_NAME.fullmatch(name)) or is_host_of_browsers(name) or _is_ipv6(name)
@@ -113,8 +124,7 @@ def fetched_host(value: str) -> str:
         msg = "there are no wildcards: list each host, such as files.internal,media.internal:9000"
         raise ValueError(msg)
     if "://" in value:
-        msg = f"{_shown(value)} is not a host: write {_shown(urlsplit(value).netloc)}"
-        raise ValueError(msg)
+        raise ValueError(f"{_shown(value)} is not a host: write {_shown(urlsplit(value).netloc)}")
     return value
 
 

@@ -1,32 +1,51 @@
 """The routes of the API: what they hold every request to, and how those asked most are called.
 
+A query holds only names that its route takes. Any other is a mistake, and is told: passed over in
+silence, `?session_id=` beside `sessionId` would answer with what was not asked for.
+
 FastAPI finds out anew with every request what each dependency of a route is. That takes longer than
 to look a record up. So a route that is asked most takes the request alone, and itself reads what it
 is asked; its dependencies only declare that, for the document.
 """
 
+import difflib
 import inspect
-from collections.abc import Callable, Coroutine
+from collections import defaultdict
+from collections.abc import Callable, Coroutine, Iterable, Iterator, Sequence
 from functools import cached_property
-from typing import Any
+from typing import Any, get_args, get_origin
+from urllib.parse import parse_qsl
 
 from fastapi import Request, Response
+from fastapi.dependencies.models import Dependant
 from fastapi.routing import APIRoute
-from starlette.types import Receive, Scope, Send
+from starlette.requests import HTTPConnection
+from starlette.routing import BaseRoute, Match
+from starlette.types import ASGIApp, Receive, Scope, Send
 
-from app.http.authenticate import KeyScheme
+from app.errors import Fault, InvalidPayloadError
+from app.http.authenticate import KeyScheme, authenticate
 from app.http.parameters import Parameters
-from app.http.query_names import QueryNames, judge
 from app.http.response_memory import counted
+from app.models.json_pointer import child_pointer
 
 _Handler = Callable[[Request], Coroutine[Any, Any, Response]]
+
+# Of signed links, and of streams that browsers open.
+_LINK = b"token"
+_CREDENTIALS = frozenset({_LINK, b"ticket"})
+_MANY = (list, tuple, set, frozenset)
+# Names are compared with each other only as far as that.
+_COMPARED_CHARS = 64
+_MOST_FAULTS = 20
+_DIFFERING = str.maketrans("", "", "_-. ")
 
 
 class ApiRoute(APIRoute):
     """A route whose query holds what it takes, and whose long answers are counted."""
 
     def get_route_handler(self) -> _Handler:
-        """FastAPI's handler, or the endpoint itself where that reads the request."""
+        """Return FastAPI's handler, or the endpoint itself where that reads the request."""
         handler = self.endpoint if self._reads_the_request else super().get_route_handler()
         names = QueryNames(self.dependant)
 
@@ -52,10 +71,158 @@ class ApiRoute(APIRoute):
 
     @property
     def _reads_the_request(self) -> bool:
-        """Whether nothing has to be found for the endpoint but the request."""
+        """Tell whether nothing has to be found for the endpoint but the request."""
         dependencies = [each.call for each in self.dependant.dependencies]
         return list(inspect.signature(self.endpoint).parameters) == ["request"] and all(
             # Neither does anything when it is called.
             isinstance(call, KeyScheme) or (isinstance(call, type) and issubclass(call, Parameters))
             for call in dependencies
         )
+
+
+class RouteShapes:
+    """Hands a request to the route that the router would find, among those of the same shape.
+
+    The router below tries its routes in their order, each a regular expression, and those of
+    routers within routers twice. With dozens of routes that takes longer than most of what they do.
+
+    Args:
+        routes: Those of the router, in its order, as `/api/pages/{page_id}/content`: every other
+            name is no parameter, and a parameter is one name.
+        router: Takes what no route is found for: other methods, other paths, other protocols.
+    """
+
+    def __init__(self, routes: Iterable[BaseRoute], router: ASGIApp) -> None:
+        self._router = router
+        self._shapes: defaultdict[tuple[str, ...], list[APIRoute]] = defaultdict(list)
+        for route in routes:
+            if isinstance(route, APIRoute):
+                for method in route.methods or ():
+                    self._shapes[_shape(method, route.path)].append(route)
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Handle one ASGI connection."""
+        if scope["type"] == "http":
+            for route in self._shapes.get(_shape(scope["method"], scope["path"]), ()):
+                match, found = route.matches(scope)
+                if match is Match.FULL:
+                    scope.update(found)
+                    await route.handle(scope, receive, send)
+                    return
+        await self._router(scope, receive, send)
+
+
+def _shape(method: str, path: str) -> tuple[str, ...]:
+    """Return what requests of one route have in common: `/api/pages/…/content`."""
+    names = path.split("/")
+    return (method, str(len(names)), *names[2::2])
+
+
+class QueryNames:
+    """What the query of one route may hold.
+
+    Args:
+        dependant: What FastAPI knows of the route.
+    """
+
+    def __init__(self, dependant: Dependant) -> None:
+        parameters = list(_parameters(dependant))
+        # Two functions of a route may take the same one.
+        self._names = tuple(dict.fromkeys(alias for alias, _ in parameters))
+        self._many = frozenset(alias for alias, annotation in parameters if _is_many(annotation))
+        self._single = frozenset(name.encode() for name in self._names) - {
+            name.encode() for name in self._many
+        }
+
+    def check(self, query: bytes) -> None:
+        """Raise unless a query has no names but these, and each but once where one is taken.
+
+        Raises:
+            InvalidPayloadError: It has others, or one twice.
+        """
+        given = [each.partition(b"=")[0] for each in query.split(b"&") if each]
+        # Nearly always: no escape in any name, and nothing to be told.
+        if self._single.issuperset(given) and len(given) == len(set(given)):
+            return
+        names = [name for name, _ in parse_qsl(query.decode("latin-1"), keep_blank_values=True)]
+        if _LINK in self._single and _LINK.decode() in names:
+            # A link passes through mail and chat, which add names of their own.
+            names = [name for name in names if name in self._names]
+        faults = list(self._faults(names))
+        if faults:
+            raise InvalidPayloadError(
+                "The address has parameters that are not taken as they are; `errors` says which, "
+                "and what is taken. Nothing was done.",
+                faults=faults,
+                code="unknown-parameter",
+            )
+
+    def has_credential(self, query: bytes) -> bool:
+        """Tell whether a query has what the route takes in the place of a key."""
+        given = {each.partition(b"=")[0] for each in query.split(b"&")}
+        return not given.isdisjoint(_CREDENTIALS & self._single)
+
+    def _faults(self, names: Sequence[str]) -> Iterator[Fault]:
+        seen: set[str] = set()
+        told: set[str] = set()
+        for number, name in enumerate(names, start=1):
+            if len(told) == _MOST_FAULTS:
+                return
+            is_twice = name in seen and name not in self._many
+            seen.add(name)
+            if name in told or (name in self._names and not is_twice):
+                continue
+            told.add(name)
+            if name in self._names:
+                yield Fault(f"/query/{name}", "is given more than once, and is taken once")
+            else:
+                yield self._unknown(number, name)
+
+    def _unknown(self, number: int, name: str) -> Fault:
+        if not self._names:
+            return Fault("/query", f"has parameter {number}, where this route takes none")
+        taken = ", ".join(f"`{each}`" for each in self._names)
+        by_letters = {_letters(each): each for each in self._names}
+        near = difflib.get_close_matches(_letters(name), by_letters, n=1)
+        if not near:
+            # It may be anything, a key even, and is not repeated.
+            return Fault("/query", f"has parameter {number}, which is none of {taken}")
+        return Fault(
+            child_pointer("/query", name[:_COMPARED_CHARS]),
+            f"is no parameter of this route; did you mean `{by_letters[near[0]]}`? It takes "
+            f"{taken}",
+        )
+
+
+async def judge(names: QueryNames, connection: HTTPConnection) -> None:
+    """Raise unless the query of a request has only what its route takes.
+
+    Raises:
+        InvalidPayloadError: It has not.
+        UnauthorizedError, QuotaExceededError: Nor has it a key, or one that may send no more.
+    """
+    given = connection.scope["query_string"]
+    try:
+        names.check(given)
+    except InvalidPayloadError:
+        # Whoever may not ask is told that first, and whoever may is counted.
+        if not names.has_credential(given):
+            await authenticate(connection)
+        raise
+
+
+def _letters(name: str) -> str:
+    return name[:_COMPARED_CHARS].lower().translate(_DIFFERING)
+
+
+def _parameters(dependant: Dependant) -> Iterator[tuple[str, object]]:
+    """Yield name and type of the parameters of a function and of all it depends on."""
+    for parameter in dependant.query_params:
+        yield parameter.alias, parameter.field_info.annotation
+    for other in dependant.dependencies:
+        yield from _parameters(other)
+
+
+def _is_many(annotation: object) -> bool:
+    kinds = (annotation, *get_args(annotation))
+    return any(kind in _MANY or get_origin(kind) in _MANY for kind in kinds)

@@ -82,20 +82,16 @@ class BrowserGuard:
         is_reading = scope["type"] == "http" and scope["method"] in _READING
         if is_reading and not self._judges_hosts:
             return None
-        hosts: list[bytes] = []
-        origins: list[bytes] = []
-        sites: list[bytes] = []
+        fields: dict[bytes, list[bytes]] = {b"host": [], b"origin": [], b"sec-fetch-site": []}
         for name, value in scope["headers"]:
-            if name == b"host":
-                hosts.append(value)
-            elif name == b"origin":
-                origins.append(value)
-            elif name == b"sec-fetch-site":
-                sites.append(value.strip().lower())
+            if name in fields:
+                fields[name].append(value.strip())
+        hosts, origins, sites = fields.values()
         # A server may pass on several; nobody can say which of them is meant.
-        host = hosts[0].strip().lower() if len(hosts) == 1 else b""
+        host = hosts[0].lower() if len(hosts) == 1 else b""
         if self._judges_hosts and not (len(host) <= _LONGEST_HOST and self._is_answered(host)):
             return MisdirectedRequestError()
+        sites = [site.lower() for site in sites]
         if is_reading or self._may_write(scope["scheme"], host, origins, sites):
             return None
         return ForbiddenOriginError()
@@ -106,7 +102,7 @@ class BrowserGuard:
         if not origins:
             # Programs, and browsers that say it is the same origin or the user's own doing.
             return not _ELSEWHERE.intersection(sites)
-        origin = origins[0].strip()
+        origin = origins[0]
         if len(origins) > 1 or origin in self._named_origins:
             return len(origins) == 1
         if b"cross-site" in sites:

@@ -1,6 +1,6 @@
-"""Conditional requests: whether a request's conditions hold (RFC 9110 §13).
+"""What a request asks of a representation: its type, its version, its bytes (RFC 9110 §12 to §14).
 
-Conditions are judged in the order of §13.2.2: If-Match, else If-Unmodified-Since; then
+Conditions (§13) are judged in the order of §13.2.2: If-Match, else If-Unmodified-Since; then
 If-None-Match, else If-Modified-Since; and last If-Range, which only decides whether Range counts.
 What cannot be read names nothing: a date that is no HTTP-date is ignored, and a list that is no
 list of entity-tags matches nothing.
@@ -8,11 +8,12 @@ list of entity-tags matches nothing.
 
 import re
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from enum import Enum
 
-from app.errors import PreconditionFailedError
+from app.errors import PreconditionFailedError, RangeNotSatisfiableError
 
 # Commas may stand inside the quotes, so a list of tags cannot be split at commas.
 _TAG = re.compile(r'(?:W/)?"[\x21\x23-\x7e\x80-\xff]*"')
@@ -26,6 +27,13 @@ _HTTP_DATE = re.compile(
 )
 
 _READING = frozenset({"GET", "HEAD"})
+
+LARGEST_NUMBER = 10**18
+"""No content is this long, so all positions from here on are the same one."""
+MAX_RANGES = 16
+"""More ranges than this are ignored (RFC 9110 §17.15: many small ranges are an attack)."""
+
+_SPEC = re.compile(r"([0-9]*)-([0-9]*)")
 
 
 class Outcome(Enum):
@@ -58,7 +66,7 @@ def evaluate_conditions(
 
 
 def write_condition(headers: Mapping[str, str], method: str) -> Callable[[str | None], None]:
-    """What a request asks of the version it is going to change.
+    """Read what a request asks of the version it is going to change.
 
     Args:
         headers: The request's headers, as they came.
@@ -86,12 +94,12 @@ def write_condition(headers: Mapping[str, str], method: str) -> Callable[[str | 
 
 
 def strong_etag(digest: str) -> str:
-    """The entity-tag of bytes by their SHA-256, with its quotes."""
+    """Return the entity-tag of bytes by their SHA-256, with its quotes."""
     return f'"sha256-{digest}"'
 
 
 def joined_fields(request_headers: Mapping[str, str]) -> dict[str, str]:
-    """One value for each name in lower case; a list may come in several lines (RFC 9110 §5.3)."""
+    """Return a value for each name in lower case; lists come in several lines (RFC 9110 §5.3)."""
     fields: dict[str, str] = {}
     # Starlette's Headers list a repeated field once for each line, though they are a Mapping.
     for name, value in request_headers.items():
@@ -101,7 +109,7 @@ def joined_fields(request_headers: Mapping[str, str]) -> dict[str, str]:
 
 
 def range_applies(headers: Mapping[str, str], etag: str, last_modified: datetime | None) -> bool:
-    """Whether `Range` counts, as far as `If-Range` is concerned; true without one.
+    """Tell whether `Range` counts, as far as `If-Range` is concerned; true without one.
 
     Tags are compared strongly and dates exactly. Arguments as `evaluate_conditions`.
 
@@ -118,7 +126,7 @@ def range_applies(headers: Mapping[str, str], etag: str, last_modified: datetime
 
 
 def parse_http_date(text: str) -> datetime | None:
-    """The moment an HTTP-date names, in UTC; `None` if it is none (RFC 9110 §5.6.7)."""
+    """Return the moment an HTTP-date names, in UTC; `None` if it is none (RFC 9110 §5.6.7)."""
     stripped = text.strip(" \t")
     if not _HTTP_DATE.fullmatch(stripped):
         return None
@@ -133,7 +141,7 @@ def _current_version_is_wanted(
     headers: Mapping[str, str], etag: str, last_modified: datetime | None
 ) -> bool:
     if (tags := headers.get("if-match")) is not None:
-        return _names_any(tags) or any(_strongly_equal(tag, etag) for tag in _entity_tags(tags))
+        return _lists(tags, etag, are_equal=_strongly_equal)
     if (since := headers.get("if-unmodified-since")) is not None and last_modified is not None:
         date = parse_http_date(since)
         return date is None or _whole_second(last_modified) <= date
@@ -144,19 +152,20 @@ def _is_known(
     headers: Mapping[str, str], *, method: str, etag: str, last_modified: datetime | None
 ) -> bool:
     if (tags := headers.get("if-none-match")) is not None:
-        return _names_any(tags) or any(_weakly_equal(tag, etag) for tag in _entity_tags(tags))
+        return _lists(tags, etag, are_equal=_weakly_equal)
     if method not in _READING or last_modified is None:
         return False
     date = parse_http_date(headers.get("if-modified-since", ""))
     return date is not None and _whole_second(last_modified) <= date
 
 
-def _names_any(tags: str) -> bool:
-    return tags.strip(" \t") == "*"
+def _lists(tags: str, etag: str, *, are_equal: Callable[[str, str], bool]) -> bool:
+    is_any = tags.strip(" \t") == "*"
+    return is_any or any(are_equal(tag, etag) for tag in _entity_tags(tags))
 
 
 def _entity_tags(text: str) -> list[str]:
-    """The tags of a list; none if the text as a whole is not a list of entity-tags."""
+    """Return the tags of a list; none if the text as a whole is not a list of entity-tags."""
     tags: list[str] = []
     rest = text.strip(" \t,")
     position = 0
@@ -180,3 +189,131 @@ def _weakly_equal(tag: str, etag: str) -> bool:
 def _whole_second(moment: datetime) -> datetime:
     # HTTP-dates have no fractions: without this, nothing would equal its own Last-Modified.
     return moment.astimezone(UTC).replace(microsecond=0)
+
+
+@dataclass(frozen=True, slots=True)
+class ByteRange:
+    """Half-open: the bytes from `start` up to and without `end`."""
+
+    start: int
+    end: int
+
+    @property
+    def size_bytes(self) -> int:
+        """Return how many bytes the range holds."""
+        return self.end - self.start
+
+    def content_range(self, size_bytes: int) -> str:
+        """Return the `Content-Range` value of this range of a content of `size_bytes` bytes."""
+        return f"bytes {self.start}-{self.end - 1}/{size_bytes}"
+
+
+def whole_number(digits: str) -> int:
+    """Return a number of bytes that a request names, or `LARGEST_NUMBER` if it names more."""
+    # By length first: a number of a million digits is not worth converting.
+    significant = digits.lstrip("0") or "0"
+    if len(significant) >= len(str(LARGEST_NUMBER)):
+        return LARGEST_NUMBER
+    return int(significant)
+
+
+def parse_range(header: str, size: int) -> list[ByteRange] | None:
+    """Return the byte ranges to send, or `None` if the header is to be ignored and all is sent.
+
+    Ranges are clamped to the content, and those outside it are left out as long as another one is
+    inside. Ranges that neither overlap nor touch come in the order they were asked for; if some do,
+    they are merged and all come in ascending order. An empty content has no bytes to name, so a
+    suffix of it is all of it and `None`.
+
+    Args:
+        header: The value of `Range`.
+        size: The size of the content in bytes.
+
+    A range that makes no sense is ignored, as §14.2 allows at any time; only a well-formed one that
+    lies outside the content is an error.
+
+    Raises:
+        RangeNotSatisfiableError: Well-formed, and no range lies inside the content.
+    Source: RFC 9110 §14.1.1, §14.1.2, §14.2 and §15.3.7.2 (coalescing).
+    """
+    unit, separator, range_set = header.strip(" \t").partition("=")
+    if not separator or unit.lower() != "bytes":
+        return None
+    # A list may hold empty elements, which count for nothing (RFC 9110 §5.6.1.2).
+    specs = [spec for element in range_set.split(",") if (spec := element.strip(" \t"))]
+    if not 0 < len(specs) <= MAX_RANGES:
+        return None
+    asked: list[ByteRange] = []
+    for spec in specs:
+        span = _span(spec, size)
+        if span is None:
+            return None
+        asked.append(span)
+    return _satisfiable(asked, size)
+
+
+def _span(spec: str, size: int) -> ByteRange | None:
+    """Return the range a spec names, not yet clamped at the end; `None` if it is malformed."""
+    match = _SPEC.fullmatch(spec)
+    if match is None or spec == "-":
+        return None
+    first, last = match.groups()
+    if not first:
+        length = whole_number(last)
+        # A suffix of no bytes is well-formed but never satisfiable: it lies behind the content.
+        return ByteRange(max(0, size - length), size) if length else ByteRange(size, size + 1)
+    start = whole_number(first)
+    end = whole_number(last) + 1 if last else LARGEST_NUMBER + 1
+    return ByteRange(start, end) if start < end else None
+
+
+def _satisfiable(asked: list[ByteRange], size: int) -> list[ByteRange] | None:
+    if size == 0 and ByteRange(0, 0) in asked:
+        return None
+    inside = [ByteRange(span.start, min(span.end, size)) for span in asked if span.start < size]
+    if not inside:
+        raise RangeNotSatisfiableError(size)
+    merged = _merged(inside)
+    return inside if len(merged) == len(inside) else merged
+
+
+def _merged(spans: list[ByteRange]) -> list[ByteRange]:
+    ascending = sorted(spans, key=lambda span: span.start)
+    merged = ascending[:1]
+    for span in ascending[1:]:
+        last = merged[-1]
+        if span.start <= last.end:
+            merged[-1] = ByteRange(last.start, max(last.end, span.end))
+        else:
+            merged.append(span)
+    return merged
+
+
+def prefers(headers: Mapping[str, str], media_type: str, other: str) -> bool:
+    """Tell whether one media type is wished for more than another; without a wish it is not.
+
+    Source: RFC 9110 §12.5.1.
+    """
+    accepted = headers.get("accept")
+    if accepted is None:
+        return False
+    wishes = [_parse_accept_item(item) for item in accepted.split(",")]
+    return _quality(wishes, media_type) > _quality(wishes, other)
+
+
+def _parse_accept_item(item: str) -> tuple[str, float]:
+    media_range, *parameters = (piece.strip().lower() for piece in item.split(";"))
+    quality = next((p[2:] for p in parameters if p.startswith("q=")), "1")
+    try:
+        return media_range, float(quality)
+    except ValueError:
+        return media_range, 0.0
+
+
+def _quality(wishes: list[tuple[str, float]], media_type: str) -> float:
+    """Return the quality of the most specific range that takes the type."""
+    for media_range in (media_type, media_type.partition("/")[0] + "/*", "*/*"):
+        for wished, quality in wishes:
+            if wished == media_range:
+                return quality
+    return 0.0

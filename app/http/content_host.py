@@ -18,7 +18,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from app.errors import UnauthorizedError
 from app.http.content_headers import ResourcePolicy, safe_headers
-from app.http.not_found_page import ON_CONTENT_URL
+from app.http.docs_page import ON_CONTENT_URL
 
 _READING = ("GET", "HEAD")
 _HEALTH_PATH = "/healthz"

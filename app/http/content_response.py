@@ -1,11 +1,14 @@
 """Answers that carry stored bytes: conditions, ranges and headers put into one response.
 
-`content_response` is for the bytes of a resource, `record_response` for a stored JSON record. Both
-judge the request's conditions first, as RFC 9110 §13.2 orders it. Neither compresses: media are
-compressed already, and a coding would change what a range and a digest mean.
+The request's conditions are judged first, as RFC 9110 §13.2 orders it. Nothing is compressed: media
+are already, and a coding would change what a range and a digest mean.
+
+The bytes may also be sent by somebody else: the proxy in front, or the bucket. What is decided here
+stays decided: whether the caller has them already, and which of them there are. So only those
+requests are left to the other side that it is sure to understand alike.
 """
 
-import hashlib
+import re
 import secrets
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -14,18 +17,20 @@ from email.utils import format_datetime
 from functools import lru_cache
 
 from starlette.responses import Response
+from starlette.types import Receive, Scope, Send
 
 from app.errors import PreconditionFailedError
 from app.http.conditions import (
+    ByteRange,
     Outcome,
     evaluate_conditions,
     joined_fields,
+    parse_range,
     range_applies,
     strong_etag,
 )
 from app.http.content_headers import (
     CACHE_FOREVER,
-    REVALIDATE,
     Disposition,
     ResourcePolicy,
     content_disposition,
@@ -35,10 +40,9 @@ from app.http.content_headers import (
     safe_headers,
     wants_repr_digest,
 )
-from app.http.content_offload import Offload, OffloadResponse, can_offload
 from app.http.content_stream import BodyPart, ContentPiece, ContentStream, OpenRange, RawHeaders
-from app.http.ranges import ByteRange, parse_range
 from app.models.media import CHUNK_BYTES
+from app.services.resources.content_sources import ContentSource, Sender, StoreLink
 
 # What a request may say besides which content it wants, and what the answer depends on.
 _DECIDING = frozenset(
@@ -55,6 +59,12 @@ _DECIDING = frozenset(
 
 # What a 304 repeats of the answer it stands for (RFC 9110 §15.4.5).
 _NOT_MODIFIED_HEADERS = frozenset({"cache-control", "content-location", "etag", "expires", "vary"})
+
+
+# It would judge these once more, by tags and dates of its own, and answer 412 or 304.
+_JUDGED_HERE = frozenset({"if-match", "if-unmodified-since", "if-modified-since"})
+
+_PLAIN_RANGE = re.compile(r"bytes=(?:[0-9]{1,18}-[0-9]{0,18}|-[0-9]{1,18})", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +84,7 @@ class ContentToSend:
 
     @property
     def etag(self) -> str:
-        """The strong entity-tag of the bytes."""
+        """Return the strong entity-tag of the bytes."""
         return strong_etag(self.digest)
 
 
@@ -84,10 +94,10 @@ def content_response(
     content: ContentToSend,
     *,
     open_range: OpenRange,
-    ways: Offload | None = None,
+    ways: ContentSource | None = None,
     resource_policy: ResourcePolicy = "same-origin",
 ) -> Response:
-    """The answer to GET or HEAD of stored content: 200, 206 or 304, or 307 to where it is.
+    """Return the answer to GET or HEAD of stored content: 200, 206 or 304, or 307 to where it is.
 
     Nothing is opened until the response is sent, see `app.http.content_stream`. HEAD opens
     nothing and takes no notice of Range (RFC 9110 §14.2).
@@ -123,12 +133,12 @@ def content_response(
     has_digest = wants_repr_digest(fields.get("want-repr-digest"))
     headers = _content_headers(content, resource_policy, has_digest=has_digest)
     if outcome is Outcome.NOT_MODIFIED:
-        return _not_modified(headers)
+        return not_modified(headers)
     if method == "HEAD":
         return Response(headers={**headers, "Content-Length": str(content.size_bytes)})
     spans = _asked_spans(fields, content)
-    if ways and sender and can_offload(sender, fields, spans):
-        return OffloadResponse(
+    if ways and sender and _can_offload(sender, fields, spans):
+        return _OffloadResponse(
             ways, headers, is_whole=spans is None, resource_policy=resource_policy
         )
     return _sent_from_here(spans, content, open_range=open_range, headers=headers, ways=ways)
@@ -140,7 +150,7 @@ def _sent_from_here(
     *,
     open_range: OpenRange,
     headers: Mapping[str, str],
-    ways: Offload | None,
+    ways: ContentSource | None,
 ) -> Response:
     if spans is not None and len(spans) > 1:
         return _multipart_response(spans, content, open_range=open_range, headers=headers)
@@ -159,67 +169,6 @@ def _sent_from_here(
         headers=headers,
         find_file=ways.path if ways and spans is None else None,
     )
-
-
-def record_response(
-    request_headers: Mapping[str, str],
-    method: str,
-    body: bytes,
-    *,
-    etag: str | None = None,
-    status: int = 200,
-    headers: Mapping[str, str] | None = None,
-) -> Response:
-    """The answer that carries a stored JSON record, byte for byte: `status`, or 304.
-
-    Conditions are judged for GET and HEAD only: those of a write had to be judged before it was
-    done.
-
-    Args:
-        request_headers: Case-insensitive; repeated fields are joined here.
-        method: The request method.
-        body: The record as it is stored.
-        etag: Its entity-tag, with the quotes; without one, a strong tag is made of the body.
-        status: The status when the record is sent.
-        headers: Further headers, such as `Location`.
-
-    Raises:
-        PreconditionFailedError: If-Match does not hold.
-    """
-    tag = etag or strong_etag(hashlib.sha256(body).hexdigest())
-    answer_headers = {
-        **(headers or {}),
-        "Content-Type": "application/json",
-        "ETag": tag,
-        "Cache-Control": REVALIDATE,
-    }
-    if unchanged := unchanged_response(request_headers, method, answer_headers):
-        return unchanged
-    answer_headers["Content-Length"] = str(len(body))
-    return Response(b"" if method == "HEAD" else body, status_code=status, headers=answer_headers)
-
-
-def unchanged_response(
-    request_headers: Mapping[str, str], method: str, headers: Mapping[str, str]
-) -> Response | None:
-    """The 304 to a GET or HEAD of a record that the caller has already, if that is so.
-
-    Args:
-        request_headers: Case-insensitive; repeated fields are joined here.
-        method: The request method; of others, conditions are not judged.
-        headers: What the record would be sent with, an `ETag` among it.
-
-    Raises:
-        PreconditionFailedError: If-Match does not hold.
-    """
-    if method not in ("GET", "HEAD"):
-        return None
-    outcome = evaluate_conditions(
-        joined_fields(request_headers), method=method, etag=headers["ETag"], last_modified=None
-    )
-    if outcome is Outcome.PRECONDITION_FAILED:
-        raise PreconditionFailedError
-    return _not_modified(headers) if outcome is Outcome.NOT_MODIFIED else None
 
 
 # The same content is asked for again and again, and nothing else decides what is said of it.
@@ -252,7 +201,8 @@ def _raw(headers: Mapping[str, str]) -> RawHeaders:
     return [(name.lower().encode(), value.encode("latin-1")) for name, value in headers.items()]
 
 
-def _not_modified(headers: Mapping[str, str]) -> Response:
+def not_modified(headers: Mapping[str, str]) -> Response:
+    """Return the 304 that stands for an answer with these headers."""
     kept = {name: value for name, value in headers.items() if name.lower() in _NOT_MODIFIED_HEADERS}
     return Response(status_code=304, headers=kept)
 
@@ -288,3 +238,73 @@ def _multipart_response(
         status=206,
         headers={**headers, "Content-Type": f"multipart/byteranges; boundary={boundary}"},
     )
+
+
+def _can_offload(
+    sender: Sender, fields: Mapping[str, str], spans: Sequence[ByteRange] | None
+) -> bool:
+    """Tell whether another server answers a GET, judged here, as it would be answered here.
+
+    Args:
+        sender: Which one.
+        fields: The request's headers, by lower-case name.
+        spans: The ranges to send, `None` for all of the content.
+    """
+    if not _JUDGED_HERE.isdisjoint(fields):
+        return False
+    if "range" not in fields:
+        return True
+    if not _PLAIN_RANGE.fullmatch(fields["range"]):
+        # Lists of ranges, long numbers and gaps are taken in different ways, or refused.
+        return False
+    if "if-range" in fields and sender == "store":
+        # The store has tags of its own. One of ours means nothing to it, and one that is none of
+        # ours is likely from the part of its answer that the caller has.
+        return spans is None
+    return spans is not None
+
+
+class _OffloadResponse(Response):
+    """Says where the bytes are: to the proxy, or to the caller.
+
+    Args:
+        ways: Asked when the answer is sent.
+        headers: What the content is sent with, here or there.
+        is_whole: Whether all of it is to be sent.
+        resource_policy: Who may embed the content.
+    """
+
+    def __init__(
+        self,
+        ways: ContentSource,
+        headers: Mapping[str, str],
+        *,
+        is_whole: bool,
+        resource_policy: ResourcePolicy,
+    ) -> None:
+        self._ways = ways
+        self._is_whole = is_whole
+        self._content_headers = headers
+        self._resource_policy: ResourcePolicy = resource_policy
+        super().__init__()
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        headers = self._content_headers
+        place = await self._ways.elsewhere(
+            content_type=headers["Content-Type"], disposition=headers["Content-Disposition"]
+        )
+        if isinstance(place, StoreLink):
+            answer = self._sent_to(place.url)
+        else:
+            answer = Response(headers={**headers, "X-Accel-Redirect": place.path})
+            # The proxy counts what it is going to send by itself.
+            del answer.headers["Content-Length"]
+            if self._is_whole:
+                # nginx says so too, though not of a part.
+                del answer.headers["Accept-Ranges"]
+        await answer(scope, receive, send)
+
+    def _sent_to(self, url: str) -> Response:
+        # The address is as good as a key for as long as it lives: nobody keeps it, or passes it on.
+        headers = {"Location": url, "Cache-Control": "no-store"}
+        return Response(status_code=307, headers=headers | safe_headers(self._resource_policy))

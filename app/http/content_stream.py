@@ -2,6 +2,9 @@
 
 Nothing is opened until the answer is sent. The first bytes are then there before any header goes
 out, so that missing ones become a problem and not a torn body.
+
+A piece stays in memory until its reader takes it. So nothing is read before it is counted in the
+budget, and the pieces of whoever goes on reading become small where the budget fills.
 """
 
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Mapping, Sequence
@@ -15,8 +18,11 @@ from starlette.responses import Response, StreamingResponse
 from starlette.types import Receive, Scope, Send
 
 from app.errors import StoreUnavailableError
-from app.http.content_memory import SMALL_BYTES, ContentMemory, content_memory
-from app.http.ranges import ByteRange
+from app.http.conditions import ByteRange
+from app.http.response_memory import body_message, start_message
+from app.models.media import CHUNK_BYTES
+from app.services.memory_budget.budget import HeldMemory, MemoryBudget
+from app.wiring import Container
 
 OpenRange = Callable[[int, int], Awaitable[AsyncIterator[bytes]]]
 """Opens the bytes from the first number up to and without the second. It raises if the bytes are
@@ -28,6 +34,12 @@ RawHeaders: TypeAlias = Sequence[tuple[bytes, bytes]]
 FindFile = Callable[[], Awaitable[Path | None]]
 """The file that all of the bytes are, `None` if there is none. It raises if it is not there."""
 
+SMALL_BYTES = 64 * 1024
+"""How long a small piece is. One in all is not counted."""
+NARROW_BYTES = 2 * SMALL_BYTES
+"""What a reader of small pieces holds: a connection takes a second one before the sender waits."""
+_WINDOW_BYTES = 4 * CHUNK_BYTES
+"""What is read ahead of an object in a bucket, besides the piece of it that is being sent."""
 _PATHSEND = "http.response.pathsend"
 
 
@@ -37,6 +49,57 @@ class BodyPart:
 
     introduction: bytes
     span: ByteRange
+
+
+class ContentMemory:
+    """The memory that one answer holds while it is sent.
+
+    Args:
+        budget: Of the process.
+        wide_bytes: What reading and sending large pieces holds.
+        held: What was taken, at least `NARROW_BYTES`.
+    """
+
+    def __init__(self, budget: MemoryBudget, wide_bytes: int, held: HeldMemory) -> None:
+        self._budget = budget
+        self._wide_bytes = wide_bytes
+        self._held = held
+
+    def widen(self) -> bool:
+        """Take what large pieces need, if a quarter of the budget is enough for all then."""
+        more_bytes = self._wide_bytes - self._held.size_bytes
+        if more_bytes <= 0:
+            return True
+        if self._budget.held_bytes + more_bytes > self._budget.limit_bytes // 4:
+            return False
+        self._held.grow(more_bytes)
+        return True
+
+    def narrow_if_short(self) -> bool:
+        """Give back what large pieces need if half of the budget is taken; tells whether it is."""
+        if self._budget.held_bytes <= self._budget.limit_bytes // 2:
+            return False
+        self._held.resize(min(self._held.size_bytes, NARROW_BYTES))
+        return True
+
+
+@asynccontextmanager
+async def content_memory(scope: Scope, size_bytes: int) -> AsyncIterator[ContentMemory]:
+    """Hold room for one reader of content for the length of the block.
+
+    Args:
+        scope: Of the request.
+        size_bytes: The longest range that is to be read.
+
+    Raises:
+        OverloadedError: There is none, after a moment's wait; nothing is held.
+    """
+    container: Container = scope["state"]["container"]
+    wide_bytes = min(CHUNK_BYTES, size_bytes)
+    if container.content_sources.files is None:
+        wide_bytes += min(_WINDOW_BYTES, size_bytes)
+    async with container.memory.holding(NARROW_BYTES) as held:
+        yield ContentMemory(container.memory, wide_bytes, held)
 
 
 @runtime_checkable
@@ -72,23 +135,23 @@ class ContentPiece(Response):
         """
         if self._span.size_bytes <= SMALL_BYTES:
             body = await self._read()
-            await _send_headers(self, send)
-            await send({"type": "http.response.body", "body": body, "more_body": False})
+            await send(start_message(self))
+            await send(body_message(body, more=False))
             return
         async with content_memory(scope, self._span.size_bytes) as room:
             if room.widen():
                 body = await self._read()
-                await _send_headers(self, send)
-                await _send_chunk(send, body)
+                await send(start_message(self))
+                await send(body_message(body))
             else:
                 await self._send_pieces(room, send)
             # The server waits here until the client has taken most of it.
-            await send({"type": "http.response.body", "body": b"", "more_body": False})
+            await send(body_message(b"", more=False))
 
     async def _send_pieces(self, room: ContentMemory, send: Send) -> None:
         async with aclosing(_pieces(self._open_range, self._span, room)) as pieces:
             piece = await anext(pieces)
-            await _send_headers(self, send)
+            await send(start_message(self))
             await _send_and_wait(send, piece)
             async for piece in pieces:
                 await _send_and_wait(send, piece)
@@ -160,13 +223,13 @@ class ContentStream(StreamingResponse):
             async with aclosing(_pieces(self._open_range, part.span, self._room)) as pieces:
                 piece = await anext(pieces, b"")
                 if index == 0:
-                    await _send_headers(self, send)
+                    await send(start_message(self))
                 if part.introduction:
-                    await _send_chunk(send, part.introduction)
+                    await send(body_message(part.introduction))
                 await _send_and_wait(send, piece)
                 async for piece in pieces:
                     await _send_and_wait(send, piece)
-        await send({"type": "http.response.body", "body": self._closing, "more_body": False})
+        await send(body_message(self._closing, more=False))
 
     async def _leave_to_server(self, scope: Scope, send: Send) -> bool:
         """Let the server read the file, if it offers to and there is one."""
@@ -175,23 +238,9 @@ class ContentStream(StreamingResponse):
         path = await self._find_file()
         if path is None:
             return False
-        await _send_headers(self, send)
+        await send(start_message(self))
         await send({"type": _PATHSEND, "path": str(path)})
         return True
-
-
-async def _send_headers(response: Response, send: Send) -> None:
-    await send(
-        {
-            "type": "http.response.start",
-            "status": response.status_code,
-            "headers": response.raw_headers,
-        }
-    )
-
-
-async def _send_chunk(send: Send, chunk: bytes) -> None:
-    await send({"type": "http.response.body", "body": chunk, "more_body": True})
 
 
 async def _send_and_wait(send: Send, chunk: bytes) -> None:
@@ -199,9 +248,9 @@ async def _send_and_wait(send: Send, chunk: bytes) -> None:
 
     The next one is read only then: it would be held beside this one.
     """
-    await _send_chunk(send, chunk)
+    await send(body_message(chunk))
     # The server waits at the next message, whatever is in it.
-    await _send_chunk(send, b"")
+    await send(body_message(b""))
 
 
 async def _pieces(

@@ -1,7 +1,7 @@
-"""`/docs`: the OpenAPI document as a page to read.
+"""Pages to read: the API at `/docs`, its errors, and what a browser shows where there is nothing.
 
-It is one document without a script and with nothing of another host: the usual pages for this load
-theirs from a CDN, into the origin that keys are sent to.
+None has a script, or anything of another host: the usual pages for an OpenAPI document load theirs
+from a CDN, into the origin that keys are sent to. None repeats anything of the request.
 """
 
 import html
@@ -13,47 +13,113 @@ from hashlib import sha256
 from typing import Any
 
 from fastapi import FastAPI
-from starlette.requests import Request
+from starlette.requests import HTTPConnection, Request
 from starlette.responses import HTMLResponse, Response
 
-API_PAGE_PATH = "/docs"
+from app.http.conditions import prefers
+from app.http.problem_types import INTRODUCTION, documented_problems
+
+ON_CONTENT_URL = "on_content_url"
+"""In the state of requests to a host that has neither the viewer nor the documentation."""
 
 _METHODS = ("get", "head", "post", "put", "patch", "delete", "options")
-_STYLE = (
+_API_STYLE = (
     "body{font:16px/1.5 system-ui,sans-serif;max-width:60rem;margin:2rem auto;padding:0 1rem}"
     "h3{font:600 1rem ui-monospace,monospace;border-top:1px solid #ccc;padding-top:1rem}"
     "p{white-space:pre-line}pre{overflow:auto;background:#f4f4f4;padding:1rem}"
     "@media(prefers-color-scheme:dark){body{background:#111;color:#ddd}a{color:#8bf}"
     "pre{background:#222}}"
 )
-_STYLE_SHA256 = b64encode(sha256(_STYLE.encode()).digest()).decode()
-_HEADERS = {
-    "Content-Security-Policy": f"default-src 'none'; style-src 'sha256-{_STYLE_SHA256}'; "
-    "base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
-    "X-Content-Type-Options": "nosniff",
-    "Referrer-Policy": "no-referrer",
+_LOST_STYLE = (
+    "body{font:16px/1.5 system-ui,sans-serif;max-width:36rem;margin:4rem auto;padding:0 1rem}"
+    "@media(prefers-color-scheme:dark){body{background:#111;color:#ddd}a{color:#8bf}}"
+)
+_LOST_PAGE = (
+    '<!doctype html><html lang="en"><meta charset="utf-8">'
+    '<meta name="viewport" content="width=device-width"><title>Nothing here · Pagefault</title>'
+    f"<style>{_LOST_STYLE}</style><h1>There is nothing at this address</h1>"
+    "<p>This is Pagefault, the media memory of AI agents. No page and no route of its API has "
+    'this path.</p><ul><li><a href="/">The viewer</a> shows sessions, pages and files.</li>'
+    '<li><a href="/docs">The documentation of the API</a> lists every route.</li></ul></html>'
+)
+
+
+def _headers(style: str) -> dict[str, str]:
+    """Return the headers of a page that has this style and no script."""
+    digest = b64encode(sha256(style.encode()).digest()).decode()
+    return {
+        "Content-Security-Policy": f"default-src 'none'; style-src 'sha256-{digest}'; "
+        "base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
+        "X-Content-Type-Options": "nosniff",
+        "Referrer-Policy": "no-referrer",
+    }
+
+
+_LOST_HEADERS = {
+    **_headers(_LOST_STYLE),
+    "X-Frame-Options": "DENY",
+    "Cross-Origin-Resource-Policy": "same-origin",
+    "Cache-Control": "no-store",
+    "Vary": "Accept",
 }
+
+
+def is_for_a_browser(connection: HTTPConnection) -> bool:
+    """Tell whether who asks for an unknown address wants to read a page."""
+    scope = connection.scope
+    is_reading = scope["type"] == "http" and scope["method"] in ("GET", "HEAD")
+    if not is_reading or scope.get("state", {}).get(ON_CONTENT_URL):
+        return False
+    return prefers(connection.headers, "text/html", "application/json")
+
+
+def lost_page(*, is_head: bool) -> Response:
+    """Return the page for an address with nothing, with the status of what it stands for."""
+    response = HTMLResponse(_LOST_PAGE, status_code=404, headers=_LOST_HEADERS)
+    if is_head:
+        # Its length is still that of the page.
+        response.body = b""
+    return response
+
+
+async def problems_page(_: Request) -> Response:
+    """Answer with the page that the `type` of every problem leads to."""
+    sections = "".join(
+        f'<h2 id="{kind.code}">{kind.code}</h2>'
+        f"<p><b>{kind.status}</b> · {html.escape(kind.title)}</p>"
+        f"<p>{html.escape(kind.meaning)}</p>"
+        + "".join(
+            f"<p><code>{code}</code>: {html.escape(meaning)}</p>"
+            for code, meaning in kind.narrower.items()
+        )
+        for kind in documented_problems()
+    )
+    return HTMLResponse(
+        '<!doctype html><html lang="en"><meta charset="utf-8"><title>Errors</title>'
+        f"<h1>Errors</h1><p>{html.escape(INTRODUCTION)}</p>{sections}</html>"
+    )
 
 
 def install_api_page(app: FastAPI) -> None:
     """Serve the page of `app`; its own, which load scripts, have to be off."""
+    headers = _headers(_API_STYLE)
 
     @cache
     def made() -> str:
         return api_page(app.openapi())
 
     async def get_api_page(_: Request) -> Response:
-        return HTMLResponse(made(), headers=_HEADERS)
+        return HTMLResponse(made(), headers=headers)
 
-    app.add_route(API_PAGE_PATH, get_api_page, methods=["GET"], include_in_schema=False)
+    app.add_route("/docs", get_api_page, methods=["GET"], include_in_schema=False)
 
 
 def api_page(document: Mapping[str, Any]) -> str:
-    """An OpenAPI document as HTML: its operations by tag, then its schemas."""
+    """Return an OpenAPI document as HTML: its operations by tag, then its schemas."""
     title = html.escape(document["info"]["title"])
     return (
         f'<!doctype html><html lang="en"><meta charset="utf-8"><meta name="viewport" '
-        f'content="width=device-width"><title>API · {title}</title><style>{_STYLE}</style>'
+        f'content="width=device-width"><title>API · {title}</title><style>{_API_STYLE}</style>'
         f"<h1>{title}</h1><p>{html.escape(document['info'].get('description', ''))}</p>"
         '<p>For programs: <a href="/openapi.json">openapi.json</a>. '
         '<a href="/docs/errors">Errors</a> have a page of their own.</p>'

@@ -18,41 +18,13 @@ from app.errors import (
 )
 from app.http.problem_types import problem_responses
 from app.http.tus import PATH as TUS_PATH
-from app.models.interaction import ChatMessage
-from app.services.pages.faults import FaultRequest
-from app.services.pages.requests import (
-    PageBatch,
-    PageDraft,
-    PagePatch,
-    RepresentationDraft,
-)
-from app.services.resources.references import ResolveRequest
-from app.services.sessions.interaction_requests import InteractionDraft
-from app.services.sessions.messages import HistoryMessageDraft
-from app.services.tool_results.requests import ToolResultRequest
-from app.wire.aliases import AliasDraft
 from app.wire.events import DATA_OF
-from app.wire.links import SignedUrlRequest
 from app.wire.problem import problem_components
-from app.wire.renders import RenderRequest
 from app.wire.shape import Shape
 
 _SCHEMA_TEMPLATE = "#/components/schemas/{model}"
-_READ_BY_HAND: tuple[type[BaseModel], ...] = (
-    ToolResultRequest,
-    SignedUrlRequest,
-    AliasDraft,
-    ResolveRequest,
-    PageDraft,
-    PageBatch,
-    PagePatch,
-    FaultRequest,
-    RepresentationDraft,
-    HistoryMessageDraft,
-    InteractionDraft,
-    ChatMessage,
-    RenderRequest,
-)
+_read_by_hand: dict[str, type[BaseModel]] = {}
+"""The models of bodies that routes read as a stream, by name; FastAPI knows none of them."""
 
 BINARY = {"application/octet-stream": {"schema": {"type": "string", "format": "binary"}}}
 """The documentation of an answer that is a file."""
@@ -76,14 +48,15 @@ TAGS = (
 
 
 def operation_id(route: routing.APIRoute) -> str:
-    """An operation is called what its function is called; SDK methods get that name."""
+    """Name an operation as its function is named; SDK methods get that name."""
     return route.name
 
 
 def json_body(
     model: type[BaseModel], *, required: bool = True, media_type: str = "application/json"
 ) -> dict[str, Any]:
-    """The documentation of a JSON body that the route reads as a stream."""
+    """Return the documentation of a JSON body that the route reads as a stream."""
+    _read_by_hand[model.__name__] = model
     reference = _SCHEMA_TEMPLATE.format(model=model.__name__)
     return {
         "requestBody": {
@@ -94,7 +67,7 @@ def json_body(
 
 
 def file_body() -> dict[str, Any]:
-    """The documentation of a body that is a file, raw or in a form."""
+    """Return the documentation of a body that is a file, raw or in a form."""
     binary = {"type": "string", "format": "binary"}
     form = {
         "type": "object",
@@ -138,8 +111,9 @@ def _describe(app: FastAPI) -> dict[str, Any]:
     )
     schemas = document["components"]["schemas"]
     schemas.update(problem_components())
-    for model in _READ_BY_HAND:
-        _add_schema(schemas, model)
+    # By name: the order in which modules are loaded is not to show.
+    for name in sorted(_read_by_hand):
+        _add_schema(schemas, _read_by_hand[name])
     for events in DATA_OF.values():
         _add_schema(schemas, events)
     _document_common_faults(document)
@@ -169,33 +143,30 @@ def _document_common_faults(document: dict[str, Any]) -> None:
 
     That is no key, a quota, a store that does not answer, a name in the query that is not known.
     """
-    anywhere = problem_responses(MisdirectedRequestError)
-    written = problem_responses(ForbiddenOriginError)
-    common = problem_responses(
+    of_any = problem_responses(MisdirectedRequestError)
+    of_writes = problem_responses(ForbiddenOriginError)
+    of_api = problem_responses(
         UnauthorizedError,
         QuotaExceededError,
         StoreUnavailableError,
         StoreFullError,
         StoredBytesQuotaError,
     )
-    judged = problem_responses(InvalidPayloadError)
+    of_queries = problem_responses(InvalidPayloadError)
     for path, item in document["paths"].items():
+        is_api = path.startswith("/api/")
         for method in _METHODS:
             if method not in item:
                 continue
             responses = item[method]["responses"]
-            responses.update({str(status): fault for status, fault in anywhere.items()})
-            if method in _WRITING:
-                _set_faults(responses, written)
-            if path.startswith("/api/"):
-                _set_faults(responses, common)
-                if not path.startswith(TUS_PATH):
-                    _set_faults(responses, judged)
-
-
-def _set_faults(responses: dict[str, Any], common: dict[int | str, dict[str, Any]]) -> None:
-    # The framework's own 422 stands where a route has not declared ours.
-    if "application/json" in responses.get("422", {}).get("content", {}):
-        del responses["422"]
-    for status, fault in common.items():
-        responses.setdefault(str(status), fault)
+            # The framework's own 422 stands where a route has not declared ours.
+            if "application/json" in responses.get("422", {}).get("content", {}):
+                del responses["422"]
+            faults = {
+                **of_any,
+                **(of_writes if method in _WRITING else {}),
+                **(of_api if is_api else {}),
+                **(of_queries if is_api and not path.startswith(TUS_PATH) else {}),
+            }
+            for status, fault in faults.items():
+                responses.setdefault(str(status), fault)

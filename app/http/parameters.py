@@ -1,13 +1,33 @@
-"""What a route takes of its path, query and headers: declared once, documented and read by that."""
+"""What routes take of their path, query and headers: declared once, documented and read by that.
+
+First how a route reads what it declares, then the parameters that several routes have: of lists, of
+writes, of sessions, of resources, of pages and of renderings.
+"""
 
 from functools import cache
-from typing import Any, Self, get_type_hints
+from typing import Annotated, Any, Literal, Self, get_type_hints
 
-from fastapi import Depends, Request, params
+from fastapi import Depends, Header, Path, Query, Request, params
 from fastapi.exceptions import RequestValidationError
-from pydantic import TypeAdapter, ValidationError
+from pydantic import AfterValidator, TypeAdapter, ValidationError
 
+from app.errors import (
+    Fault,
+    InvalidPayloadError,
+    MalformedRequestError,
+    PayloadTooLargeError,
+    SlowBodyError,
+    UnsupportedMediaError,
+)
 from app.http.authenticate import BEARER
+from app.models.identity import CLIENT_ID_PATTERN
+from app.models.page import LEVEL_NAMES, Level, Modality, PageFilters, PageType, parse_level
+from app.models.rendering import Audience, ImageDetail, McpRevision, MediaWish, RenderOptions
+from app.rendering.targets.table import TARGETS
+from app.services.pages.reading import BlocksOptions, MediaForm
+from app.services.pages.reading import ImageDetail as BlockDetail
+from app.services.renders.renders import RenderQuery
+from app.wire.renders import check_ranges, check_target
 
 
 class Parameters:
@@ -15,12 +35,12 @@ class Parameters:
 
     @classmethod
     def documented(cls) -> list[params.Depends]:
-        """What says in the document that a route takes these, and a key."""
+        """Return what says in the document that a route takes these, and a key."""
         return [BEARER, Depends(cls)]
 
     @classmethod
     def of(cls, request: Request) -> Self:
-        """Those of a request.
+        """Read those of a request.
 
         Raises:
             RequestValidationError: Some are not valid; it is FastAPI's own, for the same reasons.
@@ -48,10 +68,226 @@ class Parameters:
 def _reading(
     kind: type[Parameters],
 ) -> tuple[TypeAdapter[Any], dict[int | str, str], list[str]]:
-    """What reads them, the place of each by its name there, and the names of headers."""
+    """Return what reads them, the place of each by its name there, and the names of headers."""
     places: dict[int | str, str] = {}
     for name, hint in get_type_hints(kind, include_extras=True).items():
         declared = next(each for each in hint.__metadata__ if isinstance(each, params.Param))
         places[declared.alias or name] = declared.in_.value
     headers = [str(name) for name, place in places.items() if place == "header"]
     return TypeAdapter(kind), places, headers
+
+
+LimitQuery = Annotated[int, Query(ge=1, le=200, description="How many items a page holds.")]
+CursorQuery = Annotated[str | None, Query(description="`nextCursor` of the page before.")]
+
+IfMatchHeader = Annotated[
+    str | None, Header(description="Write only over this version (its ETag), else 412.")
+]
+IfNoneMatchHeader = Annotated[
+    str | None, Header(description="`*`: write only if there is no such page yet, else 412.")
+]
+IdempotencyKeyHeader = Annotated[str | None, Header(min_length=1, max_length=255)]
+WRITE_FAULTS = (
+    MalformedRequestError,
+    SlowBodyError,
+    PayloadTooLargeError,
+    UnsupportedMediaError,
+    InvalidPayloadError,
+)
+"""How the body of a write fails."""
+
+SessionIdPath = Annotated[str, Path(pattern=CLIENT_ID_PATTERN)]
+HistoryMediaQuery = Annotated[
+    Literal["reference", "inline"],
+    Query(
+        description="`inline` puts the media of messages back in their places, byte for byte; "
+        "tool results keep their references."
+    ),
+]
+SessionSearchQuery = Annotated[
+    str | None,
+    Query(min_length=1, max_length=128, description="Only sessions whose id has this in it."),
+]
+LARGEST_SEQ = 2**63 - 1
+AfterSeqQuery = Annotated[
+    int | None,
+    Query(
+        ge=0, le=LARGEST_SEQ, description="Begin behind the entry with this `seq`; no cursor then."
+    ),
+]
+
+UriPath = Annotated[
+    str, Path(description="The `blob:` URI, percent-encoded, or its 32 hex digits alone.")
+]
+FilenameQuery = Annotated[str | None, Query(max_length=1_024)]
+AliasQuery = Annotated[
+    str | None,
+    Query(description="What another system calls the file; see `PUT /api/aliases/{alias}`."),
+]
+
+_LEVELS = f"{LEVEL_NAMES}; by number or by name."
+
+PageIdPath = Annotated[
+    str, Path(pattern=CLIENT_ID_PATTERN, description="The client's id of the page.")
+]
+# Its pattern is checked by the service, which has a tool message for the model that sent it.
+FaultedIdPath = Annotated[
+    str,
+    Path(
+        description="The client's id of the page.",
+        json_schema_extra={"pattern": CLIENT_ID_PATTERN},
+    ),
+]
+FormQuery = Annotated[
+    Literal["blocks", "json"] | None,
+    Query(description="`json`: `content` is one JSON string with the page in it."),
+]
+MediaQuery = Annotated[
+    MediaForm,
+    Query(description="Stored media as base64 (`inline`) or as their `@blob:` reference."),
+]
+
+
+async def get_level_query(
+    level: Annotated[str | None, Query(max_length=16, description=_LEVELS)] = None,
+) -> Level | None:
+    """Read the level of `?level=`, if there is one."""
+    return None if level is None else _level(level, "/query/level")
+
+
+async def get_level_path(
+    level: Annotated[str, Path(max_length=16, description=_LEVELS)],
+) -> Level:
+    """Read the level that is part of the path."""
+    return _level(level, "/path/level")
+
+
+def _level(text: str, pointer: str) -> Level:
+    level = parse_level(text)
+    if level is None:
+        raise InvalidPayloadError(
+            "There is no such level.", faults=[Fault(pointer, f"must be one of {LEVEL_NAMES}")]
+        )
+    return level
+
+
+LevelQuery = Annotated[Level | None, Depends(get_level_query)]
+LevelPath = Annotated[Level, Depends(get_level_path)]
+
+
+async def get_page_filters(
+    level: LevelQuery,
+    session_id: Annotated[str | None, Query(pattern=CLIENT_ID_PATTERN)] = None,
+    modality: Modality | None = None,
+    page_type: PageType | None = None,
+    pinned: bool | None = None,
+) -> PageFilters:
+    """Read what a list of pages is narrowed to."""
+    return PageFilters(session_id, modality, page_type, pinned, level)
+
+
+async def get_search_filters(
+    session_id: Annotated[str | None, Query(pattern=CLIENT_ID_PATTERN)] = None,
+    modality: Modality | None = None,
+) -> PageFilters:
+    """Read what a search of pages is narrowed to."""
+    return PageFilters(session_id, modality)
+
+
+async def get_blocks_options(
+    media: MediaQuery = "inline",
+    detail: Annotated[BlockDetail, Query(description="Of the image, for the model.")] = "low",
+    max_chars: Annotated[
+        int | None,
+        Query(ge=1, description="How much of the level's text; media are never cut."),
+    ] = None,
+    offset: Annotated[int, Query(ge=0, le=2**53, description="Where in the text to begin.")] = 0,
+) -> BlocksOptions:
+    """Read how blocks are wanted."""
+    return BlocksOptions(media, detail, max_chars, offset)
+
+
+PageFiltersDep = Annotated[PageFilters, Depends(get_page_filters)]
+SearchFiltersDep = Annotated[PageFilters, Depends(get_search_filters)]
+BlocksOptionsDep = Annotated[BlocksOptions, Depends(get_blocks_options)]
+
+TargetQuery = Annotated[
+    str,
+    AfterValidator(check_target),
+    Query(description="Whose dialect to write.", json_schema_extra={"enum": list(TARGETS)}),
+]
+
+
+async def get_render_options(
+    accept: Annotated[
+        str | None,
+        Query(
+            max_length=4_096,
+            description="MIME types and ranges that the model can take, with commas; what is not "
+            "among them degrades.",
+            examples=["image/png,image/*"],
+        ),
+    ] = None,
+    media: Annotated[
+        MediaWish,
+        Query(
+            description="`inline`: the bytes. `signed-url`: URLs, where the target loads any. "
+            "`reference`: `@blob:` references, to look at and not to send."
+        ),
+    ] = "inline",
+    detail: Annotated[
+        ImageDetail | None, Query(description="How closely a model is to look at images.")
+    ] = None,
+    max_bytes: Annotated[
+        int | None,
+        Query(
+            alias="maxBytes",
+            ge=0,
+            le=2**53,
+            description="The most bytes of media in the messages, as base64; the oldest step down.",
+        ),
+    ] = None,
+    max_images: Annotated[
+        int | None,
+        Query(alias="maxImages", ge=0, le=2**53, description="The most images; the newest stay."),
+    ] = None,
+    audience: Annotated[
+        Audience,
+        Query(description="For whom; what MCP annotations keep for others is left out."),
+    ] = "assistant",
+    protocol_version: Annotated[
+        McpRevision,
+        Query(
+            alias="protocolVersion",
+            description="Of `mcp`: the revision of the protocol. Before 2026-07-28 "
+            "`structuredContent` is an object or absent, before 2025-06-18 absent.",
+        ),
+    ] = "2026-07-28",
+) -> RenderOptions:
+    """Read how a record is to be rendered."""
+    try:
+        ranges = None if accept is None else check_ranges(tuple(accept.split(",")))
+    except ValueError as exc:
+        raise InvalidPayloadError(
+            "The query is not what the route takes.", faults=[Fault("/query/accept", str(exc))]
+        ) from exc
+    return RenderOptions(ranges, media, detail, max_bytes, max_images, audience, protocol_version)
+
+
+RenderOptionsDep = Annotated[RenderOptions, Depends(get_render_options)]
+
+
+async def get_render_wish(target: TargetQuery, options: RenderOptionsDep) -> RenderQuery:
+    """Read for which target a record is to be rendered, and how."""
+    return RenderQuery(target, options)
+
+
+async def get_page_render_wish(
+    options: RenderOptionsDep, target: TargetQuery = "openai-compat"
+) -> RenderQuery:
+    """Read the same for a page, for which specification 000 has a shape of its own."""
+    return RenderQuery(target, options)
+
+
+RenderWishDep = Annotated[RenderQuery, Depends(get_render_wish)]
+PageRenderWishDep = Annotated[RenderQuery, Depends(get_page_render_wish)]

@@ -11,48 +11,71 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any
 
-from app.errors import (
-    BlobSweptError,
-    ChecksumMismatchError,
-    ConflictError,
-    DigestMismatchError,
-    FetchBlockedError,
-    FetchesBusyError,
-    ForbiddenLinkError,
-    ForbiddenOriginError,
-    GoneError,
-    HeadersTooLargeError,
-    InvalidBundleError,
-    InvalidCursorError,
-    InvalidJsonError,
-    InvalidPayloadError,
-    MalformedRequestError,
-    MemoryExhaustedError,
-    MisdirectedRequestError,
-    MissingAttachmentError,
-    NotFoundError,
-    OverloadedError,
-    PayloadTooLargeError,
-    PreconditionFailedError,
-    QuotaExceededError,
-    RangeNotSatisfiableError,
-    ServiceError,
-    SlowBodyError,
-    StoredBytesQuotaError,
-    StoreFullError,
-    StoreMisconfiguredError,
-    StoreUnavailableError,
-    StreamLimitError,
-    TusVersionError,
-    UnauthorizedError,
-    UnsupportedMediaError,
-    UpstreamError,
-    UpstreamTimeoutError,
-)
-from app.http.problem_subcodes import PROBLEM_SUBCODES
+from app import errors
 from app.wire.problem import PROBLEM_MEDIA_TYPE, PROBLEM_REFERENCE
 
 PROBLEMS_PATH = "/docs/errors"
+
+PROBLEM_SUBCODES: Mapping[str, Mapping[str, str]] = {
+    "malformed-request": {
+        "malformed-digest": "A `Content-Digest` or `Repr-Digest` header that is none.",
+    },
+    "not-found": {
+        "level-missing": "The page has no such level: nobody supplied it, and nothing gives it.",
+        "no-content": "The page holds nothing at this level, so there is no file to download.",
+        "no-such-value": "The JSON has nothing where the pointer leads.",
+    },
+    "conflict": {
+        "request-in-flight": "The same request is being worked on; send it again in a moment.",
+        "request-superseded": "Another request with the same key took over; send it again.",
+        "interaction-answered": "The interaction has another answer already, which is set once.",
+        "tool-call-answered": "The tool call has another result already, and has only one.",
+        "page-exists": "A page with this id is there already; PUT replaces it.",
+        "session-exists": "A session of the bundle is there already; delete it first.",
+        "tool-result-exists": "The same for a tool result of the bundle.",
+        "message-exists": "The same for a message of the bundle.",
+        "interaction-exists": "The same for an interaction of the bundle.",
+        "alias-exists": "An alias of the bundle names another resource here.",
+        "alias-taken": "The alias names another resource; `If-Match` moves it, DELETE frees it.",
+        "too-many-aliases": "The resource has 1,000 aliases already; delete one first.",
+        "page-changed": "The page was changed meanwhile; ask again.",
+        "page-contended": "Others change the page all the time; send it again.",
+        "resource-in-use": "Something refers to the resource; delete that first.",
+        "upload-offset": "The upload goes on at another offset, which HEAD tells.",
+        "upload-superseded": "Somebody asked where to go on with the upload; do so as well.",
+    },
+    "payload-too-large": {
+        "json-too-deep": "JSON that is nested deeper than `PAGEFAULT_LIMITS__JSON_DEPTH`.",
+        "json-too-large": "JSON with more values than are taken, or too long to be taken apart.",
+        "text-too-large": "A body with more text than `PAGEFAULT_LIMITS__TEXT_BYTES`.",
+        "too-many-media": "More media than `PAGEFAULT_LIMITS__MEDIA_PER_RESULT` in one result.",
+        "too-many-references": "More references than are replaced in one request.",
+        "medium-too-large": "More bytes of media than are put into one answer.",
+    },
+    "unsupported-media-type": {
+        "not-text": "The resource is no text; its bytes are at `/content`.",
+    },
+    "invalid-payload": {
+        "invalid-alias": "An alias of other characters, or of the form of a resource's id or URI.",
+        "idempotency-key-reused": "The key was used for another request; take a new one.",
+        "invalid-base64": "What announces base64 is none.",
+        "level-is-content": "FULL is the page's content; PUT the page to change it.",
+        "level-too-long": "A supplied level does not fit the page any more; supply it anew first.",
+        "unknown-parameter": "A name in the query that the route does not take, or one twice.",
+        "not-json": "The text of the resource is no JSON; read it by lines.",
+    },
+    "fetch-blocked": {
+        "fetch-too-large": "The file is larger than `PAGEFAULT_FETCH__MAX_BYTES`.",
+    },
+    "store-unavailable": {
+        "blob-missing": "The record is there and its bytes are not; the operator restores them.",
+    },
+}
+"""By the code of a kind, the codes that say more than it does, with a sentence on each.
+
+They stand in `code` of an answer whose `type` leads to the kind. Where they come up is where the
+errors are raised; a test sees to it that each of them is here.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,63 +93,72 @@ class ProblemType:
 
     @property
     def type(self) -> str:
-        """The reference to the kind's explanation (RFC 9457 §3.1.1)."""
+        """Return the reference to the kind's explanation (RFC 9457 §3.1.1)."""
         return f"{PROBLEMS_PATH}#{self.code}" if self.meaning else "about:blank"
 
     @property
     def narrower(self) -> Mapping[str, str]:
-        """The codes of the same type that say more, with a sentence on each."""
+        """Return the codes of the same type that say more, with a sentence on each."""
         return PROBLEM_SUBCODES.get(self.code, {})
 
 
 def _row(
     status: int,
-    error_class: type[ServiceError],
+    error_class: type[errors.ServiceError],
     title: str,
     headers: Mapping[str, str] = MappingProxyType({}),
-) -> tuple[type[ServiceError], ProblemType]:
+    *,
+    retry_after: int | None = None,
+) -> tuple[type[errors.ServiceError], ProblemType]:
     described = (inspect.getdoc(error_class) or "").partition("\n\nArgs:")[0]
     meaning = " ".join(described.split())
+    if retry_after is not None:
+        headers = {"Retry-After": str(retry_after)}
     return error_class, ProblemType(status, error_class.code, title, meaning, headers)
 
 
-KINDS: dict[type[ServiceError], ProblemType] = dict(
+KINDS: dict[type[errors.ServiceError], ProblemType] = dict(
     [
-        _row(400, MalformedRequestError, "The request cannot be read"),
-        _row(400, InvalidJsonError, "The body is not JSON"),
-        _row(400, InvalidCursorError, "The cursor is not valid"),
-        _row(400, DigestMismatchError, "The digest does not match"),
-        _row(401, UnauthorizedError, "An API key is needed", {"WWW-Authenticate": "Bearer"}),
-        _row(403, ForbiddenLinkError, "The link is not valid"),
-        _row(403, ForbiddenOriginError, "The origin may not write or listen", {"Vary": "Origin"}),
-        _row(404, NotFoundError, "Not found"),
-        _row(408, SlowBodyError, "The body came too slowly"),
-        _row(409, ConflictError, "The request contradicts what is stored"),
-        _row(410, GoneError, "It is no longer kept"),
-        _row(412, PreconditionFailedError, "A condition of the request does not hold"),
-        _row(412, TusVersionError, "The upload speaks another protocol"),
-        _row(413, PayloadTooLargeError, "Too large"),
-        _row(415, UnsupportedMediaError, "The route does not take this type"),
-        _row(416, RangeNotSatisfiableError, "The range lies outside the content"),
-        _row(421, MisdirectedRequestError, "The host name is not one of the service"),
-        _row(422, InvalidPayloadError, "The request is not what the route takes"),
-        _row(422, MissingAttachmentError, "An attached file is missing"),
-        _row(422, InvalidBundleError, "The bundle is damaged"),
-        _row(422, FetchBlockedError, "The URL is not fetched"),
-        _row(429, QuotaExceededError, "A quota is used up"),
-        _row(431, HeadersTooLargeError, "The headers are too large"),
-        _row(460, ChecksumMismatchError, "The checksum does not match"),
-        _row(502, UpstreamError, "The URL's server did not answer with a file"),
-        _row(429, StreamLimitError, "Too many streams of events", {"Retry-After": "2"}),
-        _row(503, OverloadedError, "Too many requests at once", {"Retry-After": "1"}),
-        _row(503, MemoryExhaustedError, "The memory is in use", {"Retry-After": "1"}),
-        _row(503, FetchesBusyError, "Too many fetches at once", {"Retry-After": "5"}),
-        _row(503, StoreUnavailableError, "A store did not answer", {"Retry-After": "1"}),
-        _row(503, StoreMisconfiguredError, "A store refuses the service", {"Retry-After": "60"}),
-        _row(503, BlobSweptError, "The bytes were swept away", {"Retry-After": "1"}),
-        _row(504, UpstreamTimeoutError, "The URL's server took too long"),
-        _row(507, StoreFullError, "There is no room left"),
-        _row(507, StoredBytesQuotaError, "The project keeps as much as it may"),
+        _row(400, errors.MalformedRequestError, "The request cannot be read"),
+        _row(400, errors.InvalidJsonError, "The body is not JSON"),
+        _row(400, errors.InvalidCursorError, "The cursor is not valid"),
+        _row(400, errors.DigestMismatchError, "The digest does not match"),
+        _row(401, errors.UnauthorizedError, "An API key is needed", {"WWW-Authenticate": "Bearer"}),
+        _row(403, errors.ForbiddenLinkError, "The link is not valid"),
+        _row(
+            403,
+            errors.ForbiddenOriginError,
+            "The origin may not write or listen",
+            {"Vary": "Origin"},
+        ),
+        _row(404, errors.NotFoundError, "Not found"),
+        _row(408, errors.SlowBodyError, "The body came too slowly"),
+        _row(409, errors.ConflictError, "The request contradicts what is stored"),
+        _row(410, errors.GoneError, "It is no longer kept"),
+        _row(412, errors.PreconditionFailedError, "A condition of the request does not hold"),
+        _row(412, errors.TusVersionError, "The upload speaks another protocol"),
+        _row(413, errors.PayloadTooLargeError, "Too large"),
+        _row(415, errors.UnsupportedMediaError, "The route does not take this type"),
+        _row(416, errors.RangeNotSatisfiableError, "The range lies outside the content"),
+        _row(421, errors.MisdirectedRequestError, "The host name is not one of the service"),
+        _row(422, errors.InvalidPayloadError, "The request is not what the route takes"),
+        _row(422, errors.MissingAttachmentError, "An attached file is missing"),
+        _row(422, errors.InvalidBundleError, "The bundle is damaged"),
+        _row(422, errors.FetchBlockedError, "The URL is not fetched"),
+        _row(429, errors.QuotaExceededError, "A quota is used up"),
+        _row(431, errors.HeadersTooLargeError, "The headers are too large"),
+        _row(460, errors.ChecksumMismatchError, "The checksum does not match"),
+        _row(502, errors.UpstreamError, "The URL's server did not answer with a file"),
+        _row(429, errors.StreamLimitError, "Too many streams of events", retry_after=2),
+        _row(503, errors.OverloadedError, "Too many requests at once", retry_after=1),
+        _row(503, errors.MemoryExhaustedError, "The memory is in use", retry_after=1),
+        _row(503, errors.FetchesBusyError, "Too many fetches at once", retry_after=5),
+        _row(503, errors.StoreUnavailableError, "A store did not answer", retry_after=1),
+        _row(503, errors.StoreMisconfiguredError, "A store refuses the service", retry_after=60),
+        _row(503, errors.BlobSweptError, "The bytes were swept away", retry_after=1),
+        _row(504, errors.UpstreamTimeoutError, "The URL's server took too long"),
+        _row(507, errors.StoreFullError, "There is no room left"),
+        _row(507, errors.StoredBytesQuotaError, "The project keeps as much as it may"),
     ]
 )
 
@@ -139,7 +171,7 @@ INTERNAL = ProblemType(
 
 # What the framework itself answers, by status. Its own sentences are not used: some quote input.
 FRAMEWORK_KINDS = {
-    400: KINDS[MalformedRequestError],
+    400: KINDS[errors.MalformedRequestError],
     404: ProblemType(
         404, "no-such-route", "There is nothing at this address", "No route has this path."
     ),
@@ -149,24 +181,24 @@ FRAMEWORK_KINDS = {
         "The route does not take this method",
         "The path exists, but not for this method; `Allow` lists those it takes.",
     ),
-    413: KINDS[PayloadTooLargeError],
-    415: KINDS[UnsupportedMediaError],
-    422: KINDS[InvalidPayloadError],
-    431: KINDS[HeadersTooLargeError],
+    413: KINDS[errors.PayloadTooLargeError],
+    415: KINDS[errors.UnsupportedMediaError],
+    422: KINDS[errors.InvalidPayloadError],
+    431: KINDS[errors.HeadersTooLargeError],
     500: INTERNAL,
 }
 
 
-def problem_type(error_class: type[ServiceError]) -> ProblemType:
-    """The row of a class or of its nearest parent; the internal error's if there is none."""
+def problem_type(error_class: type[errors.ServiceError]) -> ProblemType:
+    """Return the row of a class or of its nearest parent; the internal error's if there is none."""
     for ancestor in error_class.__mro__:
         if ancestor in KINDS:
             return KINDS[ancestor]
     return INTERNAL
 
 
-def problem_responses(*error_classes: type[ServiceError]) -> dict[int | str, dict[str, Any]]:
-    """What `responses=` of a route needs to say that it may answer with these errors.
+def problem_responses(*error_classes: type[errors.ServiceError]) -> dict[int | str, dict[str, Any]]:
+    """Return what `responses=` of a route needs to say that it may answer with these errors.
 
     Classes that share a status share an entry, and its description names all of them. The schema
     is a reference; `problem_components` has what it refers to.
@@ -187,13 +219,13 @@ def problem_responses(*error_classes: type[ServiceError]) -> dict[int | str, dic
 
 
 def documented_problems() -> tuple[ProblemType, ...]:
-    """Every kind of problem the service answers with, by status, each once."""
+    """Return every kind of problem the service answers with, by status, each once."""
     kinds = {kind.code: kind for kind in (*KINDS.values(), *FRAMEWORK_KINDS.values())}
     return tuple(sorted(kinds.values(), key=lambda kind: kind.status))
 
 
 def problems_markdown() -> str:
-    """The text of `docs/errors.md`: a section for each kind, headed by its code."""
+    """Return the text of `docs/errors.md`: a section for each kind, headed by its code."""
     sections = [
         f"## {kind.code}\n\n**{kind.status}** · {kind.title}\n\n{kind.meaning}\n{_narrower(kind)}"
         for kind in documented_problems()

@@ -7,7 +7,6 @@ What the request said is never repeated, except for the path and for the names i
 these are cleaned: text that cannot be encoded would turn a 422 into a 500.
 """
 
-import html
 import re
 from collections.abc import Mapping, Sequence
 from http import HTTPStatus
@@ -19,7 +18,7 @@ from fastapi import FastAPI
 from fastapi.exceptions import RequestValidationError, WebSocketRequestValidationError
 from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect, HTTPConnection, Request
-from starlette.responses import HTMLResponse, Response
+from starlette.responses import Response
 from starlette.routing import compile_path
 from starlette.websockets import WebSocket, WebSocketState
 
@@ -31,14 +30,12 @@ from app.errors import (
     RangeNotSatisfiableError,
     ServiceError,
 )
-from app.http.not_found_page import is_for_a_browser, lost_page
+from app.http.docs_page import is_for_a_browser, lost_page, problems_page
 from app.http.problem_types import (
     FRAMEWORK_KINDS,
     INTERNAL,
-    INTRODUCTION,
     PROBLEMS_PATH,
     ProblemType,
-    documented_problems,
     problem_type,
 )
 from app.models.base import fault_of
@@ -71,11 +68,11 @@ def install_problem_handlers(app: FastAPI) -> None:
     ):
         # A handler is given either of the two; its type knows handlers of one kind only.
         app.add_exception_handler(exception_class, _answer)  # type: ignore[arg-type]
-    app.add_route(PROBLEMS_PATH, _problems_page, methods=["GET"], include_in_schema=False)
+    app.add_route(PROBLEMS_PATH, problems_page, methods=["GET"], include_in_schema=False)
 
 
 def problem_response(error: ServiceError, *, instance: str, request_id: str) -> Response:
-    """The answer to an error of the domain, for code outside the reach of the handlers.
+    """Return the answer to an error of the domain, for code outside the reach of the handlers.
 
     Args:
         error: What went wrong.
@@ -90,23 +87,6 @@ def problem_response(error: ServiceError, *, instance: str, request_id: str) -> 
         headers["Retry-After"] = str(error.retry_after_seconds)
     return _response(
         kind, error.detail, error=error, headers=headers, instance=instance, request_id=request_id
-    )
-
-
-async def _problems_page(request: Request) -> Response:
-    sections = "".join(
-        f'<h2 id="{kind.code}">{kind.code}</h2>'
-        f"<p><b>{kind.status}</b> · {html.escape(kind.title)}</p>"
-        f"<p>{html.escape(kind.meaning)}</p>"
-        + "".join(
-            f"<p><code>{code}</code>: {html.escape(meaning)}</p>"
-            for code, meaning in kind.narrower.items()
-        )
-        for kind in documented_problems()
-    )
-    return HTMLResponse(
-        '<!doctype html><html lang="en"><meta charset="utf-8"><title>Errors</title>'
-        f"<h1>Errors</h1><p>{html.escape(INTRODUCTION)}</p>{sections}</html>"
     )
 
 
@@ -145,7 +125,7 @@ def _problem(request: HTTPConnection, exc: Exception) -> Response:
 
 
 def _allowed_methods(request: HTTPConnection) -> str:
-    """All methods of a documented path (RFC 9110 §15.5.6), empty if it is none.
+    """Return all methods of a documented path (RFC 9110 §15.5.6), empty if it is none.
 
     The framework names the methods of one route only, and here each method is a route. A path may
     be that of several: `/api/sessions/import` is also that of a session of this name.
@@ -164,7 +144,7 @@ def _allowed_methods(request: HTTPConnection) -> str:
 
 
 def _domain_error(exc: Exception) -> ServiceError | None:
-    """The error of the domain an exception is or stands for; `None` if it is none with a row."""
+    """Return the error of the domain an exception is or stands for, if it has a row."""
     if isinstance(exc, ServiceError):
         return None if problem_type(type(exc)) is INTERNAL else exc
     if isinstance(exc, RequestValidationError | WebSocketRequestValidationError):

@@ -1,30 +1,108 @@
-"""Answers that carry stored records: one record, one just written, a page of a list.
+"""Answers that carry stored records: one, one just written, a page of a list, or a rendering.
+
+Of a rendering, media are read from the store while it is sent.
 
 `Location` and `Link` are relative: no host is taken from a request.
 """
 
 import hashlib
 from collections.abc import Iterable, Mapping
+from contextlib import ExitStack, aclosing
 from typing import Any
 from urllib.parse import urlencode
 
 from fastapi import Request, Response
+from starlette.responses import StreamingResponse
+from starlette.types import Receive, Scope, Send
 
 from app.errors import PreconditionFailedError, ServiceError
-from app.http.conditions import strong_etag
+from app.http.conditions import Outcome, evaluate_conditions, joined_fields, prefers, strong_etag
 from app.http.content_headers import REVALIDATE
-from app.http.content_response import record_response, unchanged_response
-from app.http.negotiation import prefers
+from app.http.content_response import not_modified
 from app.http.problem_types import problem_responses
+from app.http.response_memory import (
+    FREE_BYTES,
+    answers_of,
+    body_message,
+    holding,
+    reading,
+    sending,
+    start_message,
+)
+from app.services.inline_media.json_with_media import RenderedBody
 from app.wire.lists import list_page
+
+STREAM_BYTES = 1536 * 1024
+"""What one answer with media holds while it is sent: a piece of a file, and what is made of it."""
 
 
 def read_responses(*error_classes: type[ServiceError]) -> dict[int | str, dict[str, Any]]:
-    """What a route that reads records may answer besides 200: 304, 412, and these errors."""
+    """Return what a route that reads records may answer besides 200: 304, 412, and these errors."""
     return {
         304: {"description": "The caller's copy is the stored one."},
         **problem_responses(PreconditionFailedError, *error_classes),
     }
+
+
+def record_response(
+    request_headers: Mapping[str, str],
+    method: str,
+    body: bytes,
+    *,
+    etag: str | None = None,
+    status: int = 200,
+    headers: Mapping[str, str] | None = None,
+) -> Response:
+    """Return the answer that carries a stored JSON record, byte for byte: `status`, or 304.
+
+    Conditions are judged for GET and HEAD only: those of a write had to be judged before it was
+    done.
+
+    Args:
+        request_headers: Case-insensitive; repeated fields are joined here.
+        method: The request method.
+        body: The record as it is stored.
+        etag: Its entity-tag, with the quotes; without one, a strong tag is made of the body.
+        status: The status when the record is sent.
+        headers: Further headers, such as `Location`.
+
+    Raises:
+        PreconditionFailedError: If-Match does not hold.
+    """
+    tag = etag or strong_etag(hashlib.sha256(body).hexdigest())
+    answer_headers = {
+        **(headers or {}),
+        "Content-Type": "application/json",
+        "ETag": tag,
+        "Cache-Control": REVALIDATE,
+    }
+    if unchanged := unchanged_response(request_headers, method, answer_headers):
+        return unchanged
+    answer_headers["Content-Length"] = str(len(body))
+    return Response(b"" if method == "HEAD" else body, status_code=status, headers=answer_headers)
+
+
+def unchanged_response(
+    request_headers: Mapping[str, str], method: str, headers: Mapping[str, str]
+) -> Response | None:
+    """Return the 304 to a GET or HEAD of a record that the caller has already, if that is so.
+
+    Args:
+        request_headers: Case-insensitive; repeated fields are joined here.
+        method: The request method; of others, conditions are not judged.
+        headers: What the record would be sent with, an `ETag` among it.
+
+    Raises:
+        PreconditionFailedError: If-Match does not hold.
+    """
+    if method not in ("GET", "HEAD"):
+        return None
+    outcome = evaluate_conditions(
+        joined_fields(request_headers), method=method, etag=headers["ETag"], last_modified=None
+    )
+    if outcome is Outcome.PRECONDITION_FAILED:
+        raise PreconditionFailedError
+    return not_modified(headers) if outcome is Outcome.NOT_MODIFIED else None
 
 
 def answer_record(
@@ -34,18 +112,20 @@ def answer_record(
     etag: str | None = None,
     headers: Mapping[str, str] | None = None,
 ) -> Response:
-    """A record: 200 with an ETag, by default one made of the body, or 304."""
-    return _answered(request, body, etag, headers)
+    """Return a record: 200 with an ETag, by default one made of the body, or 304."""
+    if request.scope["method"] != "GET" or _has_condition(request):
+        return record_response(request.headers, request.method, body, etag=etag, headers=headers)
+    return _WholeRecord(body, etag or strong_etag(hashlib.sha256(body).hexdigest()), headers or {})
 
 
 def answer_unchanged(request: Request, *, etag: str) -> Response | None:
-    """The 304 to a caller that has the record already, to be given before it is read."""
+    """Return the 304 to a caller that has the record already, to be given before it is read."""
     headers = {"ETag": etag, "Cache-Control": REVALIDATE, "Vary": "Accept"}
     return unchanged_response(request.headers, request.method, headers)
 
 
 def answer_text(request: Request, text: str, *, etag: str | None = None) -> Response:
-    """The same for people, as plain text, to those whose Accept asks for it."""
+    """Return the same for people, as plain text, to those whose Accept asks for it."""
     response = record_response(request.headers, request.method, text.encode(), etag=etag)
     response.headers["Content-Type"] = "text/plain; charset=utf-8"
     response.headers["Vary"] = "Accept"
@@ -53,14 +133,14 @@ def answer_text(request: Request, text: str, *, etag: str | None = None) -> Resp
 
 
 def wants_text(request: Request) -> bool:
-    """Whether `text/plain` is wanted rather than JSON (RFC 9110 §12.5.1)."""
+    """Tell whether `text/plain` is wanted rather than JSON (RFC 9110 §12.5.1)."""
     return prefers(request.headers, "text/plain", "application/json")
 
 
 def answer_written(
     request: Request, body: bytes, *, path: str, is_new: bool, etag: str | None = None
 ) -> Response:
-    """A record that a request has written: 201, or 200 if it was there, and where it is."""
+    """Return a record that was just written: 201, or 200 if it was there, and where it is."""
     return record_response(
         request.headers,
         request.method,
@@ -72,19 +152,19 @@ def answer_written(
 
 
 def answer_page(request: Request, items: Iterable[bytes], next_cursor: str | None) -> Response:
-    """A page of a list, with a link to the next one (RFC 8288) if there is one."""
+    """Return a page of a list, with a link to the next one (RFC 8288) if there is one."""
     return answer_listed(request, list_page(items, next_cursor), next_cursor)
 
 
 def answer_listed(
     request: Request, body: bytes, next_cursor: str | None, *, etag: str | None = None
 ) -> Response:
-    """The same of a page that is JSON already."""
-    return _answered(request, body, etag, next_link(request, next_cursor))
+    """Return the same of a page that is JSON already."""
+    return answer_record(request, body, etag=etag, headers=next_link(request, next_cursor))
 
 
 def next_link(request: Request, next_cursor: str | None) -> dict[str, str]:
-    """The header that leads to the next page of a list, if there is one."""
+    """Return the header that leads to the next page of a list, if there is one."""
     if next_cursor is None:
         return {}
     # The cursor stands for the place that `after` has named.
@@ -109,13 +189,93 @@ class _WholeRecord(Response):
         ]
 
 
-def _answered(
-    request: Request, body: bytes, etag: str | None, headers: Mapping[str, str] | None = None
-) -> Response:
-    if request.scope["method"] != "GET" or _has_condition(request):
-        return record_response(request.headers, request.method, body, etag=etag, headers=headers)
-    return _WholeRecord(body, etag or strong_etag(hashlib.sha256(body).hexdigest()), headers or {})
-
-
 def _has_condition(request: Request) -> bool:
     return any(name[:3] == b"if-" for name, _ in request.scope["headers"])
+
+
+def rendered_response(
+    request: Request, body: RenderedBody, headers: Mapping[str, str] | None = None
+) -> Response:
+    """Return the answer to a request for a rendering: 200 with a strong ETag, or 304.
+
+    One without a digest has no ETag, and is not to be kept.
+
+    Args:
+        request: A `GET` or `HEAD`, whose conditions are judged, or a `POST`.
+        body: The rendering.
+        headers: Further headers.
+
+    Raises:
+        PreconditionFailedError: If-Match does not hold.
+    """
+    rendering = body.rendering
+    if rendering.digest is None:
+        return sent_json(request, body, {**(headers or {}), "Cache-Control": "no-store"})
+    all_headers = {
+        **(headers or {}),
+        "ETag": strong_etag(rendering.digest),
+        "Cache-Control": REVALIDATE,
+    }
+    unchanged = unchanged_response(request.headers, request.method, all_headers)
+    return unchanged or sent_json(request, body, all_headers)
+
+
+def sent_json(request: Request, body: RenderedBody, headers: Mapping[str, str]) -> Response:
+    """Return the answer with these headers, whatever the request's conditions."""
+    pieces = body.rendering.pieces
+    length = str(body.rendering.size_bytes)
+    if request.method == "HEAD":
+        all_headers = {**headers, "Content-Length": length}
+        return Response(headers=all_headers, media_type="application/json")
+    body.give()
+    if len(pieces) == 1 and isinstance(pieces[0], bytes):
+        return Response(pieces[0], headers=headers, media_type="application/json")
+    return _RenderedStream(body, {**headers, "Content-Length": length})
+
+
+class _RenderedStream(StreamingResponse):
+    """Sends a rendering as it is read; holds its text and one chunk at a time."""
+
+    def __init__(self, body: RenderedBody, headers: Mapping[str, str]) -> None:
+        # The base class wants an iterator; `stream_response` reads the body instead.
+        super().__init__((), headers=headers, media_type="application/json")
+        self._body = body
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Send the answer, its memory counted.
+
+        Raises:
+            OverloadedError: There is no room for it; nothing was sent.
+        """
+        text_bytes = sum(
+            len(piece) for piece in self._body.rendering.pieces if isinstance(piece, bytes)
+        )
+        if self._body.held is not None:
+            # Whoever has taken it has also given away what else was held, and releases it.
+            self._body.held.resize(text_bytes + STREAM_BYTES)
+            await super().__call__(scope, receive, send)
+            return
+        with ExitStack() as stack:
+            if text_bytes <= FREE_BYTES:
+                held = await answers_of(scope).hold(STREAM_BYTES)
+                stack.callback(held.release)
+            else:
+                # Who holds a long text already does not wait for more.
+                held = stack.enter_context(holding(scope, text_bytes + STREAM_BYTES))
+            reader = stack.enter_context(reading(scope, held))
+            await super().__call__(scope, receive, sending(reader, send))
+
+    async def stream_response(self, send: Send) -> None:
+        """Send the headers once the first medium is open, then everything."""
+        async with aclosing(self._body.chunks()) as chunks:
+            # The text before the first medium, and the beginning of that: a store that does not
+            # answer becomes a problem, and not a torn body.
+            begun = [await anext(chunks), await anext(chunks, b"")]
+            await send(start_message(self))
+            for chunk in begun:
+                await send(body_message(chunk))
+            # They would be held for as long as the reader takes.
+            del begun
+            async for chunk in chunks:
+                await send(body_message(chunk))
+        await send(body_message(b"", more=False))

@@ -1,27 +1,89 @@
-"""Around every request: an id, a log line, and the metrics of its route."""
+"""Around every request: an id, a slot among those worked on at once, a log line, and metrics.
 
+Who comes when all slots are taken waits a moment for one. Were it refused at once, clients that ask
+again at once would keep the process busy with refusals, and those it works on would wait for that.
+"""
+
+import asyncio
 import re
 import time
-from collections.abc import MutableMapping
+from collections.abc import Callable, MutableMapping, Sequence
 from typing import Any
 
 import structlog
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from app.errors import OverloadedError
-from app.http.admission import Admission, Slot
 from app.http.problems import problem_response
-from app.http.rate_limit_headers import rate_limit_headers
 from app.models.identity import new_id
+from app.services.quotas.key_quotas import BYTES, QuotaState
 from app.telemetry.logs import tell_request
 from app.wiring import Container
+
+WAIT_SECONDS = 1.0
+"""How long a request waits for a slot: no longer than it is then told to stay away."""
 
 _REQUEST_ID = re.compile(rb"[A-Za-z0-9._-]{1,128}\Z")
 _KNOWN_METHODS = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"})
 _HEALTH_PATH = "/healthz"
 _QUIET_ROUTES = frozenset({_HEALTH_PATH, "/readyz", "/metrics"})
+# Without a unit, requests are counted.
+_UNITS = {BYTES: ';qu="content-bytes"'}
 
 _log = structlog.get_logger("pagefault.requests")
+
+
+class Slot:
+    """A request's slot among those that are worked on at once; left once.
+
+    Args:
+        leave: Makes room for another request; nothing, if it takes no room.
+    """
+
+    def __init__(self, leave: Callable[[], None] | None = None) -> None:
+        self._leave = leave
+        self.is_left = False
+        """While the request goes on, it is then a stream without an end."""
+
+    def leave(self) -> None:
+        """Make room for another request."""
+        if not self.is_left and self._leave is not None:
+            self._leave()
+        self.is_left = True
+
+
+class Admission:
+    """So many slots, given to those who wait in the order in which they came.
+
+    Args:
+        most: How many there are.
+        most_waiting: How many may wait. Some of them may have gone: nobody says so before a slot
+            is theirs.
+    """
+
+    def __init__(self, most: int, *, most_waiting: int) -> None:
+        self._slots = asyncio.Semaphore(most)
+        self._most_waiting = most_waiting
+        self._waiting = 0
+
+    async def take(self) -> Slot | None:
+        """Take a slot; `None` if there was none for `WAIT_SECONDS`, or too many wait."""
+        if not self._slots.locked():
+            # There is one, so this does not wait.
+            await self._slots.acquire()
+        elif self._waiting >= self._most_waiting or not await self._wait():
+            return None
+        return Slot(self._slots.release)
+
+    async def _wait(self) -> bool:
+        self._waiting += 1
+        try:
+            async with asyncio.timeout(WAIT_SECONDS):
+                return await self._slots.acquire()
+        except TimeoutError:
+            return False
+        finally:
+            self._waiting -= 1
 
 
 class RequestContextMiddleware:
@@ -59,7 +121,7 @@ class RequestContextMiddleware:
                 status = message["status"]
                 message["headers"] = [*message["headers"], (b"x-request-id", request_id.encode())]
                 if allowance := scope["state"].get("allowance"):
-                    message["headers"] += rate_limit_headers(allowance.states())
+                    message["headers"] += _rate_limit_headers(allowance.states())
             await send(message)
 
         started = time.perf_counter()
@@ -125,3 +187,26 @@ def _tell(scope: MutableMapping[str, Any], status: int, seconds: float, *, is_st
 def _known_method(method: str) -> str:
     # A label for every word somebody sends would fill the metrics.
     return method if method in _KNOWN_METHODS else "other"
+
+
+def _rate_limit_headers(states: Sequence[QuotaState]) -> list[tuple[bytes, bytes]]:
+    """Return `RateLimit-Policy` and `RateLimit`: what a key may do, and what is left of it.
+
+    Both are lists of structured fields (RFC 9651): the names are strings of ours, and everything
+    else is an integer. A quota that is whole has no `t`.
+
+    Source: draft-ietf-httpapi-ratelimit-headers-10.
+    """
+    policies = ", ".join(map(_policy, states))
+    left = ", ".join(map(_left, states))
+    return [(b"ratelimit-policy", policies.encode()), (b"ratelimit", left.encode())]
+
+
+def _policy(state: QuotaState) -> str:
+    unit = _UNITS.get(state.name, "")
+    return f'"{state.name}";q={state.quota};w={state.window_seconds}{unit}'
+
+
+def _left(state: QuotaState) -> str:
+    reset = "" if state.reset_seconds is None else f";t={state.reset_seconds}"
+    return f'"{state.name}";r={state.remaining}{reset}'

@@ -24,15 +24,19 @@ PIECE_BYTES = 256 * 1024
 """How much of a long answer is handed to the connection at once."""
 
 
+_Held = ResponseMemory | HeldMemory
+
+
 class CountedResponse(Response):
     """A response whose body is counted until it is taken; called as the response would be.
 
     Args:
         response: The response, with all of its body.
-        held: What was taken for it already; without it, the body is counted when it is sent.
+        held: What was taken for it already, given back whatever happens; without it, the body is
+            counted when it is sent.
     """
 
-    def __init__(self, response: Response, held: ResponseMemory | None = None) -> None:
+    def __init__(self, response: Response, held: _Held | None = None) -> None:
         super().__init__(status_code=response.status_code)
         self.raw_headers = response.raw_headers
         self._response = response
@@ -52,11 +56,14 @@ class CountedResponse(Response):
                 # What it was made of is not in memory any more.
                 held.resize(min(held.size_bytes, body_bytes))
             with reading(scope, held) as reader:
-                await self._response(scope, receive, self._in_pieces(held, sending(reader, send)))
+                send = sending(reader, send)
+                if body_bytes:
+                    send = self._in_pieces(held, send)
+                await self._response(scope, receive, send)
         finally:
             held.release()
 
-    def _in_pieces(self, held: ResponseMemory, send: Send) -> Send:
+    def _in_pieces(self, held: _Held, send: Send) -> Send:
         async def send_in_pieces(message: Message) -> None:
             if message["type"] != "http.response.body" or message.get("more_body", False):
                 await send(message)
@@ -68,35 +75,26 @@ class CountedResponse(Response):
             while pieces:
                 piece = pieces.popleft()
                 left_bytes -= len(piece)
-                await send({"type": "http.response.body", "body": piece, "more_body": True})
+                await send(body_message(piece))
                 held.resize(min(held.size_bytes, left_bytes + PIECE_BYTES))
             # The server waits here until most of the last one is taken.
-            await send({"type": "http.response.body", "body": b"", "more_body": False})
+            await send(body_message(b"", more=False))
 
         return send_in_pieces
 
 
-class CountedJsonResponse(Response):
-    """Sends another response, and gives back the memory that was taken for it, whatever happens.
+def start_message(response: Response) -> Message:
+    """Return the message that begins an answer with the status and headers of a response."""
+    return {
+        "type": "http.response.start",
+        "status": response.status_code,
+        "headers": response.raw_headers,
+    }
 
-    Args:
-        response: The response.
-        held: What was taken.
-    """
 
-    def __init__(self, response: Response, held: HeldMemory) -> None:
-        super().__init__(status_code=response.status_code)
-        self.raw_headers = response.raw_headers
-        self._response = response
-        self._held = held
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Send the response."""
-        try:
-            with reading(scope, self._held) as reader:
-                await self._response(scope, receive, sending(reader, send))
-        finally:
-            self._held.release()
+def body_message(body: bytes, *, more: bool = True) -> Message:
+    """Return the message of a piece of a body; `more` of it is to come, or it is the last."""
+    return {"type": "http.response.body", "body": body, "more_body": more}
 
 
 def counted(response: Response) -> Response:
@@ -171,8 +169,6 @@ def _taken(scope: Scope, body_bytes: int) -> ResponseMemory:
 
 
 def _pieces(body: bytes) -> deque[bytes]:
-    if len(body) <= PIECE_BYTES:
-        return deque([body])
     return deque(body[start : start + PIECE_BYTES] for start in range(0, len(body), PIECE_BYTES))
 
 

@@ -21,6 +21,7 @@ from app.errors import (
     UnsupportedMediaError,
 )
 from app.http.authenticate import ProjectDep
+from app.http.conditions import whole_number
 from app.http.problem_types import KINDS
 from app.models.upload import Checksum, ChecksumAlgorithm, ResumableUpload
 from app.services.uploads.uploads import Piece, UploadDraft
@@ -48,8 +49,6 @@ _DIGEST_BYTES: dict[ChecksumAlgorithm, int] = {"sha1": 20, "sha256": 32, "sha512
 ALGORITHMS: Final = ",".join(_DIGEST_BYTES)
 
 _NUMBER = re.compile(r"[0-9]+\Z")
-# Above every limit, and still a number that anything takes.
-_HUGE = 10**18
 _LONGEST_METADATA_CHARS = 4_096
 _KEY = re.compile(r"[!-+\--~]+\Z")
 _NAME_KEYS = ("filename", "name")
@@ -112,7 +111,7 @@ async def read_draft(
         str | None, Header(description="`filename <base64>,filetype <base64>,alias <base64>`.")
     ] = None,
 ) -> UploadDraft:
-    """What the headers say about a new upload.
+    """Read what the headers say about a new upload.
 
     Raises:
         MalformedRequestError: The length is missing or none, or the metadata cannot be read.
@@ -143,7 +142,7 @@ async def read_piece(
         str | None, Header(description="`sha256 <base64>`; also sha1 and sha512.")
     ] = None,
 ) -> Piece:
-    """What the headers say about a piece.
+    """Read what the headers say about a piece.
 
     Raises:
         UnsupportedMediaError: It is not declared as a piece.
@@ -156,7 +155,7 @@ async def read_piece(
     checksums = request.headers.getlist("upload-checksum")
     return Piece(
         offset=offset,
-        announced_bytes=_capped(announced) if _NUMBER.match(announced) else None,
+        announced_bytes=whole_number(announced) if _NUMBER.match(announced) else None,
         checksum=parse_checksum(", ".join(checksums)) if checksums else None,
     )
 
@@ -166,7 +165,7 @@ PieceDep = Annotated[Piece, Depends(read_piece)]
 
 
 def parse_metadata(text: str) -> dict[str, bytes]:
-    """The values in `Upload-Metadata` by key.
+    """Return the values in `Upload-Metadata` by key.
 
     Raises:
         MalformedRequestError: It is longer than 4 KiB, or not unique keys with base64 values.
@@ -188,7 +187,7 @@ def parse_metadata(text: str) -> dict[str, bytes]:
 
 
 def parse_checksum(text: str) -> Checksum:
-    """The checksum in `Upload-Checksum`.
+    """Return the checksum in `Upload-Checksum`.
 
     Raises:
         MalformedRequestError: The algorithm is none that is offered, or it is not its base64.
@@ -208,7 +207,7 @@ def parse_checksum(text: str) -> Checksum:
 
 
 def progress_headers(upload: ResumableUpload) -> dict[str, str]:
-    """How far an upload is, how long it is kept, and what became of it."""
+    """Return how far an upload is, how long it is kept, and what became of it."""
     headers = {
         "Upload-Offset": str(upload.received_bytes),
         # As in Expires (RFC 9110 §5.6.7), which knows no fractions.
@@ -220,7 +219,7 @@ def progress_headers(upload: ResumableUpload) -> dict[str, str]:
 
 
 def state_headers(upload: ResumableUpload) -> dict[str, str]:
-    """All that is to be known of an upload, for one who comes back to it."""
+    """Return all that is to be known of an upload, for one who comes back to it."""
     headers = {
         **progress_headers(upload),
         "Upload-Length": str(upload.length_bytes),
@@ -249,13 +248,7 @@ def _number(request: Request, name: str) -> int:
     values = request.headers.getlist(name)
     if len(values) != 1 or not _NUMBER.match(values[0]):
         raise MalformedRequestError(f"Send {name} once, as a number of bytes.")
-    return _capped(values[0])
-
-
-def _capped(digits: str) -> int:
-    # By length first: a number of a million digits is not worth converting.
-    significant = digits.lstrip("0") or "0"
-    return _HUGE if len(significant) > len(str(_HUGE)) else min(int(significant), _HUGE)
+    return whole_number(values[0])
 
 
 def _claim(values: dict[str, bytes], keys: tuple[str, ...]) -> str | None:

@@ -3,28 +3,22 @@
 from typing import Annotated
 from urllib.parse import quote
 
-from fastapi import APIRouter, Header, Path, Query, Request, Response
+from fastapi import APIRouter, Header, Path, Query, Response
 
 from app.errors import (
     ConflictError,
     InvalidCursorError,
     InvalidPayloadError,
-    MalformedRequestError,
     NotFoundError,
-    PayloadTooLargeError,
     PreconditionFailedError,
-    SlowBodyError,
-    UnsupportedMediaError,
 )
 from app.http.api_route import ApiRoute
-from app.http.authenticate import ProjectDep
-from app.http.bodies import read_model
-from app.http.conditions import write_condition
-from app.http.dependencies import AliasesDep, ContainerDep, CursorQuery, LimitQuery
+from app.http.calls import CallDep
 from app.http.openapi import json_body
+from app.http.parameters import WRITE_FAULTS, CursorQuery, IfMatchHeader, LimitQuery
 from app.http.problem_types import problem_responses
 from app.http.record_responses import answer_page, answer_record, answer_written, read_responses
-from app.wire.aliases import AliasDraft, AliasPage, AliasRecord, alias_record
+from app.wire.resources import AliasDraft, AliasPage, AliasRecord, alias_record
 
 router = APIRouter(prefix="/api/aliases", tags=["aliases"], route_class=ApiRoute)
 
@@ -37,9 +31,6 @@ AliasPath = Annotated[
     ),
 ]
 UriQuery = Annotated[str | None, Query(description="Only the aliases of this resource.")]
-IfMatchHeader = Annotated[
-    str | None, Header(description="Write only over this version (its ETag), else 412.")
-]
 IfNoneMatchHeader = Annotated[
     str | None, Header(description="`*`: write only if there is no such alias yet, else 412.")
 ]
@@ -51,24 +42,21 @@ IfNoneMatchHeader = Annotated[
     responses=read_responses(InvalidCursorError, InvalidPayloadError),
 )
 async def list_aliases(
-    request: Request,
-    project_id: ProjectDep,
-    aliases: AliasesDep,
-    uri: UriQuery = None,
-    limit: LimitQuery = 50,
-    cursor: CursorQuery = None,
+    call: CallDep, uri: UriQuery = None, limit: LimitQuery = 50, cursor: CursorQuery = None
 ) -> Response:
     """List aliases with the resources they name, newest first."""
-    listed, next_cursor = await aliases.list(project_id, uri=uri, cursor=cursor, limit=limit)
-    return answer_page(request, map(alias_record, listed), next_cursor)
+    listed, next_cursor = await call.container.aliases.list(
+        call.project_id, uri=uri, cursor=cursor, limit=limit
+    )
+    return answer_page(call.request, map(alias_record, listed), next_cursor)
 
 
 @router.get("/{alias}", response_model=AliasRecord, responses=read_responses(NotFoundError))
-async def get_alias(
-    request: Request, alias: AliasPath, project_id: ProjectDep, aliases: AliasesDep
-) -> Response:
+async def get_alias(call: CallDep, alias: AliasPath) -> Response:
     """Read which resource an alias names, with its descriptor."""
-    return answer_record(request, alias_record(await aliases.get(project_id, alias)))
+    return answer_record(
+        call.request, alias_record(await call.container.aliases.get(call.project_id, alias))
+    )
 
 
 @router.put(
@@ -78,23 +66,12 @@ async def get_alias(
     openapi_extra=json_body(AliasDraft),
     responses={
         200: {"model": AliasRecord, "description": "It was there, or names another one now."},
-        **problem_responses(
-            MalformedRequestError,
-            SlowBodyError,
-            ConflictError,
-            PreconditionFailedError,
-            PayloadTooLargeError,
-            UnsupportedMediaError,
-            InvalidPayloadError,
-        ),
+        **problem_responses(ConflictError, PreconditionFailedError, *WRITE_FAULTS),
     },
 )
 async def put_alias(
-    request: Request,
-    container: ContainerDep,
+    call: CallDep,
     alias: AliasPath,
-    project_id: ProjectDep,
-    aliases: AliasesDep,
     if_match: IfMatchHeader = None,
     if_none_match: IfNoneMatchHeader = None,
 ) -> Response:
@@ -103,16 +80,16 @@ async def put_alias(
     The same again changes nothing. An alias that names another resource is a 409, unless
     `If-Match` has its ETag; what was bound by it before stays bound as it was.
     """
-    draft = await read_model(request, container.limits, AliasDraft)
-    written, is_new = await aliases.put(
-        project_id,
+    draft = await call.model(AliasDraft)
+    written, is_new = await call.container.aliases.put(
+        call.project_id,
         alias,
         draft.uri,
-        condition=write_condition(request.headers, request.method),
+        condition=call.condition(),
         is_guarded=if_match is not None,
     )
     return answer_written(
-        request,
+        call.request,
         alias_record(written),
         path=f"/api/aliases/{quote(alias, safe='')}",
         is_new=is_new,
@@ -124,13 +101,7 @@ async def put_alias(
     status_code=204,
     responses=problem_responses(NotFoundError, PreconditionFailedError),
 )
-async def delete_alias(
-    request: Request,
-    alias: AliasPath,
-    project_id: ProjectDep,
-    aliases: AliasesDep,
-    if_match: IfMatchHeader = None,
-) -> None:
+async def delete_alias(call: CallDep, alias: AliasPath, if_match: IfMatchHeader = None) -> None:
     """Remove an alias; the resource stays, and so do interactions that were written with it."""
-    condition = write_condition(request.headers, request.method)
-    await aliases.delete(project_id, alias, condition=condition)
+    condition = call.condition()
+    await call.container.aliases.delete(call.project_id, alias, condition=condition)

@@ -1,6 +1,6 @@
 """`/api/sessions/{id}/bundle` and `/api/sessions/import`: whole sessions out and in."""
 
-from fastapi import APIRouter, Request, Response
+from fastapi import APIRouter, Response
 from fastapi.responses import StreamingResponse
 
 from app.errors import (
@@ -14,14 +14,12 @@ from app.errors import (
     UnsupportedMediaError,
 )
 from app.http.api_route import ApiRoute
-from app.http.authenticate import ProjectDep
-from app.http.bodies import limited_body
+from app.http.calls import CallDep
 from app.http.content_headers import content_disposition, safe_headers
-from app.http.dependencies import BundleExportsDep, BundleImportsDep, ContainerDep
+from app.http.parameters import SessionIdPath
 from app.http.problem_types import problem_responses
 from app.http.record_responses import answer_written
-from app.http.response_memory import CountedJsonResponse
-from app.http.session_parameters import SessionIdPath
+from app.http.response_memory import CountedResponse
 from app.services.bundles.exporting import EXPORT_BYTES
 from app.wire.sessions import SessionRecord, session_record
 
@@ -39,19 +37,14 @@ _TAKEN_TYPES = frozenset({"application/zip", "application/octet-stream"})
         **problem_responses(NotFoundError, InvalidPayloadError),
     },
 )
-async def export_session(
-    session_id: SessionIdPath,
-    container: ContainerDep,
-    project_id: ProjectDep,
-    exports: BundleExportsDep,
-) -> Response:
+async def export_session(call: CallDep, session_id: SessionIdPath) -> Response:
     """Download a whole session as a zip: history, pages, interactions, and every blob once.
 
     The same session gives the same bytes.
     """
-    held = await container.memory.hold(EXPORT_BYTES)
+    held = await call.container.memory.hold(EXPORT_BYTES)
     try:
-        bundle = await exports.export(project_id, session_id)
+        bundle = await call.container.bundle_exports.export(call.project_id, session_id)
         held.resize(min(bundle.held_bytes, held.size_bytes))
     except BaseException:
         held.release()
@@ -65,7 +58,7 @@ async def export_session(
             **safe_headers(),
         },
     )
-    return CountedJsonResponse(answer, held)
+    return CountedResponse(answer, held)
 
 
 @router.post(
@@ -82,20 +75,18 @@ async def export_session(
         InvalidBundleError,
     ),
 )
-async def import_session(
-    request: Request, container: ContainerDep, project_id: ProjectDep, imports: BundleImportsDep
-) -> Response:
+async def import_session(call: CallDep) -> Response:
     """Restore a session from its bundle, with the same ids and the same bytes.
 
     Every byte of the bundle is checked first; one that is damaged is refused whole.
     """
-    content_type = request.headers.get("content-type", "").partition(";")[0].strip().lower()
+    content_type = call.request.headers.get("content-type", "").partition(";")[0].strip().lower()
     if content_type not in _TAKEN_TYPES:
         raise UnsupportedMediaError("Send the bundle with `Content-Type: application/zip`.")
-    limits = container.limits.model_copy(update={"body_bytes": container.limits.bundle_bytes})
-    shown = await imports.import_session(project_id, limited_body(request, limits))
+    body = call.body(call.container.limits.bundle_bytes)
+    shown = await call.container.bundle_imports.import_session(call.project_id, body)
     return answer_written(
-        request,
+        call.request,
         session_record(shown.session, shown.use),
         path=f"/api/sessions/{shown.session.session_id}",
         is_new=True,

@@ -1,23 +1,43 @@
-"""Events as they happen: server-sent ones of a session or of the whole project, and tickets."""
+"""Events as they happen: server-sent ones, WebSockets, and the tickets to listen with.
 
+Over a WebSocket the client says `{"after": seq}` where it wants to begin, at once or at any time;
+what says nothing for a second, or says `{}`, begins with what happens from the handshake on. The
+service sends `{event, id, data}` as text, with what server-sent events have under these names.
+"""
+
+import asyncio
 from collections.abc import AsyncGenerator, Iterable, Iterator, Sequence
-from contextlib import aclosing
+from contextlib import aclosing, suppress
 from datetime import timedelta
 from functools import lru_cache
-from typing import Any
+from typing import Annotated, Any
 
-from fastapi import APIRouter, Request, Response
+import anyio
+import msgspec
+from fastapi import APIRouter, Depends, Path, Request, Response, WebSocket, WebSocketDisconnect
 from fastapi.sse import format_sse_event
+from msgspec import Meta, MsgspecError, Struct
 
-from app.errors import InvalidPayloadError, OverloadedError, StreamLimitError
-from app.http.api_route import ApiRoute
+from app.errors import InvalidPayloadError, NotFoundError, OverloadedError, StreamLimitError
+from app.http.api_route import ApiRoute, QueryNames, judge
 from app.http.authenticate import BearerDep, caller_by_key
-from app.http.dependencies import LinksDep
-from app.http.event_parameters import ProjectStreamDep, SessionStreamDep
+from app.http.dependencies import ContainerDep
+from app.http.event_streams import (
+    LARGEST_POSITION,
+    AfterQuery,
+    EventStreamResponse,
+    ProjectStreamDep,
+    SessionStreamDep,
+    TicketQuery,
+    authorised_caller,
+)
 from app.http.problem_types import problem_responses
-from app.http.sse import EventStreamResponse
-from app.models.identity import utc_now
+from app.models.identity import CLIENT_ID, utc_now
+from app.models.json_value import json_text
+from app.services.access.callers import Caller
+from app.services.concurrency.background import run_beside
 from app.services.events.stream import EventStream
+from app.services.events.streams import EventStreams
 from app.services.events.subscriptions import EventItem
 from app.wire.events import EventTicket
 
@@ -64,7 +84,7 @@ async def stream_session_events(stream: SessionStreamDep) -> Response:
     status_code=201,
     response_model=EventTicket,
 )
-async def create_event_ticket(request: Request, links: LinksDep, _: BearerDep) -> Response:
+async def create_event_ticket(request: Request, container: ContainerDep, _: BearerDep) -> Response:
     """Make a ticket to begin listening with, for browsers, whose EventSource sends no headers.
 
     It holds for a minute and permits nothing else. A stream that has begun goes on behind it, until
@@ -72,7 +92,9 @@ async def create_event_ticket(request: Request, links: LinksDep, _: BearerDep) -
     """
     caller = await caller_by_key(request)
     expires_at = utc_now().replace(microsecond=0) + timedelta(seconds=_TICKET_SECONDS)
-    ticket = EventTicket(ticket=links.sign_ticket(caller, expires_at), expires_at=expires_at)
+    ticket = EventTicket(
+        ticket=container.links.sign_ticket(caller, expires_at), expires_at=expires_at
+    )
     return Response(
         ticket.model_dump_json(by_alias=True),
         status_code=201,
@@ -131,3 +153,153 @@ def _written(kind: str, data: bytes, position: int) -> bytes:
 
 # Everybody who listens is sent the same, and most at about the same time.
 _block_for_many = lru_cache(maxsize=_BLOCKS_KEPT)(_written)
+
+_FIRST_WORD_SECONDS = 1.0
+_CLOSING_SECONDS = 5.0
+_TRY_AGAIN_LATER = 1013
+_NOT_UNDERSTOOD = 1007
+_EXPLANATION = 'send {"after": <the last seq you have seen>}, or {}'
+
+
+class _Wish(Struct, forbid_unknown_fields=True):
+    """What a client may say."""
+
+    after: Annotated[int, Meta(ge=0, le=LARGEST_POSITION)] | None = None
+
+
+_WISHES = msgspec.json.Decoder(_Wish)
+
+
+async def judge_query(websocket: WebSocket) -> None:
+    """Raise unless its query has only what the route takes; see `judge`."""
+    await judge(QueryNames(websocket.scope["route"].dependant), websocket)
+
+
+@router.websocket("/sessions/{session_id}/ws", dependencies=[Depends(judge_query)])
+async def listen_to_session(
+    websocket: WebSocket,
+    container: ContainerDep,
+    session_id: Annotated[str, Path()],
+    ticket: TicketQuery = None,
+    after: AfterQuery = None,
+) -> None:
+    """Send the events of a session until the client goes, or is cut off with 1013."""
+    if not CLIENT_ID.match(session_id):
+        raise NotFoundError("session")
+    caller = await authorised_caller(websocket, container, ticket)
+    conversation = _Conversation(websocket, container.event_streams, caller, session_id)
+    async with run_beside(conversation.receive()):
+        await conversation.run(after)
+
+
+class _Conversation:
+    """One WebSocket: what it is sent, from where it last asked for."""
+
+    def __init__(
+        self, websocket: WebSocket, streams: EventStreams, caller: Caller, session_id: str
+    ) -> None:
+        self._websocket = websocket
+        self._streams = streams
+        self._caller = caller
+        self._session_id = session_id
+        self._position: int | None = None
+        self._wishes: asyncio.Queue[int | None] = asyncio.Queue(1)
+        self._is_open = asyncio.Event()
+        # There is a wish, or there will be none any more.
+        self._heard = asyncio.Event()
+        self._is_over = self._has_gone = False
+
+    async def receive(self) -> None:
+        """Take what the client says until it goes, or says what is not understood."""
+        await self._is_open.wait()
+        try:
+            while True:
+                said = await self._websocket.receive_text()
+                await self._wishes.put(_WISHES.decode(said).after)
+                self._heard.set()
+        except WebSocketDisconnect:
+            self._has_gone = True
+        except (MsgspecError, KeyError, TypeError):
+            # `run` closes what it does not understand.
+            return
+        finally:
+            self._is_over = True
+            self._heard.set()
+
+    async def run(self, after: int | None) -> None:
+        """Send until the client goes or is cut off; a further wish begins anew."""
+        is_first = after is None
+        while True:
+            async with self._streams.opened(
+                self._caller, session_id=self._session_id, after=after
+            ) as stream:
+                await self._open()
+                # The place of a reset is not reached before it is told.
+                self._position = after if stream.start.is_reset else stream.start.position
+                place = await self._first_place() if is_first else None
+                if place is None:
+                    await self._send(stream)
+            if self._is_over:
+                if not self._has_gone:
+                    await self._close(_NOT_UNDERSTOOD, _EXPLANATION)
+                return
+            if place is None:
+                if self._wishes.empty():
+                    await self._close(_TRY_AGAIN_LATER, "come back with the last seq you have seen")
+                    return
+                # `{}` at a later time is no place of its own: it goes on behind what was sent.
+                wish = self._take()
+                place = self._position if wish is None else wish
+            after, is_first = place, False
+
+    async def _open(self) -> None:
+        """Answer the handshake: a place is held by now, and what is written next is behind it."""
+        if not self._is_open.is_set():
+            await self._websocket.accept()
+            self._is_open.set()
+
+    async def _first_place(self) -> int | None:
+        """Return the place that the client names within a second, if it does."""
+        with anyio.move_on_after(_FIRST_WORD_SECONDS):
+            await self._heard.wait()
+        return None if self._wishes.empty() else self._take()
+
+    def _take(self) -> int | None:
+        """Return what the client has said, and let it say more."""
+        if not self._is_over:
+            self._heard.clear()
+        return self._wishes.get_nowait()
+
+    async def _send(self, stream: EventStream) -> None:
+        """Send what a stream delivers until the client says something, or the stream ends."""
+        if self._heard.is_set():
+            return
+        async with anyio.create_task_group() as group:
+            stream.abort = group.cancel_scope.cancel
+            group.start_soon(self._end_when_heard, stream, group.cancel_scope)
+            # A client that goes while it is sent something is no fault; `receive` tells of it.
+            with suppress(Exception):
+                await self._send_all(stream)
+            group.cancel_scope.cancel()
+
+    async def _end_when_heard(self, stream: EventStream, sending: anyio.CancelScope) -> None:
+        """End a stream behind what it has delivered; who takes nothing is not waited for."""
+        await self._heard.wait()
+        stream.cut("left")
+        await anyio.sleep(_CLOSING_SECONDS)
+        sending.cancel()
+
+    async def _send_all(self, stream: EventStream) -> None:
+        async with aclosing(stream.items()) as items:
+            async for item in items:
+                await self._websocket.send_text(_frame(item))
+                self._position = item.position
+
+    async def _close(self, code: int, reason: str) -> None:
+        with anyio.move_on_after(_CLOSING_SECONDS):
+            await self._websocket.close(code, reason)
+
+
+def _frame(item: EventItem) -> str:
+    name = json_text(item.type)
+    return f'{{"event":{name},"id":{item.position},"data":{item.data.decode()}}}'

@@ -2,7 +2,7 @@
 
 from typing import Annotated, Literal
 
-from fastapi import APIRouter, Query, Request, Response
+from fastapi import APIRouter, Query, Response
 
 from app.errors import (
     ConflictError,
@@ -13,19 +13,22 @@ from app.errors import (
     PreconditionFailedError,
 )
 from app.http.api_route import ApiRoute
-from app.http.authenticate import ProjectDep
-from app.http.bodies import limited_body, require_json
-from app.http.conditions import write_condition
-from app.http.dependencies import ContainerDep, CursorQuery, InteractionsDep, LimitQuery
+from app.http.calls import CallDep
 from app.http.openapi import json_body
+from app.http.parameters import (
+    WRITE_FAULTS,
+    CursorQuery,
+    IdempotencyKeyHeader,
+    IfMatchHeader,
+    LimitQuery,
+    SessionIdPath,
+)
 from app.http.problem_types import problem_responses
 from app.http.record_responses import answer_page, answer_record, answer_written, read_responses
-from app.http.session_parameters import IdempotencyKeyHeader, SessionIdPath
-from app.http.write_parameters import WRITE_FAULTS, IfMatchHeader
 from app.models.interaction import ChatMessage, InputKind
 from app.services.sessions.interaction_requests import InteractionDraft
 from app.services.sessions.interactions import ShownInteraction
-from app.wire.interactions import InteractionPage, InteractionRecord, interaction_record
+from app.wire.history import InteractionPage, InteractionRecord, interaction_record
 
 router = APIRouter(
     prefix="/api/sessions/{session_id}/interactions", tags=["interactions"], route_class=ApiRoute
@@ -48,11 +51,8 @@ AttachmentsQuery = Annotated[
     },
 )
 async def create_interaction(
-    request: Request,
-    container: ContainerDep,
+    call: CallDep,
     session_id: SessionIdPath,
-    project_id: ProjectDep,
-    interactions: InteractionsDep,
     attachments: AttachmentsQuery = "known",
     idempotency_key: IdempotencyKeyHeader = None,
 ) -> Response:
@@ -62,17 +62,16 @@ async def create_interaction(
     all that are missing are named in one answer. With `attachments=any` they are taken, and their
     `status` is `unknown`. With `input_kind` an input of another kind is refused.
     """
-    require_json(request)
-    shown = await interactions.create(
-        project_id,
+    shown = await call.container.interactions.create(
+        call.project_id,
         session_id,
-        limited_body(request, container.limits),
+        call.json_body(),
         idempotency_key=idempotency_key,
         accepts_unknown=attachments == "any",
     )
     stored = shown.interaction
     return answer_written(
-        request,
+        call.request,
         _record(shown),
         path=f"/api/sessions/{session_id}/interactions/{stored.interaction_id}",
         is_new=shown.is_new,
@@ -85,10 +84,8 @@ async def create_interaction(
     responses=read_responses(InvalidCursorError, NotFoundError, InvalidPayloadError),
 )
 async def list_interactions(
-    request: Request,
+    call: CallDep,
     session_id: SessionIdPath,
-    project_id: ProjectDep,
-    interactions: InteractionsDep,
     input_kind: Annotated[
         InputKind | None, Query(description="Only interactions with such an input.")
     ] = None,
@@ -96,10 +93,10 @@ async def list_interactions(
     cursor: CursorQuery = None,
 ) -> Response:
     """List the interactions of a session in the order of `seq`, with their answers."""
-    page, next_cursor = await interactions.list(
-        project_id, session_id, input_kind=input_kind, cursor=cursor, limit=limit
+    page, next_cursor = await call.container.interactions.list(
+        call.project_id, session_id, input_kind=input_kind, cursor=cursor, limit=limit
     )
-    return answer_page(request, map(_record, page), next_cursor)
+    return answer_page(call.request, map(_record, page), next_cursor)
 
 
 @router.get(
@@ -108,15 +105,12 @@ async def list_interactions(
     responses=read_responses(NotFoundError, InvalidPayloadError),
 )
 async def get_interaction(
-    request: Request,
-    session_id: SessionIdPath,
-    interaction_id: str,
-    project_id: ProjectDep,
-    interactions: InteractionsDep,
+    call: CallDep, session_id: SessionIdPath, interaction_id: str
 ) -> Response:
     """Read an interaction, with its answer if it has one."""
     return answer_record(
-        request, _record(await interactions.get(project_id, session_id, interaction_id))
+        call.request,
+        _record(await call.container.interactions.get(call.project_id, session_id, interaction_id)),
     )
 
 
@@ -129,28 +123,17 @@ async def get_interaction(
     ),
 )
 async def set_interaction_output(
-    request: Request,
-    container: ContainerDep,
-    session_id: SessionIdPath,
-    interaction_id: str,
-    project_id: ProjectDep,
-    interactions: InteractionsDep,
-    if_match: IfMatchHeader = None,
+    call: CallDep, session_id: SessionIdPath, interaction_id: str, if_match: IfMatchHeader = None
 ) -> Response:
     """Set the answer of an interaction, once: the same again changes nothing, another is a 409.
 
     The answer is an entry of the session's history of its own.
     """
-    require_json(request)
-    shown = await interactions.set_output(
-        project_id,
-        session_id,
-        interaction_id,
-        limited_body(request, container.limits),
-        condition=write_condition(request.headers, request.method),
+    shown = await call.container.interactions.set_output(
+        call.project_id, session_id, interaction_id, call.json_body(), condition=call.condition()
     )
     path = f"/api/sessions/{session_id}/interactions/{interaction_id}"
-    return answer_written(request, _record(shown), path=path, is_new=False)
+    return answer_written(call.request, _record(shown), path=path, is_new=False)
 
 
 def _record(shown: ShownInteraction) -> bytes:

@@ -13,20 +13,22 @@ from app.errors import (
     PayloadTooLargeError,
 )
 from app.http.api_route import ApiRoute
-from app.http.authenticate import ProjectDep, authenticate
-from app.http.bodies import limited_body, require_json
+from app.http.authenticate import authenticate
+from app.http.calls import CallDep
 from app.http.conditions import strong_etag
-from app.http.dependencies import (
-    ContainerDep,
-    CursorQuery,
-    HistoryDep,
-    LimitQuery,
-    SessionMessagesDep,
-    container_of,
-)
-from app.http.json_media_response import rendered_response
+from app.http.dependencies import container_of
 from app.http.openapi import json_body
-from app.http.parameters import Parameters
+from app.http.parameters import (
+    LARGEST_SEQ,
+    WRITE_FAULTS,
+    AfterSeqQuery,
+    CursorQuery,
+    HistoryMediaQuery,
+    IdempotencyKeyHeader,
+    LimitQuery,
+    Parameters,
+    SessionIdPath,
+)
 from app.http.problem_types import problem_responses
 from app.http.record_responses import (
     answer_listed,
@@ -34,16 +36,9 @@ from app.http.record_responses import (
     answer_written,
     next_link,
     read_responses,
+    rendered_response,
 )
 from app.http.response_memory import held_answer
-from app.http.session_parameters import (
-    LARGEST_SEQ,
-    AfterSeqQuery,
-    HistoryMediaQuery,
-    IdempotencyKeyHeader,
-    SessionIdPath,
-)
-from app.http.write_parameters import WRITE_FAULTS
 from app.services.sessions.messages import HistoryMessageDraft
 from app.wire.history import HistoryEntry, HistoryMessage, MessagePage, history_entry
 
@@ -113,12 +108,7 @@ async def list_messages(request: Request) -> Response:
     },
 )
 async def append_message(
-    request: Request,
-    container: ContainerDep,
-    session_id: SessionIdPath,
-    project_id: ProjectDep,
-    messages: SessionMessagesDep,
-    idempotency_key: IdempotencyKeyHeader = None,
+    call: CallDep, session_id: SessionIdPath, idempotency_key: IdempotencyKeyHeader = None
 ) -> Response:
     """Append a message in a model's dialect: `content` is text, a list of blocks, or null.
 
@@ -126,15 +116,11 @@ async def append_message(
     `@blob:` references take their places. A tool call has one answer: the same one again gives the
     stored one, with 200.
     """
-    require_json(request)
-    appended, is_new = await messages.append(
-        project_id,
-        session_id,
-        limited_body(request, container.limits),
-        idempotency_key=idempotency_key,
+    appended, is_new = await call.container.session_messages.append(
+        call.project_id, session_id, call.json_body(), idempotency_key=idempotency_key
     )
     return answer_written(
-        request,
+        call.request,
         history_entry(appended),
         path=f"/api/sessions/{session_id}/messages/{appended.seq}",
         is_new=is_new,
@@ -147,16 +133,14 @@ async def append_message(
     responses=read_responses(NotFoundError, PayloadTooLargeError, InvalidPayloadError),
 )
 async def get_message(
-    request: Request,
+    call: CallDep,
     session_id: SessionIdPath,
     seq: Annotated[int, Path(ge=1, le=LARGEST_SEQ)],
-    project_id: ProjectDep,
-    history: HistoryDep,
     media: HistoryMediaQuery = "reference",
 ) -> Response:
     """Read one entry of a session's history by its number, whatever its kind."""
     if media == "inline":
-        body = await history.inline_entry(project_id, session_id, seq)
-        return held_answer(lambda: rendered_response(request, body), body.held)
-    entry, held = await history.entry(project_id, session_id, seq)
-    return held_answer(lambda: answer_record(request, history_entry(entry)), held)
+        body = await call.container.history.inline_entry(call.project_id, session_id, seq)
+        return held_answer(lambda: rendered_response(call.request, body), body.held)
+    entry, held = await call.container.history.entry(call.project_id, session_id, seq)
+    return held_answer(lambda: answer_record(call.request, history_entry(entry)), held)

@@ -17,34 +17,34 @@ from app.errors import (
     UpstreamTimeoutError,
 )
 from app.http.api_route import ApiRoute
-from app.http.authenticate import ProjectDep, authenticate
-from app.http.bodies import limited_body, read_small_json, require_json
-from app.http.conditions import write_condition
+from app.http.authenticate import authenticate
+from app.http.bodies import read_small_json
+from app.http.calls import CallDep
 from app.http.content_headers import REVALIDATE
 from app.http.content_response import ContentToSend, content_response
-from app.http.dependencies import (
-    ContainerDep,
-    PageChangesDep,
-    PageDownloadsDep,
-    PageReadingDep,
-    container_of,
-)
-from app.http.json_media_response import rendered_response, sent_json
+from app.http.dependencies import container_of
 from app.http.openapi import BINARY, json_body
-from app.http.page_parameters import (
+from app.http.parameters import (
+    WRITE_FAULTS,
     BlocksOptionsDep,
     FaultedIdPath,
     FormQuery,
+    IfMatchHeader,
     LevelPath,
     LevelQuery,
     MediaQuery,
     PageIdPath,
+    Parameters,
 )
-from app.http.parameters import Parameters
 from app.http.problem_types import problem_responses
-from app.http.record_responses import answer_record, answer_written, read_responses
-from app.http.response_memory import CountedJsonResponse
-from app.http.write_parameters import WRITE_FAULTS, IfMatchHeader
+from app.http.record_responses import (
+    answer_record,
+    answer_written,
+    read_responses,
+    rendered_response,
+    sent_json,
+)
+from app.http.response_memory import CountedResponse
 from app.models.page import Level, PageContent
 from app.services.pages.faults import FaultRequest, read_fault_request
 from app.services.pages.requests import RepresentationDraft
@@ -74,28 +74,21 @@ class _Faulted(Parameters):
 
 @router.get("/{page_id}/content", response_model=PageContent, responses=_READ_FAULTS)
 async def get_page_content(
-    request: Request,
-    page_id: PageIdPath,
-    project_id: ProjectDep,
-    reading: PageReadingDep,
-    level: LevelQuery,
-    media: MediaQuery = "inline",
+    call: CallDep, page_id: PageIdPath, level: LevelQuery, media: MediaQuery = "inline"
 ) -> Response:
     """Read what a page holds at a level, typed by its modality.
 
     Without `level`, at the level the page names itself. Every field is there: null is unknown,
     and `0.0` is a duration.
     """
-    content = await reading.content(project_id, page_id, level, media)
-    return rendered_response(request, content)
+    content = await call.container.page_reading.content(call.project_id, page_id, level, media)
+    return rendered_response(call.request, content)
 
 
 @router.get("/{page_id}/blocks", response_model=PageBlocksRecord, responses=_READ_FAULTS)
 async def get_page_blocks(
-    request: Request,
+    call: CallDep,
     page_id: PageIdPath,
-    project_id: ProjectDep,
-    reading: PageReadingDep,
     level: LevelQuery,
     options: BlocksOptionsDep,
     form: FormQuery = None,
@@ -106,9 +99,13 @@ async def get_page_blocks(
     shown: where `requested_level` holds all that FULL does, it is FULL. `truncated`, `total_chars`
     and `next_offset` say what `max_chars` left out.
     """
-    render = reading.json_form if form == "json" else reading.blocks
-    blocks = await render(project_id, page_id, level, options)
-    return rendered_response(request, blocks)
+    render = (
+        call.container.page_reading.json_form
+        if form == "json"
+        else call.container.page_reading.blocks
+    )
+    blocks = await render(call.project_id, page_id, level, options)
+    return rendered_response(call.request, blocks)
 
 
 @router.post(
@@ -158,20 +155,13 @@ odd_ids_router.add_api_route(
     response_class=Response,
     responses={200: {"description": "The headers of the file."}, **_DOWNLOAD_FAULTS},
 )
-async def download_page(
-    request: Request,
-    container: ContainerDep,
-    page_id: PageIdPath,
-    project_id: ProjectDep,
-    downloads: PageDownloadsDep,
-    level: LevelQuery,
-) -> Response:
+async def download_page(call: CallDep, page_id: PageIdPath, level: LevelQuery) -> Response:
     """Download a page as a file, by default its FULL level.
 
     The file behind an address is fetched once and kept, guarded: only public addresses, or those
     that `PAGEFAULT_FETCH__ALLOW` names.
     """
-    file = await downloads.file(project_id, page_id, level or Level.FULL)
+    file = await call.container.page_downloads.file(call.project_id, page_id, level or Level.FULL)
     content = ContentToSend(
         digest=file.digest,
         size_bytes=file.size_bytes,
@@ -183,16 +173,16 @@ async def download_page(
     )
     try:
         answer = content_response(
-            request.headers,
-            request.method,
+            call.request.headers,
+            call.request.method,
             content,
             open_range=file.open,
-            resource_policy=container.cross_origin_resource_policy,
+            resource_policy=call.container.cross_origin_resource_policy,
         )
     except BaseException:
         file.release()
         raise
-    return answer if file.held is None else CountedJsonResponse(answer, file.held)
+    return answer if file.held is None else CountedResponse(answer, file.held)
 
 
 @router.get(
@@ -200,16 +190,12 @@ async def download_page(
     response_model=PageLevelRecord,
     responses=_READ_FAULTS,
 )
-async def get_page_representation(
-    request: Request,
-    page_id: PageIdPath,
-    project_id: ProjectDep,
-    reading: PageReadingDep,
-    level: LevelPath,
-) -> Response:
+async def get_page_representation(call: CallDep, page_id: PageIdPath, level: LevelPath) -> Response:
     """Read one level as it is stored, and whether it was stored, supplied or derived."""
-    representation = await reading.representation(project_id, page_id, level)
-    return answer_record(request, level_record(page_id, representation))
+    representation = await call.container.page_reading.representation(
+        call.project_id, page_id, level
+    )
+    return answer_record(call.request, level_record(page_id, representation))
 
 
 @router.put(
@@ -222,29 +208,18 @@ async def get_page_representation(
     },
 )
 async def put_page_representation(
-    request: Request,
-    container: ContainerDep,
-    page_id: PageIdPath,
-    project_id: ProjectDep,
-    changes: PageChangesDep,
-    level: LevelPath,
-    if_match: IfMatchHeader = None,
+    call: CallDep, page_id: PageIdPath, level: LevelPath, if_match: IfMatchHeader = None
 ) -> Response:
     """Supply a level above FULL: a summary, a transcript, a caption, or a smaller image.
 
     It may not be longer than the level below it. Levels above it that were derived are derived
     anew.
     """
-    require_json(request)
-    written = await changes.supply_level(
-        project_id,
-        page_id,
-        level,
-        limited_body(request, container.limits),
-        condition=write_condition(request.headers, request.method),
+    written = await call.container.page_changes.supply_level(
+        call.project_id, page_id, level, call.json_body(), condition=call.condition()
     )
     return answer_written(
-        request,
+        call.request,
         level_record(page_id, written.representation),
         path=f"/api/pages/{page_id}/representations/{int(level)}",
         is_new=written.is_new,
@@ -259,14 +234,9 @@ async def put_page_representation(
     ),
 )
 async def delete_page_representation(
-    request: Request,
-    page_id: PageIdPath,
-    project_id: ProjectDep,
-    changes: PageChangesDep,
-    level: LevelPath,
-    if_match: IfMatchHeader = None,
+    call: CallDep, page_id: PageIdPath, level: LevelPath, if_match: IfMatchHeader = None
 ) -> None:
     """Give a supplied level back: it is derived again, as far as it can be."""
-    await changes.withdraw_level(
-        project_id, page_id, level, condition=write_condition(request.headers, request.method)
+    await call.container.page_changes.withdraw_level(
+        call.project_id, page_id, level, condition=call.condition()
     )

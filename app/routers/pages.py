@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import Annotated, Literal
 
-from fastapi import APIRouter, Header, Query, Request, Response
+from fastapi import APIRouter, Query, Request, Response
 
 from app.errors import (
     ConflictError,
@@ -14,22 +14,23 @@ from app.errors import (
     PreconditionFailedError,
 )
 from app.http.api_route import ApiRoute
-from app.http.authenticate import ProjectDep, authenticate
-from app.http.bodies import limited_body, require_json
-from app.http.conditions import strong_etag, write_condition
-from app.http.dependencies import (
-    ContainerDep,
-    CursorQuery,
-    LimitQuery,
-    PageChangesDep,
-    PageListsDep,
-    PagesDep,
-    container_of,
-)
-from app.http.json_media_response import rendered_response
+from app.http.authenticate import authenticate
+from app.http.calls import CallDep
+from app.http.conditions import strong_etag
+from app.http.dependencies import container_of
 from app.http.openapi import json_body
-from app.http.page_parameters import PageFiltersDep, PageIdPath, SearchFiltersDep
-from app.http.parameters import Parameters
+from app.http.parameters import (
+    WRITE_FAULTS,
+    CursorQuery,
+    IdempotencyKeyHeader,
+    IfMatchHeader,
+    IfNoneMatchHeader,
+    LimitQuery,
+    PageFiltersDep,
+    PageIdPath,
+    Parameters,
+    SearchFiltersDep,
+)
 from app.http.problem_types import problem_responses
 from app.http.record_responses import (
     answer_page,
@@ -37,9 +38,9 @@ from app.http.record_responses import (
     answer_text,
     answer_written,
     read_responses,
+    rendered_response,
     wants_text,
 )
-from app.http.write_parameters import WRITE_FAULTS, IfMatchHeader, IfNoneMatchHeader
 from app.services.pages.requests import PageBatch, PageDraft, PagePatch
 from app.services.pages.writing import WrittenPage
 from app.wire.pages import (
@@ -77,22 +78,17 @@ class _Asked(Parameters):
         **problem_responses(NotFoundError, ConflictError, *WRITE_FAULTS),
     },
 )
-async def create_page(
-    request: Request,
-    container: ContainerDep,
-    project_id: ProjectDep,
-    pages: PagesDep,
-    idempotency_key: Annotated[str | None, Header(min_length=1, max_length=255)] = None,
-) -> Response:
+async def create_page(call: CallDep, idempotency_key: IdempotencyKeyHeader = None) -> Response:
     """Create a page. It is given an id, unless it brings one that no page has yet.
 
     With an `Idempotency-Key` the same request again gives the same page as it is by then, or a 404
     if it was deleted meanwhile: it never makes a second one.
     """
-    require_json(request)
-    body = limited_body(request, container.limits)
-    written = await pages.create(project_id, body, idempotency_key=idempotency_key)
-    return _written(request, written)
+    body = call.json_body()
+    written = await call.container.pages.create(
+        call.project_id, body, idempotency_key=idempotency_key
+    )
+    return _written(call.request, written)
 
 
 @router.post(
@@ -102,15 +98,12 @@ async def create_page(
     openapi_extra=json_body(PageBatch),
     responses=problem_responses(ConflictError, *WRITE_FAULTS),
 )
-async def create_pages(
-    request: Request, container: ContainerDep, project_id: ProjectDep, pages: PagesDep
-) -> Response:
+async def create_pages(call: CallDep) -> Response:
     """Create up to 1,000 pages in one transaction: all of them, or none.
 
     The answer has them in the order given, without their contents.
     """
-    require_json(request)
-    written = await pages.create_batch(project_id, limited_body(request, container.limits))
+    written = await call.container.pages.create_batch(call.project_id, call.json_body())
     body = created_pages([each.page for each in written])
     return Response(body, status_code=201, media_type="application/json")
 
@@ -121,16 +114,13 @@ async def create_pages(
     responses=read_responses(InvalidCursorError, InvalidPayloadError),
 )
 async def list_pages(
-    request: Request,
-    project_id: ProjectDep,
-    page_lists: PageListsDep,
-    filters: PageFiltersDep,
-    limit: LimitQuery = 50,
-    cursor: CursorQuery = None,
+    call: CallDep, filters: PageFiltersDep, limit: LimitQuery = 50, cursor: CursorQuery = None
 ) -> Response:
     """List pages, newest first, without their contents. `level` is the level they are shown at."""
-    found, next_cursor = await page_lists.list(project_id, filters, cursor=cursor, limit=limit)
-    return answer_page(request, map(page_summary, found), next_cursor)
+    found, next_cursor = await call.container.page_lists.list(
+        call.project_id, filters, cursor=cursor, limit=limit
+    )
+    return answer_page(call.request, map(page_summary, found), next_cursor)
 
 
 @router.get(
@@ -139,9 +129,7 @@ async def list_pages(
     responses=read_responses(InvalidCursorError, InvalidPayloadError),
 )
 async def search_pages(
-    request: Request,
-    project_id: ProjectDep,
-    page_lists: PageListsDep,
+    call: CallDep,
     filters: SearchFiltersDep,
     q: Annotated[
         str,
@@ -159,9 +147,11 @@ async def search_pages(
     A page whose id is searched for stands before all others. Case and accents do not matter. Of a
     search that matches very many pages, the newest 1,000 are ranked.
     """
-    hits, next_cursor = await page_lists.search(project_id, q, filters, cursor=cursor, limit=limit)
+    hits, next_cursor = await call.container.page_lists.search(
+        call.project_id, q, filters, cursor=cursor, limit=limit
+    )
     items = (search_hit(hit.page, hit.snippet) for hit in hits)
-    return answer_page(request, items, next_cursor)
+    return answer_page(call.request, items, next_cursor)
 
 
 # HEAD is a route of its own: on one route with GET, both would carry one operation id.
@@ -211,11 +201,8 @@ async def get_page(request: Request) -> Response:
     },
 )
 async def put_page(
-    request: Request,
-    container: ContainerDep,
+    call: CallDep,
     page_id: PageIdPath,
-    project_id: ProjectDep,
-    pages: PagesDep,
     if_match: IfMatchHeader = None,
     if_none_match: IfNoneMatchHeader = None,
 ) -> Response:
@@ -224,14 +211,10 @@ async def put_page(
     A `data:` URI from 1,024 bytes on, and every recording, is moved to the resources; the page
     keeps the reference. The same page again changes nothing.
     """
-    require_json(request)
-    written = await pages.put(
-        project_id,
-        page_id,
-        limited_body(request, container.limits),
-        condition=write_condition(request.headers, request.method),
+    written = await call.container.pages.put(
+        call.project_id, page_id, call.json_body(), condition=call.condition()
     )
-    return _written(request, written)
+    return _written(call.request, written)
 
 
 @router.patch(
@@ -243,25 +226,16 @@ async def put_page(
     ),
 )
 async def patch_page(
-    request: Request,
-    container: ContainerDep,
-    page_id: PageIdPath,
-    project_id: ProjectDep,
-    changes: PageChangesDep,
-    if_match: IfMatchHeader = None,
+    call: CallDep, page_id: PageIdPath, if_match: IfMatchHeader = None
 ) -> Response:
     """Change what is said about a page by a merge patch (RFC 7396); its content stays.
 
     Derived levels follow; supplied ones stay.
     """
-    require_json(request)
-    written = await changes.patch(
-        project_id,
-        page_id,
-        limited_body(request, container.limits),
-        condition=write_condition(request.headers, request.method),
+    written = await call.container.page_changes.patch(
+        call.project_id, page_id, call.json_body(), condition=call.condition()
     )
-    return _written(request, written)
+    return _written(call.request, written)
 
 
 @router.delete(
@@ -271,17 +245,9 @@ async def patch_page(
         NotFoundError, ConflictError, PreconditionFailedError, InvalidPayloadError
     ),
 )
-async def delete_page(
-    request: Request,
-    page_id: PageIdPath,
-    project_id: ProjectDep,
-    pages: PagesDep,
-    if_match: IfMatchHeader = None,
-) -> None:
+async def delete_page(call: CallDep, page_id: PageIdPath, if_match: IfMatchHeader = None) -> None:
     """Delete a page with its levels. What a session's history says of it stays."""
-    await pages.delete(
-        project_id, page_id, condition=write_condition(request.headers, request.method)
-    )
+    await call.container.pages.delete(call.project_id, page_id, condition=call.condition())
 
 
 def _written(request: Request, written: WrittenPage) -> Response:

@@ -2,27 +2,22 @@
 
 from typing import Annotated
 
-from fastapi import APIRouter, Query, Request, Response
+from fastapi import APIRouter, Query, Response
 
-from app.errors import (
-    InvalidPayloadError,
-    MalformedRequestError,
-    NotFoundError,
-    PayloadTooLargeError,
-    SlowBodyError,
-    UnsupportedMediaError,
-)
+from app.errors import InvalidPayloadError, NotFoundError, PayloadTooLargeError
 from app.http.api_route import ApiRoute
-from app.http.authenticate import ProjectDep
-from app.http.bodies import read_model
-from app.http.dependencies import ContainerDep, RendersDep
-from app.http.json_media_response import rendered_response
+from app.http.calls import CallDep
 from app.http.openapi import json_body
-from app.http.page_parameters import LevelQuery, PageIdPath
+from app.http.parameters import (
+    WRITE_FAULTS,
+    LevelQuery,
+    PageIdPath,
+    PageRenderWishDep,
+    RenderWishDep,
+    SessionIdPath,
+)
 from app.http.problem_types import problem_responses
-from app.http.record_responses import read_responses
-from app.http.render_parameters import PageRenderWishDep, RenderWishDep
-from app.http.session_parameters import SessionIdPath
+from app.http.record_responses import read_responses, rendered_response
 from app.services.renders.renders import RenderQuery
 from app.wire.renders import RenderedRecord, RenderRequest
 
@@ -49,76 +44,56 @@ SinceQuery = Annotated[
     response_model=RenderedRecord,
     responses=_READ_FAULTS,
 )
-async def render_tool_result(
-    request: Request,
-    tool_result_id: str,
-    project_id: ProjectDep,
-    renders: RendersDep,
-    wish: RenderWishDep,
-) -> Response:
+async def render_tool_result(call: CallDep, tool_result_id: str, wish: RenderWishDep) -> Response:
     """Render a tool result for a model, as the answer to its call.
 
     What the target cannot take is made smaller, or described in words; `loss` says what and why.
     The same call gives the same bytes.
     """
-    body = await renders.tool_result(project_id, tool_result_id, wish)
-    return rendered_response(request, body)
+    body = await call.container.renders.tool_result(call.project_id, tool_result_id, wish)
+    return rendered_response(call.request, body)
 
 
 @router.get("/pages/{page_id}/render", response_model=RenderedRecord, responses=_READ_FAULTS)
 async def render_page(
-    request: Request,
+    call: CallDep,
     page_id: PageIdPath,
-    project_id: ProjectDep,
-    renders: RendersDep,
     level: LevelQuery,
     wish: PageRenderWishDep,
     tool_call_id: ToolCallIdQuery = None,
 ) -> Response:
     """Render a page at a level for a model, as the answer to the call that faults it in."""
-    body = await renders.page(project_id, page_id, level, wish, tool_call_id=tool_call_id)
-    return rendered_response(request, body)
+    body = await call.container.renders.page(
+        call.project_id, page_id, level, wish, tool_call_id=tool_call_id
+    )
+    return rendered_response(call.request, body)
 
 
 @router.get("/sessions/{session_id}/render", response_model=RenderedRecord, responses=_READ_FAULTS)
 async def render_session(
-    request: Request,
-    session_id: SessionIdPath,
-    project_id: ProjectDep,
-    renders: RendersDep,
-    wish: RenderWishDep,
-    since: SinceQuery = 0,
+    call: CallDep, session_id: SessionIdPath, wish: RenderWishDep, since: SinceQuery = 0
 ) -> Response:
     """Render the history of a session as one list of messages, in the provider's order.
 
     Appending to the session changes no message that was rendered before, unless a limit makes an
     older medium step down, which `loss` then says.
     """
-    body = await renders.session(project_id, session_id, wish, since=since)
-    return rendered_response(request, body)
+    body = await call.container.renders.session(call.project_id, session_id, wish, since=since)
+    return rendered_response(call.request, body)
 
 
 @router.post(
     "/render",
     response_model=RenderedRecord,
     openapi_extra=json_body(RenderRequest),
-    responses=problem_responses(
-        MalformedRequestError,
-        NotFoundError,
-        SlowBodyError,
-        PayloadTooLargeError,
-        UnsupportedMediaError,
-        InvalidPayloadError,
-    ),
+    responses=problem_responses(NotFoundError, *WRITE_FAULTS),
 )
-async def render_record(
-    request: Request, container: ContainerDep, project_id: ProjectDep, renders: RendersDep
-) -> Response:
+async def render_record(call: CallDep) -> Response:
     """Render a stored record with options too long for an address.
 
     As every rendering it writes nothing, but that smaller images are kept for the next one.
     """
-    asked = await read_model(request, container.limits, RenderRequest)
+    asked = await call.model(RenderRequest)
     wish = RenderQuery(asked.target, asked.options())
-    body = await renders.record(project_id, asked.named(), wish)
-    return rendered_response(request, body)
+    body = await call.container.renders.record(call.project_id, asked.named(), wish)
+    return rendered_response(call.request, body)

@@ -1,44 +1,70 @@
-"""`/api/resources`: files in, descriptors and signed links out."""
+"""`/api/resources`: files in; descriptors, signed links, bytes and pieces of long texts out."""
 
 from dataclasses import dataclass
 from typing import Annotated
 
-from fastapi import APIRouter, Header, Request, Response
+from fastapi import APIRouter, Depends, Header, Query, Request, Response
+from fastapi.routing import APIRoute
 
 from app.errors import (
     ConflictError,
+    Fault,
+    ForbiddenLinkError,
     InvalidCursorError,
     InvalidPayloadError,
     MalformedRequestError,
     NotFoundError,
+    OverloadedError,
     PayloadTooLargeError,
-    SlowBodyError,
+    RangeNotSatisfiableError,
+    StoreUnavailableError,
     UnsupportedMediaError,
 )
 from app.http.api_route import ApiRoute
-from app.http.authenticate import ProjectDep, authenticate
-from app.http.bodies import limited_body, read_model
-from app.http.content_headers import parse_repr_digest
-from app.http.dependencies import (
-    ContainerDep,
+from app.http.authenticate import authenticate
+from app.http.bodies import form_file
+from app.http.calls import CallDep
+from app.http.conditions import strong_etag
+from app.http.content_headers import Disposition, ResourcePolicy, parse_repr_digest
+from app.http.content_response import ContentToSend, content_response
+from app.http.dependencies import container_of
+from app.http.openapi import BINARY, file_body, json_body
+from app.http.parameters import (
+    WRITE_FAULTS,
+    AliasQuery,
     CursorQuery,
+    FilenameQuery,
     LimitQuery,
-    LinksDep,
-    ResourcesDep,
-    container_of,
+    Parameters,
+    UriPath,
 )
-from app.http.multipart import form_file
-from app.http.openapi import file_body, json_body
-from app.http.parameters import Parameters
 from app.http.problem_types import problem_responses
-from app.http.record_responses import answer_page, answer_record, answer_written, read_responses
-from app.http.resource_parameters import AliasQuery, FilenameQuery, UriPath
+from app.http.record_responses import (
+    answer_page,
+    answer_record,
+    answer_text,
+    answer_unchanged,
+    answer_written,
+    read_responses,
+    wants_text,
+)
 from app.models.identity import utc_now
+from app.models.json_pointer import parse_json_pointer
+from app.models.resource import parse_resource_id
+from app.models.text_windows import LineRange, parse_line_range
 from app.rendering.names.file_names import disposition_filename
+from app.rendering.texts.excerpts import text_alone
 from app.services.access.signed_links import LinkGrant, link_expiry
 from app.services.resources.resources import Upload
-from app.wire.links import SignedUrl, SignedUrlRequest
-from app.wire.resources import ResourcePage, ResourceRecord, resource_record
+from app.services.resources.texts import TextQuery
+from app.wire.resource_texts import TextPiece, text_record
+from app.wire.resources import (
+    ResourcePage,
+    ResourceRecord,
+    SignedUrl,
+    SignedUrlRequest,
+    resource_record,
+)
 
 router = APIRouter(prefix="/api/resources", tags=["resources"], route_class=ApiRoute)
 
@@ -58,21 +84,11 @@ class _Named(Parameters):
     openapi_extra=file_body(),
     responses={
         200: {"model": ResourceRecord, "description": "The same file, kept before."},
-        **problem_responses(
-            MalformedRequestError,
-            SlowBodyError,
-            ConflictError,
-            PayloadTooLargeError,
-            UnsupportedMediaError,
-            InvalidPayloadError,
-        ),
+        **problem_responses(ConflictError, *WRITE_FAULTS),
     },
 )
 async def create_resource(
-    request: Request,
-    container: ContainerDep,
-    project_id: ProjectDep,
-    resources: ResourcesDep,
+    call: CallDep,
     filename: FilenameQuery = None,
     alias: AliasQuery = None,
     repr_digest: Annotated[
@@ -84,20 +100,20 @@ async def create_resource(
     The bytes decide the type. The same file again is the same resource, with 200. With `alias` the
     resource gets that name as well; if it is another resource's, nothing is stored.
     """
-    chunks = limited_body(request, container.limits)
-    named = filename or disposition_filename(request.headers.get("content-disposition", ""))
-    digest = _announced_digest(request) if repr_digest else None
-    content_type = request.headers.get("content-type", "")
+    chunks = call.body()
+    named = filename or disposition_filename(call.request.headers.get("content-disposition", ""))
+    digest = _announced_digest(call.request) if repr_digest else None
+    content_type = call.request.headers.get("content-type", "")
     upload = Upload(None if content_type == _NO_CLAIM else content_type, named, digest, alias)
     if content_type.lower().startswith("multipart/form-data"):
         file = await form_file(content_type, chunks)
         upload = Upload(file.mime_type, filename or file.filename, digest, alias)
         chunks = file.chunks
-    resource, is_new = await resources.upload(project_id, upload, chunks)
+    uploaded, is_new = await call.container.resources.upload(call.project_id, upload, chunks)
     return answer_written(
-        request,
-        resource_record(resource),
-        path=f"/api/resources/{resource.resource_id}",
+        call.request,
+        resource_record(uploaded),
+        path=f"/api/resources/{uploaded.resource_id}",
         is_new=is_new,
     )
 
@@ -116,15 +132,13 @@ def _announced_digest(request: Request) -> str:
     responses=read_responses(InvalidCursorError, InvalidPayloadError),
 )
 async def list_resources(
-    request: Request,
-    project_id: ProjectDep,
-    resources: ResourcesDep,
-    limit: LimitQuery = 50,
-    cursor: CursorQuery = None,
+    call: CallDep, limit: LimitQuery = 50, cursor: CursorQuery = None
 ) -> Response:
     """List resources, newest first."""
-    page, next_cursor = await resources.list(project_id, cursor=cursor, limit=limit)
-    return answer_page(request, map(resource_record, page), next_cursor)
+    page, next_cursor = await call.container.resources.list(
+        call.project_id, cursor=cursor, limit=limit
+    )
+    return answer_page(call.request, map(resource_record, page), next_cursor)
 
 
 # HEAD is a route of its own: on one route with GET, both would carry one operation id.
@@ -150,35 +164,210 @@ async def get_resource(request: Request) -> Response:
 
 
 @router.delete("/{uri}", status_code=204, responses=problem_responses(NotFoundError, ConflictError))
-async def delete_resource(uri: UriPath, project_id: ProjectDep, resources: ResourcesDep) -> None:
+async def delete_resource(call: CallDep, uri: UriPath) -> None:
     """Remove a resource that nothing refers to; a 409 names what does."""
-    await resources.delete(project_id, uri)
+    await call.container.resources.delete(call.project_id, uri)
 
 
 @router.post(
     "/{uri}/signed-url",
     openapi_extra=json_body(SignedUrlRequest, required=False),
-    responses=problem_responses(
-        MalformedRequestError,
-        NotFoundError,
-        SlowBodyError,
-        PayloadTooLargeError,
-        UnsupportedMediaError,
-        InvalidPayloadError,
-    ),
+    responses=problem_responses(NotFoundError, *WRITE_FAULTS),
 )
-async def create_signed_url(
-    request: Request,
-    container: ContainerDep,
-    uri: UriPath,
-    project_id: ProjectDep,
-    resources: ResourcesDep,
-    links: LinksDep,
-) -> SignedUrl:
+async def create_signed_url(call: CallDep, uri: UriPath) -> SignedUrl:
     """Make a link that needs no key and soon expires, for `<img>`, `<video>` and the like."""
-    wish = await read_model(request, container.limits, SignedUrlRequest)
-    resource = await resources.get(project_id, uri)
+    wish = await call.model(SignedUrlRequest)
+    resource = await call.container.resources.get(call.project_id, uri)
     expires_at = link_expiry(utc_now(), wish.expires_in_seconds)
-    grant = LinkGrant(project_id, resource.resource_id, wish.disposition, wish.filename, expires_at)
-    url = container.content_base_url + links.content_path(grant)
+    grant = LinkGrant(
+        call.project_id, resource.resource_id, wish.disposition, wish.filename, expires_at
+    )
+    url = call.container.content_base_url + call.container.links.content_path(grant)
     return SignedUrl(url=url, expires_at=expires_at)
+
+
+_REFUSALS = read_responses(
+    ForbiddenLinkError, NotFoundError, RangeNotSatisfiableError, InvalidPayloadError
+)
+
+
+@dataclass(frozen=True, slots=True)
+class _ContentAsked(Parameters):
+    uri: UriPath
+    token: Annotated[str | None, Query(max_length=2_048, description="Of a signed URL.")] = None
+    download: Annotated[bool, Query(description="Send it as an attachment.")] = False
+    filename: FilenameQuery = None
+
+
+@dataclass(frozen=True, slots=True)
+class _Grant:
+    """Whose content may be read, and how it is to be presented."""
+
+    project_id: str
+    disposition: Disposition
+    filename: str | None
+    resource_policy: ResourcePolicy
+    """Who may embed it."""
+
+
+async def _grant(request: Request, asked: _ContentAsked) -> _Grant:
+    """What the caller may read: by a signed link's token, else by its key."""
+    container = container_of(request)
+    if asked.token is None:
+        return _Grant(
+            await authenticate(request),
+            "attachment" if asked.download else "inline",
+            asked.filename,
+            container.cross_origin_resource_policy,
+        )
+    grant = container.links.verify(asked.token, parse_resource_id(asked.uri) or "", utc_now())
+    is_attachment = asked.download or grant.disposition == "attachment"
+    return _Grant(
+        grant.project_id,
+        "attachment" if is_attachment else "inline",
+        grant.filename,
+        container.link_resource_policy,
+    )
+
+
+# HEAD is a route of its own: on one route with GET, both would carry one operation id.
+@router.get(
+    "/{uri}/content",
+    name="get_resource_content",
+    dependencies=_ContentAsked.documented(),
+    response_class=Response,
+    responses={
+        200: {"description": "The whole content.", "content": BINARY},
+        206: {"description": "The asked ranges.", "content": BINARY},
+        307: {"description": "Where the content is, if the store, or another host, sends it."},
+        **_REFUSALS,
+    },
+)
+@router.head(
+    "/{uri}/content",
+    name="head_resource_content",
+    dependencies=_ContentAsked.documented(),
+    response_class=Response,
+    responses={
+        200: {"description": "The headers of the whole content."},
+        307: {"description": "Where they are, if another host sends the content."},
+        **_REFUSALS,
+    },
+)
+async def get_resource_content(request: Request) -> Response:
+    """Read the bytes: whole, in ranges, or only if they changed (RFC 9110)."""
+    asked = _ContentAsked.of(request)
+    grant = await _grant(request, asked)
+    container = container_of(request)
+    resource = await container.resources.get(grant.project_id, asked.uri)
+    content = ContentToSend(
+        digest=resource.digest,
+        size_bytes=resource.size_bytes,
+        mime_type=resource.mime_type,
+        filename=grant.filename or resource.filename,
+        disposition=grant.disposition,
+        created_at=resource.created_at,
+    )
+    source = container.content_sources.of(grant.project_id, resource.digest)
+    return content_response(
+        request.headers,
+        request.method,
+        content,
+        open_range=source.open,
+        ways=source,
+        resource_policy=grant.resource_policy,
+    )
+
+
+CONTENT_ROUTE = next(
+    route
+    for route in router.routes
+    if isinstance(route, APIRoute) and route.name == "get_resource_content"
+)
+"""The route that links lead to, for `app.http.content_host`."""
+
+_LINES = "`10-50`, `10-`, `10`, or `-50` for the last fifty; counted from 1, both included"
+
+
+async def get_text_query(
+    lines: Annotated[str | None, Query(max_length=64, description=f"{_LINES}.")] = None,
+    grep: Annotated[
+        str | None,
+        Query(
+            min_length=1,
+            max_length=200,
+            pattern=r"^[^\r\n]+$",
+            description="Only lines that hold this text; it is no pattern.",
+        ),
+    ] = None,
+    ignore_case: Annotated[
+        bool, Query(alias="ignoreCase", description="Of `grep`: whether `A` is `a`.")
+    ] = False,
+    context: Annotated[
+        int, Query(ge=0, le=10, description="Of `grep`: how many lines around each match.")
+    ] = 0,
+    pointer: Annotated[
+        str | None,
+        Query(max_length=4_000, description="A JSON pointer (RFC 6901); empty for the whole."),
+    ] = None,
+) -> TextQuery:
+    """What is asked of a text."""
+    if pointer is None:
+        if grep is None and (ignore_case or context):
+            raise _refused("grep", "has to be there for `ignoreCase` and `context`")
+        return TextQuery(_line_range(lines), grep, ignore_case, context)
+    if lines is not None or grep is not None or ignore_case or context:
+        raise _refused("pointer", "stands alone: `lines` and `grep` are asked for apart from it")
+    if parse_json_pointer(pointer) is None:
+        raise _refused("pointer", "must be empty, or names that each begin with `/`")
+    return TextQuery(pointer=pointer)
+
+
+def _line_range(lines: str | None) -> LineRange:
+    wanted = LineRange() if lines is None else parse_line_range(lines)
+    if wanted is None:
+        raise _refused("lines", f"must be {_LINES}")
+    return wanted
+
+
+def _refused(name: str, sentence: str) -> InvalidPayloadError:
+    return InvalidPayloadError(
+        "The text cannot be read like that; `errors` says why.",
+        faults=[Fault(f"/query/{name}", sentence)],
+    )
+
+
+@router.get(
+    "/{uri}/text",
+    response_model=TextPiece,
+    responses={
+        200: {
+            "content": {"text/plain": {"schema": {"type": "string"}}},
+            "description": "The piece; its text alone with `Accept: text/plain`.",
+        },
+        **read_responses(NotFoundError, InvalidPayloadError),
+        **problem_responses(
+            PayloadTooLargeError, UnsupportedMediaError, OverloadedError, StoreUnavailableError
+        ),
+    },
+)
+async def get_resource_text(
+    call: CallDep, uri: UriPath, query: Annotated[TextQuery, Depends(get_text_query)]
+) -> Response:
+    """Read a piece of a text: some lines, the lines that hold something, or a value of its JSON.
+
+    An answer has 64 KiB of text at most, and `nextLine` says where to go on. A value that is too
+    large is answered with its shape, and the pointers that lead into it.
+    """
+    text = await call.container.resource_texts.find(call.project_id, uri, query)
+    is_alone = wants_text(call.request)
+    etag = strong_etag(text.digest_alone if is_alone else text.digest)
+    if unchanged := answer_unchanged(call.request, etag=etag):
+        return unchanged
+    answer = await text.read()
+    if is_alone:
+        return answer_text(call.request, text_alone(answer.found), etag=etag)
+    record = text_record(answer.resource, answer.total_lines, answer.found)
+    response = answer_record(call.request, record, etag=etag)
+    response.headers["Vary"] = "Accept"
+    return response

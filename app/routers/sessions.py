@@ -1,6 +1,6 @@
 """`/api/sessions`: what there is, what each holds, and its end."""
 
-from fastapi import APIRouter, Request, Response
+from fastapi import APIRouter, Response
 
 from app.errors import (
     InvalidCursorError,
@@ -9,10 +9,16 @@ from app.errors import (
     PreconditionFailedError,
 )
 from app.http.api_route import ApiRoute
-from app.http.authenticate import ProjectDep
-from app.http.bodies import read_model
-from app.http.conditions import write_condition
-from app.http.dependencies import ContainerDep, CursorQuery, LimitQuery, PageListsDep, SessionsDep
+from app.http.calls import CallDep
+from app.http.parameters import (
+    WRITE_FAULTS,
+    CursorQuery,
+    IfMatchHeader,
+    IfNoneMatchHeader,
+    LimitQuery,
+    SessionIdPath,
+    SessionSearchQuery,
+)
 from app.http.problem_types import problem_responses
 from app.http.record_responses import (
     answer_page,
@@ -22,10 +28,7 @@ from app.http.record_responses import (
     read_responses,
     wants_text,
 )
-from app.http.session_parameters import SessionIdPath, SessionSearchQuery
-from app.http.write_parameters import WRITE_FAULTS, IfMatchHeader, IfNoneMatchHeader
-from app.rendering.pages.detail import manifest_line
-from app.wire.pages import ManifestPage, PageManifest
+from app.wire.pages import PageManifest, manifest_record
 from app.wire.sessions import (
     DeletionReceipt,
     NoMembers,
@@ -44,17 +47,14 @@ router = APIRouter(prefix="/api/sessions", tags=["sessions"], route_class=ApiRou
     responses=read_responses(InvalidCursorError, InvalidPayloadError),
 )
 async def list_sessions(
-    request: Request,
-    project_id: ProjectDep,
-    sessions: SessionsDep,
-    q: SessionSearchQuery = None,
-    limit: LimitQuery = 50,
-    cursor: CursorQuery = None,
+    call: CallDep, q: SessionSearchQuery = None, limit: LimitQuery = 50, cursor: CursorQuery = None
 ) -> Response:
     """List sessions, the one last written to first, with their counts and sizes."""
-    page, next_cursor = await sessions.list(project_id, wanted=q, cursor=cursor, limit=limit)
+    page, next_cursor = await call.container.sessions.list(
+        call.project_id, wanted=q, cursor=cursor, limit=limit
+    )
     items = (session_record(each.session, each.use) for each in page)
-    return answer_page(request, items, next_cursor)
+    return answer_page(call.request, items, next_cursor)
 
 
 # HEAD is a route of its own: on one route with GET, both would carry one operation id.
@@ -70,12 +70,10 @@ async def list_sessions(
     response_class=Response,
     responses=read_responses(NotFoundError, InvalidPayloadError),
 )
-async def get_session(
-    request: Request, session_id: SessionIdPath, project_id: ProjectDep, sessions: SessionsDep
-) -> Response:
+async def get_session(call: CallDep, session_id: SessionIdPath) -> Response:
     """Read what a session holds: counts, bytes referenced, bytes saved against inline storage."""
-    shown = await sessions.get(project_id, session_id)
-    return answer_record(request, session_record(shown.session, shown.use))
+    shown = await call.container.sessions.get(call.project_id, session_id)
+    return answer_record(call.request, session_record(shown.session, shown.use))
 
 
 @router.put(
@@ -87,11 +85,8 @@ async def get_session(
     },
 )
 async def put_session(
-    request: Request,
-    container: ContainerDep,
+    call: CallDep,
     session_id: SessionIdPath,
-    project_id: ProjectDep,
-    sessions: SessionsDep,
     if_match: IfMatchHeader = None,
     if_none_match: IfNoneMatchHeader = None,
 ) -> Response:
@@ -99,12 +94,12 @@ async def put_session(
 
     It takes no body, or an empty object.
     """
-    await read_model(request, container.limits, NoMembers)
-    shown = await sessions.ensure(
-        project_id, session_id, condition=write_condition(request.headers, request.method)
+    await call.model(NoMembers)
+    shown = await call.container.sessions.ensure(
+        call.project_id, session_id, condition=call.condition()
     )
     return answer_written(
-        request,
+        call.request,
         session_record(shown.session, shown.use),
         path=f"/api/sessions/{session_id}",
         is_new=shown.is_new,
@@ -116,14 +111,12 @@ async def put_session(
     response_model=DeletionReceipt,
     responses=problem_responses(NotFoundError, InvalidPayloadError),
 )
-async def delete_session(
-    session_id: SessionIdPath, project_id: ProjectDep, sessions: SessionsDep
-) -> Response:
+async def delete_session(call: CallDep, session_id: SessionIdPath) -> Response:
     """Delete a session with its history and its pages, in one transaction.
 
     The receipt says of each resource it used whether it was deleted, or who still uses it.
     """
-    deleted = await sessions.delete(project_id, session_id)
+    deleted = await call.container.sessions.delete(call.project_id, session_id)
     return Response(deletion_receipt(deleted), media_type="application/json")
 
 
@@ -139,36 +132,16 @@ async def delete_session(
     },
 )
 async def get_manifest(
-    request: Request,
-    session_id: SessionIdPath,
-    project_id: ProjectDep,
-    page_lists: PageListsDep,
-    limit: LimitQuery = 50,
+    call: CallDep, session_id: SessionIdPath, limit: LimitQuery = 50
 ) -> Response:
     """Read what a model is told of the session's pages: what there is, and at which levels.
 
     Pinned pages first, then important, then new ones. A page is one line, whatever it holds.
     """
-    manifest = await page_lists.manifest(project_id, session_id, limit=limit)
-    if wants_text(request):
-        return answer_text(request, manifest.text)
-    pages = [
-        ManifestPage(
-            page_id=entry.page_id,
-            modality=entry.fields.modality,
-            page_type=entry.fields.page_type,
-            levels=tuple(level.name for level in entry.levels),
-            hint=entry.fields.hint,
-            importance=entry.fields.importance,
-            pinned=entry.fields.pinned,
-            size_tokens=entry.size_tokens,
-            line=manifest_line(entry.page_id, entry.fields, entry.levels, entry.size_tokens),
-        )
-        for entry in manifest.entries
-    ]
-    record = PageManifest(
-        session_id=session_id, pages=tuple(pages), total=manifest.total, text=manifest.text
-    )
-    response = answer_record(request, record.model_dump_json().encode())
+    manifest = await call.container.page_lists.manifest(call.project_id, session_id, limit=limit)
+    if wants_text(call.request):
+        return answer_text(call.request, manifest.text)
+    record = manifest_record(session_id, manifest.entries, manifest.total, manifest.text)
+    response = answer_record(call.request, record)
     response.headers["Vary"] = "Accept"
     return response

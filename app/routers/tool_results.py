@@ -5,22 +5,14 @@ from typing import Annotated
 
 from fastapi import APIRouter, Header, Path, Query, Request, Response
 
-from app.errors import (
-    ConflictError,
-    InvalidCursorError,
-    InvalidPayloadError,
-    MalformedRequestError,
-    NotFoundError,
-    PayloadTooLargeError,
-    SlowBodyError,
-    UnsupportedMediaError,
-)
+from app.errors import ConflictError, InvalidCursorError, InvalidPayloadError, NotFoundError
 from app.http.api_route import ApiRoute
-from app.http.authenticate import ProjectDep, authenticate
+from app.http.authenticate import authenticate
 from app.http.bodies import limited_body, require_json
-from app.http.dependencies import CursorQuery, LimitQuery, ToolResultsDep, container_of
+from app.http.calls import CallDep
+from app.http.dependencies import container_of
 from app.http.openapi import json_body
-from app.http.parameters import Parameters
+from app.http.parameters import WRITE_FAULTS, CursorQuery, LimitQuery, Parameters
 from app.http.problem_types import problem_responses
 from app.http.record_responses import answer_page, answer_record, answer_written, read_responses
 from app.models.identity import CLIENT_ID_PATTERN
@@ -50,15 +42,7 @@ class _Named(Parameters):
     openapi_extra=json_body(ToolResultRequest),
     responses={
         200: {"model": ToolResultRecord, "description": "The same call, answered before."},
-        **problem_responses(
-            MalformedRequestError,
-            NotFoundError,
-            ConflictError,
-            SlowBodyError,
-            PayloadTooLargeError,
-            UnsupportedMediaError,
-            InvalidPayloadError,
-        ),
+        **problem_responses(NotFoundError, ConflictError, *WRITE_FAULTS),
     },
 )
 async def create_tool_result(request: Request) -> Response:
@@ -90,18 +74,16 @@ async def create_tool_result(request: Request) -> Response:
     responses=read_responses(InvalidCursorError, InvalidPayloadError),
 )
 async def list_tool_results(
-    request: Request,
-    project_id: ProjectDep,
-    tool_results: ToolResultsDep,
+    call: CallDep,
     session_id: Annotated[str | None, Query(alias="sessionId", pattern=CLIENT_ID_PATTERN)] = None,
     limit: LimitQuery = 50,
     cursor: CursorQuery = None,
 ) -> Response:
     """List tool results, newest first; of one session, if one is named."""
-    page, next_cursor = await tool_results.list(
-        project_id, session_id=session_id, cursor=cursor, limit=limit
+    page, next_cursor = await call.container.tool_results.list(
+        call.project_id, session_id=session_id, cursor=cursor, limit=limit
     )
-    return answer_page(request, map(tool_result_record, page), next_cursor)
+    return answer_page(call.request, map(tool_result_record, page), next_cursor)
 
 
 @router.get(

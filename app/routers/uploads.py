@@ -2,7 +2,7 @@
 
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Depends, Path, Request, Response
+from fastapi import APIRouter, Depends, Path, Response
 
 from app.errors import (
     ChecksumMismatchError,
@@ -16,9 +16,7 @@ from app.errors import (
     TusVersionError,
     UnsupportedMediaError,
 )
-from app.http.authenticate import ProjectDep
-from app.http.bodies import limited_body
-from app.http.dependencies import ContainerDep, UploadsDep
+from app.http.calls import CallDep
 from app.http.problem_types import problem_responses
 from app.http.record_responses import answer_record, read_responses
 from app.http.tus import (
@@ -33,7 +31,7 @@ from app.http.tus import (
     require_version,
     state_headers,
 )
-from app.wire.uploads import UploadRecord, upload_record
+from app.wire.resources import UploadRecord, upload_record
 
 router = APIRouter(prefix=PATH, tags=["uploads"])
 
@@ -69,14 +67,14 @@ _PIECE_BODY: dict[str, Any] = {
         )
     },
 )
-async def get_upload_options(container: ContainerDep, _: ProjectDep) -> Response:
+async def get_upload_options(call: CallDep) -> Response:
     """Say what of the protocol is spoken here, and how long a file may be."""
     return Response(
         status_code=204,
         headers={
             "Tus-Version": VERSION,
             "Tus-Extension": EXTENSIONS,
-            "Tus-Max-Size": str(container.limits.upload_bytes),
+            "Tus-Max-Size": str(call.container.limits.upload_bytes),
             "Tus-Checksum-Algorithm": ALGORITHMS,
         },
     )
@@ -98,9 +96,9 @@ async def get_upload_options(container: ContainerDep, _: ProjectDep) -> Response
         ),
     },
 )
-async def create_upload(project_id: ProjectDep, uploads: UploadsDep, draft: DraftDep) -> Response:
+async def create_upload(call: CallDep, draft: DraftDep) -> Response:
     """Begin an upload of a file of known length; `Location` is where its pieces go."""
-    upload = await uploads.create(project_id, draft)
+    upload = await call.container.uploads.create(call.project_id, draft)
     location = f"{PATH}/{upload.upload_id}"
     return Response(status_code=201, headers={**progress_headers(upload), "Location": location})
 
@@ -114,14 +112,14 @@ async def create_upload(project_id: ProjectDep, uploads: UploadsDep, draft: Draf
         **problem_responses(NotFoundError, ConflictError, GoneError, TusVersionError),
     },
 )
-async def get_upload_offset(
-    upload_id: UploadPath, project_id: ProjectDep, uploads: UploadsDep
-) -> Response:
+async def get_upload_offset(call: CallDep, upload_id: UploadPath) -> Response:
     """Say where to go on with an upload: `Upload-Offset` is where the next piece begins.
 
     A piece that is still being sent ends with this, and what came of it is kept.
     """
-    return Response(headers=state_headers(await uploads.resume(project_id, upload_id)))
+    return Response(
+        headers=state_headers(await call.container.uploads.resume(call.project_id, upload_id))
+    )
 
 
 @router.get(
@@ -129,12 +127,10 @@ async def get_upload_offset(
     response_model=UploadRecord,
     responses=read_responses(NotFoundError, ConflictError, GoneError),
 )
-async def get_upload(
-    request: Request, upload_id: UploadPath, project_id: ProjectDep, uploads: UploadsDep
-) -> Response:
+async def get_upload(call: CallDep, upload_id: UploadPath) -> Response:
     """Read the same as JSON, with the resource that became of it."""
-    upload, resource = await uploads.describe(project_id, upload_id)
-    return answer_record(request, upload_record(upload, resource))
+    upload, resource = await call.container.uploads.describe(call.project_id, upload_id)
+    return answer_record(call.request, upload_record(upload, resource))
 
 
 @router.patch(
@@ -158,21 +154,15 @@ async def get_upload(
         ),
     },
 )
-async def append_upload(
-    request: Request,
-    container: ContainerDep,
-    upload_id: UploadPath,
-    project_id: ProjectDep,
-    uploads: UploadsDep,
-    piece: PieceDep,
-) -> Response:
+async def append_upload(call: CallDep, upload_id: UploadPath, piece: PieceDep) -> Response:
     """Send the next piece. What comes of it is kept, even if the request breaks.
 
     With the last piece the file is a resource: `Upload-Resource` is its URI.
     """
-    limits = container.limits.model_copy(update={"body_bytes": container.limits.upload_bytes})
-    chunks = limited_body(request, limits, in_pieces=True)
-    upload = await uploads.receive(project_id, upload_id, piece=piece, chunks=chunks)
+    chunks = call.body(call.container.limits.upload_bytes, in_pieces=True)
+    upload = await call.container.uploads.receive(
+        call.project_id, upload_id, piece=piece, chunks=chunks
+    )
     return Response(status_code=204, headers=progress_headers(upload))
 
 
@@ -182,6 +172,6 @@ async def append_upload(
     dependencies=_SPEAKS_TUS,
     responses=problem_responses(NotFoundError, TusVersionError),
 )
-async def delete_upload(upload_id: UploadPath, project_id: ProjectDep, uploads: UploadsDep) -> None:
+async def delete_upload(call: CallDep, upload_id: UploadPath) -> None:
     """Give an upload up. A resource that came of it stays."""
-    await uploads.remove(project_id, upload_id)
+    await call.container.uploads.remove(call.project_id, upload_id)

@@ -13,7 +13,6 @@ wherever a name or a link in it leads.
 
 import hashlib
 import re
-from dataclasses import dataclass
 from pathlib import Path
 
 import anyio.to_thread
@@ -22,7 +21,7 @@ from fastapi import APIRouter, Request, Response
 from app.errors import NotFoundError
 from app.http.conditions import strong_etag
 from app.http.content_headers import REVALIDATE
-from app.http.content_response import unchanged_response
+from app.http.record_responses import unchanged_response
 from app.shipped_files import BUILT_VIEWER
 
 ADDRESSES = ("/", "/sessions", "/sessions/{session_id}", "/pages", "/pages/{page_id}", "/upload")
@@ -66,12 +65,6 @@ a minute and needs a registry of npm packages.</p>
 """
 
 
-@dataclass(frozen=True, slots=True)
-class _File:
-    body: bytes
-    media_type: str
-
-
 def viewer_policy(content_url: str | None = None) -> str:
     """What the document may load and run: our own files, and media of the API.
 
@@ -101,21 +94,25 @@ def viewer_router(folder: Path | None = None, content_url: str | None = None) ->
     async def get_viewer(request: Request) -> Response:
         """The application's document, the same for every address it has a view for."""
         try:
-            file = await _read(root, "index.html")
+            return await _answer(request, root, "index.html", REVALIDATE, policy=policy)
         except NotFoundError:
-            return _not_built(request)
-        return _answer(request, file, cache_control=REVALIDATE, policy=policy)
+            headers = {
+                "Content-Type": _TYPES[".html"],
+                "Cache-Control": "no-store",
+                "Content-Security-Policy": _NOTHING,
+                **_SAFE_HEADERS,
+            }
+            return _sent(request, _NOT_BUILT.encode(), headers, status=503)
 
     async def get_viewer_asset(request: Request, name: str) -> Response:
         """A script or a style of the application; its name changes with its content."""
         if not _ASSET_NAME.fullmatch(name):
             raise _nothing_there()
-        file = await _read(root, f"assets/{name}")
-        return _answer(request, file, cache_control=_PUBLIC_FOREVER)
+        return await _answer(request, root, f"assets/{name}", _PUBLIC_FOREVER)
 
     async def get_viewer_icon(request: Request) -> Response:
         """The application's icon."""
-        return _answer(request, await _read(root, "favicon.svg"), cache_control=REVALIDATE)
+        return await _answer(request, root, "favicon.svg", REVALIDATE)
 
     for address in ADDRESSES:
         router.add_api_route(address, get_viewer, methods=_READING)
@@ -124,47 +121,33 @@ def viewer_router(folder: Path | None = None, content_url: str | None = None) ->
     return router
 
 
-async def _read(root: Path, name: str) -> _File:
-    media_type = _TYPES.get(Path(name).suffix)
-    if media_type is None:
-        raise _nothing_there()
-
-    def read() -> bytes:
-        within = root.resolve(strict=True)
-        path = (within / name).resolve(strict=True)
-        if not path.is_relative_to(within):
-            raise _nothing_there()
-        return path.read_bytes()
-
-    try:
-        return _File(await anyio.to_thread.run_sync(read), media_type)
-    except (OSError, RuntimeError) as exc:
-        # A folder, a link in a circle, a file that may not be read: there is no such file.
-        raise _nothing_there() from exc
-
-
-def _answer(
-    request: Request, file: _File, *, cache_control: str, policy: str = _NOTHING
+async def _answer(
+    request: Request, root: Path, name: str, cache_control: str, *, policy: str = _NOTHING
 ) -> Response:
+    """Return a file of the build, or that it has not changed."""
+    body = await anyio.to_thread.run_sync(_read, root, name)
     headers = {
-        "Content-Type": file.media_type,
-        "ETag": strong_etag(hashlib.sha256(file.body).hexdigest()),
+        "Content-Type": _TYPES[Path(name).suffix],
+        "ETag": strong_etag(hashlib.sha256(body).hexdigest()),
         "Cache-Control": cache_control,
         "Content-Security-Policy": policy,
         **_SAFE_HEADERS,
     }
     unchanged = unchanged_response(request.headers, request.method, headers)
-    return unchanged or _sent(request, file.body, headers)
+    return unchanged or _sent(request, body, headers)
 
 
-def _not_built(request: Request) -> Response:
-    headers = {
-        "Content-Type": _TYPES[".html"],
-        "Cache-Control": "no-store",
-        "Content-Security-Policy": _NOTHING,
-        **_SAFE_HEADERS,
-    }
-    return _sent(request, _NOT_BUILT.encode(), headers, status=503)
+def _read(root: Path, name: str) -> bytes:
+    """Read a file of the build, if it is in its folder and of a type that is handed out."""
+    try:
+        within = root.resolve(strict=True)
+        path = (within / name).resolve(strict=True)
+        if Path(name).suffix not in _TYPES or not path.is_relative_to(within):
+            raise _nothing_there()
+        return path.read_bytes()
+    except (OSError, RuntimeError) as exc:
+        # A folder, a link in a circle, a file that may not be read: there is no such file.
+        raise _nothing_there() from exc
 
 
 def _sent(request: Request, body: bytes, headers: dict[str, str], status: int = 200) -> Response:

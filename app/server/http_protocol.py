@@ -11,7 +11,6 @@ Java's client offers HTTP/2 with every request, also with those that have a body
 
 import asyncio
 from collections import deque
-from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, NoReturn
 
 import httptools
@@ -24,18 +23,10 @@ from app.errors import (
     OverloadedError,
     ServiceError,
 )
-from app.server.lingering_close import LINGER_BYTES, LINGER_SECONDS, LingeringProtocol
+from app.server.lingering_close import LINGER_BYTES, LINGER_SECONDS, LingeringProtocol, disconnect
 from app.server.request_target import resolve_target
 
 if TYPE_CHECKING:
-    from uvicorn._types import (
-        ASGI3Application,
-        ASGIReceiveCallable,
-        ASGISendCallable,
-        ASGISendEvent,
-        Scope,
-    )
-
     from app.wiring import Container
 
 # What is parsed before it is counted.
@@ -73,12 +64,7 @@ class DeadlineProtocol(LingeringProtocol):
     One too many is answered without being asked, and what it says is not read.
     """
 
-    _headers_due: asyncio.TimerHandle | None = None
-    _rest_due: asyncio.TimerHandle | None = None
     _refusal: ServiceError | None = None
-    _is_deaf = False
-    """Whether what comes is dropped: an answer is the last one."""
-    _answering: RequestResponseCycle | None = None
     # Of the request that arrives:
     _offers_another_protocol = False
     _is_resuming = False
@@ -106,18 +92,14 @@ class DeadlineProtocol(LingeringProtocol):
             self._expect_headers()
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """Drop the deadlines with the connection, and tell the request that is being answered."""
-        self._forget_headers()
-        self._forget_rest()
+        """Drop the requests that wait with the connection."""
         self.pipeline.clear()
-        if self._answering is not None and not self._answering.response_complete:
-            # uvicorn tells the request that came last, which may be one that waits.
-            _disconnect(self._answering)
         super().connection_lost(exc)
 
     def data_received(self, data: bytes) -> None:
         """Parse what has come, and count what is neither headers nor a body."""
-        for piece in _pieces(data):
+        for start in range(0, len(data), _PIECE_BYTES):
+            piece = data[start : start + _PIECE_BYTES]
             if self._is_deaf:
                 self._drop(piece)
                 continue
@@ -125,7 +107,7 @@ class DeadlineProtocol(LingeringProtocol):
             self._has_begun_a_part = False
             self._parse(piece)
             self._count_framing(len(piece), self._body_bytes - before)
-        if self._headers_due is None and self._is_idle():
+        if "headers" not in self._deadlines and self._is_idle():
             self._expect_headers()
 
     def on_message_begin(self) -> None:
@@ -159,7 +141,7 @@ class DeadlineProtocol(LingeringProtocol):
             return
         self._has_begun_a_part = True
         self._is_in_headers = False
-        self._forget_headers()
+        self._drop_deadline("headers")
         self._settle_head()
         super().on_headers_complete()
         self._is_in_body = True
@@ -185,7 +167,7 @@ class DeadlineProtocol(LingeringProtocol):
             # The parser ends the request behind its headers, and says then where that was.
             return
         self._is_in_body = False
-        self._forget_rest()
+        self._drop_deadline("rest")
         super().on_message_complete()
 
     def handle_websocket_upgrade(self) -> None:
@@ -211,7 +193,7 @@ class DeadlineProtocol(LingeringProtocol):
         if self._is_deaf:
             self._end()
         elif self._is_in_body and answered is self.cycle:
-            self._rest_due = self.loop.call_later(LINGER_SECONDS, self.transport.abort)
+            self._set_deadline("rest", LINGER_SECONDS, self.transport.abort)
 
     def shutdown(self) -> None:
         """End the streams of events: the server waits for every answer to end."""
@@ -222,30 +204,6 @@ class DeadlineProtocol(LingeringProtocol):
     def send_400_response(self, msg: str) -> None:
         """Answer what is no HTTP request, or one that was found wanting while it was parsed."""
         self._refuse(self._refusal or MalformedRequestError("This is not an HTTP/1.1 request."))
-
-    def _start_asgi_task(self, cycle: RequestResponseCycle, app: "ASGI3Application") -> None:
-        async def answer(
-            scope: "Scope", receive: "ASGIReceiveCallable", send: "ASGISendCallable"
-        ) -> None:
-            await app(scope, receive, self._sender(cycle, send))
-
-        self._answering = cycle
-        super()._start_asgi_task(cycle, answer)
-
-    def _sender(self, cycle: RequestResponseCycle, send: "ASGISendCallable") -> "ASGISendCallable":
-        """Return a `send` that says of the last answer of the connection that it is the last."""
-
-        async def send_and_say(message: "ASGISendEvent") -> None:
-            if message["type"] != "http.response.start" or not self._ends_with(cycle):
-                await send(message)
-                return
-            headers = [*message.get("headers", ()), (b"connection", b"close")]
-            await send({**message, "headers": headers})
-            # uvicorn would close at once, and what comes then would be answered with a reset.
-            cycle.keep_alive = True
-            self._is_deaf = True
-
-        return send_and_say
 
     def _ends_with(self, cycle: RequestResponseCycle) -> bool:
         """Tell whether nothing behind this request can be read, or is to be."""
@@ -260,19 +218,6 @@ class DeadlineProtocol(LingeringProtocol):
         if self._announced_bytes is None or cycle.waiting_for_100_continue:
             return False
         return self._announced_bytes - self._body_bytes <= LINGER_BYTES
-
-    def _is_answering(self) -> bool:
-        cycle = self._answering
-        return cycle is not None and not (cycle.response_complete or cycle.disconnected)
-
-    def _can_be_read_whole(self) -> bool:
-        """Tell whether the client may have all of the answer, though it is not over here."""
-        cycle = self._answering
-        if cycle is None or not cycle.response_started or self.transport.get_write_buffer_size():
-            return False
-        if cycle.scope["method"] == "HEAD":
-            return True
-        return not cycle.chunked_encoding and cycle.expected_content_length == 0
 
     def _is_idle(self) -> bool:
         is_arriving = self._is_in_headers or self._is_in_body
@@ -387,7 +332,7 @@ class DeadlineProtocol(LingeringProtocol):
     def _refuse(self, error: ServiceError) -> None:
         """Answer what cannot be taken, in its turn, and end the connection."""
         self._is_deaf = True
-        self._forget_headers()
+        self._drop_deadline("headers")
         if self._is_in_body and not self.cycle.response_complete:
             self._refuse_body(error)
         elif not self._is_answering():
@@ -403,44 +348,19 @@ class DeadlineProtocol(LingeringProtocol):
             self.pipeline.popleft()
             cycle.body = bytearray()
             return
-        _disconnect(cycle)
+        disconnect(cycle)
         if not cycle.response_started:
             self._write_refusal(error)
         self._end()
 
     def _expect_headers(self) -> None:
-        self._forget_headers()
-        self._headers_due = self.loop.call_later(self._limits.header_seconds, self._give_up)
-
-    def _forget_headers(self) -> None:
-        if self._headers_due is not None:
-            self._headers_due.cancel()
-            self._headers_due = None
-
-    def _forget_rest(self) -> None:
-        if self._rest_due is not None:
-            self._rest_due.cancel()
-            self._rest_due = None
+        self._set_deadline("headers", self._limits.header_seconds, self._give_up)
 
     def _give_up(self) -> None:
-        self._headers_due = None
+        self._drop_deadline("headers")
         if self._is_answering():
             # It may have begun early, and is not to cost the answer before it.
             self._expect_headers()
             return
         # Nobody has asked for anything yet, so nobody waits for an answer.
         self._close()
-
-
-def _disconnect(cycle: RequestResponseCycle) -> None:
-    """Tell the application that its client has gone."""
-    cycle.disconnected = True
-    cycle.message_event.set()
-
-
-def _pieces(data: bytes) -> Iterator[bytes]:
-    if len(data) <= _PIECE_BYTES:
-        yield data
-        return
-    for start in range(0, len(data), _PIECE_BYTES):
-        yield data[start : start + _PIECE_BYTES]

@@ -7,15 +7,27 @@ nothing of what it was sent is cut off.
 """
 
 import asyncio
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Literal, TypeAlias
 from weakref import WeakKeyDictionary
 
-from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
+from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResponseCycle
+from uvicorn.protocols.websockets.websockets_sansio_impl import WebSocketsSansIOProtocol
 from uvicorn.server import ServerState
 
 from app.errors import ServiceError
 from app.http.problems import problem_response
 from app.models.identity import new_id
 from app.models.limits import Limits
+
+if TYPE_CHECKING:
+    from uvicorn._types import (
+        ASGI3Application,
+        ASGIReceiveCallable,
+        ASGISendCallable,
+        ASGISendEvent,
+        Scope,
+    )
 
 LINGER_BYTES = 65_536
 """Of a request that is answered already, how much is read."""
@@ -25,6 +37,13 @@ LINGER_SECONDS = 1.0
 MOST_ENDING = 128
 """How many connections that end may be open beyond those that are allowed at once."""
 
+_PARTING_SECONDS = 5.0
+# What is told of a connection that ends without a closing frame (RFC 6455 §7.4.1).
+_NO_CLOSE_FRAME = 1006
+
+_Deadline: TypeAlias = Literal["headers", "rest", "end", "progress"]
+"""Of the headers of a request, of its body behind the answer, of the end, of what is sent."""
+
 _ending: WeakKeyDictionary[ServerState, dict["LingeringProtocol", None]] = WeakKeyDictionary()
 
 
@@ -33,20 +52,26 @@ class LingeringProtocol(HttpToolsProtocol):
 
     _limits: Limits
     _is_ending = False
-    _end_due: asyncio.TimerHandle | None = None
-    _progress_due: asyncio.TimerHandle | None = None
+    _is_deaf = False
+    """Whether what comes is dropped: an answer is the last one."""
+    _answering: RequestResponseCycle | None = None
     _droppable_bytes = LINGER_BYTES
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         """Take the connection."""
+        self._deadlines: dict[_Deadline, asyncio.TimerHandle] = {}
         super().connection_made(transport)
         self._limits = self.app_state["container"].limits
         self._make_room()
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """Drop the deadlines with the connection."""
-        self._forget_end()
-        self._forget_progress()
+        """Drop the deadlines with the connection, and tell the request that is being answered."""
+        for deadline in self._deadlines.values():
+            deadline.cancel()
+        self._deadlines.clear()
+        if self._answering is not None and not self._answering.response_complete:
+            # uvicorn tells the request that came last, which may be one that waits.
+            disconnect(self._answering)
         self._others_ending().pop(self, None)
         super().connection_lost(exc)
 
@@ -57,7 +82,7 @@ class LingeringProtocol(HttpToolsProtocol):
 
     def resume_writing(self) -> None:
         """Go on sending."""
-        self._forget_progress()
+        self._drop_deadline("progress")
         super().resume_writing()
         if self._is_ending or self.transport.is_closing():
             self._expect_progress()
@@ -78,6 +103,57 @@ class LingeringProtocol(HttpToolsProtocol):
             self.transport.abort()
         else:
             super().shutdown()
+
+    def _set_deadline(
+        self, name: _Deadline, seconds: float, call: Callable[..., object], *args: object
+    ) -> None:
+        self._drop_deadline(name)
+        self._deadlines[name] = self.loop.call_later(seconds, call, *args)
+
+    def _drop_deadline(self, name: _Deadline) -> None:
+        if deadline := self._deadlines.pop(name, None):
+            deadline.cancel()
+
+    def _start_asgi_task(self, cycle: RequestResponseCycle, app: "ASGI3Application") -> None:
+        async def answer(
+            scope: "Scope", receive: "ASGIReceiveCallable", send: "ASGISendCallable"
+        ) -> None:
+            await app(scope, receive, self._sender(cycle, send))
+
+        self._answering = cycle
+        super()._start_asgi_task(cycle, answer)
+
+    def _sender(self, cycle: RequestResponseCycle, send: "ASGISendCallable") -> "ASGISendCallable":
+        """Return a `send` that says of the last answer of the connection that it is the last."""
+
+        async def send_and_say(message: "ASGISendEvent") -> None:
+            if message["type"] != "http.response.start" or not self._ends_with(cycle):
+                await send(message)
+                return
+            headers = [*message.get("headers", ()), (b"connection", b"close")]
+            await send({**message, "headers": headers})
+            # uvicorn would close at once, and what comes then would be answered with a reset.
+            cycle.keep_alive = True
+            self._is_deaf = True
+
+        return send_and_say
+
+    def _ends_with(self, cycle: RequestResponseCycle) -> bool:
+        """Tell whether nothing behind this request can be read, or is to be."""
+        raise NotImplementedError
+
+    def _is_answering(self) -> bool:
+        cycle = self._answering
+        return cycle is not None and not (cycle.response_complete or cycle.disconnected)
+
+    def _can_be_read_whole(self) -> bool:
+        """Tell whether the client may have all of the answer, though it is not over here."""
+        cycle = self._answering
+        if cycle is None or not cycle.response_started or self.transport.get_write_buffer_size():
+            return False
+        if cycle.scope["method"] == "HEAD":
+            return True
+        return not cycle.chunked_encoding and cycle.expected_content_length == 0
 
     def _is_one_too_many(self) -> bool:
         counted = len(self.connections) - len(self._others_ending())
@@ -106,8 +182,7 @@ class LingeringProtocol(HttpToolsProtocol):
         self._droppable_bytes = LINGER_BYTES
         self.flow.resume_reading()
         self.transport.write_eof()
-        self._forget_end()
-        self._end_due = self.loop.call_later(LINGER_SECONDS, self._abort_when_sent)
+        self._set_deadline("end", LINGER_SECONDS, self._abort_when_sent)
 
     def _drop(self, data: bytes) -> None:
         """Count what nobody reads any more; beyond the limit the client is left to wait."""
@@ -125,16 +200,11 @@ class LingeringProtocol(HttpToolsProtocol):
         self.transport.write(b"".join([*lines, b"\r\n", bytes(answer.body)]))
 
     def _abort_when_sent(self) -> None:
-        self._end_due = None
+        self._drop_deadline("end")
         if self.transport.get_write_buffer_size():
             self._expect_progress()
         else:
             self.transport.abort()
-
-    def _forget_end(self) -> None:
-        if self._end_due is not None:
-            self._end_due.cancel()
-            self._end_due = None
 
     def _others_ending(self) -> dict["LingeringProtocol", None]:
         return _ending.setdefault(self.server_state, {})
@@ -150,20 +220,41 @@ class LingeringProtocol(HttpToolsProtocol):
             oldest.transport.abort()
 
     def _expect_progress(self) -> None:
-        self._forget_progress()
         unsent = self.transport.get_write_buffer_size()
-        self._progress_due = self.loop.call_later(
-            self._limits.answer_idle_seconds, self._see_progress, unsent
-        )
+        self._set_deadline("progress", self._limits.answer_idle_seconds, self._see_progress, unsent)
 
     def _see_progress(self, unsent_before: int) -> None:
-        self._progress_due = None
+        self._drop_deadline("progress")
         if self.transport.get_write_buffer_size() < unsent_before:
             self._expect_progress()
         else:
             self.transport.abort()
 
-    def _forget_progress(self) -> None:
-        if self._progress_due is not None:
-            self._progress_due.cancel()
-            self._progress_due = None
+
+class PartingProtocol(WebSocketsSansIOProtocol):
+    """One WebSocket. A client that takes nothing cannot keep it, nor what was sent, to the end."""
+
+    async def run_asgi(self) -> None:
+        """Handle the connection, and drop what is not taken soon after."""
+        await super().run_asgi()
+        self.loop.call_later(_PARTING_SECONDS, self.transport.abort)
+
+    def handle_parser_exception(self) -> None:
+        """End a connection whose client sends what is no frame, also before its handshake ends."""
+        if self.conn.close_sent is not None:
+            super().handle_parser_exception()
+            return
+        # Frames may only follow the answer to the handshake (RFC 6455 §4.1), so there is no code.
+        self.queue.put_nowait({"type": "websocket.disconnect", "code": _NO_CLOSE_FRAME})
+        self.transport.abort()
+
+    def keepalive_timeout(self) -> None:
+        """End a connection whose client does not answer: closing it would wait for that client."""
+        super().keepalive_timeout()
+        self.transport.abort()
+
+
+def disconnect(cycle: RequestResponseCycle) -> None:
+    """Tell the application that its client has gone."""
+    cycle.disconnected = True
+    cycle.message_event.set()

@@ -11,8 +11,8 @@ from uvicorn.config import STARTUP_FAILURE
 from app.config.settings import Settings
 from app.main import create_app
 from app.server.http_protocol import DeadlineProtocol
+from app.server.lingering_close import PartingProtocol
 from app.server.process import accept_deep_json, keep_freed_memory
-from app.server.websocket_protocol import PartingProtocol
 from app.telemetry.logs import configure_process_logging
 
 _GRACEFUL_SHUTDOWN_SECONDS = 30

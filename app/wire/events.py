@@ -17,7 +17,7 @@ from app.models.event import CONTENT_OF, Event, EventType, LoggedEvent
 from app.models.interaction import ChatMessage, InputKind, Interaction, StoredInteraction
 from app.models.page import Modality, PageType
 from app.models.tool_result import SanitizedToolResult
-from app.wire.interactions import interaction
+from app.wire.history import interaction
 from app.wire.sessions import EntryCounts, ImportedEntries
 from app.wire.shape import Moment, Shape, moment
 

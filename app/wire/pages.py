@@ -34,6 +34,7 @@ from app.models.page import (
 )
 from app.models.rendering import JsonPiece, joined_pieces
 from app.rendering.pages.blocks import PageBlocks
+from app.rendering.pages.detail import ManifestEntry, manifest_line
 from app.rendering.pages.sizes import body_size_bytes, estimate_tokens
 from app.wire.lists import ListPage
 from app.wire.shape import Shape, ShownAs, raw_json
@@ -303,6 +304,28 @@ def level_record(page_id: str, representation: Representation) -> bytes:
         size_bytes=body_size_bytes(body),
         size_tokens=estimate_tokens(body),
     ).encode()
+
+
+def manifest_record(
+    session_id: str, entries: Sequence[ManifestEntry], total: int, text: str
+) -> bytes:
+    """Return the JSON of a manifest; `text` is what a model is told of all entries."""
+    pages = tuple(
+        ManifestPage(
+            page_id=entry.page_id,
+            modality=entry.fields.modality,
+            page_type=entry.fields.page_type,
+            levels=tuple(level.name for level in entry.levels),
+            hint=entry.fields.hint,
+            importance=entry.fields.importance,
+            pinned=entry.fields.pinned,
+            size_tokens=entry.size_tokens,
+            line=manifest_line(entry.page_id, entry.fields, entry.levels, entry.size_tokens),
+        )
+        for entry in entries
+    )
+    manifest = PageManifest(session_id=session_id, pages=pages, total=total, text=text)
+    return manifest.model_dump_json().encode()
 
 
 def _counters(stored: StoredPage) -> bytes:

@@ -4,7 +4,8 @@ What comes back is composed node by node in `app/services/renders`, since bytes 
 while it is sent; here it is only described.
 """
 
-from typing import Annotated, Any, Self
+from dataclasses import fields
+from typing import Annotated, Any, Self, TypeVar
 
 from pydantic import AfterValidator, BeforeValidator, ConfigDict, Field, model_validator
 from pydantic.config import JsonDict
@@ -59,13 +60,13 @@ _EXAMPLE_REQUEST: JsonDict = {
     "maxImages": 10,
 }
 _MOST_RANGES = 50
+_Kind = TypeVar("_Kind", NamedRecord, RenderOptions)
 
 
 def check_target(target: str) -> str:
     """The target, if there is one of that name."""
     if target not in TARGETS:
-        msg = f"must be one of {', '.join(TARGETS)}"
-        raise ValueError(msg)
+        raise ValueError(f"must be one of {', '.join(TARGETS)}")
     return target
 
 
@@ -75,8 +76,9 @@ def check_ranges(ranges: tuple[str, ...] | None) -> tuple[str, ...] | None:
         return None
     read = tuple(each.strip().lower() for each in ranges)
     if len(read) > _MOST_RANGES or not all(map(is_media_range, read)):
-        msg = f"must be up to {_MOST_RANGES} MIME types or ranges, as in image/png,image/*"
-        raise ValueError(msg)
+        raise ValueError(
+            f"must be up to {_MOST_RANGES} MIME types or ranges, as in image/png,image/*"
+        )
     return read
 
 
@@ -135,32 +137,19 @@ class RenderRequest(WireModel):
     def _names_one_record(self) -> Self:
         named = [each for each in (self.tool_result_id, self.page_id, self.session_id) if each]
         if len(named) != 1:
-            msg = "name exactly one of toolResultId, pageId and sessionId"
-            raise ValueError(msg)
+            raise ValueError("name exactly one of toolResultId, pageId and sessionId")
         return self
 
     def named(self) -> NamedRecord:
-        """Which record it is."""
-        return NamedRecord(
-            tool_result_id=self.tool_result_id,
-            page_id=self.page_id,
-            session_id=self.session_id,
-            level=self.level,
-            tool_call_id=self.tool_call_id,
-            since=self.since,
-        )
+        """Return which record it is."""
+        return self._members_of(NamedRecord)
 
     def options(self) -> RenderOptions:
-        """How it is to be rendered."""
-        return RenderOptions(
-            accept=self.accept,
-            media=self.media,
-            detail=self.detail,
-            max_bytes=self.max_bytes,
-            max_images=self.max_images,
-            audience=self.audience,
-            protocol_version=self.protocol_version,
-        )
+        """Return how it is to be rendered."""
+        return self._members_of(RenderOptions)
+
+    def _members_of(self, kind: type[_Kind]) -> _Kind:
+        return kind(**{each.name: getattr(self, each.name) for each in fields(kind)})
 
 
 class RenderedRecord(WireModel):

@@ -1,18 +1,22 @@
-"""Shapes of resources.
+"""Shapes of resources: descriptors, signed links, aliases, resolved references, uploads in pieces.
 
 A descriptor is a part of the canonical record too, which is made and checked by pydantic: so its
 members are named there, in `ResourceDescriptor`, and what msgspec encodes is derived from it.
 """
 
 from datetime import datetime
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 import msgspec
-from msgspec import Struct
+from msgspec import Raw, Struct
+from pydantic import ConfigDict, Field
+from pydantic.config import JsonDict
 
-from app.models.resource import Resource, ResourceDescriptor, descriptor_fields
+from app.models.base import WireModel
+from app.models.resource import Alias, Resource, ResourceDescriptor, descriptor_fields
+from app.models.upload import ResumableUpload
 from app.wire.lists import ListPage
-from app.wire.shape import ShownAs, encoded_as, moment, raw_json
+from app.wire.shape import Moment, Shape, ShownAs, encoded_as, moment, raw_json
 
 Descriptor = Annotated[Struct, ShownAs(ResourceDescriptor)]
 """A descriptor inside another shape, to be made by `descriptor`."""
@@ -47,3 +51,164 @@ def _values(resource: Resource) -> dict[str, Any]:
     values = descriptor_fields(resource)
     seconds = values["duration_seconds"]
     return values | {"duration_seconds": None if seconds is None else raw_json(seconds)}
+
+
+LONGEST_LINK_SECONDS = 24 * 3600
+
+
+class SignedUrlRequest(WireModel):
+    """What a link shall permit."""
+
+    expires_in_seconds: Annotated[int, Field(ge=1, le=LONGEST_LINK_SECONDS)] = 300
+    disposition: Annotated[
+        Literal["inline", "attachment"],
+        Field(description="`attachment` downloads; types that could run code always do."),
+    ] = "inline"
+    filename: Annotated[
+        str | None, Field(max_length=255, description="Another name to download under.")
+    ] = None
+
+
+class SignedUrl(WireModel):
+    """A link that needs no key, fit for `<img src>` and `<video src>`, until it expires."""
+
+    url: Annotated[
+        str, Field(examples=["http://127.0.0.1:8000/api/resources/0c8e…/content?token=…"])
+    ]
+    expires_at: datetime
+
+
+_URI = "blob:0c8e6cc1ab1f4d34b4a5a0e21f7d6c15"
+_ALIAS_EXAMPLE: JsonDict = {
+    "alias": "doc-123",
+    "uri": _URI,
+    "createdAt": "2026-11-21T03:25:38.532555Z",
+    "resource": {
+        "uri": _URI,
+        "kind": "binary",
+        "mimeType": "application/pdf",
+        "filename": "report.pdf",
+        "mediaKind": "binary",
+        "size": 48210,
+        "digest": f"sha-256:{'9dd9d1b5c1d3aa47' * 4}",
+    },
+}
+
+
+class AliasDraft(WireModel):
+    """What an alias is to name."""
+
+    model_config = ConfigDict(json_schema_extra={"examples": [{"uri": _URI}]})
+
+    uri: Annotated[str, Field(description="The `blob:` URI of a resource, or its bare id.")]
+
+
+class AliasRecord(Shape, kw_only=True):
+    """An alias, the resource it names, and since when it names that one."""
+
+    described = ConfigDict(json_schema_extra={"examples": [_ALIAS_EXAMPLE]})
+
+    alias: str
+    uri: str
+    created_at: Moment
+    resource: Descriptor
+
+
+class AliasPage(ListPage[AliasRecord]):
+    """A page of aliases, newest first."""
+
+
+def alias_record(alias: Alias) -> bytes:
+    """Return the JSON of an alias."""
+    return AliasRecord(
+        alias=alias.alias,
+        uri=alias.resource.uri,
+        created_at=moment(alias.created_at),
+        resource=descriptor(alias.resource),
+    ).encode()
+
+
+_POINTER = "JSON pointer into `arguments`; empty for the whole of it."
+_RESOLVED_EXAMPLE: JsonDict = {
+    "arguments": {"image": "data:image/png;base64,iVBORw0KGgo…", "width": 640},
+    "resolved": [
+        {
+            "pointer": "/image",
+            "uri": "blob:9a0e04717cce2431260284cf548150ee",
+            "mimeType": "image/png",
+            "size": 5650,
+        }
+    ],
+    "unresolved": [],
+}
+
+
+class ResolvedReference(Shape, kw_only=True):
+    """A reference that was replaced."""
+
+    pointer: Annotated[str, Field(description=_POINTER, examples=["/image"])]
+    uri: str
+    mime_type: str
+    size: Annotated[int, Field(description="Size of the content in bytes.")]
+
+
+class UnresolvedReference(Shape, kw_only=True):
+    """A reference that was left as it is."""
+
+    pointer: Annotated[str, Field(description=_POINTER, examples=["/image"])]
+    reference: str
+    reason: Annotated[str, Field(description="In words; what to do instead, where there is any.")]
+
+
+class ResolvedArguments(Shape, kw_only=True):
+    """The value with content in the place of its references, and what became of each of them."""
+
+    described = ConfigDict(json_schema_extra={"examples": [_RESOLVED_EXAMPLE]})
+
+    arguments: Annotated[Raw, ShownAs(Any)]
+    resolved: tuple[ResolvedReference, ...]
+    unresolved: tuple[UnresolvedReference, ...]
+
+
+_UPLOAD_EXAMPLE: JsonDict = {
+    "id": "01a1fc23-5d6a-716f-bf87-986bff04fd3e",
+    "offset": 67108864,
+    "length": 2147483648,
+    "filename": "talk.mp4",
+    "mimeType": "video/mp4",
+    "createdAt": "2026-11-21T03:25:38.532555Z",
+    "expiresAt": "2026-11-22T03:26:02.113042Z",
+    "resource": None,
+}
+
+
+class UploadRecord(Shape, kw_only=True):
+    """An upload: how far it is, and, once all has come, the resource it became."""
+
+    described = ConfigDict(json_schema_extra={"examples": [_UPLOAD_EXAMPLE]})
+
+    id: str
+    offset: Annotated[int, Field(description="Bytes that have come and are kept.")]
+    length: Annotated[int, Field(description="Bytes of the whole file.")]
+    filename: Annotated[str | None, Field(description="As it was claimed.")]
+    mime_type: Annotated[str | None, Field(description="As it was claimed.")]
+    created_at: Moment
+    expires_at: Annotated[Moment, Field(description="Every piece that comes moves it on.")]
+    resource: Annotated[
+        Descriptor | None,
+        Field(description="Null while the upload is under way, or if it was deleted since."),
+    ]
+
+
+def upload_record(upload: ResumableUpload, resource: Resource | None) -> bytes:
+    """Return the JSON of an upload, with the resource it became if there is one."""
+    return UploadRecord(
+        id=upload.upload_id,
+        offset=upload.received_bytes,
+        length=upload.length_bytes,
+        filename=upload.filename,
+        mime_type=upload.mime_type,
+        created_at=moment(upload.created_at),
+        expires_at=moment(upload.expires_at),
+        resource=descriptor(resource) if resource else None,
+    ).encode()

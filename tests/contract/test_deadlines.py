@@ -113,13 +113,13 @@ def at_work(service: LiveService) -> Iterator[socket.socket]:
 @pytest.mark.promise(
     "security.md#memory-and-processor",
     "A request beyond the limit of requests at once gets a `Retry-After`",
-    kept_by="app/http/admission.py",
+    kept_by="app/http/request_context.py",
     tried="503 with `Retry-After`",
 )
 def test_one_request_too_many_is_told_to_come_again(
     patient: LiveService, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("app.http.admission.WAIT_SECONDS", 0.01)
+    monkeypatch.setattr("app.http.request_context.WAIT_SECONDS", 0.01)
     with at_work(patient) as connection, patient.client() as client:
         refused = client.get("/api/resources")
         connection.sendall(b"four")
@@ -131,13 +131,13 @@ def test_one_request_too_many_is_told_to_come_again(
 @pytest.mark.promise(
     "security.md#memory-and-processor",
     "A request waits a moment for a free slot before it is refused",
-    kept_by="app/http/admission.py",
+    kept_by="app/http/request_context.py",
     tried="1 slot that becomes free",
 )
 def test_request_that_waits_gets_the_place_that_is_left(
     patient: LiveService, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("app.http.admission.WAIT_SECONDS", float(WAIT_SECONDS))
+    monkeypatch.setattr("app.http.request_context.WAIT_SECONDS", float(WAIT_SECONDS))
     key = patient.new_key()
     with at_work(patient) as connection, connected(patient.port) as waiting:
         waiting.sendall(

@@ -105,7 +105,7 @@ def test_position_that_never_was_is_reset_to_now(
 @pytest.mark.promise(
     "security.md#other-projects-data",
     "A position that is not a number is refused",
-    kept_by="app/http/event_parameters.py",
+    kept_by="app/http/event_streams.py",
     tried="422",
 )
 @pytest.mark.parametrize("path", [PROJECT, SESSION])
@@ -179,7 +179,7 @@ def test_listener_that_leaves_while_it_is_told_costs_no_connection(
 def test_heartbeats_say_that_a_silent_stream_lives(
     service: LiveService, client: httpx.Client, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("app.http.sse._BEAT_SECONDS", 0.01)
+    monkeypatch.setattr("app.http.event_streams._BEAT_SECONDS", 0.01)
     with listening(client, SESSION) as stream:
         assert [stream.raw() for _ in range(3)] == [HEARTBEAT] * 3
         append(client, content="x")

@@ -46,13 +46,13 @@ def open_to_some(
 @pytest.fixture
 def patient(monkeypatch: pytest.MonkeyPatch) -> None:
     """Have the first word waited for as long as a test may take."""
-    monkeypatch.setattr("app.routers.event_socket._FIRST_WORD_SECONDS", 3_600.0)
+    monkeypatch.setattr("app.routers.events._FIRST_WORD_SECONDS", 3_600.0)
 
 
 @pytest.fixture
 def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
     """Have no word waited for."""
-    monkeypatch.setattr("app.routers.event_socket._FIRST_WORD_SECONDS", 0.01)
+    monkeypatch.setattr("app.routers.events._FIRST_WORD_SECONDS", 0.01)
 
 
 @pytest.fixture
@@ -234,7 +234,7 @@ def test_foreign_session_is_as_silent_as_an_absent_one(
 @pytest.mark.promise(
     "security.md#the-transport",
     "Frames before the answer to a WebSocket handshake end the socket without a traceback",
-    kept_by="app/server/websocket_protocol.py",
+    kept_by="app/server/lingering_close.py",
     tried="6 ways, 20 times each",
 )
 @pytest.mark.parametrize(

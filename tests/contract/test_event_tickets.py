@@ -108,7 +108,7 @@ def test_stream_goes_on_behind_the_end_of_its_ticket(
     ticket = ticket_of(keys.first)
     with listening(keys.first, PROJECT, ticket=ticket) as stream:
         later = utc_now() + timedelta(seconds=61)
-        monkeypatch.setattr("app.http.event_parameters.utc_now", lambda: later)
+        monkeypatch.setattr("app.http.event_streams.utc_now", lambda: later)
         assert refused(keys.first, ticket) == {UNAUTHORIZED}
         append(keys.first, content="x")
         assert stream.next().event == "message:created"

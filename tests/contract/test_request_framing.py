@@ -49,7 +49,7 @@ def repeated(unit: bytes, size: int) -> bytes:
 @contextmanager
 def only_place_taken(service: LiveService, monkeypatch: pytest.MonkeyPatch) -> Iterator[bytes]:
     """Have all requests wait until the block is left; yields one that waits."""
-    monkeypatch.setattr("app.http.admission.WAIT_SECONDS", 20.0)
+    monkeypatch.setattr("app.http.request_context.WAIT_SECONDS", 20.0)
     key = service.new_key()
     with connected(service.port) as connection:
         connection.sendall(head(f"Authorization: Bearer {key}", "Expect: 100-continue"))

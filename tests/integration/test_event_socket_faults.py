@@ -12,7 +12,7 @@ from starlette.types import Message
 
 from app.config.settings import Settings
 from app.models.event import NewEvent
-from app.routers.event_socket import _Conversation
+from app.routers.events import _Conversation
 from app.services.access.callers import Caller
 from app.services.concurrency.background import run_beside
 from app.stores.records import UnitOfWork
@@ -35,7 +35,7 @@ async def write(container: Container) -> None:
 @pytest.mark.promise(
     "durability.md#requests-break-off",
     "A client that disconnects while an event is sent leaves no unhandled exception",
-    kept_by="app/routers/event_socket.py",
+    kept_by="app/routers/events.py",
     tried="both engines",
 )
 async def test_client_that_goes_while_it_is_sent_an_event_leaves_no_exception_behind(

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from datetime import UTC, datetime
 
 from app.errors import ServiceError
-from app.http.conditions import evaluate_conditions
+from app.http.conditions import evaluate_conditions, parse_range
 from app.http.content_headers import (
     content_disposition,
     content_type_header,
@@ -19,7 +19,6 @@ from app.http.content_headers import (
     parse_repr_digest,
     wants_repr_digest,
 )
-from app.http.ranges import parse_range
 from app.http.tus import parse_checksum, parse_metadata
 from app.media.base64_text import decode_base64, decode_percent_encoded_base64
 from app.media.data_uris import bare_base64, split_data_uri

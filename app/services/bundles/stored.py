@@ -15,7 +15,7 @@ from app.models.identity import rfc3339
 from app.models.interaction import StoredInteraction
 from app.models.json_value import JsonValue, json_text, parse_json
 from app.models.limits import Limits
-from app.models.message import StoredHistoryMessage
+from app.models.message import INTERACTION, PAGE_FAULT, StoredHistoryMessage
 from app.models.page import Level, StoredPage, StoredRepresentation
 from app.models.resource import MediaHints, Resource
 from app.models.tool_result import StoredToolResult
@@ -35,7 +35,6 @@ from app.services.bundles.rows import (
 )
 from app.stores.records.bundles import Entry, Recorded, RecordedResult
 from app.stores.records.resources import NamedResource
-from app.stores.records.sessions import INTERACTION, PAGE_FAULT
 
 # A record repeats parts of what it was made of, and puts a few levels around it.
 _MORE_DEPTH = 64

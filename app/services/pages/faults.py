@@ -16,7 +16,7 @@ from typing import Annotated, Literal
 
 from pydantic import ConfigDict, Field, ValidationError
 
-from app.errors import ConflictError, Fault, NotFoundError, PageFaultRefusedError, PageNotFoundError
+from app.errors import ConflictError, Fault, InvalidPayloadError, NotFoundError
 from app.models.base import FrozenModel, faults_of
 from app.models.event import NewEvent
 from app.models.identity import CLIENT_ID, CLIENT_ID_PATTERN, new_id, utc_now
@@ -99,8 +99,8 @@ class PageFaults:
         transaction. The same call of the session again gives the message again and appends nothing.
 
         Raises:
-            PageNotFoundError: The project has no such page; nothing was appended.
-            PageFaultRefusedError: No page can have this id; nothing was appended.
+            NotFoundError: The project has no such page; nothing was appended.
+            InvalidPayloadError: No page can have this id; nothing was appended.
             ConflictError: This call of the session was answered with something else.
             PayloadTooLargeError: The medium is too large to stand in an answer.
         Source: spec 000, "Multi-block Tool Results".
@@ -254,7 +254,7 @@ def read_fault_request(value: JsonValue, page_id: str, form: str | None) -> Faul
         form: What `?form=` says; the body may repeat it.
 
     Raises:
-        PageFaultRefusedError: It is none; the answer has a tool message.
+        InvalidPayloadError: It is none; the answer has a tool message.
     """
     call = value.get("tool_call_id") if isinstance(value, dict) else None
     is_call = isinstance(call, str) and 0 < len(call) <= _LONGEST_CALL_ID
@@ -293,9 +293,7 @@ def named_ids(text: str) -> list[str]:
     return [*ids][:_MOST_CANDIDATES]
 
 
-def refused_id(
-    page_id: str, existing: Sequence[str], request: FaultRequest
-) -> PageFaultRefusedError:
+def refused_id(page_id: str, existing: Sequence[str], request: FaultRequest) -> InvalidPayloadError:
     """Return the error for an id that no page can have; it names pages that are there."""
     said = (
         f"{quoted_short(page_id, _SHOWN_CHARS)} is no page id."
@@ -303,7 +301,7 @@ def refused_id(
         else "The page id is empty."
     )
     error = f"{said} {_instead(existing, request.target_level) or _ID_RULE}"
-    return PageFaultRefusedError(
+    return InvalidPayloadError(
         "The page id cannot be one; `content` is the tool message for the model.",
         members=failure(page_id, error, request.tool_call_id),
         faults=[Fault("/path/page_id", "must be the id of a page, without anything around it")],
@@ -312,26 +310,26 @@ def refused_id(
 
 def refused_arguments(
     page_id: str, faults: Sequence[Fault], *, tool_call_id: str | None
-) -> PageFaultRefusedError:
+) -> InvalidPayloadError:
     """Return the error for a call whose arguments do not fit."""
     wrong = ", and ".join(
         f"{fault.pointer[1:] or 'the body'}: {fault.detail}" for fault in faults[:3]
     )
     call = f"page_fault({quoted(page_id)}, target_level=0)" if is_page_id(page_id) else ""
     instead = f" For the full content, send {call}." if call else ""
-    return PageFaultRefusedError(
+    return InvalidPayloadError(
         "The body is not what the route takes; `errors` says where.",
         members=failure(page_id, f"The page was not faulted in. {wrong}.{instead}", tool_call_id),
         faults=faults,
     )
 
 
-def missing_page(page_id: str, existing: Sequence[str], request: FaultRequest) -> PageNotFoundError:
+def missing_page(page_id: str, existing: Sequence[str], request: FaultRequest) -> NotFoundError:
     """Return the error for a page that is not there; it names pages that are."""
     error = f"There is no page {page_id} in this project."
     if instead := _instead(existing, request.target_level):
         error += f" {instead}"
-    return PageNotFoundError(failure(page_id, error, request.tool_call_id))
+    return NotFoundError("page", members=failure(page_id, error, request.tool_call_id))
 
 
 def failure(page_id: str, error: str, tool_call_id: str | None) -> dict[str, object]:

@@ -16,7 +16,7 @@ from app.models.resource import (
 )
 from app.services.requests.validation import WriteCondition
 from app.stores.records import Records, UnitOfWork
-from app.wire.aliases import alias_record
+from app.wire.resources import alias_record
 
 
 @dataclass(frozen=True, slots=True, eq=False)

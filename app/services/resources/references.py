@@ -35,7 +35,7 @@ from app.services.requests.streamed_bodies import RequestBodies
 from app.services.requests.validation import read_object, validated
 from app.stores.blobs import BlobStore
 from app.stores.records import Records, UnitOfWork
-from app.wire.references import ResolvedArguments, ResolvedReference, UnresolvedReference
+from app.wire.resources import ResolvedArguments, ResolvedReference, UnresolvedReference
 from app.wire.shape import GAP
 
 LINK_SECONDS = 300

@@ -35,7 +35,7 @@ from app.services.sessions.interaction_requests import (
     resolve_attachments,
 )
 from app.stores.records import MOST_TOGETHER_BYTES, Records, UnitOfWork
-from app.wire.interactions import interaction_record
+from app.wire.history import interaction_record
 
 CREATE_ROUTE = "POST /api/sessions/{session_id}/interactions"
 

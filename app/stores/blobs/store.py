@@ -16,21 +16,16 @@ from datetime import datetime
 from functools import lru_cache
 from typing import Protocol
 
-from app.errors import PayloadTooLargeError, ServiceError, StoreUnavailableError
+from app.errors import PayloadTooLargeError, StoreUnavailableError
 from app.models.media import MediaSource
 
 _DIGEST = re.compile(r"[0-9a-f]{64}\Z")
 
 
-class BlobMissingError(StoreUnavailableError):
+class BlobMissingError(StoreUnavailableError, code="blob-missing"):
     """A row says the blob is here and it is not: damage, never the caller's fault."""
 
-    code = "blob-missing"
-
-    def __init__(self) -> None:
-        ServiceError.__init__(
-            self, "The stored bytes of this resource cannot be found. The operator has to look."
-        )
+    sentence = "The stored bytes of this resource cannot be found. The operator has to look."
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,14 +5,14 @@ import asyncio
 import anyio
 import pytest
 
-from app.http.admission import Admission, Slot
+from app.http.request_context import Admission, Slot
 
 pytestmark = pytest.mark.anyio
 
 
 @pytest.fixture(autouse=True)
 def patience(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("app.http.admission.WAIT_SECONDS", 30.0)
+    monkeypatch.setattr("app.http.request_context.WAIT_SECONDS", 30.0)
 
 
 async def taken(admission: Admission) -> Slot:
@@ -52,7 +52,7 @@ async def test_place_that_is_left_twice_makes_room_for_one(
     slot.leave()
     slot.leave()
     await taken(admission)
-    monkeypatch.setattr("app.http.admission.WAIT_SECONDS", 0.01)
+    monkeypatch.setattr("app.http.request_context.WAIT_SECONDS", 0.01)
     assert await admission.take() is None
 
 
@@ -61,7 +61,7 @@ async def test_who_has_waited_long_enough_gets_none_and_takes_none(
 ) -> None:
     admission = Admission(1, most_waiting=9)
     slot = await taken(admission)
-    monkeypatch.setattr("app.http.admission.WAIT_SECONDS", 0.01)
+    monkeypatch.setattr("app.http.request_context.WAIT_SECONDS", 0.01)
     assert await admission.take() is None
     slot.leave()
     assert await admission.take() is not None
@@ -70,7 +70,7 @@ async def test_who_has_waited_long_enough_gets_none_and_takes_none(
 @pytest.mark.promise(
     "security.md#memory-and-processor",
     "The number of waiting requests is limited",
-    kept_by="app/http/admission.py",
+    kept_by="app/http/request_context.py",
     tried="1 may wait, and the second is refused",
 )
 async def test_no_more_wait_than_may() -> None:

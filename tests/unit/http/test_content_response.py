@@ -15,8 +15,9 @@ from starlette.responses import Response
 from starlette.types import ASGIApp, Message
 
 from app.errors import PreconditionFailedError, RangeNotSatisfiableError, StoreUnavailableError
-from app.http.content_response import ContentToSend, content_response, record_response
+from app.http.content_response import ContentToSend, content_response
 from app.http.problems import install_problem_handlers
+from app.http.record_responses import record_response
 from app.services.memory_budget.budget import MemoryBudget
 
 DATA = bytes(range(100))

@@ -4,16 +4,17 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
 from types import SimpleNamespace
+from typing import cast
 
 import anyio
 import pytest
 from starlette.types import Message
 
 from app.errors import OverloadedError, StoreUnavailableError
-from app.http.content_memory import SMALL_BYTES
 from app.http.content_response import ContentToSend, content_response
+from app.http.content_stream import SMALL_BYTES
 from app.services.memory_budget.budget import MemoryBudget
-from app.services.resources.content_sources import StoreLink
+from app.services.resources.content_sources import ContentSource, StoreLink
 
 LIMIT = 1 << 20
 PATHSEND = "http.response.pathsend"
@@ -75,7 +76,9 @@ async def messages_of(
     async def send(message: Message) -> None:
         messages.append(message)
 
-    response = content_response(headers, "GET", content, open_range=kept.open, ways=kept)
+    response = content_response(
+        headers, "GET", content, open_range=kept.open, ways=cast("ContentSource", kept)
+    )
     container = SimpleNamespace(memory=kept.memory, content_sources=SimpleNamespace(files=object()))
     asgi = {"version": "3.0", "spec_version": "2.3"}
     base = {"type": "http", "asgi": asgi, "state": {"container": container}}
@@ -175,7 +178,7 @@ class Shrinking(Kept):
 @pytest.mark.promise(
     "security.md#memory-and-processor",
     "Content above 64 KiB is read in large pieces while there is memory, else in small ones",
-    kept_by="app/http/content_memory.py",
+    kept_by="app/http/content_stream.py",
     tried="1 MiB, then 64 KiB",
 )
 @pytest.mark.anyio

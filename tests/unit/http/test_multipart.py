@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from app.errors import InvalidPayloadError, MalformedRequestError
-from app.http.multipart import form_file
+from app.http.bodies import form_file
 from app.rendering.names.file_names import disposition_filename
 
 CONTENT_TYPE = "multipart/form-data; boundary=cut"

@@ -31,8 +31,8 @@ from app.errors import (
     StoreUnavailableError,
     UnauthorizedError,
 )
-from app.http.problem_subcodes import PROBLEM_SUBCODES
 from app.http.problem_types import (
+    PROBLEM_SUBCODES,
     PROBLEMS_PATH,
     documented_problems,
     problem_responses,
@@ -442,16 +442,9 @@ def raised_codes() -> set[str]:
     """The codes that an error is given somewhere in the service: by its class, or where it is."""
     trees = [ast.parse(path.read_text()) for path in sorted(APP.rglob("*.py"))]
     nodes = [node for tree in trees for node in ast.walk(tree)]
-    calls = [node for node in nodes if isinstance(node, ast.Call)]
-    given = [each.value for call in calls for each in call.keywords if each.arg == "code"]
-    own = [
-        line.value
-        for node in nodes
-        if isinstance(node, ast.ClassDef) and node.name.endswith("Error")
-        for line in node.body
-        if isinstance(line, ast.Assign) and ast.unparse(line.targets[0]) == "code"
-    ]
-    said = {value.value for value in [*given, *own] if isinstance(value, ast.Constant)}
+    named = [node for node in nodes if isinstance(node, ast.Call | ast.ClassDef)]
+    given = [each.value for node in named for each in node.keywords if each.arg == "code"]
+    said = {value.value for value in given if isinstance(value, ast.Constant)}
     return {code for code in said if isinstance(code, str)} | {f"{noun}-exists" for noun in BUNDLED}
 
 

@@ -7,7 +7,7 @@ from fastapi import APIRouter, Depends, Query
 from fastapi.routing import APIRoute
 
 from app.errors import Fault, InvalidPayloadError
-from app.http.query_names import QueryNames
+from app.http.api_route import QueryNames
 
 router = APIRouter()
 

@@ -3,7 +3,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from app.errors import RangeNotSatisfiableError
-from app.http.ranges import ByteRange, parse_range
+from app.http.conditions import ByteRange, parse_range
 
 SIZE = 100
 HUGE = "9" * 5_000
@@ -74,7 +74,7 @@ def test_ranges_inside_the_content_are_clamped_and_merged(
 @pytest.mark.promise(
     "security.md#memory-and-processor",
     "A `Range` of more than sixteen ranges is ignored",
-    kept_by="app/http/ranges.py",
+    kept_by="app/http/conditions.py",
     tried="21 headers",
 )
 @pytest.mark.parametrize("header", IGNORED)

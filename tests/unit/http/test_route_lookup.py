@@ -10,7 +10,7 @@ from starlette.requests import Request
 from starlette.routing import Match
 from starlette.types import Receive, Scope, Send
 
-from app.http.route_lookup import RouteShapes
+from app.http.api_route import RouteShapes
 from app.main import _MODULES
 
 ROUTERS = [module.router for module in _MODULES]

@@ -1,0 +1,55 @@
+"""A request whose caller is known, with all that a route needs to answer it."""
+
+from collections.abc import AsyncIterator, Callable
+from dataclasses import dataclass
+from typing import Annotated, TypeVar
+
+from fastapi import Depends, Request
+from pydantic import BaseModel
+
+from app.http.authenticate import ProjectDep
+from app.http.bodies import limited_body, read_model, require_json
+from app.http.conditions import write_condition
+from app.http.dependencies import container_of
+from app.wiring import Container
+
+_Model = TypeVar("_Model", bound=BaseModel)
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """A request, the project of whoever has its key, and the services."""
+
+    request: Request
+    project_id: str
+    container: Container
+
+    def body(
+        self, most_bytes: int | None = None, *, in_pieces: bool = False
+    ) -> AsyncIterator[bytes]:
+        """Return the chunks of the body, which may have another limit; see `limited_body`."""
+        limits = self.container.limits
+        if most_bytes is not None:
+            limits = limits.model_copy(update={"body_bytes": most_bytes})
+        return limited_body(self.request, limits, in_pieces=in_pieces)
+
+    def json_body(self, most_bytes: int | None = None) -> AsyncIterator[bytes]:
+        """Return the chunks of a body that is declared as JSON; see `require_json`."""
+        require_json(self.request)
+        return self.body(most_bytes)
+
+    async def model(self, model: type[_Model]) -> _Model:
+        """Return a small JSON body as a model; see `read_model`."""
+        return await read_model(self.request, self.container.limits, model)
+
+    def condition(self) -> Callable[[str | None], None]:
+        """Return what `If-Match` and `If-None-Match` ask of a write; see `write_condition`."""
+        return write_condition(self.request.headers, self.request.method)
+
+
+async def get_call(request: Request, project_id: ProjectDep) -> Call:
+    """Return the call of a request. Raises UnauthorizedError without a valid key."""
+    return Call(request, project_id, container_of(request))
+
+
+CallDep = Annotated[Call, Depends(get_call)]

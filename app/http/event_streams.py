@@ -1,0 +1,190 @@
+"""What the routes of events have in common: who listens, from where, and how events are sent.
+
+They are sent as FastAPI does, but for what lies between the stream and the connection: it puts two
+queues and several tasks there for every listener, which cost several times what the events do.
+"""
+
+from collections.abc import AsyncGenerator, AsyncIterator, Iterable
+from contextlib import aclosing, asynccontextmanager
+from time import monotonic
+from typing import Annotated
+
+import anyio
+from fastapi import Depends, Header, Query, Request
+from fastapi.sse import KEEPALIVE_COMMENT, EventSourceResponse
+from starlette.requests import HTTPConnection
+from starlette.types import Receive, Scope, Send
+
+from app.http.authenticate import BearerDep, caller_by_key, count_request
+from app.http.dependencies import ContainerDep, container_of
+from app.http.parameters import LARGEST_SEQ, SessionIdPath
+from app.http.response_memory import body_message, start_message
+from app.models.identity import utc_now
+from app.services.access.callers import Caller
+from app.services.concurrency.background import run_beside
+from app.services.events.stream import EventStream
+from app.wiring import Container
+
+# The one behind it has to be a number that can be looked for.
+LARGEST_POSITION = LARGEST_SEQ - 1
+_BEAT_SECONDS = 15.0
+
+TicketQuery = Annotated[
+    str | None,
+    Query(
+        max_length=2_048,
+        description="A ticket, where no header can be set; it is made by `POST "
+        "/api/events/ticket`.",
+    ),
+]
+AfterQuery = Annotated[
+    int | None,
+    Query(
+        ge=0,
+        le=LARGEST_POSITION,
+        description="The position behind which to begin, 0 for everything there ever was. Without "
+        "it, and without `Last-Event-ID`, the stream begins now.",
+    ),
+]
+
+
+async def authorised_caller(
+    connection: HTTPConnection, container: Container, ticket: str | None
+) -> Caller:
+    """Return who listens: by a ticket if there is one, else by the key.
+
+    Raises:
+        UnauthorizedError: Neither is valid.
+        QuotaExceededError: The key has sent too many requests.
+    """
+    if ticket is None:
+        return await caller_by_key(connection)
+    caller = container.links.verify_ticket(ticket, utc_now())
+    await container.access.check(caller)
+    count_request(connection, caller)
+    return caller
+
+
+async def get_listener(
+    request: Request, container: ContainerDep, _: BearerDep, ticket: TicketQuery = None
+) -> Caller:
+    """Return who listens. Raises UnauthorizedError without a valid key or ticket."""
+    return await authorised_caller(request, container, ticket)
+
+
+ListenerDep = Annotated[Caller, Depends(get_listener)]
+
+
+async def get_beginning(
+    after: AfterQuery = None,
+    last_event_id: Annotated[
+        int | None,
+        Header(
+            alias="Last-Event-ID",
+            ge=0,
+            le=LARGEST_POSITION,
+            description="The last `id` that was seen; it comes before `lastEventId` and `after`.",
+        ),
+    ] = None,
+    queried_event_id: Annotated[
+        int | None,
+        Query(
+            alias="lastEventId",
+            ge=0,
+            le=LARGEST_POSITION,
+            description="The same in the query, where `event-source-polyfill` puts it; it comes "
+            "before `after`.",
+        ),
+    ] = None,
+) -> int | None:
+    """Return the position behind which to begin: of the last one seen, else of the first wish."""
+    named = (last_event_id, queried_event_id, after)
+    return next((position for position in named if position is not None), None)
+
+
+BeginningDep = Annotated[int | None, Depends(get_beginning)]
+
+
+@asynccontextmanager
+async def _opened(
+    request: Request, listener: Caller, *, session_id: str | None, after: int | None
+) -> AsyncIterator[EventStream]:
+    """Open a stream before the answer begins, and close it behind that."""
+    streams = container_of(request).event_streams
+    async with streams.opened(listener, session_id=session_id, after=after) as stream:
+        # A stream lasts for hours and does nothing most of the time: it is none of the requests
+        # that are worked on, and has a limit of its own.
+        request.state.slot.leave()
+        stream.abort = getattr(request.state, "abort", None)
+        yield stream
+
+
+async def get_project_stream(
+    request: Request, listener: ListenerDep, begin: BeginningDep
+) -> AsyncIterator[EventStream]:
+    """Open the stream of the listener's project."""
+    async with _opened(request, listener, session_id=None, after=begin) as stream:
+        yield stream
+
+
+async def get_session_stream(
+    request: Request, session_id: SessionIdPath, listener: ListenerDep, begin: BeginningDep
+) -> AsyncIterator[EventStream]:
+    """Open the stream of a session; it may be one that nothing was written to yet."""
+    async with _opened(request, listener, session_id=session_id, after=begin) as stream:
+        yield stream
+
+
+ProjectStreamDep = Annotated[EventStream, Depends(get_project_stream)]
+SessionStreamDep = Annotated[EventStream, Depends(get_session_stream)]
+
+
+class EventStreamResponse(EventSourceResponse):
+    """Server-sent events, and a comment whenever nothing was sent for 15 seconds.
+
+    Args:
+        batches: The body in batches of one or more whole events, each in pieces; closed in the end.
+    """
+
+    def __init__(self, batches: AsyncGenerator[Iterable[bytes], None]) -> None:
+        # The base class wants an iterator; `stream_response` reads the batches instead. The second
+        # header tells proxies not to hold events back.
+        super().__init__((), headers={"Cache-Control": "no-cache", "X-Accel-Buffering": "no"})
+        self._batches = batches
+        self._is_sending = False
+        self._sent_at = 0.0
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Send events until they end, or whoever listens has gone."""
+        self._sent_at = monotonic()
+        with anyio.CancelScope() as streaming:
+            async with run_beside(self._watch(receive, send, streaming)):
+                await self.stream_response(send)
+
+    async def stream_response(self, send: Send) -> None:
+        """Send events until they end."""
+        await send(start_message(self))
+        async with aclosing(self._batches) as batches:
+            async for batch in batches:
+                self._is_sending = True
+                for piece in batch:
+                    await send(body_message(piece))
+                self._is_sending = False
+                self._sent_at = monotonic()
+        await send(body_message(b"", more=False))
+
+    async def _watch(self, receive: Receive, send: Send, streaming: anyio.CancelScope) -> None:
+        """Send a sign of life where nothing else is sent, and end the stream of who has gone."""
+        while True:
+            idle_seconds = monotonic() - self._sent_at
+            if idle_seconds >= _BEAT_SECONDS:
+                # In the middle of an event it would be a part of it.
+                if not self._is_sending:
+                    await send(body_message(KEEPALIVE_COMMENT))
+                self._sent_at = monotonic()
+                continue
+            with anyio.move_on_after(_BEAT_SECONDS - idle_seconds):
+                message = await receive()
+                if message["type"] == "http.disconnect":
+                    streaming.cancel()
+                    return
