@@ -21,7 +21,7 @@ from msgspec import Meta, MsgspecError, Struct
 from app.errors import InvalidPayloadError, NotFoundError, OverloadedError, StreamLimitError
 from app.http.api_route import ApiRoute
 from app.http.authenticate import BearerDep, caller_by_key
-from app.http.dependencies import ContainerDep, LinksDep
+from app.http.dependencies import ContainerDep
 from app.http.event_parameters import (
     LARGEST_POSITION,
     AfterQuery,
@@ -86,7 +86,7 @@ async def stream_session_events(stream: SessionStreamDep) -> Response:
     status_code=201,
     response_model=EventTicket,
 )
-async def create_event_ticket(request: Request, links: LinksDep, _: BearerDep) -> Response:
+async def create_event_ticket(request: Request, container: ContainerDep, _: BearerDep) -> Response:
     """Make a ticket to begin listening with, for browsers, whose EventSource sends no headers.
 
     It holds for a minute and permits nothing else. A stream that has begun goes on behind it, until
@@ -95,7 +95,7 @@ async def create_event_ticket(request: Request, links: LinksDep, _: BearerDep) -
     caller = await caller_by_key(request)
     expires_at = utc_now().replace(microsecond=0) + timedelta(seconds=_TICKET_SECONDS)
     ticket = EventTicket(
-        ticket=links.sign_ticket(Ticket(caller, expires_at)), expires_at=expires_at
+        ticket=container.links.sign_ticket(Ticket(caller, expires_at)), expires_at=expires_at
     )
     return Response(
         ticket.model_dump_json(by_alias=True),
