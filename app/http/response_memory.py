@@ -136,7 +136,8 @@ def holding(scope: Scope, size_bytes: int) -> Iterator[ResponseMemory]:
 @contextmanager
 def reading(scope: Scope, held: Held) -> Iterator[Reader]:
     """Count the client of a request among those who make room if they read slowly."""
-    abort = scope["state"].get("abort") or _do_nothing
+    # Where the server cannot end a connection, its own deadlines do.
+    abort = scope["state"].get("abort", lambda: None)
     with answers_of(scope).reading(held, abort) as reader:
         yield reader
 
@@ -170,7 +171,3 @@ def _taken(scope: Scope, body_bytes: int) -> ResponseMemory:
 
 def _pieces(body: bytes) -> deque[bytes]:
     return deque(body[start : start + PIECE_BYTES] for start in range(0, len(body), PIECE_BYTES))
-
-
-def _do_nothing() -> None:
-    """Where the server cannot end a connection, its own deadlines do."""
