@@ -72,6 +72,14 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Producer) -> LoadGro
     return _ByFile(config, log)
 
 
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    """Try a test on both engines, or on those that its marker `engines` names."""
+    if "engine" in metafunc.fixturenames:
+        named = metafunc.definition.get_closest_marker("engines")
+        engines = named.args if named else ENGINES
+        metafunc.parametrize("engine", engines, indirect=True, scope="session")
+
+
 @pytest.hookimpl(tryfirst=True)
 def pytest_runtestloop() -> None:
     """Look for garbage from now on, among what the tests make, and seldom among what stays."""
@@ -115,7 +123,7 @@ def pagefault() -> LoadedCommand:
     return LoadedCommand()
 
 
-@pytest.fixture(scope="session", params=ENGINES)
+@pytest.fixture(scope="session")
 def engine(request: pytest.FixtureRequest) -> Engine:
     """SQLite with a local directory, then PostgreSQL with S3."""
     chosen: Engine = request.param

@@ -4,16 +4,12 @@ from collections.abc import Iterator
 from typing import Any
 
 import httpx
-import pytest
 
 from app.rendering.targets.table import TARGETS
 from tests.contract.render_cases import encoded
 from tests.providers import CHECKS
 
 Json = dict[str, Any]
-
-ON_ONE_ENGINE = pytest.mark.parametrize("engine", ["embedded"], indirect=True)
-"""For what follows from a record alone, wherever that is: every target, in many cases each."""
 
 SESSION_RENDER = "/api/sessions/s/render"
 

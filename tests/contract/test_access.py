@@ -170,6 +170,7 @@ def anyone(service: LiveService) -> Iterator[httpx.Client]:
         yield client
 
 
+@pytest.mark.engines("embedded")
 @pytest.mark.promise(
     "security.md#links-and-keys",
     "Every invalid key is refused alike, on every route",

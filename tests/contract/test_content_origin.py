@@ -1,4 +1,4 @@
-"""Content on a host of its own, on both engines: what links lead to, and nothing else."""
+"""Content on a host of its own: what links lead to, and nothing else."""
 
 import base64
 import http.client
@@ -38,6 +38,8 @@ from tests.nginx import Nginx, balancing
 from tests.plain_http import TRUSTS_NOBODY
 from tests.process import ROOT
 from tests.servers import Backends, Engine, LiveService, serving
+
+pytestmark = pytest.mark.engines("embedded")
 
 PUBLIC_URL = "https://media.example.com/below"
 PUBLIC_ORIGIN = "https://media.example.com"

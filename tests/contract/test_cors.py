@@ -9,6 +9,8 @@ import pytest
 from app.main import EXPOSED_HEADERS
 from tests.servers import Backends, serving
 
+pytestmark = pytest.mark.engines("embedded")
+
 ORIGIN = "https://app.example.com"
 ROUTE = "/api/tool-results"
 

@@ -14,6 +14,8 @@ from app.cli.documents import generated_documents
 from app.config.settings import Settings
 from tests.process import ROOT
 
+pytestmark = pytest.mark.engines("embedded")
+
 GENERATED = ("openapi/openapi.json", "docs/errors.md", "docs/settings.md")
 # What the compose file takes from `.env`, as an operator would fill it in.
 OPERATOR_VALUES = {

@@ -13,6 +13,8 @@ from app.wire.problem import Problem
 from tests.media import png
 from tests.servers import LiveService
 
+pytestmark = pytest.mark.engines("embedded")
+
 JSON = {"Content-Type": "application/json"}
 MARKER = "zz-marker-zz"
 ABSENT = "0" * 32

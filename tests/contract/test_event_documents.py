@@ -16,6 +16,8 @@ from tests.contract.session_requests import ANSWER, append, ask, call_tool
 from tests.event_streams import Block, log_of, ticket_of
 from tests.process import ROOT
 
+pytestmark = pytest.mark.engines("embedded")
+
 DOCUMENT = (ROOT / "docs" / "events.md").read_text()
 COMMON = {"sessionId", "seq", "id", "createdAt"}
 ONLY_WHILE_DEBUGGING = {"rawResult"}

@@ -1,4 +1,4 @@
-"""Interactions that mean harm, or too much, over HTTP on both engines."""
+"""Interactions that mean harm, or too much."""
 
 import json
 from collections.abc import Iterator
@@ -10,6 +10,8 @@ from app.models.limits import Limits
 from tests.contract.page_requests import outcome
 from tests.contract.session_requests import ANSWER, INTERACTIONS, JSON, answer, ask, rich, upload
 from tests.servers import Backends, Engine, LiveService, serving
+
+pytestmark = pytest.mark.engines("embedded")
 
 ROUTE = INTERACTIONS
 SMALL_BYTES = 4_000
@@ -82,6 +84,7 @@ def test_odd_input_is_kept_as_well_as_it_can_be(
     assert client.get(created.headers["location"]).content == created.content
 
 
+@pytest.mark.engines("embedded", "server")
 def test_interaction_above_a_limit_leaves_nothing(small_service: LiveService) -> None:
     with small_service.client() as client:
         uris = [upload(client, bytes([number]))["uri"] for number in range(4)]

@@ -1,4 +1,4 @@
-"""Media in messages over HTTP, on both engines: moved, kept, protected, and given back exactly."""
+"""Media in messages over HTTP: moved, kept, protected, and given back exactly."""
 
 import base64
 import json
@@ -13,10 +13,11 @@ from hypothesis import strategies as st
 from app.models.json_value import JsonValue, json_text
 from app.models.limits import Limits
 from tests.contract.page_requests import data_uri, outcome, put, resources, stored_bytes
-from tests.contract.render_requests import ON_ONE_ENGINE
 from tests.contract.session_requests import JSON, MESSAGES, append, call_tool, entries, upload
 from tests.media import flac, jpeg, mp3, pdf, png, wav
 from tests.servers import Backends, Engine, LiveService, serving
+
+pytestmark = pytest.mark.engines("embedded")
 
 ROUTE = MESSAGES
 LARGE = png(noise=True)
@@ -201,7 +202,6 @@ def with_member(value: JsonValue, path: tuple[str | int, ...], member: object) -
     return copy
 
 
-@ON_ONE_ENGINE
 @pytest.mark.parametrize(
     "text",
     [
@@ -314,6 +314,7 @@ def test_medium_deep_inside_is_moved_and_comes_back(client: httpx.Client) -> Non
     assert own_members(inline.content) == text
 
 
+@pytest.mark.engines("embedded", "server")
 def test_same_medium_twice_is_stored_once(client: httpx.Client) -> None:
     content = [{"url": URI}, {"url": URI}, {"source": {"media_type": "image/png", "data": B64}}]
     shown = assert_comes_back(client, {"role": "user", "content": content})
@@ -367,6 +368,7 @@ DECLARED = st.builds(
 )
 
 
+@pytest.mark.engines("embedded", "server")
 @hypothesis.settings(max_examples=30)
 @hypothesis.given(
     content=st.one_of(
@@ -388,6 +390,7 @@ def test_any_message_comes_back_as_it_was_sent(
     assert own_members(inline.content) == json_text(message)
 
 
+@pytest.mark.engines("embedded", "server")
 def test_references_a_client_writes_are_kept_as_long_as_the_message(client: httpx.Client) -> None:
     uris = [upload(client, bytes([number]))["uri"] for number in range(4)]
     content = [{"image_url": {"url": f"@{uris[0]}"}}, {"source": uris[1]}, {"text": uris[2][5:]}]
@@ -398,6 +401,7 @@ def test_references_a_client_writes_are_kept_as_long_as_the_message(client: http
     assert f"message {shown['id']}" in answers[0].json()["detail"]
 
 
+@pytest.mark.engines("embedded", "server")
 def test_reference_to_what_is_not_there_is_text(client: httpx.Client, service: LiveService) -> None:
     with service.client() as other:
         foreign = upload(other, LARGE)["uri"]
@@ -407,6 +411,7 @@ def test_reference_to_what_is_not_there_is_text(client: httpx.Client, service: L
         assert other.delete(f"/api/resources/{foreign}").status_code == 204
 
 
+@pytest.mark.engines("embedded", "server")
 def test_moved_medium_cannot_be_deleted(client: httpx.Client) -> None:
     shown = append(client, content=f"See {URI} here.").json()
     refused = [client.delete(f"/api/resources/{each['uri']}") for each in resources(client)]
@@ -434,6 +439,7 @@ def test_tool_results_and_interactions_are_the_same_with_media_inline(
     assert client.get(ROUTE, params={"media": "inline"}).content == client.get(ROUTE).content
 
 
+@pytest.mark.engines("embedded", "server")
 def test_pages_with_media_inline_hold_every_entry_once(client: httpx.Client) -> None:
     sent = [[{"n": number, "url": URI}] for number in range(5)]
     for content in sent:
@@ -472,6 +478,7 @@ def small_service(
         yield live
 
 
+@pytest.mark.engines("embedded", "server")
 @pytest.mark.parametrize(
     ("content", "status"),
     [

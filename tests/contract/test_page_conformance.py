@@ -16,6 +16,8 @@ from tests.contract.page_cases import CASES, Case, built
 from tests.loaded_command import LoadedCommand
 from tests.servers import SIGNING_KEY, LiveService
 
+pytestmark = pytest.mark.engines("embedded")
+
 COMMAND_LINE_CASES = {"dl_flag_first"}
 
 

@@ -1,4 +1,4 @@
-"""Renderings of pages over HTTP, on both engines: every modality, level and target."""
+"""Renderings of pages over HTTP: every modality, level and target."""
 
 from collections.abc import Mapping
 from types import MappingProxyType
@@ -10,7 +10,6 @@ from app.rendering.targets.table import TARGETS
 from tests import media
 from tests.contract.page_requests import data_uri, level_of, pointers, put, read, supply
 from tests.contract.render_requests import (
-    ON_ONE_ENGINE,
     Json,
     read_rendering,
     rendering,
@@ -20,6 +19,8 @@ from tests.contract.render_requests import (
     told,
 )
 from tests.contract.session_requests import upload
+
+pytestmark = pytest.mark.engines("embedded")
 
 EVERY = pytest.mark.parametrize("target", TARGETS)
 LEVELS = pytest.mark.parametrize("level", [0, 1, 2, 3])
@@ -56,7 +57,6 @@ def blocks(client: httpx.Client, level: int) -> object:
     return read(client, "p/blocks", level=level)["content"]
 
 
-@ON_ONE_ENGINE
 @LEVELS
 @pytest.mark.parametrize("name", PAGES)
 def test_rendering_for_openai_compat_is_the_blocks(
@@ -73,7 +73,6 @@ def test_rendering_for_openai_compat_is_the_blocks(
     assert by_default.json() == record
 
 
-@ON_ONE_ENGINE
 @EVERY
 @pytest.mark.parametrize("name", PAGES)
 def test_page_is_taken_by_its_target_at_every_level(
@@ -263,7 +262,6 @@ ADDRESSED: Mapping[str, tuple[Json, str]] = MappingProxyType(
 )
 
 
-@ON_ONE_ENGINE
 @pytest.mark.parametrize(("fields", "mime_type"), ADDRESSED.values(), ids=ADDRESSED)
 def test_medium_at_an_address_has_the_type_that_is_known_of_it(
     client: httpx.Client, fields: Json, mime_type: str

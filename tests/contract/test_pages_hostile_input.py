@@ -1,4 +1,4 @@
-"""Pages of other projects, and requests that mean harm, over HTTP on both engines."""
+"""Pages of other projects, and requests that mean harm."""
 
 import json
 from collections.abc import Iterator
@@ -10,6 +10,8 @@ import pytest
 
 from tests.media import png
 from tests.servers import LiveService
+
+pytestmark = pytest.mark.engines("embedded")
 
 ROUTE = "/api/pages"
 JSON = {"Content-Type": "application/json"}

@@ -9,6 +9,8 @@ from app.config.settings import Settings
 from app.main import create_app
 from tests.servers import LiveService
 
+pytestmark = pytest.mark.engines("embedded")
+
 _METHODS = {"get", "head", "post", "put", "patch", "delete"}
 OPERATIONS = sorted(
     (method.upper(), path)

@@ -1,4 +1,4 @@
-"""`POST /api/resolve` over HTTP, on both engines: content in the place of references."""
+"""`POST /api/resolve` over HTTP: content in the place of references."""
 
 import base64
 import json
@@ -14,6 +14,8 @@ from tests.contract.session_requests import JSON, append, told, upload
 from tests.media import mp4, noise_bytes, png
 from tests.plain_http import TRUSTS_NOBODY
 from tests.servers import Backends, Engine, LiveService, serving
+
+pytestmark = pytest.mark.engines("embedded")
 
 ROUTE = "/api/resolve"
 PICTURE = png()
@@ -78,6 +80,7 @@ def test_reference_becomes_base64(client: httpx.Client) -> None:
     }
 
 
+@pytest.mark.engines("embedded", "server")
 def test_reference_becomes_a_link_that_opens_without_a_key(client: httpx.Client) -> None:
     reference = keep(client, PICTURE)
     found = resolve(client, reference, "signed-url")
@@ -202,6 +205,7 @@ def test_result_of_one_tool_is_the_argument_of_the_next(client: httpx.Client) ->
     assert found["arguments"] == {"picture": block["data"]}
 
 
+@pytest.mark.engines("embedded", "server")
 def test_resource_of_another_session_is_as_absent(client: httpx.Client) -> None:
     other, loose = keep(client, PICTURE, "other"), f"@{upload(client, b'loose')['uri']}"
     append(client, content="x")
@@ -214,6 +218,7 @@ def test_resource_of_another_session_is_as_absent(client: httpx.Client) -> None:
         }
 
 
+@pytest.mark.engines("embedded", "server")
 @pytest.mark.promise(
     "security.md#other-projects-data",
     "A `blob:` reference to another project's file resolves like one to a missing file",
@@ -244,6 +249,7 @@ def test_unknown_session_is_not_found_and_not_made(
     assert client.get("/api/sessions").json()["items"] == []
 
 
+@pytest.mark.engines("embedded", "server")
 def test_nothing_is_written(client: httpx.Client) -> None:
     reference = keep(client, PICTURE)
     paths = ["/api/sessions", "/api/resources", "/api/sessions/s/messages"]
@@ -253,6 +259,7 @@ def test_nothing_is_written(client: httpx.Client) -> None:
     assert [client.get(path).content for path in paths] == before
 
 
+@pytest.mark.engines("embedded", "server")
 def test_deleted_session_gives_nothing_out(client: httpx.Client) -> None:
     reference = keep(client, PICTURE)
     assert client.delete("/api/sessions/s").status_code == 200
@@ -376,6 +383,7 @@ def test_places_that_take_long_to_name_are_refused(bounded: httpx.Client) -> Non
     assert outcome(answer) == (413, "too-many-references")
 
 
+@pytest.mark.engines("embedded", "server")
 def test_many_large_references_come_back_whole(client: httpx.Client) -> None:
     contents = [noise_bytes(2**20 + number) for number in range(4)] + [mp4(), PICTURE]
     references = [keep(client, content) for content in contents]

@@ -1,4 +1,4 @@
-"""Renderings of tool results over HTTP, on both engines: options, problems, conditions, ladder."""
+"""Renderings of tool results over HTTP: options, problems, conditions, ladder."""
 
 import base64
 import io
@@ -31,6 +31,8 @@ from tests.loaded_command import LoadedCommand
 from tests.plain_http import TRUSTS_NOBODY
 from tests.process import PagefaultProcess
 from tests.servers import Backends, Engine, LiveService, serving
+
+pytestmark = pytest.mark.engines("embedded")
 
 EVERY = pytest.mark.parametrize("target", TARGETS)
 RENDER = "/api/render"
@@ -613,7 +615,7 @@ def test_same_call_gives_the_same_bytes_after_a_restart(settings: Settings) -> N
 
 
 # Several processes are there where the stores are servers.
-@pytest.mark.parametrize("engine", ["server"], indirect=True)
+@pytest.mark.engines("server")
 @pytest.mark.timeout(180)
 def test_two_processes_give_the_same_bytes(
     backends: Backends, engine: Engine, pagefault: LoadedCommand, tmp_path: Path

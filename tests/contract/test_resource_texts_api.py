@@ -1,4 +1,4 @@
-"""`/api/resources/{uri}/text` over HTTP, on both engines: long text in pieces."""
+"""`/api/resources/{uri}/text` over HTTP: long text in pieces."""
 
 import json
 import threading
@@ -14,6 +14,8 @@ from tests.contract.page_requests import outcome
 from tests.contract.session_requests import call_tool, told, upload
 from tests.media import png
 from tests.servers import Backends, Engine, LiveService, serving
+
+pytestmark = pytest.mark.engines("embedded")
 
 PLAIN = {"Accept": "text/plain"}
 MANY = 30
@@ -122,6 +124,7 @@ def test_line_that_is_too_long_is_cut_with_a_note(client: httpx.Client) -> None:
     assert (found["truncated"], found["totalLines"]) == (False, 3)
 
 
+@pytest.mark.engines("embedded", "server")
 def test_text_that_a_preview_stands_for_is_read_in_pieces(client: httpx.Client) -> None:
     content = "".join(f"{number} was here\n" for number in range(5_000))
     record = call_tool(client, "c", content)
@@ -341,6 +344,7 @@ def test_resource_that_is_no_text_is_refused(client: httpx.Client) -> None:
     assert "/content" in answer.json()["detail"]
 
 
+@pytest.mark.engines("embedded", "server")
 def test_text_of_another_project_is_as_absent(client: httpx.Client, service: LiveService) -> None:
     with service.client() as other:
         path = keep(other, HUNDRED)
@@ -433,6 +437,7 @@ class Readers:
             self.is_full.set()
 
 
+@pytest.mark.engines("embedded", "server")
 def test_only_so_many_wait_to_read_through_large_texts(
     client: httpx.Client, service: LiveService
 ) -> None:

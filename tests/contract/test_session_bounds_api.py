@@ -8,7 +8,6 @@ import pytest
 from app.models.limits import Limits
 from tests.contract.bundled_sessions import export, take_in
 from tests.contract.page_requests import data_uri, outcome, put, resources
-from tests.contract.render_requests import ON_ONE_ENGINE
 from tests.contract.session_requests import INTERACTIONS, MESSAGES, answer, append, ask
 from tests.media import png
 from tests.servers import Backends, Engine, LiveService, serving
@@ -156,7 +155,7 @@ def test_list_ends_with_the_entry_that_passes_16_mib_and_goes_on(
     assert_cut(service, add, lists)
 
 
-@ON_ONE_ENGINE
+@pytest.mark.engines("embedded")
 @pytest.mark.parametrize("add", [add_question, add_answered_question])
 def test_what_is_said_in_either_place_counts_towards_16_mib(service: LiveService, add: Add) -> None:
     assert_cut(service, add, {MESSAGES: [[1, 2], [3]], INTERACTIONS: [[1, 2], [3]]})

@@ -1,4 +1,4 @@
-"""Renderings of sessions over HTTP, on both engines: order, appending, tails, dialects, limits."""
+"""Renderings of sessions over HTTP: order, appending, tails, dialects, limits."""
 
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -14,7 +14,6 @@ from tests.contract.dialects import DIALECTS, IMAGE
 from tests.contract.page_requests import data_uri, put
 from tests.contract.render_cases import file_block, image_block
 from tests.contract.render_requests import (
-    ON_ONE_ENGINE,
     SESSION_RENDER,
     Json,
     read_rendering,
@@ -26,6 +25,8 @@ from tests.contract.render_requests import (
 )
 from tests.contract.session_requests import answer, append, ask, call_tool, rich, upload
 from tests.servers import LiveService
+
+pytestmark = pytest.mark.engines("embedded")
 
 EVERY = pytest.mark.parametrize("target", TARGETS)
 PICTURES = [media.png(64 + number, 48, noise=True) for number in range(3)]
@@ -141,7 +142,6 @@ def side_by_side(held: str, *rendered: Sequence[Json]) -> list[Json]:
     return whole
 
 
-@ON_ONE_ENGINE
 @EVERY
 def test_appending_changes_no_message_that_was_rendered(
     talked: Sequence[Moment], target: str
@@ -158,7 +158,6 @@ def test_appending_changes_no_message_that_was_rendered(
         assert later["loss"][: len(earlier["loss"])] == earlier["loss"]
 
 
-@ON_ONE_ENGINE
 @EVERY
 def test_what_is_rendered_at_last_is_taken(
     shared_client: httpx.Client, talked: Sequence[Moment], target: str
@@ -166,7 +165,6 @@ def test_what_is_rendered_at_last_is_taken(
     assert rendering(shared_client, SESSION_RENDER, target) == talked[-1].records[target]
 
 
-@ON_ONE_ENGINE
 @EVERY
 def test_since_gives_exactly_the_tail(
     shared_client: httpx.Client, talked: Sequence[Moment], target: str
@@ -185,7 +183,6 @@ def test_since_gives_exactly_the_tail(
         assert [*head["loss"], *tail["loss"]] == whole["loss"]
 
 
-@ON_ONE_ENGINE
 @EVERY
 def test_open_turn_waits_for_its_answers(client: httpx.Client, target: str) -> None:
     say(client, "user", "Look.")
@@ -199,7 +196,6 @@ def test_open_turn_waits_for_its_answers(client: httpx.Client, target: str) -> N
     assert after["loss"] == []
 
 
-@ON_ONE_ENGINE
 @EVERY
 def test_answer_stands_behind_its_call_whoever_spoke_between(
     client: httpx.Client, target: str
@@ -212,7 +208,6 @@ def test_answer_stands_behind_its_call_whoever_spoke_between(
     assert read.index(NO_RESULT) < read.index("Is it done?")
 
 
-@ON_ONE_ENGINE
 @EVERY
 def test_host_that_stores_results_only_has_a_conversation(
     client: httpx.Client, target: str
@@ -236,7 +231,6 @@ def test_host_that_stores_results_only_has_a_conversation(
     ]
 
 
-@ON_ONE_ENGINE
 @EVERY
 def test_result_that_is_stored_before_its_call_stands_behind_it(
     client: httpx.Client, target: str
@@ -255,7 +249,6 @@ def test_result_that_is_stored_before_its_call_stands_behind_it(
     assert read.index("A fox.") < read.index("It is a fox.")
 
 
-@ON_ONE_ENGINE
 @EVERY
 def test_loss_says_what_was_written_for_a_provider(client: httpx.Client, target: str) -> None:
     calling(client, ("call_1", "camera"))
@@ -304,7 +297,6 @@ def test_open_call_is_rendered_without_an_answer(client: httpx.Client) -> None:
     ]
 
 
-@ON_ONE_ENGINE
 @EVERY
 def test_every_dialect_is_rendered_alike(client: httpx.Client, target: str) -> None:
     rendered = {}
@@ -424,6 +416,7 @@ def test_session_without_entries_is_rendered_empty(client: httpx.Client) -> None
         assert (record["messages"], record["loss"], record["tokensEst"]) == ([], [], 0)
 
 
+@pytest.mark.engines("embedded", "server")
 def test_session_that_is_deleted_meanwhile_is_rendered_or_not_there(service: LiveService) -> None:
     large = image_block(media.png(9_000, 200))
     picture = file_block("a.bmp", media.image("BMP", 400, 300), "image/bmp")
@@ -457,7 +450,6 @@ def test_session_that_is_deleted_meanwhile_is_rendered_or_not_there(service: Liv
     assert 404 in seen
 
 
-@ON_ONE_ENGINE
 def test_rendering_by_body_is_that_of_the_address(
     shared_client: httpx.Client, talked: Sequence[Moment]
 ) -> None:

@@ -15,6 +15,8 @@ from tests.contract.upload_requests import (
     told,
 )
 
+pytestmark = pytest.mark.engines("embedded")
+
 NUMBERS = (
     "",
     "-1",

@@ -191,7 +191,7 @@ async def test_write_whose_caller_is_cancelled_is_made_and_lets_the_next_one_wri
             await anyio.lowlevel.checkpoint()
 
 
-@pytest.mark.parametrize("engine", ["embedded"], indirect=True)
+@pytest.mark.engines("embedded")
 async def test_writer_that_is_cancelled_while_it_waits_for_another_process_leaves_no_transaction(
     engines: Engines, settings: Settings, engine: Engine
 ) -> None:

@@ -139,7 +139,7 @@ def give_up(unit: UnitOfWork) -> None:
     raise GivenUpError
 
 
-@pytest.mark.parametrize("engine", ["server"], indirect=True)
+@pytest.mark.engines("server")
 async def test_rollback_of_another_process_wakes_nobody(settings: Settings, engine: Engine) -> None:
     reader = Reader()
     async with (
@@ -154,7 +154,7 @@ async def test_rollback_of_another_process_wakes_nobody(settings: Settings, engi
         assert await reader.until_woken(2) == [EVERYBODY, (PROJECT, 1)]
 
 
-@pytest.mark.parametrize("engine", ["embedded"], indirect=True)
+@pytest.mark.engines("embedded")
 async def test_file_changed_while_nobody_listened_wakes_who_comes_later(
     settings: Settings, engine: Engine
 ) -> None:
@@ -205,7 +205,7 @@ async def cut(engines: Engines, *, connections: int = 1) -> None:
     assert ended == [True] * connections
 
 
-@pytest.mark.parametrize("engine", ["server"], indirect=True)
+@pytest.mark.engines("server")
 async def test_everybody_is_woken_when_a_lost_connection_stands_again(
     settings: Settings, engine: Engine
 ) -> None:
@@ -224,7 +224,7 @@ async def test_everybody_is_woken_when_a_lost_connection_stands_again(
     assert [each for each in reader.woken if each != EVERYBODY][:2] == [(PROJECT, 1), (PROJECT, 2)]
 
 
-@pytest.mark.parametrize("engine", ["server"], indirect=True)
+@pytest.mark.engines("server")
 async def test_nothing_is_missed_that_was_written_while_a_connection_was_lost(
     settings: Settings,
 ) -> None:
