@@ -19,7 +19,7 @@ from dataclasses import dataclass
 
 import pytest
 
-from tests.contract.test_requirements import functions_of
+from tests.contract.test_requirements import functions_of, marked
 from tests.process import ROOT
 
 PAGES = ("durability.md", "security.md")
@@ -46,7 +46,7 @@ class Promise:
 
 def promises() -> Iterator[Promise]:
     """Yield what the markers of all tests say, without importing any of them."""
-    for path in sorted(ROOT.glob("tests/**/test_*.py")):
+    for path in marked("promise"):
         for function in functions_of(path):
             for decorator in function.decorator_list:
                 match decorator:
