@@ -18,8 +18,8 @@ from playwright.sync_api import Browser, BrowserContext, expect, sync_playwright
 from app.config.settings import Settings
 from app.shipped_files import BUILT_VIEWER
 from tests.browser.tabs import Tab
-from tests.process import PagefaultProcess
-from tests.servers import LiveService, serving
+from tests.kit.process import PagefaultProcess
+from tests.kit.servers import LiveService, serving
 
 CHROMIUM = Path("/usr/bin/chromium")
 _ARGUMENTS = (

@@ -10,7 +10,7 @@ from tests.browser import drawings, shop
 from tests.browser.conftest import OpenTab
 from tests.browser.tabs import Tab
 from tests.contract.render_cases import file_block
-from tests.servers import LiveService
+from tests.kit.servers import LiveService
 
 # What a reload has to change: signed links, and ids that React numbers as it goes.
 _NOT_LASTING = re.compile(r'(?<=token=)[^" ]+')

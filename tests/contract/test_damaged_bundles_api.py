@@ -30,7 +30,7 @@ from tests.contract.zip_entries import (
     descriptor_of,
     packed_by_hand,
 )
-from tests.servers import LiveService
+from tests.kit.servers import LiveService
 
 Members = dict[str, bytes]
 Line = dict[str, Any]

@@ -12,7 +12,7 @@ from pydantic import BaseModel
 
 from app.cli.documents import generated_documents
 from app.config.settings import Settings
-from tests.process import ROOT
+from tests.kit.process import ROOT
 
 pytestmark = pytest.mark.engines("embedded")
 

@@ -23,8 +23,8 @@ from tests.contract.session_requests import (
     rich,
     upload,
 )
-from tests.media import png, wav
-from tests.servers import LiveService, serving
+from tests.kit.media import png, wav
+from tests.kit.servers import LiveService, serving
 
 ROUTE = MESSAGES
 URI = data_uri(png(noise=True), "image/png")

@@ -14,8 +14,8 @@ from app.models.json_value import JsonValue, json_text
 from app.models.limits import Limits
 from tests.contract.page_requests import data_uri, outcome, put, resources, stored_bytes
 from tests.contract.session_requests import JSON, MESSAGES, append, call_tool, entries, upload
-from tests.media import flac, jpeg, mp3, pdf, png, wav
-from tests.servers import Backends, Engine, LiveService, serving
+from tests.kit.media import b64, flac, jpeg, mp3, pdf, png, wav
+from tests.kit.servers import LiveService
 
 pytestmark = pytest.mark.engines("embedded")
 
@@ -31,10 +31,6 @@ PROSE = "Words that are about data and go on and on. " * 60
 SMALL_BYTES = 4_000
 MOST_MEDIA = 3
 LARGEST_MEDIUM_BYTES = 100_000
-
-
-def b64(data: bytes) -> str:
-    return base64.b64encode(data).decode()
 
 
 def send(client: httpx.Client, message: object) -> httpx.Response:
@@ -461,21 +457,14 @@ def test_media_are_asked_for_in_two_ways_only(client: httpx.Client, media: str) 
         assert outcome(client.get(path, params={"media": media})) == (422, "invalid-payload")
 
 
-@pytest.fixture(scope="module")
-def small_service(
-    backends: Backends, engine: Engine, tmp_path_factory: pytest.TempPathFactory
-) -> Iterator[LiveService]:
-    """A service with limits that are quickly reached."""
-    limits = Limits(
-        message_bytes=SMALL_BYTES,
-        media_per_result=MOST_MEDIA,
-        medium_bytes=LARGEST_MEDIUM_BYTES,
-        body_bytes=1_000_000,
-        json_nodes=500,
-    )
-    data_dir = tmp_path_factory.mktemp("small")
-    with serving(backends.settings(engine, data_dir, limits=limits)) as live:
-        yield live
+SMALL_LIMITS = Limits(
+    message_bytes=SMALL_BYTES,
+    media_per_result=MOST_MEDIA,
+    medium_bytes=LARGEST_MEDIUM_BYTES,
+    body_bytes=1_000_000,
+    json_nodes=500,
+)
+"""A service with limits that are quickly reached."""
 
 
 @pytest.mark.engines("embedded", "server")

@@ -26,7 +26,7 @@ from tests.contract.zip_entries import (
     descriptor_of,
     packed_by_hand,
 )
-from tests.servers import Backends, Engine, LiveService, serving
+from tests.kit.servers import Backends, Engine, LiveService, serving
 
 pytestmark = pytest.mark.engines("embedded")
 

@@ -22,7 +22,7 @@ from tests.contract.page_requests import (
     resources,
     stored_bytes,
 )
-from tests.media import jpeg, png, wav
+from tests.kit.media import jpeg, png, wav
 
 pytestmark = pytest.mark.engines("embedded")
 

@@ -23,9 +23,9 @@ from tests.contract.page_requests import (
     put,
     resources,
 )
-from tests.hostile_origin import PNG, HostileOrigin, answer, redirect
-from tests.media import jpeg, mp4, png, wav
-from tests.servers import Backends, Engine, LiveService, serving
+from tests.kit.hostile_origin import PNG, HostileOrigin, answer, redirect
+from tests.kit.media import jpeg, mp4, png, wav
+from tests.kit.servers import Backends, Engine, LiveService, serving
 
 pytestmark = pytest.mark.engines("embedded")
 

@@ -17,7 +17,7 @@ from tests.contract.page_requests import (
     read,
     supply,
 )
-from tests.media import jpeg, png
+from tests.kit.media import jpeg, png
 
 pytestmark = pytest.mark.engines("embedded")
 

@@ -10,7 +10,7 @@ import pytest
 from PIL import Image, ImageChops, ImageOps, ImageStat
 
 from tests.contract.page_requests import ROUTE, data_uri, put, read, stored_bytes
-from tests.media import noise_bytes
+from tests.kit.media import noise_bytes
 
 pytestmark = pytest.mark.engines("embedded")
 

@@ -8,8 +8,8 @@ from urllib.parse import quote
 import httpx
 import pytest
 
-from tests.media import png
-from tests.servers import LiveService
+from tests.kit.media import png
+from tests.kit.servers import LiveService
 
 pytestmark = pytest.mark.engines("embedded")
 

@@ -20,7 +20,7 @@ from dataclasses import dataclass
 import pytest
 
 from tests.contract.test_requirements import functions_of, marked
-from tests.process import ROOT
+from tests.kit.process import ROOT
 
 PAGES = ("durability.md", "security.md")
 _HEAD = "| promise | kept by | test | tried |\n|---|---|---|---|\n"

@@ -9,7 +9,7 @@ import httpx
 import pytest
 
 from tests.contract.session_requests import append, upload
-from tests.media import png
+from tests.kit.media import png
 
 pytestmark = pytest.mark.engines("embedded")
 

@@ -7,7 +7,7 @@ from typing import Any
 import httpx
 import pytest
 
-from tests import media
+from tests.kit import media
 
 pytestmark = pytest.mark.engines("embedded")
 

@@ -1,6 +1,5 @@
 """`POST /api/resolve` over HTTP: content in the place of references."""
 
-import base64
 import json
 from collections.abc import Iterator
 from typing import Any
@@ -10,10 +9,10 @@ import pytest
 
 from app.models.limits import Limits
 from tests.contract.page_requests import data_uri, outcome, pointers
-from tests.contract.session_requests import JSON, append, told, upload
-from tests.media import mp4, noise_bytes, png
-from tests.plain_http import TRUSTS_NOBODY
-from tests.servers import Backends, Engine, LiveService, serving
+from tests.contract.session_requests import JSON, append, comparable, upload
+from tests.kit.media import b64, mp4, noise_bytes, png
+from tests.kit.plain_http import TRUSTS_NOBODY
+from tests.kit.servers import LiveService
 
 pytestmark = pytest.mark.engines("embedded")
 
@@ -51,10 +50,6 @@ def named(pointer: str, reference: str, mime_type: str, size: int) -> dict[str, 
 
 def left(pointer: str, reference: str, reason: str = NOT_REFERRED_TO) -> dict[str, object]:
     return {"pointer": pointer, "reference": reference, "reason": reason}
-
-
-def b64(content: bytes) -> str:
-    return base64.b64encode(content).decode()
 
 
 def test_reference_becomes_a_data_uri_unless_another_form_is_asked_for(
@@ -245,7 +240,7 @@ def test_unknown_session_is_not_found_and_not_made(
         append(other, session_id="theirs", content="x")
     answers = [ask(client, 1, session_id=each) for each in ("unknown", "theirs")]
     assert outcome(answers[0]) == (404, "not-found")
-    assert told(answers[0]) == told(answers[1])
+    assert comparable(answers[0]) == comparable(answers[1])
     assert client.get("/api/sessions").json()["items"] == []
 
 
@@ -315,17 +310,10 @@ def test_body_that_is_not_said_to_be_json_is_refused(client: httpx.Client) -> No
     assert outcome(refused) == (415, "unsupported-media-type")
 
 
-@pytest.fixture(scope="module")
-def small_service(
-    backends: Backends, engine: Engine, tmp_path_factory: pytest.TempPathFactory
-) -> Iterator[LiveService]:
-    """A service that puts 3,000 bytes of media or 2,000 of text into an answer."""
-    limits = Limits(
-        inline_bytes=3_000, page_text_bytes=2_000, media_per_result=3, message_bytes=10_000
-    )
-    data_dir = tmp_path_factory.mktemp("small")
-    with serving(backends.settings(engine, data_dir, limits=limits)) as live:
-        yield live
+SMALL_LIMITS = Limits(
+    inline_bytes=3_000, page_text_bytes=2_000, media_per_result=3, message_bytes=10_000
+)
+"""A service that puts 3,000 bytes of media or 2,000 of text into an answer."""
 
 
 @pytest.fixture

@@ -11,20 +11,21 @@ import pytest
 from app.config.settings import Settings
 from app.models.limits import Limits
 from app.rendering.targets.table import TARGETS
-from tests import media
 from tests.contract.page_requests import outcome
-from tests.contract.render_cases import encoded, file_block, image_block
+from tests.contract.render_cases import file_block, image_block
 from tests.contract.render_requests import (
     Json,
+    all_words,
     rendering,
     steps,
     strings,
-    told,
     unchecked,
 )
 from tests.contract.session_requests import JSON, ask, call_tool, rich, upload
 from tests.integration.sweep_stores import BehindTheStore, ProjectFiles
-from tests.servers import LiveService, serving
+from tests.kit import media
+from tests.kit.media import b64
+from tests.kit.servers import LiveService, serving
 
 pytestmark = pytest.mark.engines("embedded")
 
@@ -121,7 +122,7 @@ def test_nul_and_lone_surrogates_are_rendered(client: httpx.Client, target: str)
     posted(client, r'{"role":"user","content":"a\u0000b\ud800c"}')
     posted(client, r'{"role":"user","content":[{"type":"text","text":"\udc00\u0000"}]}')
     record = rendering(client, SESSION, target)
-    read = told(record)
+    read = all_words(record)
     assert "a\x00b" in read
     assert not any("\ud800" <= letter <= "\udfff" for letter in read)
 
@@ -265,7 +266,7 @@ def test_medium_that_the_store_has_lost_is_told_before_anything_is_sent(
     answer = client.get(SESSION, params={"target": "mcp"})
     assert before.status_code == 200
     assert outcome(answer) == (503, "blob-missing")
-    assert encoded(data)[:100] not in answer.text
+    assert b64(data)[:100] not in answer.text
     assert rendering(client, SESSION, "text")["loss"] != []
     referred = client.get(SESSION, params={"target": "openai-compat", "media": "reference"})
     assert unchecked(referred, "openai-compat")

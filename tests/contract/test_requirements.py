@@ -13,7 +13,7 @@ from app.models.content import Part
 from app.models.tool_result import SanitizedToolResult
 from app.wire.history import ToolMessage
 from app.wire.tool_results import ToolResultRecord
-from tests.process import ROOT
+from tests.kit.process import ROOT
 from tests.requirements import REQUIREMENTS
 
 _REQUIRED = {name: entry for name, entry in REQUIREMENTS.items() if entry.planned is None}

@@ -2,7 +2,6 @@
 
 import json
 import threading
-from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
@@ -11,9 +10,9 @@ import pytest
 
 from app.models.limits import Limits
 from tests.contract.page_requests import outcome
-from tests.contract.session_requests import call_tool, told, upload
-from tests.media import png
-from tests.servers import Backends, Engine, LiveService, serving
+from tests.contract.session_requests import call_tool, comparable, upload
+from tests.kit.media import png
+from tests.kit.servers import LiveService
 
 pytestmark = pytest.mark.engines("embedded")
 
@@ -354,7 +353,7 @@ def test_text_of_another_project_is_as_absent(client: httpx.Client, service: Liv
         foreign, missing = (client.get(f"{each}/text", headers=headers) for each in (path, absent))
         assert outcome(foreign) == (404, "not-found")
         swapped = foreign.content.replace(path.encode(), absent.encode())
-        assert told(foreign)[0] == told(missing)[0]
+        assert comparable(foreign)[0] == comparable(missing)[0]
         assert swapped.replace(
             foreign.headers["x-request-id"].encode(), b""
         ) == missing.content.replace(missing.headers["x-request-id"].encode(), b"")
@@ -461,15 +460,8 @@ def test_only_so_many_wait_to_read_through_large_texts(
     assert set(found) == {0}
 
 
-@pytest.fixture(scope="module")
-def small_service(
-    backends: Backends, engine: Engine, tmp_path_factory: pytest.TempPathFactory
-) -> Iterator[LiveService]:
-    """A service that takes JSON of 1,000 bytes apart."""
-    limits = Limits(page_text_bytes=1_000)
-    data_dir = tmp_path_factory.mktemp("small")
-    with serving(backends.settings(engine, data_dir, limits=limits)) as live:
-        yield live
+SMALL_LIMITS = Limits(page_text_bytes=1_000)
+"""A service that takes JSON of 1,000 bytes apart."""
 
 
 @pytest.mark.parametrize(("size", "status"), [(1_000, 200), (1_001, 413)])

@@ -9,22 +9,15 @@ from app.models.limits import Limits
 from tests.contract.bundled_sessions import export, take_in
 from tests.contract.page_requests import data_uri, outcome, put, resources
 from tests.contract.session_requests import INTERACTIONS, MESSAGES, answer, append, ask
-from tests.media import png
-from tests.servers import Backends, Engine, LiveService, serving
+from tests.kit.media import png
+from tests.kit.servers import LiveService
 
 ONE, TWO, THREE, FOUR = (data_uri(bytes([number]) * 2_000, "image/png") for number in range(4))
 LARGE = "x" * (9 * 2**20)
 
 
-@pytest.fixture(scope="module")
-def small_service(
-    backends: Backends, engine: Engine, tmp_path_factory: pytest.TempPathFactory
-) -> Iterator[LiveService]:
-    """A service that puts 3,000 bytes of media back into an entry, and takes three media."""
-    limits = Limits(inline_bytes=3_000, media_per_result=3)
-    data_dir = tmp_path_factory.mktemp("small")
-    with serving(backends.settings(engine, data_dir, limits=limits)) as live:
-        yield live
+SMALL_LIMITS = Limits(inline_bytes=3_000, media_per_result=3)
+"""A service that puts 3,000 bytes of media back into an entry, and takes three media."""
 
 
 @pytest.fixture

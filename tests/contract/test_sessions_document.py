@@ -9,7 +9,7 @@ import httpx
 import pytest
 
 from app.models.interaction import Interaction
-from tests.media import png
+from tests.kit.media import png
 
 pytestmark = pytest.mark.engines("embedded")
 

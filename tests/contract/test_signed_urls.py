@@ -14,9 +14,9 @@ from pydantic import SecretStr
 
 from app.config.settings import Settings
 from app.services.access.signed_links import LinkGrant, LinkSigner, SigningKey
-from tests.media import png
-from tests.plain_http import TRUSTS_NOBODY
-from tests.servers import LiveService, serving
+from tests.kit.media import png
+from tests.kit.plain_http import TRUSTS_NOBODY
+from tests.kit.servers import LiveService, serving
 
 TOMORROW = timedelta(days=1)
 

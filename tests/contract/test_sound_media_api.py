@@ -6,18 +6,19 @@ import struct
 import httpx
 import pytest
 
-from tests import media
 from tests.contract.page_requests import data_uri, put, read
-from tests.contract.render_cases import audio_block, encoded, file_block, image_block
+from tests.contract.render_cases import audio_block, file_block, image_block
 from tests.contract.render_requests import (
     SESSION_RENDER,
     Json,
+    all_words,
     rendering,
     shows,
     steps,
-    told,
 )
 from tests.contract.session_requests import append, ask, call_tool, rich, upload
+from tests.kit import media
+from tests.kit.media import b64
 
 pytestmark = pytest.mark.engines("embedded")
 
@@ -97,11 +98,11 @@ def test_what_is_damaged_beside_a_picture_is_left_out(client: httpx.Client) -> N
 
 
 def test_a_fragment_of_base64_in_a_terminal_is_no_image_for_a_model(client: httpx.Client) -> None:
-    output = f"$ base64 shot.png | head -c 4000\n{encoded(PNG)[:4_000]}"
+    output = f"$ base64 shot.png | head -c 4000\n{b64(PNG)[:4_000]}"
     record = call_tool(client, "call_1", output, session_id=None)
     assert isinstance(record, dict)
     shown = rendering(client, path_of(record), "anthropic")
-    assert ("image" in str(shown["messages"]), "$ base64" in told(shown)) == (True, True)
+    assert ("image" in str(shown["messages"]), "$ base64" in all_words(shown)) == (True, True)
     assert [lost["reason"] for lost in shown["loss"]] == [SENTENCE]
 
 
@@ -149,7 +150,7 @@ def test_a_fuller_level_with_an_image_that_was_cut_is_not_promised(
     ]
     shown = rendering(client, "/api/pages/p/render", "openai-chat", level=level)
     assert [lost["reason"] for lost in shown["loss"]] == [SENTENCE]
-    assert "compressed summary" not in told(shown)
+    assert "compressed summary" not in all_words(shown)
 
 
 def test_a_page_whose_image_was_cut_says_so_in_json(client: httpx.Client) -> None:

@@ -6,7 +6,7 @@ from typing import Any
 import httpx
 import pytest
 
-from tests.media import noise_bytes, png
+from tests.kit.media import noise_bytes, png
 
 pytestmark = pytest.mark.engines("embedded")
 

@@ -11,8 +11,8 @@ import pytest
 from app.models.limits import Limits
 from tests.contract.page_requests import ROUTE, data_uri, outcome, put, read, stored_bytes, supply
 from tests.contract.session_requests import MESSAGES
-from tests.media import noise_bytes, png
-from tests.servers import Backends, serving
+from tests.kit.media import noise_bytes, png
+from tests.kit.servers import Backends, serving
 
 # A body is worked on while it arrives from a megabyte on.
 DATA = png(noise=True) + noise_bytes(1_200_000)

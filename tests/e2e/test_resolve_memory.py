@@ -12,10 +12,10 @@ import pytest
 
 from tests.e2e.stored_state import EmbeddedState, ServerState, StoredState
 from tests.e2e.test_resumable_upload import Process
-from tests.loaded_command import LoadedCommand
-from tests.media import noise_bytes
-from tests.process import WAIT_SECONDS
-from tests.servers import Backends, Engine
+from tests.kit.loaded_command import LoadedCommand
+from tests.kit.media import noise_bytes
+from tests.kit.process import WAIT_SECONDS
+from tests.kit.servers import Backends, Engine
 
 pytestmark = [pytest.mark.xdist_group("heavy"), pytest.mark.timeout(600)]
 

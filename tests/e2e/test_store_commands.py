@@ -12,9 +12,9 @@ import pytest
 from app.config.settings import Settings
 from app.stores.blobs.store import blob_path, quarantine_path
 from tests.integration.sweep_stores import BehindTheStore, digest_of, environment_of
-from tests.loaded_command import LoadedCommand
-from tests.process import COMMAND, ROOT, WAIT_SECONDS, environment
-from tests.servers import LiveService, serving
+from tests.kit.loaded_command import LoadedCommand
+from tests.kit.process import COMMAND, ROOT, WAIT_SECONDS, environment
+from tests.kit.servers import LiveService, serving
 
 PROJECT = "p"
 GARBAGE, A, B = b"garbage", b"the bytes of a file", b"the bytes of another file"

@@ -13,7 +13,7 @@ from app.models.message import StoredHistoryMessage
 from app.stores.records import Records, UnitOfWork
 from app.stores.records.sessions import MESSAGE
 from app.wiring import migrate_database, open_database
-from tests.units import reading, snapshot_of
+from tests.kit.units import reading, snapshot_of
 
 pytestmark = pytest.mark.anyio
 PROJECT = "p"

@@ -23,7 +23,7 @@ from app.stores.records.database_threads import DatabaseThreads
 from app.stores.records.engine import Engines
 from app.stores.records.group_commits import Written
 from app.wiring import migrate_database, open_database
-from tests.servers import Engine
+from tests.kit.servers import Engine
 
 pytestmark = pytest.mark.anyio
 PATIENCE_SECONDS = 30

@@ -32,7 +32,7 @@ from tests.integration.log_processes import (
     page_event,
     write,
 )
-from tests.servers import Engine
+from tests.kit.servers import Engine
 
 pytestmark = pytest.mark.anyio
 

@@ -16,7 +16,7 @@ from app.services.pages.planning import PageChange, PreparedPage, plan_change
 from app.services.pages.writing import PageChangedError, PageWriter, WrittenPage
 from app.stores.records import Records
 from app.wiring import migrate_database, open_database
-from tests.units import projects_of, reading
+from tests.kit.units import projects_of, reading
 
 pytestmark = pytest.mark.anyio
 PROJECT = "p"

@@ -14,7 +14,7 @@ from itertools import groupby
 from app.media.types import canonical_mime_type
 from app.models.conversation import Attachment, Call, SettledItem, SettledTurn
 from app.models.rendering import ImageDetail
-from app.rendering.targets.leaves import JsonLeaf, Node, base64_of, text_of
+from app.rendering.targets.leaves import JsonLeaf, Node, b64, text_of
 from app.rendering.targets.lines import ERROR_LINE, attached_line, frame_line
 from app.rendering.targets.profile import Profile
 
@@ -86,7 +86,7 @@ def _medium(attachment: Attachment) -> Node:
     if attachment.url is not None:
         source = {"type": "url", "url": attachment.url}
     else:
-        source = {"type": "base64", "media_type": mime_type, "data": base64_of(attachment)}
+        source = {"type": "base64", "media_type": mime_type, "data": b64(attachment)}
     if mime_type.startswith("image/"):
         return {"type": "image", "source": source}
     document: dict[str, Node] = {"type": "document", "source": source}

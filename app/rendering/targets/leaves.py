@@ -35,7 +35,7 @@ Node: TypeAlias = (
 """A message, or a piece of one."""
 
 
-def base64_of(attachment: Attachment) -> Node:
+def b64(attachment: Attachment) -> Node:
     """The plain base64 of an attachment; its `@blob:` reference where references are wanted."""
     return attachment.address if attachment.is_reference else Base64Leaf(attachment)
 

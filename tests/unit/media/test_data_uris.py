@@ -12,7 +12,8 @@ from app.media.data_uris import (
     parse_data_uri,
     split_data_uri,
 )
-from tests.unit.services.normalization.samples import NOISE, PNG, b64
+from tests.kit.media import b64
+from tests.unit.services.normalization.samples import NOISE, PNG
 
 SVG = "<svg xmlns='http://www.w3.org/2000/svg'/>"
 LONG_SVG = f"<svg xmlns='http://www.w3.org/2000/svg'>{'<g/>' * 2_000}</svg>"
@@ -68,7 +69,7 @@ HEADS = {
     "many parameters": f"data:image/png{';a=b' * 16};base64,",
     "blanks": "data: image/png; charset=utf-8 ; base64 ,",
     "quoted name": 'data:image/png;name="a b, c.png";base64,',
-    "percent-encoded slash": "data:image%2Fpng;base64,",
+    "percent-b64 slash": "data:image%2Fpng;base64,",
     "signs in the type": "data:image/x!#$&^y;base64,",
 }
 

@@ -14,7 +14,7 @@ from app.services.fetching import Fetcher
 from app.services.fetching.addresses import IPAddress
 from app.services.fetching.resolving import HostResolver
 from app.services.fetching.rules import FetchRules
-from tests.hostile_origin import PNG
+from tests.kit.hostile_origin import PNG
 
 PUBLIC = "93.184.216.34"
 OTHER_PUBLIC = "2606:4700:4700::1111"

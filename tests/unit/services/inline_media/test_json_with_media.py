@@ -14,7 +14,7 @@ from app.rendering.targets.json_pieces import json_pieces
 from app.rendering.targets.leaves import Base64Leaf
 from app.services.inline_media.json_with_media import RenderedBody
 from app.stores.blobs import FilesystemBlobStore
-from tests.media import noise_bytes
+from tests.kit.media import noise_bytes
 
 pytestmark = pytest.mark.anyio
 PROJECT = "p"

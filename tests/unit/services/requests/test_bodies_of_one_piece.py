@@ -18,7 +18,7 @@ from app.services.requests.streamed_bodies import ReceivedBody, StreamedBodies
 from app.services.tool_results.requests import ReadToolResult, read_tool_result_request
 from app.services.tool_results.streamed import NormalizedRequest, normalize_streamed, whole_request
 from app.stores.blobs import DraftMedia, FilesystemBlobStore, StoredBlob
-from tests.media import noise_bytes, png
+from tests.kit.media import noise_bytes, png
 from tests.unit.services.requests.received import LIMITS, PROJECT, files_in
 
 pytestmark = pytest.mark.anyio
