@@ -69,7 +69,7 @@ HEADS = {
     "many parameters": f"data:image/png{';a=b' * 16};base64,",
     "blanks": "data: image/png; charset=utf-8 ; base64 ,",
     "quoted name": 'data:image/png;name="a b, c.png";base64,',
-    "percent-b64 slash": "data:image%2Fpng;base64,",
+    "percent-encoded slash": "data:image%2Fpng;base64,",
     "signs in the type": "data:image/x!#$&^y;base64,",
 }
 
