@@ -53,14 +53,13 @@ def _is_range_of_the_end(response: Response) -> bool:
     return span is not None and int(span[1]) > int(span[2]) / 2
 
 
-@pytest.mark.engines("embedded")
 @pytest.mark.requirement("002-viewer-renders-parts")
 def test_video_appears_without_a_reload_plays_and_is_fetched_in_ranges(
-    service: LiveService, open_tab: OpenTab, new_key: Callable[[LiveService], str]
+    keyed_service: LiveService, open_tab: OpenTab, new_key: Callable[[LiveService], str]
 ) -> None:
-    key = new_key(service)
-    tab = open_tab(service)
-    with service.client(key) as agent:
+    key = new_key(keyed_service)
+    tab = open_tab(keyed_service)
+    with keyed_service.client(key) as agent:
         shop.written(agent, [shop.message("user", "Record the screen.")])
         tab.open(f"/sessions/{shop.SESSION}")
         tab.give_key(key)
