@@ -29,7 +29,7 @@ import httpx
 
 from benchmarks.figures import Figure, Scale, value_at_most
 from benchmarks.live_server import Memory
-from tests.process import PagefaultProcess
+from tests.kit.process import PagefaultProcess
 
 GROUP = "fan-out"
 CONTENT = "x" * 800

@@ -22,7 +22,7 @@ import httpx
 from benchmarks.figures import Figure, Scale, WrongAnswerError, value_at_most
 from benchmarks.live_server import Memory, Service, serving
 from benchmarks.machine import ALL
-from tests.hostile_origin import PNG, SLOW, HostileOrigin
+from tests.kit.hostile_origin import PNG, SLOW, HostileOrigin
 
 GROUP = "fetching"
 MIB = 1 << 20

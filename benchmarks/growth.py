@@ -34,7 +34,7 @@ from benchmarks.figures import Figure, Scale, WrongAnswerError, ratio_at_most
 from benchmarks.large_store import LONG, PROJECT, body, page_id, resource_id, tool_result_id
 from benchmarks.page_cache import held_in_memory
 from benchmarks.postgres import durable_postgres
-from tests.servers import SIGNING_KEY, Postgres
+from tests.kit.servers import SIGNING_KEY, Postgres
 
 GROUP = "growth"
 AIM = ratio_at_most(1.5)

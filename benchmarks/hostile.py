@@ -25,8 +25,8 @@ from benchmarks.figures import Figure, Scale, WrongAnswerError, value_at_most
 from benchmarks.live_server import Memory, Service, serving
 from benchmarks.load_client import request
 from benchmarks.machine import ALL
-from tests.bombs import BOMBS
-from tests.hostile_texts import SHAPES
+from tests.kit.bombs import BOMBS
+from tests.kit.hostile_texts import SHAPES
 
 GROUP = "hostile"
 MIB = 1 << 20

@@ -30,7 +30,7 @@ from benchmarks.live_server import Bare, Service, bare_server, serving
 from benchmarks.load_client import Ask, request
 from benchmarks.machine import CLIENT, on_cores
 from benchmarks.turns import Rates, VariedSide, rates_in_turns, spread
-from tests.media import png
+from tests.kit.media import png
 
 GROUP = "common"
 _numbers = count(1)

@@ -37,7 +37,7 @@ from app.stores.records.tables import (
     tool_results,
 )
 from app.wiring import Container, open_container
-from tests.media import png
+from tests.kit.media import png
 
 PROJECT = "growth"
 LONG = "long"

@@ -19,7 +19,7 @@ import httpx
 
 from benchmarks.figures import WrongAnswerError
 from benchmarks.machine import SERVER, on_cores
-from tests.process import COMMAND, ROOT, environment, run_command
+from tests.kit.process import COMMAND, ROOT, environment, run_command
 
 PROJECT = "bench"
 _START_SECONDS = 60.0

@@ -33,7 +33,7 @@ from benchmarks.figures import (
 from benchmarks.live_server import Bare, Memory, Service, bare_server, serving
 from benchmarks.load_client import request
 from benchmarks.machine import ALL
-from tests.media import png
+from tests.kit.media import png
 
 GROUP = "load"
 MIB = 1 << 20

@@ -20,7 +20,7 @@ from benchmarks.live_server import Bare, Service, bare_server, serving
 from benchmarks.load_client import request
 from benchmarks.machine import CLIENT, on_cores
 from benchmarks.turns import Side, in_words, rates_in_turns
-from tests.media import png
+from tests.kit.media import png
 
 GROUP = "lookups"
 AIM = ratio_at_least(0.5)

@@ -30,7 +30,7 @@ from app.stores.records import Records, UnitOfWork
 from app.stores.records.page_search import IndexedPage
 from app.wiring import migrate_database, open_database
 from benchmarks.figures import Figure, Scale, WrongAnswerError, value_at_most
-from tests.servers import Postgres
+from tests.kit.servers import Postgres
 
 GROUP = "search"
 PROJECT = "benchmark"

@@ -8,7 +8,7 @@ from pathlib import Path
 import anyio.to_thread
 import psycopg
 
-from tests.servers import Postgres
+from tests.kit.servers import Postgres
 
 _PROMISES = ("fsync", "full_page_writes", "synchronous_commit")
 

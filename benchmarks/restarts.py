@@ -20,9 +20,9 @@ from benchmarks.machine import ALL
 from benchmarks.postgres import durable_postgres
 from tests.e2e.stored_state import EmbeddedState, ServerState, StoredState
 from tests.faults.writers import Round
-from tests.object_store import ObjectStoreServer
-from tests.process import PagefaultProcess
-from tests.servers import Backends
+from tests.kit.object_store import ObjectStoreServer
+from tests.kit.process import PagefaultProcess
+from tests.kit.servers import Backends
 
 GROUP = "restarts"
 

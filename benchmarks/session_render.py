@@ -30,7 +30,7 @@ from app.rendering.targets.table import TARGETS
 from app.services.renders.renders import RenderQuery
 from app.wiring import Container, open_container
 from benchmarks.figures import Figure, Scale, WrongAnswerError, ratio_at_most
-from tests.media import jpeg
+from tests.kit.media import jpeg
 
 GROUP = "rendering"
 PROJECT = "default"

@@ -37,7 +37,7 @@ from benchmarks.postgres import durable_postgres
 from benchmarks.slow_commits import COMMAND as SLOW_COMMAND
 from benchmarks.slow_commits import SlowConnection, slow_down
 from benchmarks.turns import VariedSide, rates_in_turns, spread
-from tests.servers import SIGNING_KEY, Postgres
+from tests.kit.servers import SIGNING_KEY, Postgres
 
 GROUP = "common"
 TEXT = ("What the tool has found, in a few words of no importance. " * 40)[:2_048]

@@ -10,8 +10,8 @@ import pytest
 
 from app.config.settings import Settings
 from app.wiring import migrate_database
-from tests import media
-from tests.servers import serving
+from tests.kit import media
+from tests.kit.servers import serving
 
 _GIT = ("git", "-c", "user.name=Somebody", "-c", "user.email=somebody@example.com")
 

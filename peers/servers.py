@@ -6,7 +6,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any, Literal, TypeAlias
 
-from tests.node import NODE, installed
+from tests.kit.node import NODE, installed
 
 Call: TypeAlias = tuple[str, Mapping[str, Any]]
 

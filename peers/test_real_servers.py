@@ -14,8 +14,8 @@ import pytest
 
 from app.rendering.targets.table import TARGETS
 from peers.servers import FOLDER, Server, python, servers
-from tests.node import NODE, installed
-from tests.process import environment
+from tests.kit.node import NODE, installed
+from tests.kit.process import environment
 from tests.providers import CHECKS
 
 Json: TypeAlias = dict[str, Any]

@@ -1,6 +1,7 @@
 """Fixtures: real servers once per test process, fresh stores or a fresh project per test."""
 
 import gc
+import signal
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -13,9 +14,9 @@ from xdist.scheduler import LoadGroupScheduling
 
 from app.config.settings import Settings
 from app.wiring import migrate_database
-from tests.loaded_command import LoadedCommand
-from tests.object_store import ObjectStoreServer
-from tests.servers import (
+from tests.kit.loaded_command import LoadedCommand
+from tests.kit.object_store import ObjectStoreServer
+from tests.kit.servers import (
     ENGINES,
     Backends,
     Engine,
@@ -29,6 +30,10 @@ from tests.servers import (
 # look through it for garbage, again whenever it has grown, would be a sixth of the work.
 gc.disable()
 
+# A shell that starts the tests in the background has them ignore SIGINT, which all programs that
+# they start would inherit; a handler is not inherited.
+signal.signal(signal.SIGINT, signal.default_int_handler)
+
 # Their assertions are to say what differed, as those in the test files do. All of them here, since
 # folders take from each other, and what is imported already can no longer be changed.
 pytest.register_assert_rewrite(
@@ -40,9 +45,9 @@ pytest.register_assert_rewrite(
     "tests.contract.page_cases",
     "tests.contract.page_requests",
     "tests.contract.session_requests",
-    "tests.event_crowds",
-    "tests.event_streams",
-    "tests.listening_sockets",
+    "tests.kit.event_crowds",
+    "tests.kit.event_streams",
+    "tests.kit.listening_sockets",
 )
 
 # Every run tries the same examples, so that a failure is the fault of a change. To look further:
@@ -70,6 +75,14 @@ class _ByFile(LoadGroupScheduling):
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Producer) -> LoadGroupScheduling:
     """What a worker is given next."""
     return _ByFile(config, log)
+
+
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    """Try a test on both engines, or on those that its marker `engines` names."""
+    if "engine" in metafunc.fixturenames:
+        named = metafunc.definition.get_closest_marker("engines")
+        engines = named.args if named else ENGINES
+        metafunc.parametrize("engine", engines, indirect=True, scope="session")
 
 
 @pytest.hookimpl(tryfirst=True)
@@ -115,7 +128,7 @@ def pagefault() -> LoadedCommand:
     return LoadedCommand()
 
 
-@pytest.fixture(scope="session", params=ENGINES)
+@pytest.fixture(scope="session")
 def engine(request: pytest.FixtureRequest) -> Engine:
     """SQLite with a local directory, then PostgreSQL with S3."""
     chosen: Engine = request.param

@@ -5,7 +5,7 @@ from typing import Any
 
 from playwright.sync_api import Page
 
-from tests.node import installed
+from tests.kit.node import installed
 
 _FOLDER = Path(__file__).with_name("axe")
 _RUN = "() => axe.run(document, { resultTypes: ['violations'] })"

@@ -6,6 +6,8 @@ needs one is done in a thread beside.
 
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack
+from functools import cache
 from pathlib import Path
 from typing import Protocol
 
@@ -16,8 +18,8 @@ from playwright.sync_api import Browser, BrowserContext, expect, sync_playwright
 from app.config.settings import Settings
 from app.shipped_files import BUILT_VIEWER
 from tests.browser.tabs import Tab
-from tests.process import PagefaultProcess
-from tests.servers import LiveService, serving
+from tests.kit.process import PagefaultProcess
+from tests.kit.servers import LiveService, serving
 
 CHROMIUM = Path("/usr/bin/chromium")
 _ARGUMENTS = (
@@ -32,6 +34,8 @@ _ARGUMENTS = (
     "--host-resolver-rules=MAP *.example 127.0.0.1",
 )
 _WAIT_MS = 20_000
+# What is to be closed with the browser.
+_open = ExitStack()
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
@@ -47,16 +51,29 @@ class OpenTab(Protocol):
     def __call__(self, service: LiveService | PagefaultProcess, /, **options: object) -> Tab: ...
 
 
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
-    """A browser for the tests of a file."""
+@pytest.fixture
+def browser() -> Browser:
+    """A browser for all tests of this folder that a worker runs one after the other."""
+    return _launched()
+
+
+@cache
+def _launched() -> Browser:
     assert CHROMIUM.exists(), f"install Debian's package chromium: there is no {CHROMIUM}"
     assert (BUILT_VIEWER / "index.html").exists(), f"run `make web`: {BUILT_VIEWER} is not built"
     expect.set_options(timeout=_WAIT_MS)
-    with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=_ARGUMENTS)
-        yield browser
-        browser.close()
+    playwright = _open.enter_context(sync_playwright())
+    browser = playwright.chromium.launch(executable_path=CHROMIUM, args=_ARGUMENTS)
+    _open.callback(browser.close)
+    return browser
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_runtest_teardown(nextitem: pytest.Item | None) -> None:
+    """Close the browser, and end its loop, before any test of another folder runs."""
+    if nextitem is None or nextitem.path.parent != Path(__file__).parent:
+        _launched.cache_clear()
+        _open.close()
 
 
 @pytest.fixture

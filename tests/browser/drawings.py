@@ -11,7 +11,7 @@ import av
 from av.video.stream import VideoStream
 from PIL import Image, ImageDraw, ImageFont
 
-from tests.media import noise_bytes
+from tests.kit.media import noise_bytes
 
 _FRAMES_PER_SECOND = 10
 _INK, _QUIET, _LINE = "#1f2937", "#6b7280", "#d1d5db"

@@ -8,10 +8,11 @@ from typing import Any
 
 import httpx
 
-from tests import media
 from tests.browser import drawings
 from tests.contract.page_requests import data_uri, put
-from tests.contract.render_cases import audio_block, encoded, file_block, image_block
+from tests.contract.render_cases import audio_block, file_block, image_block
+from tests.kit import media
+from tests.kit.media import b64
 
 SESSION = "checkout-regression"
 CHART_PAGE = "latency-chart"
@@ -24,7 +25,7 @@ _LOG = "\n".join(
     for status in (200 if number % 7 else 402,)
 )
 _ORDER = {"order": "K-20418", "total": "353.40", "currency": "EUR", "items": 3, "paid": False}
-_PIXEL = encoded(media.png(1, 1))
+_PIXEL = b64(media.png(1, 1))
 
 
 def tool_result(

@@ -9,12 +9,12 @@ import anyio
 from playwright.sync_api import Page, expect
 
 from app.wiring import open_access
-from tests import media
 from tests.browser import shop
 from tests.browser.conftest import OpenTab
 from tests.contract.render_cases import image_block
-from tests.process import PagefaultProcess
-from tests.servers import LiveService
+from tests.kit import media
+from tests.kit.process import PagefaultProcess
+from tests.kit.servers import LiveService
 
 PICTURE = shop.tool_result("camera", "call_1", shop.content(image_block(media.png(noise=True))))
 

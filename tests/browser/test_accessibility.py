@@ -11,7 +11,7 @@ from tests.browser import drawings, shop
 from tests.browser.accessibility import axe_script, violations
 from tests.browser.conftest import OpenTab
 from tests.browser.tabs import Tab
-from tests.servers import LiveService
+from tests.kit.servers import LiveService
 
 WIDE, PHONE = ViewportSize(width=1280, height=800), ViewportSize(width=360, height=740)
 Look = tuple[ViewportSize, Literal["light", "dark"]]

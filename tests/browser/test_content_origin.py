@@ -14,14 +14,14 @@ from playwright.sync_api import Error, expect
 
 from app.config.settings import Settings
 from app.wiring import open_access
-from tests import media
 from tests.browser import drawings, shop
 from tests.browser.conftest import OpenTab
 from tests.browser.tabs import Tab
 from tests.browser.test_hostile_content import DRAWING, FILES, RUN, SAVED
 from tests.browser.test_live_timeline import _PLAY
 from tests.contract.render_cases import file_block, image_block
-from tests.process import PagefaultProcess
+from tests.kit import media
+from tests.kit.process import PagefaultProcess
 
 ENTRIES = (
     shop.tool_result("camera", "call_1", shop.content(image_block(media.png(noise=True)))),

@@ -9,9 +9,9 @@ import httpx
 import pytest
 from playwright.sync_api import Browser, Page
 
-from tests import media
-from tests.event_streams import WAIT_SECONDS
-from tests.servers import LiveService
+from tests.kit import media
+from tests.kit.event_streams import WAIT_SECONDS
+from tests.kit.servers import LiveService
 
 REBOUND = "evil.example"
 """A name that the browser is told to find at 127.0.0.1."""

@@ -14,7 +14,7 @@ from tests.browser.conftest import OpenTab
 from tests.browser.tabs import Tab
 from tests.contract.page_requests import put
 from tests.contract.render_cases import file_block, image_block
-from tests.servers import LiveService
+from tests.kit.servers import LiveService
 
 RUN = "window.pwned=1;document.title='pwned'"
 ATTACKS = (

@@ -7,7 +7,7 @@ from playwright.sync_api import Page, expect
 
 from tests.browser import shop
 from tests.browser.conftest import OpenTab
-from tests.servers import LiveService
+from tests.kit.servers import LiveService
 
 _FOCUSED = "() => document.activeElement.outerHTML.slice(0, 200)"
 MOST_STEPS = 60

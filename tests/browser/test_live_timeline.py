@@ -10,7 +10,7 @@ from tests.browser import drawings, shop
 from tests.browser.conftest import OpenTab
 from tests.browser.tabs import Tab
 from tests.contract.render_cases import file_block
-from tests.servers import LiveService
+from tests.kit.servers import LiveService
 
 # What a reload has to change: signed links, and ids that React numbers as it goes.
 _NOT_LASTING = re.compile(r'(?<=token=)[^" ]+')
@@ -55,11 +55,11 @@ def _is_range_of_the_end(response: Response) -> bool:
 
 @pytest.mark.requirement("002-viewer-renders-parts")
 def test_video_appears_without_a_reload_plays_and_is_fetched_in_ranges(
-    service: LiveService, open_tab: OpenTab, new_key: Callable[[LiveService], str]
+    keyed_service: LiveService, open_tab: OpenTab, new_key: Callable[[LiveService], str]
 ) -> None:
-    key = new_key(service)
-    tab = open_tab(service)
-    with service.client(key) as agent:
+    key = new_key(keyed_service)
+    tab = open_tab(keyed_service)
+    with keyed_service.client(key) as agent:
         shop.written(agent, [shop.message("user", "Record the screen.")])
         tab.open(f"/sessions/{shop.SESSION}")
         tab.give_key(key)

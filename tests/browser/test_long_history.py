@@ -3,12 +3,12 @@
 import httpx
 from playwright.sync_api import expect
 
-from tests import media
 from tests.browser import shop
 from tests.browser.conftest import OpenTab
 from tests.browser.tabs import Tab
 from tests.contract.render_cases import image_block
-from tests.servers import LiveService
+from tests.kit import media
+from tests.kit.servers import LiveService
 
 COUNT = 500
 IMAGE_EVERY = 4

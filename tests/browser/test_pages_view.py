@@ -11,7 +11,7 @@ from tests.browser import drawings, shop
 from tests.browser.conftest import OpenTab
 from tests.browser.tabs import Tab
 from tests.contract.page_requests import put
-from tests.servers import LiveService
+from tests.kit.servers import LiveService
 
 
 @pytest.fixture

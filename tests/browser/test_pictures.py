@@ -13,8 +13,8 @@ from playwright.sync_api import ViewportSize, expect
 from tests.browser import drawings, shop
 from tests.browser.conftest import OpenTab
 from tests.browser.tabs import Tab
-from tests.process import ROOT
-from tests.servers import LiveService
+from tests.kit.process import ROOT
+from tests.kit.servers import LiveService
 
 FOLDER = ROOT / "docs" / "images"
 MOST_BYTES = 150_000

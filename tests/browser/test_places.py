@@ -4,12 +4,12 @@ import httpx
 import pytest
 from playwright.sync_api import Locator, expect
 
-from tests import media
 from tests.browser import shop
 from tests.browser.conftest import OpenTab
 from tests.browser.tabs import Tab
 from tests.contract.page_requests import data_uri, put
-from tests.servers import LiveService
+from tests.kit import media
+from tests.kit.servers import LiveService
 
 COUNT = 130
 NEAR_PX = 4

@@ -6,12 +6,12 @@ import httpx
 import pytest
 from playwright.sync_api import Locator, expect
 
-from tests import media
 from tests.browser import drawings
 from tests.browser.conftest import OpenTab
 from tests.browser.tabs import Tab
 from tests.contract.page_requests import stored_bytes
-from tests.servers import LiveService
+from tests.kit import media
+from tests.kit.servers import LiveService
 
 _DROPPED = """([name, type, text]) => {
   const dropped = new DataTransfer();

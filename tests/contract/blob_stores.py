@@ -9,7 +9,7 @@ from obstore.store import S3Store
 from app.stores.blobs.filesystem import FilesystemBlobStore
 from app.stores.blobs.s3 import S3BlobStore
 from app.stores.blobs.store import BlobStore
-from tests.object_store import ACCESS_KEY_ID, REGION, SECRET_ACCESS_KEY, ObjectStoreServer
+from tests.kit.object_store import ACCESS_KEY_ID, REGION, SECRET_ACCESS_KEY, ObjectStoreServer
 
 _PREFIX = "pagefault/data"
 

@@ -11,7 +11,7 @@ from urllib.parse import quote
 import httpx
 
 from app.services.bundles.archive import ArchiveWriter, ChunkBuffer
-from tests import media
+from tests.kit import media
 
 SESSION = "s-1"
 NAMES = "tool\x00\U0001f600\u202e \u00e9"

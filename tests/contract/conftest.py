@@ -1,11 +1,11 @@
-"""What the tests of the HTTP surface share: a project for tests that have no page in common."""
+"""What the tests of the HTTP surface share: a project, and a service that is soon too small."""
 
 from collections.abc import Iterator
 
 import httpx
 import pytest
 
-from tests.servers import LiveService
+from tests.kit.servers import Backends, Engine, LiveService, serving
 
 
 @pytest.fixture(scope="module")
@@ -13,3 +13,17 @@ def shared_client(service: LiveService) -> Iterator[httpx.Client]:
     """A client in a project that the tests of a file share."""
     with service.client() as client:
         yield client
+
+
+@pytest.fixture(scope="module")
+def small_service(
+    request: pytest.FixtureRequest,
+    backends: Backends,
+    engine: Engine,
+    tmp_path_factory: pytest.TempPathFactory,
+) -> Iterator[LiveService]:
+    """A service whose limits are quickly reached: those that the file calls `SMALL_LIMITS`."""
+    data_dir = tmp_path_factory.mktemp("small")
+    limits = request.module.SMALL_LIMITS
+    with serving(backends.settings(engine, data_dir, limits=limits)) as live:
+        yield live

@@ -121,7 +121,7 @@ def expected_headers(stored: Stored, length: int) -> dict[str, str]:
     }
 
 
-def told(answer: httpx.Response) -> dict[str, str]:
+def content_headers(answer: httpx.Response) -> dict[str, str]:
     """The headers of an answer that say something about the content."""
     general = ("date", "server", "connection", "x-request-id")
     return {name: value for name, value in answer.headers.items() if name not in general}
@@ -140,4 +140,4 @@ def check_answer(stored: Stored, row: Row) -> None:
     if status == 206:
         headers["content-range"] = f"bytes {start}-{end - 1}/{SIZE}"
     assert answer.content == TEXT[start:end]
-    assert told(answer) == headers
+    assert content_headers(answer) == headers

@@ -5,12 +5,12 @@ from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 from typing import Any
 
-from tests import media
 from tests.contract.page_requests import data_uri
-from tests.contract.render_cases import encoded
+from tests.kit import media
+from tests.kit.media import b64
 
 IMAGE = media.png(70, 50, noise=True)
-_DATA = encoded(IMAGE)
+_DATA = b64(IMAGE)
 _URI = data_uri(IMAGE, "image/png")
 _ASKED, _SAID, _FOUND, _END = "What is this?", "I will look.", "A fox.", "It is a fox."
 _ARGUMENTS = {"zoom": 2, "of": ["left", None]}

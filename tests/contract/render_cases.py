@@ -1,6 +1,5 @@
 """Every medium that tools return, rendered for every target: the matrix of the documentation."""
 
-import base64
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
@@ -9,7 +8,8 @@ from typing import Any
 import httpx
 
 from app.rendering.targets.table import TARGETS
-from tests import media
+from tests.kit import media
+from tests.kit.media import b64
 from tests.providers import CHECKS
 
 _SVG = b'<svg xmlns="http://www.w3.org/2000/svg">' + b'<circle r="1"/>' * 100 + b"</svg>"
@@ -23,24 +23,19 @@ class Case:
     results: Sequence[dict[str, Any]]
 
 
-def encoded(content: bytes) -> str:
-    """Bytes as base64."""
-    return base64.b64encode(content).decode()
-
-
 def image_block(content: bytes, mime_type: str = "image/png", **more: object) -> dict[str, Any]:
     """An image as MCP has it."""
-    return {"type": "image", "data": encoded(content), "mimeType": mime_type, **more}
+    return {"type": "image", "data": b64(content), "mimeType": mime_type, **more}
 
 
 def audio_block(content: bytes, mime_type: str, **more: object) -> dict[str, Any]:
     """A recording as MCP has it."""
-    return {"type": "audio", "data": encoded(content), "mimeType": mime_type, **more}
+    return {"type": "audio", "data": b64(content), "mimeType": mime_type, **more}
 
 
 def file_block(name: str, content: bytes, mime_type: str) -> dict[str, Any]:
     """A file as MCP has it."""
-    resource = {"uri": f"file:///{name}", "mimeType": mime_type, "blob": encoded(content)}
+    resource = {"uri": f"file:///{name}", "mimeType": mime_type, "blob": b64(content)}
     return {"type": "resource", "resource": resource}
 
 

@@ -4,16 +4,12 @@ from collections.abc import Iterator
 from typing import Any
 
 import httpx
-import pytest
 
 from app.rendering.targets.table import TARGETS
-from tests.contract.render_cases import encoded
+from tests.kit.media import b64
 from tests.providers import CHECKS
 
 Json = dict[str, Any]
-
-ON_ONE_ENGINE = pytest.mark.parametrize("engine", ["embedded"], indirect=True)
-"""For what follows from a record alone, wherever that is: every target, in many cases each."""
 
 SESSION_RENDER = "/api/sessions/s/render"
 
@@ -55,11 +51,11 @@ def strings(value: object) -> Iterator[str]:
 
 def shows(record: Json, content: bytes) -> bool:
     """Whether bytes stand in the messages, as base64 or in a data URI."""
-    sought = encoded(content)
+    sought = b64(content)
     return any(text.endswith(sought) for text in strings(record["messages"]))
 
 
-def told(record: Json) -> str:
+def all_words(record: Json) -> str:
     """All that a model reads in the messages."""
     return "\n".join(strings(record["messages"]))
 

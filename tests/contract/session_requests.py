@@ -84,7 +84,7 @@ def entries(client: httpx.Client, session_id: str = "s") -> list[dict[str, Any]]
     return listed(client, f"/api/sessions/{session_id}/messages?limit=200")
 
 
-def told(answered: httpx.Response) -> tuple[int, bytes]:
+def comparable(answered: httpx.Response) -> tuple[int, bytes]:
     """All that an answer says but for what names the request."""
     request_id = answered.headers["x-request-id"].encode()
     return answered.status_code, answered.content.replace(request_id, b"")

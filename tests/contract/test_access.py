@@ -19,10 +19,10 @@ from app.config.settings import Settings
 from app.main import create_app
 from app.models.project import new_api_key
 from app.wiring import open_access
-from tests.event_streams import listening
-from tests.media import png
-from tests.plain_http import TRUSTS_NOBODY
-from tests.servers import LiveService, serving
+from tests.kit.event_streams import listening
+from tests.kit.media import png
+from tests.kit.plain_http import TRUSTS_NOBODY
+from tests.kit.servers import LiveService, serving
 
 JSON = {"Content-Type": "application/json"}
 UPLOADS = {
@@ -170,6 +170,7 @@ def anyone(service: LiveService) -> Iterator[httpx.Client]:
         yield client
 
 
+@pytest.mark.engines("embedded")
 @pytest.mark.promise(
     "security.md#links-and-keys",
     "Every invalid key is refused alike, on every route",

@@ -22,16 +22,15 @@ from tests.contract.page_requests import outcome, pointers
 from tests.contract.session_requests import (
     INTERACTIONS,
     ask,
+    comparable,
     listed,
     rich,
-    told,
     upload,
 )
-from tests.contract.upload_requests import PIECE, TUS, begin, send
-from tests.contract.upload_requests import told as metadatum
-from tests.event_streams import listening
-from tests.media import pdf, png
-from tests.servers import LiveService, serving
+from tests.contract.upload_requests import PIECE, TUS, begin, pair, send
+from tests.kit.event_streams import listening
+from tests.kit.media import pdf, png
+from tests.kit.servers import LiveService, serving
 
 SESSION = "/api/sessions/s"
 EVERY_CHARACTER = "a!#$%&'()*+,-.:;<=>?@[]^_`{|}~Z9"
@@ -66,7 +65,7 @@ def test_upload_names_its_resource_in_each_form(client: httpx.Client) -> None:
     form = client.post(
         "/api/resources", files={"file": ("f.txt", b"form")}, params={"alias": "form-1"}
     )
-    path = begin(client, 3, metadatum("filename", b"t.txt") + "," + metadatum("alias", b"tus-1"))
+    path = begin(client, 3, pair("filename", b"t.txt") + "," + pair("alias", b"tus-1"))
     pieces = send(client, path, 0, b"tus")
     uris = [raw.json()["uri"], form.json()["uri"], pieces.headers["upload-resource"]]
     assert [named_by(client, each) for each in ("raw-1", "form-1", "tus-1")] == uris
@@ -111,7 +110,7 @@ def test_upload_in_pieces_under_an_alias_that_is_taken_is_refused_and_can_go_on(
     client: httpx.Client,
 ) -> None:
     upload(client, b"first", alias="doc-1")
-    metadata = metadatum("alias", b"doc-1")
+    metadata = pair("alias", b"doc-1")
     headers = {**TUS, "Upload-Metadata": metadata, "Upload-Length": "6"}
     assert outcome(client.post("/api/uploads", headers=headers)) == (409, "alias-taken")
     path = begin(client, 5, metadata)
@@ -175,7 +174,7 @@ def test_alias_that_looks_like_a_resource_is_refused_and_told_so(
             headers={
                 **PIECE,
                 "Upload-Length": "1",
-                "Upload-Metadata": metadatum("alias", alias.encode()),
+                "Upload-Metadata": pair("alias", alias.encode()),
             },
         ),
     ]
@@ -286,9 +285,12 @@ def test_aliases_of_another_project_do_not_exist(
         theirs = upload(other, png(), alias="doc-1")["uri"]
         assert outcome(client.get(f"{ROUTE}/doc-1")) == (404, "not-found")
         refused = [client.post(INTERACTIONS, json={"input": rich(each)}) for each in ("doc-1", "x")]
-        assert told(refused[0]) == told(refused[1])
+        assert comparable(refused[0]) == comparable(refused[1])
         foreign = [name(client, "doc-2", each) for each in (theirs, f"blob:{'0' * 32}")]
-        assert (told(foreign[0]), foreign[0].status_code) == (told(foreign[1]), 422)
+        assert (comparable(foreign[0]), foreign[0].status_code) == (
+            comparable(foreign[1]),
+            422,
+        )
         mine = upload(client, pdf(), alias="doc-1")["uri"]
         assert client.delete(f"{ROUTE}/doc-1").status_code == 204
         assert (named_by(other, "doc-1"), mine == theirs) == (theirs, False)

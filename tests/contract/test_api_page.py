@@ -6,6 +6,8 @@ from html.parser import HTMLParser
 import httpx
 import pytest
 
+pytestmark = pytest.mark.engines("embedded")
+
 
 class Page(HTMLParser):
     """What a page links to, names, and would load."""

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.process import ROOT
+from tests.kit.process import ROOT
 
 DOCUMENT = ROOT / "docs" / "architecture.md"
 _ROOMS = re.compile(r"(?<=<!-- rooms -->\n).*?(?=<!-- end of rooms -->)", re.DOTALL)

@@ -21,8 +21,8 @@ from tests.contract.session_requests import (
     rich,
     upload,
 )
-from tests.media import pdf, png
-from tests.servers import LiveService
+from tests.kit.media import pdf, png
+from tests.kit.servers import LiveService
 
 SESSION = "/api/sessions/s"
 

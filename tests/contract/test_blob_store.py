@@ -33,7 +33,7 @@ from tests.contract.blob_stores import (
     StoreUnderTest,
     s3_store,
 )
-from tests.object_store import ObjectStoreServer
+from tests.kit.object_store import ObjectStoreServer
 
 pytestmark = pytest.mark.anyio
 

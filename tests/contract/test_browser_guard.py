@@ -10,8 +10,8 @@ from starlette.routing import BaseRoute, Route, WebSocketRoute
 
 from app.config.settings import Settings
 from app.main import create_app
-from tests.event_streams import WAIT_SECONDS
-from tests.servers import Backends, LiveService, serving
+from tests.kit.event_streams import WAIT_SECONDS
+from tests.kit.servers import Backends, LiveService, serving
 
 JSON = {"Content-Type": "application/json"}
 WRITING = {"POST", "PUT", "PATCH", "DELETE"}

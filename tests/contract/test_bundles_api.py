@@ -9,7 +9,6 @@ import httpx
 import pytest
 
 from app.models.limits import Limits
-from tests import media
 from tests.contract.bundled_sessions import (
     SESSION,
     bundled,
@@ -28,7 +27,8 @@ from tests.contract.bundled_sessions import (
 )
 from tests.contract.render_cases import image_block
 from tests.contract.session_requests import call_tool
-from tests.servers import ENGINES, Backends, Engine, LiveService, serving
+from tests.kit import media
+from tests.kit.servers import ENGINES, Backends, Engine, LiveService, serving
 
 MIB = 1024 * 1024
 

@@ -16,6 +16,8 @@ from urllib.parse import quote
 import httpx
 import pytest
 
+pytestmark = pytest.mark.engines("embedded")
+
 CASES = [
     json.loads(line)
     for line in (Path(__file__).parents[1] / "data" / "tool_results.jsonl").read_text().splitlines()

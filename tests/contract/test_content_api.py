@@ -14,13 +14,13 @@ from tests.contract.content_requests import (
     TEXT,
     Stored,
     check_answer,
+    content_headers,
     expected_headers,
     stored_text,
-    told,
     upload,
 )
-from tests.media import gif, mp3, mp4, pdf, png, wav, webm
-from tests.servers import LiveService
+from tests.kit.media import gif, mp3, mp4, pdf, png, wav, webm
+from tests.kit.servers import LiveService
 
 
 @pytest.fixture(scope="module")
@@ -43,14 +43,14 @@ def test_head_answers_as_get_without_ranges(
     answer = stored.ask("HEAD", asked)
     assert (answer.status_code, answer.content) == (status if status in (304, 412) else 200, b"")
     if answer.status_code == 200:
-        assert told(answer) == expected_headers(stored, SIZE)
+        assert content_headers(answer) == expected_headers(stored, SIZE)
 
 
 def test_not_modified_repeats_only_what_a_cache_needs(stored: Stored) -> None:
     answer = stored.ask("GET", {"If-None-Match": ETAG})
     kept = ("etag", "cache-control")
     assert answer.content == b""
-    assert told(answer) == {name: expected_headers(stored, 0)[name] for name in kept}
+    assert content_headers(answer) == {name: expected_headers(stored, 0)[name] for name in kept}
 
 
 def test_ranges_apart_come_as_parts(stored: Stored) -> None:

@@ -1,4 +1,4 @@
-"""Content on a host of its own, on both engines: what links lead to, and nothing else."""
+"""Content on a host of its own: what links lead to, and nothing else."""
 
 import base64
 import http.client
@@ -25,19 +25,21 @@ from tests.contract.content_requests import (
     TEXT,
     Row,
     Stored,
+    content_headers,
     expected_headers,
     stored_text,
-    told,
 )
 from tests.contract.session_requests import append, upload
 from tests.contract.test_access import ABSENT, ROUTES
 from tests.e2e.test_tail_command import call_tool, settings_of, tailing
-from tests.event_streams import WAIT_SECONDS
-from tests.media import png
-from tests.nginx import Nginx, balancing
-from tests.plain_http import TRUSTS_NOBODY
-from tests.process import ROOT
-from tests.servers import Backends, Engine, LiveService, serving
+from tests.kit.event_streams import WAIT_SECONDS
+from tests.kit.media import png
+from tests.kit.nginx import Nginx, balancing
+from tests.kit.plain_http import TRUSTS_NOBODY
+from tests.kit.process import ROOT
+from tests.kit.servers import Backends, Engine, LiveService, serving
+
+pytestmark = pytest.mark.engines("embedded")
 
 PUBLIC_URL = "https://media.example.com/below"
 PUBLIC_ORIGIN = "https://media.example.com"
@@ -205,7 +207,7 @@ def test_link_answers_as_content_does(stored: Stored, row: Row) -> None:
     if status == 206:
         headers["content-range"] = f"bytes {start}-{end - 1}/{SIZE}"
     assert answer.content == TEXT[start:end]
-    assert told(answer) == headers
+    assert content_headers(answer) == headers
 
 
 def test_link_answers_head(hosts: Hosts) -> None:

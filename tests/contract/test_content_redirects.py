@@ -14,13 +14,13 @@ from tests.contract.content_requests import (
     SIZE,
     TEXT,
     Stored,
+    content_headers,
     expected_headers,
     stored_text,
-    told,
     upload,
 )
-from tests.plain_http import TRUSTS_NOBODY
-from tests.servers import Backends, LiveService, serving
+from tests.kit.plain_http import TRUSTS_NOBODY
+from tests.kit.servers import Backends, LiveService, serving
 
 LEAST_BYTES = 1_000
 SECONDS = 120
@@ -70,7 +70,7 @@ def test_large_content_is_where_the_redirect_leads(stored: Stored) -> None:
 
 def test_the_redirect_is_not_kept_and_not_passed_on(stored: Stored) -> None:
     answer = stored.ask("GET", {})
-    headers = told(answer)
+    headers = content_headers(answer)
     location = headers.pop("location")
     assert answer.content == b""
     assert headers == {
@@ -160,7 +160,7 @@ def test_a_tag_that_may_be_the_stores_goes_with_the_redirect(
 
 def test_head_is_answered_here(stored: Stored) -> None:
     answer = stored.ask("HEAD", {})
-    assert (answer.status_code, told(answer)) == (200, expected_headers(stored, SIZE))
+    assert (answer.status_code, content_headers(answer)) == (200, expected_headers(stored, SIZE))
 
 
 def test_nobody_is_sent_to_what_is_not_theirs(redirecting: LiveService, stored: Stored) -> None:

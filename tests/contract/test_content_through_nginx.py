@@ -20,13 +20,13 @@ from tests.contract.content_requests import (
     Row,
     Stored,
     check_answer,
+    content_headers,
     expected_headers,
     stored_text,
-    told,
     upload,
 )
-from tests.nginx import Nginx, sending_files
-from tests.servers import LiveService, serving
+from tests.kit.nginx import Nginx, sending_files
+from tests.kit.servers import LiveService, serving
 
 ORIGIN = "https://app.example"
 
@@ -88,7 +88,7 @@ def test_get_is_answered_as_without_nginx(stored: Stored, row: Row) -> None:
 def test_head_says_what_get_would(stored: Stored) -> None:
     answer = stored.ask("HEAD", {})
     assert (answer.status_code, answer.content) == (200, b"")
-    assert told(answer) == expected_headers(stored, SIZE)
+    assert content_headers(answer) == expected_headers(stored, SIZE)
 
 
 def test_several_ranges_come_as_parts(stored: Stored) -> None:
@@ -109,7 +109,7 @@ def test_the_service_tells_the_place_and_sends_no_byte(fronted: Fronted, stored:
     }
     del expected["content-length"], expected["accept-ranges"]
     assert (answer.status_code, answer.content) == (200, b"")
-    assert told(answer) == expected
+    assert content_headers(answer) == expected
 
 
 @pytest.mark.parametrize("asked", [{}, {"Range": "bytes=0-9"}, {"If-Range": "x"}], ids=str)

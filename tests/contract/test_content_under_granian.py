@@ -19,12 +19,12 @@ from tests.contract.content_requests import (
     Row,
     Stored,
     check_answer,
+    content_headers,
     expected_headers,
     stored_text,
-    told,
     upload,
 )
-from tests.granian import GranianProcess
+from tests.kit.granian import GranianProcess
 
 LARGE = os.urandom((1 << 20) + 1)
 
@@ -70,7 +70,7 @@ def test_get_is_answered_as_under_uvicorn(stored: Stored, row: Row) -> None:
 def test_head_says_what_get_would(stored: Stored) -> None:
     answer = stored.ask("HEAD", {})
     assert (answer.status_code, answer.content) == (200, b"")
-    assert told(answer) == expected_headers(stored, SIZE)
+    assert content_headers(answer) == expected_headers(stored, SIZE)
 
 
 def test_a_file_sent_by_the_server_has_the_headers_of_one_sent_by_the_service(
@@ -82,9 +82,9 @@ def test_a_file_sent_by_the_server_has_the_headers_of_one_sent_by_the_service(
     part = served.client.get(path, headers={"Range": "bytes=0-"})
     assert (whole.status_code, part.status_code) == (200, 206)
     assert whole.content == part.content == LARGE
-    expected = told(part)
+    expected = content_headers(part)
     assert expected.pop("content-range") == f"bytes 0-{len(LARGE) - 1}/{len(LARGE)}"
-    assert told(whole) == expected
+    assert content_headers(whole) == expected
 
 
 def test_a_file_that_is_gone_is_a_problem_and_no_torn_answer(served: Served) -> None:

@@ -5,7 +5,7 @@ from pydantic import ValidationError
 
 from app.config.settings import Settings
 from app.config.values import host_names, origin_of
-from tests.loaded_command import LoadedCommand
+from tests.kit.loaded_command import LoadedCommand
 
 PUBLIC_URL = "https://media.example.com/below"
 CONTENT_URL = "https://files.example.com"

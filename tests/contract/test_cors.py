@@ -7,7 +7,9 @@ import httpx
 import pytest
 
 from app.main import EXPOSED_HEADERS
-from tests.servers import Backends, serving
+from tests.kit.servers import Backends, serving
+
+pytestmark = pytest.mark.engines("embedded")
 
 ORIGIN = "https://app.example.com"
 ROUTE = "/api/tool-results"

@@ -22,7 +22,6 @@ from tests.contract.bundled_sessions import (
     take_in,
     with_manifest,
 )
-from tests.contract.render_requests import ON_ONE_ENGINE
 from tests.contract.zip_entries import (
     DESCRIPTOR,
     ENCRYPTED,
@@ -31,7 +30,7 @@ from tests.contract.zip_entries import (
     descriptor_of,
     packed_by_hand,
 )
-from tests.servers import LiveService
+from tests.kit.servers import LiveService
 
 Members = dict[str, bytes]
 Line = dict[str, Any]
@@ -325,7 +324,7 @@ DAMAGED_HISTORIES: dict[str, tuple[Callable[[bytes], bytes], str]] = {
 }
 
 
-@ON_ONE_ENGINE
+@pytest.mark.engines("embedded")
 @pytest.mark.promise(
     "security.md#the-database",
     "A zip with more than one meaning, with overlaps or with unknown names is refused as a bundle",
@@ -343,7 +342,8 @@ def test_zip_of_several_meanings_or_of_too_much_is_refused(
     assert f"It {sentence}. Nothing of it was stored. " in problem["detail"]
 
 
-@ON_ONE_ENGINE
+@pytest.mark.engines("embedded")
+@pytest.mark.engines("embedded")
 @pytest.mark.promise(
     "security.md#the-database",
     "Nothing of a bundle is parsed unless it has the digest in the manifest",
@@ -646,6 +646,7 @@ CONTENTS: dict[str, Callable[[Members], Members]] = {
 }
 
 
+@pytest.mark.engines("embedded")
 @pytest.mark.parametrize("name", CONTENTS)
 def test_content_that_is_not_ours_is_refused_though_every_digest_is_right(
     importer: httpx.Client, bundle: bytes, name: str
@@ -744,6 +745,7 @@ def then(
     return lambda members: second(first(members))
 
 
+@pytest.mark.engines("embedded")
 def test_any_damage_to_the_bytes_is_found_or_changes_nothing(
     importer: httpx.Client, bundle: bytes
 ) -> None:

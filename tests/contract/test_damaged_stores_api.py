@@ -6,14 +6,14 @@ from collections.abc import Callable, Iterator
 import httpx
 import pytest
 
-from tests import media
 from tests.contract.bundled_sessions import SESSION, make_small_session
 from tests.contract.page_requests import data_uri, outcome, put, read
 from tests.contract.render_cases import image_block
 from tests.contract.session_requests import append, ask, call_tool, rich, upload
 from tests.contract.upload_requests import DATA, begin, content, offset_of, send
 from tests.integration.sweep_stores import BehindTheStore, ProjectFiles
-from tests.servers import LiveService
+from tests.kit import media
+from tests.kit.servers import LiveService
 
 PIECE_BYTES = 100_000
 PIECES = [DATA[start : start + PIECE_BYTES] for start in range(0, len(DATA), PIECE_BYTES)]

@@ -11,8 +11,8 @@ import httpx
 import pytest
 
 from app.models.limits import Limits
-from tests.raw_http import WAIT_SECONDS, connected, problem, rest
-from tests.servers import Backends, LiveService, serving
+from tests.kit.raw_http import WAIT_SECONDS, connected, problem, rest
+from tests.kit.servers import Backends, LiveService, serving
 
 
 @pytest.fixture

@@ -12,7 +12,9 @@ from pydantic import BaseModel
 
 from app.cli.documents import generated_documents
 from app.config.settings import Settings
-from tests.process import ROOT
+from tests.kit.process import ROOT
+
+pytestmark = pytest.mark.engines("embedded")
 
 GENERATED = ("openapi/openapi.json", "docs/errors.md", "docs/settings.md")
 # What the compose file takes from `.env`, as an operator would fill it in.

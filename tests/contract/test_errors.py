@@ -10,8 +10,10 @@ import httpx
 import pytest
 
 from app.wire.problem import Problem
-from tests.media import png
-from tests.servers import LiveService
+from tests.kit.media import png
+from tests.kit.servers import LiveService
+
+pytestmark = pytest.mark.engines("embedded")
 
 JSON = {"Content-Type": "application/json"}
 MARKER = "zz-marker-zz"

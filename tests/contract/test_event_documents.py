@@ -13,8 +13,10 @@ from app.wire.events import DATA_OF, EventTicket
 from tests.contract.bundled_sessions import export, take_in
 from tests.contract.page_requests import put
 from tests.contract.session_requests import ANSWER, append, ask, call_tool
-from tests.event_streams import Block, log_of, ticket_of
-from tests.process import ROOT
+from tests.kit.event_streams import Block, log_of, ticket_of
+from tests.kit.process import ROOT
+
+pytestmark = pytest.mark.engines("embedded")
 
 DOCUMENT = (ROOT / "docs" / "events.md").read_text()
 COMMON = {"sessionId", "seq", "id", "createdAt"}

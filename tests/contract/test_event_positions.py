@@ -9,8 +9,8 @@ import pytest
 
 from tests.contract.page_requests import outcome, pointers, put
 from tests.contract.session_requests import MESSAGES, append, call_tool
-from tests.event_streams import HEARTBEAT, Block, heard, listening
-from tests.servers import LiveService
+from tests.kit.event_streams import HEARTBEAT, Block, heard, listening
+from tests.kit.servers import LiveService
 
 PROJECT = "/api/events"
 SESSION = "/api/sessions/s/events"

@@ -12,10 +12,10 @@ import httpx
 import pytest
 
 from tests.contract.session_requests import append
-from tests.event_streams import Block, heard, ticket_of
-from tests.listening_sockets import closed, refusal, socket_of, told
-from tests.raw_http import connected, rest
-from tests.servers import Backends, LiveService, serving
+from tests.kit.event_streams import Block, heard, ticket_of
+from tests.kit.listening_sockets import closed, read_event, refusal, socket_of
+from tests.kit.raw_http import connected, rest
+from tests.kit.servers import Backends, LiveService, serving
 
 EVENTS = "/api/sessions/s/events"
 ORIGIN = "https://app.example.com"
@@ -69,10 +69,10 @@ def test_client_names_its_place_at_once_and_gets_the_bytes_of_the_stream(
 ) -> None:
     with socket_of(filled) as socket:
         socket.send('{"after":1}')
-        live = [told(socket), told(socket)]
+        live = [read_event(socket), read_event(socket)]
         append(filled, "t", content="elsewhere")
         append(filled, content="new")
-        live.append(told(socket))
+        live.append(read_event(socket))
     assert live == heard(filled, EVENTS, after=1, count=3)
     assert [block.position for block in live] == [2, 3, 4]
 
@@ -82,22 +82,22 @@ def test_client_that_names_no_place_begins_with_the_handshake(filled: httpx.Clie
     with socket_of(filled) as socket:
         append(filled, content="new")
         socket.send("{}")
-        assert told(socket).position == 4
+        assert read_event(socket).position == 4
 
 
 @pytest.mark.usefixtures("impatient")
 def test_client_that_says_nothing_begins_with_the_handshake(filled: httpx.Client) -> None:
     with socket_of(filled) as socket:
         append(filled, content="new")
-        assert told(socket).position == 4
+        assert read_event(socket).position == 4
 
 
 @pytest.mark.usefixtures("patient")
 def test_place_may_stand_in_the_query(filled: httpx.Client) -> None:
     with socket_of(filled, "?after=2") as socket:
-        assert told(socket).position == 3
+        assert read_event(socket).position == 3
         socket.send('{"after":0}')
-        assert [told(socket).position for _ in range(3)] == [1, 2, 3]
+        assert [read_event(socket).position for _ in range(3)] == [1, 2, 3]
 
 
 @pytest.mark.usefixtures("patient")
@@ -105,10 +105,10 @@ def test_later_word_begins_anew(filled: httpx.Client) -> None:
     with socket_of(filled) as socket:
         for after in (0, 2, 1):
             socket.send(json.dumps({"after": after}))
-            places = [told(socket).position for _ in range(3 - after)]
+            places = [read_event(socket).position for _ in range(3 - after)]
             assert places == list(range(after + 1, 4))
         append(filled, content="new")
-        assert told(socket).position == 4
+        assert read_event(socket).position == 4
 
 
 @pytest.mark.usefixtures("patient")
@@ -116,9 +116,9 @@ def test_place_that_is_not_kept_is_reset(filled: httpx.Client) -> None:
     with socket_of(filled) as socket:
         socket.send('{"after":99}')
         reset = b'{"reason":"position-not-kept","position":3}'
-        assert told(socket) == Block("3", "reset", reset)
+        assert read_event(socket) == Block("3", "reset", reset)
         append(filled, content="new")
-        assert told(socket).position == 4
+        assert read_event(socket).position == 4
 
 
 @pytest.mark.parametrize(
@@ -146,7 +146,7 @@ def test_nonsense_ends_the_conversation(open_to_some: httpx.Client, word: str | 
 
 def test_nonsense_later_ends_it_too(filled: httpx.Client) -> None:
     with socket_of(filled, "?after=2") as socket:
-        assert told(socket).position == 3
+        assert read_event(socket).position == 3
         socket.send("x")
         assert closed(socket) == NOT_UNDERSTOOD
 
@@ -179,7 +179,7 @@ def test_handshake_is_refused_by_a_problem(
 def test_page_of_the_service_itself_may_listen(filled: httpx.Client) -> None:
     own = str(filled.base_url).rstrip("/")
     with socket_of(filled, "?after=2", Origin=own) as socket:
-        assert told(socket).position == 3
+        assert read_event(socket).position == 3
 
 
 @pytest.mark.parametrize("origin", [ORIGIN, "https://media.example.com"])
@@ -187,7 +187,7 @@ def test_page_of_an_origin_that_is_named_may_listen(
     open_to_some: httpx.Client, origin: str
 ) -> None:
     with socket_of(open_to_some, "?after=0", Origin=origin) as socket:
-        assert told(socket).position == 1
+        assert read_event(socket).position == 1
 
 
 @pytest.mark.promise(
@@ -214,7 +214,7 @@ def test_page_of_any_other_origin_may_not(open_to_some: httpx.Client, origin: st
 def test_ticket_opens_a_socket(filled: httpx.Client) -> None:
     query = f"?after=2&ticket={ticket_of(filled)}"
     with socket_of(filled, query, Authorization=None) as socket:
-        assert told(socket).position == 3
+        assert read_event(socket).position == 3
 
 
 def test_foreign_session_is_as_silent_as_an_absent_one(
@@ -226,7 +226,7 @@ def test_foreign_session_is_as_silent_as_an_absent_one(
             with socket_of(stranger, "?after=0", session_id=session_id) as socket:
                 append(filled, content="theirs")
                 append(stranger, session_id, content="own")
-                first.append(told(socket))
+                first.append(read_event(socket))
     assert [block.told["message"]["content"] for block in first] == ["own", "own"]
     assert [block.position for block in first] == [1, 1]
 
@@ -265,6 +265,6 @@ def test_socket_of_a_service_that_stops_is_told_to_come_back(
         socket_of(client, "?after=0") as socket,
     ):
         append(client, content="x")
-        assert told(socket).position == 1
+        assert read_event(socket).position == 1
         service.stop()
         assert closed(socket) == SERVICE_RESTART

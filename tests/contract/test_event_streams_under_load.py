@@ -12,9 +12,9 @@ from app.config.groups import EventSettings
 from app.services.access.callers import Caller
 from app.services.events.subscriptions import EventItem
 from app.wiring import Container, open_container
-from tests.event_crowds import WAIT_SECONDS, EventSocket, listen
-from tests.servers import Backends, LiveService, serving
-from tests.units import snapshot_of
+from tests.kit.event_crowds import WAIT_SECONDS, EventSocket, listen
+from tests.kit.servers import Backends, LiveService, serving
+from tests.kit.units import snapshot_of
 
 pytestmark = pytest.mark.anyio
 

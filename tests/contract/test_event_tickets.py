@@ -17,9 +17,9 @@ from app.wiring import open_access
 from app.wiring.signing_keys import signing_keys
 from tests.contract.page_requests import outcome
 from tests.contract.session_requests import append, upload
-from tests.event_streams import heard, listening, log_of, ticket_of
-from tests.listening_sockets import TRY_AGAIN_LATER, closed, refusal, socket_of, told
-from tests.servers import LiveService
+from tests.kit.event_streams import heard, listening, log_of, ticket_of
+from tests.kit.listening_sockets import TRY_AGAIN_LATER, closed, read_event, refusal, socket_of
+from tests.kit.servers import LiveService
 
 PROJECT = "/api/events"
 SESSION = "/api/sessions/s/events"
@@ -97,9 +97,9 @@ def test_ticket_listens_without_a_key(keys: Keys) -> None:
         listening(keys.first, SESSION, last_event_id=0, ticket=ticket) as of_session,
         socket_of(keys.first, f"?after=0&ticket={ticket}", Authorization=None) as socket,
     ):
-        assert of_project.next() == of_session.next() == told(socket)
+        assert of_project.next() == of_session.next() == read_event(socket)
         append(keys.second, content="y")
-        assert of_project.next() == of_session.next() == told(socket)
+        assert of_project.next() == of_session.next() == read_event(socket)
 
 
 def test_stream_goes_on_behind_the_end_of_its_ticket(
@@ -199,7 +199,7 @@ def test_revoked_key_ends_what_it_opened_and_nothing_else(keys: Keys) -> None:
         socket = stack.enter_context(socket_of(keys.first, "?after=0"))
         others = stack.enter_context(listening(keys.second, PROJECT))
         append(keys.second, content="before")
-        assert {stream.next() for stream in [*own, others]} == {told(socket)}
+        assert {stream.next() for stream in [*own, others]} == {read_event(socket)}
         keys.revoke_first()
         assert [stream.rest(CUT_OFF_SECONDS) for stream in own] == [[], [], []]
         assert closed(socket) == TRY_AGAIN_LATER
@@ -233,7 +233,7 @@ def test_nothing_of_another_project_is_ever_heard(keys: Keys, client: httpx.Clie
         resets = [
             stream.next() for stream, (_, after) in zip(streams, places, strict=True) if after
         ]
-        answers = [told(socket), told(socket)]
+        answers = [read_event(socket), read_event(socket)]
     expected = ["reset" if after else "message:created" for _, after in places]
     assert [block.event for block in heard_first] == expected
     own = [block for block in [*heard_first, *resets, *answers] if block.event != "reset"]

@@ -7,8 +7,8 @@ import sys
 from pathlib import Path
 
 from app.config.settings import Settings
-from tests.process import ROOT
-from tests.servers import serving
+from tests.kit.process import ROOT
+from tests.kit.servers import serving
 
 README = (ROOT / "README.md").read_text()
 FENCED = re.findall(r"^```(\w*)\n(.*?)\n```$", README, re.MULTILINE | re.DOTALL)

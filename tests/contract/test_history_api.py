@@ -1,6 +1,5 @@
 """A session's history over HTTP, on both engines."""
 
-import base64
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 
@@ -8,8 +7,8 @@ import httpx
 import pytest
 
 from app.config.settings import Settings
-from tests.media import mp4, png
-from tests.servers import LiveService, serving
+from tests.kit.media import b64, mp4, png
+from tests.kit.servers import LiveService, serving
 
 WRITERS = 50
 ROUTE = "/api/sessions/s/messages"
@@ -87,10 +86,6 @@ def test_message_carries_the_bytes_of_the_record(client: httpx.Client) -> None:
             "sanitized": record["sanitized"],
         }
     ]
-
-
-def b64(content: bytes) -> str:
-    return base64.b64encode(content).decode()
 
 
 def media_result() -> dict[str, object]:

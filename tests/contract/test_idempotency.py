@@ -18,7 +18,7 @@ from app.services.requests.identity import RequestIdentity
 from app.services.tool_results.tool_results import IDEMPOTENT_ROUTE
 from app.stores.records import Records, UnitOfWork
 from app.wiring import open_database
-from tests.servers import LiveService
+from tests.kit.servers import LiveService
 
 ROUTE = "/api/tool-results"
 JSON = {"Content-Type": "application/json"}

@@ -15,6 +15,8 @@ import pytest
 from app.models.json_value import JsonValue, json_text
 from tests.contract.page_requests import outcome
 
+pytestmark = pytest.mark.engines("embedded")
+
 CASES: dict[str, dict[str, Any]] = {
     case["name"]: case
     for case in map(

@@ -16,14 +16,14 @@ from tests.contract.session_requests import (
     JSON,
     answer,
     ask,
+    comparable,
     entries,
     listed,
     rich,
-    told,
     upload,
 )
-from tests.media import pdf, png
-from tests.servers import LiveService
+from tests.kit.media import pdf, png
+from tests.kit.servers import LiveService
 
 ROUTE = INTERACTIONS
 ABSENT_ID = "01900000-0000-7000-8000-000000000000"
@@ -146,7 +146,7 @@ def test_file_of_another_project_is_missing_in_the_same_words(
     absent = f"blob:{'0' * 32}"
     refused = [client.post(ROUTE, json={"input": rich(each)}) for each in (foreign, absent)]
     assert outcome(refused[0]) == (422, "missing-attachment")
-    assert told(refused[0]) == told(refused[1])
+    assert comparable(refused[0]) == comparable(refused[1])
     assert foreign not in refused[0].text
 
 

@@ -1,7 +1,6 @@
-"""Interactions that mean harm, or too much, over HTTP on both engines."""
+"""Interactions that mean harm, or too much."""
 
 import json
-from collections.abc import Iterator
 
 import httpx
 import pytest
@@ -9,21 +8,16 @@ import pytest
 from app.models.limits import Limits
 from tests.contract.page_requests import outcome
 from tests.contract.session_requests import ANSWER, INTERACTIONS, JSON, answer, ask, rich, upload
-from tests.servers import Backends, Engine, LiveService, serving
+from tests.kit.servers import LiveService
+
+pytestmark = pytest.mark.engines("embedded")
 
 ROUTE = INTERACTIONS
 SMALL_BYTES = 4_000
 
 
-@pytest.fixture(scope="module")
-def small_service(
-    backends: Backends, engine: Engine, tmp_path_factory: pytest.TempPathFactory
-) -> Iterator[LiveService]:
-    """A service with limits that are quickly reached."""
-    limits = Limits(message_bytes=SMALL_BYTES, media_per_result=3, json_nodes=200)
-    data_dir = tmp_path_factory.mktemp("small")
-    with serving(backends.settings(engine, data_dir, limits=limits)) as live:
-        yield live
+SMALL_LIMITS = Limits(message_bytes=SMALL_BYTES, media_per_result=3, json_nodes=200)
+"""A service with limits that are quickly reached."""
 
 
 @pytest.mark.parametrize(
@@ -82,6 +76,7 @@ def test_odd_input_is_kept_as_well_as_it_can_be(
     assert client.get(created.headers["location"]).content == created.content
 
 
+@pytest.mark.engines("embedded", "server")
 def test_interaction_above_a_limit_leaves_nothing(small_service: LiveService) -> None:
     with small_service.client() as client:
         uris = [upload(client, bytes([number]))["uri"] for number in range(4)]

@@ -7,8 +7,8 @@ from pathlib import Path
 import httpx
 
 from app.models.limits import Limits
-from tests.media import png
-from tests.servers import Backends, Engine, serving
+from tests.kit.media import png
+from tests.kit.servers import Backends, Engine, serving
 
 ROUTE = "/api/tool-results"
 

@@ -23,8 +23,8 @@ from tests.contract.session_requests import (
     rich,
     upload,
 )
-from tests.media import png, wav
-from tests.servers import LiveService, serving
+from tests.kit.media import png, wav
+from tests.kit.servers import LiveService, serving
 
 ROUTE = MESSAGES
 URI = data_uri(png(noise=True), "image/png")
@@ -89,6 +89,7 @@ def test_blanks_between_members_are_the_only_thing_that_is_not_kept(client: http
     assert created.text.endswith(',"role":"user","content":[{"type":"text"}]}')
 
 
+@pytest.mark.engines("embedded")
 @pytest.mark.parametrize(
     ("body", "places"),
     [
@@ -118,6 +119,7 @@ def test_message_that_is_none_is_refused_at_its_place(
     assert client.get("/api/sessions/s").status_code == 404
 
 
+@pytest.mark.engines("embedded")
 @pytest.mark.parametrize(
     ("content", "place"),
     [
@@ -139,6 +141,7 @@ def test_content_that_is_none_is_refused_at_its_place(
     assert [each for each in pointers(refused) if not place.startswith(each)] == []
 
 
+@pytest.mark.engines("embedded")
 @pytest.mark.parametrize(
     ("body", "expected"),
     [
@@ -405,6 +408,7 @@ def test_body_that_is_not_said_to_be_json_is_refused(client: httpx.Client) -> No
     assert outcome(refused) == (415, "unsupported-media-type")
 
 
+@pytest.mark.engines("embedded")
 @pytest.mark.parametrize("session", ["a" * 129, "-a", "%00", "a%0A", "a%20b", "%2e%2e", "é"])
 def test_name_no_session_can_have_is_refused(client: httpx.Client, session: str) -> None:
     refused = client.post(f"/api/sessions/{session}/messages", json={"role": "user"})

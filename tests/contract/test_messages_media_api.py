@@ -1,4 +1,4 @@
-"""Media in messages over HTTP, on both engines: moved, kept, protected, and given back exactly."""
+"""Media in messages over HTTP: moved, kept, protected, and given back exactly."""
 
 import base64
 import json
@@ -13,10 +13,11 @@ from hypothesis import strategies as st
 from app.models.json_value import JsonValue, json_text
 from app.models.limits import Limits
 from tests.contract.page_requests import data_uri, outcome, put, resources, stored_bytes
-from tests.contract.render_requests import ON_ONE_ENGINE
 from tests.contract.session_requests import JSON, MESSAGES, append, call_tool, entries, upload
-from tests.media import flac, jpeg, mp3, pdf, png, wav
-from tests.servers import Backends, Engine, LiveService, serving
+from tests.kit.media import b64, flac, jpeg, mp3, pdf, png, wav
+from tests.kit.servers import LiveService
+
+pytestmark = pytest.mark.engines("embedded")
 
 ROUTE = MESSAGES
 LARGE = png(noise=True)
@@ -30,10 +31,6 @@ PROSE = "Words that are about data and go on and on. " * 60
 SMALL_BYTES = 4_000
 MOST_MEDIA = 3
 LARGEST_MEDIUM_BYTES = 100_000
-
-
-def b64(data: bytes) -> str:
-    return base64.b64encode(data).decode()
 
 
 def send(client: httpx.Client, message: object) -> httpx.Response:
@@ -201,7 +198,6 @@ def with_member(value: JsonValue, path: tuple[str | int, ...], member: object) -
     return copy
 
 
-@ON_ONE_ENGINE
 @pytest.mark.parametrize(
     "text",
     [
@@ -314,6 +310,7 @@ def test_medium_deep_inside_is_moved_and_comes_back(client: httpx.Client) -> Non
     assert own_members(inline.content) == text
 
 
+@pytest.mark.engines("embedded", "server")
 def test_same_medium_twice_is_stored_once(client: httpx.Client) -> None:
     content = [{"url": URI}, {"url": URI}, {"source": {"media_type": "image/png", "data": B64}}]
     shown = assert_comes_back(client, {"role": "user", "content": content})
@@ -367,6 +364,7 @@ DECLARED = st.builds(
 )
 
 
+@pytest.mark.engines("embedded", "server")
 @hypothesis.settings(max_examples=30)
 @hypothesis.given(
     content=st.one_of(
@@ -388,6 +386,7 @@ def test_any_message_comes_back_as_it_was_sent(
     assert own_members(inline.content) == json_text(message)
 
 
+@pytest.mark.engines("embedded", "server")
 def test_references_a_client_writes_are_kept_as_long_as_the_message(client: httpx.Client) -> None:
     uris = [upload(client, bytes([number]))["uri"] for number in range(4)]
     content = [{"image_url": {"url": f"@{uris[0]}"}}, {"source": uris[1]}, {"text": uris[2][5:]}]
@@ -398,6 +397,7 @@ def test_references_a_client_writes_are_kept_as_long_as_the_message(client: http
     assert f"message {shown['id']}" in answers[0].json()["detail"]
 
 
+@pytest.mark.engines("embedded", "server")
 def test_reference_to_what_is_not_there_is_text(client: httpx.Client, service: LiveService) -> None:
     with service.client() as other:
         foreign = upload(other, LARGE)["uri"]
@@ -407,6 +407,7 @@ def test_reference_to_what_is_not_there_is_text(client: httpx.Client, service: L
         assert other.delete(f"/api/resources/{foreign}").status_code == 204
 
 
+@pytest.mark.engines("embedded", "server")
 def test_moved_medium_cannot_be_deleted(client: httpx.Client) -> None:
     shown = append(client, content=f"See {URI} here.").json()
     refused = [client.delete(f"/api/resources/{each['uri']}") for each in resources(client)]
@@ -434,6 +435,7 @@ def test_tool_results_and_interactions_are_the_same_with_media_inline(
     assert client.get(ROUTE, params={"media": "inline"}).content == client.get(ROUTE).content
 
 
+@pytest.mark.engines("embedded", "server")
 def test_pages_with_media_inline_hold_every_entry_once(client: httpx.Client) -> None:
     sent = [[{"n": number, "url": URI}] for number in range(5)]
     for content in sent:
@@ -455,23 +457,17 @@ def test_media_are_asked_for_in_two_ways_only(client: httpx.Client, media: str) 
         assert outcome(client.get(path, params={"media": media})) == (422, "invalid-payload")
 
 
-@pytest.fixture(scope="module")
-def small_service(
-    backends: Backends, engine: Engine, tmp_path_factory: pytest.TempPathFactory
-) -> Iterator[LiveService]:
-    """A service with limits that are quickly reached."""
-    limits = Limits(
-        message_bytes=SMALL_BYTES,
-        media_per_result=MOST_MEDIA,
-        medium_bytes=LARGEST_MEDIUM_BYTES,
-        body_bytes=1_000_000,
-        json_nodes=500,
-    )
-    data_dir = tmp_path_factory.mktemp("small")
-    with serving(backends.settings(engine, data_dir, limits=limits)) as live:
-        yield live
+SMALL_LIMITS = Limits(
+    message_bytes=SMALL_BYTES,
+    media_per_result=MOST_MEDIA,
+    medium_bytes=LARGEST_MEDIUM_BYTES,
+    body_bytes=1_000_000,
+    json_nodes=500,
+)
+"""A service with limits that are quickly reached."""
 
 
+@pytest.mark.engines("embedded", "server")
 @pytest.mark.parametrize(
     ("content", "status"),
     [

@@ -8,11 +8,11 @@ import httpx
 import pytest
 
 from app.config.settings import Settings
-from tests.media import png
-from tests.plain_http import TRUSTS_NOBODY
-from tests.process import PagefaultProcess
-from tests.scripted_object_store import Answer, ScriptedObjectStore, refusal
-from tests.servers import Backends, LiveService, serving
+from tests.kit.media import png
+from tests.kit.plain_http import TRUSTS_NOBODY
+from tests.kit.process import PagefaultProcess
+from tests.kit.scripted_object_store import Answer, ScriptedObjectStore, refusal
+from tests.kit.servers import Backends, LiveService, serving
 
 KEY_ID, SECRET = "AKIDLEAKEDLEAKED", "leaked-secret-of-the-key"
 SIGNED = (

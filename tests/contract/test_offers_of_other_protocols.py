@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 from tests.contract.test_request_framing import HEALTH
-from tests.raw_http import answer_of, connected, is_last, problem, rest
-from tests.servers import Backends, LiveService, serving
+from tests.kit.raw_http import answer_of, connected, is_last, problem, rest
+from tests.kit.servers import Backends, LiveService, serving
 
 # As java.net.http.HttpClient sends it over plain HTTP, unless told to speak HTTP/1.1.
 OFFER = (

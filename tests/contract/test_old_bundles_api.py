@@ -11,9 +11,9 @@ from typing import Any
 import httpx
 import pytest
 
-from tests import media
 from tests.contract.bundled_sessions import SESSION, block, done, export, members_of, take_in
-from tests.servers import LiveService
+from tests.kit import media
+from tests.kit.servers import LiveService
 
 BUNDLE = Path("tests/data/session_of_version_1.zip")
 RESULT: dict[str, Any] = {

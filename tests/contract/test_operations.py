@@ -15,11 +15,11 @@ import psycopg
 import pytest
 
 from app.config.settings import Settings
-from tests.loaded_command import LoadedCommand
-from tests.media import png
-from tests.plain_http import TRUSTS_NOBODY
-from tests.process import PagefaultProcess
-from tests.servers import Backends, LiveService, serving
+from tests.kit.loaded_command import LoadedCommand
+from tests.kit.media import png
+from tests.kit.plain_http import TRUSTS_NOBODY
+from tests.kit.process import PagefaultProcess
+from tests.kit.servers import Backends, LiveService, serving
 
 MARKER = "zzmarkerzz"
 METRICS = {
@@ -236,7 +236,7 @@ from app.services.images.fitting import fit_image
 from app.services.pages.preparing import reduce_image
 from app.services.persistence.probing import probe_media
 from app.telemetry.logs import configure_logging
-from tests.images import picture, saved
+from tests.kit.images import picture, saved
 
 configure_logging("json", "info")
 cut = b"II*\\0\\x08\\0\\0\\0\\1\\0\\0\\1\\4\\0"

@@ -12,7 +12,7 @@ import httpx
 import pytest
 
 from app.models.limits import Limits
-from tests.servers import Backends, LiveService, serving
+from tests.kit.servers import Backends, LiveService, serving
 
 WAIT_SECONDS = 30.0
 JSON = {"Content-Type": "application/json"}

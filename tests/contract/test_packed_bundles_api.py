@@ -18,7 +18,6 @@ from tests.contract.bundled_sessions import (
     members_of,
     take_in,
 )
-from tests.contract.render_requests import ON_ONE_ENGINE
 from tests.contract.zip_entries import (
     DESCRIPTOR,
     UTF_8,
@@ -27,14 +26,14 @@ from tests.contract.zip_entries import (
     descriptor_of,
     packed_by_hand,
 )
-from tests.servers import Backends, Engine, LiveService, serving
+from tests.kit.servers import Backends, Engine, LiveService, serving
+
+pytestmark = pytest.mark.engines("embedded")
 
 Members = dict[str, bytes]
 ORIGINAL = Path("tests/data/session_of_version_1.zip")
 # Its members, packed again by Info-ZIP 3.0, 7-Zip 26.02 and libarchive's bsdtar 3.6.2.
 PACKED = sorted(Path("tests/data/packed_bundles").glob("*.zip"))
-
-pytestmark = ON_ONE_ENGINE
 
 
 class Pipe(io.RawIOBase):

@@ -6,7 +6,7 @@ import httpx
 import pytest
 
 from tests.contract.page_requests import ROUTE, outcome, put, read
-from tests.servers import LiveService
+from tests.kit.servers import LiveService
 
 PAGES = 30
 HEAVY = {"notes": "n" * 900_000}

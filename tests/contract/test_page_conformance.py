@@ -13,8 +13,10 @@ from pydantic import SecretStr
 
 from tests.contract.page_case_checks import CHECKS
 from tests.contract.page_cases import CASES, Case, built
-from tests.loaded_command import LoadedCommand
-from tests.servers import SIGNING_KEY, LiveService
+from tests.kit.loaded_command import LoadedCommand
+from tests.kit.servers import SIGNING_KEY, LiveService
+
+pytestmark = pytest.mark.engines("embedded")
 
 COMMAND_LINE_CASES = {"dl_flag_first"}
 

@@ -1,4 +1,4 @@
-"""Data URIs in pages over HTTP, on both engines: what is one, what is moved, what comes back."""
+"""Data URIs in pages over HTTP: what is one, what is moved, what comes back."""
 
 import base64
 import json
@@ -22,8 +22,9 @@ from tests.contract.page_requests import (
     resources,
     stored_bytes,
 )
-from tests.contract.render_requests import ON_ONE_ENGINE
-from tests.media import jpeg, png, wav
+from tests.kit.media import jpeg, png, wav
+
+pytestmark = pytest.mark.engines("embedded")
 
 LARGE_PNG = png(noise=True)
 B64 = base64.b64encode(LARGE_PNG).decode()
@@ -59,7 +60,6 @@ def test_data_uri_is_no_caption(shared_client: httpx.Client, text: str) -> None:
         assert pointers(stored) == ["/content"]
 
 
-@ON_ONE_ENGINE
 @pytest.mark.parametrize(
     "text",
     [
@@ -162,6 +162,7 @@ def test_short_recording_is_moved_and_comes_back(client: httpx.Client) -> None:
     assert sent_again(client, {"modality": "audio", "content": sent}) == sent
 
 
+@pytest.mark.engines("embedded", "server")
 @hypothesis.settings(max_examples=25)
 @hypothesis.given(
     head=st.from_regex(
@@ -243,6 +244,7 @@ def test_media_in_a_string_of_json_are_moved_out_of_it(client: httpx.Client, for
     assert read(client, "p", media="inline")["content"] == sent
 
 
+@pytest.mark.engines("embedded", "server")
 def test_media_in_words_are_kept_as_long_as_the_page(client: httpx.Client) -> None:
     shown = put(client, content=f"{URI} and {data_uri(LARGE_JPEG, 'image/jpeg')}")["content"]
     paths = [f"/api/resources/{each.removeprefix('@blob:')}" for each in references(shown)]
@@ -251,6 +253,7 @@ def test_media_in_words_are_kept_as_long_as_the_page(client: httpx.Client) -> No
     assert [client.delete(path).status_code for path in paths] == [204, 204]
 
 
+@pytest.mark.engines("embedded", "server")
 def test_page_with_a_medium_in_its_words_can_be_written_back(client: httpx.Client) -> None:
     sent = f"Look at {URI}."
     put(client, content=sent)

@@ -1,4 +1,4 @@
-"""Pages as files over HTTP, on both engines: every kind, every level, and what a URL leads to."""
+"""Pages as files over HTTP: every kind, every level, and what a URL leads to."""
 
 import base64
 import hashlib
@@ -23,9 +23,11 @@ from tests.contract.page_requests import (
     put,
     resources,
 )
-from tests.hostile_origin import PNG, HostileOrigin, answer, redirect
-from tests.media import jpeg, mp4, png, wav
-from tests.servers import Backends, Engine, LiveService, serving
+from tests.kit.hostile_origin import PNG, HostileOrigin, answer, redirect
+from tests.kit.media import jpeg, mp4, png, wav
+from tests.kit.servers import Backends, Engine, LiveService, serving
+
+pytestmark = pytest.mark.engines("embedded")
 
 LARGE_PNG = png(noise=True)
 SMALL = jpeg(32, 24)
@@ -149,6 +151,7 @@ def test_every_level_is_a_file(shared_client: httpx.Client, level: str, name: st
     assert file_name(download(shared_client, level=level)) == name
 
 
+@pytest.mark.engines("embedded", "server")
 def test_resource_is_downloaded_under_the_name_of_the_page(client: httpx.Client) -> None:
     stored = client.post("/api/resources", content=png(), params={"filename": "../secret.jpg"})
     put(client, **IMAGE, content=f"@{stored.json()['uri']}")
@@ -229,6 +232,7 @@ def url(origin: HostileOrigin, path: str) -> str:
     return f"http://127.0.0.1:{origin.port}{path}"
 
 
+@pytest.mark.engines("embedded", "server")
 @pytest.mark.parametrize(
     ("path", "page", "name", "content"),
     [
@@ -255,6 +259,7 @@ def test_file_behind_a_url_is_fetched(
     assert fetching.get(f"{ROUTE}/p").json()["content"] == stored["content"]
 
 
+@pytest.mark.engines("embedded", "server")
 def test_second_download_is_local_even_when_the_origin_is_gone(
     backends: Backends, engine: Engine, tmp_path_factory: pytest.TempPathFactory
 ) -> None:
@@ -288,6 +293,7 @@ def test_page_with_another_url_is_fetched_anew(
     assert origin.paths[before:] == ["/sound?b"]
 
 
+@pytest.mark.engines("embedded", "server")
 @pytest.mark.parametrize("levels", [(0, 1), (1, 0)], ids=str)
 def test_each_level_with_a_url_of_its_own_is_its_own_file(
     fetching: httpx.Client, origin: HostileOrigin, levels: tuple[int, int]
@@ -301,6 +307,7 @@ def test_each_level_with_a_url_of_its_own_is_its_own_file(
         assert (file_name(found), found.content) == files[level]
 
 
+@pytest.mark.engines("embedded", "server")
 def test_fetched_file_is_kept_as_long_as_its_page(
     fetching: httpx.Client, origin: HostileOrigin
 ) -> None:
@@ -314,6 +321,7 @@ def test_fetched_file_is_kept_as_long_as_its_page(
     assert fetching.delete(path).status_code == 204
 
 
+@pytest.mark.engines("embedded", "server")
 def test_downloads_at_once_are_all_answered(fetching: httpx.Client, origin: HostileOrigin) -> None:
     put(fetching, **IMAGE, content=url(origin, "/ok.png"))
     with ThreadPoolExecutor(6) as pool:
@@ -322,6 +330,7 @@ def test_downloads_at_once_are_all_answered(fetching: httpx.Client, origin: Host
     assert len(resources(fetching)) == 1
 
 
+@pytest.mark.engines("embedded", "server")
 @pytest.mark.promise(
     "security.md#the-inner-network",
     "A file that is incomplete, empty or of the wrong kind leaves no row and no file",

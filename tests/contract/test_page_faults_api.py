@@ -11,8 +11,8 @@ from urllib.parse import quote
 import httpx
 import pytest
 
-from tests.media import png
-from tests.servers import Backends, Engine, LiveService, serving
+from tests.kit.media import png
+from tests.kit.servers import Backends, Engine, LiveService, serving
 
 ROUTE = "/api/pages"
 LARGE_PNG = png(noise=True)

@@ -9,7 +9,7 @@ import httpx
 import pytest
 
 from tests.contract.page_requests import ROUTE, data_uri, download, file_name, outcome, put
-from tests.media import png
+from tests.kit.media import png
 
 LARGE_PNG = png(noise=True)
 SVG = b'<svg xmlns="http://www.w3.org/2000/svg"/>'

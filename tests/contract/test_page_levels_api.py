@@ -8,7 +8,7 @@ import httpx
 import pytest
 
 from tests.contract.page_requests import ROUTE, data_uri, outcome, put, read
-from tests.media import pdf, png, wav
+from tests.kit.media import pdf, png, wav
 
 LEVELS = ("FULL", "REDUCED", "ABSTRACT", "REFERENCE")
 LARGE_PNG = png(noise=True)

@@ -1,4 +1,4 @@
-"""Renderings of pages over HTTP, on both engines: every modality, level and target."""
+"""Renderings of pages over HTTP: every modality, level and target."""
 
 from collections.abc import Mapping
 from types import MappingProxyType
@@ -7,19 +7,20 @@ import httpx
 import pytest
 
 from app.rendering.targets.table import TARGETS
-from tests import media
 from tests.contract.page_requests import data_uri, level_of, pointers, put, read, supply
 from tests.contract.render_requests import (
-    ON_ONE_ENGINE,
     Json,
+    all_words,
     read_rendering,
     rendering,
     shows,
     steps,
     strings,
-    told,
 )
 from tests.contract.session_requests import upload
+from tests.kit import media
+
+pytestmark = pytest.mark.engines("embedded")
 
 EVERY = pytest.mark.parametrize("target", TARGETS)
 LEVELS = pytest.mark.parametrize("level", [0, 1, 2, 3])
@@ -56,7 +57,6 @@ def blocks(client: httpx.Client, level: int) -> object:
     return read(client, "p/blocks", level=level)["content"]
 
 
-@ON_ONE_ENGINE
 @LEVELS
 @pytest.mark.parametrize("name", PAGES)
 def test_rendering_for_openai_compat_is_the_blocks(
@@ -73,7 +73,6 @@ def test_rendering_for_openai_compat_is_the_blocks(
     assert by_default.json() == record
 
 
-@ON_ONE_ENGINE
 @EVERY
 @pytest.mark.parametrize("name", PAGES)
 def test_page_is_taken_by_its_target_at_every_level(
@@ -82,14 +81,14 @@ def test_page_is_taken_by_its_target_at_every_level(
     put(client, **PAGES[name])
     for level in (0, 1, 2, 3):
         record = rendering(client, PATH, target, level=level)
-        assert "page p" in told(record).lower() or level == 3
+        assert "page p" in all_words(record).lower() or level == 3
 
 
 @EVERY
 def test_image_is_shown_to_whoever_sees_images(client: httpx.Client, target: str) -> None:
     put(client, **PAGES["image"])
     record = rendering(client, PATH, target, level=0)
-    read_by_model = told(record)
+    read_by_model = all_words(record)
     if target == "text":
         assert steps(record) == [("/content", "original", "caption", "type-not-taken")]
         assert "[Image: image/png (9.3 kB)]" in read_by_model
@@ -111,7 +110,7 @@ def test_recording_is_shown_to_whoever_hears(client: httpx.Client, target: str) 
     assert steps(record) == (
         [] if takes else [("/content", "original", "transcript", "type-not-taken")]
     )
-    assert ("[Audio: a.wav (16.0 kB)]" in told(record)) == (not takes)
+    assert ("[Audio: a.wav (16.0 kB)]" in all_words(record)) == (not takes)
 
 
 def test_page_is_rendered_at_its_own_level(client: httpx.Client) -> None:
@@ -184,7 +183,7 @@ def test_conditions_follow_the_page(client: httpx.Client) -> None:
     put(client, content="two", level=0)
     second = client.get(PATH, params={"level": 0}, headers=known)
     assert second.status_code == 200
-    assert "two" in told(read_rendering(second, "openai-compat"))
+    assert "two" in all_words(read_rendering(second, "openai-compat"))
 
 
 def test_rendering_counts_as_reading(client: httpx.Client) -> None:
@@ -263,7 +262,6 @@ ADDRESSED: Mapping[str, tuple[Json, str]] = MappingProxyType(
 )
 
 
-@ON_ONE_ENGINE
 @pytest.mark.parametrize(("fields", "mime_type"), ADDRESSED.values(), ids=ADDRESSED)
 def test_medium_at_an_address_has_the_type_that_is_known_of_it(
     client: httpx.Client, fields: Json, mime_type: str
@@ -304,4 +302,4 @@ def test_image_at_an_address_steps_down_for_the_reason_there_is(
     record = rendering(client, PATH, target, level=0)
     placed = ("/content", "original", "placeholder", code)
     assert steps(record) == ([] if code is None else [placed])
-    assert address in told(record)
+    assert address in all_words(record)

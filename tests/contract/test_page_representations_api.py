@@ -1,4 +1,4 @@
-"""Levels that a client supplies, over HTTP on both engines: shown, conditioned, withdrawn."""
+"""Levels that a client supplies, over HTTP: shown, conditioned, withdrawn."""
 
 import base64
 from typing import Any
@@ -17,7 +17,9 @@ from tests.contract.page_requests import (
     read,
     supply,
 )
-from tests.media import jpeg, png
+from tests.kit.media import jpeg, png
+
+pytestmark = pytest.mark.engines("embedded")
 
 LARGE_PNG = png(noise=True)
 TEXT = "The very first sentence. " + "Word " * 2_000
@@ -169,6 +171,7 @@ def test_level_that_is_read_already_is_not_supplied_again(client: httpx.Client) 
     assert level_of(client, 2) == ("supplied", "Mine.")
 
 
+@pytest.mark.engines("embedded", "server")
 def test_withdrawn_level_is_derived_again(client: httpx.Client) -> None:
     before = put(client, content=TEXT, hint="first")
     supply(client, 1, "One. Two.")
@@ -186,6 +189,7 @@ def test_withdrawn_level_is_derived_again(client: httpx.Client) -> None:
     assert found_by(client, "sentence") == ["p"]
 
 
+@pytest.mark.engines("embedded", "server")
 def test_withdrawn_thumbnail_is_made_again(client: httpx.Client) -> None:
     put(client, modality="image", content=data_uri(png(600, 400, noise=True), "image/png"))
     derived = read(client, "p/representations/1")
@@ -213,6 +217,7 @@ def test_level_that_was_not_supplied_cannot_be_withdrawn(client: httpx.Client, l
     assert read(client, "p") == before
 
 
+@pytest.mark.engines("embedded", "server")
 def test_level_is_not_withdrawn_if_it_is_another_by_now(client: httpx.Client) -> None:
     put(client, content=TEXT)
     supply(client, 2, "Mine.")

@@ -1,4 +1,4 @@
-"""REDUCED levels of images of every make, over HTTP on both engines: the same picture, or none."""
+"""REDUCED levels of images of every make, over HTTP: the same picture, or none."""
 
 import io
 import struct
@@ -10,7 +10,9 @@ import pytest
 from PIL import Image, ImageChops, ImageOps, ImageStat
 
 from tests.contract.page_requests import ROUTE, data_uri, put, read, stored_bytes
-from tests.media import noise_bytes
+from tests.kit.media import noise_bytes
+
+pytestmark = pytest.mark.engines("embedded")
 
 SIZE = (768, 576)
 LONGEST_SIDE = 512

@@ -8,7 +8,7 @@ import pytest
 
 from tests.contract.bundled_sessions import export, take_in
 from tests.contract.page_requests import JSON, ROUTE, found_by, pointers, put, read
-from tests.servers import LiveService
+from tests.kit.servers import LiveService
 
 SPELLED = b'"timestamps":[0,{"start":0.50,"end":1e-7},[1.0,2]],"embedding":[1,-0.50,1e-7,-0]'
 AUDIO: dict[str, Any] = {"modality": "audio", "content": "https://example.com/a.mp3"}

@@ -8,8 +8,8 @@ from typing import Any
 import httpx
 import pytest
 
-from tests.media import png
-from tests.servers import LiveService
+from tests.kit.media import png
+from tests.kit.servers import LiveService
 
 ROUTE = "/api/pages"
 JSON = {"Content-Type": "application/json"}

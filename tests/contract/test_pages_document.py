@@ -7,6 +7,8 @@ from pathlib import Path
 import httpx
 import pytest
 
+pytestmark = pytest.mark.engines("embedded")
+
 DOCUMENT = (Path(__file__).parents[2] / "docs" / "pages.md").read_text()
 PAGE = re.compile(r"^### \w+: `(?P<id>[^`]+)`\n\n```json\n(?P<page>.*?)\n```\n", re.M | re.S)
 ANSWER = re.compile(

@@ -1,4 +1,4 @@
-"""Pages of other projects, and requests that mean harm, over HTTP on both engines."""
+"""Pages of other projects, and requests that mean harm."""
 
 import json
 from collections.abc import Iterator
@@ -8,8 +8,10 @@ from urllib.parse import quote
 import httpx
 import pytest
 
-from tests.media import png
-from tests.servers import LiveService
+from tests.kit.media import png
+from tests.kit.servers import LiveService
+
+pytestmark = pytest.mark.engines("embedded")
 
 ROUTE = "/api/pages"
 JSON = {"Content-Type": "application/json"}

@@ -22,6 +22,8 @@ from app.models.json_value import JsonValue
 from tests.contract.render_requests import strings
 from tests.providers import CHECKS as PROVIDERS
 
+pytestmark = pytest.mark.engines("embedded")
+
 CASES: list[dict[str, Any]] = [
     json.loads(line)
     for line in (Path(__file__).parents[1] / "data" / "peer_results.jsonl").read_text().splitlines()

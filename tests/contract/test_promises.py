@@ -19,8 +19,8 @@ from dataclasses import dataclass
 
 import pytest
 
-from tests.contract.test_requirements import functions_of
-from tests.process import ROOT
+from tests.contract.test_requirements import functions_of, marked
+from tests.kit.process import ROOT
 
 PAGES = ("durability.md", "security.md")
 _HEAD = "| promise | kept by | test | tried |\n|---|---|---|---|\n"
@@ -46,7 +46,7 @@ class Promise:
 
 def promises() -> Iterator[Promise]:
     """Yield what the markers of all tests say, without importing any of them."""
-    for path in sorted(ROOT.glob("tests/**/test_*.py")):
+    for path in marked("promise"):
         for function in functions_of(path):
             for decorator in function.decorator_list:
                 match decorator:

@@ -7,7 +7,9 @@ import pytest
 
 from app.config.settings import Settings
 from app.main import create_app
-from tests.servers import LiveService
+from tests.kit.servers import LiveService
+
+pytestmark = pytest.mark.engines("embedded")
 
 _METHODS = {"get", "head", "post", "put", "patch", "delete"}
 OPERATIONS = sorted(

@@ -12,9 +12,9 @@ from websockets.exceptions import InvalidStatus
 from app.config.groups import QuotaSettings
 from app.services.quotas import windows as quota_windows
 from tests.contract.upload_requests import begin, checksum, send
-from tests.event_streams import ticket_of
-from tests.listening_sockets import socket_of
-from tests.servers import Backends, Engine, LiveService, serving
+from tests.kit.event_streams import ticket_of
+from tests.kit.listening_sockets import socket_of
+from tests.kit.servers import Backends, Engine, LiveService, serving
 
 LISTED = "/api/resources"
 REQUESTS = 20

@@ -10,12 +10,12 @@ import pytest
 
 from app.config.settings import Settings
 from tests.contract.session_requests import append, call_tool
-from tests.event_streams import Block, heard, listening, log_of, member
-from tests.listening_sockets import socket_of, told
-from tests.loaded_command import LoadedCommand
-from tests.media import noise_bytes, png
-from tests.process import PagefaultProcess
-from tests.servers import Backends, LiveService, serving
+from tests.kit.event_streams import Block, heard, listening, log_of, member
+from tests.kit.listening_sockets import read_event, socket_of
+from tests.kit.loaded_command import LoadedCommand
+from tests.kit.media import noise_bytes, png
+from tests.kit.process import PagefaultProcess
+from tests.kit.servers import Backends, LiveService, serving
 
 PROJECT = "/api/events"
 SESSION = "/api/sessions/s/events"
@@ -61,7 +61,7 @@ def test_who_listens_now_sees_what_the_tool_returned(listener: httpx.Client) -> 
         socket_of(listener, "?after=0") as socket,
     ):
         call_tool(listener, "c", RAW)
-        live = [of_project.next(), of_session.next(), told(socket)]
+        live = [of_project.next(), of_session.next(), read_event(socket)]
     assert live[0] == live[1] == live[2]
     assert list(live[0].told)[-1] == "rawResult"
     assert live[0].told["rawResult"] == RAW

@@ -6,9 +6,12 @@ from pathlib import Path
 from typing import Any
 
 import httpx
+import pytest
 
 from tests.contract.session_requests import append, upload
-from tests.media import png
+from tests.kit.media import png
+
+pytestmark = pytest.mark.engines("embedded")
 
 DOCUMENT = (Path(__file__).parents[2] / "docs" / "readback.md").read_text()
 SHOWN: list[Any] = [

@@ -1,4 +1,4 @@
-"""The rules of the canonical record, held to what a caller gets over HTTP on both engines."""
+"""The rules of the canonical record, held to what a caller gets."""
 
 import base64
 import socket
@@ -7,7 +7,9 @@ from typing import Any
 import httpx
 import pytest
 
-from tests import media
+from tests.kit import media
+
+pytestmark = pytest.mark.engines("embedded")
 
 FAMILY = "\U0001f468\u200d\U0001f469\u200d\U0001f467"
 

@@ -1,6 +1,5 @@
-"""`POST /api/resolve` over HTTP, on both engines: content in the place of references."""
+"""`POST /api/resolve` over HTTP: content in the place of references."""
 
-import base64
 import json
 from collections.abc import Iterator
 from typing import Any
@@ -10,10 +9,12 @@ import pytest
 
 from app.models.limits import Limits
 from tests.contract.page_requests import data_uri, outcome, pointers
-from tests.contract.session_requests import JSON, append, told, upload
-from tests.media import mp4, noise_bytes, png
-from tests.plain_http import TRUSTS_NOBODY
-from tests.servers import Backends, Engine, LiveService, serving
+from tests.contract.session_requests import JSON, append, comparable, upload
+from tests.kit.media import b64, mp4, noise_bytes, png
+from tests.kit.plain_http import TRUSTS_NOBODY
+from tests.kit.servers import LiveService
+
+pytestmark = pytest.mark.engines("embedded")
 
 ROUTE = "/api/resolve"
 PICTURE = png()
@@ -51,10 +52,6 @@ def left(pointer: str, reference: str, reason: str = NOT_REFERRED_TO) -> dict[st
     return {"pointer": pointer, "reference": reference, "reason": reason}
 
 
-def b64(content: bytes) -> str:
-    return base64.b64encode(content).decode()
-
-
 def test_reference_becomes_a_data_uri_unless_another_form_is_asked_for(
     client: httpx.Client,
 ) -> None:
@@ -78,6 +75,7 @@ def test_reference_becomes_base64(client: httpx.Client) -> None:
     }
 
 
+@pytest.mark.engines("embedded", "server")
 def test_reference_becomes_a_link_that_opens_without_a_key(client: httpx.Client) -> None:
     reference = keep(client, PICTURE)
     found = resolve(client, reference, "signed-url")
@@ -202,6 +200,7 @@ def test_result_of_one_tool_is_the_argument_of_the_next(client: httpx.Client) ->
     assert found["arguments"] == {"picture": block["data"]}
 
 
+@pytest.mark.engines("embedded", "server")
 def test_resource_of_another_session_is_as_absent(client: httpx.Client) -> None:
     other, loose = keep(client, PICTURE, "other"), f"@{upload(client, b'loose')['uri']}"
     append(client, content="x")
@@ -214,6 +213,7 @@ def test_resource_of_another_session_is_as_absent(client: httpx.Client) -> None:
         }
 
 
+@pytest.mark.engines("embedded", "server")
 @pytest.mark.promise(
     "security.md#other-projects-data",
     "A `blob:` reference to another project's file resolves like one to a missing file",
@@ -240,10 +240,11 @@ def test_unknown_session_is_not_found_and_not_made(
         append(other, session_id="theirs", content="x")
     answers = [ask(client, 1, session_id=each) for each in ("unknown", "theirs")]
     assert outcome(answers[0]) == (404, "not-found")
-    assert told(answers[0]) == told(answers[1])
+    assert comparable(answers[0]) == comparable(answers[1])
     assert client.get("/api/sessions").json()["items"] == []
 
 
+@pytest.mark.engines("embedded", "server")
 def test_nothing_is_written(client: httpx.Client) -> None:
     reference = keep(client, PICTURE)
     paths = ["/api/sessions", "/api/resources", "/api/sessions/s/messages"]
@@ -253,6 +254,7 @@ def test_nothing_is_written(client: httpx.Client) -> None:
     assert [client.get(path).content for path in paths] == before
 
 
+@pytest.mark.engines("embedded", "server")
 def test_deleted_session_gives_nothing_out(client: httpx.Client) -> None:
     reference = keep(client, PICTURE)
     assert client.delete("/api/sessions/s").status_code == 200
@@ -308,17 +310,10 @@ def test_body_that_is_not_said_to_be_json_is_refused(client: httpx.Client) -> No
     assert outcome(refused) == (415, "unsupported-media-type")
 
 
-@pytest.fixture(scope="module")
-def small_service(
-    backends: Backends, engine: Engine, tmp_path_factory: pytest.TempPathFactory
-) -> Iterator[LiveService]:
-    """A service that puts 3,000 bytes of media or 2,000 of text into an answer."""
-    limits = Limits(
-        inline_bytes=3_000, page_text_bytes=2_000, media_per_result=3, message_bytes=10_000
-    )
-    data_dir = tmp_path_factory.mktemp("small")
-    with serving(backends.settings(engine, data_dir, limits=limits)) as live:
-        yield live
+SMALL_LIMITS = Limits(
+    inline_bytes=3_000, page_text_bytes=2_000, media_per_result=3, message_bytes=10_000
+)
+"""A service that puts 3,000 bytes of media or 2,000 of text into an answer."""
 
 
 @pytest.fixture
@@ -376,6 +371,7 @@ def test_places_that_take_long_to_name_are_refused(bounded: httpx.Client) -> Non
     assert outcome(answer) == (413, "too-many-references")
 
 
+@pytest.mark.engines("embedded", "server")
 def test_many_large_references_come_back_whole(client: httpx.Client) -> None:
     contents = [noise_bytes(2**20 + number) for number in range(4)] + [mp4(), PICTURE]
     references = [keep(client, content) for content in contents]

@@ -1,4 +1,4 @@
-"""Renderings of tool results over HTTP, on both engines: options, problems, conditions, ladder."""
+"""Renderings of tool results over HTTP: options, problems, conditions, ladder."""
 
 import base64
 import io
@@ -12,25 +12,28 @@ from PIL import Image
 
 from app.config.settings import Settings
 from app.rendering.targets.table import TARGETS
-from tests import media
 from tests.contract.page_requests import outcome, pointers
 from tests.contract.page_requests import put as put_page
-from tests.contract.render_cases import audio_block, encoded, file_block, image_block
+from tests.contract.render_cases import audio_block, file_block, image_block
 from tests.contract.render_requests import (
     Json,
+    all_words,
     read_rendering,
     rendering,
     shows,
     steps,
     strings,
-    told,
 )
 from tests.contract.session_requests import call_tool
 from tests.e2e.stored_state import EmbeddedState, ServerState, StoredState
-from tests.loaded_command import LoadedCommand
-from tests.plain_http import TRUSTS_NOBODY
-from tests.process import PagefaultProcess
-from tests.servers import Backends, Engine, LiveService, serving
+from tests.kit import media
+from tests.kit.loaded_command import LoadedCommand
+from tests.kit.media import b64
+from tests.kit.plain_http import TRUSTS_NOBODY
+from tests.kit.process import PagefaultProcess
+from tests.kit.servers import Backends, Engine, LiveService, serving
+
+pytestmark = pytest.mark.engines("embedded")
 
 EVERY = pytest.mark.parametrize("target", TARGETS)
 RENDER = "/api/render"
@@ -118,7 +121,7 @@ def test_accept_lets_the_rest_step_down(shared_client: httpx.Client, path: str) 
         ("/sanitized/parts/4", "original", "placeholder", "not-accepted"),
         ("/sanitized/parts/5", "text", "nothing", "other-audience"),
     ]
-    read = told(record)
+    read = all_words(record)
     assert "Hello there." in read
     assert "[File: report.pdf (2.6 kB)]" in read
 
@@ -129,7 +132,7 @@ def test_image_that_is_not_accepted_becomes_one_that_is(client: httpx.Client) ->
     [block] = [each for each in record["messages"][0]["content"][0]["content"] if "source" in each]
     assert block["source"]["media_type"] == "image/jpeg"
     assert steps(record) == [("/sanitized/parts/0", "original", "smaller", "not-accepted")]
-    assert "shown as image/jpeg" in told(record)
+    assert "shown as image/jpeg" in all_words(record)
 
 
 @pytest.mark.parametrize(
@@ -149,7 +152,7 @@ def test_annotations_say_who_sees_what(
 ) -> None:
     for target in ("langchain", "vercel", "mcp"):
         record = rendering(shared_client, path, target, audience=audience)
-        assert ("For you." in told(record), shows(record, PNG)) == (said, seen)
+        assert ("For you." in all_words(record), shows(record, PNG)) == (said, seen)
         assert steps(record) == [left_out]
 
 
@@ -383,7 +386,7 @@ def test_image_of_too_many_pixels_is_made_smaller(client: httpx.Client) -> None:
     [image] = images_of(record)
     assert (image.size, image.format) == ((8_000, 40), "JPEG")
     assert steps(record) == [("/sanitized/parts/0", "original", "smaller", "too-many-pixels")]
-    assert "shown as 8000x40 instead of 9000x45 pixels" in told(record)
+    assert "shown as 8000x40 instead of 9000x45 pixels" in all_words(record)
 
 
 def test_image_in_the_record_is_made_another_one_that_nobody_stores(client: httpx.Client) -> None:
@@ -440,8 +443,8 @@ def test_data_with_a_reference_in_it_is_told_whole(
     data = RESULT["structuredContent"]
     text = json.dumps(data, separators=(",", ":"))
     # Where a tool may answer with JSON it does, and else with the text of it.
-    assert data in objects(record["messages"]) or text in told(record)
-    assert text in told(record) or target in ("mcp", "bedrock")
+    assert data in objects(record["messages"]) or text in all_words(record)
+    assert text in all_words(record) or target in ("mcp", "bedrock")
 
 
 CITY = {"name": "K\u00f6ln", "inhabitants": 1073096, "share": 0.1}
@@ -449,7 +452,7 @@ CITY = {"name": "K\u00f6ln", "inhabitants": 1073096, "share": 0.1}
 
 def sheet(rows: int) -> Json:
     """A resource that holds a table as bytes, in an address that names no file."""
-    blob = encoded(b"a,b\n" * rows)
+    blob = b64(b"a,b\n" * rows)
     held = {"uri": "file:///data/a-b", "mimeType": "text/csv", "blob": blob}
     return {"type": "resource", "resource": held}
 
@@ -536,7 +539,7 @@ def test_image_at_an_address_without_an_extension_is_one(
     record = rendering(shared_client, path, target)
     rule = TARGETS[target].media.get("image")
     assert (record["loss"] == []) == (rule is not None and bool(rule.addresses))
-    assert "https://files.example/chart" in told(record)
+    assert "https://files.example/chart" in all_words(record)
 
 
 @pytest.fixture(scope="module")
@@ -613,7 +616,7 @@ def test_same_call_gives_the_same_bytes_after_a_restart(settings: Settings) -> N
 
 
 # Several processes are there where the stores are servers.
-@pytest.mark.parametrize("engine", ["server"], indirect=True)
+@pytest.mark.engines("server")
 @pytest.mark.timeout(180)
 def test_two_processes_give_the_same_bytes(
     backends: Backends, engine: Engine, pagefault: LoadedCommand, tmp_path: Path
@@ -646,8 +649,8 @@ def test_base64_is_that_of_the_stored_bytes(shared_client: httpx.Client, path: s
     record = rendering(shared_client, path, "mcp")
     held = record["messages"][0]["content"]
     assert [each["data"] for each in held if "data" in each] == [
-        encoded(JPEG),
-        encoded(media.wav()),
+        b64(JPEG),
+        b64(media.wav()),
     ]
 
 

@@ -1,4 +1,4 @@
-"""What nobody should store, rendered for every target on both engines; stores that lost bytes."""
+"""What nobody should store, rendered for every target; stores that lost bytes."""
 
 import base64
 import json
@@ -11,21 +11,23 @@ import pytest
 from app.config.settings import Settings
 from app.models.limits import Limits
 from app.rendering.targets.table import TARGETS
-from tests import media
 from tests.contract.page_requests import outcome
-from tests.contract.render_cases import encoded, file_block, image_block
+from tests.contract.render_cases import file_block, image_block
 from tests.contract.render_requests import (
-    ON_ONE_ENGINE,
     Json,
+    all_words,
     rendering,
     steps,
     strings,
-    told,
     unchecked,
 )
 from tests.contract.session_requests import JSON, ask, call_tool, rich, upload
 from tests.integration.sweep_stores import BehindTheStore, ProjectFiles
-from tests.servers import LiveService, serving
+from tests.kit import media
+from tests.kit.media import b64
+from tests.kit.servers import LiveService, serving
+
+pytestmark = pytest.mark.engines("embedded")
 
 EVERY = pytest.mark.parametrize("target", TARGETS)
 PNG = media.png(noise=True)
@@ -78,7 +80,6 @@ def test_deep_data_is_rendered_whole(client: httpx.Client, target: str) -> None:
     assert deep.encode() in body or json.dumps(deep).encode()[1:-1] in body
 
 
-@ON_ONE_ENGINE
 @EVERY
 @pytest.mark.parametrize("listed", [True, False], ids=["beside the content", "as a block"])
 def test_deep_arguments_are_rendered_whole(
@@ -99,14 +100,12 @@ def test_deep_arguments_are_rendered_whole(
     assert deep.encode() in body or json.dumps(deep).encode()[1:-1] in body
 
 
-@ON_ONE_ENGINE
 @EVERY
 def test_deep_block_of_a_message_is_rendered(client: httpx.Client, target: str) -> None:
     posted(client, '{"role":"user","content":[{"type":"x","y":' + nested(DEEP - 20) + "}]}")
     assert rendered(client, target)
 
 
-@ON_ONE_ENGINE
 @EVERY
 def test_integers_of_any_size_stay_as_they_are(client: httpx.Client, target: str) -> None:
     # Longer texts are shortened, and what is behind them is read apart.
@@ -123,7 +122,7 @@ def test_nul_and_lone_surrogates_are_rendered(client: httpx.Client, target: str)
     posted(client, r'{"role":"user","content":"a\u0000b\ud800c"}')
     posted(client, r'{"role":"user","content":[{"type":"text","text":"\udc00\u0000"}]}')
     record = rendering(client, SESSION, target)
-    read = told(record)
+    read = all_words(record)
     assert "a\x00b" in read
     assert not any("\ud800" <= letter <= "\udfff" for letter in read)
 
@@ -140,7 +139,6 @@ def words(value: object, name: str = "") -> Iterator[str]:
         yield value
 
 
-@ON_ONE_ENGINE
 @EVERY
 def test_names_of_files_and_tools_are_no_words(client: httpx.Client, target: str) -> None:
     for number, name in enumerate(NAMES):
@@ -163,7 +161,6 @@ def test_names_of_files_and_tools_are_no_words(client: httpx.Client, target: str
     assert not [line for line in lines if {"\x00", "\x1b", "\u202e"} & set(line)]
 
 
-@ON_ONE_ENGINE
 @EVERY
 def test_shapes_that_no_dialect_has_are_rendered(client: httpx.Client, target: str) -> None:
     shapes: list[Json] = [
@@ -205,7 +202,6 @@ def many(shared_client: httpx.Client) -> str:
     return f"/api/tool-results/{record['id']}/render"
 
 
-@ON_ONE_ENGINE
 @EVERY
 def test_result_of_as_many_media_as_there_may_be_is_rendered(
     shared_client: httpx.Client, many: str, target: str
@@ -270,7 +266,7 @@ def test_medium_that_the_store_has_lost_is_told_before_anything_is_sent(
     answer = client.get(SESSION, params={"target": "mcp"})
     assert before.status_code == 200
     assert outcome(answer) == (503, "blob-missing")
-    assert encoded(data)[:100] not in answer.text
+    assert b64(data)[:100] not in answer.text
     assert rendering(client, SESSION, "text")["loss"] != []
     referred = client.get(SESSION, params={"target": "openai-compat", "media": "reference"})
     assert unchecked(referred, "openai-compat")

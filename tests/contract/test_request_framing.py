@@ -8,8 +8,8 @@ import pytest
 
 from app.models.limits import Limits
 from tests.e2e.test_resumable_upload import Process
-from tests.raw_http import answer_of, connected, is_last, problem, rest
-from tests.servers import Backends, LiveService, serving
+from tests.kit.raw_http import answer_of, connected, is_last, problem, rest
+from tests.kit.servers import Backends, LiveService, serving
 
 MIB = 1 << 20
 LARGE = 100 * MIB

@@ -4,8 +4,8 @@ from collections.abc import Iterator
 
 import pytest
 
-from tests.raw_http import connected, is_last, problem, rest
-from tests.servers import Backends, LiveService, serving
+from tests.kit.raw_http import connected, is_last, problem, rest
+from tests.kit.servers import Backends, LiveService, serving
 
 UPGRADE = (
     b"Connection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\n"

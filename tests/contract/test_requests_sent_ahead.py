@@ -11,8 +11,8 @@ import pytest
 
 from app.models.limits import Limits
 from tests.contract.test_request_framing import HEALTH, only_place_taken
-from tests.raw_http import WAIT_SECONDS, answer_of, connected, is_last, rest
-from tests.servers import Backends, LiveService, serving
+from tests.kit.raw_http import WAIT_SECONDS, answer_of, connected, is_last, rest
+from tests.kit.servers import Backends, LiveService, serving
 
 MOST_BYTES = 4_096
 UNREAD_BODY = HEALTH.replace(b"\r\n\r\n", b"\r\nContent-Length: 100000\r\n\r\n")

@@ -1,8 +1,7 @@
-"""`/api/resources/{uri}/text` over HTTP, on both engines: long text in pieces."""
+"""`/api/resources/{uri}/text` over HTTP: long text in pieces."""
 
 import json
 import threading
-from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
@@ -11,9 +10,11 @@ import pytest
 
 from app.models.limits import Limits
 from tests.contract.page_requests import outcome
-from tests.contract.session_requests import call_tool, told, upload
-from tests.media import png
-from tests.servers import Backends, Engine, LiveService, serving
+from tests.contract.session_requests import call_tool, comparable, upload
+from tests.kit.media import png
+from tests.kit.servers import LiveService
+
+pytestmark = pytest.mark.engines("embedded")
 
 PLAIN = {"Accept": "text/plain"}
 MANY = 30
@@ -122,6 +123,7 @@ def test_line_that_is_too_long_is_cut_with_a_note(client: httpx.Client) -> None:
     assert (found["truncated"], found["totalLines"]) == (False, 3)
 
 
+@pytest.mark.engines("embedded", "server")
 def test_text_that_a_preview_stands_for_is_read_in_pieces(client: httpx.Client) -> None:
     content = "".join(f"{number} was here\n" for number in range(5_000))
     record = call_tool(client, "c", content)
@@ -341,6 +343,7 @@ def test_resource_that_is_no_text_is_refused(client: httpx.Client) -> None:
     assert "/content" in answer.json()["detail"]
 
 
+@pytest.mark.engines("embedded", "server")
 def test_text_of_another_project_is_as_absent(client: httpx.Client, service: LiveService) -> None:
     with service.client() as other:
         path = keep(other, HUNDRED)
@@ -350,7 +353,7 @@ def test_text_of_another_project_is_as_absent(client: httpx.Client, service: Liv
         foreign, missing = (client.get(f"{each}/text", headers=headers) for each in (path, absent))
         assert outcome(foreign) == (404, "not-found")
         swapped = foreign.content.replace(path.encode(), absent.encode())
-        assert told(foreign)[0] == told(missing)[0]
+        assert comparable(foreign)[0] == comparable(missing)[0]
         assert swapped.replace(
             foreign.headers["x-request-id"].encode(), b""
         ) == missing.content.replace(missing.headers["x-request-id"].encode(), b"")
@@ -433,6 +436,7 @@ class Readers:
             self.is_full.set()
 
 
+@pytest.mark.engines("embedded", "server")
 def test_only_so_many_wait_to_read_through_large_texts(
     client: httpx.Client, service: LiveService
 ) -> None:
@@ -456,15 +460,8 @@ def test_only_so_many_wait_to_read_through_large_texts(
     assert set(found) == {0}
 
 
-@pytest.fixture(scope="module")
-def small_service(
-    backends: Backends, engine: Engine, tmp_path_factory: pytest.TempPathFactory
-) -> Iterator[LiveService]:
-    """A service that takes JSON of 1,000 bytes apart."""
-    limits = Limits(page_text_bytes=1_000)
-    data_dir = tmp_path_factory.mktemp("small")
-    with serving(backends.settings(engine, data_dir, limits=limits)) as live:
-        yield live
+SMALL_LIMITS = Limits(page_text_bytes=1_000)
+"""A service that takes JSON of 1,000 bytes apart."""
 
 
 @pytest.mark.parametrize(("size", "status"), [(1_000, 200), (1_001, 413)])

@@ -3,7 +3,6 @@
 import base64
 import hashlib
 import random
-from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
@@ -12,9 +11,9 @@ import pytest
 
 from app.models.limits import Limits
 from tests.contract.page_requests import data_uri
-from tests.contract.upload_requests import begin, send, told
-from tests.media import jpeg, mp4, pdf, png, wav
-from tests.servers import Backends, Engine, LiveService, serving
+from tests.contract.upload_requests import begin, pair, send
+from tests.kit.media import jpeg, mp4, pdf, png, wav
+from tests.kit.servers import LiveService
 
 ROUTE = "/api/resources"
 LIMIT_BYTES = 20_000
@@ -80,14 +79,7 @@ def listed(client: httpx.Client) -> list[dict[str, Any]]:
     return items
 
 
-@pytest.fixture(scope="module")
-def small_service(
-    backends: Backends, engine: Engine, tmp_path_factory: pytest.TempPathFactory
-) -> Iterator[LiveService]:
-    limits = Limits(medium_bytes=LIMIT_BYTES, body_bytes=10 * LIMIT_BYTES)
-    data_dir = tmp_path_factory.mktemp("small")
-    with serving(backends.settings(engine, data_dir, limits=limits)) as live:
-        yield live
+SMALL_LIMITS = Limits(medium_bytes=LIMIT_BYTES, body_bytes=10 * LIMIT_BYTES)
 
 
 def test_upload_is_described_and_read_back(client: httpx.Client) -> None:
@@ -429,7 +421,7 @@ def test_program_or_web_page_is_a_file_by_every_way_in_though_announced_as_an_im
     upload(client, data, headers={"Content-Type": "image/png"})
     upload(client, data, params={"filename": "a.png"})
     client.post(ROUTE, files={"file": ("b.png", data, "image/png")})
-    metadata = f"{told('filename', b'c.png')},{told('filetype', b'image/png')}"
+    metadata = f"{pair('filename', b'c.png')},{pair('filetype', b'image/png')}"
     send(client, begin(client, len(data), metadata), 0, data)
     blocks = [
         {"type": "image", "data": base64.b64encode(data).decode(), "mimeType": "image/png"},

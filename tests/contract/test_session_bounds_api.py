@@ -8,24 +8,16 @@ import pytest
 from app.models.limits import Limits
 from tests.contract.bundled_sessions import export, take_in
 from tests.contract.page_requests import data_uri, outcome, put, resources
-from tests.contract.render_requests import ON_ONE_ENGINE
 from tests.contract.session_requests import INTERACTIONS, MESSAGES, answer, append, ask
-from tests.media import png
-from tests.servers import Backends, Engine, LiveService, serving
+from tests.kit.media import png
+from tests.kit.servers import LiveService
 
 ONE, TWO, THREE, FOUR = (data_uri(bytes([number]) * 2_000, "image/png") for number in range(4))
 LARGE = "x" * (9 * 2**20)
 
 
-@pytest.fixture(scope="module")
-def small_service(
-    backends: Backends, engine: Engine, tmp_path_factory: pytest.TempPathFactory
-) -> Iterator[LiveService]:
-    """A service that puts 3,000 bytes of media back into an entry, and takes three media."""
-    limits = Limits(inline_bytes=3_000, media_per_result=3)
-    data_dir = tmp_path_factory.mktemp("small")
-    with serving(backends.settings(engine, data_dir, limits=limits)) as live:
-        yield live
+SMALL_LIMITS = Limits(inline_bytes=3_000, media_per_result=3)
+"""A service that puts 3,000 bytes of media back into an entry, and takes three media."""
 
 
 @pytest.fixture
@@ -156,7 +148,7 @@ def test_list_ends_with_the_entry_that_passes_16_mib_and_goes_on(
     assert_cut(service, add, lists)
 
 
-@ON_ONE_ENGINE
+@pytest.mark.engines("embedded")
 @pytest.mark.parametrize("add", [add_question, add_answered_question])
 def test_what_is_said_in_either_place_counts_towards_16_mib(service: LiveService, add: Add) -> None:
     assert_cut(service, add, {MESSAGES: [[1, 2], [3]], INTERACTIONS: [[1, 2], [3]]})

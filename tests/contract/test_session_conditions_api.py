@@ -16,8 +16,8 @@ from tests.contract.session_requests import (
     entries,
     upload,
 )
-from tests.media import png
-from tests.servers import LiveService
+from tests.kit.media import png
+from tests.kit.servers import LiveService
 
 OUTPUT = {"role": "assistant", "content": "Ten.", "timestamp": "2023-10-27T10:00:05Z"}
 OTHER = '"' + "0" * 64 + '"'

@@ -14,9 +14,9 @@ import pytest
 
 from tests.contract.page_requests import data_uri, outcome, put
 from tests.contract.session_requests import answer, append, ask, call_tool, entries, rich, upload
-from tests.media import jpeg, pdf, png, wav
-from tests.process import PagefaultProcess
-from tests.servers import Backends, LiveService, serving
+from tests.kit.media import jpeg, pdf, png, wav
+from tests.kit.process import PagefaultProcess
+from tests.kit.servers import Backends, LiveService, serving
 
 ROUTE = "/api/sessions/s"
 PICTURE = png(noise=True)

@@ -1,4 +1,4 @@
-"""Renderings of sessions over HTTP, on both engines: order, appending, tails, dialects, limits."""
+"""Renderings of sessions over HTTP: order, appending, tails, dialects, limits."""
 
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -9,23 +9,24 @@ import pytest
 
 from app.rendering.targets.table import TARGETS
 from app.rendering.turns.pairing import NO_RESULT
-from tests import media
 from tests.contract.dialects import DIALECTS, IMAGE
 from tests.contract.page_requests import data_uri, put
 from tests.contract.render_cases import file_block, image_block
 from tests.contract.render_requests import (
-    ON_ONE_ENGINE,
     SESSION_RENDER,
     Json,
+    all_words,
     read_rendering,
     rendering,
     shows,
     steps,
-    told,
     unchecked,
 )
 from tests.contract.session_requests import answer, append, ask, call_tool, rich, upload
-from tests.servers import LiveService
+from tests.kit import media
+from tests.kit.servers import LiveService
+
+pytestmark = pytest.mark.engines("embedded")
 
 EVERY = pytest.mark.parametrize("target", TARGETS)
 PICTURES = [media.png(64 + number, 48, noise=True) for number in range(3)]
@@ -141,7 +142,6 @@ def side_by_side(held: str, *rendered: Sequence[Json]) -> list[Json]:
     return whole
 
 
-@ON_ONE_ENGINE
 @EVERY
 def test_appending_changes_no_message_that_was_rendered(
     talked: Sequence[Moment], target: str
@@ -158,7 +158,6 @@ def test_appending_changes_no_message_that_was_rendered(
         assert later["loss"][: len(earlier["loss"])] == earlier["loss"]
 
 
-@ON_ONE_ENGINE
 @EVERY
 def test_what_is_rendered_at_last_is_taken(
     shared_client: httpx.Client, talked: Sequence[Moment], target: str
@@ -166,7 +165,6 @@ def test_what_is_rendered_at_last_is_taken(
     assert rendering(shared_client, SESSION_RENDER, target) == talked[-1].records[target]
 
 
-@ON_ONE_ENGINE
 @EVERY
 def test_since_gives_exactly_the_tail(
     shared_client: httpx.Client, talked: Sequence[Moment], target: str
@@ -185,7 +183,6 @@ def test_since_gives_exactly_the_tail(
         assert [*head["loss"], *tail["loss"]] == whole["loss"]
 
 
-@ON_ONE_ENGINE
 @EVERY
 def test_open_turn_waits_for_its_answers(client: httpx.Client, target: str) -> None:
     say(client, "user", "Look.")
@@ -195,11 +192,10 @@ def test_open_turn_waits_for_its_answers(client: httpx.Client, target: str) -> N
     say(client, "tool", "First.", tool_call_id="call_1")
     after = rendering(client, SESSION_RENDER, target)
     assert after["messages"][: len(before["messages"])] == before["messages"]
-    assert NO_RESULT not in told(after)
+    assert NO_RESULT not in all_words(after)
     assert after["loss"] == []
 
 
-@ON_ONE_ENGINE
 @EVERY
 def test_answer_stands_behind_its_call_whoever_spoke_between(
     client: httpx.Client, target: str
@@ -207,12 +203,11 @@ def test_answer_stands_behind_its_call_whoever_spoke_between(
     calling(client, ("call_1", "camera"))
     say(client, "user", "Is it done?")
     call_tool(client, "call_1", {"content": [image_block(PICTURES[0])]})
-    read = told(rendering(client, SESSION_RENDER, target))
+    read = all_words(rendering(client, SESSION_RENDER, target))
     assert read.count(NO_RESULT) == 1
     assert read.index(NO_RESULT) < read.index("Is it done?")
 
 
-@ON_ONE_ENGINE
 @EVERY
 def test_host_that_stores_results_only_has_a_conversation(
     client: httpx.Client, target: str
@@ -221,7 +216,7 @@ def test_host_that_stores_results_only_has_a_conversation(
         result = {"content": [{"type": "text", "text": f"Shot {number}."}]}
         call_tool(client, f"call_{number}", result)
     record = rendering(client, SESSION_RENDER, target)
-    read = told(record)
+    read = all_words(record)
     places = [read.index(f"Shot {number}.") for number in range(3)]
     assert places == sorted(places)
     assert [
@@ -236,7 +231,6 @@ def test_host_that_stores_results_only_has_a_conversation(
     ]
 
 
-@ON_ONE_ENGINE
 @EVERY
 def test_result_that_is_stored_before_its_call_stands_behind_it(
     client: httpx.Client, target: str
@@ -247,22 +241,21 @@ def test_result_that_is_stored_before_its_call_stands_behind_it(
     read = ""
     for said in ("It is a fox.", "Thanks."):
         record = rendering(client, SESSION_RENDER, target)
-        read = told(record)
+        read = all_words(record)
         assert (read.count("A fox."), NO_RESULT in read, record["loss"]) == (1, False, [])
         tail = rendering(client, SESSION_RENDER, target, since=2)
-        assert told(tail).count("A fox.") == 1
+        assert all_words(tail).count("A fox.") == 1
         say(client, "assistant", said)
     assert read.index("A fox.") < read.index("It is a fox.")
 
 
-@ON_ONE_ENGINE
 @EVERY
 def test_loss_says_what_was_written_for_a_provider(client: httpx.Client, target: str) -> None:
     calling(client, ("call_1", "camera"))
     say(client, "user")
     call_tool(client, "call_1", {"content": [{"type": "text", "text": "A fox."}]})
     record = rendering(client, SESSION_RENDER, target)
-    assert (told(record).count(NO_RESULT), told(record).count("A fox.")) == (1, 1)
+    assert (all_words(record).count(NO_RESULT), all_words(record).count("A fox.")) == (1, 1)
     assert [(each["seq"], each["to"], each["code"]) for each in record["loss"]] == [
         *((seq, to, code) for seq, _, _, to, code, _ in beginning(target)),
         (1, "answer", "no-answer"),
@@ -277,7 +270,7 @@ def test_loss_names_the_line_before_what_the_system_says_late(
     say(client, "user", "Look.")
     say(client, "system", "Be brief.")
     record = rendering(client, SESSION_RENDER, target)
-    is_written = "[Said by the system, not by the user:]" in told(record)
+    is_written = "[Said by the system, not by the user:]" in all_words(record)
     assert is_written is TARGETS[target].has_system_apart
     assert [(each["seq"], each["from"], each["to"], each["code"]) for each in record["loss"]] == [
         (2, "nothing", "line", "late-system")
@@ -304,7 +297,6 @@ def test_open_call_is_rendered_without_an_answer(client: httpx.Client) -> None:
     ]
 
 
-@ON_ONE_ENGINE
 @EVERY
 def test_every_dialect_is_rendered_alike(client: httpx.Client, target: str) -> None:
     rendered = {}
@@ -335,7 +327,7 @@ def test_files_of_an_interaction_are_shown(client: httpx.Client, target: str) ->
         for index in range(2)
         if not taken[index]
     ]
-    assert ("a,b\n1,2" in told(record)) == (target != "text" and not taken[1])
+    assert ("a,b\n1,2" in all_words(record)) == (target != "text" and not taken[1])
 
 
 def test_file_in_use_stays_where_it_is_shown(client: httpx.Client) -> None:
@@ -362,7 +354,7 @@ def test_oldest_media_step_down_first_and_keep_their_captions(client: httpx.Clie
         assert [(each["seq"], each["from"], each["to"], each["code"]) for each in lost(record)] == [
             (number + 1, "original", "caption", "request-too-large") for number in gone
         ]
-        assert [f"A fox, {number}." in told(record) for number in range(3)] == [
+        assert [f"A fox, {number}." in all_words(record) for number in range(3)] == [
             number in gone for number in range(3)
         ]
 
@@ -394,7 +386,7 @@ def test_transcript_is_read_where_sound_is_not_taken(client: httpx.Client) -> No
     assert steps({"loss": lost(read)}) == [
         ("/sanitized/parts/0", "original", "transcript", "type-not-taken")
     ]
-    assert "transcript below]\nHello there." in told(read)
+    assert "transcript below]\nHello there." in all_words(read)
 
 
 @EVERY
@@ -402,7 +394,7 @@ def test_image_of_an_error_is_shown(client: httpx.Client, target: str) -> None:
     said = {"type": "text", "text": "It broke."}
     call_tool(client, "call_1", {"content": [said, image_block(PICTURES[0])], "isError": True})
     record = rendering(client, SESSION_RENDER, target)
-    assert "It broke." in told(record)
+    assert "It broke." in all_words(record)
     assert shows(record, PICTURES[0]) == (target != "text")
 
 
@@ -424,6 +416,7 @@ def test_session_without_entries_is_rendered_empty(client: httpx.Client) -> None
         assert (record["messages"], record["loss"], record["tokensEst"]) == ([], [], 0)
 
 
+@pytest.mark.engines("embedded", "server")
 def test_session_that_is_deleted_meanwhile_is_rendered_or_not_there(service: LiveService) -> None:
     large = image_block(media.png(9_000, 200))
     picture = file_block("a.bmp", media.image("BMP", 400, 300), "image/bmp")
@@ -457,7 +450,6 @@ def test_session_that_is_deleted_meanwhile_is_rendered_or_not_there(service: Liv
     assert 404 in seen
 
 
-@ON_ONE_ENGINE
 def test_rendering_by_body_is_that_of_the_address(
     shared_client: httpx.Client, talked: Sequence[Moment]
 ) -> None:

@@ -9,8 +9,8 @@ import pytest
 
 from tests.contract.page_requests import data_uri, outcome, put
 from tests.contract.session_requests import answer, append, ask, call_tool, rich, upload
-from tests.media import jpeg, pdf, png
-from tests.servers import LiveService
+from tests.kit.media import jpeg, pdf, png
+from tests.kit.servers import LiveService
 
 ROUTE = "/api/sessions"
 PICTURE = png(noise=True)

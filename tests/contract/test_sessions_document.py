@@ -6,9 +6,12 @@ from pathlib import Path
 from typing import Any
 
 import httpx
+import pytest
 
 from app.models.interaction import Interaction
-from tests.media import png
+from tests.kit.media import png
+
+pytestmark = pytest.mark.engines("embedded")
 
 DOCUMENT = (Path(__file__).parents[2] / "docs" / "sessions.md").read_text()
 SHOWN: list[Any] = [

@@ -14,9 +14,9 @@ from pydantic import SecretStr
 
 from app.config.settings import Settings
 from app.services.access.signed_links import LinkGrant, LinkSigner, SigningKey
-from tests.media import png
-from tests.plain_http import TRUSTS_NOBODY
-from tests.servers import LiveService, serving
+from tests.kit.media import png
+from tests.kit.plain_http import TRUSTS_NOBODY
+from tests.kit.servers import LiveService, serving
 
 TOMORROW = timedelta(days=1)
 
@@ -83,6 +83,7 @@ def assert_refused(answer: httpx.Response) -> None:
     assert (answer.status_code, answer.json()["code"]) == (403, "invalid-link")
 
 
+@pytest.mark.engines("embedded")
 @pytest.mark.parametrize("wish", [b"", b"null", b"{}", b'{"expiresInSeconds":60}'])
 def test_link_works_without_a_key(linked: Linked, wish: bytes) -> None:
     before = datetime.now(UTC).replace(microsecond=0)
@@ -132,6 +133,7 @@ def test_link_answers_ranges_conditions_and_head(linked: Linked) -> None:
     assert known.status_code == 304
 
 
+@pytest.mark.engines("embedded")
 @pytest.mark.promise(
     "security.md#links-and-keys",
     "An expired link is refused",
@@ -228,6 +230,7 @@ MUTATIONS: dict[str, Callable[[str], str]] = {
 }
 
 
+@pytest.mark.engines("embedded")
 @pytest.mark.promise(
     "security.md#links-and-keys",
     "An altered link is refused",
@@ -281,12 +284,14 @@ def test_link_opens_nothing_but_content(linked: Linked) -> None:
     assert linked.owner.get(linked.path).status_code == 200
 
 
+@pytest.mark.engines("embedded")
 @pytest.mark.parametrize("method", ["POST", "PUT", "PATCH", "DELETE"])
 def test_link_takes_no_other_method(linked: Linked, method: str) -> None:
     answer = linked.fetch(signer(linked).sign(linked.grant), method=method)
     assert answer.status_code == 405
 
 
+@pytest.mark.engines("embedded")
 @pytest.mark.parametrize(
     ("disposition", "filename", "sent"),
     [
@@ -305,6 +310,7 @@ def test_link_says_how_the_content_is_presented(
     assert [a.headers["content-disposition"] for a in (plain, overridden)] == [sent, sent]
 
 
+@pytest.mark.engines("embedded")
 @pytest.mark.parametrize(
     "wish",
     [

@@ -6,19 +6,21 @@ import struct
 import httpx
 import pytest
 
-from tests import media
 from tests.contract.page_requests import data_uri, put, read
-from tests.contract.render_cases import audio_block, encoded, file_block, image_block
+from tests.contract.render_cases import audio_block, file_block, image_block
 from tests.contract.render_requests import (
-    ON_ONE_ENGINE,
     SESSION_RENDER,
     Json,
+    all_words,
     rendering,
     shows,
     steps,
-    told,
 )
 from tests.contract.session_requests import append, ask, call_tool, rich, upload
+from tests.kit import media
+from tests.kit.media import b64
+
+pytestmark = pytest.mark.engines("embedded")
 
 PNG = media.png(noise=True)
 CUT = PNG[: len(PNG) // 2]
@@ -63,7 +65,6 @@ def path_of(record: Json) -> str:
     kept_by="app/media/soundness/judging.py",
     tried="9 types and targets",
 )
-@ON_ONE_ENGINE
 @pytest.mark.parametrize(("target", "mime_type", "data"), TARGETS_OF_TYPES)
 def test_a_medium_that_was_cut_is_kept_and_not_shown(
     client: httpx.Client, target: str, mime_type: str, data: bytes
@@ -96,13 +97,12 @@ def test_what_is_damaged_beside_a_picture_is_left_out(client: httpx.Client) -> N
     assert rendering(client, path_of(record), "anthropic") == shown
 
 
-@ON_ONE_ENGINE
 def test_a_fragment_of_base64_in_a_terminal_is_no_image_for_a_model(client: httpx.Client) -> None:
-    output = f"$ base64 shot.png | head -c 4000\n{encoded(PNG)[:4_000]}"
+    output = f"$ base64 shot.png | head -c 4000\n{b64(PNG)[:4_000]}"
     record = call_tool(client, "call_1", output, session_id=None)
     assert isinstance(record, dict)
     shown = rendering(client, path_of(record), "anthropic")
-    assert ("image" in str(shown["messages"]), "$ base64" in told(shown)) == (True, True)
+    assert ("image" in str(shown["messages"]), "$ base64" in all_words(shown)) == (True, True)
     assert [lost["reason"] for lost in shown["loss"]] == [SENTENCE]
 
 
@@ -134,7 +134,6 @@ def test_a_page_whose_image_was_cut_is_told_in_words(client: httpx.Client) -> No
     assert "A form." in blocks[0]["text"]
 
 
-@ON_ONE_ENGINE
 @pytest.mark.parametrize("level", [0, 1, 2])
 @pytest.mark.parametrize("caption", [None, "A form."])
 def test_a_fuller_level_with_an_image_that_was_cut_is_not_promised(
@@ -151,10 +150,9 @@ def test_a_fuller_level_with_an_image_that_was_cut_is_not_promised(
     ]
     shown = rendering(client, "/api/pages/p/render", "openai-chat", level=level)
     assert [lost["reason"] for lost in shown["loss"]] == [SENTENCE]
-    assert "compressed summary" not in told(shown)
+    assert "compressed summary" not in all_words(shown)
 
 
-@ON_ONE_ENGINE
 def test_a_page_whose_image_was_cut_says_so_in_json(client: httpx.Client) -> None:
     page = put(client, modality="image", content=data_uri(CUT, "image/png"))
     wish = {"target_level": 2, "form": "json"}
@@ -187,7 +185,6 @@ def test_a_page_whose_image_is_damaged_beside_the_picture_is_repaired(
     assert client.get("/api/pages/p/download").content == LOGO
 
 
-@ON_ONE_ENGINE
 def test_a_page_whose_data_uri_cannot_be_decoded_says_so(client: httpx.Client) -> None:
     put(client, modality="image", content="data:image/png;base64,abc123!")
     blocks = read(client, "p/blocks", level=0)["content"]

@@ -6,7 +6,9 @@ from typing import Any
 import httpx
 import pytest
 
-from tests.media import noise_bytes, png
+from tests.kit.media import noise_bytes, png
+
+pytestmark = pytest.mark.engines("embedded")
 
 ROUTE = "/api/tool-results"
 PIECE_BYTES = 1024 * 1024
@@ -66,7 +68,7 @@ def told(client: httpx.Client, answer: httpx.Response) -> dict[str, Any]:
     "durability.md#bodies-above-1-mib",
     "A string is kept alike below and above 1 MiB, however it is spelled",
     kept_by="app/services/requests/json_escapes.py",
-    tried="21 spellings as a medium, a text and a key, both engines",
+    tried="21 spellings as a medium, a text and a key",
 )
 @pytest.mark.parametrize("name", STRINGS)
 def test_result_above_a_piece_becomes_what_a_smaller_one_becomes(
@@ -81,7 +83,7 @@ def test_result_above_a_piece_becomes_what_a_smaller_one_becomes(
     "durability.md#bodies-above-1-mib",
     "An escape may be split between two pieces of a body",
     kept_by="app/services/requests/json_escapes.py",
-    tried="8 cuts, both engines",
+    tried="8 cuts",
 )
 def test_line_break_may_be_where_a_piece_ends(client: httpx.Client) -> None:
     raw = b'["%b"]' % (NOISE + b"\\r\\nAAAAAAAA, and so on")
@@ -97,7 +99,7 @@ def test_line_break_may_be_where_a_piece_ends(client: httpx.Client) -> None:
     "durability.md#bodies-above-1-mib",
     "No string of a body can add members to it",
     kept_by="app/services/requests/long_strings.py",
-    tried="1 string, both engines",
+    tried="1 string",
 )
 def test_string_with_escaped_quotation_marks_stays_one_string(client: httpx.Client) -> None:
     raw = b'["%b\\u0022,\\u0022"]' % NOISE
@@ -115,7 +117,7 @@ def test_string_with_escaped_quotation_marks_stays_one_string(client: httpx.Clie
         "another request"
     ),
     kept_by="app/services/requests/identity.py",
-    tried="2 spellings, both engines",
+    tried="2 spellings",
 )
 def test_other_spelling_of_a_large_result_is_the_same_request(client: httpx.Client) -> None:
     result = b'{"type":"image","data":"%b","mimeType":"image/png"}'
@@ -135,7 +137,7 @@ def test_other_spelling_of_a_large_result_is_the_same_request(client: httpx.Clie
     "durability.md#bodies-above-1-mib",
     "An error in a streamed body names the line and column of the body that was sent",
     kept_by="app/services/requests/streamed_requests.py",
-    tried="1 column, both engines",
+    tried="1 column",
 )
 def test_refusal_of_a_large_result_names_the_place_in_what_was_sent(client: httpx.Client) -> None:
     raw = b'{"type":"video","data":"%b"},' % base64.b64encode(b"\x00" + noise_bytes(900_000))

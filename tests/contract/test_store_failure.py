@@ -8,8 +8,8 @@ import httpx
 import pytest
 
 from app.stores.blobs.store import blob_path
-from tests.media import png
-from tests.servers import Backends, serving
+from tests.kit.media import png
+from tests.kit.servers import Backends, serving
 
 ROUTE = "/api/tool-results"
 IMAGES = [png(64, 48, noise=True), png(72, 48, noise=True)]

@@ -26,11 +26,11 @@ from tests.contract.render_cases import image_block
 from tests.contract.render_requests import rendering
 from tests.contract.upload_requests import ROUTE as UPLOADS
 from tests.contract.upload_requests import TUS, begin, checksum, offset_of, send
-from tests.hostile_origin import PNG, HostileOrigin
 from tests.integration.sweep_stores import environment_of
-from tests.media import noise_bytes, png
-from tests.process import PagefaultProcess
-from tests.servers import Backends, Engine, LiveService, serving
+from tests.kit.hostile_origin import PNG, HostileOrigin
+from tests.kit.media import noise_bytes, png
+from tests.kit.process import PagefaultProcess
+from tests.kit.servers import Backends, Engine, LiveService, serving
 
 RESOURCES = "/api/resources"
 QUOTA = 4_000_000

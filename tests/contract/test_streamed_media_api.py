@@ -10,10 +10,9 @@ import pytest
 
 from app.models.limits import Limits
 from tests.contract.page_requests import ROUTE, data_uri, outcome, put, read, stored_bytes, supply
-from tests.contract.render_requests import ON_ONE_ENGINE
 from tests.contract.session_requests import MESSAGES
-from tests.media import noise_bytes, png
-from tests.servers import Backends, serving
+from tests.kit.media import noise_bytes, png
+from tests.kit.servers import Backends, serving
 
 # A body is worked on while it arrives from a megabyte on.
 DATA = png(noise=True) + noise_bytes(1_200_000)
@@ -47,7 +46,7 @@ def test_large_medium_of_a_page_is_moved_and_comes_back_however_it_is_written(
     assert read(client, "p", media="inline")["content"] == text
 
 
-@ON_ONE_ENGINE
+@pytest.mark.engines("embedded")
 @pytest.mark.parametrize("text", SPELLINGS.values(), ids=SPELLINGS)
 def test_large_medium_of_a_message_is_moved_and_comes_back_however_it_is_written(
     client: httpx.Client, text: str
@@ -61,7 +60,7 @@ def test_large_medium_of_a_message_is_moved_and_comes_back_however_it_is_written
     assert {name: inline[name] for name in sent} == sent
 
 
-@ON_ONE_ENGINE
+@pytest.mark.engines("embedded")
 def test_large_media_deep_in_data_and_in_several_pages_are_moved_and_come_back(
     client: httpx.Client,
 ) -> None:
@@ -78,7 +77,7 @@ def test_large_media_deep_in_data_and_in_several_pages_are_moved_and_come_back(
         assert read(client, path, media="inline")["content"] == page["content"]
 
 
-@ON_ONE_ENGINE
+@pytest.mark.engines("embedded")
 def test_large_base64_that_is_no_medium_stays_the_text_it_is(client: httpx.Client) -> None:
     words = base64.b64encode(noise_bytes(1_200_000)).decode()
     page = put(client, modality="text", content=words)
@@ -88,7 +87,7 @@ def test_large_base64_that_is_no_medium_stays_the_text_it_is(client: httpx.Clien
     assert (page["caption"], page["media"]["size_bytes"]) == (caption, len(DATA))
 
 
-@ON_ONE_ENGINE
+@pytest.mark.engines("embedded")
 def test_large_image_is_supplied_as_a_level(client: httpx.Client) -> None:
     put(client, modality="image", content=data_uri(DATA + DATA, "image/png"))
     supplied = supply(client, 1, URI)
@@ -96,7 +95,7 @@ def test_large_image_is_supplied_as_a_level(client: httpx.Client) -> None:
     assert stored_bytes(client, supplied.json()["content"]) == DATA
 
 
-@ON_ONE_ENGINE
+@pytest.mark.engines("embedded")
 def test_retry_of_a_large_page_and_message_gives_what_was_stored(client: httpx.Client) -> None:
     for path, body in (
         (ROUTE, {"modality": "image", "content": URI}),

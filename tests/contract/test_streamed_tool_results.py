@@ -14,9 +14,9 @@ from obstore.store import S3Store
 
 from app.config.settings import Settings
 from app.models.limits import Limits
-from tests.media import mp4, noise_bytes, png, wav
-from tests.object_store import ACCESS_KEY_ID, REGION, SECRET_ACCESS_KEY
-from tests.servers import Backends, Engine, LiveService, serving
+from tests.kit.media import mp4, noise_bytes, png, wav
+from tests.kit.object_store import ACCESS_KEY_ID, REGION, SECRET_ACCESS_KEY
+from tests.kit.servers import Backends, Engine, LiveService, serving
 
 ROUTE = "/api/tool-results"
 MIB = 1024 * 1024

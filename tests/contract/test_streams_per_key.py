@@ -10,9 +10,9 @@ import pytest
 from app.config.groups import EventSettings
 from app.wire.problem import Problem
 from tests.contract.session_requests import append
-from tests.event_streams import listening, ticket_of
-from tests.listening_sockets import refusal, socket_of
-from tests.servers import Backends, LiveService, serving
+from tests.kit.event_streams import listening, ticket_of
+from tests.kit.listening_sockets import refusal, socket_of
+from tests.kit.servers import Backends, LiveService, serving
 
 MOST = 3
 TOO_MANY = (429, "too-many-streams")

@@ -9,6 +9,8 @@ import pytest
 from app.rendering.targets.table import TARGETS
 from tests.contract.render_cases import matrix
 
+pytestmark = pytest.mark.engines("embedded")
+
 DOCUMENT = Path(__file__).parents[2] / "docs" / "targets.md"
 _MATRIX = re.compile(r"(?<=<!-- matrix -->\n).*?(?=\n<!-- end of matrix -->)", re.DOTALL)
 

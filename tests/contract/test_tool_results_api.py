@@ -12,8 +12,8 @@ import pytest
 
 from app.models.limits import Limits
 from app.models.tool_result import SanitizedToolResult
-from tests.media import png
-from tests.servers import Backends, Engine, LiveService, serving
+from tests.kit.media import png
+from tests.kit.servers import LiveService
 
 ROUTE = "/api/tool-results"
 JSON = {"Content-Type": "application/json"}
@@ -49,14 +49,9 @@ def assert_nothing_stored(client: httpx.Client) -> None:
         assert client.get(listed).json() == {"items": [], "nextCursor": None}
 
 
-@pytest.fixture(scope="module")
-def small_service(
-    backends: Backends, engine: Engine, tmp_path_factory: pytest.TempPathFactory
-) -> Iterator[LiveService]:
-    limits = Limits(body_bytes=BODY_LIMIT_BYTES, medium_bytes=MEDIUM_LIMIT_BYTES, json_nodes=1_000)
-    data_dir = tmp_path_factory.mktemp("small")
-    with serving(backends.settings(engine, data_dir, limits=limits)) as live:
-        yield live
+SMALL_LIMITS = Limits(
+    body_bytes=BODY_LIMIT_BYTES, medium_bytes=MEDIUM_LIMIT_BYTES, json_nodes=1_000
+)
 
 
 @pytest.fixture

@@ -10,9 +10,9 @@ import pytest
 
 from app.config.groups import QuotaSettings
 from app.models.limits import Limits
-from tests.nginx import Nginx, balancing
-from tests.raw_http import answer_of, connected, is_last, problem, rest
-from tests.servers import Backends, LiveService, serving
+from tests.kit.nginx import Nginx, balancing
+from tests.kit.raw_http import answer_of, connected, is_last, problem, rest
+from tests.kit.servers import Backends, LiveService, serving
 
 AT_ONCE = 20
 PIECE = bytes(65_536)

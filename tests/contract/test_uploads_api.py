@@ -24,11 +24,11 @@ from tests.contract.upload_requests import (
     content,
     offset_of,
     own_headers,
+    pair,
     send,
-    told,
 )
-from tests.media import mp4, png
-from tests.servers import Backends, Engine, LiveService, serving
+from tests.kit.media import mp4, png
+from tests.kit.servers import Backends, Engine, LiveService, serving
 
 LIMIT_BYTES = 1_000_000
 TUS_ONLY = {"tus-resumable": "1.0.0"}
@@ -65,7 +65,11 @@ def test_options_say_what_is_spoken(client: httpx.Client) -> None:
 
 def test_upload_is_created_asked_about_filled_and_becomes_a_resource(client: httpx.Client) -> None:
     metadata = ",".join(
-        [told("filename", "h\u00e9.mp4".encode()), told("filetype", b"video/mp4"), "secret"]
+        [
+            pair("filename", "h\u00e9.mp4".encode()),
+            pair("filetype", b"video/mp4"),
+            "secret",
+        ]
     )
     video = mp4()
     created = client.post(
@@ -105,7 +109,7 @@ def test_upload_is_created_asked_about_filled_and_becomes_a_resource(client: htt
 
 
 def test_upload_is_read_as_json(client: httpx.Client) -> None:
-    path = begin(client, 10, f"{told('name', b'a.txt')},{told('type', b'text/plain')}")
+    path = begin(client, 10, f"{pair('name', b'a.txt')},{pair('type', b'text/plain')}")
     send(client, path, 0, b"01234")
     read = client.get(path)
     upload = read.json()
@@ -147,7 +151,7 @@ def test_every_piece_moves_the_expiry_on(client: httpx.Client) -> None:
 
 
 def test_same_file_is_the_same_resource_by_either_way(client: httpx.Client) -> None:
-    path = begin(client, len(png()), told("filename", b"a.png"))
+    path = begin(client, len(png()), pair("filename", b"a.png"))
     sent = send(client, path, 0, png())
     again = client.post("/api/resources", content=png(), params={"filename": "a.png"})
     assert (again.status_code, again.json()["uri"]) == (200, sent.headers["upload-resource"])
@@ -417,7 +421,7 @@ def test_many_who_ask_about_a_finished_upload_get_one_resource(client: httpx.Cli
 def test_any_cutting_gives_the_same_resource(
     client: httpx.Client, cuts: list[int], checked: bool
 ) -> None:
-    path = begin(client, len(DATA), told("filename", b"a.bin"))
+    path = begin(client, len(DATA), pair("filename", b"a.bin"))
     ends = [*sorted(cuts), len(DATA)]
     answers = []
     for start, end in zip([0, *ends], ends, strict=False):

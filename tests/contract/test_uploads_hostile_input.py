@@ -8,12 +8,14 @@ from tests.contract.upload_requests import (
     PIECE,
     ROUTE,
     TUS,
-    b64,
     begin,
     offset_of,
+    pair,
     send,
-    told,
 )
+from tests.kit.media import b64
+
+pytestmark = pytest.mark.engines("embedded")
 
 NUMBERS = (
     "",
@@ -40,10 +42,10 @@ METADATA = (
     "filename AAAA AAAA",
     ", AAAA",
     "a AAAA,a AAAA",
-    told("filename", b"\xff"),
-    told("type", b"\xed\xa0\x80"),
-    told("filename", b"\0/../\r\n"),
-    told("filetype", b"no/such\0"),
+    pair("filename", b"\xff"),
+    pair("type", b"\xed\xa0\x80"),
+    pair("filename", b"\0/../\r\n"),
+    pair("filetype", b"no/such\0"),
     "\u00e9 AAAA",
     "a" * 5_000,
     "a AAAA," * 800,

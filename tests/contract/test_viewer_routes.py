@@ -10,9 +10,9 @@ import pytest
 from app.config.settings import Settings
 from app.main import create_app
 from app.shipped_files import BUILT_VIEWER
-from tests.plain_http import TRUSTS_NOBODY
-from tests.process import ROOT
-from tests.servers import Backends, LiveService, serving
+from tests.kit.plain_http import TRUSTS_NOBODY
+from tests.kit.process import ROOT
+from tests.kit.servers import Backends, LiveService, serving
 
 PAGE = b'<!doctype html><title>Pagefault</title><script src="/assets/index-Ab_1-x.js"></script>'
 SCRIPT = b"console.log('\xc3\xa9')"

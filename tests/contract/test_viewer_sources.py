@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from tests.process import ROOT
+from tests.kit.process import ROOT
 
 SOURCES = ROOT / "web" / "src"
 MARKUP = re.compile(

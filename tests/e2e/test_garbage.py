@@ -3,7 +3,7 @@
 import subprocess
 import sys
 
-from tests.process import ROOT, WAIT_SECONDS, environment
+from tests.kit.process import ROOT, WAIT_SECONDS, environment
 
 COUNTING = """
 import gc

@@ -15,9 +15,9 @@ from typing import Any, NamedTuple
 import openapi_spec_validator
 import pytest
 
-from tests import media
-from tests.loaded_command import LoadedCommand
-from tests.process import ROOT, PagefaultProcess, environment
+from tests.kit import media
+from tests.kit.loaded_command import LoadedCommand
+from tests.kit.process import ROOT, PagefaultProcess, environment
 
 DOCUMENT = ROOT / "openapi" / "openapi.json"
 PACKAGE = "generated_pagefault"

@@ -13,8 +13,8 @@ from typing import Any
 import pytest
 
 from tests.contract.test_errors import HOSTILE
-from tests.loaded_command import LoadedCommand
-from tests.process import PagefaultProcess
+from tests.kit.loaded_command import LoadedCommand
+from tests.kit.process import PagefaultProcess
 
 JSON = {"PAGEFAULT_LOG_FORMAT": "json"}
 NO_REQUESTS = (

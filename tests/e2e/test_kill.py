@@ -24,8 +24,8 @@ from typing import Any, NamedTuple
 import pytest
 
 from tests.e2e.stored_state import EmbeddedState, ResourceRow, ServerState, StoredState
-from tests.process import WAIT_SECONDS, PagefaultProcess
-from tests.servers import Backends
+from tests.kit.process import WAIT_SECONDS, PagefaultProcess
+from tests.kit.servers import Backends
 
 LONG = os.environ.get("KILL_ROUNDS") == "long"
 """Whether there are twenty kills, during an ingest of a hundred million bytes, and not four."""

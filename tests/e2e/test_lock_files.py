@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from tests.process import ROOT
+from tests.kit.process import ROOT
 
 
 @pytest.mark.parametrize("folder", ["tests/browser/axe", "tests/e2e/ai", "tests/e2e/tus", "web"])

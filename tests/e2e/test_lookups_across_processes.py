@@ -9,9 +9,9 @@ import httpx
 import pytest
 
 from tests.integration.sweep_stores import environment_of
-from tests.loaded_command import LoadedCommand
-from tests.process import PagefaultProcess
-from tests.servers import Backends, Engine
+from tests.kit.loaded_command import LoadedCommand
+from tests.kit.process import PagefaultProcess
+from tests.kit.servers import Backends, Engine
 
 MESSAGES = "/api/sessions/s/messages"
 

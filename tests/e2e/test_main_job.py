@@ -17,8 +17,8 @@ from typing import Any
 import httpx
 import pytest
 
-from tests import media
-from tests.process import WAIT_SECONDS, PagefaultProcess, environment
+from tests.kit import media
+from tests.kit.process import WAIT_SECONDS, PagefaultProcess, environment
 
 HAND_OVER = (
     "curl -sS -H 'Content-Type: application/json' --data-binary @result.json "

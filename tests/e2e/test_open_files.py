@@ -5,7 +5,7 @@ import sys
 
 import pytest
 
-from tests.process import ROOT, environment
+from tests.kit.process import ROOT, environment
 
 _ALLOWED = """
 import resource

@@ -8,11 +8,11 @@ import httpx
 import pytest
 
 from app.config.settings import Settings
-from tests import media
-from tests.hostile_origin import HostileOrigin
-from tests.loaded_command import LoadedCommand
-from tests.plain_http import TRUSTS_NOBODY
-from tests.servers import LiveService, serving
+from tests.kit import media
+from tests.kit.hostile_origin import HostileOrigin
+from tests.kit.loaded_command import LoadedCommand
+from tests.kit.plain_http import TRUSTS_NOBODY
+from tests.kit.servers import LiveService, serving
 
 PNG = media.png()
 PNG_URI = "data:image/png;base64," + base64.b64encode(PNG).decode()

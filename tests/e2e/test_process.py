@@ -4,7 +4,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from tests.process import ROOT, WAIT_SECONDS, environment, run_command
+from tests.kit.process import ROOT, WAIT_SECONDS, environment, run_command
 
 LIVING = """
 import sys

@@ -10,11 +10,11 @@ import httpx
 import pybase64
 import pytest
 
-from tests import media
 from tests.e2e.stored_state import EmbeddedState, ServerState, StoredState
 from tests.e2e.test_resumable_upload import Process
-from tests.loaded_command import LoadedCommand
-from tests.servers import Backends, Engine
+from tests.kit import media
+from tests.kit.loaded_command import LoadedCommand
+from tests.kit.servers import Backends, Engine
 
 pytestmark = [pytest.mark.xdist_group("heavy"), pytest.mark.timeout(600)]
 

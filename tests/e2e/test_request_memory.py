@@ -13,8 +13,8 @@ import pybase64
 import pytest
 
 from tests.e2e.test_resumable_upload import Process
-from tests.media import noise_bytes
-from tests.process import WAIT_SECONDS
+from tests.kit.media import noise_bytes
+from tests.kit.process import WAIT_SECONDS
 
 pytestmark = [pytest.mark.xdist_group("heavy"), pytest.mark.timeout(120)]
 

@@ -10,13 +10,12 @@ from pathlib import Path
 import pybase64
 import pytest
 
-from tests.contract.render_requests import ON_ONE_ENGINE
 from tests.e2e.stored_state import EmbeddedState, ServerState, StoredState
 from tests.e2e.test_resumable_upload import Process
-from tests.loaded_command import LoadedCommand
-from tests.media import noise_bytes
-from tests.process import WAIT_SECONDS
-from tests.servers import Backends, Engine
+from tests.kit.loaded_command import LoadedCommand
+from tests.kit.media import noise_bytes
+from tests.kit.process import WAIT_SECONDS
+from tests.kit.servers import Backends, Engine
 
 pytestmark = [pytest.mark.xdist_group("heavy"), pytest.mark.timeout(600)]
 
@@ -88,7 +87,7 @@ def test_slow_readers_do_not_keep_base64_in_memory(
     assert_not_kept(process, keep(*process, BINARY, "a.bin"), "base64", expected, engine)
 
 
-@ON_ONE_ENGINE
+@pytest.mark.engines("embedded")
 def test_slow_readers_do_not_keep_text_in_memory(
     process: tuple[Process, str], engine: Engine
 ) -> None:

@@ -26,10 +26,10 @@ import pytest
 
 from tests.contract.upload_requests import PIECE, TUS, begin, send
 from tests.e2e.stored_state import EmbeddedState, ServerState, StoredState
-from tests.loaded_command import LoadedCommand
-from tests.node import NODE, installed
-from tests.process import WAIT_SECONDS, PagefaultProcess, environment
-from tests.servers import Backends, Engine
+from tests.kit.loaded_command import LoadedCommand
+from tests.kit.node import NODE, installed
+from tests.kit.process import WAIT_SECONDS, PagefaultProcess, environment
+from tests.kit.servers import Backends, Engine
 
 pytestmark = [pytest.mark.xdist_group("heavy"), pytest.mark.timeout(1800)]
 

@@ -11,11 +11,10 @@ import pytest
 
 from app.config.settings import Settings
 from app.stores.blobs.store import blob_path, quarantine_path
-from tests.contract.render_requests import ON_ONE_ENGINE
 from tests.integration.sweep_stores import BehindTheStore, digest_of, environment_of
-from tests.loaded_command import LoadedCommand
-from tests.process import COMMAND, ROOT, WAIT_SECONDS, environment
-from tests.servers import LiveService, serving
+from tests.kit.loaded_command import LoadedCommand
+from tests.kit.process import COMMAND, ROOT, WAIT_SECONDS, environment
+from tests.kit.servers import LiveService, serving
 
 PROJECT = "p"
 GARBAGE, A, B = b"garbage", b"the bytes of a file", b"the bytes of another file"
@@ -178,7 +177,7 @@ def on_a_terminal(server: LiveService, *arguments: str) -> str:
     return written.decode()
 
 
-@ON_ONE_ENGINE
+@pytest.mark.engines("embedded")
 def test_progress_is_shown_on_a_terminal(server: LiveService, client: httpx.Client) -> None:
     store(client, A)
     assert "sweeping" in on_a_terminal(server, "gc")

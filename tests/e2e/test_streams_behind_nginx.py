@@ -7,11 +7,11 @@ import httpx
 import pytest
 
 from tests.e2e.stored_state import ServerState
-from tests.event_streams import Block, listening
-from tests.listening_sockets import TRY_AGAIN_LATER, closed, socket_of, told
-from tests.nginx import Nginx, balancing
-from tests.process import WAIT_SECONDS, PagefaultProcess
-from tests.servers import Backends
+from tests.kit.event_streams import Block, listening
+from tests.kit.listening_sockets import TRY_AGAIN_LATER, closed, read_event, socket_of
+from tests.kit.nginx import Nginx, balancing
+from tests.kit.process import WAIT_SECONDS, PagefaultProcess
+from tests.kit.servers import Backends
 
 pytestmark = pytest.mark.xdist_group("heavy")
 
@@ -130,18 +130,18 @@ def test_socket_hears_at_once_and_goes_on_at_the_other_process(pair: Pair) -> No
     pair.say("socket", "before anybody listens")
     with socket_of(pair.client, session_id="socket") as socket:
         socket.send('{"after": 0}')
-        heard = [told(socket)]
+        heard = [read_event(socket)]
         for text in ("one", "two"):
             pair.say("socket", text)
-            heard.append(told(socket))
+            heard.append(read_event(socket))
         ended = pair.the_one_listened_to()
         ended.stop()
         assert closed(socket) in COME_BACK
     pair.say("socket", "while nobody listens")
     with socket_of(pair.client, session_id="socket") as socket:
         socket.send(f'{{"after": {heard[-1].id}}}')
-        heard.append(told(socket))
+        heard.append(read_event(socket))
         pair.say("socket", "at last")
-        heard.append(told(socket))
+        heard.append(read_event(socket))
     assert [text_of(block) for block in heard] == SAID
     pair.start_again(ended)

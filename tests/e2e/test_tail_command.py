@@ -15,12 +15,12 @@ import httpx
 import pytest
 
 from app.config.settings import Settings
-from tests.event_streams import listening
 from tests.integration.sweep_stores import environment_of
-from tests.loaded_command import LoadedCommand
-from tests.media import png
-from tests.process import COMMAND, ROOT, WAIT_SECONDS, environment
-from tests.servers import LiveService
+from tests.kit.event_streams import listening
+from tests.kit.loaded_command import LoadedCommand
+from tests.kit.media import png
+from tests.kit.process import COMMAND, ROOT, WAIT_SECONDS, environment
+from tests.kit.servers import LiveService
 
 _INTERRUPTED = 130
 _PICTURE = png(noise=True)

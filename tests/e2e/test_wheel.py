@@ -22,7 +22,7 @@ import pytest
 from app.shipped_files import BUILT_VIEWER, MIGRATIONS
 from app.stores.records.migration import newest_revision
 from app.version import VERSION
-from tests.process import ROOT, WAIT_SECONDS, PagefaultProcess, environment, run_command
+from tests.kit.process import ROOT, WAIT_SECONDS, PagefaultProcess, environment, run_command
 
 EXAMPLE = ROOT / "examples" / "mcp-result-with-image-and-video.json"
 BUILD_SECONDS = 240.0

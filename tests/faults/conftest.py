@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from tests.faults.lengths import LONG
-from tests.servers import ENGINES
+from tests.kit.servers import ENGINES
 
 _FOLDER = Path(__file__).parent
 

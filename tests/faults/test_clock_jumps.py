@@ -17,11 +17,11 @@ import pytest
 
 from tests.contract.upload_requests import TUS, begin, content, offset_of, send
 from tests.e2e.stored_state import EmbeddedState, ServerState
-from tests.event_streams import Block, Listening, heard, listening
 from tests.faults.lengths import TIMEOUT_SECONDS, tell, times
 from tests.faults.writers import Call, until_taken
-from tests.process import PagefaultProcess
-from tests.servers import Backends, Engine
+from tests.kit.event_streams import Block, Listening, heard, listening
+from tests.kit.process import PagefaultProcess
+from tests.kit.servers import Backends, Engine
 
 pytestmark = [pytest.mark.xdist_group("heavy"), pytest.mark.timeout(TIMEOUT_SECONDS)]
 

@@ -30,9 +30,9 @@ from app.wiring import open_blob_store, open_database
 from tests.e2e.stored_state import EmbeddedState, ResourceRow, ServerState, StoredState
 from tests.faults.lengths import LONG, TIMEOUT_SECONDS, tell, times
 from tests.faults.writers import WRITERS, Call, Kind, Round
-from tests.object_store import ACCESS_KEY_ID, SECRET_ACCESS_KEY
-from tests.process import PagefaultProcess, run_command
-from tests.servers import Backends, Engine
+from tests.kit.object_store import ACCESS_KEY_ID, SECRET_ACCESS_KEY
+from tests.kit.process import PagefaultProcess, run_command
+from tests.kit.servers import Backends, Engine
 
 TIMES = range(1, times(1, 20) + 1) if LONG else (3,)
 """Which time that a process comes to a point is its last."""

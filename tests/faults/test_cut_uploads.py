@@ -15,8 +15,8 @@ import pytest
 from app.config.settings import Settings
 from app.models.limits import Limits
 from tests.integration.sweep_stores import BehindTheStore
-from tests.media import noise_bytes, png
-from tests.servers import Backends, Engine, LiveService, serving
+from tests.kit.media import noise_bytes, png
+from tests.kit.servers import Backends, Engine, LiveService, serving
 
 CUTS = 200
 WRONG_DIGESTS = 20

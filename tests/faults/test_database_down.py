@@ -11,8 +11,8 @@ import pytest
 
 from app.config.settings import Settings
 from tests.faults.lengths import TIMEOUT_SECONDS, tell, times
-from tests.process import WAIT_SECONDS
-from tests.servers import SIGNING_KEY, LiveService, Postgres, serving
+from tests.kit.process import WAIT_SECONDS
+from tests.kit.servers import SIGNING_KEY, LiveService, Postgres, serving
 
 pytestmark = [pytest.mark.xdist_group("heavy"), pytest.mark.timeout(TIMEOUT_SECONDS)]
 

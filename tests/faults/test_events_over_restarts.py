@@ -13,10 +13,10 @@ import httpx
 import pytest
 
 from tests.e2e.stored_state import EmbeddedState, ServerState
-from tests.event_crowds import EventSocket, listen
 from tests.faults.lengths import TIMEOUT_SECONDS, tell, times
-from tests.process import PagefaultProcess
-from tests.servers import Backends, Engine
+from tests.kit.event_crowds import EventSocket, listen
+from tests.kit.process import PagefaultProcess
+from tests.kit.servers import Backends, Engine
 
 pytestmark = [
     pytest.mark.anyio,

@@ -9,9 +9,9 @@ import pytest
 
 from tests.faults.faulty_store import Fault, FaultyStore
 from tests.faults.lengths import LONG, TIMEOUT_SECONDS, tell, times
-from tests.media import noise_bytes, png
-from tests.process import WAIT_SECONDS
-from tests.servers import Backends, LiveService, serving
+from tests.kit.media import noise_bytes, png
+from tests.kit.process import WAIT_SECONDS
+from tests.kit.servers import Backends, LiveService, serving
 
 pytestmark = [pytest.mark.xdist_group("heavy"), pytest.mark.timeout(TIMEOUT_SECONDS)]
 

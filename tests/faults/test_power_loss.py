@@ -23,8 +23,8 @@ from tests.faults.lossy_disk import (
     faults,
 )
 from tests.faults.recorded_files import Recorder
-from tests.media import noise_bytes, png
-from tests.servers import serving
+from tests.kit.media import noise_bytes, png
+from tests.kit.servers import serving
 
 MEDIUM = png() + noise_bytes(100_000)
 LARGE = png(32, 32) + noise_bytes(1_400_000)

@@ -19,9 +19,9 @@ from app.wiring import open_container, open_database
 from tests.faults.lengths import TIMEOUT_SECONDS, tell, times
 from tests.faults.writing_processes import PROJECT, READY, session_of
 from tests.integration.sweep_stores import BehindTheStore, digest_of, environment_of
-from tests.media import noise_bytes, png
-from tests.process import ROOT, environment
-from tests.servers import Backends, Engine
+from tests.kit.media import noise_bytes, png
+from tests.kit.process import ROOT, environment
+from tests.kit.servers import Backends, Engine
 
 pytestmark = [pytest.mark.xdist_group("heavy"), pytest.mark.timeout(TIMEOUT_SECONDS)]
 

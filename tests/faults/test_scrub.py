@@ -28,8 +28,8 @@ from tests.integration.sweep_stores import (
     opened_stores,
     resource_of,
 )
-from tests.process import WAIT_SECONDS
-from tests.servers import Backends, serving
+from tests.kit.process import WAIT_SECONDS
+from tests.kit.servers import Backends, serving
 
 pytestmark = pytest.mark.anyio
 

@@ -16,9 +16,9 @@ from app.config.groups import BlobSettings
 from tests.contract.upload_requests import ROUTE, TUS, offset_of, send
 from tests.faults.small_disk import MIB, SmallDisk
 from tests.integration.sweep_stores import environment_of
-from tests.media import noise_bytes, png
-from tests.process import PagefaultProcess, run_command
-from tests.servers import Backends, Engine
+from tests.kit.media import noise_bytes, png
+from tests.kit.process import PagefaultProcess, run_command
+from tests.kit.servers import Backends, Engine
 
 DISK_BYTES = 12 * MIB
 SIZES = (250_000, 20_000)

@@ -19,11 +19,11 @@ import pytest
 
 from tests.contract.upload_requests import content
 from tests.e2e.stored_state import EmbeddedState, ServerState
-from tests.event_streams import listening
 from tests.faults.lengths import LONG, TIMEOUT_SECONDS, tell, times
 from tests.faults.writers import Call, Kind, until_taken
-from tests.process import PagefaultProcess
-from tests.servers import Backends, Engine
+from tests.kit.event_streams import listening
+from tests.kit.process import PagefaultProcess
+from tests.kit.servers import Backends, Engine
 
 pytestmark = [pytest.mark.xdist_group("heavy"), pytest.mark.timeout(TIMEOUT_SECONDS)]
 

@@ -12,8 +12,8 @@ from typing import Literal, TypeAlias
 import httpx
 
 from tests.contract.upload_requests import TUS, begin, send
-from tests.media import noise_bytes, png
-from tests.process import WAIT_SECONDS
+from tests.kit.media import noise_bytes, png
+from tests.kit.process import WAIT_SECONDS
 
 Kind: TypeAlias = Literal["text", "medium", "long", "file", "parts", "pieces"]
 WRITERS: Sequence[Kind] = ("text",) * 4 + ("medium", "medium", "long", "file")

@@ -23,8 +23,8 @@ from app.stores.records import Records
 from app.stores.records.engine import Engines
 from app.stores.records.swept_blobs import BlobClaim
 from app.wiring import migrate_database, open_blob_store, open_database
-from tests.servers import SIGNING_KEY
-from tests.units import projects_of, reading
+from tests.kit.servers import SIGNING_KEY
+from tests.kit.units import projects_of, reading
 
 PROJECT = "p"
 NOW = datetime(2026, 1, 2, 3, 4, 5, 678_901, tzinfo=UTC)

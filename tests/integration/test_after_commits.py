@@ -19,8 +19,8 @@ from app.stores.records import Records, UnitOfWork
 from app.stores.records.engine import Engines
 from app.wiring import open_database
 from tests.integration.sweep_stores import PROJECT, opened_stores
-from tests.servers import Backends
-from tests.units import writing
+from tests.kit.servers import Backends
+from tests.kit.units import writing
 
 pytestmark = pytest.mark.anyio
 NOW = datetime(2026, 1, 2, 3, 4, 5, 678_901, tzinfo=UTC)

@@ -12,7 +12,7 @@ from app.models.identity import new_id
 from app.models.message import MESSAGE, StoredHistoryMessage
 from app.stores.records import Records, UnitOfWork
 from app.wiring import migrate_database, open_database
-from tests.units import reading, snapshot_of
+from tests.kit.units import reading, snapshot_of
 
 pytestmark = pytest.mark.anyio
 PROJECT = "p"

@@ -23,7 +23,7 @@ from app.stores.records.database_threads import DatabaseThreads
 from app.stores.records.engine import Engines
 from app.stores.records.group_commits import Written
 from app.wiring import migrate_database, open_database
-from tests.servers import Engine
+from tests.kit.servers import Engine
 
 pytestmark = pytest.mark.anyio
 PATIENCE_SECONDS = 30
@@ -191,7 +191,7 @@ async def test_write_whose_caller_is_cancelled_is_made_and_lets_the_next_one_wri
             await anyio.lowlevel.checkpoint()
 
 
-@pytest.mark.parametrize("engine", ["embedded"], indirect=True)
+@pytest.mark.engines("embedded")
 async def test_writer_that_is_cancelled_while_it_waits_for_another_process_leaves_no_transaction(
     engines: Engines, settings: Settings, engine: Engine
 ) -> None:

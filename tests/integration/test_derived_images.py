@@ -29,10 +29,10 @@ from app.stores.blobs import BlobStore
 from app.stores.blobs.store import BlobMissingError
 from app.stores.records import Records
 from app.stores.records.derived_images import NotedImage
-from tests.images import opened, picture, saved, see_through
 from tests.integration.sweep_stores import NOW, PROJECT, Stores, opened_stores
-from tests.media import noise_bytes
-from tests.units import reading, writing
+from tests.kit.images import opened, picture, saved, see_through
+from tests.kit.media import noise_bytes
+from tests.kit.units import reading, writing
 
 pytestmark = pytest.mark.anyio
 RECIPE = ImageRecipe(("image/jpeg", "image/png"), most_side=100)

@@ -30,7 +30,7 @@ from tests.integration.log_processes import (
     page_event,
     write,
 )
-from tests.servers import Engine
+from tests.kit.servers import Engine
 
 pytestmark = pytest.mark.anyio
 
@@ -137,7 +137,7 @@ def give_up(unit: UnitOfWork) -> None:
     raise GivenUpError
 
 
-@pytest.mark.parametrize("engine", ["server"], indirect=True)
+@pytest.mark.engines("server")
 async def test_rollback_of_another_process_wakes_nobody(settings: Settings, engine: Engine) -> None:
     reader = Reader()
     async with (
@@ -152,7 +152,7 @@ async def test_rollback_of_another_process_wakes_nobody(settings: Settings, engi
         assert await reader.until_woken(2) == [EVERYBODY, (PROJECT, 1)]
 
 
-@pytest.mark.parametrize("engine", ["embedded"], indirect=True)
+@pytest.mark.engines("embedded")
 async def test_file_changed_while_nobody_listened_wakes_who_comes_later(
     settings: Settings, engine: Engine
 ) -> None:
@@ -203,7 +203,7 @@ async def cut(engines: Engines, *, connections: int = 1) -> None:
     assert ended == [True] * connections
 
 
-@pytest.mark.parametrize("engine", ["server"], indirect=True)
+@pytest.mark.engines("server")
 async def test_everybody_is_woken_when_a_lost_connection_stands_again(
     settings: Settings, engine: Engine
 ) -> None:
@@ -222,7 +222,7 @@ async def test_everybody_is_woken_when_a_lost_connection_stands_again(
     assert [each for each in reader.woken if each != EVERYBODY][:2] == [(PROJECT, 1), (PROJECT, 2)]
 
 
-@pytest.mark.parametrize("engine", ["server"], indirect=True)
+@pytest.mark.engines("server")
 async def test_nothing_is_missed_that_was_written_while_a_connection_was_lost(
     settings: Settings,
 ) -> None:

@@ -29,7 +29,7 @@ from tests.integration.log_processes import (
     until_one_waits,
     write,
 )
-from tests.units import OpenUnit, reading, writing
+from tests.kit.units import OpenUnit, reading, writing
 
 pytestmark = pytest.mark.anyio
 WRITERS = 6

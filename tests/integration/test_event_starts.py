@@ -13,10 +13,10 @@ from app.services.events.stream import Start, start_of
 from app.services.maintenance.sweep import Sweep, SweepReport
 from app.stores.records import Records
 from tests.contract.session_requests import append
-from tests.event_streams import heard, listening
 from tests.integration.sweep_stores import PROJECT, Stores, opened_stores
-from tests.servers import Backends, Engine, serving
-from tests.units import reading, writing
+from tests.kit.event_streams import heard, listening
+from tests.kit.servers import Backends, Engine, serving
+from tests.kit.units import reading, writing
 
 pytestmark = pytest.mark.anyio
 NOW = datetime(2026, 1, 2, 3, 4, 5, 678_901, tzinfo=UTC)

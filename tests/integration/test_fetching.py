@@ -19,7 +19,7 @@ from app.models.limits import FetchPolicy
 from app.services.fetching import Fetcher
 from app.services.fetching.fetcher import OpenTransport
 from app.services.fetching.targets import IPAddress
-from tests.hostile_origin import BOMB, PNG, SLOW, HostileOrigin, redirect
+from tests.kit.hostile_origin import BOMB, PNG, SLOW, HostileOrigin, redirect
 
 HOST = "files.test"
 CAP_BYTES = 256 * 1024

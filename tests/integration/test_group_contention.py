@@ -16,8 +16,8 @@ from app.models.message import TOOL_RESULT
 from app.stores.records import Records, UnitOfWork
 from app.stores.records.engine import Engines
 from app.wiring import migrate_database, open_database
-from tests.servers import Backends
-from tests.units import writing
+from tests.kit.servers import Backends
+from tests.kit.units import writing
 
 pytestmark = pytest.mark.anyio
 PROJECT = "p"

@@ -1,32 +1,18 @@
 """The records of a session's history, on both engines: tool results and messages in one order."""
 
-from collections.abc import AsyncIterator
 from dataclasses import replace
 from datetime import UTC, datetime
 
 import pytest
 
-from app.config.settings import Settings
 from app.models.message import PAGE_FAULT, TOOL_RESULT, StoredHistoryMessage, StoredMessage
 from app.models.tool_result import StoredToolResult
 from app.stores.records import Records
-from app.wiring import migrate_database, open_database
-from tests.units import projects_of, reading, writing
+from tests.kit.units import reading, writing
 
 pytestmark = pytest.mark.anyio
 PROJECT = "p"
 NOW = datetime(2026, 1, 2, 3, 4, 5, 678_901, tzinfo=UTC)
-
-
-@pytest.fixture
-async def records(settings: Settings) -> AsyncIterator[Records]:
-    await migrate_database(settings)
-    opened = Records(open_database(settings))
-    async with projects_of(opened) as projects:
-        await projects.ensure(PROJECT, NOW)
-        await projects.ensure("other", NOW)
-    yield opened
-    await opened.close()
 
 
 def message(number: int, tool_call_id: str | None) -> StoredHistoryMessage:

@@ -27,8 +27,8 @@ from app.stores.records.engine import Engines
 from app.stores.records.lookups import Lookup, LoopConnection, NotAtOnceError
 from app.stores.records.projects import _FIND_SECRET
 from app.wiring import migrate_database, open_database
-from tests.servers import Engine
-from tests.units import snapshot_of, writing
+from tests.kit.servers import Engine
+from tests.kit.units import snapshot_of, writing
 
 pytestmark = pytest.mark.anyio
 

@@ -37,9 +37,9 @@ from app.wiring import (
 )
 from tests.faults.lengths import LONG, TIMEOUT_SECONDS, tell, times
 from tests.integration.sweep_stores import environment_of
-from tests.process import ROOT, environment
-from tests.servers import Backends, Engine
-from tests.units import writing
+from tests.kit.process import ROOT, environment
+from tests.kit.servers import Backends, Engine
+from tests.kit.units import writing
 
 _T = TypeVar("_T")
 pytestmark = pytest.mark.anyio

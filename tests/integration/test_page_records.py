@@ -1,6 +1,5 @@
 """The records of pages, on both engines: what they keep, hold, count and list."""
 
-from collections.abc import AsyncIterator
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -9,7 +8,6 @@ import anyio
 import anyio.lowlevel
 import pytest
 
-from app.config.settings import Settings
 from app.models.page import (
     Level,
     PageFields,
@@ -20,24 +18,12 @@ from app.models.page import (
 )
 from app.models.resource import MediaHints, Resource
 from app.stores.records import Records
-from app.wiring import migrate_database, open_database
-from tests.units import OpenUnit, projects_of, reading, writing
+from tests.kit.units import OpenUnit, reading, writing
 
 pytestmark = pytest.mark.anyio
 PROJECT = "p"
 NOW = datetime(2026, 1, 2, 3, 4, 5, 678_901, tzinfo=UTC)
 LATER = NOW + timedelta(microseconds=1)
-
-
-@pytest.fixture
-async def records(settings: Settings) -> AsyncIterator[Records]:
-    await migrate_database(settings)
-    opened = Records(open_database(settings))
-    async with projects_of(opened) as projects:
-        await projects.ensure(PROJECT, NOW)
-        await projects.ensure("other", NOW)
-    yield opened
-    await opened.close()
 
 
 def version(page_id: str = "a", number: int = 1, **fields: object) -> PageVersion:

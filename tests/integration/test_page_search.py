@@ -1,19 +1,16 @@
 """Search over pages: both engines find the same pages and rank them alike."""
 
-from collections.abc import AsyncIterator
 from contextlib import suppress
 from datetime import UTC, datetime
 
 import pytest
 
-from app.config.settings import Settings
 from app.errors import InvalidPayloadError
 from app.models.page import Modality, PageFields, PageVersion
 from app.models.search import SearchableText, parse_search, search_words
 from app.stores.records import Records
 from app.stores.records.page_search import IndexedPage
-from app.wiring import migrate_database, open_database
-from tests.units import OpenUnit, projects_of, reading, writing
+from tests.kit.units import OpenUnit, reading, writing
 
 pytestmark = pytest.mark.anyio
 PROJECT = "p"
@@ -121,17 +118,6 @@ HOSTILE = [
     "abc* " * 2_000,
     " ".join(f"word{number}" for number in range(1_000)),
 ]
-
-
-@pytest.fixture
-async def records(settings: Settings) -> AsyncIterator[Records]:
-    await migrate_database(settings)
-    opened = Records(open_database(settings))
-    async with projects_of(opened) as projects:
-        await projects.ensure(PROJECT, NOW)
-        await projects.ensure("other", NOW)
-    yield opened
-    await opened.close()
 
 
 async def insert(unit: OpenUnit, *page_ids: str) -> dict[str, int]:

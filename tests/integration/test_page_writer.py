@@ -29,7 +29,7 @@ from app.services.requests.streamed_requests import StreamedRequests
 from app.stores.blobs import FilesystemBlobStore
 from app.stores.records import Records
 from app.wiring import migrate_database, open_database
-from tests.units import projects_of, reading
+from tests.kit.units import projects_of, reading
 
 pytestmark = pytest.mark.anyio
 PROJECT = "p"

@@ -33,8 +33,8 @@ from app.stores.records.resources import NamedResource
 from app.stores.records.scope import ProjectScope
 from app.stores.records.tables import resource_links
 from app.wiring import migrate_database, open_database
-from tests.servers import Backends
-from tests.units import OpenUnit, projects_of, reading, writing
+from tests.kit.servers import Backends
+from tests.kit.units import OpenUnit, reading, writing
 
 pytestmark = pytest.mark.anyio
 PROJECT = "p"
@@ -62,17 +62,6 @@ STRINGS = (
 
 class GivenUpError(Exception):
     """What makes a transaction roll back."""
-
-
-@pytest.fixture
-async def records(settings: Settings) -> AsyncIterator[Records]:
-    await migrate_database(settings)
-    opened = Records(open_database(settings))
-    async with projects_of(opened) as projects:
-        await projects.ensure(PROJECT, NOW)
-        await projects.ensure("other", NOW)
-    yield opened
-    await opened.close()
 
 
 def resource(resource_id: str = "0" * 32, filename: str | None = None) -> Resource:

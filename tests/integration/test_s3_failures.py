@@ -15,7 +15,7 @@ from app.stores.blobs.s3 import S3BlobStore
 from app.stores.blobs.s3_errors import failure_of
 from app.stores.blobs.store import BlobMissingError, blob_path
 from tests.contract.blob_stores import s3_store
-from tests.scripted_object_store import Answer, Rule, ScriptedObjectStore, refusal
+from tests.kit.scripted_object_store import Answer, Rule, ScriptedObjectStore, refusal
 
 pytestmark = pytest.mark.anyio
 

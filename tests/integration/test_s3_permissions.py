@@ -19,11 +19,11 @@ from structlog.testing import capture_logs
 from app.errors import StoreMisconfiguredError
 from app.stores.blobs.s3 import S3BlobStore
 from tests.contract.blob_stores import s3_store
-from tests.loaded_command import LoadedCommand
-from tests.object_store import ACCESS_KEY_ID, REGION, SECRET_ACCESS_KEY, ObjectStoreServer
-from tests.plain_http import TRUSTS_NOBODY
-from tests.process import ROOT
-from tests.servers import Backends
+from tests.kit.loaded_command import LoadedCommand
+from tests.kit.object_store import ACCESS_KEY_ID, REGION, SECRET_ACCESS_KEY, ObjectStoreServer
+from tests.kit.plain_http import TRUSTS_NOBODY
+from tests.kit.process import ROOT
+from tests.kit.servers import Backends
 
 pytestmark = pytest.mark.anyio
 

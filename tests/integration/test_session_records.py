@@ -1,6 +1,6 @@
 """The records of sessions, on both engines: order, counters, what is used, and letting go of it."""
 
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
@@ -8,7 +8,6 @@ from datetime import UTC, datetime, timedelta
 import anyio
 import pytest
 
-from app.config.settings import Settings
 from app.models.interaction import InputKind, StoredAnswer, StoredInteraction
 from app.models.message import (
     ANSWER,
@@ -29,8 +28,7 @@ from app.models.message import (
 from app.models.resource import MediaHints, Resource
 from app.models.tool_result import StoredToolResult
 from app.stores.records import Records
-from app.wiring import migrate_database, open_database
-from tests.units import OpenUnit, projects_of, reading, writing
+from tests.kit.units import OpenUnit, reading, writing
 
 pytestmark = pytest.mark.anyio
 PROJECT = "p"
@@ -41,17 +39,6 @@ LATER = NOW + timedelta(microseconds=1)
 
 class GivenUpError(Exception):
     """What makes a transaction roll back."""
-
-
-@pytest.fixture
-async def records(settings: Settings) -> AsyncIterator[Records]:
-    await migrate_database(settings)
-    opened = Records(open_database(settings))
-    async with projects_of(opened) as projects:
-        await projects.ensure(PROJECT, NOW)
-        await projects.ensure("other", NOW)
-    yield opened
-    await opened.close()
 
 
 def resource(number: int, *, digest: str | None = None, size: int = 10) -> Resource:

@@ -25,7 +25,7 @@ from tests.integration.sweep_stores import (
     opened_stores,
     resource_of,
 )
-from tests.units import writing
+from tests.kit.units import writing
 
 pytestmark = pytest.mark.anyio
 MIB = 1024 * 1024

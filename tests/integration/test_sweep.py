@@ -30,8 +30,8 @@ from tests.integration.sweep_stores import (
     digest_of,
     opened_stores,
 )
-from tests.servers import Backends, serving
-from tests.units import writing
+from tests.kit.servers import Backends, serving
+from tests.kit.units import writing
 
 pytestmark = pytest.mark.anyio
 A, B, C = b"kept, for there is a row", b"without a row", b"without a row either"

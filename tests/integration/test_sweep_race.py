@@ -24,8 +24,8 @@ from app.services.maintenance.fsck import StoreCheck, StoreCheckReport, StoreFau
 from tests.contract.upload_requests import begin, send
 from tests.faults.lengths import TIMEOUT_SECONDS, tell, times
 from tests.integration.sweep_stores import environment_of, opened_stores
-from tests.loaded_command import LoadedCommand
-from tests.servers import Engine, LiveService, serving
+from tests.kit.loaded_command import LoadedCommand
+from tests.kit.servers import Engine, LiveService, serving
 
 BODIES = [hashlib.shake_128(b"%d" % number).digest(2_000) for number in range(10)]
 WRITERS = 6

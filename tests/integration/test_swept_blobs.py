@@ -26,8 +26,8 @@ from tests.integration.sweep_stores import (
     opened_stores,
     resource_of,
 )
-from tests.servers import Backends
-from tests.units import writing
+from tests.kit.servers import Backends
+from tests.kit.units import writing
 
 pytestmark = pytest.mark.anyio
 A, B = b"the bytes of a file", b"the bytes of another file"

@@ -1,19 +1,16 @@
 """The records of uploads in pieces, on both engines."""
 
-from collections.abc import AsyncIterator
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
 import anyio
 import pytest
 
-from app.config.settings import Settings
 from app.errors import BlobSweptError
 from app.models.resource import MediaHints, Resource
 from app.models.upload import ResumableUpload, Segment
 from app.stores.records import Records
-from app.wiring import migrate_database, open_database
-from tests.units import projects_of, reading, writing
+from tests.kit.units import reading, writing
 
 pytestmark = pytest.mark.anyio
 PROJECT = "p"
@@ -37,15 +34,9 @@ RESOURCE = Resource(
 
 
 @pytest.fixture
-async def records(settings: Settings) -> AsyncIterator[Records]:
-    await migrate_database(settings)
-    opened = Records(open_database(settings))
-    async with projects_of(opened) as projects:
-        await projects.ensure(PROJECT, NOW)
-        await projects.ensure("other", NOW)
-    await opened.write(PROJECT, lambda unit: unit.uploads.add(UPLOAD))
-    yield opened
-    await opened.close()
+async def records(records: Records) -> Records:
+    await records.write(PROJECT, lambda unit: unit.uploads.add(UPLOAD))
+    return records
 
 
 async def found(records: Records) -> tuple[ResumableUpload | None, list[Segment]]:

@@ -18,7 +18,7 @@ from app.services.uploads.segments import SEGMENT_BYTES
 from app.services.uploads.uploads import Piece, UploadDraft, Uploads
 from app.stores.blobs import read_whole
 from app.wiring import Container, open_container
-from tests.units import writing
+from tests.kit.units import writing
 
 pytestmark = pytest.mark.anyio
 PROJECT = "p"

@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 from app.models.json_value import json_text
-from tests.node import NODE, installed
-from tests.process import environment
+from tests.kit.node import NODE, installed
+from tests.kit.process import environment
 from tests.providers.encoded import check_encoded
 from tests.providers.pairs import Step, check_pairs
 

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import httpx
 import pytest
 
-from tests.servers import ENGINES, Backends, serving
+from tests.kit.servers import ENGINES, Backends, serving
 
 
 @pytest.fixture(scope="session")

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from tests import media
-from tests.bombs import BOMBS, MIB
 from tests.e2e.test_resumable_upload import Process
+from tests.kit import media
+from tests.kit.bombs import BOMBS, MIB
 
 pytestmark = pytest.mark.xdist_group("bombs")
 

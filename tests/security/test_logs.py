@@ -9,9 +9,9 @@ import httpx
 import pytest
 
 from tests.contract.test_errors import HOSTILE
-from tests.event_streams import ticket_of
-from tests.loaded_command import LoadedCommand
-from tests.process import PagefaultProcess
+from tests.kit.event_streams import ticket_of
+from tests.kit.loaded_command import LoadedCommand
+from tests.kit.process import PagefaultProcess
 from tests.security.test_names_and_ids import IDS, NAMES, spelled
 
 pytestmark = pytest.mark.xdist_group("hostile-log")

@@ -13,8 +13,8 @@ from pathlib import Path
 import httpx
 import pytest
 
-from tests.media import png
-from tests.servers import Backends, Engine, LiveService, serving
+from tests.kit.media import png
+from tests.kit.servers import Backends, Engine, LiveService, serving
 
 NAMES = (
     "../../../escaped.txt",

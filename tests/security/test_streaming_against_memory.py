@@ -8,8 +8,8 @@ from pathlib import Path
 import anyio
 import pytest
 
-from tests import media
 from tests.faults.lengths import TIMEOUT_SECONDS, tell, times
+from tests.kit import media
 from tests.security.both_ways import Accepted, Piecing, Reader, Reading
 from tests.security.spelled_bodies import SpelledBody, spelled_body
 

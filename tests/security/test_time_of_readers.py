@@ -1,6 +1,6 @@
 """No text keeps the interpreter: what is ten times as long takes about ten times as long.
 
-Each shape of `tests.hostile_texts` is read by each reader. What is judged is processor time.
+Each shape of `tests.kit.hostile_texts` is read by each reader. What is judged is processor time.
 """
 
 import sys
@@ -9,7 +9,7 @@ from collections.abc import Iterator
 import pytest
 
 from tests.faults.lengths import LONG, TIMEOUT_SECONDS
-from tests.hostile_texts import SHAPES
+from tests.kit.hostile_texts import SHAPES
 from tests.security.reading import READERS, held_ms, processor_ms
 
 pytestmark = pytest.mark.timeout(TIMEOUT_SECONDS)

@@ -14,8 +14,8 @@ import httpx
 import pytest
 
 from tests.faults.lengths import LONG, TIMEOUT_SECONDS
-from tests.hostile_texts import SHAPES
-from tests.process import PagefaultProcess
+from tests.kit.hostile_texts import SHAPES
+from tests.kit.process import PagefaultProcess
 
 pytestmark = pytest.mark.timeout(TIMEOUT_SECONDS)
 

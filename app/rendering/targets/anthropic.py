@@ -16,7 +16,7 @@ from app.models.conversation import Attachment, SettledTurn
 from app.models.rendering import ImageDetail
 from app.rendering.targets.leaves import (
     Node,
-    base64_of,
+    b64,
     blocks_of,
     seen_text_block,
     text_block,
@@ -73,7 +73,7 @@ def _medium(attachment: Attachment) -> Node:
     if attachment.url is not None:
         source = {"type": "url", "url": attachment.url}
     else:
-        source = {"type": "base64", "media_type": mime_type, "data": base64_of(attachment)}
+        source = {"type": "base64", "media_type": mime_type, "data": b64(attachment)}
     if mime_type.startswith("image/"):
         return {"type": "image", "source": source}
     document: dict[str, Node] = {"type": "document", "source": source}

@@ -23,7 +23,7 @@ from app.media.types import canonical_mime_type, mime_type_for_filename
 from app.models.conversation import Attachment, DataItem, SettledItem, SettledTurn
 from app.models.rendering import ImageDetail
 from app.models.resource import resource_kind
-from app.rendering.targets.leaves import JsonLeaf, Node, base64_of, text_of
+from app.rendering.targets.leaves import JsonLeaf, Node, b64, text_of
 from app.rendering.targets.lines import ERROR_LINE, attached_line, frame_line
 from app.rendering.targets.profile import MediaClass, Profile, media_class
 
@@ -155,7 +155,7 @@ class _Writer:
         kind = _class_of(attachment)
         medium: dict[str, Node] = {
             "format": FORMATS[kind][_type_of(attachment)],
-            "source": {"bytes": base64_of(attachment)},
+            "source": {"bytes": b64(attachment)},
         }
         if kind == "document":
             medium["name"] = self._name(attachment, origin)

@@ -21,7 +21,7 @@ from app.models.conversation import Attachment, Call, DataItem, SettledItem, Set
 from app.models.json_value import JsonValue, json_text
 from app.models.rendering import ImageDetail
 from app.rendering.pages.lines import one_line
-from app.rendering.targets.leaves import JsonLeaf, Node, base64_of, blocks_of, joined, text_of
+from app.rendering.targets.leaves import JsonLeaf, Node, b64, blocks_of, joined, text_of
 from app.rendering.targets.lines import ERROR_LINE, attached_line, frame_line
 from app.rendering.targets.profile import Profile
 
@@ -133,7 +133,7 @@ def _held(items: Sequence[SettledItem]) -> list[Node]:
 
 def _blob(attachment: Attachment) -> dict[str, Node]:
     mime_type = canonical_mime_type(attachment.mime_type) or attachment.mime_type
-    return {"mimeType": mime_type, "data": base64_of(attachment)}
+    return {"mimeType": mime_type, "data": b64(attachment)}
 
 
 def _is_beside(attachment: Attachment) -> bool:

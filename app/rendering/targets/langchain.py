@@ -11,7 +11,7 @@ from collections.abc import Sequence
 
 from app.models.conversation import Attachment, SettledTurn, TurnRole
 from app.models.rendering import ImageDetail
-from app.rendering.targets.leaves import JsonLeaf, Node, base64_of, content_of, file_name_of
+from app.rendering.targets.leaves import JsonLeaf, Node, b64, content_of, file_name_of
 from app.rendering.targets.profile import Profile
 
 _TYPES: dict[TurnRole, str] = {"user": "human", "assistant": "ai"}
@@ -58,7 +58,7 @@ def _medium(attachment: Attachment) -> Node:
     if attachment.url is not None:
         block["url"] = attachment.url
     else:
-        block["base64"] = base64_of(attachment)
+        block["base64"] = b64(attachment)
     # Integrations take a file's name from here, and make one up with a warning if there is none.
     if is_file or attachment.filename:
         block["extras"] = {"filename": file_name_of(attachment)}

@@ -45,7 +45,7 @@ WriteMedium: TypeAlias = Callable[[Attachment], Node]
 WriteText: TypeAlias = Callable[[str], list[Node]]
 
 
-def base64_of(attachment: Attachment) -> Node:
+def b64(attachment: Attachment) -> Node:
     """The plain base64 of an attachment; its `@blob:` reference where references are wanted."""
     return attachment.address if attachment.is_reference else Base64Leaf(attachment)
 

@@ -28,7 +28,7 @@ from app.models.conversation import (
 )
 from app.models.json_value import JsonValue, json_text
 from app.models.rendering import ImageDetail, McpRevision
-from app.rendering.targets.leaves import JsonLeaf, Node, base64_of, blocks_of, file_name_of
+from app.rendering.targets.leaves import JsonLeaf, Node, b64, blocks_of, file_name_of
 from app.rendering.targets.profile import Profile, tool_use
 
 _AUDIO: McpRevision = "2025-03-26"
@@ -107,7 +107,7 @@ def _medium(revision: McpRevision, attachment: Attachment) -> Node:
     if attachment.kind == "image" or (attachment.kind == "audio" and revision >= _AUDIO):
         return {
             "type": attachment.kind,
-            "data": base64_of(attachment),
+            "data": b64(attachment),
             "mimeType": attachment.mime_type,
         }
     return {
@@ -115,7 +115,7 @@ def _medium(revision: McpRevision, attachment: Attachment) -> Node:
         "resource": {
             "uri": _uri(attachment),
             "mimeType": attachment.mime_type,
-            "blob": base64_of(attachment),
+            "blob": b64(attachment),
         },
     }
 

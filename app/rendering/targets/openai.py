@@ -26,7 +26,7 @@ from app.models.json_value import json_text
 from app.models.rendering import ImageDetail
 from app.rendering.targets.leaves import (
     Node,
-    base64_of,
+    b64,
     content_of,
     data_uri_of,
     file_name_of,
@@ -126,7 +126,7 @@ def _medium(attachment: Attachment, detail: ImageDetail) -> Node:
         return {"type": "image_url", "image_url": image}
     if attachment.kind == "audio":
         is_mp3 = canonical_mime_type(attachment.mime_type) == "audio/mpeg"
-        audio: Node = {"data": base64_of(attachment), "format": "mp3" if is_mp3 else "wav"}
+        audio: Node = {"data": b64(attachment), "format": "mp3" if is_mp3 else "wav"}
         return {"type": "input_audio", "input_audio": audio}
     file: Node = {"filename": file_name_of(attachment), "file_data": data_uri_of(attachment)}
     return {"type": "file", "file": file}

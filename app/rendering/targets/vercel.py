@@ -25,7 +25,7 @@ from app.rendering.targets.leaves import (
     JsonLeaf,
     Node,
     WriteMedium,
-    base64_of,
+    b64,
     blocks_of,
     content_of,
     joined,
@@ -124,21 +124,21 @@ def _is_exact(leaf: JsonValue) -> bool:
 
 
 def _file(attachment: Attachment) -> Node:
-    data = base64_of(attachment) if attachment.url is None else attachment.url
+    data = b64(attachment) if attachment.url is None else attachment.url
     return {"type": "file", "data": data, **_described(attachment)}
 
 
 def _output_file(attachment: Attachment) -> Node:
     if attachment.url is not None:
         return {"type": "file-url", "url": attachment.url, "mediaType": attachment.mime_type}
-    data: Node = {"type": "data", "data": base64_of(attachment)}
+    data: Node = {"type": "data", "data": b64(attachment)}
     return {"type": "file", "data": data, **_described(attachment)}
 
 
 def _output_file_6(attachment: Attachment) -> Node:
     is_image = attachment.mime_type.startswith("image/")
     if attachment.url is None:
-        data = base64_of(attachment)
+        data = b64(attachment)
         if is_image:
             return {"type": "image-data", "data": data, "mediaType": attachment.mime_type}
         return {"type": "file-data", "data": data, **_described(attachment)}

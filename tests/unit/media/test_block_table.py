@@ -7,8 +7,9 @@ from app.media.block_table import SHAPES, BlockShape, BlockTable, paths
 from app.models.conversation import InlineBytes, Medium
 from app.services.inline_media.message_media import media_in_message
 from app.services.renders.message_content import ContentReading
+from tests.kit.media import b64
 from tests.unit.services.normalization import samples
-from tests.unit.services.normalization.samples import NOISE, Seen, b64, medium, seen
+from tests.unit.services.normalization.samples import NOISE, Seen, medium, seen
 
 ACME = BlockShape(
     "acme", "acme_clip", "video", paths("clip.raw"), type_name="clipType", file_name="clipName"

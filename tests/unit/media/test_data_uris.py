@@ -12,7 +12,8 @@ from app.media.data_uris import (
     parse_data_uri,
     split_data_uri,
 )
-from tests.unit.services.normalization.samples import NOISE, PNG, b64
+from tests.kit.media import b64
+from tests.unit.services.normalization.samples import NOISE, PNG
 
 SVG = "<svg xmlns='http://www.w3.org/2000/svg'/>"
 LONG_SVG = f"<svg xmlns='http://www.w3.org/2000/svg'>{'<g/>' * 2_000}</svg>"

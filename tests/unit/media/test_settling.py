@@ -3,7 +3,7 @@
 import pytest
 
 from app.media.settling import contradicts, second_opinion
-from tests import media
+from tests.kit import media
 
 PROGRAMS = {
     "ELF": b"\x7fELF\x02\x01\x01" + bytes(60),

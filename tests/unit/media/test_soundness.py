@@ -13,8 +13,8 @@ from PIL import Image, ImageSequence
 from app.media.soundness import damage_of, without_damaged_chunks
 from app.models.media import InMemoryMedia
 from app.models.resource import Damage, MediaHints
-from tests import media
-from tests.images import jpeg_in_three_scans, picture, saved, see_through
+from tests.kit import media
+from tests.kit.images import jpeg_in_three_scans, picture, saved, see_through
 
 RGB, GREY, CMYK = picture(), picture().convert("L"), picture().convert("CMYK")
 PALETTE, SEE_THROUGH = picture().quantize(64), see_through()

@@ -13,7 +13,7 @@ from app.media.types import (
     settle_mime_type,
     sniff,
 )
-from tests import media
+from tests.kit import media
 
 PNG = b"\x89PNG\r\n\x1a\n\x00\x00\x00\rIHDR"
 MP4 = b"\x00\x00\x00\x18ftypisom\x00\x00\x02\x00isomiso2"

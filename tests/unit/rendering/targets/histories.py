@@ -34,7 +34,7 @@ from app.rendering.targets.leaves import Base64Leaf, JsonLeaf, Node
 from app.rendering.targets.opening import opened, with_lines
 from app.rendering.targets.table import TARGETS
 from app.rendering.turns.pairing import paired
-from tests import media
+from tests.kit import media
 
 MOST_BASE64 = 1_000_000
 

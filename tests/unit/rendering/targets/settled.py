@@ -23,7 +23,7 @@ from app.models.resource import MediaHints, resource_kind
 from app.rendering.targets.leaves import Base64Leaf, JsonLeaf, Node
 from app.rendering.targets.lines import size_words
 from app.rendering.targets.table import TARGETS
-from tests import media
+from tests.kit import media
 
 PNG, JPEG = media.png(8, 6), media.jpeg(8, 6)
 WAV, MP3, PDF = media.wav(0.01), media.mp3(0.1), media.pdf()

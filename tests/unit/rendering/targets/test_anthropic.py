@@ -3,7 +3,7 @@ from typing import Any
 import pytest
 
 from app.models.conversation import Attachment, Call, SettledTurn
-from tests import media
+from tests.kit import media
 from tests.providers.anthropic_types import check_anthropic
 from tests.unit.rendering.targets.settled import (
     DEEP_TEXT,

@@ -6,7 +6,7 @@ from app.models.conversation import Attachment, Call, SettledTurn
 from app.rendering.targets.bedrock import FORMATS
 from app.rendering.targets.profile import MediaClass
 from app.rendering.targets.table import TARGETS
-from tests import media
+from tests.kit import media
 from tests.providers.bedrock_types import check_bedrock, messages_shape
 from tests.unit.rendering.targets.settled import (
     DEEP_TEXT,

@@ -5,7 +5,7 @@ import pytest
 
 from app.models.conversation import Attachment, Call, SettledTurn
 from app.models.json_value import JsonValue, json_text
-from tests import media
+from tests.kit import media
 from tests.providers.gemini_types import check_gemini
 from tests.unit.rendering.targets.settled import (
     DEEP_TEXT,

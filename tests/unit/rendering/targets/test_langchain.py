@@ -6,7 +6,7 @@ import pytest
 from app.models.conversation import Attachment, Call, SettledTurn
 from app.models.json_value import JsonValue
 from app.rendering.targets.table import TARGETS
-from tests.media import mp4
+from tests.kit.media import mp4
 from tests.providers.langchain_types import check_langchain
 from tests.unit.rendering.targets.settled import (
     DEEP_TEXT,

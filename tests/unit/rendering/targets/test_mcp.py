@@ -9,7 +9,7 @@ from app.models.rendering import McpRevision
 from app.rendering.targets.leaves import Base64Leaf
 from app.rendering.targets.mcp import of_revision
 from app.rendering.targets.table import TARGETS
-from tests.media import mp4
+from tests.kit.media import mp4
 from tests.providers.mcp_types import check_mcp
 from tests.unit.rendering.targets.settled import (
     LARGE_NUMBERS,

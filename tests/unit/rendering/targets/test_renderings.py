@@ -21,6 +21,8 @@ from tests.unit.rendering.targets.histories import (
 
 EVERY = pytest.mark.parametrize("target", TARGETS)
 INLINE = RenderOptions()
+# Of each statement for each target, eleven of which share what is tried.
+EXAMPLES = 15
 
 
 def shown_as_they_are(turns: Sequence[ComposedTurn], rendered: Rendered) -> bool:
@@ -41,7 +43,7 @@ def shown_as_they_are(turns: Sequence[ComposedTurn], rendered: Rendered) -> bool
 
 
 @EVERY
-@settings(max_examples=30)
+@settings(max_examples=EXAMPLES)
 @given(turns=histories(), wish=options)
 def test_loss_is_empty_exactly_when_nothing_was_lost_or_invented(
     target: str, turns: tuple[ComposedTurn, ...], wish: RenderOptions
@@ -51,7 +53,7 @@ def test_loss_is_empty_exactly_when_nothing_was_lost_or_invented(
 
 
 @EVERY
-@settings(max_examples=30)
+@settings(max_examples=EXAMPLES)
 @given(turns=histories(), wish=options)
 def test_every_text_is_told(
     target: str, turns: tuple[ComposedTurn, ...], wish: RenderOptions
@@ -63,7 +65,7 @@ def test_every_text_is_told(
 
 
 @EVERY
-@settings(max_examples=30)
+@settings(max_examples=EXAMPLES)
 @given(turns=histories(), wish=options)
 def test_a_model_reads_of_every_step(
     target: str, turns: tuple[ComposedTurn, ...], wish: RenderOptions
@@ -84,7 +86,7 @@ def test_a_model_reads_of_every_step(
 
 
 @EVERY
-@settings(max_examples=30)
+@settings(max_examples=EXAMPLES)
 @given(turns=histories(), wish=options)
 def test_limits_hold(target: str, turns: tuple[ComposedTurn, ...], wish: RenderOptions) -> None:
     rendered = render(turns, target, wish)
@@ -97,7 +99,7 @@ def test_limits_hold(target: str, turns: tuple[ComposedTurn, ...], wish: RenderO
 
 
 @EVERY
-@settings(max_examples=30)
+@settings(max_examples=EXAMPLES)
 @given(turns=histories(), wish=options)
 def test_the_provider_takes_it(
     target: str, turns: tuple[ComposedTurn, ...], wish: RenderOptions
@@ -117,7 +119,7 @@ def _closed(turns: tuple[ComposedTurn, ...]) -> tuple[ComposedTurn, ...]:
 
 
 @EVERY
-@settings(max_examples=30)
+@settings(max_examples=EXAMPLES)
 @given(turns=histories(), more=histories(), data=st.data())
 def test_appending_changes_nothing_that_was_rendered(
     target: str,
@@ -141,7 +143,7 @@ def test_appending_changes_nothing_that_was_rendered(
 
 
 @EVERY
-@settings(max_examples=30)
+@settings(max_examples=EXAMPLES)
 @given(turns=histories(), wish=options)
 def test_the_same_again_is_the_same(
     target: str, turns: tuple[ComposedTurn, ...], wish: RenderOptions

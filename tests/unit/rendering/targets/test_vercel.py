@@ -7,7 +7,7 @@ from app.models.conversation import Attachment, Call, SettledTurn
 from app.models.json_value import JsonValue
 from app.rendering.targets.lines import ERROR_LINE
 from app.rendering.targets.table import TARGETS
-from tests.media import mp4
+from tests.kit.media import mp4
 from tests.providers.vercel_types import check_vercel
 from tests.unit.rendering.targets.settled import (
     LARGE_NUMBERS,

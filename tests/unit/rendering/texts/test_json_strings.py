@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from app.models.text_windows import decode_text
 from app.rendering.texts.json_strings import Base64Writer, StringWriter, TextWriter
-from tests.media import noise_bytes
+from tests.kit.media import noise_bytes
 
 LARGE = noise_bytes(1_000_001)
 _MARKS = [b"", codecs.BOM_UTF8, codecs.BOM_UTF16_LE, codecs.BOM_UTF32_BE]

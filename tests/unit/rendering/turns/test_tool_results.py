@@ -23,7 +23,7 @@ from app.models.rendering import Audience
 from app.models.resource import MediaHints
 from app.rendering.texts.cuts import preview
 from app.rendering.turns.tool_results import KeptApart, kept_apart, tool_result_turn
-from tests.media import png
+from tests.kit.media import png
 
 ID = "0c8e6cc1ab1f4d34b4a5a0e21f7d6c15"
 DIGEST = "ab" * 32

@@ -13,7 +13,7 @@ from app.models.limits import FetchPolicy
 from app.services.fetching import Fetcher
 from app.services.fetching.resolving import HostResolver
 from app.services.fetching.targets import FetchRules, IPAddress
-from tests.hostile_origin import PNG
+from tests.kit.hostile_origin import PNG
 
 PUBLIC = "93.184.216.34"
 OTHER_PUBLIC = "2606:4700:4700::1111"

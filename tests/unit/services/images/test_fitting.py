@@ -11,8 +11,8 @@ from app.media.types import sniff
 from app.models.resource import ImageRecipe
 from app.services.images.pixels import FittedImage, fit_image
 from app.services.pages.preparing import reduce_image
-from tests import media
-from tests.images import difference, jpeg_in_three_scans, opened, picture, saved, see_through
+from tests.kit import media
+from tests.kit.images import difference, jpeg_in_three_scans, opened, picture, saved, see_through
 
 MOST_PIXELS = 1_000_000
 # Scaling and compression change a picture by far less, a wrong mode or a turn by far more.

@@ -13,7 +13,7 @@ from app.models.resource import MediaHints
 from app.rendering.targets.leaves import Base64Leaf, json_pieces
 from app.services.inline_media.json_with_media import RenderedBody
 from app.stores.blobs import FilesystemBlobStore
-from tests.media import noise_bytes
+from tests.kit.media import noise_bytes
 
 pytestmark = pytest.mark.anyio
 PROJECT = "p"

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import strategies as st
 
 from app.services.inline_media.message_media import media_in_message, references_in
-from tests.media import flac, jpeg, mp3, pdf, png, wav
+from tests.kit.media import b64, flac, jpeg, mp3, pdf, png, wav
 
 LARGE = png(noise=True)
 B64 = base64.b64encode(LARGE).decode()
@@ -21,10 +21,6 @@ DNA = "ACGTTGCA" * 400
 HEX = "0123456789abcdef" * 200
 LONG_WORD = "Donaudampfschifffahrtsgesellschaft" * 60
 TOKEN = "eyJhbGciOiJIUzI1NiJ9" * 100
-
-
-def b64(data: bytes) -> str:
-    return base64.b64encode(data).decode()
 
 
 def found_in(message: object) -> dict[str, tuple[str, bytes]]:

@@ -1,6 +1,5 @@
 """Media to hide in results, and results in a form that can be compared."""
 
-import base64
 import hashlib
 from dataclasses import dataclass
 from typing import Any
@@ -14,17 +13,13 @@ from app.models.normalized import (
     Provenance,
 )
 from app.services.normalization import normalize_tool_result
+from tests.kit.media import b64
 
 NOISE = hashlib.shake_256(b"media").digest(1_100)
 PNG = b"\x89PNG\r\n\x1a\n\x00\x00\x00\rIHDR" + NOISE
 WAV = b"RIFF\x24\x08\x00\x00WAVEfmt " + NOISE
 PDF = b"%PDF-1.7\n%\xe2\xe3\xcf\xd3\n" + NOISE
 BMP = b"BM\x66\x04\x00\x00\x00\x00\x00\x00\x36\x00\x00\x00\x28\x00\x00\x00" + NOISE
-
-
-def b64(data: bytes) -> str:
-    """The bytes in standard base64."""
-    return base64.b64encode(data).decode()
 
 
 PNG64, WAV64, PDF64 = b64(PNG), b64(WAV), b64(PDF)

@@ -5,6 +5,7 @@ from decimal import Decimal
 import pytest
 
 from app.models.normalized import MediaSlot, NormalizedLink, NormalizedReference, Provenance
+from tests.kit.media import b64
 from tests.unit.services.normalization.samples import (
     NOISE,
     PDF,
@@ -14,7 +15,6 @@ from tests.unit.services.normalization.samples import (
     PNG_URI,
     Medium,
     Seen,
-    b64,
     extracted,
     json_part,
     medium,

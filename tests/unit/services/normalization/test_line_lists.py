@@ -4,6 +4,7 @@ import hashlib
 
 import pytest
 
+from tests.kit.media import b64
 from tests.unit.services.normalization.samples import (
     NOISE,
     PNG,
@@ -12,7 +13,6 @@ from tests.unit.services.normalization.samples import (
     WAV64,
     Medium,
     Seen,
-    b64,
     extracted,
     json_part,
     medium,

@@ -3,6 +3,7 @@
 import pytest
 
 from app.models.normalized import NormalizedLink, NormalizedReference, Provenance
+from tests.kit.media import b64
 from tests.unit.services.normalization.samples import (
     NOISE,
     PDF,
@@ -14,7 +15,6 @@ from tests.unit.services.normalization.samples import (
     WAV64,
     Medium,
     Seen,
-    b64,
     extracted,
     json_part,
     medium,
@@ -442,8 +442,8 @@ def test_binary_content_of_pydantic_ai_is_its_medium_under_its_identifier(
     identifier: dict[str, str],
 ) -> None:
     data = b"\xfb\xff\xfe" * 40
-    encoded = b64(data).replace("+", "-").replace("/", "_")
-    content = {"data": encoded, "media_type": "audio/mpeg", "vendor_metadata": None}
+    spelled = b64(data).replace("+", "-").replace("/", "_")
+    content = {"data": spelled, "media_type": "audio/mpeg", "vendor_metadata": None}
     beside = Provenance(name=identifier.get("identifier"))
     assert seen({**content, "kind": "binary", **identifier}) == Seen(
         (medium(beside=beside),), (Medium(data, "audio/mpeg"),)

@@ -8,6 +8,7 @@ import pytest
 from app.models.json_value import json_text
 from app.models.normalized import NormalizedLink, NormalizedText, Warning
 from app.services.normalization import normalize_tool_result
+from tests.kit.media import b64
 from tests.unit.services.normalization.samples import (
     BMP,
     NOISE,
@@ -20,7 +21,6 @@ from tests.unit.services.normalization.samples import (
     WAV64,
     Medium,
     Seen,
-    b64,
     extracted,
     json_part,
     medium,

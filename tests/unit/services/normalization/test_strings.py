@@ -8,6 +8,7 @@ from urllib.parse import quote
 import pytest
 
 from app.models.normalized import Provenance
+from tests.kit.media import b64
 from tests.unit.services.normalization.samples import (
     NOISE,
     PDF,
@@ -19,7 +20,6 @@ from tests.unit.services.normalization.samples import (
     WAV64,
     Medium,
     Seen,
-    b64,
     extracted,
     medium,
     seen,

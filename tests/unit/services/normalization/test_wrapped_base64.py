@@ -8,7 +8,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.unit.services.normalization.samples import NOISE, PNG, PNG64, b64, seen, text
+from tests.kit.media import b64
+from tests.unit.services.normalization.samples import NOISE, PNG, PNG64, seen, text
 
 SEPARATORS = ("\n", "\r\n", " ")
 PLACES = ("{}", "before {} after", "a:\n{}\n\nb c", "see ![x](data:image/png;base64,{}) and")

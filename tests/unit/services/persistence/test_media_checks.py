@@ -13,7 +13,7 @@ from app.models.resource import Damage
 from app.services.persistence.media_checks import MediaChecks
 from app.services.persistence.media_keeper import MediaKeeper
 from app.stores.blobs import FilesystemBlobStore, StoredBlob
-from tests import media
+from tests.kit import media
 
 PNG = media.png(400, 300, noise=True)
 DAMAGE = Damage("damaged-media", "The image/png is damaged: it ends inside of its IDAT chunk.")

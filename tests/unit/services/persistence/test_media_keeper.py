@@ -13,7 +13,7 @@ from app.models.normalized import NormalizedMedia
 from app.models.resource import Damage, MediaHints, Resource, derive_resource_id
 from app.services.persistence.media_keeper import KeptMedium, MediaKeeper
 from app.stores.blobs import DraftMedia, FilesystemBlobStore
-from tests.media import noise_bytes, png
+from tests.kit.media import noise_bytes, png
 
 pytestmark = pytest.mark.anyio
 

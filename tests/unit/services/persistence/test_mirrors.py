@@ -6,7 +6,8 @@ import pytest
 
 from app.services.normalization import normalize_tool_result
 from app.services.persistence.mirrors import may_hold_twice, with_one_of_each
-from tests.unit.services.normalization.samples import NOISE, PNG, PNG64, b64
+from tests.kit.media import b64
+from tests.unit.services.normalization.samples import NOISE, PNG, PNG64
 
 NOISE64 = b64(NOISE)
 

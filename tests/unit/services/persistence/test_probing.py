@@ -11,7 +11,7 @@ from app.models.media import CHUNK_BYTES, InMemoryMedia
 from app.models.resource import MediaHints
 from app.services.persistence.probing import probe_media, probe_stored_media
 from app.stores.blobs import FilesystemBlobStore, StoredBlob
-from tests import media
+from tests.kit import media
 
 NO_HINTS = MediaHints()
 MIB = 1024 * 1024

@@ -1,6 +1,5 @@
 """Messages as the service stores them, media moved out, and what is read of them."""
 
-import base64
 import hashlib
 from collections.abc import Mapping
 from datetime import UTC, datetime
@@ -33,7 +32,7 @@ from app.services.inline_media.stored_media import MediaMover
 from app.services.persistence.media_keeper import MediaKeeper
 from app.services.renders.messages import message_turns
 from app.stores.blobs import FilesystemBlobStore
-from tests.media import noise_bytes, png, wav
+from tests.kit.media import b64, noise_bytes, png, wav
 
 PROJECT = "p"
 NOW = datetime(2026, 11, 21, tzinfo=UTC)
@@ -49,11 +48,6 @@ HINTS = {
     "application/pdf": MediaHints(),
 }
 PICTURE_URL = "https://files.example/a.png"
-
-
-def b64(data: bytes) -> str:
-    """Bytes as base64."""
-    return base64.b64encode(data).decode()
 
 
 def uri(data: bytes, mime_type: str) -> str:

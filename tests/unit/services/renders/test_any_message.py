@@ -21,11 +21,11 @@ from app.models.conversation import (
 from app.models.json_pointer import follow, parse_json_pointer
 from app.models.json_value import JsonValue, json_text
 from app.models.resource import MediaHints, Resource
+from tests.kit.media import b64
 from tests.unit.services.renders.stored_messages import (
     NOW,
     WAV,
     answered,
-    b64,
     homeless,
     read,
     said,

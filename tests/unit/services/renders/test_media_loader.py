@@ -12,7 +12,7 @@ from app.rendering.targets.profile import Profile
 from app.services.persistence.media_checks import MediaChecks
 from app.services.renders.media_loader import judged
 from app.stores.blobs import FilesystemBlobStore
-from tests import media
+from tests.kit import media
 from tests.unit.rendering.targets.composed import medium, profile, rule, turn
 
 PNG = media.png()

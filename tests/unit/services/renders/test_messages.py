@@ -20,6 +20,7 @@ from openai.types.chat import (
 )
 
 from app.models.conversation import Address, Call, ComposedTurn, DataItem, Medium
+from tests.kit.media import b64
 from tests.unit.services.renders.stored_messages import (
     DOT,
     PDF,
@@ -27,7 +28,6 @@ from tests.unit.services.renders.stored_messages import (
     PNG,
     WAV,
     answered,
-    b64,
     homeless,
     read_stored,
     said,

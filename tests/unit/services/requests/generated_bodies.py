@@ -7,7 +7,7 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-from tests.media import wav
+from tests.kit.media import wav
 
 LONG_CHARS = 12_000
 _PNG = bytes.fromhex("89504e470d0a1a0a0000000d4948445200000280000001400802000000")

@@ -22,7 +22,7 @@ from app.services.tool_results.requests import (
     whole_request,
 )
 from app.stores.blobs import DraftMedia, FilesystemBlobStore, StoredBlob
-from tests.media import noise_bytes, png
+from tests.kit.media import noise_bytes, png
 from tests.unit.services.requests.received import LIMITS, PROJECT, files_in
 
 pytestmark = pytest.mark.anyio

@@ -8,8 +8,8 @@ from functools import partial
 
 from PIL import Image
 
-from tests import media
-from tests.images import jpeg_in_three_scans, saved
+from tests.kit import media
+from tests.kit.images import jpeg_in_three_scans, saved
 
 MIB = 1024 * 1024
 

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from types import TracebackType
 
-from tests.process import ROOT
+from tests.kit.process import ROOT
 
 WAIT_SECONDS = 30.0
 _DEPLOYMENT = ROOT / "docs" / "deployment.md"

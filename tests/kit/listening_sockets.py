@@ -10,7 +10,7 @@ from websockets.exceptions import ConnectionClosed, InvalidStatus
 from websockets.sync.client import ClientConnection, connect
 
 from app.wire.problem import Problem
-from tests.event_streams import WAIT_SECONDS, Block, member
+from tests.kit.event_streams import WAIT_SECONDS, Block, member
 
 TRY_AGAIN_LATER = 1013
 """The code a client is cut off with that may come back (RFC 6455, IANA's registry)."""
@@ -46,7 +46,7 @@ def refusal(
     return problem.status, problem.code
 
 
-def told(socket: ClientConnection) -> Block:
+def read_event(socket: ClientConnection) -> Block:
     """The next event."""
     said = socket.recv(timeout=WAIT_SECONDS, decode=False)
     frame = json.loads(said)

@@ -1,4 +1,4 @@
-"""Images of every make, made on the spot; see `tests.media`."""
+"""Images of every make, made on the spot; see `tests.kit.media`."""
 
 import io
 import struct
@@ -6,7 +6,7 @@ from functools import cache
 
 from PIL import Image, ImageChops, ImageStat
 
-from tests.media import noise_bytes
+from tests.kit.media import noise_bytes
 
 _COMPARED_AT = (64, 64)
 

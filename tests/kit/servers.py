@@ -31,8 +31,8 @@ from app.server.http_protocol import DeadlineProtocol
 from app.server.lingering_close import PartingProtocol
 from app.server.process import accept_deep_json
 from app.wiring import migrate_database, open_access
-from tests.object_store import ObjectStoreServer
-from tests.plain_http import TRUSTS_NOBODY
+from tests.kit.object_store import ObjectStoreServer
+from tests.kit.plain_http import TRUSTS_NOBODY
 
 Engine = Literal["embedded", "server"]
 ENGINES: tuple[Engine, ...] = ("embedded", "server")

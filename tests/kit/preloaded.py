@@ -20,7 +20,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any, Final, NoReturn
 
-_ROOT = Path(__file__).resolve().parents[1]
+_ROOT = Path(__file__).resolve().parents[2]
 _LOADED = b"loaded"
 _FAILED = 70
 _STREAMS = 3
@@ -71,7 +71,7 @@ class Preloaded:
         self._one_at_a_time = threading.Lock()
         with its:
             self._process = subprocess.Popen(  # noqa: S603 - our own module
-                [sys.executable, "-m", "tests.preloaded", str(its.fileno())],
+                [sys.executable, "-m", "tests.kit.preloaded", str(its.fileno())],
                 cwd=_ROOT,
                 env=env,
                 stdin=subprocess.DEVNULL,

@@ -18,10 +18,10 @@ from types import TracebackType
 
 import httpx
 
-from tests.plain_http import TRUSTS_NOBODY
-from tests.preloaded import Preloaded, Started
+from tests.kit.plain_http import TRUSTS_NOBODY
+from tests.kit.preloaded import Preloaded, Started
 
-ROOT = Path(__file__).resolve().parents[1]
+ROOT = Path(__file__).resolve().parents[2]
 COMMAND = Path(sys.executable).with_name("pagefault")
 WAIT_SECONDS = 60.0
 

@@ -10,7 +10,7 @@ from types import TracebackType
 
 import httpx
 
-from tests.process import ROOT, WAIT_SECONDS, environment
+from tests.kit.process import ROOT, WAIT_SECONDS, environment
 
 _COMMAND = Path(sys.executable).with_name("granian")
 # At first at once, then after half a second, and each time after twice as long.

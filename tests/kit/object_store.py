@@ -12,7 +12,7 @@ import httpx
 import obstore
 from obstore.store import S3Store
 
-from tests.plain_http import TRUSTS_NOBODY
+from tests.kit.plain_http import TRUSTS_NOBODY
 
 REGION = "us-east-1"
 ACCESS_KEY_ID = "testing-key"

@@ -10,7 +10,7 @@ import tempfile
 from collections.abc import Mapping
 from contextlib import ExitStack
 
-from tests.process import WAIT_SECONDS, environment, preloaded
+from tests.kit.process import WAIT_SECONDS, environment, preloaded
 
 
 class LoadedCommand:
