@@ -275,7 +275,7 @@ def test_longest_alias_fits_into_a_cursor(client: httpx.Client) -> None:
 @pytest.mark.promise(
     "security.md#other-projects-data",
     "Another project's alias does not exist, whether it is read, attached or assigned",
-    kept_by="app/stores/records/aliases.py",
+    kept_by="app/stores/records/resources.py",
     tried="3 ways, the same answers",
 )
 def test_aliases_of_another_project_do_not_exist(
@@ -333,7 +333,7 @@ def two(service: LiveService) -> Iterator[list[httpx.Client]]:
 @pytest.mark.promise(
     "security.md#the-database",
     "One of several racing writes of an alias wins, and no alias is left without its resource",
-    kept_by="app/stores/records/aliases.py",
+    kept_by="app/stores/records/resources.py",
     tried="2 services, 4 races of 6",
 )
 def test_racing_puts_of_one_alias_have_one_winner(two: list[httpx.Client]) -> None:
