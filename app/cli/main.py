@@ -215,6 +215,27 @@ def ingest(
     )
 
 
+@cli.command()
+def proxy(
+    command: Annotated[
+        list[str], typer.Argument(metavar="COMMAND…", help="The MCP server, behind `--`.")
+    ],
+    session: Annotated[str, typer.Option(help="The session that keeps calls and results.")],
+    project: ProjectOption = None,
+    data_dir: DataDirOption = None,
+    env_file: EnvFileOption = None,
+) -> None:
+    """Run an MCP server and store what its tools return, with small results for the host.
+
+    Write it before the server's command: pagefault proxy --session demo -- npx -y some-server
+    """
+    from app.cli.proxy import run_proxy
+    from app.cli.terminal import project_settings
+
+    settings, project_id = project_settings(data_dir, env_file, project)
+    run_proxy(settings, project_id, session, command)
+
+
 @page.command()
 def show(
     page_id: PageArgument,

@@ -1,0 +1,127 @@
+"""`pagefault proxy`: between a host and its MCP server, to store what the server's tools return."""
+
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import AsyncGenerator, AsyncIterator, Sequence
+from contextlib import asynccontextmanager
+
+import anyio
+import anyio.abc
+import anyio.to_thread
+import typer
+
+from app.cli.terminal import CANNOT, complain
+from app.config.settings import Settings
+from app.mcp.proxy import Proxy, received
+from app.mcp.result_store import ResultStore
+from app.models.identity import CLIENT_ID
+from app.models.rendering import RenderOptions
+from app.wiring import open_container
+
+# A server is told to end, then made to.
+_GRACE_SECONDS = 5.0
+_PIECE_BYTES = 256 * 1024
+
+
+def run_proxy(settings: Settings, project_id: str, session_id: str, command: Sequence[str]) -> None:
+    """Run a server between this process's standard input and output; end with its status.
+
+    Args:
+        settings: Where the stores are.
+        project_id: Whose the session is.
+        session_id: Where calls and results are kept.
+        command: The server.
+
+    Raises:
+        SystemExit: Always, with the status of the server.
+    """
+    if not CLIENT_ID.match(session_id):
+        raise typer.BadParameter("is not the id of a session", param_hint="--session")
+    raise SystemExit(anyio.run(_proxied, settings, project_id, session_id, command))
+
+
+async def _proxied(
+    settings: Settings, project_id: str, session_id: str, command: Sequence[str]
+) -> int:
+    try:
+        process = await anyio.open_process(
+            command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=None
+        )
+    except OSError as exc:
+        complain(f"cannot start {command[0]}: {exc.strerror}")
+        return CANNOT
+    assert process.stdin is not None  # noqa: S101 - asked for
+    assert process.stdout is not None  # noqa: S101 - asked for
+    proxy = Proxy(_write, process.stdin.send, complain)
+    is_over = anyio.Event()
+    async with anyio.create_task_group() as group:
+        opened = _opened(settings, project_id, session_id)
+        group.start_soon(proxy.keep_store, opened, is_over)
+        async with anyio.create_task_group() as host:
+            host.start_soon(_pass_on_from_host, proxy, process)
+            host.start_soon(_end_on_signals, process)
+            await proxy.from_server(received(process.stdout))
+            host.cancel_scope.cancel()
+        is_over.set()
+    status = await process.wait()
+    if status:
+        complain(f"the server {command[0]} ended with {_told(status)}")
+    return status if status >= 0 else 128 - status
+
+
+async def _pass_on_from_host(proxy: Proxy, process: anyio.abc.Process) -> None:
+    """Pass on what the host says; when it leaves, see to it that the server ends."""
+    try:
+        await proxy.from_host(_standard_input())
+    except (anyio.BrokenResourceError, anyio.ClosedResourceError):
+        # The server has ended; its status says why.
+        return
+    assert process.stdin is not None  # noqa: S101 - asked for
+    await process.stdin.aclose()
+    await _end(process)
+
+
+async def _end_on_signals(process: anyio.abc.Process) -> None:
+    with anyio.open_signal_receiver(signal.SIGTERM, signal.SIGINT) as signals:
+        async for _ in signals:
+            process.terminate()
+
+
+async def _end(process: anyio.abc.Process) -> None:
+    for end in (process.terminate, process.kill):
+        with anyio.move_on_after(_GRACE_SECONDS):
+            await process.wait()
+            return
+        end()
+
+
+async def _standard_input() -> AsyncIterator[bytes]:
+    # A thread, because standard input may be a file, which the event loop cannot wait for.
+    while piece := await anyio.to_thread.run_sync(
+        os.read, sys.stdin.fileno(), _PIECE_BYTES, abandon_on_cancel=True
+    ):
+        yield piece
+
+
+async def _write(piece: bytes) -> None:
+    def write() -> None:
+        left = memoryview(piece)
+        while left:
+            left = left[os.write(sys.stdout.fileno(), left) :]
+
+    await anyio.to_thread.run_sync(write)
+
+
+@asynccontextmanager
+async def _opened(
+    settings: Settings, project_id: str, session_id: str
+) -> AsyncGenerator[ResultStore, None]:
+    async with open_container(settings) as container:
+        await container.access.ensure_project(project_id)
+        yield ResultStore(container, project_id, session_id, RenderOptions())
+
+
+def _told(status: int) -> str:
+    return f"status {status}" if status > 0 else f"signal {-status}"

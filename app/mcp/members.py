@@ -1,0 +1,99 @@
+"""Where the members of a JSON object are in its text, found without parsing what they hold."""
+
+import re
+from typing import NamedTuple
+
+_STRUCTURE = re.compile(rb'["{}\[\],:]')
+_STRING_END = re.compile(rb'["\\]')
+_OPENING = frozenset(b"{[")
+_QUOTE, _BACKSLASH, _COMMA, _COLON, _OBJECT = b'"\\,:{'
+
+
+class Span(NamedTuple):
+    """A piece of a text: from `start` to before `end`, in bytes."""
+
+    start: int
+    end: int
+
+
+class Member(NamedTuple):
+    """A member of an object: its key with the quotation marks around it, and its value."""
+
+    key: Span
+    value: Span
+
+
+class MemberScanner:
+    """Finds the members of an object whose text arrives in pieces.
+
+    It holds no text. Strings are crossed at the speed of a search for their end, so that base64 of
+    any length costs little. Text that is not one object has no members; nothing is checked beyond
+    that, because whoever reads the members parses them.
+    """
+
+    def __init__(self) -> None:
+        self.members: list[Member] = []
+        self._position = 0
+        self._depth = 0
+        self._is_object = self._has_begun = False
+        self._in_string = False
+        # Characters at the beginning of the next piece that a backslash has escaped: one, or none.
+        self._escaped = 0
+        self._key: Span | None = None
+        self._string_start = 0
+        self._value_start: int | None = None
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether the text so far is an object that has ended."""
+        return self._is_object and self._depth == 0
+
+    def feed(self, piece: bytes) -> None:
+        """Take the next piece of the text."""
+        at, self._escaped = self._escaped, 0
+        while True:
+            if self._in_string:
+                found = _STRING_END.search(piece, at)
+                if found is None:
+                    break
+                at = found.end()
+                if piece[found.start()] == _BACKSLASH:
+                    at += 1
+                    continue
+                self._in_string = False
+                if self._depth == 1 and self._value_start is None:
+                    self._key = Span(self._string_start, self._position + at)
+                continue
+            found = _STRUCTURE.search(piece, at)
+            if found is None:
+                break
+            at = found.end()
+            self._take(piece[found.start()], self._position + found.start())
+        self._escaped = max(0, at - len(piece))
+        self._position += len(piece)
+
+    def _take(self, character: int, position: int) -> None:
+        """Follow one character of the structure."""
+        if character == _QUOTE:
+            self._in_string = True
+            self._string_start = position
+        elif character in _OPENING:
+            if self._depth == 0:
+                self._is_object = character == _OBJECT and not self._has_begun
+                self._has_begun = True
+            self._depth += 1
+        elif character == _COLON:
+            if self._depth == 1 and self._value_start is None:
+                self._value_start = position + 1
+        elif character == _COMMA:
+            if self._depth == 1:
+                self._end_member(position)
+        else:
+            if self._depth == 1:
+                self._end_member(position)
+            self._depth -= 1
+
+    def _end_member(self, position: int) -> None:
+        if self._is_object and self._key is not None and self._value_start is not None:
+            self.members.append(Member(self._key, Span(self._value_start, position)))
+        self._key = self._value_start = None

@@ -1,0 +1,219 @@
+"""`pagefault proxy` between a host and a server of MCP."""
+
+import json
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from app.config.settings import Settings
+from tests.kit import mcp_server, media
+from tests.kit.process import COMMAND, ROOT, WAIT_SECONDS, environment
+from tests.kit.servers import serving
+
+Json = dict[str, Any]
+SERVER = [sys.executable, "-m", "tests.kit.mcp_server"]
+
+
+class Conversation:
+    """A host's side of two pipes."""
+
+    def __init__(self, process: subprocess.Popen[bytes]) -> None:
+        assert process.stdin is not None
+        assert process.stdout is not None
+        self.process = process
+        self._stdin, self._stdout = process.stdin, process.stdout
+
+    def say(self, message: bytes) -> None:
+        """Write one line."""
+        self._stdin.write(message + b"\n")
+        self._stdin.flush()
+
+    def hear(self) -> bytes:
+        """Read one line."""
+        return self._stdout.readline().removesuffix(b"\n")
+
+    def ask(self, number: object, method: str, **params: object) -> bytes:
+        """Make a request, and read the next line."""
+        request = {"jsonrpc": "2.0", "id": number, "method": method, "params": params}
+        self.say(json.dumps(request).encode())
+        return self.hear()
+
+    def call(self, number: object, tool: str, **arguments: object) -> bytes:
+        """Call a tool, and read the next line."""
+        return self.ask(number, "tools/call", name=tool, arguments=arguments)
+
+    def leave(self) -> int:
+        """Say nothing more, and return the status of what ends then."""
+        self._stdin.close()
+        return self.process.wait(WAIT_SECONDS)
+
+
+@contextmanager
+def talking(*command: str | Path, stderr: Path) -> Iterator[Conversation]:
+    """Run a command between two pipes."""
+    with (
+        stderr.open("wb") as errors,
+        subprocess.Popen(  # noqa: S603 - our own command
+            command,
+            cwd=ROOT,
+            env=environment(),
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=errors,
+            process_group=0,
+        ) as process,
+    ):
+        try:
+            yield Conversation(process)
+        finally:
+            process.kill()
+
+
+@contextmanager
+def proxied(folder: Path, *, data: Path | None = None) -> Iterator[Conversation]:
+    """Run the scripted server behind the proxy."""
+    options: list[str | Path] = ["--session", "demo", "--data-dir", data or folder / "data"]
+    with talking(COMMAND, "proxy", *options, "--", *SERVER, stderr=folder / "stderr") as host:
+        yield host
+
+
+@contextmanager
+def direct(folder: Path) -> Iterator[Conversation]:
+    """Run the scripted server alone."""
+    with talking(*SERVER, stderr=folder / "stderr-of-the-server") as host:
+        yield host
+
+
+def history(data: Path) -> list[Json]:
+    """Return the entries of the session that the proxy writes to."""
+    with serving(Settings(data_dir=data, log_level="error")) as service, service.client() as client:
+        listed: list[Json] = client.get("/api/sessions/demo/messages").json()["items"]
+    return listed
+
+
+REQUESTS: list[tuple[str, Json]] = [
+    ("initialize", {"protocolVersion": "2025-06-18", "capabilities": {}}),
+    ("tools/list", {}),
+    ("unknown/method", {"a": [1.0, 1e2]}),
+    *(("tools/call", {"name": name, "arguments": {}}) for name in mcp_server.ANSWERS),
+]
+
+
+def test_what_has_no_media_passes_byte_for_byte(tmp_path: Path) -> None:
+    heard = []
+    for server in (direct, proxied):
+        with server(tmp_path) as host:
+            heard.append(
+                [host.ask(n, method, **params) for n, (method, params) in enumerate(REQUESTS)]
+            )
+            assert host.leave() == 0
+    assert heard[1] == heard[0]
+
+
+def test_long_text_arrives_as_a_preview_that_names_the_whole(tmp_path: Path) -> None:
+    with proxied(tmp_path) as host:
+        answer = json.loads(host.call(1, "long", characters=3_000_000))
+        assert host.leave() == 0
+    (block,) = answer["result"]["content"]
+    (resource,) = history(tmp_path / "data")[1]["sanitized"]["resources"]
+    assert (len(block["text"]) < 6_000, resource["size"]) == (True, 3_000_000)
+    assert f"the whole text is {resource['uri']}" in block["text"]
+
+
+def test_calls_and_results_are_in_the_history(tmp_path: Path) -> None:
+    with proxied(tmp_path) as host:
+        for number, tool in enumerate(("word", "fails", "error", "picture")):
+            host.call(number, tool, of="this test")
+        host.hear()
+        assert host.leave() == 0
+    calls = {}
+    answers = []
+    for entry in history(tmp_path / "data"):
+        if entry["role"] == "assistant":
+            (call,) = entry["tool_calls"]
+            calls[call["id"]] = call["function"]
+        else:
+            meta = entry["sanitized"]["meta"]
+            parts = [part.get("text", part["type"]) for part in entry["sanitized"]["parts"]]
+            answers.append((calls[entry["toolCallId"]], meta["success"], parts))
+    given = '{"of":"this test"}'
+    assert answers == [
+        ({"name": "word", "arguments": given}, True, ["a"]),
+        ({"name": "fails", "arguments": given}, False, ["no such file"]),
+        (
+            {"name": "error", "arguments": given},
+            False,
+            ['{"code":-32602,"message":"Unknown tool"}'],
+        ),
+        ({"name": "picture", "arguments": given}, True, ["a picture", "image"]),
+    ]
+
+
+def test_picture_arrives_with_everything_around_it(tmp_path: Path) -> None:
+    with proxied(tmp_path) as host:
+        progress = host.call(1, "picture")
+        answer = json.loads(host.hear())
+        assert host.leave() == 0
+    assert json.loads(progress)["method"] == "notifications/progress"
+    assert answer == {
+        "jsonrpc": "2.0",
+        "id": 1,
+        "result": {
+            "content": [
+                {"type": "text", "text": "a picture"},
+                {"type": "image", "data": media.b64(mcp_server.PNG), "mimeType": "image/png"},
+            ],
+            "_meta": {"a": [1]},
+        },
+    }
+
+
+def test_server_that_dies_is_reported_as_its_own_end(tmp_path: Path) -> None:
+    with proxied(tmp_path) as host:
+        host.call(1, "word")
+        assert host.call(2, "exit") == b""
+        assert host.process.wait(WAIT_SECONDS) == 3
+    told = (tmp_path / "stderr").read_text()
+    assert (
+        told == f"the server gives up\npagefault: the server {sys.executable} ended with status 3\n"
+    )
+
+
+def test_without_a_store_results_pass_as_they_came(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("no directory")
+    with direct(tmp_path) as host:
+        expected = [host.call(1, "picture"), host.hear(), host.call(2, "word")]
+    with proxied(tmp_path, data=tmp_path / "file" / "data") as host:
+        heard = [host.call(1, "picture"), host.hear(), host.call(2, "word")]
+        assert host.leave() == 0
+    told = (tmp_path / "stderr").read_text()
+    assert heard == expected
+    assert told.startswith("pagefault: results are passed on and not stored: ")
+
+
+def test_command_that_is_not_there_is_named(tmp_path: Path) -> None:
+    done = subprocess.run(  # noqa: S603 - our own command
+        [COMMAND, "proxy", "--session", "demo", "--data-dir", tmp_path, "--", "no-such-server"],
+        capture_output=True,
+        env=environment(),
+        timeout=WAIT_SECONDS,
+        check=False,
+    )
+    assert (done.returncode, done.stdout, done.stderr) == (
+        2,
+        b"",
+        b"pagefault: cannot start no-such-server: No such file or directory\n",
+    )
+
+
+@pytest.mark.parametrize("number", [0, -1, "a", "\N{LATIN SMALL LETTER E WITH DIAERESIS}"])
+def test_any_id_of_a_request_is_given_back(tmp_path: Path, number: object) -> None:
+    with proxied(tmp_path) as host:
+        answer = host.call(number, "picture")
+        answer = host.hear()
+    assert json.loads(answer)["id"] == number

@@ -1,0 +1,74 @@
+"""A server of MCP over pipes that says exactly what a test wants of it, byte for byte.
+
+Run as a program. What a tool of it returns is in `ANSWERS`; `%d` in one is the id of the request.
+"""
+
+import json
+import os
+import sys
+
+from tests.kit import media
+
+PNG = media.png(noise=True)
+
+ANSWERS = {
+    "word": b'{"jsonrpc": "2.0", "id": %d, "result": {"content": [{"type": "text", "text": "a"}]}}',
+    "odd": (
+        b'{"id":%d,"x-new":[1.0,1e2],"jsonrpc":"2.0","result":'
+        b'{"content":[{"type":"text","text":"\\ud800 \xc3\xab"}],"x-more":{"a":"}"}}}'
+    ),
+    "fails": (
+        b'{"jsonrpc":"2.0","id":%d,"result":'
+        b'{"content":[{"type":"text","text":"no such file"}],"isError":true}}'
+    ),
+    "error": b'{"jsonrpc":"2.0","id":%d,"error":{"code":-32602,"message":"Unknown tool"}}',
+    "no-json": b'{"jsonrpc":"2.0","id":%d,"result":{"content":[}',
+}
+"""What tools answer, by their names."""
+
+
+def main() -> None:
+    """Answer requests until nobody asks any more."""
+    for line in sys.stdin.buffer:
+        request = json.loads(line)
+        if "id" in request and request.get("method"):
+            _say(_answer(request))
+
+
+def _answer(request: dict[str, object]) -> bytes:
+    method, number = request["method"], request["id"]
+    if method == "initialize":
+        return _result(number, {"protocolVersion": "2025-06-18", "capabilities": {"tools": {}}})
+    if method == "tools/list":
+        tools = [{"name": name, "inputSchema": {"type": "object"}} for name in ANSWERS]
+        return _result(number, {"tools": tools})
+    if method != "tools/call":
+        return json.dumps({"jsonrpc": "2.0", "id": number, "error": {"code": -32601}}).encode()
+    params = request["params"]
+    assert isinstance(params, dict)
+    name, given = params["name"], params.get("arguments", {})
+    if name == "exit":
+        sys.stderr.write("the server gives up\n")
+        os._exit(3)
+    if name == "picture":
+        _say(b'{"jsonrpc":"2.0","method":"notifications/progress","params":{"progress":1}}')
+        picture = {"type": "image", "data": media.b64(PNG), "mimeType": "image/png"}
+        content = [{"type": "text", "text": "a picture"}, picture]
+        return _result(number, {"content": content, "_meta": {"a": [1]}})
+    if name == "long":
+        text = {"type": "text", "text": "x" * given["characters"]}
+        return _result(number, {"content": [text]})
+    return ANSWERS[name] % number
+
+
+def _result(number: object, result: object) -> bytes:
+    return json.dumps({"jsonrpc": "2.0", "id": number, "result": result}).encode()
+
+
+def _say(message: bytes) -> None:
+    sys.stdout.buffer.write(message + b"\n")
+    sys.stdout.buffer.flush()
+
+
+if __name__ == "__main__":
+    main()
