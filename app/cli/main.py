@@ -222,7 +222,14 @@ def proxy(
     ],
     session: Annotated[str, typer.Option(help="The session that keeps calls and results.")],
     project: ProjectOption = None,
-    data_dir: DataDirOption = None,
+    data_dir: Annotated[
+        Path | None,
+        typer.Option(
+            "--data-dir",
+            help="Where database, blobs and keys are.",
+            show_default="PAGEFAULT_DATA_DIR or ~/.pagefault/data",
+        ),
+    ] = None,
     env_file: EnvFileOption = None,
 ) -> None:
     """Run an MCP server and store what its tools return, with small results for the host.
@@ -232,6 +239,9 @@ def proxy(
     from app.cli.proxy import run_proxy
     from app.cli.terminal import project_settings
 
+    if data_dir is None and "PAGEFAULT_DATA_DIR" not in os.environ:
+        # A host starts its servers in a directory that nobody has chosen.
+        data_dir = Path.home() / ".pagefault" / "data"
     settings, project_id = project_settings(data_dir, env_file, project)
     run_proxy(settings, project_id, session, command)
 

@@ -118,7 +118,11 @@ async def _write(piece: bytes) -> None:
 async def _opened(
     settings: Settings, project_id: str, session_id: str
 ) -> AsyncGenerator[ResultStore, None]:
-    async with open_container(settings) as container:
+    # A server sweeps and scrubs; many proxies of one directory would all do it.
+    sweep = settings.sweep.model_copy(update={"interval_seconds": 0.0})
+    scrub = settings.scrub.model_copy(update={"period_seconds": 0.0})
+    idle = settings.model_copy(update={"sweep": sweep, "scrub": scrub})
+    async with open_container(idle) as container:
         await container.access.ensure_project(project_id)
         yield ResultStore(container, project_id, session_id, RenderOptions())
 
