@@ -2,7 +2,6 @@
 
 import base64
 import json
-import subprocess
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
@@ -13,9 +12,9 @@ import httpx
 import pytest
 
 from app.rendering.targets.table import TARGETS
-from peers.servers import FOLDER, Server, python, servers
+from peers.conversations import printed_lines, results_of
+from peers.servers import FOLDER, servers
 from tests.kit.node import NODE, installed
-from tests.kit.process import environment
 from tests.providers import CHECKS
 
 Json: TypeAlias = dict[str, Any]
@@ -25,7 +24,6 @@ _SERVERS = tuple(servers(Path()))
 _READ_ALIKE = frozenset(("filesystem", "git", "sequential-thinking", "typed"))
 # What is shorter may stand anywhere.
 _FEWEST_LETTERS = 14
-_WAIT_SECONDS = 120
 
 
 @dataclass(frozen=True)
@@ -63,32 +61,11 @@ def taken(request: pytest.FixtureRequest, client: httpx.Client, folder: Path) ->
     """What each call of a server came to."""
     name: str = request.param
     server = servers(folder)[name]
-    calls = zip(server.calls, _results(server, folder), strict=True)
+    calls = zip(server.calls, results_of(server, folder), strict=True)
     return [
         _take(client, name, number, tool, spelled)
         for number, ((tool, _), spelled) in enumerate(calls)
     ]
-
-
-def _results(server: Server, folder: Path) -> Iterator[Mapping[str, Json]]:
-    asked = {"server": server.command, "folder": str(folder), "calls": server.calls}
-    for line in _printed([python(server.sdk), FOLDER / "call.py"], json.dumps(asked)):
-        yield json.loads(line)
-
-
-def _printed(command: list[Path], given: str) -> list[str]:
-    """Return the lines that a command of an environment prints."""
-    ended = subprocess.run(  # noqa: S603 - our own script
-        command,
-        input=given,
-        capture_output=True,
-        text=True,
-        timeout=_WAIT_SECONDS,
-        env=environment(),
-        check=False,
-    )
-    assert ended.returncode == 0, ended.stderr[-2_000:]
-    return ended.stdout.splitlines()
 
 
 def _take(
@@ -226,5 +203,5 @@ def _as_json(text: str) -> object:
 def test_renderings_for_mcp_are_taken_by_the_sdk_for_typescript(taken: list[Taken]) -> None:
     messages = [message for each in taken for message in each.rendered("mcp")["messages"]]
     given = "".join(json.dumps(message) + "\n" for message in messages)
-    told = _printed([NODE, installed(FOLDER) / "check.mjs"], given)
+    told = printed_lines([NODE, installed(FOLDER) / "check.mjs"], given)
     assert [json.loads(line) for line in told] == [""] * len(messages)
