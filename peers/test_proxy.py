@@ -32,7 +32,7 @@ _OTHER_EACH_TIME = frozenset(
         "git_show",
     }
 )
-_CHANGING = re.compile("[0-9A-Za-z+/]{14,}|[0-9]+|[0-9a-f]{4,}")
+_CHANGING = re.compile("[0-9A-Za-z+/]{14,}=*|[0-9]+|[0-9a-f]{4,}")
 
 
 @pytest.fixture
