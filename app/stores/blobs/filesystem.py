@@ -36,12 +36,13 @@ import anyio.to_thread
 
 from app.errors import DigestMismatchError
 from app.models.media import CHUNK_BYTES, InMemoryMedia, MediaSource
-from app.stores.blobs.buffered_writer import GatheringWriter
-from app.stores.blobs.cached_files import CachedFiles
-from app.stores.blobs.directory_listing import found_file, listed_files
-from app.stores.blobs.drafts import DraftMedia, FileDraft
-from app.stores.blobs.file_reader import FileReader, ReadBytes
-from app.stores.blobs.publishing import Publishing
+from app.stores.blobs.file_reader import (
+    CachedFiles,
+    FileReader,
+    found_file,
+    listed_files,
+    read_bytes,
+)
 from app.stores.blobs.store import (
     BlobMissingError,
     BlobReader,
@@ -54,11 +55,13 @@ from app.stores.blobs.store import (
 )
 from app.stores.blobs.temporary_file import (
     DurableDirectories,
+    Publishing,
     TemporaryFile,
     failures_translated,
     move_durably,
     swept_files,
 )
+from app.stores.blobs.writing import DraftMedia, FileDraft, GatheringWriter
 
 # Each of them has a file open.
 _SYNCED_AT_ONCE = 32
@@ -124,7 +127,7 @@ class FilesystemBlobStore:
         """See `BlobStore.open`."""
         name = f"{self._root_name}/{blob_path(project_id, digest)}"
         if (small := self._cached.read(name, start, end)) is not None:
-            return ReadBytes(small)
+            return read_bytes(small)
         reader = FileReader(Path(name), start, end)
         await anyio.to_thread.run_sync(reader.open)
         return reader
