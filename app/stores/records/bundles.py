@@ -29,8 +29,8 @@ from app.stores.records.history_records import (
     stored_message,
 )
 from app.stores.records.pages import stored_level
-from app.stores.records.rows import read_row, values_of
-from app.stores.records.scope import AnyTable, ProjectScope
+from app.stores.records.prepared_statements import touch
+from app.stores.records.scope import AnyTable, Repository, read_row, values_of
 from app.stores.records.sessions import SessionRecords
 from app.stores.records.tables import (
     history_entries,
@@ -77,11 +77,8 @@ Recorded = RecordedResult | StoredHistoryMessage
 """What an entry stands for, unless it is an interaction or an answer."""
 
 
-class BundleRecords:
+class BundleRecords(Repository):
     """The rows of one project's sessions, all of them."""
-
-    def __init__(self, scope: ProjectScope) -> None:
-        self._scope = scope
 
     def history(self, session_id: str) -> Iterator[tuple[Entry, Recorded | None]]:
         """Yield the entries of a history in order, with their tool results and messages."""
@@ -135,9 +132,9 @@ class BundleRecords:
     def levels(self, page_ids: Sequence[str]) -> dict[str, list[StoredRepresentation]]:
         """Return the levels of up to 500 pages by page id, in order."""
         rows = self._scope.all(
-            self._scope.select(page_levels)
-            .where(page_levels.c.page_id.in_(page_ids))
-            .order_by(page_levels.c.page_id, page_levels.c.level)
+            self._scope.select(page_levels, page_levels.c.page_id.in_(page_ids)).order_by(
+                page_levels.c.page_id, page_levels.c.level
+            )
         )
         levels: dict[str, list[StoredRepresentation]] = {}
         for row in rows:
@@ -181,17 +178,18 @@ class BundleRecords:
             (interactions.c.interaction_id, answer, [ANSWER]),
         ):
             sized = self._scope.select(key.table).with_only_columns(size).where(key == entry_id)
-            self._scope.run(
-                self._scope.update(history_entries)
-                .where(history_entries.c.session_id == session_id, kind.in_(kinds))
-                .values(size_bytes=sized.scalar_subquery())
+            self._scope.set_values(
+                history_entries,
+                history_entries.c.session_id == session_id,
+                kind.in_(kinds),
+                size_bytes=sized.scalar_subquery(),
             )
 
     def add_links(self, session_id: str, links: Sequence[Link]) -> None:
         """Note what refers to which resource; the resources are held by this transaction."""
         rows = [values_of(link, session_id=session_id) for link in links]
         rows.sort(key=lambda row: (row["resource_id"], row["owner_kind"], row["owner_id"]))
-        self._scope.insert_all(resource_links, rows, touch=["session_id"])
+        self._scope.merge_all(resource_links, rows, touch("session_id"))
 
     def _add(self, table: AnyTable, key: str, rows: Sequence[Mapping[str, object]]) -> list[str]:
         # In the order of their ids, as every writer of several takes them.

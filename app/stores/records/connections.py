@@ -1,12 +1,14 @@
-"""What statements run on: a connection of a pool, or the one that writes to a SQLite file.
+"""What statements run on: a connection of a pool, the one that writes, or that of the event loop.
 
-Nothing here waits for anything but the database, so it is for a thread, not for the event loop.
+All but the last are for a thread: they wait for the database, and for nothing else.
 """
 
+import asyncio
+import sqlite3
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from select import POLLIN, poll
-from typing import Any, Protocol, cast
+from typing import Any, NoReturn, Protocol, cast
 
 import structlog
 from sqlalchemy import Connection, CursorResult, Executable, Row
@@ -14,8 +16,7 @@ from sqlalchemy import exc as sql
 from sqlalchemy.exc import DBAPIError, SQLAlchemyError
 
 from app.errors import StoreFullError, StoreUnavailableError
-from app.stores.records.lookups import Lookup, Values
-from app.stores.records.prepared_statements import prepared
+from app.stores.records.prepared_statements import Lookup, Values, prepared
 
 _log = structlog.get_logger(__name__)
 
@@ -216,6 +217,78 @@ class PostgresWritingConnection(WritingConnection):
         socket = poll()
         socket.register(self._driver.fileno(), POLLIN)
         return not socket.poll(0)
+
+
+class NotAtOnceError(Exception):
+    """The event loop cannot be told this without being kept."""
+
+
+class LoopConnection:
+    """A connection of the event loop's own to a SQLite file; opened by the first lookup.
+
+    A `StatementConnection` for lookups alone: everything else is a NotAtOnceError. Nothing there
+    may wait: it only reads, does not wait for a lock, and leaves a value of more than 64 KiB where
+    it is. Whatever it cannot tell at once is asked of the pool, as everything is on PostgreSQL.
+
+    All that is looked up in one turn of the loop is read in one transaction, for asking for the
+    file's lock takes as long as finding a row. It is over with the next turn, before anything that
+    was received or committed meanwhile is worked on: who asks sees all that was acknowledged
+    before.
+
+    Args:
+        path: The file, which is there.
+    """
+
+    is_postgresql = False
+
+    def __init__(self, path: str) -> None:
+        self._path = path
+        self._connection: sqlite3.Connection | None = None
+        self._is_reading = False
+
+    def look_up(self, lookup: Lookup, values: Values, *, is_short: bool) -> Sequence[Row[Any]]:
+        """See `StatementConnection`."""
+        if not is_short:
+            raise NotAtOnceError
+        try:
+            connection = self._connection or self._open()
+            if not self._is_reading:
+                connection.execute("BEGIN")
+                self._is_reading = True
+                # First in, first out: it runs before whatever is scheduled from now on.
+                asyncio.get_running_loop().call_soon(self._end)
+            rows = lookup.read(connection, values)
+        except sqlite3.OperationalError as exc:
+            # A lock, or a fault. The pool waits for the one, and says what the other is.
+            raise NotAtOnceError from exc
+        if rows is None:
+            raise NotAtOnceError
+        return rows
+
+    def close(self) -> None:
+        """Close it; another lookup would open it again."""
+        if self._connection is not None:
+            self._connection.close()
+            self._connection = None
+            self._is_reading = False
+
+    def _refuse(self, *_: Any, **__: Any) -> NoReturn:  # noqa: ANN401 - whatever is given
+        raise NotAtOnceError
+
+    # See `StatementConnection`.
+    execute = rows = run_many = begin_nested = _refuse
+
+    def _end(self) -> None:
+        self._is_reading = False
+        if self._connection is not None:
+            self._connection.rollback()
+
+    def _open(self) -> sqlite3.Connection:
+        self._connection = sqlite3.connect(
+            self._path, timeout=0, isolation_level=None, check_same_thread=False
+        )
+        self._connection.execute("PRAGMA query_only=ON")
+        return self._connection
 
 
 _FAULTS = (sql.OperationalError, sql.InterfaceError, sql.TimeoutError)

@@ -22,6 +22,8 @@ from sqlalchemy.pool import ConnectionPoolEntry
 from app.errors import StoreUnavailableError
 from app.stores.records.connections import (
     DriverConnection,
+    LoopConnection,
+    NotAtOnceError,
     PostgresWritingConnection,
     StatementConnection,
     WritingConnection,
@@ -31,7 +33,6 @@ from app.stores.records.connections import (
 )
 from app.stores.records.database_threads import DatabaseThreads
 from app.stores.records.group_commits import ContendedError, GroupCommits, Work, write_events
-from app.stores.records.lookups import LoopConnection, NotAtOnceError
 
 _Result = TypeVar("_Result")
 _DRIVERS = {"sqlite": "sqlite", "postgresql": "postgresql+psycopg"}

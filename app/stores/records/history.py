@@ -27,9 +27,8 @@ from app.stores.records.history_records import (
     stored_interaction,
     stored_message,
 )
-from app.stores.records.lookups import Lookup
-from app.stores.records.rows import read_row
-from app.stores.records.scope import AnyTable, ProjectScope, scoped_select
+from app.stores.records.prepared_statements import Lookup
+from app.stores.records.scope import AnyTable, ProjectScope, Repository, read_row, scoped_select
 from app.stores.records.tables import (
     history_entries,
     interactions,
@@ -156,11 +155,8 @@ def _answer(seq: int, interaction: StoredInteraction) -> StoredAnswer:
     )
 
 
-class SessionHistory:
+class SessionHistory(Repository):
     """The histories of one project's sessions, to be read."""
-
-    def __init__(self, scope: ProjectScope) -> None:
-        self._scope = scope
 
     def has_entries(self, session_id: str, *, after_seq: int) -> bool:
         """Say whether the history has entries behind a `seq`."""

@@ -14,9 +14,8 @@ from app.models.interaction import InputKind, StoredInteraction
 from app.models.json_value import json_text, parse_stored_json
 from app.models.message import StoredHistoryMessage
 from app.models.tool_result import StoredToolResult
-from app.stores.records.lookups import Lookup
-from app.stores.records.rows import read_row, values_of
-from app.stores.records.scope import ProjectScope, scoped_select
+from app.stores.records.prepared_statements import Lookup
+from app.stores.records.scope import Repository, read_row, scoped_select, values_of
 from app.stores.records.tables import interactions, messages, tool_results
 
 MOST_BYTES = 16 * 1024 * 1024
@@ -44,11 +43,8 @@ _FIND_RESULT_OF_CALL = Lookup(
 )
 
 
-class InteractionRecords:
+class InteractionRecords(Repository):
     """The interactions of one project."""
-
-    def __init__(self, scope: ProjectScope) -> None:
-        self._scope = scope
 
     def add(self, interaction: StoredInteraction) -> None:
         """Store a new interaction; its history entry is appended beside it."""
@@ -57,7 +53,8 @@ class InteractionRecords:
     def find(self, session_id: str, interaction_id: str) -> StoredInteraction | None:
         """The interaction of a session with this id."""
         row = self._scope.first(
-            self._scope.select(interactions).where(
+            self._scope.select(
+                interactions,
                 interactions.c.session_id == session_id,
                 interactions.c.interaction_id == interaction_id,
             )
@@ -68,10 +65,12 @@ class InteractionRecords:
         self, interaction_id: str, output: bytes, *, answer_seq: int, now: datetime
     ) -> None:
         """Note the answer of an interaction whose session the caller has entered."""
-        self._scope.run(
-            self._scope.update(interactions)
-            .where(interactions.c.interaction_id == interaction_id)
-            .values(output=output, answer_seq=answer_seq, answered_at=now)
+        self._scope.set_values(
+            interactions,
+            interactions.c.interaction_id == interaction_id,
+            output=output,
+            answer_seq=answer_seq,
+            answered_at=now,
         )
 
     def page(
@@ -109,8 +108,8 @@ class InteractionRecords:
         return row is not None
 
     def _after(self, session_id: str, input_kind: InputKind | None, after_seq: int) -> Select[Any]:
-        statement = self._scope.select(interactions).where(
-            interactions.c.session_id == session_id, interactions.c.seq > after_seq
+        statement = self._scope.select(
+            interactions, interactions.c.session_id == session_id, interactions.c.seq > after_seq
         )
         if input_kind is not None:
             statement = statement.where(interactions.c.input_kind == input_kind)
@@ -139,11 +138,8 @@ def interaction_values(interaction: StoredInteraction) -> dict[str, object]:
     return values_of(interaction, bindings=json_text(dict(bindings)) if bindings else None)
 
 
-class MessageRecords:
+class MessageRecords(Repository):
     """The messages of one project."""
-
-    def __init__(self, scope: ProjectScope) -> None:
-        self._scope = scope
 
     def add(self, message: StoredHistoryMessage, *, session_id: str) -> None:
         """Store a new message; its history entry is appended beside it."""
@@ -151,9 +147,7 @@ class MessageRecords:
 
     def find(self, message_id: str) -> StoredHistoryMessage | None:
         """The message with this id."""
-        row = self._scope.first(
-            self._scope.select(messages).where(messages.c.message_id == message_id)
-        )
+        row = self._scope.first(self._scope.select(messages, messages.c.message_id == message_id))
         return stored_message(row) if row else None
 
     def find_call(self, session_id: str, tool_call_id: str) -> StoredHistoryMessage | None:
@@ -184,11 +178,8 @@ class RecordedCall:
     request_digest: str
 
 
-class ToolResultRecords:
+class ToolResultRecords(Repository):
     """The tool results of one project."""
-
-    def __init__(self, scope: ProjectScope) -> None:
-        self._scope = scope
 
     def add(self, result: StoredToolResult, *, success: bool, request_digest: str) -> None:
         """Store a new record."""

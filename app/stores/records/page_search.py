@@ -20,8 +20,8 @@ from sqlalchemy import ColumnElement, Text, bindparam, func
 
 from app.models.page import Modality
 from app.models.search import SearchableText, SearchQuery, SearchTerm, SearchWords, search_words
-from app.stores.records.lookups import Lookup
-from app.stores.records.scope import ProjectScope, scoped_select
+from app.stores.records.prepared_statements import Lookup
+from app.stores.records.scope import Repository, scoped_select
 from app.stores.records.tables import page_search_sqlite as page_search
 
 MOST_RANKED = 1_000
@@ -52,11 +52,8 @@ class IndexEntry:
     words: SearchWords
 
 
-class PageSearch(ABC):
+class PageSearch(Repository, ABC):
     """The words of one project's pages. A page that is removed takes its words with it."""
-
-    def __init__(self, scope: ProjectScope) -> None:
-        self._scope = scope
 
     def index_all(self, indexed: Mapping[int, IndexedPage]) -> None:
         """Make these the words of pages, by page number."""
@@ -172,9 +169,7 @@ class SqlitePageSearch(PageSearch):
     """See PageSearch."""
 
     def _remove(self, page_numbers: Sequence[int]) -> None:
-        self._scope.run(
-            self._scope.delete(page_search).where(page_search.c.rowid.in_(page_numbers))
-        )
+        self._scope.remove(page_search, page_search.c.rowid.in_(page_numbers))
 
     def _insert(self, entries: Sequence[IndexEntry]) -> None:
         rows = [

@@ -46,7 +46,7 @@ class PostgresPageSearch(PageSearch):
 
     def _remove(self, page_numbers: Sequence[int]) -> None:
         for table in (page_search, page_search_texts):
-            self._scope.run(self._scope.delete(table).where(table.c.page_number.in_(page_numbers)))
+            self._scope.remove(table, table.c.page_number.in_(page_numbers))
 
     def _insert(self, entries: Sequence[IndexEntry]) -> None:
         vectors = _vectors(entries)
@@ -82,8 +82,8 @@ class PostgresPageSearch(PageSearch):
     ) -> list[tuple[int, str]]:
         """The newest matches with all marks, which are operands of a tsquery."""
         everything = " & ".join([*marks, *map(_all_words, query.terms)])
-        candidates = self._scope.select(page_search).where(
-            page_search.c.words.op("@@")(cast(everything, TSQUERY))
+        candidates = self._scope.select(
+            page_search, page_search.c.words.op("@@")(cast(everything, TSQUERY))
         )
         if any(len(term.words) > 1 for term in query.terms):
             candidates = candidates.where(self._has_phrases(query))

@@ -10,10 +10,14 @@ from typing import Any
 from sqlalchemy import ColumnElement, Row, Select, and_, bindparam, case, func, true
 
 from app.models.page import Level, PageFilters, PageVersion, StoredPage, StoredRepresentation
-from app.stores.records.lookups import Lookup
-from app.stores.records.prepared_statements import Offered
-from app.stores.records.rows import in_batches, read_row, values_of
-from app.stores.records.scope import ProjectScope, scoped_select
+from app.stores.records.prepared_statements import Lookup, Offered
+from app.stores.records.scope import (
+    Repository,
+    in_batches,
+    read_row,
+    scoped_select,
+    values_of,
+)
 from app.stores.records.tables import page_accesses, page_levels, page_numbers, pages
 
 _NUMBERS_AT_ONCE = 1_000
@@ -78,11 +82,8 @@ _OF_PAGE = Lookup(
 )
 
 
-class PageRecords:
+class PageRecords(Repository):
     """The pages of one project."""
-
-    def __init__(self, scope: ProjectScope) -> None:
-        self._scope = scope
 
     def find(self, page_id: str, *, with_content: bool) -> StoredPage | None:
         """Return the page, with its content or without."""
@@ -145,7 +146,7 @@ class PageRecords:
 
         Its levels, its accesses and its words go with it.
         """
-        return self._scope.run(self._scope.delete(pages).where(_is_still(current))) == 1
+        return self._scope.remove(pages, _is_still(current)) == 1
 
     def remove_session(self, session_id: str) -> list[str]:
         """Remove all pages of a session; returns their ids.
@@ -161,7 +162,7 @@ class PageRecords:
             .order_by(pages.c.page_id)
             .with_for_update()
         )
-        self._scope.run(self._scope.delete(pages).where(in_session))
+        self._scope.remove(pages, in_session)
         return [row.page_id for row in rows]
 
     def page_numbers(
@@ -209,8 +210,7 @@ class PageRecords:
         Pinned ones come first, then what is more important, then what is newer.
         """
         statement = (
-            self._scope.select(pages)
-            .where(pages.c.session_id == session_id)
+            self._scope.select(pages, pages.c.session_id == session_id)
             .order_by(pages.c.pinned.desc(), pages.c.importance.desc(), pages.c.page_number.desc())
             .limit(limit)
         )
@@ -303,11 +303,8 @@ def _stored(row: Row[Any]) -> StoredPage:
     return read_row(StoredPage, row, content=content, access_count=row.access_count or 0)
 
 
-class PageLevelRecords:
+class PageLevelRecords(Repository):
     """The levels of one project's pages."""
-
-    def __init__(self, scope: ProjectScope) -> None:
-        self._scope = scope
 
     def of(self, page_id: str) -> Sequence[StoredRepresentation]:
         """The levels of a page, in order."""
@@ -316,7 +313,7 @@ class PageLevelRecords:
     def replace_many(self, levels: Mapping[str, Sequence[StoredRepresentation]]) -> None:
         """Make these the levels of pages, by page id; the caller holds or has created them."""
         for batch in in_batches(levels):
-            self._scope.run(self._scope.delete(page_levels).where(page_levels.c.page_id.in_(batch)))
+            self._scope.remove(page_levels, page_levels.c.page_id.in_(batch))
         rows = [
             values_of(each, page_id=page_id, level=int(each.level))
             for page_id in sorted(levels)
@@ -340,11 +337,8 @@ _HOLD = Lookup(
 )
 
 
-class PageAccessRecords:
+class PageAccessRecords(Repository):
     """The accesses of one project's pages."""
-
-    def __init__(self, scope: ProjectScope) -> None:
-        self._scope = scope
 
     def add(self, counts: Mapping[str, tuple[int, datetime]]) -> None:
         """Add to the counts of pages.

@@ -22,10 +22,10 @@ from typing import Any, TypeAlias
 from sqlalchemy import Row, func, or_
 
 from app.errors import BlobSweptError
-from app.stores.records.blob_tables import swept_blobs, upload_segments
-from app.stores.records.scope import ProjectScope
+from app.stores.records.prepared_statements import touch
+from app.stores.records.scope import ProjectScope, Repository
 from app.stores.records.stored_blobs import Entered, StoredBlobRecords
-from app.stores.records.tables import resources
+from app.stores.records.tables import resources, swept_blobs, upload_segments
 
 BlobSize: TypeAlias = Callable[[str, str], Awaitable[int | None]]
 """The size in bytes of the blob that a project (first) has of a digest (second), if it has one."""
@@ -57,11 +57,8 @@ class BlobReference:
     identity: tuple[str, ...]
 
 
-class BlobReferenceRecords:
+class BlobReferenceRecords(Repository):
     """The rows of one project that need blobs."""
-
-    def __init__(self, scope: ProjectScope) -> None:
-        self._scope = scope
 
     def needed(self, digests: Collection[str]) -> set[str]:
         """Those of at most 500 digests that some row needs."""
@@ -89,9 +86,9 @@ class BlobReferenceRecords:
     def of(self, digests: Collection[str]) -> Sequence[BlobReference]:
         """The rows that need at most 500 digests, in order of digest and name."""
         wanted = sorted(set(digests))
-        files = self._scope.all(self._scope.select(resources).where(resources.c.digest.in_(wanted)))
+        files = self._scope.all(self._scope.select(resources, resources.c.digest.in_(wanted)))
         pieces = self._scope.all(
-            self._scope.select(upload_segments).where(upload_segments.c.digest.in_(wanted))
+            self._scope.select(upload_segments, upload_segments.c.digest.in_(wanted))
         )
         found = [_of_resource(row) for row in files] + [_of_segment(row) for row in pieces]
         return sorted(found, key=lambda reference: (reference.digest, reference.owner))
@@ -255,13 +252,11 @@ class SweptBlobRecords:
         They need not have been removed. If somebody else has claimed them since, because the
         caller was very late, that claim goes on.
         """
-        self._scope.run(
-            self._scope.update(swept_blobs)
-            .where(
-                swept_blobs.c.digest.in_(sorted(digests)),
-                swept_blobs.c.claimed_at == claim.claimed_at,
-            )
-            .values(swept_at=self._scope.now())
+        self._scope.set_values(
+            swept_blobs,
+            swept_blobs.c.digest.in_(sorted(digests)),
+            swept_blobs.c.claimed_at == claim.claimed_at,
+            swept_at=self._scope.now(),
         )
 
     def forget(self, age: timedelta) -> int:
@@ -270,11 +265,10 @@ class SweptBlobRecords:
         The age has to exceed the time between a request's first blob and its row.
         """
         before = self._scope.now() - age
-        return self._scope.run(
-            self._scope.delete(swept_blobs).where(
-                swept_blobs.c.claimed_at < before,
-                or_(swept_blobs.c.swept_at.is_(None), swept_blobs.c.swept_at < before),
-            )
+        return self._scope.remove(
+            swept_blobs,
+            swept_blobs.c.claimed_at < before,
+            or_(swept_blobs.c.swept_at.is_(None), swept_blobs.c.swept_at < before),
         )
 
     def _claim(self, wanted: set[str]) -> BlobClaim:
@@ -282,17 +276,14 @@ class SweptBlobRecords:
         now = self._scope.now()
         running, _ = self._claims(wanted)
         claimed = tuple(sorted(wanted - running))
-        self._scope.insert_all(
-            swept_blobs,
-            [{"digest": digest, "claimed_at": now, "swept_at": None} for digest in claimed],
-            touch=["claimed_at", "swept_at"],
-        )
+        rows = [{"digest": digest, "claimed_at": now, "swept_at": None} for digest in claimed]
+        self._scope.merge_all(swept_blobs, rows, touch("claimed_at", "swept_at"))
         return BlobClaim(claimed, now)
 
     def _claims(self, digests: Collection[str]) -> tuple[set[str], list[ClaimOver]]:
         """The digests with a claim that runs, and the claims that are over, by their digests."""
         claims = self._scope.all(
-            self._scope.select(swept_blobs).where(swept_blobs.c.digest.in_(sorted(digests)))
+            self._scope.select(swept_blobs, swept_blobs.c.digest.in_(sorted(digests)))
         )
         if not claims:
             return set(), []
