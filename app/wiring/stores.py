@@ -98,8 +98,8 @@ def open_database(settings: Settings) -> Engines:
 async def open_broker(settings: Settings, engines: Engines) -> AsyncIterator[EventBroker]:
     """What wakes those who listen to events, by the configured database."""
     if settings.db.url is None:
-        async with open_change_counter(engines) as counter:
-            yield SqliteBroker(counter.count)
+        async with open_change_counter(engines) as count_changes:
+            yield SqliteBroker(count_changes)
         return
     # Its driver takes a while to load, and where SQLite is nobody needs it.
     from app.wiring.brokers.postgres import PostgresBroker  # noqa: PLC0415

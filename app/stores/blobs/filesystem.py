@@ -27,7 +27,7 @@ from collections.abc import (
     Mapping,
     Sequence,
 )
-from contextlib import aclosing, asynccontextmanager
+from contextlib import aclosing, asynccontextmanager, suppress
 from functools import partial
 from pathlib import Path
 
@@ -141,12 +141,12 @@ class FilesystemBlobStore:
 
     async def size(self, project_id: str, digest: str) -> int | None:
         """See `BlobStore.size`."""
-        return await anyio.to_thread.run_sync(_size_bytes, self._place(project_id, digest))
+        return (await self.sizes(project_id, [digest])).get(digest)
 
     async def sizes(self, project_id: str, digests: Collection[str]) -> dict[str, int]:
         """See `BlobStore.sizes`; one thread hop for all."""
         places = {digest: self._place(project_id, digest) for digest in digests}
-        return await anyio.to_thread.run_sync(_all_sizes, places) if places else {}
+        return await anyio.to_thread.run_sync(_sizes, places) if places else {}
 
     async def find(self, project_id: str, digest: str) -> ListedBlob | None:
         """See `BlobStore.find`."""
@@ -169,7 +169,9 @@ class FilesystemBlobStore:
 
         The directory is not synced: a blob that a power loss brings back is garbage to be swept.
         """
-        await anyio.to_thread.run_sync(_unlink, self._place(project_id, digest))
+        unlink = partial(self._place(project_id, digest).unlink, missing_ok=True)
+        with failures_translated():
+            await anyio.to_thread.run_sync(unlink)
 
     async def quarantine(self, project_id: str, digest: str) -> None:
         """See `BlobStore.quarantine`."""
@@ -305,19 +307,10 @@ def _fill(temporary: TemporaryFile, source: MediaSource, limit_bytes: int) -> No
             temporary.fill(piece)
 
 
-def _size_bytes(path: Path) -> int | None:
+def _sizes(places: Mapping[str, Path]) -> dict[str, int]:
+    sizes: dict[str, int] = {}
     with failures_translated():
-        try:
-            return path.stat().st_size
-        except FileNotFoundError:
-            return None
-
-
-def _all_sizes(places: Mapping[str, Path]) -> dict[str, int]:
-    found = {digest: _size_bytes(path) for digest, path in places.items()}
-    return {digest: size for digest, size in found.items() if size is not None}
-
-
-def _unlink(path: Path) -> None:
-    with failures_translated():
-        path.unlink(missing_ok=True)
+        for digest, place in places.items():
+            with suppress(FileNotFoundError):
+                sizes[digest] = place.stat().st_size
+    return sizes

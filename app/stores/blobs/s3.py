@@ -313,7 +313,7 @@ class _S3Writer(GatheringWriter):
         self._temporary_path = f"tmp/{uuid.uuid4().hex}"
         self._upload: AsyncWritableFile | None = None
         self._upload_is_complete = False
-        self._step: asyncio.Task[None] | None = None
+        self._step: asyncio.Future[object] | None = None
 
     async def _append(self, data: bytes | bytearray) -> None:
         await anyio.to_thread.run_sync(self._hash.update, data)
@@ -327,7 +327,7 @@ class _S3Writer(GatheringWriter):
                     buffer_size=_BUFFER_BYTES,
                     max_concurrency=_PARTS_IN_FLIGHT,
                 )
-            await self._unbroken(_write_part(self._upload, data))
+            await self._unbroken(self._upload.write(data))
 
     async def _finish(self, rest: bytearray, expected_digest: str | None) -> StoredBlob:
         if self._upload is None:
@@ -356,7 +356,7 @@ class _S3Writer(GatheringWriter):
         if await object_size(self._objects, path) != size_bytes:
             raise StoreUnavailableError(STORE)
 
-    async def _unbroken(self, step: Awaitable[None]) -> None:
+    async def _unbroken(self, step: Awaitable[object]) -> None:
         self._step = asyncio.ensure_future(step)
         await asyncio.shield(self._step)
 
@@ -372,10 +372,6 @@ class _S3Writer(GatheringWriter):
                 await self._upload.close()
         with suppress(BaseError, OSError):
             await obstore.delete_async(self._objects, self._temporary_path)
-
-
-async def _write_part(upload: "AsyncWritableFile", data: bytes | bytearray) -> None:
-    await upload.write(data)
 
 
 def _next_buffer(chunks: Iterator[bytes]) -> list[bytes]:

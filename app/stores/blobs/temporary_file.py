@@ -16,6 +16,7 @@ import uuid
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
 from functools import partial
 from io import FileIO
 from pathlib import Path
@@ -237,6 +238,7 @@ def _pieces(descriptor: int, start: int, size_bytes: int) -> Iterator[bytes]:
         size_bytes -= len(piece)
 
 
+@dataclass(frozen=True, slots=True)
 class Publishing:
     """Makes blobs of the files of one request.
 
@@ -245,18 +247,17 @@ class Publishing:
         directories: Makes what that is in.
     """
 
-    def __init__(self, place_of: Callable[[str], Path], directories: DurableDirectories) -> None:
-        self._place_of = place_of
-        self._directories = directories
-        self._synced: list[tuple[TemporaryFile, StoredBlob, Path]] = []
+    place_of: Callable[[str], Path]
+    directories: DurableDirectories
+    _synced: list[tuple[TemporaryFile, StoredBlob, Path]] = field(default_factory=list, init=False)
 
     def sync(self, files: Sequence[TemporaryFile]) -> None:
         """Sync files that are whole, and the directories that they will be in into theirs."""
         blobs = [StoredBlob(file.digest(), file.size_bytes) for file in files]
-        places = [self._place_of(blob.digest) for blob in blobs]
-        with self._directories.made(place.parent for place in places):
+        places = [self.place_of(blob.digest) for blob in blobs]
+        with self.directories.made(place.parent for place in places):
             _side_by_side([file.sync for file in files])
-        self._synced += zip(files, blobs, places, strict=True)
+        self._synced.extend(zip(files, blobs, places, strict=True))
 
     def finish(self) -> list[StoredBlob]:
         """Rename all that were synced, replacing what is there; the blobs in the order they came.

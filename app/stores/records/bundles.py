@@ -6,7 +6,6 @@ that is taken is not overwritten but returned.
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from sqlalchemy import case, func
 
@@ -24,6 +23,7 @@ from app.models.page import StoredRepresentation
 from app.models.tool_result import StoredToolResult
 from app.stores.records.history_records import (
     InteractionRecords,
+    as_many_as_fit,
     interaction_values,
     message_values,
     stored_message,
@@ -116,18 +116,20 @@ class BundleRecords(Repository):
 
     def page_numbers(self, session_id: str) -> Iterator[Sequence[int]]:
         """Yield the numbers of a session's pages, oldest first, as many at once as may be read."""
-        columns = (pages.c.descriptor, pages.c.body, pages.c.content)
-        lengths = [func.length(column) for column in columns]
-        size = (lengths[0] + lengths[1] + lengths[2]).label("size_bytes")
-        sized = self._scope.select(pages).with_only_columns(pages.c.page_number, size)
-        sized = sized.where(pages.c.session_id == session_id).order_by(pages.c.page_number)
+        stored = pages.c
+        size = func.length(stored.descriptor) + func.length(stored.body)
+        size = (size + func.length(stored.content)).label("size_bytes")
+        sized = self._scope.select(pages, stored.session_id == session_id)
+        sized = sized.with_only_columns(stored.page_number, size).order_by(stored.page_number)
         after = -1
         while rows := self._scope.all(
             sized.where(pages.c.page_number > after).limit(_ROWS_AT_ONCE)
         ):
             after = rows[-1].page_number
-            numbers = [row.page_number for row in rows]
-            yield from _batches(numbers, [row.size_bytes for row in rows])
+            while rows:
+                batch = as_many_as_fit(rows, _BATCH_BYTES)
+                yield [row.page_number for row in batch]
+                rows = rows[len(batch) :]
 
     def levels(self, page_ids: Sequence[str]) -> dict[str, list[StoredRepresentation]]:
         """Return the levels of up to 500 pages by page id, in order."""
@@ -197,17 +199,3 @@ class BundleRecords(Repository):
         inserted = self._scope.insert_absent(table, ordered, returning=[key])
         kept = {row._mapping[key] for row in inserted}
         return [str(row[key]) for row in ordered if row[key] not in kept]
-
-
-def _batches(items: Sequence[Any], sizes: Sequence[int]) -> Iterator[list[Any]]:
-    """Yield the items in batches of a few megabytes, at least one in each."""
-    batch: list[Any] = []
-    batch_bytes = 0
-    for item, size_bytes in zip(items, sizes, strict=True):
-        if batch and batch_bytes + size_bytes > _BATCH_BYTES:
-            yield batch
-            batch, batch_bytes = [], 0
-        batch.append(item)
-        batch_bytes += size_bytes
-    if batch:
-        yield batch

@@ -291,7 +291,7 @@ class LoopConnection:
         return self._connection
 
 
-_FAULTS = (sql.OperationalError, sql.InterfaceError, sql.TimeoutError)
+DATABASE_FAULTS = (sql.OperationalError, sql.InterfaceError, sql.TimeoutError)
 
 
 @contextmanager
@@ -299,13 +299,8 @@ def translated_errors() -> Iterator[None]:
     """Raise the database's own faults as ours; mistakes of ours pass through."""
     try:
         yield
-    except _FAULTS as exc:
+    except DATABASE_FAULTS as exc:
         raise translated(exc) from exc
-
-
-def is_of_database(error: BaseException) -> bool:
-    """Whether an error is a fault of the database, and no mistake of ours."""
-    return isinstance(error, _FAULTS)
 
 
 def translated(error: BaseException) -> StoreUnavailableError:

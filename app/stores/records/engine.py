@@ -6,7 +6,7 @@ PostgreSQL has such a thread, with one connection, for what is short, and one po
 Whoever needs a connection of a pool is given a thread with it, for the length of one function.
 """
 
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from functools import partial
@@ -17,9 +17,7 @@ import anyio.to_thread
 from sqlalchemy import URL, Connection, Engine, NullPool, create_engine, event, make_url
 from sqlalchemy.engine.interfaces import DBAPIConnection
 from sqlalchemy.exc import ArgumentError, SQLAlchemyError
-from sqlalchemy.pool import ConnectionPoolEntry
 
-from app.errors import StoreUnavailableError
 from app.stores.records.connections import (
     DriverConnection,
     LoopConnection,
@@ -45,6 +43,9 @@ _POSTGRESQL_OPTIONS = {
     "keepalives_count": 3,
     "tcp_user_timeout": 20_000,
 }
+_WRITER_PRAGMAS = ("journal_mode=WAL", "synchronous=FULL", "foreign_keys=ON")
+# A search looks into more pages of the file than SQLite keeps by itself, again and again.
+_READER_PRAGMAS = ("query_only=ON", "cache_size=-8192")
 
 
 @dataclass(frozen=True, slots=True)
@@ -190,8 +191,8 @@ def _open_sqlite(
         hide_parameters=True,
         connect_args=driver_options,
     )
-    event.listen(writer, "connect", _prepare_writer)
-    event.listen(reader, "connect", _prepare_reader)
+    event.listen(writer, "connect", partial(_run_pragmas, _WRITER_PRAGMAS))
+    event.listen(reader, "connect", partial(_run_pragmas, _READER_PRAGMAS))
     event.listen(writer, "begin", _begin_immediate)
     by_itself = writer.execution_options(isolation_level="AUTOCOMMIT")
     group = GroupCommits(lambda: WritingConnection(by_itself.connect()), timeout_seconds)
@@ -201,16 +202,7 @@ def _open_sqlite(
     return Engines(writer, reader, threads, group, int(timeout_seconds * 1_000), loop)
 
 
-def _prepare_writer(connection: DBAPIConnection, _: ConnectionPoolEntry) -> None:
-    _run_pragmas(connection, "journal_mode=WAL", "synchronous=FULL", "foreign_keys=ON")
-
-
-def _prepare_reader(connection: DBAPIConnection, _: ConnectionPoolEntry) -> None:
-    # A search looks into more pages of the file than SQLite keeps by itself, again and again.
-    _run_pragmas(connection, "query_only=ON", "cache_size=-8192")
-
-
-def _run_pragmas(connection: DBAPIConnection, *pragmas: str) -> None:
+def _run_pragmas(pragmas: Sequence[str], connection: DBAPIConnection, _: object) -> None:
     cursor = connection.cursor()
     for pragma in pragmas:
         cursor.execute(f"PRAGMA {pragma}")
@@ -259,35 +251,27 @@ def _writing(engines: Engines, work: Work[_Result]) -> tuple[_Result, int | None
         except SQLAlchemyError as exc:
             # Else the pool would be given a connection that is in a transaction.
             transaction.rollback()
-            fault = translated(exc)
-            raise unconfirmed(fault) if isinstance(fault, StoreUnavailableError) else fault from exc
+            raise unconfirmed(translated(exc)) from exc
         return written.result, last_event
 
 
-class ChangeCounter:
-    """Counts what other connections have committed to a SQLite file, also those of this process."""
-
-    def __init__(self, connection: Connection) -> None:
-        self._connection = connection
-
-    async def count(self) -> int:
-        """A number that changes whenever the file does."""
-        with translated_errors():
-            return await anyio.to_thread.run_sync(self._count)
-
-    def _count(self) -> int:
-        count: int = self._connection.exec_driver_sql("PRAGMA data_version").scalar_one()
-        return count
-
-
 @asynccontextmanager
-async def open_change_counter(engines: Engines) -> AsyncIterator[ChangeCounter]:
-    """A counter with a connection of its own, for the count is one of the connection."""
+async def open_change_counter(engines: Engines) -> AsyncIterator[Callable[[], Awaitable[int]]]:
+    """Count what other connections have committed to a SQLite file, also those of this process.
+
+    What is yielded returns a number that changes whenever the file does. It has a connection of its
+    own, for the count is one of the connection.
+    """
     # None of the pool, which would be one short from then on.
     engine = engines.writer.execution_options(isolation_level="AUTOCOMMIT")
     with translated_errors():
         connection = await anyio.to_thread.run_sync(engine.connect)
+
+    def count() -> int:
+        with translated_errors():
+            return int(connection.exec_driver_sql("PRAGMA data_version").scalar_one())
+
     try:
-        yield ChangeCounter(connection)
+        yield partial(anyio.to_thread.run_sync, count)
     finally:
         connection.close()

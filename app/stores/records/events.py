@@ -24,7 +24,6 @@ from app.stores.records.history_records import MOST_BYTES, as_many_as_fit, store
 from app.stores.records.scope import (
     AnyTable,
     ProjectScope,
-    in_batches,
     read_row,
     scoped_update,
     values_of,
@@ -196,13 +195,12 @@ class EventRecords:
         found: dict[tuple[EventType, str], bytes | StoredInteraction] = {}
         for event_type, (table, key) in _TABLES.items():
             ids = [row.subject_id for row in rows if row.type == event_type]
-            for batch in in_batches(ids):
-                statement = self._scope.select(table, table.c[key].in_(batch))
-                if event_type == "interaction:answered":
-                    # The question may be as large as a page of events, and is not shown.
-                    statement = statement.with_only_columns(table.c[key], table.c.output)
-                for row in self._scope.all(statement):
-                    found[event_type, row._mapping[key]] = _content(event_type, row)
+            statement = self._scope.select(table)
+            if event_type == "interaction:answered":
+                # The question may be as large as a page of events, and is not shown.
+                statement = statement.with_only_columns(table.c[key], table.c.output)
+            for row in self._scope.rows_with(table.c[key], ids, statement):
+                found[event_type, row._mapping[key]] = _content(event_type, row)
         return found
 
 

@@ -40,7 +40,11 @@ from app.stores.records.tables import (
 FIND_SESSION = Lookup(
     scoped_select(sessions, *sessions.c).where(sessions.c.session_id == bindparam("session_id"))
 )
-_HAS_ENTRIES = Lookup(
+_AFTER = (
+    history_entries.c.session_id == bindparam("session_id"),
+    history_entries.c.seq > bindparam("after_seq"),
+)
+_ENTRIES = Lookup(
     scoped_select(history_entries, history_entries.c.seq)
     .where(
         history_entries.c.session_id == bindparam("session_id"),
@@ -50,10 +54,7 @@ _HAS_ENTRIES = Lookup(
 )
 _ENTRIES = Lookup(
     scoped_select(history_entries, *history_entries.c)
-    .where(
-        history_entries.c.session_id == bindparam("session_id"),
-        history_entries.c.seq > bindparam("after_seq"),
-    )
+    .where(*_AFTER)
     .order_by(history_entries.c.seq)
     .limit(bindparam("limit", type_=Integer))
 )
@@ -71,8 +72,7 @@ def _shown_by(table: AnyTable, entry_id: Column[str], *kinds: EntryKind) -> Look
             & (entry_id == history_entries.c.entry_id),
         )
         .where(
-            history_entries.c.session_id == bindparam("session_id"),
-            history_entries.c.seq > bindparam("after_seq"),
+            *_AFTER,
             history_entries.c.seq <= bindparam("last_seq"),
             or_(*(history_entries.c.kind == kind for kind in kinds)),
         ),
@@ -160,7 +160,7 @@ class SessionHistory(Repository):
 
     def has_entries(self, session_id: str, *, after_seq: int) -> bool:
         """Say whether the history has entries behind a `seq`."""
-        return bool(self._scope.look_up(_HAS_ENTRIES, session_id=session_id, after_seq=after_seq))
+        return bool(self.stretch(session_id, after_seq=after_seq, limit=1).rows)
 
     def history_head(self, session_id: str) -> HistoryHead | None:
         """Return how far the history has come, if anything was ever written to the session."""

@@ -21,7 +21,7 @@ from sqlalchemy import ColumnElement, Text, bindparam, func
 from app.models.page import Modality
 from app.models.search import SearchableText, SearchQuery, SearchTerm, SearchWords, search_words
 from app.stores.records.prepared_statements import Lookup
-from app.stores.records.scope import Repository, scoped_select
+from app.stores.records.scope import Repository, in_batches, scoped_select
 from app.stores.records.tables import page_search_sqlite as page_search
 
 MOST_RANKED = 1_000
@@ -66,9 +66,8 @@ class PageSearch(Repository, ABC):
 
     def remove_all(self, page_numbers: Collection[int]) -> None:
         """Find the pages no longer."""
-        ordered = sorted(page_numbers)
-        for start in range(0, len(ordered), _NUMBERS_AT_ONCE):
-            self._remove(ordered[start : start + _NUMBERS_AT_ONCE])
+        for batch in in_batches(page_numbers, _NUMBERS_AT_ONCE):
+            self._remove(batch)
 
     def find(
         self,

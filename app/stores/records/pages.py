@@ -34,12 +34,9 @@ _LISTED = (
     page_accesses.c.last_accessed,
     page_accesses.c.access_count,
 )
-_COUNTED = (page_accesses.c.project_id == pages.c.project_id) & (
-    page_accesses.c.page_id == pages.c.page_id
-)
 _FIND = Lookup(
     scoped_select(pages, *_LISTED)
-    .outerjoin_from(pages, page_accesses, _COUNTED)
+    .outerjoin_from(pages, page_accesses)
     .where(pages.c.page_id == bindparam("page_id")),
     large=[pages.c.descriptor, pages.c.body],
 )
@@ -47,10 +44,11 @@ _FIND_WITH_CONTENT = Lookup(
     _FIND.statement.add_columns(pages.c.content),
     large=[pages.c.descriptor, pages.c.body, pages.c.content],
 )
+_FILTERS = tuple(values_of(PageFilters()))
 _FILTERED = Lookup(
-    scoped_select(
-        pages, pages.c.page_number, *(pages.c[name] for name in values_of(PageFilters()))
-    ).where(pages.c.page_id == bindparam("page_id"))
+    scoped_select(pages, pages.c.page_number, *(pages.c[name] for name in _FILTERS)).where(
+        pages.c.page_id == bindparam("page_id")
+    )
 )
 _FEW = 32
 _FEW_BYTES = 256 * 1024
@@ -70,7 +68,7 @@ _SIZE_OF_FEW = Lookup(
 _FIND_FEW = Lookup(
     scoped_select(pages, *_LISTED)
     .add_columns(case((_IS_WANTED, pages.c.content), else_=None).label("content"))
-    .outerjoin_from(pages, page_accesses, _COUNTED)
+    .outerjoin_from(pages, page_accesses)
     .where(_OF_FEW),
     large=[pages.c.descriptor, pages.c.body],
 )
@@ -191,15 +189,16 @@ class PageRecords(Repository):
             numbers: The numbers.
             content_up_to: Want the content of those where it has at most so many bytes.
         """
+        up_to = -1 if content_up_to is None else content_up_to
         if len(numbers) <= _FEW:
-            return self._few(numbers, content_up_to)
+            return self._few(numbers, up_to)
         found: dict[int, StoredPage] = {}
-        wanted = sorted(numbers)
-        columns = [*_LISTED] if content_up_to is None else [*_LISTED, _content_up_to(content_up_to)]
+        # Both databases know the length of a blob without reading it.
+        content = case((func.length(pages.c.content) <= up_to, pages.c.content), else_=None)
+        columns = [*_LISTED, content.label("content")]
         statement = self._scope.select(pages).with_only_columns(*columns)
-        statement = statement.outerjoin_from(pages, page_accesses, _COUNTED)
-        for start in range(0, len(wanted), _NUMBERS_AT_ONCE):
-            batch = wanted[start : start + _NUMBERS_AT_ONCE]
+        statement = statement.outerjoin_from(pages, page_accesses)
+        for batch in in_batches(numbers, _NUMBERS_AT_ONCE):
             rows = self._scope.all(statement.where(pages.c.page_number.in_(batch)))
             found |= {row.page_number: _stored(row) for row in rows}
         return found
@@ -229,13 +228,12 @@ class PageRecords(Repository):
         rows = self._scope.all(statement.with_only_columns(pages.c.page_number))
         return [row.page_number for row in rows]
 
-    def _few(self, numbers: Collection[int], content_up_to: int | None) -> dict[int, StoredPage]:
+    def _few(self, numbers: Collection[int], up_to: int) -> dict[int, StoredPage]:
         if not numbers:
             return {}
         # No page has the number 0.
         padded = [*sorted(numbers), *[0] * (_FEW - len(numbers))]
         values = {f"number_{index}": number for index, number in enumerate(padded)}
-        up_to = -1 if content_up_to is None else content_up_to
         is_short = True
         if not self._scope.is_postgresql:
             # What takes longer is no work for the event loop.
@@ -245,12 +243,6 @@ class PageRecords(Repository):
             is_short = (size.size_bytes or 0) <= _FEW_BYTES
         rows = self._scope.look_up(_FIND_FEW, is_short=is_short, content_up_to=up_to, **values)
         return {row.page_number: _stored(row) for row in rows}
-
-
-def _content_up_to(size_bytes: int) -> ColumnElement[bytes | None]:
-    content = pages.c.content
-    # Both databases know the length of a blob without reading it.
-    return case((func.length(content) <= size_bytes, content), else_=None).label("content")
 
 
 def _is_still(current: StoredPage) -> ColumnElement[bool]:
@@ -280,22 +272,13 @@ def _passes(row: Row[Any], filters: PageFilters) -> bool:
 
 
 def _values(version: PageVersion) -> dict[str, object]:
-    fields = version.fields
-    return {
-        "session_id": fields.session_id,
-        "modality": fields.modality,
-        "page_type": fields.page_type,
-        "pinned": fields.pinned,
-        "importance": fields.importance,
-        "compression_level": int(fields.compression_level),
-        "version": version.version,
-        "digest": version.digest,
-        "created_at": version.created_at,
-        "inline_form": version.inline_form,
-        "descriptor": version.descriptor,
-        "body": version.body,
-        "content": version.content,
-    }
+    """Return the columns of a version, but its id."""
+    values = values_of(version)
+    fields = values.pop("fields")
+    del values["page_id"]
+    values |= {name: getattr(fields, name) for name in _FILTERS}
+    level = int(version.fields.compression_level)
+    return {**values, "importance": version.fields.importance, "compression_level": level}
 
 
 def _stored(row: Row[Any]) -> StoredPage:
@@ -347,9 +330,7 @@ class PageAccessRecords(Repository):
             counts: For each page id how many accesses, and the last of them. A page that is gone
                 meanwhile is passed over; an access earlier than the noted one changes no time.
         """
-        ordered = sorted(counts)
-        for start in range(0, len(ordered), _IDS_AT_ONCE):
-            wanted = ordered[start : start + _IDS_AT_ONCE]
+        for wanted in in_batches(counts, _IDS_AT_ONCE):
             # The last one again in the place of those that are not there.
             padded = wanted + wanted[-1:] * (_IDS_AT_ONCE - len(wanted))
             ids = {f"id_{index}": page_id for index, page_id in enumerate(padded)}

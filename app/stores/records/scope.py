@@ -46,6 +46,7 @@ from app.stores.records.prepared_statements import (
 
 _Value = TypeVar("_Value")
 _Item = TypeVar("_Item")
+_Key = TypeVar("_Key", str, int)
 AnyTable: TypeAlias = Table
 """A table as an argument; statements over it are made by a scope."""
 
@@ -66,7 +67,7 @@ def values_of(item: object, **others: object) -> dict[str, object]:
     return {name: getattr(item, name) for name in _names(cast(Any, type(item)))} | others
 
 
-def in_batches(values: Collection[str], most: int = 500) -> Iterator[list[str]]:
+def in_batches(values: Collection[_Key], most: int = 500) -> Iterator[list[_Key]]:
     """Yield values in order, up to `most` at once, for a condition that names them all."""
     ordered = sorted(values)
     for start in range(0, len(ordered), most):

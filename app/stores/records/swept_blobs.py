@@ -14,7 +14,7 @@ A row is refused while a claim runs; once it is over, the blob store is asked. M
 the database's clock, so that the clocks of several machines need not agree.
 """
 
-from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any, TypeAlias
@@ -23,7 +23,7 @@ from sqlalchemy import Row, func, or_
 
 from app.errors import BlobSweptError
 from app.stores.records.prepared_statements import touch
-from app.stores.records.scope import ProjectScope, Repository
+from app.stores.records.scope import ProjectScope, Repository, in_batches
 from app.stores.records.stored_blobs import Entered, StoredBlobRecords
 from app.stores.records.tables import resources, swept_blobs, upload_segments
 
@@ -137,37 +137,19 @@ class ClaimOver:
     swept_at: datetime | None
 
 
+KnownSizes: TypeAlias = dict[ClaimOver, int | None]
+"""Sizes that were asked for before the transaction: of the blobs that claims were about.
+
+A blob that was claimed again since has another claim, and is asked for again.
+"""
+
+
 class SizeUnknownError(Exception):
     """A transaction needs the sizes of blobs that have come back behind claims, if they have."""
 
     def __init__(self, claims: Sequence[ClaimOver]) -> None:
         super().__init__(claims)
         self.claims = claims
-
-
-class KnownSizes:
-    """Sizes that were asked for before the transaction; what is not known is to be asked for.
-
-    A blob that was claimed again since has another claim, and is asked for again.
-    """
-
-    def __init__(self) -> None:
-        self._known: dict[ClaimOver, int | None] = {}
-
-    def note(self, claim: ClaimOver, size_bytes: int | None) -> None:
-        """Know a size from now on."""
-        self._known[claim] = size_bytes
-
-    def of(self, claims: Iterable[ClaimOver]) -> dict[str, int | None]:
-        """The sizes of the blobs that claims were about, by digest: of those that have come back.
-
-        Raises:
-            SizeUnknownError: Some are not known, all of which it names.
-        """
-        wanted = list(claims)
-        if unknown := [claim for claim in wanted if claim not in self._known]:
-            raise SizeUnknownError(unknown)
-        return {claim.digest: self._known[claim] for claim in wanted}
 
 
 class SweptBlobRecords:
@@ -197,15 +179,14 @@ class SweptBlobRecords:
         if not digests:
             return
         self._scope.lock(_LOCK, shared=True)
-        wanted = sorted(set(digests))
         all_over: list[ClaimOver] = []
-        for start in range(0, len(wanted), DIGESTS_AT_ONCE):
-            running, over = self._claims(wanted[start : start + DIGESTS_AT_ONCE])
+        for batch in in_batches(set(digests), DIGESTS_AT_ONCE):
+            running, over = self._claims(batch)
             if running:
                 raise BlobSweptError
             all_over += over
         # Of all at once: what asks for those that are not known begins the transaction anew.
-        for digest, size_bytes in self._sizes.of(all_over).items():
+        for digest, size_bytes in self._sizes_of(all_over).items():
             if size_bytes is None:
                 raise BlobSweptError
             # The claim has taken its entry away, and the blob has come back.
@@ -219,7 +200,7 @@ class SweptBlobRecords:
         """
         self._scope.lock(_LOCK, shared=True)
         running, over = self._claims(sizes)
-        gone = {digest for digest, size in self._sizes.of(over).items() if size is None}
+        gone = {digest for digest, size in self._sizes_of(over).items() if size is None}
         there = sizes.keys() - running - gone
         counted = {digest: sizes[digest] for digest in there}
         return self._stored_blobs.enter(counted, reservation_id=reservation_id)
@@ -279,6 +260,16 @@ class SweptBlobRecords:
         rows = [{"digest": digest, "claimed_at": now, "swept_at": None} for digest in claimed]
         self._scope.merge_all(swept_blobs, rows, touch("claimed_at", "swept_at"))
         return BlobClaim(claimed, now)
+
+    def _sizes_of(self, claims: Sequence[ClaimOver]) -> dict[str, int | None]:
+        """Return the sizes of the blobs that claims were about, of those that have come back.
+
+        Raises:
+            SizeUnknownError: Some are not known, all of which it names.
+        """
+        if unknown := [claim for claim in claims if claim not in self._sizes]:
+            raise SizeUnknownError(unknown)
+        return {claim.digest: self._sizes[claim] for claim in claims}
 
     def _claims(self, digests: Collection[str]) -> tuple[set[str], list[ClaimOver]]:
         """The digests with a claim that runs, and the claims that are over, by their digests."""
