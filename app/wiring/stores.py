@@ -17,13 +17,15 @@ from app.stores.blobs.temporary_file import DurableDirectories
 from app.stores.records import Records
 from app.stores.records.engine import (
     Engines,
+    current_revision,
     database_url,
     listen_address,
+    migrate,
+    newest_revision,
     open_change_counter,
     open_engines,
 )
 from app.stores.records.events import CHANNEL
-from app.stores.records.migration import current_revision, migrate, newest_revision
 from app.wiring.brokers.sqlite import SqliteBroker
 from app.wiring.bucket_urls import check_endpoint, parse_bucket_url
 from app.wiring.startup_errors import DataDirectoryError, OutdatedDatabaseError, SettingError

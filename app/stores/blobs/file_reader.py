@@ -77,7 +77,9 @@ class FileReader:
             except FileNotFoundError as exc:
                 raise BlobMissingError from exc
             try:
-                self._end = self._clamped_end(os.fstat(file.fileno()).st_size)
+                size_bytes = os.fstat(file.fileno()).st_size
+                end = size_bytes if self._wanted_end is None else min(self._wanted_end, size_bytes)
+                self._end = max(self._position, end)
                 self._first = self._read(file)
             except BaseException:
                 file.close()
@@ -102,10 +104,6 @@ class FileReader:
         if file is not None:
             with anyio.CancelScope(shield=True):
                 await anyio.to_thread.run_sync(file.close)
-
-    def _clamped_end(self, size_bytes: int) -> int:
-        end = size_bytes if self._wanted_end is None else min(self._wanted_end, size_bytes)
-        return max(self._position, end)
 
     def _read(self, file: FileIO) -> bytes:
         wanted = min(CHUNK_BYTES, self._end - self._position)

@@ -99,7 +99,9 @@ class FilesystemBlobStore:
     def draft(self, project_id: str, *, limit_bytes: int) -> FileDraft:
         """See `BlobStore.draft`."""
         return FileDraft(
-            self._new_temporary(), partial(self._publish, project_id), limit_bytes=limit_bytes
+            self._new_temporary(),
+            lambda file: anyio.to_thread.run_sync(self._published, project_id, file),
+            limit_bytes=limit_bytes,
         )
 
     async def put(self, project_id: str, source: MediaSource, *, limit_bytes: int) -> StoredBlob:
@@ -233,9 +235,6 @@ class FilesystemBlobStore:
                 each.blob = blob
         return [_blob_of(each) or blobs[each] for each in wanted]
 
-    async def _publish(self, project_id: str, temporary: TemporaryFile) -> StoredBlob:
-        return await anyio.to_thread.run_sync(self._published, project_id, temporary)
-
     def _published(self, project_id: str, temporary: TemporaryFile) -> StoredBlob:
         publishing = self._publishing(project_id)
         publishing.sync([temporary])
@@ -277,7 +276,7 @@ class _FilesystemWriter(GatheringWriter):
             return await anyio.to_thread.run_sync(self._end, rest, expected_digest)
 
     def _end(self, rest: bytearray, expected_digest: str | None) -> StoredBlob:
-        self._temporary.fill(rest)
+        self._temporary.append(rest, is_last=True)
         if expected_digest is not None and self._temporary.digest() != expected_digest:
             raise DigestMismatchError
         return self._publish(self._temporary)
@@ -304,7 +303,7 @@ def _fill(temporary: TemporaryFile, source: MediaSource, limit_bytes: int) -> No
         if temporary.size_bytes + len(piece) > limit_bytes:
             raise too_large(limit_bytes)
         with failures_translated():
-            temporary.fill(piece)
+            temporary.append(piece, is_last=True)
 
 
 def _sizes(places: Mapping[str, Path]) -> dict[str, int]:

@@ -260,7 +260,10 @@ class StoreProbe:
         with failures_translated(), missing_ignored():
             await obstore.get_async(self._objects, PROBE_PATH, options={"range": (0, 1)})
         if time.monotonic() >= self._proven_until:
-            await self._write()
+            with self.writing():
+                put = obstore.put_async(self._objects, PROBE_PATH, b"ready?", use_multipart=False)
+                self.note_version(await put)
+                await obstore.delete_async(self._objects, PROBE_PATH)
 
     @contextmanager
     def writing(self, *, is_proof: bool = True) -> Iterator[None]:
@@ -282,13 +285,6 @@ class StoreProbe:
         """Warn, once in a process, if the bucket keeps versions of what is removed."""
         if result["version"] not in (None, _NO_VERSION):
             _warn_of_versions(self._bucket)
-
-    async def _write(self) -> None:
-        with self.writing():
-            self.note_version(
-                await obstore.put_async(self._objects, PROBE_PATH, b"ready?", use_multipart=False)
-            )
-            await obstore.delete_async(self._objects, PROBE_PATH)
 
 
 @cache

@@ -100,10 +100,11 @@ class TemporaryFile:
 
     A cancelled task leaves its worker thread running, so the thread that cleans up may arrive while
     an append is under way: each step holds a lock, and after `discard` nothing is written any more.
+    `path` is where the bytes are now.
     """
 
     def __init__(self, directory: Path, directories: DurableDirectories) -> None:
-        self._path = directory / uuid.uuid4().hex
+        self.path = directory / uuid.uuid4().hex
         self._directories = directories
         self._descriptor: int | None = None
         self._hash = hashlib.sha256()
@@ -115,13 +116,27 @@ class TemporaryFile:
         self.size_bytes = 0
         self.is_published = False
 
-    def append(self, data: bytes | bytearray) -> None:
-        """Hash and write bytes, which nobody changes afterwards: hashing may end later."""
-        self._take(data, _HASHED_BESIDE_BYTES)
+    def append(self, data: bytes | bytearray, *, is_last: bool = False) -> None:
+        """Hash and write bytes, which nobody changes afterwards: hashing may end later.
 
-    def fill(self, data: bytes | bytearray) -> None:
-        """As `append`, of all that there is, or of the rest of it."""
-        self._take(data, _WHOLE_HASHED_BESIDE_BYTES)
+        Args:
+            data: The bytes.
+            is_last: They are all that there is, or the rest of it.
+        """
+        beside_bytes = _WHOLE_HASHED_BESIDE_BYTES if is_last else _HASHED_BESIDE_BYTES
+        with self._lock:
+            descriptor = self._opened()
+            digest = self._hashed()
+            if len(data) >= beside_bytes:
+                self._hashing = _HASHING.submit(digest.update, data)
+            self.size_bytes += len(data)
+            left = memoryview(data)
+            while left:
+                # One call for several megabytes takes several times as long.
+                left = left[os.write(descriptor, left[:CHUNK_BYTES]) :]
+            self._begin_sync(descriptor)
+            if len(data) < beside_bytes:
+                digest.update(data)
 
     def rest(self) -> None:
         """Close the file until it is needed again.
@@ -134,13 +149,8 @@ class TemporaryFile:
 
     def read(self, start: int, size_bytes: int) -> bytes:
         """Bytes that were written, before or after they were published."""
-        with self._lock, FileIO(self._path) as file:
+        with self._lock, FileIO(self.path) as file:
             return b"".join(_pieces(file.fileno(), start, size_bytes))
-
-    @property
-    def path(self) -> Path:
-        """Where the bytes are now."""
-        return self._path
 
     def digest(self) -> str:
         """The SHA-256 of what was written, as 64 hex digits."""
@@ -164,8 +174,8 @@ class TemporaryFile:
         """
         with self._lock:
             self._check_usable()
-            os.replace(self._path, place)
-            self._path, self._exists = place, False
+            os.replace(self.path, place)
+            self.path, self._exists = place, False
             reached(CrashPoint.FILE_RENAMED)
 
     def discard(self) -> None:
@@ -176,22 +186,7 @@ class TemporaryFile:
                 self._close()
             if self._exists:
                 with suppress(OSError):
-                    os.unlink(self._path)
-
-    def _take(self, data: bytes | bytearray, beside_bytes: int) -> None:
-        with self._lock:
-            descriptor = self._opened()
-            digest = self._hashed()
-            if len(data) >= beside_bytes:
-                self._hashing = _HASHING.submit(digest.update, data)
-            self.size_bytes += len(data)
-            left = memoryview(data)
-            while left:
-                # One call for several megabytes takes several times as long.
-                left = left[os.write(descriptor, left[:CHUNK_BYTES]) :]
-            self._begin_sync(descriptor)
-            if len(data) < beside_bytes:
-                digest.update(data)
+                    os.unlink(self.path)
 
     def _hashed(self) -> "hashlib._Hash":
         """The digest of all bytes so far; waits for those that are still on their way."""
@@ -215,11 +210,11 @@ class TemporaryFile:
     def _opened(self) -> int:
         self._check_usable()
         if self._descriptor is None:
-            self._directories.ensure(self._path.parent)
+            self._directories.ensure(self.path.parent)
             flags = os.O_WRONLY | os.O_CLOEXEC
             # Opened again, it has to be there; opened first, it must not.
             flags |= os.O_APPEND if self._exists else os.O_CREAT | os.O_EXCL
-            self._descriptor = os.open(self._path, flags, 0o600)
+            self._descriptor = os.open(self.path, flags, 0o600)
             self._exists = True
         return self._descriptor
 

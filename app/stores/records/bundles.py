@@ -21,7 +21,7 @@ from app.models.message import (
 )
 from app.models.page import StoredRepresentation
 from app.models.tool_result import StoredToolResult
-from app.stores.records.history_records import (
+from app.stores.records.history import (
     InteractionRecords,
     as_many_as_fit,
     interaction_values,

@@ -8,7 +8,7 @@ import sqlite3
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from select import POLLIN, poll
-from typing import Any, NoReturn, Protocol, cast
+from typing import Any, NoReturn, TypeAlias, cast
 
 import structlog
 from sqlalchemy import Connection, CursorResult, Executable, Row
@@ -19,29 +19,6 @@ from app.errors import StoreFullError, StoreUnavailableError
 from app.stores.records.prepared_statements import Lookup, Values, prepared
 
 _log = structlog.get_logger(__name__)
-
-
-class StatementConnection(Protocol):
-    """What a `ProjectScope` runs its statements on."""
-
-    @property
-    def is_postgresql(self) -> bool:
-        """Whether the database is PostgreSQL; else it is SQLite."""
-
-    def execute(self, statement: Executable) -> CursorResult[Any]:
-        """Run a statement."""
-
-    def rows(self, statement: Executable, values: Mapping[str, object]) -> Sequence[Row[Any]]:
-        """Run a statement that is kept, with its values, and return its rows."""
-
-    def run_many(self, statement: Executable, rows: Sequence[Mapping[str, object]]) -> None:
-        """Run a statement that is kept and answers nothing with each of some sets of values."""
-
-    def look_up(self, lookup: Lookup, values: Values, *, is_short: bool) -> Sequence[Row[Any]]:
-        """The rows of a lookup; of one that is not short, the caller knows that it takes longer."""
-
-    def begin_nested(self) -> AbstractContextManager[object]:
-        """Hold what fails in a block, so that the transaction goes on. PostgreSQL only."""
 
 
 class DriverConnection:
@@ -59,11 +36,11 @@ class DriverConnection:
         self.is_postgresql = connection.dialect.name == "postgresql"
 
     def execute(self, statement: Executable) -> CursorResult[Any]:
-        """See `StatementConnection`."""
+        """Run a statement."""
         return self._connection.execute(statement)
 
     def rows(self, statement: Executable, values: Mapping[str, object]) -> Sequence[Row[Any]]:
-        """See `StatementConnection`."""
+        """Run a statement that is kept, with its values, and return its rows."""
         ready = prepared(statement, tuple(values), is_postgresql=self.is_postgresql)
         try:
             cursor = self._driver.execute(ready.text, ready.parameters(values))
@@ -74,7 +51,7 @@ class DriverConnection:
         return [ready.row(each) for each in found]
 
     def run_many(self, statement: Executable, rows: Sequence[Mapping[str, object]]) -> None:
-        """See `StatementConnection`."""
+        """Run a statement that is kept and answers nothing with each of some sets of values."""
         ready = prepared(statement, tuple(rows[0]), is_postgresql=self.is_postgresql)
         values = [ready.parameters(each) for each in rows]
         try:
@@ -87,12 +64,12 @@ class DriverConnection:
             raise self._told(exc) from exc
 
     def look_up(self, lookup: Lookup, values: Values, *, is_short: bool) -> Sequence[Row[Any]]:
-        """See `StatementConnection`."""
+        """Return the rows of a lookup; the caller says if it is known to take longer."""
         del is_short  # Here everything may take its time.
         return self.rows(lookup.statement, values)
 
     def begin_nested(self) -> AbstractContextManager[object]:
-        """See `StatementConnection`."""
+        """Hold what fails in a block, so that the transaction goes on. PostgreSQL only."""
         return self._connection.begin_nested()
 
     def _told(self, error: Exception) -> DBAPIError:
@@ -226,7 +203,7 @@ class NotAtOnceError(Exception):
 class LoopConnection:
     """A connection of the event loop's own to a SQLite file; opened by the first lookup.
 
-    A `StatementConnection` for lookups alone: everything else is a NotAtOnceError. Nothing there
+    For lookups alone: everything else is a NotAtOnceError. Nothing there
     may wait: it only reads, does not wait for a lock, and leaves a value of more than 64 KiB where
     it is. Whatever it cannot tell at once is asked of the pool, as everything is on PostgreSQL.
 
@@ -247,7 +224,7 @@ class LoopConnection:
         self._is_reading = False
 
     def look_up(self, lookup: Lookup, values: Values, *, is_short: bool) -> Sequence[Row[Any]]:
-        """See `StatementConnection`."""
+        """See `DriverConnection.look_up`."""
         if not is_short:
             raise NotAtOnceError
         try:
@@ -275,7 +252,7 @@ class LoopConnection:
     def _refuse(self, *_: Any, **__: Any) -> NoReturn:  # noqa: ANN401 - whatever is given
         raise NotAtOnceError
 
-    # See `StatementConnection`.
+    # See `DriverConnection`.
     execute = rows = run_many = begin_nested = _refuse
 
     def _end(self) -> None:
@@ -290,6 +267,9 @@ class LoopConnection:
         self._connection.execute("PRAGMA query_only=ON")
         return self._connection
 
+
+StatementConnection: TypeAlias = DriverConnection | LoopConnection
+"""What a `ProjectScope` runs its statements on."""
 
 DATABASE_FAULTS = (sql.OperationalError, sql.InterfaceError, sql.TimeoutError)
 

@@ -20,7 +20,7 @@ from sqlalchemy import ColumnElement, Row, String, bindparam, cast, func
 from app.models.event import CONTENT_OF, EventType, LogBounds, LoggedEvent, NewEvent
 from app.models.interaction import StoredInteraction
 from app.models.json_value import json_text
-from app.stores.records.history_records import MOST_BYTES, as_many_as_fit, stored_interaction
+from app.stores.records.history import MOST_BYTES, as_many_as_fit, stored_interaction
 from app.stores.records.scope import (
     AnyTable,
     ProjectScope,

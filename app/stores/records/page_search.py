@@ -51,6 +51,10 @@ class IndexEntry:
     marks: Sequence[str]
     words: SearchWords
 
+    def columns(self) -> dict[str, object]:
+        """Return the words as they are kept, with a blank on either side of each."""
+        return {"heading": f" {self.words.heading} ", "body": f" {self.words.text} "}
+
 
 class PageSearch(Repository, ABC):
     """The words of one project's pages. A page that is removed takes its words with it."""
@@ -58,10 +62,11 @@ class PageSearch(Repository, ABC):
     def index_all(self, indexed: Mapping[int, IndexedPage]) -> None:
         """Make these the words of pages, by page number."""
         self.remove_all(indexed)
-        entries = [
-            IndexEntry(number, self.marks(page.session_id, page.modality), _words(page.words))
-            for number, page in sorted(indexed.items())
-        ]
+        entries: list[IndexEntry] = []
+        for number, page in sorted(indexed.items()):
+            marks, words = self.marks(page.session_id, page.modality), page.words
+            words = words if isinstance(words, SearchWords) else search_words(words)
+            entries.append(IndexEntry(number, marks, words))
         self._insert(entries)
 
     def remove_all(self, page_numbers: Collection[int]) -> None:
@@ -117,11 +122,6 @@ class PageSearch(Repository, ABC):
         """The newest `MOST_RANKED` matches with all marks, as (page number, its `opening`)."""
 
 
-def padded(words: str) -> str:
-    """Words with a blank on either side, so that each of them is found between two."""
-    return f" {words} "
-
-
 def needle(term: SearchTerm) -> str:
     """The text that padded words have in them if they have the term."""
     return f" {' '.join(term.words)}{'' if term.is_prefix else ' '}"
@@ -147,10 +147,6 @@ def ranks(query: SearchQuery, newest: Sequence[tuple[int, str]]) -> Iterator[tup
         yield rank, number
 
 
-def _words(text: SearchableText | SearchWords) -> SearchWords:
-    return text if isinstance(text, SearchWords) else search_words(text)
-
-
 # FTS5 walks its lists from the newest page on, so that the limit ends the work.
 _NEWEST = Lookup(
     scoped_select(
@@ -172,12 +168,7 @@ class SqlitePageSearch(PageSearch):
 
     def _insert(self, entries: Sequence[IndexEntry]) -> None:
         rows = [
-            {
-                "rowid": entry.page_number,
-                "scope": " ".join(entry.marks),
-                "heading": padded(entry.words.heading),
-                "body": padded(entry.words.text),
-            }
+            {"rowid": entry.page_number, "scope": " ".join(entry.marks), **entry.columns()}
             for entry in entries
         ]
         self._scope.insert_new(page_search, rows)

@@ -22,15 +22,8 @@ from app.stores.records.tables import page_accesses, page_levels, page_numbers, 
 
 _NUMBERS_AT_ONCE = 1_000
 _LISTED = (
-    pages.c.page_number,
-    pages.c.page_id,
-    pages.c.version,
-    pages.c.descriptor,
-    pages.c.body,
-    pages.c.inline_form,
-    pages.c.digest,
-    pages.c.fetched_resource_id,
-    pages.c.created_at,
+    *(pages.c[name] for name in ("page_number", "page_id", "version", "descriptor", "body")),
+    *(pages.c[name] for name in ("inline_form", "digest", "fetched_resource_id", "created_at")),
     page_accesses.c.last_accessed,
     page_accesses.c.access_count,
 )
@@ -119,12 +112,8 @@ class PageRecords(Repository):
         Its number and its id stay. Others who want to change or remove it wait until the
         transaction ends; readers and counters of accesses do not.
         """
-        statement = (
-            self._scope.update(pages)
-            .where(_is_still(current))
-            .values(**_values(version), fetched_resource_id=fetched_resource_id)
-        )
-        return self._scope.run(statement) == 1
+        values = {**_values(version), "fetched_resource_id": fetched_resource_id}
+        return self._scope.set_values(pages, _is_still(current), **values) == 1
 
     def set_fetched(self, page_number: int, resource_id: str, *, digest: str) -> bool:
         """Note what the content of a page was downloaded to; says whether it was noted.
@@ -132,12 +121,8 @@ class PageRecords(Repository):
         It is not where the page has changed meanwhile: `digest` is that of the version the
         address was taken from.
         """
-        statement = (
-            self._scope.update(pages)
-            .where(pages.c.page_number == page_number, pages.c.digest == digest)
-            .values(fetched_resource_id=resource_id)
-        )
-        return self._scope.run(statement) == 1
+        is_same = (pages.c.page_number == page_number) & (pages.c.digest == digest)
+        return self._scope.set_values(pages, is_same, fetched_resource_id=resource_id) == 1
 
     def remove(self, current: StoredPage) -> bool:
         """Remove a page, if it is as it was read; says whether it was.
@@ -334,18 +319,12 @@ class PageAccessRecords(Repository):
             # The last one again in the place of those that are not there.
             padded = wanted + wanted[-1:] * (_IDS_AT_ONCE - len(wanted))
             ids = {f"id_{index}": page_id for index, page_id in enumerate(padded)}
-            held = self._scope.look_up(_HOLD, is_short=True, **ids)
+            held = {row.page_id for row in self._scope.look_up(_HOLD, is_short=True, **ids)}
             rows = [
-                {
-                    "page_id": row.page_id,
-                    "access_count": counts[row.page_id][0],
-                    "last_accessed": counts[row.page_id][1],
-                }
-                for row in held
+                {"page_id": each, "access_count": counts[each][0], "last_accessed": counts[each][1]}
+                for each in sorted(held)
             ]
-            self._scope.merge_all(
-                page_accesses, sorted(rows, key=lambda row: str(row["page_id"])), _merged
-            )
+            self._scope.merge_all(page_accesses, rows, _merged)
 
 
 def _merged(offered: Offered) -> dict[str, ColumnElement[Any]]:

@@ -19,7 +19,7 @@ from app.stores.records.derived_images import DerivedImageRecords
 from app.stores.records.engine import Engines
 from app.stores.records.events import EventRecords
 from app.stores.records.group_commits import Written
-from app.stores.records.history_records import InteractionRecords, MessageRecords, ToolResultRecords
+from app.stores.records.history import InteractionRecords, MessageRecords, ToolResultRecords
 from app.stores.records.idempotency import IdempotencyRecords
 from app.stores.records.page_search import PageSearch, SqlitePageSearch
 from app.stores.records.page_search_postgresql import PostgresPageSearch
