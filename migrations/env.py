@@ -1,4 +1,4 @@
-"""Runs migrations on the connection that `app.stores.records.migration` hands over."""
+"""Runs migrations on the connection that `app.stores.records.engine` hands over."""
 
 from alembic import context
 

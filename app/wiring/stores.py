@@ -17,13 +17,15 @@ from app.stores.blobs.temporary_file import DurableDirectories
 from app.stores.records import Records
 from app.stores.records.engine import (
     Engines,
+    current_revision,
     database_url,
     listen_address,
+    migrate,
+    newest_revision,
     open_change_counter,
     open_engines,
 )
 from app.stores.records.events import CHANNEL
-from app.stores.records.migration import current_revision, migrate, newest_revision
 from app.wiring.brokers.sqlite import SqliteBroker
 from app.wiring.bucket_urls import check_endpoint, parse_bucket_url
 from app.wiring.startup_errors import DataDirectoryError, OutdatedDatabaseError, SettingError
@@ -98,8 +100,8 @@ def open_database(settings: Settings) -> Engines:
 async def open_broker(settings: Settings, engines: Engines) -> AsyncIterator[EventBroker]:
     """What wakes those who listen to events, by the configured database."""
     if settings.db.url is None:
-        async with open_change_counter(engines) as counter:
-            yield SqliteBroker(counter.count)
+        async with open_change_counter(engines) as count_changes:
+            yield SqliteBroker(count_changes)
         return
     # Its driver takes a while to load, and where SQLite is nobody needs it.
     from app.wiring.brokers.postgres import PostgresBroker  # noqa: PLC0415

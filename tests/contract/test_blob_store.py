@@ -16,7 +16,6 @@ import pytest
 
 from app.errors import DigestMismatchError, PayloadTooLargeError, StoreUnavailableError
 from app.models.media import InMemoryMedia, MediaSource
-from app.stores.blobs.drafts import DraftMedia
 from app.stores.blobs.filesystem import FilesystemBlobStore
 from app.stores.blobs.store import (
     BlobMissingError,
@@ -27,6 +26,7 @@ from app.stores.blobs.store import (
     project_path,
     quarantine_path,
 )
+from app.stores.blobs.writing import DraftMedia
 from tests.contract.blob_stores import (
     FilesystemUnderTest,
     S3UnderTest,

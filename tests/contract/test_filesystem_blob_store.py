@@ -14,7 +14,7 @@ import pytest
 
 from app.errors import StoreFullError, StoreUnavailableError
 from app.models.media import InMemoryMedia, MediaSource
-from app.stores.blobs import DraftMedia, directory_listing
+from app.stores.blobs import DraftMedia, file_reader
 from app.stores.blobs.filesystem import FilesystemBlobStore
 from app.stores.blobs.store import StoredBlob, blob_path, project_path, quarantine_path
 
@@ -87,7 +87,7 @@ class Recorder:
 @pytest.mark.promise(
     "durability.md#the-power-goes",
     "A blob's file is synced, then renamed, then its directory is synced",
-    kept_by="app/stores/blobs/publishing.py",
+    kept_by="app/stores/blobs/temporary_file.py",
     tried="the recorded order of calls",
 )
 async def test_the_file_is_synced_then_renamed_then_its_directory_is_synced(
@@ -144,7 +144,7 @@ def bodies_of_one_directory() -> list[bytes]:
         "Several media of one request are all synced before the first is renamed; each "
         "directory is synced once, after the renames"
     ),
-    kept_by="app/stores/blobs/publishing.py",
+    kept_by="app/stores/blobs/temporary_file.py",
     tried="3 media, 2 directories",
 )
 async def test_of_several_all_are_synced_then_renamed_then_each_directory_is_synced_once(
@@ -172,7 +172,7 @@ async def test_of_several_all_are_synced_then_renamed_then_each_directory_is_syn
 @pytest.mark.promise(
     "durability.md#requests-break-off",
     "If one of several media cannot be synced, none of them becomes visible",
-    kept_by="app/stores/blobs/publishing.py",
+    kept_by="app/stores/blobs/temporary_file.py",
     tried="each of 3",
 )
 @pytest.mark.parametrize("failing", [1, 2, 3])
@@ -328,7 +328,7 @@ async def test_a_quarantined_file_is_renamed_and_both_directories_are_synced(
 async def test_only_files_are_listed_however_many_there_are(
     store: FilesystemBlobStore, root: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(directory_listing, "_ENTRIES_AT_ONCE", 3)
+    monkeypatch.setattr(file_reader, "_ENTRIES_AT_ONCE", 3)
     project = root / project_path(PROJECT)
     (project / "ab").mkdir(parents=True)
     (project / "cd").mkdir()
@@ -346,7 +346,7 @@ async def test_only_files_are_listed_however_many_there_are(
 async def test_a_listing_holds_no_folder_once_closed_or_exhausted(
     store: FilesystemBlobStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(directory_listing, "_ENTRIES_AT_ONCE", 1)
+    monkeypatch.setattr(file_reader, "_ENTRIES_AT_ONCE", 1)
     for number in range(5):
         await put(store, b"%d" % number)
     before = len(os.listdir("/proc/self/fd"))

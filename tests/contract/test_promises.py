@@ -5,7 +5,7 @@ A promise is a marker on the test that shows it:
     @pytest.mark.promise(
         "durability.md#the-power-goes",           the page and the heading it stands under
         "A blob's file is synced, then renamed",  the promise, in words that need no context
-        kept_by="app/stores/blobs/publishing.py", the file or folder that keeps it
+        kept_by="app/stores/blobs/temporary_file.py", the file or folder that keeps it
         tried="the recorded order of calls",      how much the test tries
     )
 

@@ -7,8 +7,7 @@ from pathlib import Path
 import pytest
 
 from app.stores.blobs import FilesystemBlobStore, read_whole
-from app.stores.blobs.cached_files import MOST_BYTES, CachedFiles
-from app.stores.blobs.file_reader import ReadBytes
+from app.stores.blobs.file_reader import MOST_BYTES, CachedFiles, FileReader
 
 pytestmark = pytest.mark.anyio
 
@@ -74,7 +73,7 @@ async def test_more_than_is_quickly_copied_is_left_to_a_thread(
 async def test_a_small_blob_in_memory_takes_no_thread(tmp_path: Path, can_tell: bool) -> None:
     store = FilesystemBlobStore(tmp_path)
     reader = await store.open("p", await stored(store))
-    assert isinstance(reader, ReadBytes) is can_tell
+    assert isinstance(reader, FileReader) is not can_tell
     assert b"".join([piece async for piece in reader]) == DATA
 
 
@@ -110,5 +109,5 @@ async def test_a_system_that_cannot_say_what_is_in_memory_reads_in_threads(
     store = FilesystemBlobStore(tmp_path)
     digest = await stored(store)
     reader = await store.open("p", digest)
-    assert not isinstance(reader, ReadBytes)
+    assert isinstance(reader, FileReader)
     assert b"".join([piece async for piece in reader]) == DATA

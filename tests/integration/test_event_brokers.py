@@ -72,8 +72,8 @@ async def broker_over(
     if kind == "memory":
         yield EventBroker()
     elif kind == "embedded":
-        async with open_change_counter(engines) as counter:
-            yield SqliteBroker(counter.count)
+        async with open_change_counter(engines) as count_changes:
+            yield SqliteBroker(count_changes)
     else:
         url = engines.reader.url.render_as_string(hide_password=False)
         yield PostgresBroker(listen_address(url), CHANNEL)

@@ -23,8 +23,9 @@ from app.models.tool_result import StoredToolResult
 from app.services.access.callers import Access
 from app.stores import records
 from app.stores.records import Records, UnitOfWork
+from app.stores.records.connections import LoopConnection, NotAtOnceError
 from app.stores.records.engine import Engines
-from app.stores.records.lookups import Lookup, LoopConnection, NotAtOnceError
+from app.stores.records.prepared_statements import Lookup
 from app.stores.records.projects import _FIND_SECRET
 from app.wiring import migrate_database, open_database
 from tests.kit.servers import Engine

@@ -26,7 +26,7 @@ from app.models.message import EntryCounts, Session, StoredMessage
 from app.models.page import PageFilters
 from app.stores.records import Records
 from app.stores.records.columns import is_shared_schema, metadata
-from app.stores.records.migration import current_revision, migrate, newest_revision
+from app.stores.records.engine import current_revision, migrate, newest_revision
 from app.wiring import (
     MissingSigningKeysError,
     OutdatedDatabaseError,

@@ -439,8 +439,8 @@ async def test_reading_changes_nothing_on_the_embedded_database(tmp_path: Path) 
 
 
 _FREE_TO_USE_SQL = {
-    *("scope", "prepared_statements", "projects", "unit_of_work", "engine", "migration", "columns"),
-    *("tables", "blob_tables"),
+    *("scope", "prepared_statements", "projects", "unit_of_work", "engine", "columns"),
+    "tables",
 }
 _STATEMENTS = {"select", "insert", "update", "delete", "text", "Table"}
 

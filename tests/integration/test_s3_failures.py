@@ -259,7 +259,7 @@ async def test_store_that_hangs_is_asked_once_by_each_who_waits(tmp_path: Path) 
 @pytest.mark.promise(
     "durability.md#the-stores-fail",
     "`/readyz` writes an object only if writing is in doubt",
-    kept_by="app/stores/blobs/s3_probe.py",
+    kept_by="app/stores/blobs/s3_objects.py",
     tried="20 checks, 20 `GET`",
 )
 async def test_checks_read_and_write_only_when_writing_is_not_proven(tmp_path: Path) -> None:

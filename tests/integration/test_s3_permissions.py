@@ -221,7 +221,7 @@ def test_service_does_not_start_and_says_why_in_a_sentence(
 @pytest.mark.promise(
     "durability.md#the-stores-fail",
     "A bucket that keeps deleted versions causes a warning",
-    kept_by="app/stores/blobs/s3_probe.py",
+    kept_by="app/stores/blobs/s3_objects.py",
     tried="1 warning",
 )
 async def test_bucket_that_keeps_versions_is_warned_of_once(

@@ -3,19 +3,20 @@
 That of S3 is imported from its module: its client takes a while to load.
 """
 
-from app.stores.blobs.capabilities import LinkedBlobs, LocalBlobs
-from app.stores.blobs.drafts import DraftMedia
 from app.stores.blobs.filesystem import FilesystemBlobStore
-from app.stores.blobs.reading import read_whole
 from app.stores.blobs.store import (
     BlobDraft,
     BlobMissingError,
     BlobReader,
     BlobStore,
     BlobWriter,
+    LinkedBlobs,
     ListedBlob,
+    LocalBlobs,
     StoredBlob,
+    read_whole,
 )
+from app.stores.blobs.writing import DraftMedia
 
 __all__ = [
     "BlobDraft",

@@ -27,7 +27,7 @@ from collections.abc import (
     Mapping,
     Sequence,
 )
-from contextlib import aclosing, asynccontextmanager
+from contextlib import aclosing, asynccontextmanager, suppress
 from functools import partial
 from pathlib import Path
 
@@ -36,12 +36,13 @@ import anyio.to_thread
 
 from app.errors import DigestMismatchError
 from app.models.media import CHUNK_BYTES, InMemoryMedia, MediaSource
-from app.stores.blobs.buffered_writer import GatheringWriter
-from app.stores.blobs.cached_files import CachedFiles
-from app.stores.blobs.directory_listing import found_file, listed_files
-from app.stores.blobs.drafts import DraftMedia, FileDraft
-from app.stores.blobs.file_reader import FileReader, ReadBytes
-from app.stores.blobs.publishing import Publishing
+from app.stores.blobs.file_reader import (
+    CachedFiles,
+    FileReader,
+    found_file,
+    listed_files,
+    read_bytes,
+)
 from app.stores.blobs.store import (
     BlobMissingError,
     BlobReader,
@@ -54,11 +55,13 @@ from app.stores.blobs.store import (
 )
 from app.stores.blobs.temporary_file import (
     DurableDirectories,
+    Publishing,
     TemporaryFile,
     failures_translated,
     move_durably,
     swept_files,
 )
+from app.stores.blobs.writing import DraftMedia, FileDraft, GatheringWriter
 
 # Each of them has a file open.
 _SYNCED_AT_ONCE = 32
@@ -96,7 +99,9 @@ class FilesystemBlobStore:
     def draft(self, project_id: str, *, limit_bytes: int) -> FileDraft:
         """See `BlobStore.draft`."""
         return FileDraft(
-            self._new_temporary(), partial(self._publish, project_id), limit_bytes=limit_bytes
+            self._new_temporary(),
+            lambda file: anyio.to_thread.run_sync(self._published, project_id, file),
+            limit_bytes=limit_bytes,
         )
 
     async def put(self, project_id: str, source: MediaSource, *, limit_bytes: int) -> StoredBlob:
@@ -124,7 +129,7 @@ class FilesystemBlobStore:
         """See `BlobStore.open`."""
         name = f"{self._root_name}/{blob_path(project_id, digest)}"
         if (small := self._cached.read(name, start, end)) is not None:
-            return ReadBytes(small)
+            return read_bytes(small)
         reader = FileReader(Path(name), start, end)
         await anyio.to_thread.run_sync(reader.open)
         return reader
@@ -138,12 +143,12 @@ class FilesystemBlobStore:
 
     async def size(self, project_id: str, digest: str) -> int | None:
         """See `BlobStore.size`."""
-        return await anyio.to_thread.run_sync(_size_bytes, self._place(project_id, digest))
+        return (await self.sizes(project_id, [digest])).get(digest)
 
     async def sizes(self, project_id: str, digests: Collection[str]) -> dict[str, int]:
         """See `BlobStore.sizes`; one thread hop for all."""
         places = {digest: self._place(project_id, digest) for digest in digests}
-        return await anyio.to_thread.run_sync(_all_sizes, places) if places else {}
+        return await anyio.to_thread.run_sync(_sizes, places) if places else {}
 
     async def find(self, project_id: str, digest: str) -> ListedBlob | None:
         """See `BlobStore.find`."""
@@ -166,7 +171,9 @@ class FilesystemBlobStore:
 
         The directory is not synced: a blob that a power loss brings back is garbage to be swept.
         """
-        await anyio.to_thread.run_sync(_unlink, self._place(project_id, digest))
+        unlink = partial(self._place(project_id, digest).unlink, missing_ok=True)
+        with failures_translated():
+            await anyio.to_thread.run_sync(unlink)
 
     async def quarantine(self, project_id: str, digest: str) -> None:
         """See `BlobStore.quarantine`."""
@@ -228,9 +235,6 @@ class FilesystemBlobStore:
                 each.blob = blob
         return [_blob_of(each) or blobs[each] for each in wanted]
 
-    async def _publish(self, project_id: str, temporary: TemporaryFile) -> StoredBlob:
-        return await anyio.to_thread.run_sync(self._published, project_id, temporary)
-
     def _published(self, project_id: str, temporary: TemporaryFile) -> StoredBlob:
         publishing = self._publishing(project_id)
         publishing.sync([temporary])
@@ -272,7 +276,7 @@ class _FilesystemWriter(GatheringWriter):
             return await anyio.to_thread.run_sync(self._end, rest, expected_digest)
 
     def _end(self, rest: bytearray, expected_digest: str | None) -> StoredBlob:
-        self._temporary.fill(rest)
+        self._temporary.append(rest, is_last=True)
         if expected_digest is not None and self._temporary.digest() != expected_digest:
             raise DigestMismatchError
         return self._publish(self._temporary)
@@ -299,22 +303,13 @@ def _fill(temporary: TemporaryFile, source: MediaSource, limit_bytes: int) -> No
         if temporary.size_bytes + len(piece) > limit_bytes:
             raise too_large(limit_bytes)
         with failures_translated():
-            temporary.fill(piece)
+            temporary.append(piece, is_last=True)
 
 
-def _size_bytes(path: Path) -> int | None:
+def _sizes(places: Mapping[str, Path]) -> dict[str, int]:
+    sizes: dict[str, int] = {}
     with failures_translated():
-        try:
-            return path.stat().st_size
-        except FileNotFoundError:
-            return None
-
-
-def _all_sizes(places: Mapping[str, Path]) -> dict[str, int]:
-    found = {digest: _size_bytes(path) for digest, path in places.items()}
-    return {digest: size for digest, size in found.items() if size is not None}
-
-
-def _unlink(path: Path) -> None:
-    with failures_translated():
-        path.unlink(missing_ok=True)
+        for digest, place in places.items():
+            with suppress(FileNotFoundError):
+                sizes[digest] = place.stat().st_size
+    return sizes

@@ -33,7 +33,7 @@ from datetime import UTC, datetime, timedelta
 from functools import partial
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 import anyio
 import anyio.to_thread
@@ -44,21 +44,19 @@ from obstore.store import S3Store
 from app.crash_points import CrashPoint, reached
 from app.errors import DigestMismatchError, StoreUnavailableError
 from app.models.media import CHUNK_BYTES, MediaSource
-from app.stores.blobs.buffered_writer import GatheringWriter
-from app.stores.blobs.drafts import DraftMedia, FileDraft
 from app.stores.blobs.s3_errors import STORE
-from app.stores.blobs.s3_links import link_with
 from app.stores.blobs.s3_objects import (
-    ObjectReader,
+    StoreProbe,
     connect,
     failures_translated,
     found_object,
+    link_with,
     listed_objects,
     missing_ignored,
     object_size,
     object_sizes,
+    open_object,
 )
-from app.stores.blobs.s3_probe import StoreProbe
 from app.stores.blobs.store import (
     BlobReader,
     ListedBlob,
@@ -69,6 +67,7 @@ from app.stores.blobs.store import (
     too_large,
 )
 from app.stores.blobs.temporary_file import DurableDirectories, TemporaryFile, swept_files
+from app.stores.blobs.writing import DraftMedia, FileDraft, GatheringWriter
 
 if TYPE_CHECKING:
     from obstore import AsyncWritableFile
@@ -111,15 +110,16 @@ class S3BlobStore:
         access_key_id: str | None = None,
         secret_access_key: str | None = None,
     ) -> None:
-        config: S3Config = {"bucket": bucket}
-        if endpoint is not None:
-            config["endpoint"] = endpoint
-        if region is not None:
-            config["region"] = region
-        if access_key_id is not None:
-            config["access_key_id"] = access_key_id
-        if secret_access_key is not None:
-            config["secret_access_key"] = secret_access_key
+        given = {
+            "bucket": bucket,
+            "endpoint": endpoint,
+            "region": region,
+            "access_key_id": access_key_id,
+            "secret_access_key": secret_access_key,
+        }
+        config = cast(
+            "S3Config", {name: value for name, value in given.items() if value is not None}
+        )
         self._objects = connect(config, prefix)
         self._copier = connect(config, prefix, _COPY_TIMEOUT)
         self._probe = StoreProbe(self._objects, bucket)
@@ -217,9 +217,7 @@ class S3BlobStore:
         self, project_id: str, digest: str, *, start: int = 0, end: int | None = None
     ) -> BlobReader:
         """See `BlobStore.open`."""
-        reader = ObjectReader(self._objects, blob_path(project_id, digest), start, end)
-        await reader.open()
-        return reader
+        return await open_object(self._objects, blob_path(project_id, digest), start, end)
 
     async def link(
         self, project_id: str, digest: str, *, content_type: str, disposition: str, seconds: int
@@ -315,7 +313,7 @@ class _S3Writer(GatheringWriter):
         self._temporary_path = f"tmp/{uuid.uuid4().hex}"
         self._upload: AsyncWritableFile | None = None
         self._upload_is_complete = False
-        self._step: asyncio.Task[None] | None = None
+        self._step: asyncio.Future[object] | None = None
 
     async def _append(self, data: bytes | bytearray) -> None:
         await anyio.to_thread.run_sync(self._hash.update, data)
@@ -329,7 +327,7 @@ class _S3Writer(GatheringWriter):
                     buffer_size=_BUFFER_BYTES,
                     max_concurrency=_PARTS_IN_FLIGHT,
                 )
-            await self._unbroken(_write_part(self._upload, data))
+            await self._unbroken(self._upload.write(data))
 
     async def _finish(self, rest: bytearray, expected_digest: str | None) -> StoredBlob:
         if self._upload is None:
@@ -358,7 +356,7 @@ class _S3Writer(GatheringWriter):
         if await object_size(self._objects, path) != size_bytes:
             raise StoreUnavailableError(STORE)
 
-    async def _unbroken(self, step: Awaitable[None]) -> None:
+    async def _unbroken(self, step: Awaitable[object]) -> None:
         self._step = asyncio.ensure_future(step)
         await asyncio.shield(self._step)
 
@@ -374,10 +372,6 @@ class _S3Writer(GatheringWriter):
                 await self._upload.close()
         with suppress(BaseError, OSError):
             await obstore.delete_async(self._objects, self._temporary_path)
-
-
-async def _write_part(upload: "AsyncWritableFile", data: bytes | bytearray) -> None:
-    await upload.write(data)
 
 
 def _next_buffer(chunks: Iterator[bytes]) -> list[bytes]:

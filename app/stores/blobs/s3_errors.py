@@ -19,8 +19,7 @@ Sources: AWS, "Amazon S3 API Reference", Error responses; Ceph, `rgw_common.cc` 
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
-from types import MappingProxyType
-from typing import Literal
+from typing import TypeAlias
 
 import structlog
 
@@ -36,16 +35,16 @@ _REQUEST = re.compile(r"performing ([A-Z]+) ")
 
 _log = structlog.get_logger(__name__)
 
-FailureKind = Literal["full", "misconfigured", "unavailable"]
+_Answer: TypeAlias = type[StoreUnavailableError]
 
 
 @dataclass(frozen=True, slots=True)
 class Cause:
-    """Why a store fails, by a short name for logs, and what the operator is to do."""
+    """Why a store fails, by a short name for logs, what the operator is to do, and the error."""
 
     name: str
-    kind: FailureKind
     advice: str
+    error: _Answer = StoreMisconfiguredError
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,184 +66,113 @@ class Failure:
 _KEY_ID = "PAGEFAULT_BLOBS__S3_ACCESS_KEY_ID"
 _SECRET = "PAGEFAULT_BLOBS__S3_SECRET_ACCESS_KEY"  # noqa: S105 - a variable's name
 _ENDPOINT = "PAGEFAULT_BLOBS__S3_ENDPOINT"
-_REGION_SETTING = "PAGEFAULT_BLOBS__S3_REGION"
+_URL = "PAGEFAULT_BLOBS__URL"
 
-_WRONG_SECRET = Cause(
-    "wrong-secret",
-    "misconfigured",
-    f"refuses the signature: {_SECRET} is not the secret of {_KEY_ID}",
+_ADVICE: Mapping[_Answer, Mapping[str, str]] = {
+    StoreMisconfiguredError: {
+        "wrong-secret": f"refuses the signature: {_SECRET} is not the secret of {_KEY_ID}",
+        "unknown-key": f"does not know the access key: correct {_KEY_ID}",
+        "suspended-user": "has suspended the user of the access key: enable the user",
+        "expired-token": "refuses the temporary credentials: renew them, or set a key that lasts",
+        "missing-bucket": f"has no bucket of this name: create it, or correct {_URL}",
+        "bucket-name": f"does not take the bucket's name as one: correct {_URL}",
+        "clock-skew": "has another time than this machine: set the clocks, by NTP for instance",
+        "wrong-region": "keeps the bucket in another region: correct PAGEFAULT_BLOBS__S3_REGION",
+        "refused": f"refuses the request without a reason: check {_KEY_ID}, {_SECRET} and the "
+        f"key's permissions ({_LIFECYCLE} lists them)",
+        "not-s3": f"answers unlike S3: {_ENDPOINT} leads to something else, such as a console or a "
+        "proxy",
+        "needs-https": f"does not speak plain HTTP at this port: begin {_ENDPOINT} with https://",
+        "needs-http": f"speaks no TLS at this port: correct the port in {_ENDPOINT}, or begin it "
+        "with http://",
+        "certificate": "shows a certificate that is not trusted: name its authority in "
+        f"SSL_CERT_FILE, or give it one for the host in {_ENDPOINT}",
+        "no-credentials": f"needs a key and none is set: set {_KEY_ID} and {_SECRET}, the AWS_* "
+        "variables, or give this machine a role",
+        "half-key": f"needs both halves of a key and one is missing: set {_KEY_ID} and {_SECRET}",
+    },
+    StoreFullError: {
+        "full": "has no room left, or has reached its quota: make room or raise the quota; reading "
+        "goes on",
+    },
+    StoreUnavailableError: {
+        "unresolved-name": "cannot be found, since its host's name does not resolve: look at DNS, "
+        f"or correct {_ENDPOINT} (without it, Amazon's store is asked)",
+        "connection-refused": f"refuses connections: start it, or correct host and port in "
+        f"{_ENDPOINT}",
+        "unreachable": f"cannot be reached from this machine: look at the network, or correct "
+        f"{_ENDPOINT}",
+        "timed-out": "did not answer in time: look whether it runs and can be reached",
+        "connection-lost": "broke the connection off: if it always does, it may want https:// in "
+        f"{_ENDPOINT}",
+    },
+}
+_CAUSES = {
+    name: Cause(name, advice, error)
+    for error, advices in _ADVICE.items()
+    for name, advice in advices.items()
+}
+_ANSWERED = Cause(
+    "failed", "could not do what it was asked: look at its own log", StoreUnavailableError
 )
-_UNKNOWN_KEY = Cause(
-    "unknown-key", "misconfigured", f"does not know the access key: correct {_KEY_ID}"
+_UNKNOWN = Cause(
+    "failed", "did not answer as it should: look at its own log", StoreUnavailableError
 )
-_SUSPENDED = Cause(
-    "suspended-user", "misconfigured", "has suspended the user of the access key: enable the user"
-)
-_EXPIRED_TOKEN = Cause(
-    "expired-token",
-    "misconfigured",
-    "refuses the temporary credentials: renew them, or set a key that lasts",
-)
-_NO_BUCKET = Cause(
-    "missing-bucket",
-    "misconfigured",
-    "has no bucket of this name: create it, or correct PAGEFAULT_BLOBS__URL",
-)
-_BUCKET_NAME = Cause(
-    "bucket-name",
-    "misconfigured",
-    "does not take the bucket's name as one: correct PAGEFAULT_BLOBS__URL",
-)
-_CLOCK_SKEW = Cause(
-    "clock-skew",
-    "misconfigured",
-    "has another time than this machine: set the clocks, by NTP for instance",
-)
-_WRONG_REGION = Cause(
-    "wrong-region",
-    "misconfigured",
-    f"keeps the bucket in another region: correct {_REGION_SETTING}",
-)
-_REFUSED_KEY = Cause(
-    "refused",
-    "misconfigured",
-    f"refuses the request without a reason: check {_KEY_ID}, {_SECRET} and the key's permissions "
-    f"({_LIFECYCLE} lists them)",
-)
-_NOT_S3 = Cause(
-    "not-s3",
-    "misconfigured",
-    f"answers unlike S3: {_ENDPOINT} leads to something else, such as a console or a proxy",
-)
-_NEEDS_TLS = Cause(
-    "needs-https",
-    "misconfigured",
-    f"does not speak plain HTTP at this port: begin {_ENDPOINT} with https://",
-)
-_NO_TLS = Cause(
-    "needs-http",
-    "misconfigured",
-    f"speaks no TLS at this port: correct the port in {_ENDPOINT}, or begin it with http://",
-)
-_CERTIFICATE = Cause(
-    "certificate",
-    "misconfigured",
-    "shows a certificate that is not trusted: name its authority in SSL_CERT_FILE, or give it one "
-    f"for the host in {_ENDPOINT}",
-)
-_NO_CREDENTIALS = Cause(
-    "no-credentials",
-    "misconfigured",
-    f"needs a key and none is set: set {_KEY_ID} and {_SECRET}, the AWS_* variables, or give this "
-    "machine a role",
-)
-_HALF_KEY = Cause(
-    "half-key",
-    "misconfigured",
-    f"needs both halves of a key and one is missing: set {_KEY_ID} and {_SECRET}",
-)
-_FULL = Cause(
-    "full",
-    "full",
-    "has no room left, or has reached its quota: make room or raise the quota; reading goes on",
-)
-_UNRESOLVED = Cause(
-    "unresolved-name",
-    "unavailable",
-    f"cannot be found, since its host's name does not resolve: look at DNS, or correct {_ENDPOINT} "
-    "(without it, Amazon's store is asked)",
-)
-_REFUSED = Cause(
-    "connection-refused",
-    "unavailable",
-    f"refuses connections: start it, or correct host and port in {_ENDPOINT}",
-)
-_UNREACHABLE = Cause(
-    "unreachable",
-    "unavailable",
-    f"cannot be reached from this machine: look at the network, or correct {_ENDPOINT}",
-)
-_TIMED_OUT = Cause(
-    "timed-out", "unavailable", "did not answer in time: look whether it runs and can be reached"
-)
-_BROKEN_OFF = Cause(
-    "connection-lost",
-    "unavailable",
-    f"broke the connection off: if it always does, it may want https:// in {_ENDPOINT}",
-)
-_ANSWERED = Cause("failed", "unavailable", "could not do what it was asked: look at its own log")
-_UNKNOWN = Cause("failed", "unavailable", "did not answer as it should: look at its own log")
 
-_BY_CODE: Mapping[str, Cause] = MappingProxyType(
-    {
-        "SignatureDoesNotMatch": _WRONG_SECRET,
-        "InvalidAccessKeyId": _UNKNOWN_KEY,
-        "InvalidClientTokenId": _UNKNOWN_KEY,
-        "UserSuspended": _SUSPENDED,
-        "AccountProblem": _SUSPENDED,
-        "ExpiredToken": _EXPIRED_TOKEN,
-        "InvalidToken": _EXPIRED_TOKEN,
-        "NoSuchBucket": _NO_BUCKET,
-        "InvalidBucketName": _BUCKET_NAME,
-        "RequestTimeTooSkewed": _CLOCK_SKEW,
-        "RequestExpired": _CLOCK_SKEW,
-        "AuthorizationHeaderMalformed": _WRONG_REGION,
-        "IllegalLocationConstraintException": _WRONG_REGION,
-        "PermanentRedirect": _WRONG_REGION,
-        "TemporaryRedirect": _WRONG_REGION,
-        "QuotaExceeded": _FULL,
-        "InsufficientStorage": _FULL,
-        "XMinioStorageFull": _FULL,
-        "XMinioAdminBucketQuotaExceeded": _FULL,
-        "XRustfsQuotaExceeded": _FULL,
-    }
-)
-_BY_STATUS: Mapping[int, Cause] = MappingProxyType(
-    {
-        301: _WRONG_REGION,
-        # HEAD is answered without a body, so without a code; Amazon has a 400 for a wrong region.
-        400: _REFUSED_KEY,
-        401: _REFUSED_KEY,
-        403: _REFUSED_KEY,
-        404: _NOT_S3,
-        405: _NOT_S3,
-        507: _FULL,
-    }
-)
+_BY_CODE: Mapping[str, str] = {
+    "SignatureDoesNotMatch": "wrong-secret",
+    "InvalidAccessKeyId": "unknown-key",
+    "InvalidClientTokenId": "unknown-key",
+    "UserSuspended": "suspended-user",
+    "AccountProblem": "suspended-user",
+    "ExpiredToken": "expired-token",
+    "InvalidToken": "expired-token",
+    "NoSuchBucket": "missing-bucket",
+    "InvalidBucketName": "bucket-name",
+    "RequestTimeTooSkewed": "clock-skew",
+    "RequestExpired": "clock-skew",
+    "AuthorizationHeaderMalformed": "wrong-region",
+    "IllegalLocationConstraintException": "wrong-region",
+    "PermanentRedirect": "wrong-region",
+    "TemporaryRedirect": "wrong-region",
+    "QuotaExceeded": "full",
+    "InsufficientStorage": "full",
+    "XMinioStorageFull": "full",
+    "XMinioAdminBucketQuotaExceeded": "full",
+    "XRustfsQuotaExceeded": "full",
+}
+# HEAD is answered without a body, so without a code; Amazon has a 400 for a wrong region.
+_BY_STATUS: Mapping[int, str] = {
+    301: "wrong-region",
+    **dict.fromkeys((400, 401, 403), "refused"),
+    **dict.fromkeys((404, 405), "not-s3"),
+}
 # In this order: what is named first says more.
-_BY_CONNECTION: tuple[tuple[re.Pattern[str], Cause], ...] = tuple(
-    (re.compile(pattern), cause)
-    for pattern, cause in (
-        (r"Missing(AccessKeyId|SecretAccessKey)", _HALF_KEY),
-        # Where Amazon's machines and containers get the credentials of their role.
-        (r"http://169\.254\.", _NO_CREDENTIALS),
-        (r"BareRedirect|TooManyRedirects", _WRONG_REGION),
-        (r"InvalidCertificate|UnknownIssuer", _CERTIFICATE),
-        (r"InvalidMessage|InvalidContentType", _NO_TLS),
-        (r"TimedOut|kind: Timeout", _TIMED_OUT),
-        (r"dns error", _UNRESOLVED),
-        (r"ConnectionRefused", _REFUSED),
-        (r"(Network|Host)Unreachable", _UNREACHABLE),
-        (r"ConnectionReset|IncompleteMessage|BrokenPipe|UnexpectedEof", _BROKEN_OFF),
-        (
-            r"NotPartial|InvalidListResponse|InvalidDeleteObjectsResponse|hyper::Error\(\s*Parse",
-            _NOT_S3,
-        ),
-    )
-)
+_BY_CONNECTION: Mapping[str, str] = {
+    r"Missing(AccessKeyId|SecretAccessKey)": "half-key",
+    # Where Amazon's machines and containers get the credentials of their role.
+    r"http://169\.254\.": "no-credentials",
+    r"BareRedirect|TooManyRedirects": "wrong-region",
+    r"InvalidCertificate|UnknownIssuer": "certificate",
+    r"InvalidMessage|InvalidContentType": "needs-http",
+    r"TimedOut|kind: Timeout": "timed-out",
+    r"dns error": "unresolved-name",
+    r"ConnectionRefused": "connection-refused",
+    r"(Network|Host)Unreachable": "unreachable",
+    r"ConnectionReset|IncompleteMessage|BrokenPipe|UnexpectedEof": "connection-lost",
+    r"NotPartial|InvalidListResponse|InvalidDeleteObjectsResponse|hyper::Error\(\s*Parse": "not-s3",
+}
 _TLS_ANSWERS = re.compile(r"HTTP request (to an|was sent to) HTTPS", re.IGNORECASE)
 # What the key has to be allowed for a request that was denied, by its method.
-_PERMISSIONS: Mapping[str, str] = MappingProxyType(
-    {
-        "LIST": "s3:ListBucket",
-        "GET": "s3:GetObject, and s3:ListBucket without which a missing object looks denied",
-        "HEAD": "s3:GetObject, and s3:ListBucket without which a missing object looks denied",
-        "PUT": "s3:PutObject",
-        "POST": "s3:PutObject",
-        "DELETE": "s3:DeleteObject",
-        "ABORT": "s3:AbortMultipartUpload",
-    }
-)
+_PERMISSIONS: Mapping[str, str] = {
+    "LIST": "s3:ListBucket",
+    "GET": "s3:GetObject, and s3:ListBucket without which a missing object looks denied",
+    "HEAD": "s3:GetObject, and s3:ListBucket without which a missing object looks denied",
+    "PUT": "s3:PutObject",
+    "POST": "s3:PutObject",
+    "DELETE": "s3:DeleteObject",
+    "ABORT": "s3:AbortMultipartUpload",
+}
 
 
 def failure_of(error: Exception) -> Failure:
@@ -255,9 +183,7 @@ def failure_of(error: Exception) -> Failure:
     code = _code(answer)
     if code is None and status is None:
         return Failure(_by_connection(connection), operation)
-    return Failure(
-        _by_answer(answer, code, status=status, operation=operation), operation, code, status
-    )
+    return Failure(_by_answer(answer, code, status, operation), operation, code, status)
 
 
 def is_missing_object(error: FileNotFoundError) -> bool:
@@ -274,58 +200,38 @@ def is_unsatisfiable_range(error: Exception) -> bool:
 def store_error(error: Exception) -> StoreUnavailableError:
     """Log a failed request, and return the error that a caller is answered with."""
     failure = failure_of(error)
-    level = _log.error if failure.cause.kind == "misconfigured" else _log.warning
+    cause, sentence = failure.cause, failure.sentence
+    level = _log.error if cause.error is StoreMisconfiguredError else _log.warning
     level(
         "blob store failed",
-        cause=failure.cause.name,
+        cause=cause.name,
         operation=failure.operation,
         code=failure.code,
         status=failure.status,
-        advice=failure.sentence,
+        advice=sentence,
     )
-    return _ERRORS[failure.cause.kind](failure)
+    return cause.error(STORE, cause=sentence)
 
 
-def _misconfigured(failure: Failure) -> StoreUnavailableError:
-    return StoreMisconfiguredError(STORE, cause=failure.sentence)
-
-
-def _full(failure: Failure) -> StoreUnavailableError:
-    return StoreFullError(cause=failure.sentence)
-
-
-def _unavailable(failure: Failure) -> StoreUnavailableError:
-    return StoreUnavailableError(STORE, cause=failure.sentence)
-
-
-_ERRORS = {"full": _full, "misconfigured": _misconfigured, "unavailable": _unavailable}
-
-
-def _by_answer(answer: str, code: str | None, *, status: int | None, operation: str) -> Cause:
+def _by_answer(answer: str, code: str | None, status: int | None, operation: str) -> Cause:
     if _TLS_ANSWERS.search(answer):
-        return _NEEDS_TLS
+        return _CAUSES["needs-https"]
     if code == "AccessDenied":
-        return _denied(operation)
-    cause = _BY_CODE.get(code or "") or (_BY_STATUS.get(status or 0) if code is None else None)
+        needed = _PERMISSIONS.get(operation, f"what {_LIFECYCLE} lists")
+        return Cause(
+            "access-denied", f"does not allow the access key to do this: allow it {needed}"
+        )
     if status == 507:
-        cause = _FULL
-    region = _REGION.search(answer)
-    if cause is _WRONG_REGION and region:
-        return Cause(cause.name, cause.kind, f"{cause.advice}, to {region[1]} it says")
-    return cause or _ANSWERED
-
-
-def _denied(operation: str) -> Cause:
-    needed = _PERMISSIONS.get(operation, "what docs/deployment.md lists")
-    return Cause(
-        "access-denied",
-        "misconfigured",
-        f"does not allow the access key to do this: allow it {needed}",
-    )
+        return _CAUSES["full"]
+    name = _BY_STATUS.get(status or 0) if code is None else _BY_CODE.get(code)
+    if name == "wrong-region" and (region := _REGION.search(answer)):
+        return Cause(name, f"{_CAUSES[name].advice}, to {region[1]} it says")
+    return _CAUSES[name] if name else _ANSWERED
 
 
 def _by_connection(text: str) -> Cause:
-    return next((cause for pattern, cause in _BY_CONNECTION if pattern.search(text)), _UNKNOWN)
+    found = (_CAUSES[name] for pattern, name in _BY_CONNECTION.items() if re.search(pattern, text))
+    return next(found, _UNKNOWN)
 
 
 def _operation(answer: str) -> str:

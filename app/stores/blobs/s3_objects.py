@@ -1,17 +1,23 @@
-"""Objects in an S3-compatible bucket as this service talks to them: deadlines, errors, windows.
+"""Objects in an S3-compatible bucket: requests, windows, readiness, and signed URLs.
 
-Nothing of obstore's exceptions leaves this edge, `s3_failures` names what they tell of. A store
+Nothing of obstore's exceptions leaves this edge, `s3_errors` names what they tell of. A store
 that is gone is a `StoreUnavailableError` after seconds: connecting, answering and trying again are
 all bounded. A request that timed out is not sent again, and neither is one that was refused.
 """
 
+import hashlib
+import hmac
+import time
 from collections.abc import AsyncGenerator, Iterator, Mapping
 from contextlib import contextmanager
 from datetime import UTC, timedelta
+from functools import cache
 from typing import TYPE_CHECKING
+from urllib.parse import parse_qsl, quote, urlencode, urlsplit
 
 import anyio
 import obstore
+import structlog
 from obstore.exceptions import BaseError
 from obstore.store import S3Store
 
@@ -21,7 +27,7 @@ from app.stores.blobs.s3_errors import STORE, is_missing_object, is_unsatisfiabl
 from app.stores.blobs.store import BlobMissingError, ListedBlob, is_blob_name
 
 if TYPE_CHECKING:
-    from obstore import ObjectMeta
+    from obstore import ObjectMeta, PutResult
     from obstore.store import ClientConfig, RetryConfig, S3Config
 
 _REQUEST_TIMEOUT = timedelta(seconds=10)
@@ -29,81 +35,76 @@ _CONNECT_TIMEOUT = timedelta(seconds=2)
 _WINDOW_BYTES = 4 * CHUNK_BYTES
 _LISTED_AT_ONCE = 1_000
 _ASKED_AT_ONCE = 8
+_SIGNATURE = "X-Amz-Signature"
+# One name for all processes, below what a sweep removes: nothing piles up.
+PROBE_PATH = "tmp/readiness"
+_PROVEN_SECONDS = 3600.0
+# The version that a bucket gives whose versioning is suspended: it is overwritten and removed.
+_NO_VERSION = "null"
+
+_log = structlog.get_logger(__name__)
 
 
-class ObjectReader:
-    """Reads an object range window by window; the first one while opening. See `BlobReader`."""
+async def open_object(
+    objects: S3Store, path: str, start: int, end: int | None
+) -> AsyncGenerator[bytes, None]:
+    """Read a range of an object window by window; the first one before this returns.
 
-    def __init__(self, objects: S3Store, path: str, start: int, end: int | None) -> None:
-        self._objects = objects
-        self._path = path
-        self._position = start
-        self._wanted_end = end
-        self._end = start
-        self._window = memoryview(b"")
-
-    async def open(self) -> None:
-        """Ask for the first window, or at least make sure that there is such an object."""
-        end = self._position + _WINDOW_BYTES
-        if self._wanted_end is not None:
-            end = min(end, self._wanted_end)
-        if end > self._position:
-            size_bytes = await self._first_window(end)
+    Raises:
+        BlobMissingError: There is no such object, which is asked for even if the range is empty.
+    """
+    first_end = start + _WINDOW_BYTES if end is None else min(start + _WINDOW_BYTES, end)
+    window = memoryview(b"")
+    size_bytes: int | None
+    try:
+        if first_end > start:
+            window, size_bytes = await _fetch(objects, path, start, first_end)
         else:
-            size_bytes = await object_size(self._objects, self._path)
-        if size_bytes is None:
-            raise BlobMissingError
-        self._end = size_bytes if self._wanted_end is None else min(self._wanted_end, size_bytes)
+            size_bytes = await object_size(objects, path)
+    except _UnsatisfiableRangeError:
+        # S3 refuses ranges that hold no byte, and any range of an empty object is one.
+        size_bytes = await object_size(objects, path)
+        if size_bytes is not None and start < size_bytes:
+            raise
+    if size_bytes is None:
+        raise BlobMissingError
+    return _pieces(
+        objects, path, window, start, size_bytes if end is None else min(end, size_bytes)
+    )
 
-    def __aiter__(self) -> "ObjectReader":
-        return self
 
-    async def __anext__(self) -> bytes:
-        if not self._window and self._position < self._end:
-            await self._fetch(min(self._position + _WINDOW_BYTES, self._end))
-        if not self._window:
-            raise StopAsyncIteration
-        piece = bytes(self._window[:CHUNK_BYTES])
-        self._window = self._window[CHUNK_BYTES:]
-        return piece
+async def _pieces(
+    objects: S3Store, path: str, window: memoryview, position: int, end: int
+) -> AsyncGenerator[bytes, None]:
+    """Yield a window and what follows it up to `end`; between two windows nothing is held."""
+    while window:
+        position += len(window)
+        while window:
+            piece = bytes(window[:CHUNK_BYTES])
+            window = window[CHUNK_BYTES:]
+            yield piece
+        if position < end:
+            window, _ = await _fetch(objects, path, position, min(position + _WINDOW_BYTES, end))
 
-    async def aclose(self) -> None:
-        """See `BlobReader.aclose`; between two windows nothing is held."""
-        self._window = memoryview(b"")
-        self._end = self._position
 
-    async def _first_window(self, end: int) -> int | None:
+async def _fetch(objects: S3Store, path: str, start: int, end: int) -> tuple[memoryview, int]:
+    """Fetch the window from `start` to `end`, and the size of the whole object."""
+    with failures_translated():
         try:
-            return await self._fetch(end)
-        except _UnsatisfiableRangeError:
-            # S3 refuses ranges that hold no byte, and any range of an empty object is one.
-            size_bytes = await object_size(self._objects, self._path)
-            if size_bytes is not None and self._position < size_bytes:
-                raise
-            return size_bytes
-
-    async def _fetch(self, end: int) -> int:
-        """Fetch the window that ends at `end` and return the size of the whole object."""
-        with failures_translated():
-            try:
-                answer = await obstore.get_async(
-                    self._objects, self._path, options={"range": (self._position, end)}
-                )
-                window = memoryview(await answer.bytes_async())
-            except FileNotFoundError as exc:
-                if is_missing_object(exc):
-                    raise BlobMissingError from None
-                raise
-            except BaseError as exc:
-                if is_unsatisfiable_range(exc):
-                    raise _UnsatisfiableRangeError(STORE) from None
-                raise
-        size_bytes = answer.meta["size"]
-        if len(window) != min(end, size_bytes) - self._position:
-            raise StoreUnavailableError(STORE)
-        self._window = window
-        self._position += len(window)
-        return size_bytes
+            answer = await obstore.get_async(objects, path, options={"range": (start, end)})
+            window = memoryview(await answer.bytes_async())
+        except FileNotFoundError as exc:
+            if is_missing_object(exc):
+                raise BlobMissingError from None
+            raise
+        except BaseError as exc:
+            if is_unsatisfiable_range(exc):
+                raise _UnsatisfiableRangeError(STORE) from None
+            raise
+    size_bytes = answer.meta["size"]
+    if len(window) != min(end, size_bytes) - start:
+        raise StoreUnavailableError(STORE)
+    return window, size_bytes
 
 
 class _UnsatisfiableRangeError(StoreUnavailableError):
@@ -142,12 +143,9 @@ def connect(
 
 
 async def object_size(objects: S3Store, path: str) -> int | None:
-    """The object's size in bytes, `None` if there is none."""
-    with failures_translated():
-        try:
-            return (await obstore.head_async(objects, path))["size"]
-        except FileNotFoundError:
-            return None
+    """Return the object's size in bytes, `None` if there is none."""
+    found = await found_object(objects, path)
+    return found.size_bytes if found else None
 
 
 async def object_sizes(objects: S3Store, paths: Mapping[str, str]) -> dict[str, int]:
@@ -197,16 +195,9 @@ async def listed_objects(objects: S3Store, folder: str) -> AsyncGenerator[Listed
             except StopAsyncIteration:
                 return
         for found in batch:
-            if _is_blob(folder, found["path"]):
+            aa, _, name = found["path"].removeprefix(f"{folder}/").partition("/")
+            if is_blob_name(aa, name):
                 yield _described(found)
-
-
-def _is_blob(folder: str, path: str) -> bool:
-    match path.removeprefix(f"{folder}/").split("/"):
-        case [aa, name]:
-            return is_blob_name(aa, name)
-        case _:
-            return False
 
 
 def _described(found: "ObjectMeta") -> ListedBlob:
@@ -238,3 +229,105 @@ def missing_ignored() -> Iterator[None]:
     except FileNotFoundError as exc:
         if not is_missing_object(exc):
             raise
+
+
+class StoreProbe:
+    """Proves that a bucket can be read and written, for as few requests as it takes.
+
+    Each check reads an object that need not be there: the answer says whether the store is there,
+    takes the key, has the bucket, and allows both to read and to list, since a missing object is
+    called denied to those who may not list. It says nothing about writing. That is proven by
+    whatever was last written: an hour after the last success, and at once after a failure, a check
+    puts a small object and removes it.
+
+    Args:
+        objects: The bucket.
+        bucket: Its name, for the log.
+    """
+
+    def __init__(self, objects: S3Store, bucket: str) -> None:
+        self._objects = objects
+        self._bucket = bucket
+        self._proven_until = 0.0
+
+    async def check(self) -> None:
+        """See `BlobStore.check`.
+
+        Raises:
+            StoreUnavailableError: The bucket cannot be read, or what was last written failed and
+                writing still does.
+        """
+        with failures_translated(), missing_ignored():
+            await obstore.get_async(self._objects, PROBE_PATH, options={"range": (0, 1)})
+        if time.monotonic() >= self._proven_until:
+            with self.writing():
+                put = obstore.put_async(self._objects, PROBE_PATH, b"ready?", use_multipart=False)
+                self.note_version(await put)
+                await obstore.delete_async(self._objects, PROBE_PATH)
+
+    @contextmanager
+    def writing(self, *, is_proof: bool = True) -> Iterator[None]:
+        """Raise failures as `failures_translated` does, and remember whether there was one.
+
+        Args:
+            is_proof: Whether going well proves that the bucket can be written.
+        """
+        try:
+            with failures_translated():
+                yield
+        except StoreUnavailableError:
+            self._proven_until = 0.0
+            raise
+        if is_proof:
+            self._proven_until = time.monotonic() + _PROVEN_SECONDS
+
+    def note_version(self, result: "PutResult") -> None:
+        """Warn, once in a process, if the bucket keeps versions of what is removed."""
+        if result["version"] not in (None, _NO_VERSION):
+            _warn_of_versions(self._bucket)
+
+
+@cache
+def _warn_of_versions(bucket: str) -> None:
+    _log.warning(
+        "bucket keeps versions",
+        bucket=bucket,
+        advice="what is deleted keeps its bytes as a noncurrent version until a lifecycle rule "
+        "expires it: set the rule in docs/deployment.md, or suspend versioning",
+    )
+
+
+def link_with(signed_url: str, parameters: Mapping[str, str], secret: str) -> str:
+    """Return a pre-signed URL for GET, with further parameters that its signature covers.
+
+    They say how the store has to answer. obstore signs a URL, but takes no parameters into the
+    signature. What it signed is taken apart here, gets the parameters, and is signed again in the
+    same way: same host, path, key, date and duration.
+
+    Source: AWS, "Authenticating Requests: Using Query Parameters (AWS Signature Version 4)"; S3's
+    GetObject, `response-content-type` and `response-content-disposition`.
+
+    Args:
+        signed_url: Signed with version 4 for GET, with no header but `host`.
+        parameters: What to add, by name.
+        secret: The secret of the key that the URL names.
+    """
+    url = urlsplit(signed_url)
+    asked = dict(parse_qsl(url.query, keep_blank_values=True))
+    asked.pop(_SIGNATURE, None)
+    asked |= parameters
+    query = urlencode(sorted(asked.items()), quote_via=quote, safe="-_.~")
+    request = f"GET\n{url.path}\n{query}\nhost:{url.netloc}\n\nhost\nUNSIGNED-PAYLOAD"
+    _, _, scope = asked["X-Amz-Credential"].partition("/")
+    digest = hashlib.sha256(request.encode()).hexdigest()
+    text = f"AWS4-HMAC-SHA256\n{asked['X-Amz-Date']}\n{scope}\n{digest}"
+    key = f"AWS4{secret}".encode()
+    # Of the scope `<date>/<region>/s3/aws4_request`, each part is signed by the last.
+    for part in scope.split("/"):
+        key = _mac(key, part)
+    signature = _mac(key, text).hex()
+    return f"{url.scheme}://{url.netloc}{url.path}?{query}&{_SIGNATURE}={signature}"
+
+
+def _mac(key: bytes, text: str) -> bytes:
+    return hmac.new(key, text.encode(), hashlib.sha256).digest()

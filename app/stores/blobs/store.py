@@ -10,11 +10,12 @@ either, so it deletes what it is told to.
 import hashlib
 import re
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Collection, Sequence
-from contextlib import AbstractAsyncContextManager
+from contextlib import AbstractAsyncContextManager, aclosing
 from dataclasses import dataclass
 from datetime import datetime
 from functools import lru_cache
-from typing import Protocol
+from pathlib import Path
+from typing import Protocol, runtime_checkable
 
 from app.errors import PayloadTooLargeError, StoreUnavailableError
 from app.models.media import MediaSource
@@ -278,6 +279,60 @@ class BlobStore(Protocol):
         looks just like an abandoned one. A dry run only counts.
         """
         ...
+
+
+@runtime_checkable
+class LocalBlobs(Protocol):
+    """A store whose blobs are files of this machine."""
+
+    async def path(self, project_id: str, digest: str) -> Path:
+        """Where the blob lies, absolute. Whoever reads it there must not change it.
+
+        Raises:
+            BlobMissingError: This project has no such blob.
+            StoreUnavailableError: The store did not answer.
+        """
+        ...
+
+
+@runtime_checkable
+class LinkedBlobs(Protocol):
+    """A store that gives blobs out itself, to whoever has a URL that was signed for them."""
+
+    async def link(
+        self, project_id: str, digest: str, *, content_type: str, disposition: str, seconds: int
+    ) -> str:
+        """A URL under which the blob can be read with GET for so many seconds.
+
+        Whether there is such a blob is not looked at. The two headers are part of what is signed:
+        under another type or disposition the URL is worth nothing.
+
+        Args:
+            project_id: Whose it is.
+            digest: Its SHA-256, as 64 hex digits.
+            content_type: The `Content-Type` that the store answers with.
+            disposition: The `Content-Disposition` that the store answers with.
+            seconds: How long the URL is good for.
+
+        Raises:
+            StoreUnavailableError: The keys to sign with could not be had.
+        """
+        ...
+
+
+async def read_whole(
+    blobs: BlobStore, project_id: str, digest: str, *, start: int = 0, end: int | None = None
+) -> bytes:
+    """The bytes of a blob from `start` up to, not including, `end`.
+
+    How many that may be is for the caller to limit.
+
+    Raises:
+        BlobMissingError: The project has no such blob.
+        StoreUnavailableError: The store did not answer.
+    """
+    async with aclosing(await blobs.open(project_id, digest, start=start, end=end)) as reader:
+        return b"".join([piece async for piece in reader])
 
 
 def blob_path(project_id: str, digest: str) -> str:

@@ -1,4 +1,8 @@
-"""A file on its way to its final name, and directories that survive a power loss.
+"""Files that become blobs: each synced, then renamed, then the directories synced, in that order.
+
+Of several files those of one step are synced side by side, as disks like it best, and each
+directory is synced once. Nothing is renamed before all are synced, and nobody is told of any
+before all directories are.
 
 Everything here blocks and belongs in a worker thread. Foreign exceptions (`OSError`) pass through;
 the stores translate them with `failures_translated`.
@@ -9,9 +13,11 @@ import hashlib
 import os
 import time
 import uuid
-from collections.abc import Iterable, Iterator
-from concurrent.futures import Future, ThreadPoolExecutor
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor, wait
 from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
+from functools import partial
 from io import FileIO
 from pathlib import Path
 from threading import Lock
@@ -19,6 +25,7 @@ from threading import Lock
 from app.crash_points import CrashPoint, reached
 from app.errors import StoreFullError, StoreUnavailableError
 from app.models.media import CHUNK_BYTES
+from app.stores.blobs.store import StoredBlob
 
 STORE = "blob store"
 _NO_ROOM = frozenset({errno.ENOSPC, errno.EDQUOT})
@@ -31,6 +38,8 @@ _WHOLE_HASHED_BESIDE_BYTES = CHUNK_BYTES
 
 # SHA-256 takes longer than all else that is done with bytes, and needs no interpreter.
 _HASHING = ThreadPoolExecutor(os.cpu_count() or 1, thread_name_prefix="sha-256")
+# Beside the thread that waits for them: more would wait in the queue of the disk.
+_SYNCING = ThreadPoolExecutor(4, thread_name_prefix="blob-sync")
 
 
 class DurableDirectories:
@@ -91,10 +100,11 @@ class TemporaryFile:
 
     A cancelled task leaves its worker thread running, so the thread that cleans up may arrive while
     an append is under way: each step holds a lock, and after `discard` nothing is written any more.
+    `path` is where the bytes are now.
     """
 
     def __init__(self, directory: Path, directories: DurableDirectories) -> None:
-        self._path = directory / uuid.uuid4().hex
+        self.path = directory / uuid.uuid4().hex
         self._directories = directories
         self._descriptor: int | None = None
         self._hash = hashlib.sha256()
@@ -106,13 +116,27 @@ class TemporaryFile:
         self.size_bytes = 0
         self.is_published = False
 
-    def append(self, data: bytes | bytearray) -> None:
-        """Hash and write bytes, which nobody changes afterwards: hashing may end later."""
-        self._take(data, _HASHED_BESIDE_BYTES)
+    def append(self, data: bytes | bytearray, *, is_last: bool = False) -> None:
+        """Hash and write bytes, which nobody changes afterwards: hashing may end later.
 
-    def fill(self, data: bytes | bytearray) -> None:
-        """As `append`, of all that there is, or of the rest of it."""
-        self._take(data, _WHOLE_HASHED_BESIDE_BYTES)
+        Args:
+            data: The bytes.
+            is_last: They are all that there is, or the rest of it.
+        """
+        beside_bytes = _WHOLE_HASHED_BESIDE_BYTES if is_last else _HASHED_BESIDE_BYTES
+        with self._lock:
+            descriptor = self._opened()
+            digest = self._hashed()
+            if len(data) >= beside_bytes:
+                self._hashing = _HASHING.submit(digest.update, data)
+            self.size_bytes += len(data)
+            left = memoryview(data)
+            while left:
+                # One call for several megabytes takes several times as long.
+                left = left[os.write(descriptor, left[:CHUNK_BYTES]) :]
+            self._begin_sync(descriptor)
+            if len(data) < beside_bytes:
+                digest.update(data)
 
     def rest(self) -> None:
         """Close the file until it is needed again.
@@ -125,13 +149,8 @@ class TemporaryFile:
 
     def read(self, start: int, size_bytes: int) -> bytes:
         """Bytes that were written, before or after they were published."""
-        with self._lock, FileIO(self._path) as file:
+        with self._lock, FileIO(self.path) as file:
             return b"".join(_pieces(file.fileno(), start, size_bytes))
-
-    @property
-    def path(self) -> Path:
-        """Where the bytes are now."""
-        return self._path
 
     def digest(self) -> str:
         """The SHA-256 of what was written, as 64 hex digits."""
@@ -155,8 +174,8 @@ class TemporaryFile:
         """
         with self._lock:
             self._check_usable()
-            os.replace(self._path, place)
-            self._path, self._exists = place, False
+            os.replace(self.path, place)
+            self.path, self._exists = place, False
             reached(CrashPoint.FILE_RENAMED)
 
     def discard(self) -> None:
@@ -167,22 +186,7 @@ class TemporaryFile:
                 self._close()
             if self._exists:
                 with suppress(OSError):
-                    os.unlink(self._path)
-
-    def _take(self, data: bytes | bytearray, beside_bytes: int) -> None:
-        with self._lock:
-            descriptor = self._opened()
-            digest = self._hashed()
-            if len(data) >= beside_bytes:
-                self._hashing = _HASHING.submit(digest.update, data)
-            self.size_bytes += len(data)
-            left = memoryview(data)
-            while left:
-                # One call for several megabytes takes several times as long.
-                left = left[os.write(descriptor, left[:CHUNK_BYTES]) :]
-            self._begin_sync(descriptor)
-            if len(data) < beside_bytes:
-                digest.update(data)
+                    os.unlink(self.path)
 
     def _hashed(self) -> "hashlib._Hash":
         """The digest of all bytes so far; waits for those that are still on their way."""
@@ -206,11 +210,11 @@ class TemporaryFile:
     def _opened(self) -> int:
         self._check_usable()
         if self._descriptor is None:
-            self._directories.ensure(self._path.parent)
+            self._directories.ensure(self.path.parent)
             flags = os.O_WRONLY | os.O_CLOEXEC
             # Opened again, it has to be there; opened first, it must not.
             flags |= os.O_APPEND if self._exists else os.O_CREAT | os.O_EXCL
-            self._descriptor = os.open(self._path, flags, 0o600)
+            self._descriptor = os.open(self.path, flags, 0o600)
             self._exists = True
         return self._descriptor
 
@@ -227,6 +231,59 @@ def _pieces(descriptor: int, start: int, size_bytes: int) -> Iterator[bytes]:
         yield piece
         start += len(piece)
         size_bytes -= len(piece)
+
+
+@dataclass(frozen=True, slots=True)
+class Publishing:
+    """Makes blobs of the files of one request.
+
+    Args:
+        place_of: Where the blob of a digest belongs.
+        directories: Makes what that is in.
+    """
+
+    place_of: Callable[[str], Path]
+    directories: DurableDirectories
+    _synced: list[tuple[TemporaryFile, StoredBlob, Path]] = field(default_factory=list, init=False)
+
+    def sync(self, files: Sequence[TemporaryFile]) -> None:
+        """Sync files that are whole, and the directories that they will be in into theirs."""
+        blobs = [StoredBlob(file.digest(), file.size_bytes) for file in files]
+        places = [self.place_of(blob.digest) for blob in blobs]
+        with self.directories.made(place.parent for place in places):
+            _side_by_side([file.sync for file in files])
+        self._synced.extend(zip(files, blobs, places, strict=True))
+
+    def finish(self) -> list[StoredBlob]:
+        """Rename all that were synced, replacing what is there; the blobs in the order they came.
+
+        They would survive a power loss when this returns.
+        """
+        for file, _, place in self._synced:
+            file.rename(place)
+        folders = dict.fromkeys(place.parent for _, _, place in self._synced)
+        _side_by_side([partial(_synced_directory, folder) for folder in folders])
+        for file, _, _ in self._synced:
+            file.is_published = True
+        return [blob for _, blob, _ in self._synced]
+
+
+def _synced_directory(folder: Path) -> None:
+    sync_directory(folder)
+    reached(CrashPoint.DIRECTORY_SYNCED)
+
+
+def _side_by_side(steps: Sequence[Callable[[], None]]) -> None:
+    """Take several steps at once; all have ended when the first failure of any is raised."""
+    others = [_SYNCING.submit(step) for step in steps[1:]]
+    try:
+        for step in steps[:1]:
+            step()
+    finally:
+        if others:
+            wait(others)
+    for other in others:
+        other.result()
 
 
 def move_durably(source: Path, target: Path, directories: DurableDirectories) -> None:

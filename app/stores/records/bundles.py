@@ -6,7 +6,6 @@ that is taken is not overwritten but returned.
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from sqlalchemy import case, func
 
@@ -22,15 +21,16 @@ from app.models.message import (
 )
 from app.models.page import StoredRepresentation
 from app.models.tool_result import StoredToolResult
-from app.stores.records.history_records import (
+from app.stores.records.history import (
     InteractionRecords,
+    as_many_as_fit,
     interaction_values,
     message_values,
     stored_message,
 )
 from app.stores.records.pages import stored_level
-from app.stores.records.rows import read_row, values_of
-from app.stores.records.scope import AnyTable, ProjectScope
+from app.stores.records.prepared_statements import touch
+from app.stores.records.scope import AnyTable, Repository, read_row, values_of
 from app.stores.records.sessions import SessionRecords
 from app.stores.records.tables import (
     history_entries,
@@ -77,11 +77,8 @@ Recorded = RecordedResult | StoredHistoryMessage
 """What an entry stands for, unless it is an interaction or an answer."""
 
 
-class BundleRecords:
+class BundleRecords(Repository):
     """The rows of one project's sessions, all of them."""
-
-    def __init__(self, scope: ProjectScope) -> None:
-        self._scope = scope
 
     def history(self, session_id: str) -> Iterator[tuple[Entry, Recorded | None]]:
         """Yield the entries of a history in order, with their tool results and messages."""
@@ -119,25 +116,27 @@ class BundleRecords:
 
     def page_numbers(self, session_id: str) -> Iterator[Sequence[int]]:
         """Yield the numbers of a session's pages, oldest first, as many at once as may be read."""
-        columns = (pages.c.descriptor, pages.c.body, pages.c.content)
-        lengths = [func.length(column) for column in columns]
-        size = (lengths[0] + lengths[1] + lengths[2]).label("size_bytes")
-        sized = self._scope.select(pages).with_only_columns(pages.c.page_number, size)
-        sized = sized.where(pages.c.session_id == session_id).order_by(pages.c.page_number)
+        stored = pages.c
+        size = func.length(stored.descriptor) + func.length(stored.body)
+        size = (size + func.length(stored.content)).label("size_bytes")
+        sized = self._scope.select(pages, stored.session_id == session_id)
+        sized = sized.with_only_columns(stored.page_number, size).order_by(stored.page_number)
         after = -1
         while rows := self._scope.all(
             sized.where(pages.c.page_number > after).limit(_ROWS_AT_ONCE)
         ):
             after = rows[-1].page_number
-            numbers = [row.page_number for row in rows]
-            yield from _batches(numbers, [row.size_bytes for row in rows])
+            while rows:
+                batch = as_many_as_fit(rows, _BATCH_BYTES)
+                yield [row.page_number for row in batch]
+                rows = rows[len(batch) :]
 
     def levels(self, page_ids: Sequence[str]) -> dict[str, list[StoredRepresentation]]:
         """Return the levels of up to 500 pages by page id, in order."""
         rows = self._scope.all(
-            self._scope.select(page_levels)
-            .where(page_levels.c.page_id.in_(page_ids))
-            .order_by(page_levels.c.page_id, page_levels.c.level)
+            self._scope.select(page_levels, page_levels.c.page_id.in_(page_ids)).order_by(
+                page_levels.c.page_id, page_levels.c.level
+            )
         )
         levels: dict[str, list[StoredRepresentation]] = {}
         for row in rows:
@@ -181,17 +180,18 @@ class BundleRecords:
             (interactions.c.interaction_id, answer, [ANSWER]),
         ):
             sized = self._scope.select(key.table).with_only_columns(size).where(key == entry_id)
-            self._scope.run(
-                self._scope.update(history_entries)
-                .where(history_entries.c.session_id == session_id, kind.in_(kinds))
-                .values(size_bytes=sized.scalar_subquery())
+            self._scope.set_values(
+                history_entries,
+                history_entries.c.session_id == session_id,
+                kind.in_(kinds),
+                size_bytes=sized.scalar_subquery(),
             )
 
     def add_links(self, session_id: str, links: Sequence[Link]) -> None:
         """Note what refers to which resource; the resources are held by this transaction."""
         rows = [values_of(link, session_id=session_id) for link in links]
         rows.sort(key=lambda row: (row["resource_id"], row["owner_kind"], row["owner_id"]))
-        self._scope.insert_all(resource_links, rows, touch=["session_id"])
+        self._scope.merge_all(resource_links, rows, touch("session_id"))
 
     def _add(self, table: AnyTable, key: str, rows: Sequence[Mapping[str, object]]) -> list[str]:
         # In the order of their ids, as every writer of several takes them.
@@ -199,17 +199,3 @@ class BundleRecords:
         inserted = self._scope.insert_absent(table, ordered, returning=[key])
         kept = {row._mapping[key] for row in inserted}
         return [str(row[key]) for row in ordered if row[key] not in kept]
-
-
-def _batches(items: Sequence[Any], sizes: Sequence[int]) -> Iterator[list[Any]]:
-    """Yield the items in batches of a few megabytes, at least one in each."""
-    batch: list[Any] = []
-    batch_bytes = 0
-    for item, size_bytes in zip(items, sizes, strict=True):
-        if batch and batch_bytes + size_bytes > _BATCH_BYTES:
-            yield batch
-            batch, batch_bytes = [], 0
-        batch.append(item)
-        batch_bytes += size_bytes
-    if batch:
-        yield batch

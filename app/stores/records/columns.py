@@ -1,18 +1,18 @@
-"""What the modules of tables share: metadata, column types, and a comparison of list positions.
+"""What tables are made of: metadata, column types, and the order of lists by a moment.
 
 The types mean the same on both engines. `app.stores.records` imports every repository, and so every
 table: whoever imports this module has the metadata complete.
 """
 
 from datetime import UTC, datetime, timedelta
+from typing import Any
 
 from sqlalchemy import (
     BigInteger,
     Column,
-    ColumnElement,
     Dialect,
-    ForeignKey,
     MetaData,
+    Select,
     String,
     TypeDecorator,
     tuple_,
@@ -67,20 +67,22 @@ class UtcTime(TypeDecorator[datetime]):
         return None if value is None else _EPOCH + value * _MICROSECOND
 
 
-def stands_before(
-    moment: Column[datetime], identity: Column[str], place: tuple[datetime, str]
-) -> ColumnElement[bool]:
-    """Return the condition that a row stands before a place, by its moment and then its id.
+def newest_first(
+    statement: Select[Any],
+    moment: Column[datetime],
+    identity: Column[str],
+    *,
+    before: tuple[datetime, str] | None,
+    limit: int,
+) -> Select[Any]:
+    """Order a list by a moment and then an id, both descending, and begin behind a place in it.
 
     Both engines read such a comparison of rows from an index over the columns: they begin at the
     place, and do not pass over what lies on its other side.
     """
-    return tuple_(moment, identity) < place
-
-
-def project_column() -> Column[str]:
-    """Return the first column of a table's key: whose project a row is in."""
-    return Column("project_id", String, ForeignKey("projects.project_id"), primary_key=True)
+    if before is not None:
+        statement = statement.where(tuple_(moment, identity) < before)
+    return statement.order_by(moment.desc(), identity.desc()).limit(limit)
 
 
 def is_shared_schema(name: str | None, kind: str, _: object) -> bool:

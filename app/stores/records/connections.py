@@ -1,12 +1,14 @@
-"""What statements run on: a connection of a pool, or the one that writes to a SQLite file.
+"""What statements run on: a connection of a pool, the one that writes, or that of the event loop.
 
-Nothing here waits for anything but the database, so it is for a thread, not for the event loop.
+All but the last are for a thread: they wait for the database, and for nothing else.
 """
 
+import asyncio
+import sqlite3
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from select import POLLIN, poll
-from typing import Any, Protocol, cast
+from typing import Any, NoReturn, TypeAlias, cast
 
 import structlog
 from sqlalchemy import Connection, CursorResult, Executable, Row
@@ -14,33 +16,9 @@ from sqlalchemy import exc as sql
 from sqlalchemy.exc import DBAPIError, SQLAlchemyError
 
 from app.errors import StoreFullError, StoreUnavailableError
-from app.stores.records.lookups import Lookup, Values
-from app.stores.records.prepared_statements import prepared
+from app.stores.records.prepared_statements import Lookup, Values, prepared
 
 _log = structlog.get_logger(__name__)
-
-
-class StatementConnection(Protocol):
-    """What a `ProjectScope` runs its statements on."""
-
-    @property
-    def is_postgresql(self) -> bool:
-        """Whether the database is PostgreSQL; else it is SQLite."""
-
-    def execute(self, statement: Executable) -> CursorResult[Any]:
-        """Run a statement."""
-
-    def rows(self, statement: Executable, values: Mapping[str, object]) -> Sequence[Row[Any]]:
-        """Run a statement that is kept, with its values, and return its rows."""
-
-    def run_many(self, statement: Executable, rows: Sequence[Mapping[str, object]]) -> None:
-        """Run a statement that is kept and answers nothing with each of some sets of values."""
-
-    def look_up(self, lookup: Lookup, values: Values, *, is_short: bool) -> Sequence[Row[Any]]:
-        """The rows of a lookup; of one that is not short, the caller knows that it takes longer."""
-
-    def begin_nested(self) -> AbstractContextManager[object]:
-        """Hold what fails in a block, so that the transaction goes on. PostgreSQL only."""
 
 
 class DriverConnection:
@@ -58,11 +36,11 @@ class DriverConnection:
         self.is_postgresql = connection.dialect.name == "postgresql"
 
     def execute(self, statement: Executable) -> CursorResult[Any]:
-        """See `StatementConnection`."""
+        """Run a statement."""
         return self._connection.execute(statement)
 
     def rows(self, statement: Executable, values: Mapping[str, object]) -> Sequence[Row[Any]]:
-        """See `StatementConnection`."""
+        """Run a statement that is kept, with its values, and return its rows."""
         ready = prepared(statement, tuple(values), is_postgresql=self.is_postgresql)
         try:
             cursor = self._driver.execute(ready.text, ready.parameters(values))
@@ -73,7 +51,7 @@ class DriverConnection:
         return [ready.row(each) for each in found]
 
     def run_many(self, statement: Executable, rows: Sequence[Mapping[str, object]]) -> None:
-        """See `StatementConnection`."""
+        """Run a statement that is kept and answers nothing with each of some sets of values."""
         ready = prepared(statement, tuple(rows[0]), is_postgresql=self.is_postgresql)
         values = [ready.parameters(each) for each in rows]
         try:
@@ -86,12 +64,12 @@ class DriverConnection:
             raise self._told(exc) from exc
 
     def look_up(self, lookup: Lookup, values: Values, *, is_short: bool) -> Sequence[Row[Any]]:
-        """See `StatementConnection`."""
+        """Return the rows of a lookup; the caller says if it is known to take longer."""
         del is_short  # Here everything may take its time.
         return self.rows(lookup.statement, values)
 
     def begin_nested(self) -> AbstractContextManager[object]:
-        """See `StatementConnection`."""
+        """Hold what fails in a block, so that the transaction goes on. PostgreSQL only."""
         return self._connection.begin_nested()
 
     def _told(self, error: Exception) -> DBAPIError:
@@ -218,7 +196,82 @@ class PostgresWritingConnection(WritingConnection):
         return not socket.poll(0)
 
 
-_FAULTS = (sql.OperationalError, sql.InterfaceError, sql.TimeoutError)
+class NotAtOnceError(Exception):
+    """The event loop cannot be told this without being kept."""
+
+
+class LoopConnection:
+    """A connection of the event loop's own to a SQLite file; opened by the first lookup.
+
+    For lookups alone: everything else is a NotAtOnceError. Nothing there
+    may wait: it only reads, does not wait for a lock, and leaves a value of more than 64 KiB where
+    it is. Whatever it cannot tell at once is asked of the pool, as everything is on PostgreSQL.
+
+    All that is looked up in one turn of the loop is read in one transaction, for asking for the
+    file's lock takes as long as finding a row. It is over with the next turn, before anything that
+    was received or committed meanwhile is worked on: who asks sees all that was acknowledged
+    before.
+
+    Args:
+        path: The file, which is there.
+    """
+
+    is_postgresql = False
+
+    def __init__(self, path: str) -> None:
+        self._path = path
+        self._connection: sqlite3.Connection | None = None
+        self._is_reading = False
+
+    def look_up(self, lookup: Lookup, values: Values, *, is_short: bool) -> Sequence[Row[Any]]:
+        """See `DriverConnection.look_up`."""
+        if not is_short:
+            raise NotAtOnceError
+        try:
+            connection = self._connection or self._open()
+            if not self._is_reading:
+                connection.execute("BEGIN")
+                self._is_reading = True
+                # First in, first out: it runs before whatever is scheduled from now on.
+                asyncio.get_running_loop().call_soon(self._end)
+            rows = lookup.read(connection, values)
+        except sqlite3.OperationalError as exc:
+            # A lock, or a fault. The pool waits for the one, and says what the other is.
+            raise NotAtOnceError from exc
+        if rows is None:
+            raise NotAtOnceError
+        return rows
+
+    def close(self) -> None:
+        """Close it; another lookup would open it again."""
+        if self._connection is not None:
+            self._connection.close()
+            self._connection = None
+            self._is_reading = False
+
+    def _refuse(self, *_: Any, **__: Any) -> NoReturn:  # noqa: ANN401 - whatever is given
+        raise NotAtOnceError
+
+    # See `DriverConnection`.
+    execute = rows = run_many = begin_nested = _refuse
+
+    def _end(self) -> None:
+        self._is_reading = False
+        if self._connection is not None:
+            self._connection.rollback()
+
+    def _open(self) -> sqlite3.Connection:
+        self._connection = sqlite3.connect(
+            self._path, timeout=0, isolation_level=None, check_same_thread=False
+        )
+        self._connection.execute("PRAGMA query_only=ON")
+        return self._connection
+
+
+StatementConnection: TypeAlias = DriverConnection | LoopConnection
+"""What a `ProjectScope` runs its statements on."""
+
+DATABASE_FAULTS = (sql.OperationalError, sql.InterfaceError, sql.TimeoutError)
 
 
 @contextmanager
@@ -226,13 +279,8 @@ def translated_errors() -> Iterator[None]:
     """Raise the database's own faults as ours; mistakes of ours pass through."""
     try:
         yield
-    except _FAULTS as exc:
+    except DATABASE_FAULTS as exc:
         raise translated(exc) from exc
-
-
-def is_of_database(error: BaseException) -> bool:
-    """Whether an error is a fault of the database, and no mistake of ours."""
-    return isinstance(error, _FAULTS)
 
 
 def translated(error: BaseException) -> StoreUnavailableError:

@@ -9,13 +9,15 @@ from collections.abc import Callable
 from contextlib import ExitStack, suppress
 from queue import SimpleQueue
 from threading import Thread
-from typing import Any, Generic, TypeVar
+from typing import Any, TypeAlias, TypeVar
 
 import anyio
 
 from app.errors import StoreUnavailableError
 
 _Result = TypeVar("_Result")
+_Job: TypeAlias = tuple[asyncio.Future[Any], Callable[[], Any]]
+"""Where the outcome of some work is told, and the work."""
 
 
 class WorkerThreads:
@@ -29,7 +31,7 @@ class WorkerThreads:
     def __init__(self, most: int, name: str) -> None:
         self._most = most
         self._name = name
-        self._jobs: SimpleQueue[_Job[Any] | None] = SimpleQueue()
+        self._jobs: SimpleQueue[_Job | None] = SimpleQueue()
         self._begun: set[asyncio.Future[Any]] = set()
         self._started = 0
 
@@ -41,11 +43,11 @@ class WorkerThreads:
         """
         if self._started < min(self._most, len(self._begun) + 1):
             self._start()
-        job = _Job(work)
-        self._begun.add(job.over)
-        job.over.add_done_callback(self._begun.discard)
-        self._jobs.put(job)
-        return job.over
+        over: asyncio.Future[_Result] = asyncio.get_running_loop().create_future()
+        self._begun.add(over)
+        over.add_done_callback(self._begun.discard)
+        self._jobs.put((over, work))
+        return over
 
     def _start(self) -> None:
         try:
@@ -116,38 +118,30 @@ class DatabaseThreads:
         await self._threads.close(self._timeout_seconds)
 
 
-class _Job(Generic[_Result]):
-    """Some work, and where its outcome is told."""
-
-    def __init__(self, work: Callable[[], _Result]) -> None:
-        self._work = work
-        self._loop = asyncio.get_running_loop()
-        self.over: asyncio.Future[_Result] = self._loop.create_future()
-
-    def run(self) -> None:
-        """Do the work, and tell the event loop."""
-        try:
-            tell = _result_teller(self.over, self._work())
-        except (StopIteration, asyncio.CancelledError) as exc:
-            # Of these, a future makes something else.
-            tell = _error_teller(self.over, RuntimeError(repr(exc)))
-        except BaseException as exc:  # noqa: BLE001 - it is raised to the caller
-            tell = _error_teller(self.over, exc)
+def _serve(jobs: SimpleQueue[_Job | None]) -> None:
+    """Do some work after the other, and tell the event loop what has come of each."""
+    while (job := jobs.get()) is not None:
         # Of a loop that is closed by now, nobody waits.
         with suppress(RuntimeError):
-            self._loop.call_soon_threadsafe(tell)
-
-
-def _serve(jobs: SimpleQueue[_Job[Any] | None]) -> None:
-    while (job := jobs.get()) is not None:
-        job.run()
+            job[0].get_loop().call_soon_threadsafe(_tell, job[0], *_outcome(job[1]))
         # An idle thread keeps nothing.
         del job
 
 
-def _result_teller(over: asyncio.Future[_Result], result: _Result) -> Callable[[], None]:
-    return lambda: None if over.done() else over.set_result(result)
+def _outcome(work: Callable[[], Any]) -> tuple[Any, BaseException | None]:
+    try:
+        return work(), None
+    except (StopIteration, asyncio.CancelledError) as exc:
+        # Of these, a future makes something else.
+        return None, RuntimeError(repr(exc))
+    except BaseException as exc:  # noqa: BLE001 - it is raised to the caller
+        return None, exc
 
 
-def _error_teller(over: asyncio.Future[Any], error: BaseException) -> Callable[[], None]:
-    return lambda: None if over.done() else over.set_exception(error)
+def _tell(over: asyncio.Future[Any], result: object, error: BaseException | None) -> None:
+    if over.done():
+        return
+    if error is None:
+        over.set_result(result)
+    else:
+        over.set_exception(error)

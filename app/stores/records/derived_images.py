@@ -14,14 +14,10 @@ misses the other, and all resources that are removed can be locked in the order 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
-
-from sqlalchemy import Select, and_
 
 from app.models.resource import DerivedImage, Resource
 from app.stores.records.resources import ResourceRecords, stored_resource
-from app.stores.records.rows import in_batches
-from app.stores.records.scope import ProjectScope
+from app.stores.records.scope import ProjectScope, in_batches
 from app.stores.records.tables import derived_images, resource_links, resources
 
 _LOCK = 7_224_014
@@ -50,16 +46,19 @@ class DerivedImageRecords:
 
     def find(self, source_digest: str, recipe_key: str) -> NotedImage | None:
         """What was noted; `None` if nothing was."""
-        made = derived_images.c.resource_id.is_not(None).label("is_made")
-        statement = self._joined().with_only_columns(
-            made, derived_images.c.is_first_picture, *resources.c
-        )
-        row = self._scope.first(
-            statement.where(
-                derived_images.c.source_digest == source_digest,
-                derived_images.c.recipe == recipe_key,
+        noted = derived_images.c
+        statement = (
+            self._scope.select(
+                derived_images, noted.source_digest == source_digest, noted.recipe == recipe_key
+            )
+            .outerjoin_from(derived_images, resources)
+            .with_only_columns(
+                noted.resource_id.is_not(None).label("is_made"),
+                noted.is_first_picture,
+                *resources.c,
             )
         )
+        row = self._scope.first(statement)
         if row is None:
             return None
         if not row.is_made:
@@ -102,17 +101,10 @@ class DerivedImageRecords:
         self.lock()
         wanted = {source.resource_id for source in sources}
         wanted |= self._made_of({source.digest for source in sources})
-        held: set[str] = set()
-        for batch in in_batches(wanted):
-            rows = self._scope.all(
-                self._scope.select(resources)
-                .with_only_columns(resources.c.resource_id)
-                .where(resources.c.resource_id.in_(batch))
-                .order_by(resources.c.resource_id)
-                .with_for_update()
-            )
-            held |= {row.resource_id for row in rows}
-        return held
+        identity = resources.c.resource_id
+        ordered = self._scope.select(resources).with_only_columns(identity).order_by(identity)
+        held = self._scope.rows_with(identity, wanted, ordered.with_for_update())
+        return {row.resource_id for row in held}
 
     def remove_sourceless(self, digests: Collection[str]) -> None:
         """Remove what was derived from sources that are gone; the blobs stay, as garbage.
@@ -123,30 +115,22 @@ class DerivedImageRecords:
         for batch in in_batches(digests):
             gone = set(batch) - self._with_source(batch)
             made = self._made_of(gone)
-            self._scope.run(
-                self._scope.delete(derived_images).where(derived_images.c.source_digest.in_(gone))
-            )
+            self._scope.remove(derived_images, derived_images.c.source_digest.in_(gone))
             self._remove_unused(made)
 
     def _remove_unused(self, resource_ids: Collection[str]) -> None:
         for batch in in_batches(resource_ids):
-            used = self._scope.select(resource_links).with_only_columns(
-                resource_links.c.resource_id
-            )
-            made = self._scope.select(derived_images).with_only_columns(
-                derived_images.c.resource_id
-            )
-            self._scope.run(
-                self._scope.delete(resources).where(
-                    resources.c.resource_id.in_(batch),
-                    resources.c.is_derived,
-                    resources.c.resource_id.not_in(
-                        used.where(resource_links.c.resource_id.in_(batch))
-                    ),
-                    resources.c.resource_id.not_in(
-                        made.where(derived_images.c.resource_id.in_(batch))
-                    ),
+            users = [
+                self._scope.select(table, table.c.resource_id.in_(batch)).with_only_columns(
+                    table.c.resource_id
                 )
+                for table in (resource_links, derived_images)
+            ]
+            self._scope.remove(
+                resources,
+                resources.c.resource_id.in_(batch),
+                resources.c.is_derived,
+                *(resources.c.resource_id.not_in(used) for used in users),
             )
 
     def _made_of(self, digests: Collection[str]) -> set[str]:
@@ -160,15 +144,3 @@ class DerivedImageRecords:
         """Those of the digests that something stored has which was not derived itself."""
         digest = resources.c.digest
         return self._scope.column(digest, digest.in_(digests), resources.c.is_derived.is_(False))
-
-    def _joined(self) -> Select[Any]:
-        """Derived images, with the resources that were made, where any were."""
-        return self._scope.select(derived_images).join_from(
-            derived_images,
-            resources,
-            and_(
-                resources.c.project_id == derived_images.c.project_id,
-                resources.c.resource_id == derived_images.c.resource_id,
-            ),
-            isouter=True,
-        )

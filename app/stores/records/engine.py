@@ -1,12 +1,17 @@
-"""Engines: how each database is opened so that both keep the same promises.
+"""Engines: how each database is opened so that both keep the same promises, and migrated.
 
 SQLite gets two: one connection that writes, in a thread that whoever writes visits in turn, instead
 of fighting for the file's lock, and a pool of read-only connections that never wait for it (WAL).
 PostgreSQL has such a thread, with one connection, for what is short, and one pool for all else.
 Whoever needs a connection of a pool is given a thread with it, for the length of one function.
+
+On the embedded database `serve` applies the migrations itself; on a server's they are applied by
+`pagefault migrate`, once, before the new version starts. Alembic, which applies them, is loaded for
+that alone: a command over a database that is up to date would wait longer for it than for
+everything else it does.
 """
 
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from functools import partial
@@ -14,14 +19,15 @@ from pathlib import Path
 from typing import TypeVar
 
 import anyio.to_thread
-from sqlalchemy import URL, Connection, Engine, NullPool, create_engine, event, make_url
+from sqlalchemy import URL, Connection, Engine, NullPool, create_engine, event, inspect, make_url
 from sqlalchemy.engine.interfaces import DBAPIConnection
 from sqlalchemy.exc import ArgumentError, SQLAlchemyError
-from sqlalchemy.pool import ConnectionPoolEntry
 
-from app.errors import StoreUnavailableError
+from app.shipped_files import MIGRATIONS
 from app.stores.records.connections import (
     DriverConnection,
+    LoopConnection,
+    NotAtOnceError,
     PostgresWritingConnection,
     StatementConnection,
     WritingConnection,
@@ -31,7 +37,6 @@ from app.stores.records.connections import (
 )
 from app.stores.records.database_threads import DatabaseThreads
 from app.stores.records.group_commits import ContendedError, GroupCommits, Work, write_events
-from app.stores.records.lookups import LoopConnection, NotAtOnceError
 
 _Result = TypeVar("_Result")
 _DRIVERS = {"sqlite": "sqlite", "postgresql": "postgresql+psycopg"}
@@ -44,6 +49,9 @@ _POSTGRESQL_OPTIONS = {
     "keepalives_count": 3,
     "tcp_user_timeout": 20_000,
 }
+_WRITER_PRAGMAS = ("journal_mode=WAL", "synchronous=FULL", "foreign_keys=ON")
+# A search looks into more pages of the file than SQLite keeps by itself, again and again.
+_READER_PRAGMAS = ("query_only=ON", "cache_size=-8192")
 
 
 @dataclass(frozen=True, slots=True)
@@ -189,8 +197,8 @@ def _open_sqlite(
         hide_parameters=True,
         connect_args=driver_options,
     )
-    event.listen(writer, "connect", _prepare_writer)
-    event.listen(reader, "connect", _prepare_reader)
+    event.listen(writer, "connect", partial(_run_pragmas, _WRITER_PRAGMAS))
+    event.listen(reader, "connect", partial(_run_pragmas, _READER_PRAGMAS))
     event.listen(writer, "begin", _begin_immediate)
     by_itself = writer.execution_options(isolation_level="AUTOCOMMIT")
     group = GroupCommits(lambda: WritingConnection(by_itself.connect()), timeout_seconds)
@@ -200,16 +208,7 @@ def _open_sqlite(
     return Engines(writer, reader, threads, group, int(timeout_seconds * 1_000), loop)
 
 
-def _prepare_writer(connection: DBAPIConnection, _: ConnectionPoolEntry) -> None:
-    _run_pragmas(connection, "journal_mode=WAL", "synchronous=FULL", "foreign_keys=ON")
-
-
-def _prepare_reader(connection: DBAPIConnection, _: ConnectionPoolEntry) -> None:
-    # A search looks into more pages of the file than SQLite keeps by itself, again and again.
-    _run_pragmas(connection, "query_only=ON", "cache_size=-8192")
-
-
-def _run_pragmas(connection: DBAPIConnection, *pragmas: str) -> None:
+def _run_pragmas(pragmas: Sequence[str], connection: DBAPIConnection, _: object) -> None:
     cursor = connection.cursor()
     for pragma in pragmas:
         cursor.execute(f"PRAGMA {pragma}")
@@ -258,35 +257,77 @@ def _writing(engines: Engines, work: Work[_Result]) -> tuple[_Result, int | None
         except SQLAlchemyError as exc:
             # Else the pool would be given a connection that is in a transaction.
             transaction.rollback()
-            fault = translated(exc)
-            raise unconfirmed(fault) if isinstance(fault, StoreUnavailableError) else fault from exc
+            raise unconfirmed(translated(exc)) from exc
         return written.result, last_event
 
 
-class ChangeCounter:
-    """Counts what other connections have committed to a SQLite file, also those of this process."""
-
-    def __init__(self, connection: Connection) -> None:
-        self._connection = connection
-
-    async def count(self) -> int:
-        """A number that changes whenever the file does."""
-        with translated_errors():
-            return await anyio.to_thread.run_sync(self._count)
-
-    def _count(self) -> int:
-        count: int = self._connection.exec_driver_sql("PRAGMA data_version").scalar_one()
-        return count
-
-
 @asynccontextmanager
-async def open_change_counter(engines: Engines) -> AsyncIterator[ChangeCounter]:
-    """A counter with a connection of its own, for the count is one of the connection."""
+async def open_change_counter(engines: Engines) -> AsyncIterator[Callable[[], Awaitable[int]]]:
+    """Count what other connections have committed to a SQLite file, also those of this process.
+
+    What is yielded returns a number that changes whenever the file does. It has a connection of its
+    own, for the count is one of the connection.
+    """
     # None of the pool, which would be one short from then on.
     engine = engines.writer.execution_options(isolation_level="AUTOCOMMIT")
     with translated_errors():
         connection = await anyio.to_thread.run_sync(engine.connect)
+
+    def count() -> int:
+        with translated_errors():
+            return int(connection.exec_driver_sql("PRAGMA data_version").scalar_one())
+
     try:
-        yield ChangeCounter(connection)
+        yield partial(anyio.to_thread.run_sync, count)
     finally:
         connection.close()
+
+
+def newest_revision() -> str:
+    """Return the revision this version of the service needs: the number of its last migration.
+
+    Each file is named by its revision, `0001_first_schema.py`, and follows the one before it.
+    """
+    names = [path.name for path in (MIGRATIONS / "versions").glob("[0-9]*_*.py")]
+    if not names:
+        msg = f"no migrations under {MIGRATIONS}"
+        raise RuntimeError(msg)
+    return max(names).partition("_")[0]
+
+
+def current_revision(engine: Engine) -> str | None:
+    """The revision a database is at; `None` if it was never migrated."""
+    with translated_errors(), engine.connect() as connection:
+        return _read_revision(connection)
+
+
+def migrate(engine: Engine) -> tuple[str | None, str]:
+    """Bring a database to the newest revision; returns the one before and the one after.
+
+    All in one transaction: an interrupted run leaves the database as it was, and run again it
+    completes. Two processes at the same time take turns.
+    """
+    with translated_errors(), engine.begin() as connection:
+        before, after = _read_revision(connection), newest_revision()
+        if before != after:
+            _upgrade(connection)
+        return before, after
+
+
+def _read_revision(connection: Connection) -> str | None:
+    if not inspect(connection).has_table("alembic_version"):
+        return None
+    found = connection.exec_driver_sql("SELECT version_num FROM alembic_version").scalar()
+    return None if found is None else str(found)
+
+
+def _upgrade(connection: Connection) -> None:
+    from alembic import command  # noqa: PLC0415
+    from alembic.config import Config  # noqa: PLC0415
+
+    if connection.dialect.name == "postgresql":
+        # Any number will do as long as every version of the service uses the same.
+        connection.exec_driver_sql("SELECT pg_advisory_xact_lock(7224012)")
+    config = Config(attributes={"connection": connection})
+    config.set_main_option("script_location", str(MIGRATIONS))
+    command.upgrade(config, "head")

@@ -20,9 +20,14 @@ from sqlalchemy import ColumnElement, Row, String, bindparam, cast, func
 from app.models.event import CONTENT_OF, EventType, LogBounds, LoggedEvent, NewEvent
 from app.models.interaction import StoredInteraction
 from app.models.json_value import json_text
-from app.stores.records.history_records import MOST_BYTES, as_many_as_fit, stored_interaction
-from app.stores.records.rows import in_batches, read_row, values_of
-from app.stores.records.scope import AnyTable, ProjectScope, scoped_update
+from app.stores.records.history import MOST_BYTES, as_many_as_fit, stored_interaction
+from app.stores.records.scope import (
+    AnyTable,
+    ProjectScope,
+    read_row,
+    scoped_update,
+    values_of,
+)
 from app.stores.records.tables import events, interactions, messages, projects, tool_results
 
 CHANNEL = "pagefault_events"
@@ -105,7 +110,7 @@ class EventRecords:
         They end with the one that passes `most_bytes`. One whose record was deleted in this
         moment is left out.
         """
-        statement = self._scope.select(events).where(events.c.number > number)
+        statement = self._scope.select(events, events.c.number > number)
         if session_id is not None:
             statement = statement.where(events.c.session_id == session_id)
         rows = self._scope.all(statement.order_by(events.c.number).limit(limit))
@@ -141,11 +146,7 @@ class EventRecords:
 
     def remove_session(self, session_id: str) -> None:
         """Remove what a session's events say; those of its earlier deletions stay."""
-        self._scope.run(
-            self._scope.delete(events).where(
-                events.c.session_id == session_id, events.c.type != _DELETION
-            )
-        )
+        self._scope.remove(events, events.c.session_id == session_id, events.c.type != _DELETION)
 
     def newest_expired(self, *, before: datetime, keep: int) -> int | None:
         """The number up to which events are from before a moment, or beyond the newest `keep`.
@@ -168,13 +169,13 @@ class EventRecords:
         newest = self.newest_expired(before=before, keep=keep)
         if newest is None:
             return 0
-        oldest = self._scope.select(events).where(events.c.number <= newest)
+        oldest = self._scope.select(events, events.c.number <= newest)
         rows = self._scope.all(
             oldest.with_only_columns(events.c.number).order_by(events.c.number).limit(limit)
         )
         # Of a session that was deleted, the numbers alone are left to be passed over.
         upto = rows[-1].number if len(rows) == limit else newest
-        removed = self._scope.run(self._scope.delete(events).where(events.c.number <= upto))
+        removed = self._scope.remove(events, events.c.number <= upto)
         # Another sweep may have gone further meanwhile: what it removed stays removed.
         behind = self._scope.update(projects).where(projects.c.events_removed < upto)
         self._scope.run(behind.values(events_removed=upto))
@@ -185,9 +186,7 @@ class EventRecords:
     ) -> int | None:
         """The largest or smallest number among some events, `None` if there are none."""
         picked = pick(events.c.number).label("number")
-        row = self._scope.first(
-            self._scope.select(events).where(*conditions).with_only_columns(picked)
-        )
+        row = self._scope.first(self._scope.select(events, *conditions).with_only_columns(picked))
         return row.number if row else None
 
     def _contents(
@@ -196,13 +195,12 @@ class EventRecords:
         found: dict[tuple[EventType, str], bytes | StoredInteraction] = {}
         for event_type, (table, key) in _TABLES.items():
             ids = [row.subject_id for row in rows if row.type == event_type]
-            for batch in in_batches(ids):
-                statement = self._scope.select(table).where(table.c[key].in_(batch))
-                if event_type == "interaction:answered":
-                    # The question may be as large as a page of events, and is not shown.
-                    statement = statement.with_only_columns(table.c[key], table.c.output)
-                for row in self._scope.all(statement):
-                    found[event_type, row._mapping[key]] = _content(event_type, row)
+            statement = self._scope.select(table)
+            if event_type == "interaction:answered":
+                # The question may be as large as a page of events, and is not shown.
+                statement = statement.with_only_columns(table.c[key], table.c.output)
+            for row in self._scope.rows_with(table.c[key], ids, statement):
+                found[event_type, row._mapping[key]] = _content(event_type, row)
         return found
 
 

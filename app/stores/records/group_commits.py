@@ -20,7 +20,7 @@ moment that one change is rolled back, and made in a transaction of its own, whe
 import asyncio
 from collections import deque
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, Generic, TypeAlias, TypeVar, cast
 
@@ -31,9 +31,9 @@ from app.crash_points import CrashPoint, reached
 from app.errors import StoreUnavailableError
 from app.models.event import NewEvent
 from app.stores.records.connections import (
+    DATABASE_FAULTS,
     StatementConnection,
     WritingConnection,
-    is_of_database,
     translated,
     unconfirmed,
 )
@@ -77,18 +77,18 @@ class _UnconfirmedError(Exception):
     """Nobody knows what has become of a commit."""
 
 
+@dataclass(eq=False)
 class _Change(Generic[_Result]):
     """The changes of one caller, and what became of them."""
 
-    def __init__(self, work: Work[_Result], *, is_alone: bool, is_durable: bool) -> None:
-        self.work = work
-        self.is_alone = is_alone
-        self.is_durable = is_durable
-        self.written: Written[_Result] | None = None
-        self.last_event: int | None = None
-        self.error: BaseException | None = None
-        self.is_committed = False
-        self.over = anyio.Event()
+    work: Work[_Result]
+    is_alone: bool
+    is_durable: bool
+    written: Written[_Result] | None = None
+    last_event: int | None = None
+    error: BaseException | None = None
+    is_committed: bool = False
+    over: anyio.Event = field(default_factory=anyio.Event)
 
     def outcome(self) -> tuple[_Result, int | None]:
         """What the work returned, and the project's newest event, if it noted any."""
@@ -305,7 +305,7 @@ def _fault(error: BaseException) -> BaseException:
         return unconfirmed(translated(error.__cause__ or error))
     if isinstance(error, _LostError):
         return translated(error.__cause__ or error)
-    return translated(error) if is_of_database(error) else error
+    return translated(error) if isinstance(error, DATABASE_FAULTS) else error
 
 
 def _tell(changes: Iterable[_Change[Any]], error: Exception | None = None) -> None:

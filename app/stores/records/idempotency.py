@@ -5,8 +5,7 @@ from datetime import datetime, timedelta
 
 from sqlalchemy import ColumnElement
 
-from app.stores.records.rows import read_row
-from app.stores.records.scope import ProjectScope
+from app.stores.records.scope import Repository, read_row
 from app.stores.records.tables import idempotency_keys
 
 KEPT = timedelta(hours=24)
@@ -26,11 +25,8 @@ class Claim:
     claim_id: str | None
 
 
-class IdempotencyRecords:
+class IdempotencyRecords(Repository):
     """The idempotency keys of one project."""
-
-    def __init__(self, scope: ProjectScope) -> None:
-        self._scope = scope
 
     def claim(
         self, route: str, key: str, request_digest: str, now: datetime, *, claim_id: str
@@ -49,7 +45,7 @@ class IdempotencyRecords:
         )
         if taken:
             return None
-        row = self._scope.first(self._scope.select(idempotency_keys).where(*_is(route, key)))
+        row = self._scope.first(self._scope.select(idempotency_keys, *_is(route, key)))
         return read_row(Claim, row) if row else None
 
     def take_over(
@@ -66,17 +62,16 @@ class IdempotencyRecords:
 
         One statement does both, so that of two who take over at once, one does.
         """
-        taken = self._scope.run(
-            self._scope.update(idempotency_keys)
-            .where(
-                *_is(route, key),
-                idempotency_keys.c.claimed_at == over.claimed_at,
-                idempotency_keys.c.claim_id.is_not_distinct_from(over.claim_id),
-                idempotency_keys.c.answer_id.is_not_distinct_from(over.answer_id),
-            )
-            .values(
-                request_digest=request_digest, claimed_at=now, claim_id=claim_id, answer_id=None
-            )
+        taken = self._scope.set_values(
+            idempotency_keys,
+            *_is(route, key),
+            idempotency_keys.c.claimed_at == over.claimed_at,
+            idempotency_keys.c.claim_id.is_not_distinct_from(over.claim_id),
+            idempotency_keys.c.answer_id.is_not_distinct_from(over.answer_id),
+            request_digest=request_digest,
+            claimed_at=now,
+            claim_id=claim_id,
+            answer_id=None,
         )
         if taken:
             return None
@@ -88,27 +83,27 @@ class IdempotencyRecords:
 
         The row is held until the transaction ends, so that nobody takes the claim over before.
         """
-        noted = self._scope.run(
-            self._scope.update(idempotency_keys)
-            .where(*_is(route, key), idempotency_keys.c.claim_id == claim_id)
-            .values(answer_id=answer_id)
+        noted = self._scope.set_values(
+            idempotency_keys,
+            *_is(route, key),
+            idempotency_keys.c.claim_id == claim_id,
+            answer_id=answer_id,
         )
         return noted > 0
 
     def abandon(self, route: str, key: str, *, claim_id: str) -> None:
         """Free a key that has no answer; one that has, or that another request has, is kept."""
-        self._scope.run(
-            self._scope.delete(idempotency_keys).where(
-                *_is(route, key),
-                idempotency_keys.c.claim_id == claim_id,
-                idempotency_keys.c.answer_id.is_(None),
-            )
+        self._scope.remove(
+            idempotency_keys,
+            *_is(route, key),
+            idempotency_keys.c.claim_id == claim_id,
+            idempotency_keys.c.answer_id.is_(None),
         )
 
     def purge(self, claimed_before: datetime) -> int:
         """Free all keys that were taken before a moment, answered or not; says how many."""
         is_old = idempotency_keys.c.claimed_at < claimed_before
-        return self._scope.run(self._scope.delete(idempotency_keys).where(is_old))
+        return self._scope.remove(idempotency_keys, is_old)
 
 
 def _is(route: str, key: str) -> tuple[ColumnElement[bool], ...]:

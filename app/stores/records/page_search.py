@@ -20,8 +20,8 @@ from sqlalchemy import ColumnElement, Text, bindparam, func
 
 from app.models.page import Modality
 from app.models.search import SearchableText, SearchQuery, SearchTerm, SearchWords, search_words
-from app.stores.records.lookups import Lookup
-from app.stores.records.scope import ProjectScope, scoped_select
+from app.stores.records.prepared_statements import Lookup
+from app.stores.records.scope import Repository, in_batches, scoped_select
 from app.stores.records.tables import page_search_sqlite as page_search
 
 MOST_RANKED = 1_000
@@ -51,27 +51,28 @@ class IndexEntry:
     marks: Sequence[str]
     words: SearchWords
 
+    def columns(self) -> dict[str, object]:
+        """Return the words as they are kept, with a blank on either side of each."""
+        return {"heading": f" {self.words.heading} ", "body": f" {self.words.text} "}
 
-class PageSearch(ABC):
+
+class PageSearch(Repository, ABC):
     """The words of one project's pages. A page that is removed takes its words with it."""
-
-    def __init__(self, scope: ProjectScope) -> None:
-        self._scope = scope
 
     def index_all(self, indexed: Mapping[int, IndexedPage]) -> None:
         """Make these the words of pages, by page number."""
         self.remove_all(indexed)
-        entries = [
-            IndexEntry(number, self.marks(page.session_id, page.modality), _words(page.words))
-            for number, page in sorted(indexed.items())
-        ]
+        entries: list[IndexEntry] = []
+        for number, page in sorted(indexed.items()):
+            marks, words = self.marks(page.session_id, page.modality), page.words
+            words = words if isinstance(words, SearchWords) else search_words(words)
+            entries.append(IndexEntry(number, marks, words))
         self._insert(entries)
 
     def remove_all(self, page_numbers: Collection[int]) -> None:
         """Find the pages no longer."""
-        ordered = sorted(page_numbers)
-        for start in range(0, len(ordered), _NUMBERS_AT_ONCE):
-            self._remove(ordered[start : start + _NUMBERS_AT_ONCE])
+        for batch in in_batches(page_numbers, _NUMBERS_AT_ONCE):
+            self._remove(batch)
 
     def find(
         self,
@@ -121,11 +122,6 @@ class PageSearch(ABC):
         """The newest `MOST_RANKED` matches with all marks, as (page number, its `opening`)."""
 
 
-def padded(words: str) -> str:
-    """Words with a blank on either side, so that each of them is found between two."""
-    return f" {words} "
-
-
 def needle(term: SearchTerm) -> str:
     """The text that padded words have in them if they have the term."""
     return f" {' '.join(term.words)}{'' if term.is_prefix else ' '}"
@@ -151,10 +147,6 @@ def ranks(query: SearchQuery, newest: Sequence[tuple[int, str]]) -> Iterator[tup
         yield rank, number
 
 
-def _words(text: SearchableText | SearchWords) -> SearchWords:
-    return text if isinstance(text, SearchWords) else search_words(text)
-
-
 # FTS5 walks its lists from the newest page on, so that the limit ends the work.
 _NEWEST = Lookup(
     scoped_select(
@@ -172,18 +164,11 @@ class SqlitePageSearch(PageSearch):
     """See PageSearch."""
 
     def _remove(self, page_numbers: Sequence[int]) -> None:
-        self._scope.run(
-            self._scope.delete(page_search).where(page_search.c.rowid.in_(page_numbers))
-        )
+        self._scope.remove(page_search, page_search.c.rowid.in_(page_numbers))
 
     def _insert(self, entries: Sequence[IndexEntry]) -> None:
         rows = [
-            {
-                "rowid": entry.page_number,
-                "scope": " ".join(entry.marks),
-                "heading": padded(entry.words.heading),
-                "body": padded(entry.words.text),
-            }
+            {"rowid": entry.page_number, "scope": " ".join(entry.marks), **entry.columns()}
             for entry in entries
         ]
         self._scope.insert_new(page_search, rows)

@@ -25,7 +25,6 @@ from app.stores.records.page_search import (
     PageSearch,
     needle,
     opening,
-    padded,
 )
 from app.stores.records.tables import page_search_postgresql as page_search
 from app.stores.records.tables import page_search_texts, pages
@@ -46,18 +45,11 @@ class PostgresPageSearch(PageSearch):
 
     def _remove(self, page_numbers: Sequence[int]) -> None:
         for table in (page_search, page_search_texts):
-            self._scope.run(self._scope.delete(table).where(table.c.page_number.in_(page_numbers)))
+            self._scope.remove(table, table.c.page_number.in_(page_numbers))
 
     def _insert(self, entries: Sequence[IndexEntry]) -> None:
         vectors = _vectors(entries)
-        texts = [
-            {
-                "page_number": entry.page_number,
-                "heading": padded(entry.words.heading),
-                "body": padded(entry.words.text),
-            }
-            for entry in entries
-        ]
+        texts = [{"page_number": entry.page_number, **entry.columns()} for entry in entries]
         self._scope.insert_new(page_search, vectors)
         self._scope.insert_new(page_search_texts, texts)
 
@@ -82,8 +74,8 @@ class PostgresPageSearch(PageSearch):
     ) -> list[tuple[int, str]]:
         """The newest matches with all marks, which are operands of a tsquery."""
         everything = " & ".join([*marks, *map(_all_words, query.terms)])
-        candidates = self._scope.select(page_search).where(
-            page_search.c.words.op("@@")(cast(everything, TSQUERY))
+        candidates = self._scope.select(
+            page_search, page_search.c.words.op("@@")(cast(everything, TSQUERY))
         )
         if any(len(term.words) > 1 for term in query.terms):
             candidates = candidates.where(self._has_phrases(query))
@@ -101,7 +93,7 @@ class PostgresPageSearch(PageSearch):
 
     def _has_phrases(self, query: SearchQuery) -> ColumnElement[bool]:
         phrases = [term for term in query.terms if len(term.words) > 1]
-        followed = " & ".join(f"({_followed(term)})" for term in phrases)
+        followed = " & ".join(f"({' <-> '.join(_operands(term))})" for term in phrases)
         texts = page_search_texts.c
         read = (
             self._scope.select(page_search_texts)
@@ -207,10 +199,6 @@ def _all_words(term: SearchTerm) -> str:
     # Of a prefix it is not known which pairs it makes.
     whole = term.words[:-1] if term.is_prefix else term.words
     return " & ".join([*_operands(term), *map(_quoted, _pair_marks(whole))])
-
-
-def _followed(term: SearchTerm) -> str:
-    return " <-> ".join(_operands(term))
 
 
 def _operands(term: SearchTerm) -> list[str]:

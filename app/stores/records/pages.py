@@ -10,32 +10,26 @@ from typing import Any
 from sqlalchemy import ColumnElement, Row, Select, and_, bindparam, case, func, true
 
 from app.models.page import Level, PageFilters, PageVersion, StoredPage, StoredRepresentation
-from app.stores.records.lookups import Lookup
-from app.stores.records.prepared_statements import Offered
-from app.stores.records.rows import in_batches, read_row, values_of
-from app.stores.records.scope import ProjectScope, scoped_select
+from app.stores.records.prepared_statements import Lookup, Offered
+from app.stores.records.scope import (
+    Repository,
+    in_batches,
+    read_row,
+    scoped_select,
+    values_of,
+)
 from app.stores.records.tables import page_accesses, page_levels, page_numbers, pages
 
 _NUMBERS_AT_ONCE = 1_000
 _LISTED = (
-    pages.c.page_number,
-    pages.c.page_id,
-    pages.c.version,
-    pages.c.descriptor,
-    pages.c.body,
-    pages.c.inline_form,
-    pages.c.digest,
-    pages.c.fetched_resource_id,
-    pages.c.created_at,
+    *(pages.c[name] for name in ("page_number", "page_id", "version", "descriptor", "body")),
+    *(pages.c[name] for name in ("inline_form", "digest", "fetched_resource_id", "created_at")),
     page_accesses.c.last_accessed,
     page_accesses.c.access_count,
 )
-_COUNTED = (page_accesses.c.project_id == pages.c.project_id) & (
-    page_accesses.c.page_id == pages.c.page_id
-)
 _FIND = Lookup(
     scoped_select(pages, *_LISTED)
-    .outerjoin_from(pages, page_accesses, _COUNTED)
+    .outerjoin_from(pages, page_accesses)
     .where(pages.c.page_id == bindparam("page_id")),
     large=[pages.c.descriptor, pages.c.body],
 )
@@ -43,10 +37,11 @@ _FIND_WITH_CONTENT = Lookup(
     _FIND.statement.add_columns(pages.c.content),
     large=[pages.c.descriptor, pages.c.body, pages.c.content],
 )
+_FILTERS = tuple(values_of(PageFilters()))
 _FILTERED = Lookup(
-    scoped_select(
-        pages, pages.c.page_number, *(pages.c[name] for name in values_of(PageFilters()))
-    ).where(pages.c.page_id == bindparam("page_id"))
+    scoped_select(pages, pages.c.page_number, *(pages.c[name] for name in _FILTERS)).where(
+        pages.c.page_id == bindparam("page_id")
+    )
 )
 _FEW = 32
 _FEW_BYTES = 256 * 1024
@@ -66,7 +61,7 @@ _SIZE_OF_FEW = Lookup(
 _FIND_FEW = Lookup(
     scoped_select(pages, *_LISTED)
     .add_columns(case((_IS_WANTED, pages.c.content), else_=None).label("content"))
-    .outerjoin_from(pages, page_accesses, _COUNTED)
+    .outerjoin_from(pages, page_accesses)
     .where(_OF_FEW),
     large=[pages.c.descriptor, pages.c.body],
 )
@@ -78,11 +73,8 @@ _OF_PAGE = Lookup(
 )
 
 
-class PageRecords:
+class PageRecords(Repository):
     """The pages of one project."""
-
-    def __init__(self, scope: ProjectScope) -> None:
-        self._scope = scope
 
     def find(self, page_id: str, *, with_content: bool) -> StoredPage | None:
         """Return the page, with its content or without."""
@@ -120,12 +112,8 @@ class PageRecords:
         Its number and its id stay. Others who want to change or remove it wait until the
         transaction ends; readers and counters of accesses do not.
         """
-        statement = (
-            self._scope.update(pages)
-            .where(_is_still(current))
-            .values(**_values(version), fetched_resource_id=fetched_resource_id)
-        )
-        return self._scope.run(statement) == 1
+        values = {**_values(version), "fetched_resource_id": fetched_resource_id}
+        return self._scope.set_values(pages, _is_still(current), **values) == 1
 
     def set_fetched(self, page_number: int, resource_id: str, *, digest: str) -> bool:
         """Note what the content of a page was downloaded to; says whether it was noted.
@@ -133,19 +121,15 @@ class PageRecords:
         It is not where the page has changed meanwhile: `digest` is that of the version the
         address was taken from.
         """
-        statement = (
-            self._scope.update(pages)
-            .where(pages.c.page_number == page_number, pages.c.digest == digest)
-            .values(fetched_resource_id=resource_id)
-        )
-        return self._scope.run(statement) == 1
+        is_same = (pages.c.page_number == page_number) & (pages.c.digest == digest)
+        return self._scope.set_values(pages, is_same, fetched_resource_id=resource_id) == 1
 
     def remove(self, current: StoredPage) -> bool:
         """Remove a page, if it is as it was read; says whether it was.
 
         Its levels, its accesses and its words go with it.
         """
-        return self._scope.run(self._scope.delete(pages).where(_is_still(current))) == 1
+        return self._scope.remove(pages, _is_still(current)) == 1
 
     def remove_session(self, session_id: str) -> list[str]:
         """Remove all pages of a session; returns their ids.
@@ -161,7 +145,7 @@ class PageRecords:
             .order_by(pages.c.page_id)
             .with_for_update()
         )
-        self._scope.run(self._scope.delete(pages).where(in_session))
+        self._scope.remove(pages, in_session)
         return [row.page_id for row in rows]
 
     def page_numbers(
@@ -190,15 +174,16 @@ class PageRecords:
             numbers: The numbers.
             content_up_to: Want the content of those where it has at most so many bytes.
         """
+        up_to = -1 if content_up_to is None else content_up_to
         if len(numbers) <= _FEW:
-            return self._few(numbers, content_up_to)
+            return self._few(numbers, up_to)
         found: dict[int, StoredPage] = {}
-        wanted = sorted(numbers)
-        columns = [*_LISTED] if content_up_to is None else [*_LISTED, _content_up_to(content_up_to)]
+        # Both databases know the length of a blob without reading it.
+        content = case((func.length(pages.c.content) <= up_to, pages.c.content), else_=None)
+        columns = [*_LISTED, content.label("content")]
         statement = self._scope.select(pages).with_only_columns(*columns)
-        statement = statement.outerjoin_from(pages, page_accesses, _COUNTED)
-        for start in range(0, len(wanted), _NUMBERS_AT_ONCE):
-            batch = wanted[start : start + _NUMBERS_AT_ONCE]
+        statement = statement.outerjoin_from(pages, page_accesses)
+        for batch in in_batches(numbers, _NUMBERS_AT_ONCE):
             rows = self._scope.all(statement.where(pages.c.page_number.in_(batch)))
             found |= {row.page_number: _stored(row) for row in rows}
         return found
@@ -209,8 +194,7 @@ class PageRecords:
         Pinned ones come first, then what is more important, then what is newer.
         """
         statement = (
-            self._scope.select(pages)
-            .where(pages.c.session_id == session_id)
+            self._scope.select(pages, pages.c.session_id == session_id)
             .order_by(pages.c.pinned.desc(), pages.c.importance.desc(), pages.c.page_number.desc())
             .limit(limit)
         )
@@ -229,13 +213,12 @@ class PageRecords:
         rows = self._scope.all(statement.with_only_columns(pages.c.page_number))
         return [row.page_number for row in rows]
 
-    def _few(self, numbers: Collection[int], content_up_to: int | None) -> dict[int, StoredPage]:
+    def _few(self, numbers: Collection[int], up_to: int) -> dict[int, StoredPage]:
         if not numbers:
             return {}
         # No page has the number 0.
         padded = [*sorted(numbers), *[0] * (_FEW - len(numbers))]
         values = {f"number_{index}": number for index, number in enumerate(padded)}
-        up_to = -1 if content_up_to is None else content_up_to
         is_short = True
         if not self._scope.is_postgresql:
             # What takes longer is no work for the event loop.
@@ -245,12 +228,6 @@ class PageRecords:
             is_short = (size.size_bytes or 0) <= _FEW_BYTES
         rows = self._scope.look_up(_FIND_FEW, is_short=is_short, content_up_to=up_to, **values)
         return {row.page_number: _stored(row) for row in rows}
-
-
-def _content_up_to(size_bytes: int) -> ColumnElement[bytes | None]:
-    content = pages.c.content
-    # Both databases know the length of a blob without reading it.
-    return case((func.length(content) <= size_bytes, content), else_=None).label("content")
 
 
 def _is_still(current: StoredPage) -> ColumnElement[bool]:
@@ -280,22 +257,13 @@ def _passes(row: Row[Any], filters: PageFilters) -> bool:
 
 
 def _values(version: PageVersion) -> dict[str, object]:
-    fields = version.fields
-    return {
-        "session_id": fields.session_id,
-        "modality": fields.modality,
-        "page_type": fields.page_type,
-        "pinned": fields.pinned,
-        "importance": fields.importance,
-        "compression_level": int(fields.compression_level),
-        "version": version.version,
-        "digest": version.digest,
-        "created_at": version.created_at,
-        "inline_form": version.inline_form,
-        "descriptor": version.descriptor,
-        "body": version.body,
-        "content": version.content,
-    }
+    """Return the columns of a version, but its id."""
+    values = values_of(version)
+    fields = values.pop("fields")
+    del values["page_id"]
+    values |= {name: getattr(fields, name) for name in _FILTERS}
+    level = int(version.fields.compression_level)
+    return {**values, "importance": version.fields.importance, "compression_level": level}
 
 
 def _stored(row: Row[Any]) -> StoredPage:
@@ -303,11 +271,8 @@ def _stored(row: Row[Any]) -> StoredPage:
     return read_row(StoredPage, row, content=content, access_count=row.access_count or 0)
 
 
-class PageLevelRecords:
+class PageLevelRecords(Repository):
     """The levels of one project's pages."""
-
-    def __init__(self, scope: ProjectScope) -> None:
-        self._scope = scope
 
     def of(self, page_id: str) -> Sequence[StoredRepresentation]:
         """The levels of a page, in order."""
@@ -316,7 +281,7 @@ class PageLevelRecords:
     def replace_many(self, levels: Mapping[str, Sequence[StoredRepresentation]]) -> None:
         """Make these the levels of pages, by page id; the caller holds or has created them."""
         for batch in in_batches(levels):
-            self._scope.run(self._scope.delete(page_levels).where(page_levels.c.page_id.in_(batch)))
+            self._scope.remove(page_levels, page_levels.c.page_id.in_(batch))
         rows = [
             values_of(each, page_id=page_id, level=int(each.level))
             for page_id in sorted(levels)
@@ -340,11 +305,8 @@ _HOLD = Lookup(
 )
 
 
-class PageAccessRecords:
+class PageAccessRecords(Repository):
     """The accesses of one project's pages."""
-
-    def __init__(self, scope: ProjectScope) -> None:
-        self._scope = scope
 
     def add(self, counts: Mapping[str, tuple[int, datetime]]) -> None:
         """Add to the counts of pages.
@@ -353,24 +315,16 @@ class PageAccessRecords:
             counts: For each page id how many accesses, and the last of them. A page that is gone
                 meanwhile is passed over; an access earlier than the noted one changes no time.
         """
-        ordered = sorted(counts)
-        for start in range(0, len(ordered), _IDS_AT_ONCE):
-            wanted = ordered[start : start + _IDS_AT_ONCE]
+        for wanted in in_batches(counts, _IDS_AT_ONCE):
             # The last one again in the place of those that are not there.
             padded = wanted + wanted[-1:] * (_IDS_AT_ONCE - len(wanted))
             ids = {f"id_{index}": page_id for index, page_id in enumerate(padded)}
-            held = self._scope.look_up(_HOLD, is_short=True, **ids)
+            held = {row.page_id for row in self._scope.look_up(_HOLD, is_short=True, **ids)}
             rows = [
-                {
-                    "page_id": row.page_id,
-                    "access_count": counts[row.page_id][0],
-                    "last_accessed": counts[row.page_id][1],
-                }
-                for row in held
+                {"page_id": each, "access_count": counts[each][0], "last_accessed": counts[each][1]}
+                for each in sorted(held)
             ]
-            self._scope.merge_all(
-                page_accesses, sorted(rows, key=lambda row: str(row["page_id"])), _merged
-            )
+            self._scope.merge_all(page_accesses, rows, _merged)
 
 
 def _merged(offered: Offered) -> dict[str, ColumnElement[Any]]:

@@ -4,12 +4,24 @@ Executing a statement through SQLAlchemy takes longer than the database takes to
 that is kept, and whose values are all parameters, is compiled once and then run by the driver.
 """
 
+import sqlite3
 from collections import namedtuple
 from collections.abc import Callable, Mapping, Sequence
 from functools import cache, lru_cache, partial
 from typing import Any, TypeAlias, cast
 
-from sqlalchemy import ColumnElement, Executable, Insert, Row, Table, TypeDecorator
+from sqlalchemy import (
+    ColumnElement,
+    Executable,
+    Insert,
+    Row,
+    Select,
+    Table,
+    TypeDecorator,
+    case,
+    func,
+    literal_column,
+)
 from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.engine import Dialect
 from sqlalchemy.sql.base import ReadOnlyColumnCollection
@@ -24,6 +36,9 @@ _POSTGRESQL_FLOAT = 701
 _POSTGRESQL: Dialect = cast(Any, postgresql.psycopg).dialect(paramstyle="format")
 
 _Process: TypeAlias = Callable[[Any], Any]
+Values: TypeAlias = dict[str, str | int]
+"""The parameters of a lookup, by name."""
+_LARGEST_BYTES = 65_536
 
 
 class Prepared:
@@ -109,6 +124,47 @@ def _columns_of(statement: Any) -> list[ColumnElement[Any]]:  # noqa: ANN401 - a
     return columns
 
 
+class Lookup:
+    """A select of a few rows by their keys: made ready once, and read without a thread on SQLite.
+
+    SQLite finds a row by its key in a few microseconds. Building the statement anew, taking a
+    connection from the pool and handing the work to a thread takes a hundred times as long. So a
+    statement that is asked all the time is a lookup; see `LoopConnection`.
+
+    Args:
+        statement: The select; each parameter a `bindparam`.
+        large: Those of its columns whose values, of one row together, may be too large.
+    """
+
+    def __init__(
+        self, statement: Select[Any], *, large: Sequence[ColumnElement[bytes]] = ()
+    ) -> None:
+        self.statement = statement
+        self._prepared = Prepared(_short(statement, large))
+
+    def read(self, connection: sqlite3.Connection, values: Values) -> Sequence[Row[Any]] | None:
+        """The rows, or `None` if one of them is too large."""
+        ready = self._prepared
+        # To the end, so that the read is over.
+        rows = connection.execute(ready.text, ready.parameters(values)).fetchall()
+        # Its last column is `is_short`.
+        return [ready.row(row) for row in rows] if all(row[-1] for row in rows) else None
+
+
+def _short(statement: Select[Any], large: Sequence[ColumnElement[bytes]]) -> Select[Any]:
+    """The select without values that are too large, and whether it has them all, at the end."""
+    # Both databases know the length of a blob without reading it.
+    sizes = [func.coalesce(func.length(column), literal_column("0")) for column in large]
+    is_short = sum(sizes, start=literal_column("0")) <= literal_column(str(_LARGEST_BYTES))
+    columns = [
+        case((is_short, column), else_=None).label(str(column.key))
+        if any(column is each for each in large)
+        else column
+        for column in statement.selected_columns
+    ]
+    return statement.with_only_columns(*columns, is_short.label("is_short"))
+
+
 # The two dialects spell ON CONFLICT alike, each in a class of its own.
 Upsert: TypeAlias = postgresql.Insert | sqlite.Insert
 Offered: TypeAlias = ReadOnlyColumnCollection[str, KeyedColumnElement[Any]]
@@ -116,7 +172,7 @@ Offered: TypeAlias = ReadOnlyColumnCollection[str, KeyedColumnElement[Any]]
 Merge: TypeAlias = Callable[[Offered], Mapping[str, ColumnElement[Any]]]
 """From the columns of an offered row, what to set in the one that is there.
 
-A function of a module: the statement that is made of it is kept.
+A function of a module, or what `touch` returns: the statement that is made of it is kept.
 """
 
 
@@ -138,28 +194,21 @@ def passing_over(table: Table, *, is_postgresql: bool) -> Upsert:
 
 
 @cache
-def touching(table: Table, names: tuple[str, ...], *, is_postgresql: bool) -> Upsert:
-    """Insert rows, or set these columns of those that are there."""
-    return _merging(
-        upsert(table, is_postgresql=is_postgresql),
-        table,
-        lambda offered: {name: offered[name] for name in names},
-    )
+def touch(*names: str) -> Merge:
+    """Return the merge that sets these columns of a row that is there, and no others."""
+    return lambda offered: {name: offered[name] for name in names}
 
 
 @cache
 def merging(table: Table, merge: Merge, *, is_postgresql: bool) -> Upsert:
     """Insert rows, or merge them into those that are there."""
-    return _merging(upsert(table, is_postgresql=is_postgresql), table, merge)
+    statement = upsert(table, is_postgresql=is_postgresql)
+    return statement.on_conflict_do_update(
+        index_elements=list(table.primary_key.columns), set_=merge(statement.excluded)
+    )
 
 
 @cache
 def returning(statement: Upsert, table: Table) -> ReturningInsert[Any]:
     """A statement for one row, which is returned as it then is."""
     return statement.returning(table)
-
-
-def _merging(statement: Upsert, table: Table, merge: Merge) -> Upsert:
-    return statement.on_conflict_do_update(
-        index_elements=list(table.primary_key.columns), set_=merge(statement.excluded)
-    )

@@ -7,9 +7,8 @@ from sqlalchemy import bindparam, select, update
 
 from app.models.project import ApiKey, StoredSecret
 from app.stores.records.connections import StatementConnection
-from app.stores.records.lookups import Lookup
-from app.stores.records.prepared_statements import passing_over
-from app.stores.records.rows import read_row, values_of
+from app.stores.records.prepared_statements import Lookup, passing_over
+from app.stores.records.scope import read_row, values_of
 from app.stores.records.tables import api_keys, projects
 
 _FIND_SECRET = Lookup(

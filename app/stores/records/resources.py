@@ -5,14 +5,19 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import ColumnElement, Delete, Row, Select, Update, and_, bindparam, case, func
+from sqlalchemy import ColumnElement, Row, Select, Update, bindparam, case, func
 
 from app.models.resource import Alias, MediaHints, Resource
-from app.stores.records.columns import stands_before
-from app.stores.records.lookups import Lookup
-from app.stores.records.prepared_statements import Offered
-from app.stores.records.rows import in_batches, read_row, values_of
-from app.stores.records.scope import ProjectScope, scoped_select
+from app.stores.records.columns import newest_first
+from app.stores.records.prepared_statements import Lookup, Offered, touch
+from app.stores.records.scope import (
+    ProjectScope,
+    Repository,
+    in_batches,
+    read_row,
+    scoped_select,
+    values_of,
+)
 from app.stores.records.swept_blobs import SweptBlobRecords
 from app.stores.records.tables import aliases, resource_links, resources
 
@@ -54,7 +59,7 @@ class ResourceRecords:
         """
         self._swept_blobs.guard([resource.digest])
         values = {**_values(resource), "is_derived": True}
-        self._scope.insert_all(resources, [values], touch=["mime_type"])
+        self._scope.merge_all(resources, [values], touch("mime_type"))
 
     def ensure_all(self, kept: Iterable[Resource]) -> None:
         """Store descriptors that are not there yet; all rows are held as `ensure` holds one.
@@ -67,12 +72,7 @@ class ResourceRecords:
         self._scope.merge_all(resources, [_values(resource) for resource in ordered], _taken_over)
 
     def ensure_linked(
-        self,
-        kept: Iterable[Resource],
-        *,
-        owner_kind: str,
-        owner_id: str,
-        session_id: str | None,
+        self, kept: Iterable[Resource], *, owner_kind: str, owner_id: str, session_id: str | None
     ) -> None:
         """Store descriptors that are not there yet, and note that something refers to them all.
 
@@ -81,37 +81,23 @@ class ResourceRecords:
         """
         ordered = sorted(kept, key=lambda resource: resource.resource_id)
         self.ensure_all(ordered)
-        links = [
-            {
-                "resource_id": resource.resource_id,
-                "owner_kind": owner_kind,
-                "owner_id": owner_id,
-                "session_id": session_id,
-            }
-            for resource in ordered
-        ]
+        owner = {"owner_kind": owner_kind, "owner_id": owner_id, "session_id": session_id}
+        links = [{"resource_id": resource.resource_id, **owner} for resource in ordered]
         # What an owner refers to it refers to from where it is now: a page may change its session.
-        self._scope.insert_all(resource_links, links, touch=["session_id"])
+        self._scope.merge_all(resource_links, links, touch("session_id"))
 
     def relink(
-        self,
-        kept: Collection[Resource],
-        *,
-        owner_kind: str,
-        owner_id: str,
-        session_id: str | None,
+        self, kept: Collection[Resource], *, owner_kind: str, owner_id: str, session_id: str | None
     ) -> None:
         """As `ensure_linked`, and the owner no longer refers to anything else."""
         self.ensure_linked(kept, owner_kind=owner_kind, owner_id=owner_id, session_id=session_id)
-        self._scope.run(
-            self._links_of(owner_kind, owner_id).where(
-                resource_links.c.resource_id.not_in([resource.resource_id for resource in kept])
-            )
-        )
+        self.unlink(owner_kind, owner_id, but={resource.resource_id for resource in kept})
 
-    def unlink(self, owner_kind: str, owner_id: str) -> None:
-        """The owner refers to nothing any more."""
-        self._scope.run(self._links_of(owner_kind, owner_id))
+    def unlink(self, owner_kind: str, owner_id: str, *, but: Collection[str] = ()) -> None:
+        """Note that the owner refers to nothing any more, but to these resources."""
+        links = resource_links.c
+        of_owner = (links.owner_kind == owner_kind) & (links.owner_id == owner_id)
+        self._scope.remove(resource_links, of_owner, links.resource_id.not_in(but))
 
     def find(self, resource_id: str) -> Resource | None:
         """The resource with this id."""
@@ -120,13 +106,8 @@ class ResourceRecords:
 
     def find_all(self, resource_ids: Collection[str]) -> dict[str, Resource]:
         """Those of the resources that exist, by id."""
-        found: dict[str, Resource] = {}
-        for batch in in_batches(resource_ids):
-            rows = self._scope.all(
-                self._scope.select(resources).where(resources.c.resource_id.in_(batch))
-            )
-            found |= {row.resource_id: stored_resource(row) for row in rows}
-        return found
+        rows = self._scope.rows_with(resources.c.resource_id, resource_ids)
+        return {row.resource_id: stored_resource(row) for row in rows}
 
     def find_in_session(
         self, resource_ids: Collection[str], session_id: str
@@ -134,16 +115,12 @@ class ResourceRecords:
         """Those of the resources that something in the session refers to, by id."""
         found: dict[str, Resource] = {}
         for batch in in_batches(resource_ids):
-            linked = (
-                self._scope.select(resource_links)
-                .with_only_columns(resource_links.c.resource_id)
-                .where(
-                    resource_links.c.session_id == session_id,
-                    resource_links.c.resource_id.in_(batch),
-                )
-            )
+            links = resource_links.c
+            linked = self._scope.select(
+                resource_links, links.session_id == session_id, links.resource_id.in_(batch)
+            ).with_only_columns(links.resource_id)
             rows = self._scope.all(
-                self._scope.select(resources).where(resources.c.resource_id.in_(linked))
+                self._scope.select(resources, resources.c.resource_id.in_(linked))
             )
             found |= {row.resource_id: stored_resource(row) for row in rows}
         return found
@@ -151,8 +128,7 @@ class ResourceRecords:
     def owners(self, resource_id: str, *, limit: int) -> list[tuple[str, str]]:
         """Up to `limit` things that refer to a resource, as (kind, id)."""
         statement = (
-            self._scope.select(resource_links)
-            .where(resource_links.c.resource_id == resource_id)
+            self._scope.select(resource_links, resource_links.c.resource_id == resource_id)
             .order_by(resource_links.c.owner_kind, resource_links.c.owner_id)
             .limit(limit)
         )
@@ -160,33 +136,19 @@ class ResourceRecords:
 
     def hold(self, resource_id: str) -> bool:
         """Hold a resource's row until the transaction ends; says whether there is one."""
-        statement = (
-            self._scope.update(resources)
-            .where(resources.c.resource_id == resource_id)
-            .values(resource_id=resource_id)
-        )
-        return self._scope.run(statement) == 1
+        is_it = resources.c.resource_id == resource_id
+        return self._scope.set_values(resources, is_it, resource_id=resource_id) == 1
 
     def remove(self, resource_id: str) -> None:
         """Remove a descriptor; the blob stays, as garbage."""
-        self._scope.run(self._scope.delete(resources).where(resources.c.resource_id == resource_id))
+        self._scope.remove(resources, resources.c.resource_id == resource_id)
 
     def page(self, *, before: tuple[datetime, str] | None, limit: int) -> Sequence[Resource]:
         """Up to `limit` resources, newest first, behind a (created_at, id) position."""
-        statement = self._scope.select(resources)
-        if before is not None:
-            statement = statement.where(
-                stands_before(resources.c.created_at, resources.c.resource_id, before)
-            )
-        statement = statement.order_by(
-            resources.c.created_at.desc(), resources.c.resource_id.desc()
-        ).limit(limit)
-        return [stored_resource(row) for row in self._scope.all(statement)]
-
-    def _links_of(self, owner_kind: str, owner_id: str) -> Delete:
-        return self._scope.delete(resource_links).where(
-            resource_links.c.owner_kind == owner_kind, resource_links.c.owner_id == owner_id
-        )
+        moment, identity = resources.c.created_at, resources.c.resource_id
+        listed = self._scope.select(resources)
+        listed = newest_first(listed, moment, identity, before=before, limit=limit)
+        return [stored_resource(row) for row in self._scope.all(listed)]
 
 
 def _values(resource: Resource) -> dict[str, object]:
@@ -217,14 +179,11 @@ class NamedResource:
     created_at: datetime
 
 
-class AliasRecords:
+class AliasRecords(Repository):
     """The aliases of one project.
 
     Whoever gives a resource an alias holds the row of the resource first.
     """
-
-    def __init__(self, scope: ProjectScope) -> None:
-        self._scope = scope
 
     def find(self, alias: str) -> Alias | None:
         """Return an alias with its resource."""
@@ -233,11 +192,8 @@ class AliasRecords:
 
     def find_all(self, wanted: Collection[str]) -> dict[str, Resource]:
         """Return the resources that these aliases name, by alias."""
-        found: dict[str, Resource] = {}
-        for batch in in_batches(wanted):
-            rows = self._scope.all(self._joined().where(aliases.c.alias.in_(batch)))
-            found |= {row.alias: stored_resource(row) for row in rows}
-        return found
+        rows = self._scope.rows_with(aliases.c.alias, wanted, self._joined())
+        return {row.alias: stored_resource(row) for row in rows}
 
     def ensure(self, alias: str, resource_id: str, *, now: datetime) -> tuple[NamedResource, bool]:
         """Store an alias unless it is there; return what it names then, and whether it is new.
@@ -254,15 +210,13 @@ class AliasRecords:
 
     def move(self, alias: str, resource_id: str, *, now: datetime) -> None:
         """Let an alias, whose row the caller holds, name another resource."""
-        self._scope.run(
-            self._scope.update(aliases)
-            .where(aliases.c.alias == alias)
-            .values(resource_id=resource_id, created_at=now)
+        self._scope.set_values(
+            aliases, aliases.c.alias == alias, resource_id=resource_id, created_at=now
         )
 
     def remove(self, alias: str) -> None:
         """Remove an alias; its resource stays."""
-        self._scope.run(self._scope.delete(aliases).where(aliases.c.alias == alias))
+        self._scope.remove(aliases, aliases.c.alias == alias)
 
     def hold(self, alias: str) -> Alias | None:
         """Return an alias with its resource, its row held until the transaction ends."""
@@ -279,48 +233,32 @@ class AliasRecords:
         statement = self._joined()
         if resource_id is not None:
             statement = statement.where(aliases.c.resource_id == resource_id)
-        if before is not None:
-            statement = statement.where(
-                stands_before(aliases.c.created_at, aliases.c.alias, before)
-            )
-        statement = statement.order_by(aliases.c.created_at.desc(), aliases.c.alias.desc())
-        return [_alias(row) for row in self._scope.all(statement.limit(limit))]
+        moment, identity = aliases.c.created_at, aliases.c.alias
+        listed = newest_first(statement, moment, identity, before=before, limit=limit)
+        return [_alias(row) for row in self._scope.all(listed)]
 
     def of_resources(self, resource_ids: Collection[str]) -> dict[str, dict[str, datetime]]:
         """Return the aliases of resources by id, each with its moment, in the order of bytes."""
         found: dict[str, dict[str, datetime]] = {}
-        for batch in in_batches(resource_ids):
-            rows = self._scope.all(
-                self._scope.select(aliases).where(aliases.c.resource_id.in_(batch))
-            )
-            # Sorted here: the databases sort text in orders of their own.
-            for row in sorted(rows, key=lambda row: str(row.alias)):
-                found.setdefault(row.resource_id, {})[row.alias] = row.created_at
+        rows = self._scope.rows_with(aliases.c.resource_id, resource_ids)
+        # Sorted here: the databases sort text in orders of their own.
+        for row in sorted(rows, key=lambda row: str(row.alias)):
+            found.setdefault(row.resource_id, {})[row.alias] = row.created_at
         return found
 
     def count_most(self, resource_ids: Collection[str]) -> int:
         """Return how many aliases that one of the resources has which has most."""
-        most = 0
-        for batch in in_batches(resource_ids):
-            count = func.count().label("aliases")
-            rows = self._scope.all(
-                self._scope.select(aliases)
-                .with_only_columns(count)
-                .where(aliases.c.resource_id.in_(batch))
-                .group_by(aliases.c.resource_id)
-            )
-            most = max(most, *(row.aliases for row in rows), 0)
-        return most
+        identity = aliases.c.resource_id
+        counted = self._scope.select(aliases).with_only_columns(func.count().label("aliases"))
+        rows = self._scope.rows_with(identity, resource_ids, counted.group_by(identity))
+        return max((row.aliases for row in rows), default=0)
 
     def add_all(self, named: Mapping[str, NamedResource]) -> Sequence[str]:
         """Store aliases that are not there; return those that name another resource already."""
         rows = [values_of(each, alias=alias) for alias, each in sorted(named.items())]
-        self._scope.insert_all(aliases, rows, touch=["alias"])
-        taken: list[str] = []
-        for batch in in_batches(named):
-            found = self._scope.all(self._scope.select(aliases).where(aliases.c.alias.in_(batch)))
-            taken += [row.alias for row in found if row.resource_id != named[row.alias].resource_id]
-        return taken
+        self._scope.merge_all(aliases, rows, touch("alias"))
+        found = self._scope.rows_with(aliases.c.alias, named)
+        return [row.alias for row in found if row.resource_id != named[row.alias].resource_id]
 
     def _holding(self, alias: str) -> Update:
         """Change nothing of an alias, so that its row is held."""
@@ -330,14 +268,7 @@ class AliasRecords:
         """Select aliases with the resources they name."""
         return (
             self._scope.select(aliases)
-            .join_from(
-                aliases,
-                resources,
-                and_(
-                    resources.c.project_id == aliases.c.project_id,
-                    resources.c.resource_id == aliases.c.resource_id,
-                ),
-            )
+            .join_from(aliases, resources)
             .with_only_columns(
                 aliases.c.alias, aliases.c.created_at.label("named_at"), *resources.c
             )

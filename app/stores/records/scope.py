@@ -1,12 +1,14 @@
-"""The one place where statements get their project.
+"""The one place where statements get their project, and rows become frozen dataclasses.
 
 Repositories build every statement from a `ProjectScope`, never from a table, so that a query over
 another project's rows cannot be written by forgetting something; a test holds the repositories to
-it.
+it. The fields of dataclasses have the names of columns.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Hashable, Iterator, Mapping, Sequence
+from dataclasses import fields
 from datetime import UTC, datetime
+from functools import cache
 from typing import Any, TypeAlias, TypeVar, cast
 
 from sqlalchemy import (
@@ -32,18 +34,19 @@ from sqlalchemy.sql.dml import ReturningUpdate
 
 from app.models.identity import utc_now
 from app.stores.records.connections import StatementConnection
-from app.stores.records.lookups import Lookup
 from app.stores.records.prepared_statements import (
+    Lookup,
     Merge,
     inserting,
     merging,
     passing_over,
     returning,
-    touching,
     upsert,
 )
 
 _Value = TypeVar("_Value")
+_Item = TypeVar("_Item")
+_Key = TypeVar("_Key", str, int)
 AnyTable: TypeAlias = Table
 """A table as an argument; statements over it are made by a scope."""
 
@@ -51,6 +54,29 @@ AnyTable: TypeAlias = Table
 _ROWS_AT_ONCE = 500
 # PostgreSQL's SQLSTATE for a lock that was not to be had within `lock_timeout`.
 _LOCK_NOT_AVAILABLE = "55P03"
+
+
+def read_row(kind: Callable[..., _Item], row: Row[Any], **others: object) -> _Item:
+    """Return a dataclass made of the columns of a row; `others` are fields that are none."""
+    columns = {name: getattr(row, name) for name in _names(kind) if name not in others}
+    return kind(**columns, **others)
+
+
+def values_of(item: object, **others: object) -> dict[str, object]:
+    """Return the fields of a dataclass by name, as columns of its row, and others beside them."""
+    return {name: getattr(item, name) for name in _names(cast(Any, type(item)))} | others
+
+
+def in_batches(values: Collection[_Key], most: int = 500) -> Iterator[list[_Key]]:
+    """Yield values in order, up to `most` at once, for a condition that names them all."""
+    ordered = sorted(values)
+    for start in range(0, len(ordered), most):
+        yield ordered[start : start + most]
+
+
+@cache
+def _names(kind: Hashable) -> tuple[str, ...]:
+    return tuple(field.name for field in fields(cast(Any, kind)))
 
 
 def scoped_select(table: Table, *columns: ColumnElement[Any]) -> Select[Any]:
@@ -89,9 +115,20 @@ class ProjectScope:
         given = {"project_id": self.project_id, **values}
         return self._connection.look_up(lookup, given, is_short=is_short)
 
-    def select(self, table: Table) -> Select[Any]:
-        """All columns of the project's rows of a table."""
-        return select(table).where(table.c.project_id == self.project_id)
+    def select(self, table: Table, *conditions: ColumnElement[bool]) -> Select[Any]:
+        """All columns of the project's rows of a table that meet conditions."""
+        return select(table).where(table.c.project_id == self.project_id, *conditions)
+
+    def rows_with(
+        self, column: Column[Any], values: Collection[str], statement: Select[Any] | None = None
+    ) -> Iterator[Row[Any]]:
+        """Yield the project's rows whose column has one of some values, however many these are.
+
+        Of `statement`, if it is given, which was made by this scope; else all columns.
+        """
+        asked = self.select(column.table) if statement is None else statement
+        for batch in in_batches(values):
+            yield from self.all(asked.where(column.in_(batch)))
 
     def column(self, column: Column[_Value], *conditions: ColumnElement[bool]) -> set[_Value]:
         """Return the values of a column among the project's rows that meet conditions."""
@@ -122,17 +159,6 @@ class ProjectScope:
         # Counting rows would not do: PostgreSQL's driver does not count those of an INSERT.
         return bool(self._connection.rows(statement, self._row(values)))
 
-    def insert_all(
-        self, table: Table, rows: Sequence[Mapping[str, object]], *, touch: Sequence[str]
-    ) -> None:
-        """Insert rows of the project; of those whose key is taken, only set the columns `touch`.
-
-        All rows are locked until the end of the transaction. Callers give rows in the order of
-        their keys: two transactions that lock in different orders block each other.
-        """
-        statement = touching(table, tuple(touch), is_postgresql=self.is_postgresql)
-        self._execute_all(statement, rows)
-
     def insert_new(self, table: Table, rows: Sequence[Mapping[str, object]]) -> None:
         """Insert rows of the project whose keys are known to be free.
 
@@ -146,7 +172,7 @@ class ProjectScope:
         """Insert those rows of the project whose keys are free; returns columns of just these.
 
         A key that another transaction is taking is waited for. Callers order rows as for
-        `insert_all`.
+        `merge_all`.
         """
         inserted: list[Row[Any]] = []
         for batch in self._batches(rows):
@@ -159,24 +185,23 @@ class ProjectScope:
     def merge_all(self, table: Table, rows: Sequence[Mapping[str, object]], merge: Merge) -> None:
         """Insert rows of the project, or merge them into those that are there.
 
+        All rows are locked until the end of the transaction. Callers give rows in the order of
+        their keys: two transactions that lock in different orders block each other.
+
         Args:
             table: The table.
             rows: The rows, in the order of their keys.
-            merge: From the columns of the offered row, what to set in the one that is there.
+            merge: From the columns of the offered row, what to set in the one that is there; see
+                `touch`.
         """
         statement = merging(table, merge, is_postgresql=self.is_postgresql)
         self._execute_all(statement, rows)
 
-    def insert_or_touch(self, table: Table, touch: Sequence[str], **values: object) -> Row[Any]:
-        """Insert one row of the project, or set the columns `touch` of the one that is there.
+    def insert_or_merge(self, table: Table, merge: Merge, **values: object) -> Row[Any]:
+        """Insert one row of the project, or merge it into the one that is there, as `merge_all`.
 
         Either way the row is locked until the end of the transaction, and returned as it now is.
         """
-        statement = touching(table, tuple(touch), is_postgresql=self.is_postgresql)
-        return self._connection.rows(returning(statement, table), self._row(values))[0]
-
-    def insert_or_merge(self, table: Table, merge: Merge, **values: object) -> Row[Any]:
-        """As `insert_or_touch`, with what to set worked out as in `merge_all`."""
         statement = merging(table, merge, is_postgresql=self.is_postgresql)
         return self._connection.rows(returning(statement, table), self._row(values))[0]
 
@@ -238,6 +263,14 @@ class ProjectScope:
         """Run a change made by this scope; says how many rows it changed."""
         return self._connection.execute(statement).rowcount
 
+    def set_values(self, table: Table, *conditions: ColumnElement[bool], **values: object) -> int:
+        """Set columns of the rows that meet conditions; says how many these are."""
+        return self.run(self.update(table).where(*conditions).values(**values))
+
+    def remove(self, table: Table, *conditions: ColumnElement[bool]) -> int:
+        """Remove the rows that meet conditions; says how many these were."""
+        return self.run(self.delete(table).where(*conditions))
+
     def _execute_all(self, statement: Insert, rows: Sequence[Mapping[str, object]]) -> None:
         # As one statement with many sets of parameters.
         for batch in self._batches(rows):
@@ -249,3 +282,10 @@ class ProjectScope:
     def _batches(self, rows: Sequence[Mapping[str, object]]) -> Iterator[list[dict[str, object]]]:
         for start in range(0, len(rows), _ROWS_AT_ONCE):
             yield [self._row(row) for row in rows[start : start + _ROWS_AT_ONCE]]
+
+
+class Repository:
+    """Records of one project, by the statements of a scope."""
+
+    def __init__(self, scope: ProjectScope) -> None:
+        self._scope = scope

@@ -22,13 +22,12 @@ from app.models.message import (
     SessionUse,
 )
 from app.models.resource import Resource
-from app.stores.records.columns import stands_before
+from app.stores.records.columns import newest_first
 from app.stores.records.derived_images import DerivedImageRecords
 from app.stores.records.history import FIND_SESSION, SessionHistory
-from app.stores.records.prepared_statements import Offered
+from app.stores.records.prepared_statements import Offered, touch
 from app.stores.records.resources import stored_resource
-from app.stores.records.rows import read_row, values_of
-from app.stores.records.scope import ProjectScope, scoped_update
+from app.stores.records.scope import ProjectScope, read_row, scoped_update, values_of
 from app.stores.records.tables import (
     ended_sessions,
     history_entries,
@@ -65,9 +64,9 @@ class SessionRecords(SessionHistory):
         Writers of one session pass here one after the other, so what a writer reads next about
         the session cannot change under it.
         """
-        row = self._scope.insert_or_touch(
+        row = self._scope.insert_or_merge(
             sessions,
-            ["updated_at"],
+            touch("updated_at"),
             session_id=session_id,
             created_at=now,
             updated_at=now,
@@ -128,9 +127,7 @@ class SessionRecords(SessionHistory):
     def hold(self, session_id: str) -> Session | None:
         """The session, its row held until the transaction ends, so that nobody writes to it."""
         row = self._scope.first(
-            self._scope.select(sessions)
-            .where(sessions.c.session_id == session_id)
-            .with_for_update()
+            self._scope.select(sessions, sessions.c.session_id == session_id).with_for_update()
         )
         return _session(row) if row else None
 
@@ -148,17 +145,14 @@ class SessionRecords(SessionHistory):
                 # Kelvin sign is a K to it), SQLite would find everything by the one.
                 return []
             statement = statement.where(sessions.c.session_id.icontains(wanted, autoescape=True))
-        if before is not None:
-            statement = statement.where(
-                stands_before(sessions.c.updated_at, sessions.c.session_id, before)
-            )
-        statement = statement.order_by(sessions.c.updated_at.desc(), sessions.c.session_id.desc())
-        return [_session(row) for row in self._scope.all(statement.limit(limit))]
+        moment, identity = sessions.c.updated_at, sessions.c.session_id
+        listed = newest_first(statement, moment, identity, before=before, limit=limit)
+        return [_session(row) for row in self._scope.all(listed)]
 
     def last_ended(self, session_id: str) -> int:
         """The highest `seq` that a deleted session of this name has taken, 0 if there was none."""
         row = self._scope.first(
-            self._scope.select(ended_sessions).where(ended_sessions.c.session_id == session_id)
+            self._scope.select(ended_sessions, ended_sessions.c.session_id == session_id)
         )
         return row.last_seq if row else 0
 
@@ -174,7 +168,7 @@ class SessionRecords(SessionHistory):
                 ended_sessions, _highest, session_id=session_id, last_seq=session.last_seq + 1
             )
         for table in (history_entries, tool_results, messages, interactions, sessions):
-            self._scope.run(self._scope.delete(table).where(table.c.session_id == session_id))
+            self._scope.remove(table, table.c.session_id == session_id)
 
 
 def _highest(offered: Offered) -> dict[str, ColumnElement[Any]]:
@@ -240,15 +234,15 @@ class SessionResourceRecords:
         self, session_id: str, batch: Sequence[Resource], held: Collection[str]
     ) -> list[ReleasedResource]:
         ids = [resource.resource_id for resource in batch]
-        self._scope.run(
-            self._scope.delete(resource_links).where(
-                resource_links.c.session_id == session_id, resource_links.c.resource_id.in_(ids)
-            )
+        self._scope.remove(
+            resource_links,
+            resource_links.c.session_id == session_id,
+            resource_links.c.resource_id.in_(ids),
         )
         users = self._users(ids)
         # Of one that was removed and stored anew meanwhile, somebody else holds the row.
         unused = [each for each in ids if each in held and each not in users]
-        self._scope.run(self._scope.delete(resources).where(resources.c.resource_id.in_(unused)))
+        self._scope.remove(resources, resources.c.resource_id.in_(unused))
         return [
             ReleasedResource(
                 each.resource_id, each.size_bytes, tuple(users.get(each.resource_id, ()))
@@ -280,12 +274,7 @@ class SessionResourceRecords:
         """Links of sessions, with the resources they lead to."""
         return (
             self._scope.select(resource_links)
-            .join_from(
-                resource_links,
-                resources,
-                (resources.c.project_id == resource_links.c.project_id)
-                & (resources.c.resource_id == resource_links.c.resource_id),
-            )
+            .join_from(resource_links, resources)
             .where(resource_links.c.session_id.in_(session_ids))
         )
 

@@ -19,15 +19,15 @@ from typing import Any
 
 from sqlalchemy import ColumnElement, bindparam
 
-from app.stores.records.blob_tables import (
+from app.stores.records.prepared_statements import Offered, touch
+from app.stores.records.scope import AnyTable, Repository, scoped_update
+from app.stores.records.tables import (
     byte_reservations,
+    resources,
     stored_blobs,
     stored_totals,
     upload_segments,
 )
-from app.stores.records.prepared_statements import Offered
-from app.stores.records.scope import AnyTable, ProjectScope, scoped_update
-from app.stores.records.tables import resources
 
 _TOTAL = stored_totals.c.stored_bytes + stored_totals.c.reserved_bytes
 _CHANGE = scoped_update(stored_totals).values(
@@ -66,16 +66,13 @@ class Entered:
     total: StoredTotal
 
 
-class StoredBlobRecords:
+class StoredBlobRecords(Repository):
     """The blobs one project keeps, as they count towards its quota."""
-
-    def __init__(self, scope: ProjectScope) -> None:
-        self._scope = scope
 
     def total(self) -> StoredTotal:
         """What is kept and on its way; it stays so until the transaction ends."""
-        row = self._scope.insert_or_touch(
-            stored_totals, ["project_id"], stored_bytes=0, reserved_bytes=0
+        row = self._scope.insert_or_merge(
+            stored_totals, touch("project_id"), stored_bytes=0, reserved_bytes=0
         )
         return StoredTotal(row.stored_bytes, row.reserved_bytes)
 
@@ -111,7 +108,7 @@ class StoredBlobRecords:
         """Give back the reservations of processes that were killed; says how many bytes."""
         expired = byte_reservations.c.expires_at <= now
         # Asked without a lock first: there is hardly ever one.
-        statement = self._scope.select(byte_reservations).where(expired).limit(1)
+        statement = self._scope.select(byte_reservations, expired).limit(1)
         return self._release(expired) if self._scope.first(statement) else 0
 
     def enter(self, sizes: Mapping[str, int], *, reservation_id: str | None = None) -> Entered:
@@ -139,7 +136,7 @@ class StoredBlobRecords:
 
     def sizes(self, digests: Collection[str]) -> dict[str, int]:
         """The sizes of those of at most 500 blobs that are counted, by digest."""
-        wanted = self._scope.select(stored_blobs).where(stored_blobs.c.digest.in_(sorted(digests)))
+        wanted = self._scope.select(stored_blobs, stored_blobs.c.digest.in_(sorted(digests)))
         return {row.digest: row.size_bytes for row in self._scope.all(wanted)}
 
     def uncounted(self, *, after: str, limit: int) -> dict[str, int]:
@@ -161,7 +158,7 @@ class StoredBlobRecords:
 
     def unneeded(self, *, after: str, limit: int) -> list[str]:
         """Up to `limit` digests that are counted and that no row needs, behind one or `""`."""
-        found = self._scope.select(stored_blobs).where(stored_blobs.c.digest > after)
+        found = self._scope.select(stored_blobs, stored_blobs.c.digest > after)
         for table in (resources, upload_segments):
             found = found.where(~self._alike(stored_blobs, table))
         rows = self._scope.all(found.order_by(stored_blobs.c.digest).limit(limit))
@@ -169,7 +166,7 @@ class StoredBlobRecords:
 
     def _alike(self, outer: AnyTable, inner: AnyTable) -> ColumnElement[bool]:
         """Whether a table has a row of the project with the digest of a row of another."""
-        return self._scope.select(inner).where(inner.c.digest == outer.c.digest).exists()
+        return self._scope.select(inner, inner.c.digest == outer.c.digest).exists()
 
     def _entered(self, sizes: Mapping[str, int]) -> int:
         """Insert the entries that are not there; says how many bytes they stand for."""

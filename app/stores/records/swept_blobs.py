@@ -14,7 +14,7 @@ A row is refused while a claim runs; once it is over, the blob store is asked. M
 the database's clock, so that the clocks of several machines need not agree.
 """
 
-from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any, TypeAlias
@@ -22,10 +22,10 @@ from typing import Any, TypeAlias
 from sqlalchemy import Row, func, or_
 
 from app.errors import BlobSweptError
-from app.stores.records.blob_tables import swept_blobs, upload_segments
-from app.stores.records.scope import ProjectScope
+from app.stores.records.prepared_statements import touch
+from app.stores.records.scope import ProjectScope, Repository, in_batches
 from app.stores.records.stored_blobs import Entered, StoredBlobRecords
-from app.stores.records.tables import resources
+from app.stores.records.tables import resources, swept_blobs, upload_segments
 
 BlobSize: TypeAlias = Callable[[str, str], Awaitable[int | None]]
 """The size in bytes of the blob that a project (first) has of a digest (second), if it has one."""
@@ -57,11 +57,8 @@ class BlobReference:
     identity: tuple[str, ...]
 
 
-class BlobReferenceRecords:
+class BlobReferenceRecords(Repository):
     """The rows of one project that need blobs."""
-
-    def __init__(self, scope: ProjectScope) -> None:
-        self._scope = scope
 
     def needed(self, digests: Collection[str]) -> set[str]:
         """Those of at most 500 digests that some row needs."""
@@ -89,9 +86,9 @@ class BlobReferenceRecords:
     def of(self, digests: Collection[str]) -> Sequence[BlobReference]:
         """The rows that need at most 500 digests, in order of digest and name."""
         wanted = sorted(set(digests))
-        files = self._scope.all(self._scope.select(resources).where(resources.c.digest.in_(wanted)))
+        files = self._scope.all(self._scope.select(resources, resources.c.digest.in_(wanted)))
         pieces = self._scope.all(
-            self._scope.select(upload_segments).where(upload_segments.c.digest.in_(wanted))
+            self._scope.select(upload_segments, upload_segments.c.digest.in_(wanted))
         )
         found = [_of_resource(row) for row in files] + [_of_segment(row) for row in pieces]
         return sorted(found, key=lambda reference: (reference.digest, reference.owner))
@@ -140,37 +137,19 @@ class ClaimOver:
     swept_at: datetime | None
 
 
+KnownSizes: TypeAlias = dict[ClaimOver, int | None]
+"""Sizes that were asked for before the transaction: of the blobs that claims were about.
+
+A blob that was claimed again since has another claim, and is asked for again.
+"""
+
+
 class SizeUnknownError(Exception):
     """A transaction needs the sizes of blobs that have come back behind claims, if they have."""
 
     def __init__(self, claims: Sequence[ClaimOver]) -> None:
         super().__init__(claims)
         self.claims = claims
-
-
-class KnownSizes:
-    """Sizes that were asked for before the transaction; what is not known is to be asked for.
-
-    A blob that was claimed again since has another claim, and is asked for again.
-    """
-
-    def __init__(self) -> None:
-        self._known: dict[ClaimOver, int | None] = {}
-
-    def note(self, claim: ClaimOver, size_bytes: int | None) -> None:
-        """Know a size from now on."""
-        self._known[claim] = size_bytes
-
-    def of(self, claims: Iterable[ClaimOver]) -> dict[str, int | None]:
-        """The sizes of the blobs that claims were about, by digest: of those that have come back.
-
-        Raises:
-            SizeUnknownError: Some are not known, all of which it names.
-        """
-        wanted = list(claims)
-        if unknown := [claim for claim in wanted if claim not in self._known]:
-            raise SizeUnknownError(unknown)
-        return {claim.digest: self._known[claim] for claim in wanted}
 
 
 class SweptBlobRecords:
@@ -200,15 +179,14 @@ class SweptBlobRecords:
         if not digests:
             return
         self._scope.lock(_LOCK, shared=True)
-        wanted = sorted(set(digests))
         all_over: list[ClaimOver] = []
-        for start in range(0, len(wanted), DIGESTS_AT_ONCE):
-            running, over = self._claims(wanted[start : start + DIGESTS_AT_ONCE])
+        for batch in in_batches(set(digests), DIGESTS_AT_ONCE):
+            running, over = self._claims(batch)
             if running:
                 raise BlobSweptError
             all_over += over
         # Of all at once: what asks for those that are not known begins the transaction anew.
-        for digest, size_bytes in self._sizes.of(all_over).items():
+        for digest, size_bytes in self._sizes_of(all_over).items():
             if size_bytes is None:
                 raise BlobSweptError
             # The claim has taken its entry away, and the blob has come back.
@@ -222,7 +200,7 @@ class SweptBlobRecords:
         """
         self._scope.lock(_LOCK, shared=True)
         running, over = self._claims(sizes)
-        gone = {digest for digest, size in self._sizes.of(over).items() if size is None}
+        gone = {digest for digest, size in self._sizes_of(over).items() if size is None}
         there = sizes.keys() - running - gone
         counted = {digest: sizes[digest] for digest in there}
         return self._stored_blobs.enter(counted, reservation_id=reservation_id)
@@ -255,13 +233,11 @@ class SweptBlobRecords:
         They need not have been removed. If somebody else has claimed them since, because the
         caller was very late, that claim goes on.
         """
-        self._scope.run(
-            self._scope.update(swept_blobs)
-            .where(
-                swept_blobs.c.digest.in_(sorted(digests)),
-                swept_blobs.c.claimed_at == claim.claimed_at,
-            )
-            .values(swept_at=self._scope.now())
+        self._scope.set_values(
+            swept_blobs,
+            swept_blobs.c.digest.in_(sorted(digests)),
+            swept_blobs.c.claimed_at == claim.claimed_at,
+            swept_at=self._scope.now(),
         )
 
     def forget(self, age: timedelta) -> int:
@@ -270,11 +246,10 @@ class SweptBlobRecords:
         The age has to exceed the time between a request's first blob and its row.
         """
         before = self._scope.now() - age
-        return self._scope.run(
-            self._scope.delete(swept_blobs).where(
-                swept_blobs.c.claimed_at < before,
-                or_(swept_blobs.c.swept_at.is_(None), swept_blobs.c.swept_at < before),
-            )
+        return self._scope.remove(
+            swept_blobs,
+            swept_blobs.c.claimed_at < before,
+            or_(swept_blobs.c.swept_at.is_(None), swept_blobs.c.swept_at < before),
         )
 
     def _claim(self, wanted: set[str]) -> BlobClaim:
@@ -282,17 +257,24 @@ class SweptBlobRecords:
         now = self._scope.now()
         running, _ = self._claims(wanted)
         claimed = tuple(sorted(wanted - running))
-        self._scope.insert_all(
-            swept_blobs,
-            [{"digest": digest, "claimed_at": now, "swept_at": None} for digest in claimed],
-            touch=["claimed_at", "swept_at"],
-        )
+        rows = [{"digest": digest, "claimed_at": now, "swept_at": None} for digest in claimed]
+        self._scope.merge_all(swept_blobs, rows, touch("claimed_at", "swept_at"))
         return BlobClaim(claimed, now)
+
+    def _sizes_of(self, claims: Sequence[ClaimOver]) -> dict[str, int | None]:
+        """Return the sizes of the blobs that claims were about, of those that have come back.
+
+        Raises:
+            SizeUnknownError: Some are not known, all of which it names.
+        """
+        if unknown := [claim for claim in claims if claim not in self._sizes]:
+            raise SizeUnknownError(unknown)
+        return {claim.digest: self._sizes[claim] for claim in claims}
 
     def _claims(self, digests: Collection[str]) -> tuple[set[str], list[ClaimOver]]:
         """The digests with a claim that runs, and the claims that are over, by their digests."""
         claims = self._scope.all(
-            self._scope.select(swept_blobs).where(swept_blobs.c.digest.in_(sorted(digests)))
+            self._scope.select(swept_blobs, swept_blobs.c.digest.in_(sorted(digests)))
         )
         if not claims:
             return set(), []

@@ -1,4 +1,4 @@
-"""The tables; those of uploads and of what is kept of blobs are in `blob_tables`.
+"""The tables.
 
     projects ─┬─ api_keys
               ├─ sessions ── history_entries ·· tool_results, messages, interactions
@@ -40,18 +40,30 @@ from sqlalchemy import (
     false,
 )
 from sqlalchemy.dialects.postgresql import TSVECTOR
+from sqlalchemy.schema import SchemaItem
 
-from app.stores.records.columns import ClientText, UtcTime, metadata, project_column
-
-
-def _count(kind: str) -> Column[int]:
-    return Column(f"{kind}_count", BigInteger, nullable=False, server_default="0")
+from app.stores.records.columns import ClientText, UtcTime, metadata
 
 
-projects = Table(
+def _of_project(name: str, *parts: SchemaItem) -> Table:
+    """Return a table whose key begins with the project that a row is in."""
+    project = Column("project_id", String, ForeignKey("projects.project_id"), primary_key=True)
+    return Table(name, metadata, project, *parts)
+
+
+def _of_owner(name: str, *parts: SchemaItem) -> Table:
+    """Return such a table whose rows belong to those of another, which says that there is one."""
+    return Table(name, metadata, Column("project_id", String, primary_key=True), *parts)
+
+
+def _refers_to(table: str, key: str, ondelete: str | None = None) -> ForeignKeyConstraint:
+    """Return the constraint that a row refers to one of the same project in another table."""
+    columns = ["project_id", key]
+    return ForeignKeyConstraint(columns, [f"{table}.{each}" for each in columns], ondelete=ondelete)
+
+
+projects = _of_owner(
     "projects",
-    metadata,
-    Column("project_id", String, primary_key=True),
     Column("created_at", UtcTime, nullable=False),
     # The number its newest event took, and the highest one that is no longer kept.
     Column("last_event", BigInteger, nullable=False, server_default="0"),
@@ -69,16 +81,17 @@ api_keys = Table(
     Column("revoked_at", UtcTime),
 )
 
-sessions = Table(
+sessions = _of_project(
     "sessions",
-    metadata,
-    project_column(),
     Column("session_id", String, primary_key=True),
     Column("created_at", UtcTime, nullable=False),
     Column("updated_at", UtcTime, nullable=False),
     Column("last_seq", BigInteger, nullable=False),
     # How many entries of each kind there are, so that nobody counts a long history.
-    *(_count(kind) for kind in ("tool_result", "page_fault", "message", "interaction", "answer")),
+    *(
+        Column(f"{kind}_count", BigInteger, nullable=False, server_default="0")
+        for kind in ("tool_result", "page_fault", "message", "interaction", "answer")
+    ),
     # Another one for each session of this name: one is deleted, and one is made, or imported, that
     # may have the same ids and moments in it. Null where an older version has made the session.
     Column("incarnation", String),
@@ -87,33 +100,25 @@ sessions = Table(
 
 # What is left of sessions that were deleted: the highest number that one of this name has taken,
 # which a listener from before may still name when a session of the same name has begun since.
-ended_sessions = Table(
+ended_sessions = _of_project(
     "ended_sessions",
-    metadata,
-    project_column(),
     Column("session_id", String, primary_key=True),
     Column("last_seq", BigInteger, nullable=False),
 )
 
-history_entries = Table(
+history_entries = _of_owner(
     "history_entries",
-    metadata,
-    Column("project_id", String, primary_key=True),
     Column("session_id", String, primary_key=True),
     Column("seq", BigInteger, primary_key=True, autoincrement=False),
     Column("kind", String, nullable=False),
     Column("entry_id", String, nullable=False),
     # Of what the entry shows, so that a reader takes no more of them than it can hold.
     Column("size_bytes", BigInteger, nullable=False, server_default="0"),
-    ForeignKeyConstraint(
-        ["project_id", "session_id"], ["sessions.project_id", "sessions.session_id"]
-    ),
+    _refers_to("sessions", "session_id"),
 )
 
-tool_results = Table(
+tool_results = _of_project(
     "tool_results",
-    metadata,
-    project_column(),
     Column("tool_result_id", String, primary_key=True),
     Column("session_id", String),
     Column("seq", BigInteger),
@@ -127,10 +132,8 @@ tool_results = Table(
     Index(None, "project_id", "session_id", "tool_result_id"),
 )
 
-resources = Table(
+resources = _of_project(
     "resources",
-    metadata,
-    project_column(),
     Column("resource_id", String, primary_key=True),
     Column("digest", String, nullable=False),
     Column("mime_type", String, nullable=False),
@@ -149,62 +152,44 @@ resources = Table(
     Index(None, "project_id", "created_at", "resource_id"),
 )
 
-resource_links = Table(
+resource_links = _of_owner(
     "resource_links",
-    metadata,
-    Column("project_id", String, primary_key=True),
     Column("resource_id", String, primary_key=True),
     Column("owner_kind", String, primary_key=True),
     Column("owner_id", String, primary_key=True),
     Column("session_id", String),
     # The database itself refuses to delete a resource that something refers to.
-    ForeignKeyConstraint(
-        ["project_id", "resource_id"], ["resources.project_id", "resources.resource_id"]
-    ),
+    _refers_to("resources", "resource_id"),
     Index(None, "project_id", "session_id", "resource_id"),
     Index(None, "project_id", "owner_kind", "owner_id"),
 )
 
 # Ids that other systems have for resources.
-aliases = Table(
+aliases = _of_project(
     "aliases",
-    metadata,
-    project_column(),
     Column("alias", String, primary_key=True),
     Column("resource_id", String, nullable=False),
     Column("created_at", UtcTime, nullable=False),
     # An alias goes with its resource, whoever removes that.
-    ForeignKeyConstraint(
-        ["project_id", "resource_id"],
-        ["resources.project_id", "resources.resource_id"],
-        ondelete="CASCADE",
-    ),
+    _refers_to("resources", "resource_id", ondelete="CASCADE"),
     Index(None, "project_id", "resource_id"),
     Index(None, "project_id", "created_at", "alias"),
 )
 
-derived_images = Table(
+derived_images = _of_project(
     "derived_images",
-    metadata,
-    project_column(),
     Column("source_digest", String, primary_key=True),
     Column("recipe", String, primary_key=True),
     # Null where nothing can be made of the source, so that hostile bytes are decoded once.
     Column("resource_id", String),
     Column("is_first_picture", Boolean, nullable=False),
     Column("created_at", UtcTime, nullable=False),
-    ForeignKeyConstraint(
-        ["project_id", "resource_id"],
-        ["resources.project_id", "resources.resource_id"],
-        ondelete="CASCADE",
-    ),
+    _refers_to("resources", "resource_id", ondelete="CASCADE"),
     Index(None, "project_id", "resource_id"),
 )
 
-events = Table(
+events = _of_project(
     "events",
-    metadata,
-    project_column(),
     Column("number", BigInteger, primary_key=True, autoincrement=False),
     Column("type", String, nullable=False),
     Column("subject_id", String, nullable=False),
@@ -221,10 +206,8 @@ events = Table(
     Index(None, "project_id", "created_at"),
 )
 
-idempotency_keys = Table(
+idempotency_keys = _of_project(
     "idempotency_keys",
-    metadata,
-    project_column(),
     Column("route", String, primary_key=True),
     Column("idempotency_key", ClientText, primary_key=True),
     Column("request_digest", String, nullable=False),
@@ -274,39 +257,26 @@ pages = Table(
 page_numbers = Sequence("pages_page_number_seq")
 """Where PostgreSQL takes the numbers of pages from; it belongs to their column."""
 
-
-def _of_page() -> ForeignKeyConstraint:
-    return ForeignKeyConstraint(
-        ["project_id", "page_id"], ["pages.project_id", "pages.page_id"], ondelete="CASCADE"
-    )
-
-
-page_levels = Table(
+page_levels = _of_owner(
     "page_levels",
-    metadata,
-    Column("project_id", String, primary_key=True),
     Column("page_id", String, primary_key=True),
     Column("level", Integer, primary_key=True, autoincrement=False),
     Column("origin", String, nullable=False),
     Column("created_at", UtcTime, nullable=False),
     Column("body", LargeBinary, nullable=False),
-    _of_page(),
+    _refers_to("pages", "page_id", ondelete="CASCADE"),
 )
 
-page_accesses = Table(
+page_accesses = _of_owner(
     "page_accesses",
-    metadata,
-    Column("project_id", String, primary_key=True),
     Column("page_id", String, primary_key=True),
     Column("access_count", BigInteger, nullable=False),
     Column("last_accessed", UtcTime, nullable=False),
-    _of_page(),
+    _refers_to("pages", "page_id", ondelete="CASCADE"),
 )
 
-messages = Table(
+messages = _of_project(
     "messages",
-    metadata,
-    project_column(),
     Column("message_id", String, primary_key=True),
     Column("session_id", String, nullable=False),
     Column("seq", BigInteger, nullable=False),
@@ -318,10 +288,8 @@ messages = Table(
     Index(None, "project_id", "session_id", "tool_call_id"),
 )
 
-interactions = Table(
+interactions = _of_project(
     "interactions",
-    metadata,
-    project_column(),
     Column("interaction_id", String, primary_key=True),
     Column("session_id", String, nullable=False),
     Column("seq", BigInteger, nullable=False),
@@ -337,6 +305,61 @@ interactions = Table(
     Column("input", LargeBinary, nullable=False),
     Index(None, "project_id", "session_id", "seq"),
     Index(None, "project_id", "session_id", "input_kind", "seq"),
+)
+
+uploads = _of_project(
+    "uploads",
+    Column("upload_id", String, primary_key=True),
+    Column("length_bytes", BigInteger, nullable=False),
+    Column("received_bytes", BigInteger, nullable=False),
+    Column("metadata", ClientText),
+    Column("filename", ClientText),
+    Column("mime_type", ClientText),
+    # What the resource is to be called beside its id.
+    Column("alias", String),
+    Column("created_at", UtcTime, nullable=False),
+    Column("expires_at", UtcTime, nullable=False),
+    # Set once the whole file is a resource; a resource that is deleted later leaves it as it is.
+    Column("resource_id", String),
+    Index(None, "project_id", "expires_at"),
+)
+
+upload_segments = _of_owner(
+    "upload_segments",
+    Column("upload_id", String, primary_key=True),
+    Column("start", BigInteger, primary_key=True, autoincrement=False),
+    Column("size_bytes", BigInteger, nullable=False),
+    Column("digest", String, nullable=False),
+    _refers_to("uploads", "upload_id", ondelete="CASCADE"),
+    Index(None, "project_id", "digest"),
+)
+
+swept_blobs = _of_project(
+    "swept_blobs",
+    Column("digest", String, primary_key=True),
+    Column("claimed_at", UtcTime, nullable=False),
+    Column("swept_at", UtcTime),
+)
+
+# What a project keeps, where a quota of bytes is set: each blob once, their sum, and what is on its
+# way.
+stored_blobs = _of_project(
+    "stored_blobs",
+    Column("digest", String, primary_key=True),
+    Column("size_bytes", BigInteger, nullable=False),
+)
+
+stored_totals = _of_project(
+    "stored_totals",
+    Column("stored_bytes", BigInteger, nullable=False),
+    Column("reserved_bytes", BigInteger, nullable=False),
+)
+
+byte_reservations = _of_project(
+    "byte_reservations",
+    Column("reservation_id", String, primary_key=True),
+    Column("size_bytes", BigInteger, nullable=False),
+    Column("expires_at", UtcTime, nullable=False),
 )
 
 # What search looks in has the form of the database: no part of the schema that both share.

@@ -19,7 +19,7 @@ from app.stores.records.derived_images import DerivedImageRecords
 from app.stores.records.engine import Engines
 from app.stores.records.events import EventRecords
 from app.stores.records.group_commits import Written
-from app.stores.records.history_records import InteractionRecords, MessageRecords, ToolResultRecords
+from app.stores.records.history import InteractionRecords, MessageRecords, ToolResultRecords
 from app.stores.records.idempotency import IdempotencyRecords
 from app.stores.records.page_search import PageSearch, SqlitePageSearch
 from app.stores.records.page_search_postgresql import PostgresPageSearch
@@ -147,7 +147,7 @@ class Records:
             is_durable: It survives a power loss when this returns; else from the next write on
                 that does, which it comes before in any case.
         """
-        sizes = KnownSizes()
+        sizes: KnownSizes = {}
 
         def changed(connection: StatementConnection) -> Written[_Result]:
             unit = UnitOfWork(connection, project_id, sizes)
@@ -163,8 +163,7 @@ class Records:
                 for start in range(0, len(exc.claims), _SIZES_AT_ONCE):
                     claims = exc.claims[start : start + _SIZES_AT_ONCE]
                     asked = (self._size_of(project_id, claim) for claim in claims)
-                    for claim, size in zip(claims, await asyncio.gather(*asked), strict=True):
-                        sizes.note(claim, size)
+                    sizes.update(zip(claims, await asyncio.gather(*asked), strict=True))
             else:
                 self._tell(project_id, last_event)
                 return result
@@ -206,4 +205,4 @@ class Records:
 def _read(
     project_id: str, work: Callable[[UnitOfWork], _Result], connection: StatementConnection
 ) -> _Result:
-    return work(UnitOfWork(connection, project_id, KnownSizes()))
+    return work(UnitOfWork(connection, project_id, {}))

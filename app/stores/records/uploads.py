@@ -4,10 +4,9 @@ from collections.abc import Sequence
 from datetime import datetime
 
 from app.models.upload import ResumableUpload, Segment
-from app.stores.records.blob_tables import upload_segments, uploads
-from app.stores.records.rows import read_row, values_of
-from app.stores.records.scope import ProjectScope
+from app.stores.records.scope import ProjectScope, read_row, values_of
 from app.stores.records.swept_blobs import SweptBlobRecords
+from app.stores.records.tables import upload_segments, uploads
 
 
 class UploadRecords:
@@ -23,7 +22,7 @@ class UploadRecords:
 
     def find(self, upload_id: str) -> ResumableUpload | None:
         """The upload with this id."""
-        row = self._scope.first(self._scope.select(uploads).where(uploads.c.upload_id == upload_id))
+        row = self._scope.first(self._scope.select(uploads, uploads.c.upload_id == upload_id))
         return read_row(ResumableUpload, row) if row else None
 
     def advance(self, upload_id: str, segments: Sequence[Segment], *, expires_at: datetime) -> bool:
@@ -41,10 +40,12 @@ class UploadRecords:
         # The lock of the sweep comes before that of the row, as everywhere.
         self._swept_blobs.guard([segment.digest for segment in segments])
         first, last = segments[0], segments[-1]
-        advanced = self._scope.run(
-            self._scope.update(uploads)
-            .where(uploads.c.upload_id == upload_id, uploads.c.received_bytes == first.start)
-            .values(received_bytes=last.start + last.size_bytes, expires_at=expires_at)
+        advanced = self._scope.set_values(
+            uploads,
+            uploads.c.upload_id == upload_id,
+            uploads.c.received_bytes == first.start,
+            received_bytes=last.start + last.size_bytes,
+            expires_at=expires_at,
         )
         if not advanced:
             return False
@@ -55,19 +56,20 @@ class UploadRecords:
     def segments(self, upload_id: str) -> Sequence[Segment]:
         """What has come of an upload, in order; nothing any more once it is complete."""
         rows = self._scope.all(
-            self._scope.select(upload_segments)
-            .where(upload_segments.c.upload_id == upload_id)
-            .order_by(upload_segments.c.start)
+            self._scope.select(upload_segments, upload_segments.c.upload_id == upload_id).order_by(
+                upload_segments.c.start
+            )
         )
         return [read_row(Segment, row) for row in rows]
 
     def set_back(self, upload_id: str, start: int) -> None:
         """Forget what has come of an upload from the segment on that begins at `start`."""
         self._drop_segments(upload_id, start)
-        self._scope.run(
-            self._scope.update(uploads)
-            .where(uploads.c.upload_id == upload_id, uploads.c.resource_id.is_(None))
-            .values(received_bytes=start)
+        self._scope.set_values(
+            uploads,
+            uploads.c.upload_id == upload_id,
+            uploads.c.resource_id.is_(None),
+            received_bytes=start,
         )
 
     def complete(self, upload_id: str, resource_id: str) -> bool:
@@ -76,10 +78,8 @@ class UploadRecords:
         Returns:
             Whether there is such an upload.
         """
-        noted = self._scope.run(
-            self._scope.update(uploads)
-            .where(uploads.c.upload_id == upload_id)
-            .values(resource_id=resource_id)
+        noted = self._scope.set_values(
+            uploads, uploads.c.upload_id == upload_id, resource_id=resource_id
         )
         self._drop_segments(upload_id)
         return noted == 1
@@ -94,8 +94,8 @@ class UploadRecords:
 
         What they became stays. The blobs of their segments are garbage from then on.
         """
-        return self._scope.run(self._scope.delete(uploads).where(uploads.c.expires_at < before))
+        return self._scope.remove(uploads, uploads.c.expires_at < before)
 
     def _drop_segments(self, upload_id: str, start: int = 0) -> None:
         of_upload, starts = upload_segments.c.upload_id == upload_id, upload_segments.c.start
-        self._scope.run(self._scope.delete(upload_segments).where(of_upload, starts >= start))
+        self._scope.remove(upload_segments, of_upload, starts >= start)

@@ -11,7 +11,7 @@ from botocore.awsrequest import AWSRequest
 from botocore.credentials import Credentials
 from obstore.store import S3Store
 
-from app.stores.blobs.s3_links import link_with
+from app.stores.blobs.s3_objects import link_with
 
 if TYPE_CHECKING:
     from obstore.store import S3Config

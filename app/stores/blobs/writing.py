@@ -1,0 +1,172 @@
+"""What stores share of writing: a writer that gathers chunks, and drafts in local files.
+
+Bytes arrive in whatever pieces a client's network makes of them. They are gathered so that a
+thread or a network round trip is paid for a buffer, not for a chunk. A writer that failed or was
+cancelled midway refuses to go on: what it would commit is not what the caller wrote.
+
+A draft holds bytes that came before it was known what they are: readable here, visible to nobody.
+It is written piece by piece, may be read at any place, and becomes a blob when it is committed.
+Whatever happens instead, discarding it leaves nothing behind.
+"""
+
+from abc import ABC, abstractmethod
+from collections.abc import Awaitable, Callable, Iterator
+from dataclasses import dataclass
+
+import anyio.to_thread
+
+from app.models.media import CHUNK_BYTES
+from app.stores.blobs.store import BlobDraft, StoredBlob, too_large
+from app.stores.blobs.temporary_file import TemporaryFile, failures_translated
+
+_HEAD_BYTES = 4_096
+
+
+class GatheringWriter(ABC):
+    """Gathers chunks into buffers. See `BlobWriter`.
+
+    Args:
+        limit_bytes: How many bytes are accepted in all.
+        buffer_bytes: How many are gathered; a blob up to this size never reaches `_append`.
+    """
+
+    def __init__(self, *, limit_bytes: int, buffer_bytes: int) -> None:
+        self._limit_bytes = limit_bytes
+        self._buffer_bytes = buffer_bytes
+        self._buffer = bytearray()
+        self._size_bytes = 0
+        self._usable = True
+
+    async def write(self, chunk: bytes) -> None:
+        """See `BlobWriter.write`."""
+        self._begin()
+        self._size_bytes += len(chunk)
+        if self._size_bytes > self._limit_bytes:
+            raise too_large(self._limit_bytes)
+        if self._buffer and len(self._buffer) + len(chunk) > self._buffer_bytes:
+            await self._append(self._take_buffer())
+        if len(chunk) > self._buffer_bytes:
+            await self._append(chunk)
+        else:
+            self._buffer += chunk
+        self._usable = True
+
+    async def commit(self, expected_digest: str | None = None) -> StoredBlob:
+        """See `BlobWriter.commit`."""
+        self._begin()
+        return await self._finish(self._take_buffer(), expected_digest)
+
+    def _begin(self) -> None:
+        if not self._usable:
+            raise RuntimeError("this blob writer has failed, was cancelled or is committed")
+        self._usable = False
+
+    def _take_buffer(self) -> bytearray:
+        buffer, self._buffer = self._buffer, bytearray()
+        return buffer
+
+    @abstractmethod
+    async def _append(self, data: bytes | bytearray) -> None:
+        """Hash and keep the next bytes, which nobody else will touch any more."""
+
+    @abstractmethod
+    async def _finish(self, rest: bytearray, expected_digest: str | None) -> StoredBlob:
+        """Hash and keep the last bytes, then verify, make durable and publish."""
+
+
+class FileDraft:
+    """A draft in a file. See `BlobDraft`. Its beginning is looked at often, and kept in memory.
+
+    `blob` is what became of it, once it was committed.
+
+    Args:
+        temporary: The file, for the store that it belongs to.
+        publish: Makes a blob of it.
+        limit_bytes: How many bytes are accepted in all.
+    """
+
+    def __init__(
+        self,
+        temporary: TemporaryFile,
+        publish: Callable[[TemporaryFile], Awaitable[StoredBlob]],
+        *,
+        limit_bytes: int,
+    ) -> None:
+        self.temporary = temporary
+        self._publish = publish
+        self._limit_bytes = limit_bytes
+        self._head = b""
+        self.blob: StoredBlob | None = None
+
+    @property
+    def size_bytes(self) -> int:
+        """See `BlobDraft.size_bytes`."""
+        return self.temporary.size_bytes
+
+    def digest(self) -> str:
+        """See `BlobDraft.digest`."""
+        return self.temporary.digest()
+
+    def append(self, data: bytes) -> None:
+        """See `BlobDraft.append`."""
+        if self.size_bytes + len(data) > self._limit_bytes:
+            raise too_large(self._limit_bytes)
+        self._head += data[: _HEAD_BYTES - len(self._head)]
+        with failures_translated():
+            self.temporary.append(data)
+
+    def rest(self) -> None:
+        """See `BlobDraft.rest`."""
+        with failures_translated():
+            self.temporary.rest()
+
+    def read(self, start: int, size_bytes: int) -> bytes:
+        """See `BlobDraft.read`."""
+        if start + size_bytes <= len(self._head):
+            return self._head[start : start + size_bytes]
+        with failures_translated():
+            return self.temporary.read(start, size_bytes)
+
+    async def commit(self) -> StoredBlob:
+        """See `BlobDraft.commit`."""
+        if self.blob is None:
+            with failures_translated():
+                self.blob = await self._publish(self.temporary)
+        return self.blob
+
+    async def discard(self) -> None:
+        """See `BlobDraft.discard`."""
+        if self.temporary.is_published:
+            return
+        await anyio.to_thread.run_sync(self.temporary.discard)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class DraftMedia:
+    """A medium whose bytes are in a draft. See `MediaSource`; reading blocks.
+
+    Args:
+        draft: The bytes, all of them.
+        declared_mime_type: The MIME type that came with them.
+    """
+
+    draft: BlobDraft
+    declared_mime_type: str | None = None
+
+    @property
+    def size_bytes(self) -> int:
+        """See `MediaSource.size_bytes`."""
+        return self.draft.size_bytes
+
+    def head(self, size_bytes: int) -> bytes:
+        """See `MediaSource.head`."""
+        return self.draft.read(0, size_bytes)
+
+    def read(self, start: int, size_bytes: int) -> bytes:
+        """See `MediaSource.read`."""
+        return self.draft.read(start, size_bytes)
+
+    def chunks(self) -> Iterator[bytes]:
+        """See `MediaSource.chunks`."""
+        for start in range(0, self.size_bytes, CHUNK_BYTES):
+            yield self.draft.read(start, CHUNK_BYTES)
