@@ -23,32 +23,18 @@ from app.models.message import (
     Session,
 )
 from app.models.resource import Resource
+from app.services.bundles import rows
 from app.services.bundles.archive import BLOBS, HISTORY, INTERACTIONS, MANIFEST, PAGES, RESOURCES
 from app.services.bundles.format_errors import errors_at, require
-from app.services.bundles.page_checks import check_page
 from app.services.bundles.reading import BundleFile
 from app.services.bundles.record_checks import (
     References,
     check_interaction,
     check_message,
+    check_page,
     check_page_fault,
     check_resource,
     check_tool_result,
-)
-from app.services.bundles.rows import (
-    HISTORY_LINES,
-    INTERACTION_LINES,
-    PAGE_LINES,
-    RESOURCE_LINES,
-    AnswerEntryLine,
-    HistoryLine,
-    InteractionEntryLine,
-    MessageLine,
-    PageFaultLine,
-    ToolResultLine,
-    check_number,
-    parse_moment,
-    read_line,
 )
 from app.services.bundles.stored import named_resources, stored_resource
 from app.services.pages.writing import PAGE
@@ -59,12 +45,12 @@ _LINES_AT_ONCE = 500
 _LINES_BYTES = 4 * 1024 * 1024
 
 _Line = TypeVar("_Line")
-ENTRY_KINDS: dict[type[HistoryLine], EntryKind] = {
-    ToolResultLine: TOOL_RESULT,
-    MessageLine: MESSAGE,
-    PageFaultLine: PAGE_FAULT,
-    InteractionEntryLine: INTERACTION,
-    AnswerEntryLine: ANSWER,
+ENTRY_KINDS: dict[type[rows.HistoryLine], EntryKind] = {
+    rows.ToolResultLine: TOOL_RESULT,
+    rows.MessageLine: MESSAGE,
+    rows.PageFaultLine: PAGE_FAULT,
+    rows.InteractionEntryLine: INTERACTION,
+    rows.AnswerEntryLine: ANSWER,
 }
 """The kind of entry that each type of line is."""
 
@@ -123,12 +109,12 @@ class BundleCheck:
         described = self.file.manifest.session
         with errors_at(MANIFEST):
             # The writes of pages take numbers as well, which no entry of the history has.
-            check_number(described.last_seq)
+            rows.check_number(described.last_seq)
             require(described.last_seq >= last_seq, "names a last number below that of an entry")
             session = Session(
                 session_id=described.id,
-                created_at=parse_moment(described.created_at),
-                updated_at=parse_moment(described.updated_at),
+                created_at=rows.parse_moment(described.created_at),
+                updated_at=rows.parse_moment(described.updated_at),
                 last_seq=described.last_seq,
                 counts=EntryCounts(
                     tool_results=self._counts[TOOL_RESULT],
@@ -144,7 +130,7 @@ class BundleCheck:
         last = ""
         for location, text in self.file.lines(RESOURCES):
             with errors_at(location):
-                line = read_line(RESOURCE_LINES, text)
+                line = rows.read_line(rows.RESOURCE_LINES, text)
                 require(line.id > last, "does not follow on the line before")
                 check_resource(line)
                 last = line.id
@@ -157,7 +143,7 @@ class BundleCheck:
         last, seen = 0, set()
         for location, text in self.file.lines(INTERACTIONS):
             with errors_at(location):
-                line = read_line(INTERACTION_LINES, text)
+                line = rows.read_line(rows.INTERACTION_LINES, text)
                 require(line.seq > last, "does not follow on the line before")
                 require(line.id not in seen, "has an id that another line has")
                 last = line.seq
@@ -172,32 +158,32 @@ class BundleCheck:
         seq, ids, calls = 0, set(), set()
         for location, text in self.file.lines(HISTORY):
             with errors_at(location):
-                line = read_line(HISTORY_LINES, text)
+                line = rows.read_line(rows.HISTORY_LINES, text)
                 require(line.seq > seq, "does not have a number above that of the line before")
-                check_number(line.seq)
+                rows.check_number(line.seq)
                 seq = line.seq
                 kind = ENTRY_KINDS[type(line)]
                 self._counts[kind] += 1
                 self._check_entry(line)
-                if isinstance(line, ToolResultLine):
+                if isinstance(line, rows.ToolResultLine):
                     require(line.tool_call_id not in calls, "answers a call that was answered")
                     calls.add(line.tool_call_id)
-                if not isinstance(line, AnswerEntryLine):
+                if not isinstance(line, rows.AnswerEntryLine):
                     require(line.id not in ids, "has an id that another line has")
                     ids.add(line.id)
         with errors_at(INTERACTIONS):
             require(not self._asked and not self._answered, "has more than the history speaks of")
         return seq
 
-    def _check_entry(self, line: HistoryLine) -> None:
-        if isinstance(line, InteractionEntryLine):
+    def _check_entry(self, line: rows.HistoryLine) -> None:
+        if isinstance(line, rows.InteractionEntryLine):
             require(self._asked.pop(line.seq, None) == line.id, "names no interaction there is")
-        elif isinstance(line, AnswerEntryLine):
+        elif isinstance(line, rows.AnswerEntryLine):
             require(self._answered.pop(line.seq, None) == line.id, "names no answer there is")
-        elif isinstance(line, ToolResultLine):
+        elif isinstance(line, rows.ToolResultLine):
             referred = check_tool_result(line, self._resources, self.limits)
             self._link(TOOL_RESULT, line.id, referred)
-        elif isinstance(line, MessageLine):
+        elif isinstance(line, rows.MessageLine):
             self._link(MESSAGE, line.id, check_message(line, self.limits))
         else:
             self._link(PAGE_FAULT, line.id, check_page_fault(line, self.limits))
@@ -207,9 +193,9 @@ class BundleCheck:
         session_id = self.file.manifest.session.id
         for location, text in self.file.lines(PAGES):
             with errors_at(location):
-                line = read_line(PAGE_LINES, text)
-                check_number(line.version)
-                check_number(line.access_count)
+                line = rows.read_line(rows.PAGE_LINES, text)
+                rows.check_number(line.version)
+                rows.check_number(line.access_count)
                 require(line.page_id not in seen, "has an id that another line has")
                 seen.add(line.page_id)
                 referred = check_page(line, session_id, self._resources, self.limits)

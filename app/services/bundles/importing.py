@@ -8,8 +8,9 @@ import tempfile
 from collections.abc import AsyncIterator, Iterator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
+from functools import partial
 from itertools import islice
-from typing import IO, TypeVar
+from typing import IO
 
 import anyio
 import anyio.to_thread
@@ -22,6 +23,7 @@ from app.models.message import SessionUse
 from app.models.page import Page
 from app.models.resource import MOST_ALIASES
 from app.models.search import SearchWords, search_words
+from app.services.bundles import rows
 from app.services.bundles.archive import (
     BLOBS,
     HISTORY,
@@ -30,19 +32,8 @@ from app.services.bundles.archive import (
     disk_full_as_store_full,
 )
 from app.services.bundles.checking import ENTRY_KINDS, BundleCheck, CheckedBundle
-from app.services.bundles.page_checks import read_bundled_page, referred_text_digest
 from app.services.bundles.reading import BundleFile, read_bundle
-from app.services.bundles.rows import (
-    HISTORY_LINES,
-    INTERACTION_LINES,
-    PAGE_LINES,
-    HistoryLine,
-    MessageLine,
-    PageFaultLine,
-    PageLine,
-    ToolResultLine,
-    parse_moment,
-)
+from app.services.bundles.record_checks import read_bundled_page, referred_text_digest
 from app.services.bundles.stored import (
     recorded_result,
     stored_interaction,
@@ -63,8 +54,6 @@ from app.wire.sessions import imported_entries
 _BUNDLES_AT_ONCE = 2
 _BLOBS_AT_ONCE = 8
 _SPOOLED_BYTES = 1024 * 1024
-
-_Item = TypeVar("_Item")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -158,17 +147,17 @@ class _BundleWriter:
         """
         if not self._unit.sessions.add(self._checked.session):
             raise _conflict("session", self._session_id)
-        for lines in self._checked.batches(PAGES, PAGE_LINES):
+        for lines in self._checked.batches(PAGES, rows.PAGE_LINES):
             self._add_pages(lines)
-        for entries in self._checked.batches(HISTORY, HISTORY_LINES):
+        for entries in self._checked.batches(HISTORY, rows.HISTORY_LINES):
             self._add_history(entries)
-        for interactions in self._checked.batches(INTERACTIONS, INTERACTION_LINES):
+        for interactions in self._checked.batches(INTERACTIONS, rows.INTERACTION_LINES):
             stored = [stored_interaction(line, self._session_id) for line in interactions]
             for taken in self._unit.bundles.add_interactions(stored):
                 raise _conflict("interaction", taken)
         self._add_resources()
 
-    def _add_pages(self, lines: Sequence[PageLine]) -> None:
+    def _add_pages(self, lines: Sequence[rows.PageLine]) -> None:
         """Store pages, newer than those stored before."""
         unit = self._unit
         pages = [read_bundled_page(line) for line in lines]
@@ -187,7 +176,7 @@ class _BundleWriter:
         )
         unit.page_accesses.add(
             {
-                line.page_id: (line.access_count, parse_moment(line.last_accessed))
+                line.page_id: (line.access_count, rows.parse_moment(line.last_accessed))
                 for line in lines
                 if line.last_accessed is not None
             }
@@ -198,7 +187,7 @@ class _BundleWriter:
                     numbers[line.page_id], line.fetched_resource_id, digest=line.digest
                 )
 
-    def _add_history(self, batch: Sequence[HistoryLine]) -> None:
+    def _add_history(self, batch: Sequence[rows.HistoryLine]) -> None:
         """Store entries of the history, with the records they stand for."""
         bundles = self._unit.bundles
         entries = [Entry(line.seq, ENTRY_KINDS[type(line)], line.id) for line in batch]
@@ -206,12 +195,14 @@ class _BundleWriter:
         results = [
             recorded_result(line, self._session_id)
             for line in batch
-            if isinstance(line, ToolResultLine)
+            if isinstance(line, rows.ToolResultLine)
         ]
         for taken in bundles.add_tool_results(results):
             raise _conflict("tool result", taken)
         messages = [
-            stored_message(line) for line in batch if isinstance(line, MessageLine | PageFaultLine)
+            stored_message(line)
+            for line in batch
+            if isinstance(line, rows.MessageLine | rows.PageFaultLine)
         ]
         for taken in bundles.add_messages(self._session_id, messages):
             raise _conflict("message", taken)
@@ -256,7 +247,8 @@ async def _spool(chunks: AsyncIterator[bytes]) -> AsyncIterator[IO[bytes]]:
     Raises:
         StoreFullError: There is no room for it.
     """
-    file = await anyio.to_thread.run_sync(_opened)
+    # Unbuffered: it is read by position, past any buffer.
+    file = await anyio.to_thread.run_sync(partial(tempfile.TemporaryFile, buffering=0))
     try:
         gathered = bytearray()
         async for chunk in chunks:
@@ -271,11 +263,6 @@ async def _spool(chunks: AsyncIterator[bytes]) -> AsyncIterator[IO[bytes]]:
             await anyio.to_thread.run_sync(file.close)
 
 
-def _opened() -> IO[bytes]:
-    # Unbuffered: it is read by position, past any buffer.
-    return tempfile.TemporaryFile(buffering=0)
-
-
 def _write(file: IO[bytes], data: bytes) -> None:
     view = memoryview(data)
     with disk_full_as_store_full():
@@ -283,11 +270,7 @@ def _write(file: IO[bytes], data: bytes) -> None:
             view = view[file.write(view) :]
 
 
-async def _iterate_in_threads(items: Iterator[_Item]) -> AsyncIterator[_Item]:
+async def _iterate_in_threads(items: Iterator[bytes]) -> AsyncIterator[bytes]:
     """Yield the items of an iterator that blocks, fetching each in a worker thread."""
-
-    def step() -> list[_Item]:
-        return [item for item in [next(items, None)] if item is not None]
-
-    while got := await anyio.to_thread.run_sync(step):
-        yield got[0]
+    while item := await anyio.to_thread.run_sync(next, items, b""):
+        yield item

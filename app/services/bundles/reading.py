@@ -3,7 +3,7 @@
 The zip may be packed by any program. What makes the bundle is its manifest: every file it names has
 to be there with the size and the SHA-256 it gives, and no other. The manifest itself has no digest
 but is written in one form only. Nothing is parsed before the members of the zip are found to be
-sound (see `zip_members`), and no line before its file has the digest it should have.
+sound (see `archive`), and no line before its file has the digest it should have.
 """
 
 import hashlib
@@ -14,10 +14,16 @@ from typing import IO
 
 import msgspec
 
-from app.services.bundles.archive import BLOBS, LINE_FILES, MANIFEST
+from app.services.bundles.archive import (
+    BLOBS,
+    LINE_FILES,
+    MANIFEST,
+    Member,
+    member_chunks,
+    read_members,
+)
 from app.services.bundles.format_errors import REPACK, errors_at, require
 from app.services.bundles.rows import FORMAT, VERSION, Manifest, ManifestHead, read_line
-from app.services.bundles.zip_members import Member, member_chunks, read_members
 
 MOST_MEMBERS = 100_000
 """Members of one bundle: the files of lines, the manifest, and one for each distinct blob."""
