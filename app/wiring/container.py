@@ -6,8 +6,7 @@ from contextlib import AsyncExitStack, asynccontextmanager
 import anyio.to_thread
 
 from app.config.settings import Settings
-from app.services.access.callers import Access
-from app.services.access.signed_links import LinkSigner
+from app.services.access.callers import Access, LinkSigner
 from app.services.bundles.exporting import BundleExports
 from app.services.bundles.importing import BundleImports
 from app.services.concurrency.large_work import LargeWork
@@ -165,7 +164,7 @@ class Container:
         budget = BodyBudget(memory, text_limit_bytes=limits.text_bytes)
         self._bodies = RequestBodies(self._work, budget)
         self._streamed = StreamedBodies(blobs, self._work, budget, limit_bytes=limits.medium_bytes)
-        self._requests = StreamedRequests(self._streamed, self._work)
+        self._requests = StreamedRequests(self._streamed)
         self._wire_results(settings)
         self._wire_pages(settings)
         self._wire_conversations(settings)

@@ -234,7 +234,7 @@ from app.services.images.pixels import fit_image
 from app.services.pages.thumbnails import reduce_image
 from app.services.images.fitting import fit_image
 from app.services.pages.preparing import reduce_image
-from app.services.persistence.probing import probe_media
+from app.services.persistence.media_checks import probe_media
 from app.telemetry.logs import configure_logging
 from tests.kit.images import picture, saved
 

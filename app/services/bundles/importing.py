@@ -8,7 +8,6 @@ import tempfile
 from collections.abc import AsyncIterator, Iterator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
-from functools import partial
 from itertools import islice
 from typing import IO
 
@@ -247,8 +246,7 @@ async def _spool(chunks: AsyncIterator[bytes]) -> AsyncIterator[IO[bytes]]:
     Raises:
         StoreFullError: There is no room for it.
     """
-    # Unbuffered: it is read by position, past any buffer.
-    file = await anyio.to_thread.run_sync(partial(tempfile.TemporaryFile, buffering=0))
+    file = await anyio.to_thread.run_sync(_opened)
     try:
         gathered = bytearray()
         async for chunk in chunks:
@@ -261,6 +259,11 @@ async def _spool(chunks: AsyncIterator[bytes]) -> AsyncIterator[IO[bytes]]:
     finally:
         with anyio.CancelScope(shield=True):
             await anyio.to_thread.run_sync(file.close)
+
+
+def _opened() -> IO[bytes]:
+    # Unbuffered: it is read by position, past any buffer.
+    return tempfile.TemporaryFile(buffering=0)
 
 
 def _write(file: IO[bytes], data: bytes) -> None:

@@ -42,7 +42,7 @@ from app.services.bundles.stored import (
     stored_levels,
     stored_page,
 )
-from app.services.inline_media.message_media import references_in
+from app.services.inline_media.stored_media import references_in
 from app.services.packaging import encode_sanitized
 from app.services.pages.contents import check_words, fits, is_url, page_media
 from app.services.pages.media import image_ids

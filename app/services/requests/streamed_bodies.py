@@ -10,7 +10,7 @@ import asyncio
 import hashlib
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TypeVar
 
 import anyio
@@ -222,6 +222,7 @@ class _Receiving:
         self._json.feed(data)
 
 
+@dataclass(slots=True, eq=False)
 class HeldDraft:
     """A draft in memory. See `BlobDraft`; nothing is written before it is committed.
 
@@ -232,13 +233,12 @@ class HeldDraft:
             a body that is here.
     """
 
-    def __init__(self, blobs: BlobStore, project_id: str, *, limit_bytes: int) -> None:
-        self._blobs = blobs
-        self._project_id = project_id
-        self._limit_bytes = limit_bytes
-        self._data = bytearray()
-        self._digest: str | None = None
-        self._blob: StoredBlob | None = None
+    blobs: BlobStore
+    project_id: str
+    limit_bytes: int
+    _data: bytearray = field(init=False, default_factory=bytearray)
+    _digest: str | None = field(init=False, default=None)
+    _blob: StoredBlob | None = field(init=False, default=None)
 
     @property
     def size_bytes(self) -> int:
@@ -266,9 +266,7 @@ class HeldDraft:
         """See `BlobDraft.commit`."""
         if self._blob is None:
             media = InMemoryMedia(bytes(self._data))
-            self._blob = await self._blobs.put(
-                self._project_id, media, limit_bytes=self._limit_bytes
-            )
+            self._blob = await self.blobs.put(self.project_id, media, limit_bytes=self.limit_bytes)
         return self._blob
 
     async def discard(self) -> None:
