@@ -15,7 +15,7 @@ from app.services.fetching import Fetcher
 from app.services.images.derived_images import DerivedImages
 from app.services.images.image_work import ImageWork
 from app.services.maintenance.fsck import StoreCheck
-from app.services.maintenance.scrub import Scrub
+from app.services.maintenance.scrub import ReadingPace, Scrub, SlicedPeriod
 from app.services.memory_budget.budget import MemoryBudget
 from app.services.memory_budget.request_bodies import BodyBudget
 from app.services.memory_budget.responses import ResponseBudget
@@ -97,7 +97,9 @@ async def open_container(settings: Settings) -> AsyncIterator["Container"]:
             access=access,
             links=links,
         )
-        scrub = Scrub(records, blobs, **settings.scrub.model_dump(), counts=container.metrics)
+        period = SlicedPeriod(settings.scrub.period_seconds)
+        pace = ReadingPace(settings.scrub.bytes_per_second)
+        scrub = Scrub(records, blobs, period, pace, container.metrics)
         await stack.enter_async_context(container.accesses.kept())
         await stack.enter_async_context(container.event_streams.running(broker))
         await stack.enter_async_context(

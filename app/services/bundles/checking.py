@@ -11,31 +11,13 @@ from typing import TypeVar
 
 import msgspec
 
+from app.models import message
 from app.models.limits import Limits
-from app.models.message import (
-    ANSWER,
-    INTERACTION,
-    MESSAGE,
-    PAGE_FAULT,
-    TOOL_RESULT,
-    EntryCounts,
-    EntryKind,
-    Session,
-)
 from app.models.resource import Resource
-from app.services.bundles import rows
+from app.services.bundles import record_checks, rows
 from app.services.bundles.archive import BLOBS, HISTORY, INTERACTIONS, MANIFEST, PAGES, RESOURCES
 from app.services.bundles.format_errors import errors_at, require
 from app.services.bundles.reading import BundleFile
-from app.services.bundles.record_checks import (
-    References,
-    check_interaction,
-    check_message,
-    check_page,
-    check_page_fault,
-    check_resource,
-    check_tool_result,
-)
 from app.services.bundles.stored import named_resources, stored_resource
 from app.services.pages.writing import PAGE
 from app.stores.records.bundles import Link
@@ -45,57 +27,33 @@ _LINES_AT_ONCE = 500
 _LINES_BYTES = 4 * 1024 * 1024
 
 _Line = TypeVar("_Line")
-ENTRY_KINDS: dict[type[rows.HistoryLine], EntryKind] = {
-    rows.ToolResultLine: TOOL_RESULT,
-    rows.MessageLine: MESSAGE,
-    rows.PageFaultLine: PAGE_FAULT,
-    rows.InteractionEntryLine: INTERACTION,
-    rows.AnswerEntryLine: ANSWER,
+ENTRY_KINDS: dict[type[rows.HistoryLine], message.EntryKind] = {
+    rows.ToolResultLine: message.TOOL_RESULT,
+    rows.MessageLine: message.MESSAGE,
+    rows.PageFaultLine: message.PAGE_FAULT,
+    rows.InteractionEntryLine: message.INTERACTION,
+    rows.AnswerEntryLine: message.ANSWER,
 }
 """The kind of entry that each type of line is."""
 
 
-@dataclass(frozen=True, slots=True)
-class CheckedBundle:
-    """A bundle that may be stored as it is."""
-
-    file: BundleFile
-    session: Session
-    resources: dict[str, Resource]
-    aliases: dict[str, NamedResource]
-    links: list[Link]
-
-    def batches(self, name: str, decoder: msgspec.json.Decoder[_Line]) -> Iterator[list[_Line]]:
-        """Yield the lines of a file that has been checked, a few megabytes at once."""
-        batch: list[_Line] = []
-        size_bytes = 0
-        for _, text in self.file.lines(name):
-            batch.append(decoder.decode(text))
-            size_bytes += len(text)
-            if len(batch) >= _LINES_AT_ONCE or size_bytes >= _LINES_BYTES:
-                yield batch
-                batch, size_bytes = [], 0
-        if batch:
-            yield batch
-
-
 @dataclass(slots=True)
 class BundleCheck:
-    """The check of one bundle that is to be stored in a project."""
+    """The check of one bundle that is to be stored in a project, and what it has found in it."""
 
     file: BundleFile
     project_id: str
     limits: Limits
-    _resources: dict[str, Resource] = field(default_factory=dict)
-    _aliases: dict[str, NamedResource] = field(default_factory=dict)
-    _links: list[Link] = field(default_factory=list)
+    resources: dict[str, Resource] = field(default_factory=dict)
+    aliases: dict[str, NamedResource] = field(default_factory=dict)
+    links: list[Link] = field(default_factory=list)
     _texts: set[str] = field(default_factory=set)
     _asked: dict[int, str] = field(default_factory=dict)
     _answered: dict[int, str] = field(default_factory=dict)
-    _counts: Counter[EntryKind] = field(default_factory=Counter)
+    _counts: Counter[message.EntryKind] = field(default_factory=Counter)
 
-    def run(self) -> CheckedBundle:
-        """Return the bundle once everything in it is found to be right.
+    def run(self) -> message.Session:
+        """Return the session in it once everything is found to be right.
 
         Raises:
             InvalidBundleError: Something is not; the error says what and where.
@@ -111,20 +69,32 @@ class BundleCheck:
             # The writes of pages take numbers as well, which no entry of the history has.
             rows.check_number(described.last_seq)
             require(described.last_seq >= last_seq, "names a last number below that of an entry")
-            session = Session(
+            return message.Session(
                 session_id=described.id,
                 created_at=rows.parse_moment(described.created_at),
                 updated_at=rows.parse_moment(described.updated_at),
                 last_seq=described.last_seq,
-                counts=EntryCounts(
-                    tool_results=self._counts[TOOL_RESULT],
-                    page_faults=self._counts[PAGE_FAULT],
-                    messages=self._counts[MESSAGE],
-                    interactions=self._counts[INTERACTION],
-                    answers=self._counts[ANSWER],
+                counts=message.EntryCounts(
+                    tool_results=self._counts[message.TOOL_RESULT],
+                    page_faults=self._counts[message.PAGE_FAULT],
+                    messages=self._counts[message.MESSAGE],
+                    interactions=self._counts[message.INTERACTION],
+                    answers=self._counts[message.ANSWER],
                 ),
             )
-        return CheckedBundle(self.file, session, self._resources, self._aliases, self._links)
+
+    def batches(self, name: str, decoder: msgspec.json.Decoder[_Line]) -> Iterator[list[_Line]]:
+        """Yield the lines of a file that has been checked, a few megabytes at once."""
+        batch: list[_Line] = []
+        size_bytes = 0
+        for _, text in self.file.lines(name):
+            batch.append(decoder.decode(text))
+            size_bytes += len(text)
+            if len(batch) >= _LINES_AT_ONCE or size_bytes >= _LINES_BYTES:
+                yield batch
+                batch, size_bytes = [], 0
+        if batch:
+            yield batch
 
     def _check_resources(self) -> None:
         last = ""
@@ -132,12 +102,12 @@ class BundleCheck:
             with errors_at(location):
                 line = rows.read_line(rows.RESOURCE_LINES, text)
                 require(line.id > last, "does not follow on the line before")
-                check_resource(line)
+                record_checks.check_resource(line)
                 last = line.id
-                self._resources[last] = stored_resource(line, self.project_id)
-                taken = self._aliases.keys() & line.aliases
+                self.resources[last] = stored_resource(line, self.project_id)
+                taken = self.aliases.keys() & line.aliases
                 require(not taken, "has an alias that another line has")
-                self._aliases |= named_resources(line)
+                self.aliases |= named_resources(line)
 
     def _check_interactions(self) -> None:
         last, seen = 0, set()
@@ -148,7 +118,9 @@ class BundleCheck:
                 require(line.id not in seen, "has an id that another line has")
                 last = line.seq
                 seen.add(line.id)
-                self._link(INTERACTION, line.id, check_interaction(line, self.limits))
+                self._link(
+                    message.INTERACTION, line.id, record_checks.check_interaction(line, self.limits)
+                )
                 self._asked[line.seq] = line.id
                 if line.answer_seq is not None:
                     require(line.answer_seq not in self._answered, "has another one's answer")
@@ -181,12 +153,14 @@ class BundleCheck:
         elif isinstance(line, rows.AnswerEntryLine):
             require(self._answered.pop(line.seq, None) == line.id, "names no answer there is")
         elif isinstance(line, rows.ToolResultLine):
-            referred = check_tool_result(line, self._resources, self.limits)
-            self._link(TOOL_RESULT, line.id, referred)
+            referred = record_checks.check_tool_result(line, self.resources, self.limits)
+            self._link(message.TOOL_RESULT, line.id, referred)
         elif isinstance(line, rows.MessageLine):
-            self._link(MESSAGE, line.id, check_message(line, self.limits))
+            self._link(message.MESSAGE, line.id, record_checks.check_message(line, self.limits))
         else:
-            self._link(PAGE_FAULT, line.id, check_page_fault(line, self.limits))
+            self._link(
+                message.PAGE_FAULT, line.id, record_checks.check_page_fault(line, self.limits)
+            )
 
     def _check_pages(self) -> None:
         seen: set[str] = set()
@@ -198,32 +172,32 @@ class BundleCheck:
                 rows.check_number(line.access_count)
                 require(line.page_id not in seen, "has an id that another line has")
                 seen.add(line.page_id)
-                referred = check_page(line, session_id, self._resources, self.limits)
+                referred = record_checks.check_page(line, session_id, self.resources, self.limits)
                 self._link(PAGE, line.page_id, referred)
 
-    def _link(self, owner_kind: str, owner_id: str, referred: References) -> None:
+    def _link(self, owner_kind: str, owner_id: str, referred: record_checks.References) -> None:
         require(
-            referred.needed <= self._resources.keys(),
+            referred.needed <= self.resources.keys(),
             "refers to a resource that is not in the bundle",
         )
-        used = referred.needed | (referred.named & self._resources.keys())
-        self._links += (Link(each, owner_kind, owner_id) for each in used)
+        used = referred.needed | (referred.named & self.resources.keys())
+        self.links += (Link(each, owner_kind, owner_id) for each in used)
         self._texts |= referred.texts
 
     def _check_use(self) -> None:
         with errors_at(RESOURCES):
-            used = {link.resource_id for link in self._links}
-            require(used == self._resources.keys(), "has resources that nothing refers to")
-            sizes = {each.digest: each.size_bytes for each in self._resources.values()}
+            used = {link.resource_id for link in self.links}
+            require(used == self.resources.keys(), "has resources that nothing refers to")
+            sizes = {each.digest: each.size_bytes for each in self.resources.values()}
             require(
-                all(sizes[each.digest] == each.size_bytes for each in self._resources.values()),
+                all(sizes[each.digest] == each.size_bytes for each in self.resources.values()),
                 "has resources of other sizes than their bytes",
             )
             require(sizes == self.file.blobs, "does not describe the blobs of the bundle")
 
     def _check_texts(self) -> None:
         """Raise unless what is put into answers as text is UTF-8."""
-        for digest in sorted({self._resources[each].digest for each in self._texts}):
+        for digest in sorted({self.resources[each].digest for each in self._texts}):
             with errors_at(BLOBS + digest):
                 decoder = codecs.getincrementaldecoder("utf-8")()
                 for chunk in self.file.chunks(BLOBS + digest):

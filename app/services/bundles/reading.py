@@ -10,6 +10,7 @@ import hashlib
 import os
 import zlib
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
 from typing import IO
 
 import msgspec
@@ -39,13 +40,13 @@ _MOST_RATIO = 32
 _SMALL_BYTES = 64 * 1024 * 1024
 
 
+@dataclass(frozen=True, slots=True)
 class BundleFile:
     """The members of a bundle that is whole, and what its manifest says."""
 
-    def __init__(self, descriptor: int, members: Mapping[str, Member], manifest: Manifest) -> None:
-        self._descriptor = descriptor
-        self._members = members
-        self.manifest = manifest
+    descriptor: int
+    members: Mapping[str, Member]
+    manifest: Manifest
 
     @property
     def blobs(self) -> dict[str, int]:
@@ -54,7 +55,7 @@ class BundleFile:
 
     def chunks(self, name: str) -> Iterator[bytes]:
         """Yield the bytes of a member in chunks of at most a megabyte."""
-        return member_chunks(self._descriptor, self._members[name])
+        return member_chunks(self.descriptor, self.members[name])
 
     def lines(self, name: str) -> Iterator[tuple[str, bytes]]:
         """Yield the lines of a member, each with its location.

@@ -44,19 +44,10 @@ from app.services.bundles.stored import (
 )
 from app.services.inline_media.stored_media import references_in
 from app.services.packaging import encode_sanitized
+from app.services.pages import versions
 from app.services.pages.contents import check_words, fits, is_url, page_media
 from app.services.pages.media import image_ids
 from app.services.pages.requests import RESERVED_IDS
-from app.services.pages.versions import (
-    Stamp,
-    StoredContent,
-    page_version,
-    read_descriptor,
-    read_page,
-    resource_ids,
-    updated_at,
-)
-from app.services.pages.versions import stored_levels as levels_as_stored
 from app.services.requests.data_uris import InlineForm, dump_forms, load_forms, put_member
 from app.services.sessions.interaction_requests import plain_input
 from app.services.sessions.messages import OURS, HistoryMessageDraft
@@ -264,14 +255,14 @@ def _is_block(block: JsonValue) -> bool:
 def read_bundled_page(line: rows.PageLine) -> tuple[Page, PageVersion]:
     """Return the page in a line, made again from its parts, and the version that is stored."""
     stored = stored_page(line)
-    page = read_page(stored, stored_levels(line))
+    page = versions.read_page(stored, stored_levels(line))
     text = json_text(page.full.value).encode()
-    content = StoredContent(text, dump_forms(load_forms(line.inline_form)))
+    content = versions.StoredContent(text, dump_forms(load_forms(line.inline_form)))
     # An estimate is what it was when it was made: later versions may count otherwise.
-    tokens = read_descriptor(stored)["size_tokens"]
+    tokens = versions.read_descriptor(stored)["size_tokens"]
     require(type(tokens) is int and 0 <= tokens <= _MOST_TOKENS, "costs no number of tokens")
-    stamp = Stamp(line.version, stored.created_at, updated_at(stored), tokens)
-    return page, page_version(page, content, stamp)
+    stamp = versions.Stamp(line.version, stored.created_at, versions.updated_at(stored), tokens)
+    return page, versions.page_version(page, content, stamp)
 
 
 def check_page(
@@ -299,7 +290,7 @@ def check_page(
     fetched = line.fetched_resource_id
     require(fetched is None or page.full.kind == "url", "has a file that it cannot have")
     check_form_pointers(content, forms)
-    needed = resource_ids(page) | ({fetched} if fetched else set())
+    needed = versions.resource_ids(page) | ({fetched} if fetched else set())
     return form_references(forms, needed=frozenset(needed))
 
 
@@ -324,7 +315,7 @@ def _check_same(line: rows.PageLine, page: Page, version: PageVersion) -> None:
     )
     require(version.digest == line.digest, "has a digest that is not its own")
     require(version.inline_form == line.inline_form, "has forms that are not its own")
-    made = [level.body for level in levels_as_stored(page, version.created_at)]
+    made = [level.body for level in versions.stored_levels(page, version.created_at)]
     require(made == [bytes(level.body) for level in line.levels], "has levels that are none")
 
 

@@ -2,6 +2,7 @@
 
 Hints for viewers are found without decoding any bytes: pixels come from image headers, durations
 from the headers of audio and video. A probe that fails costs a hint and never the result: these are
+from app.media import headers
 parsers of hostile bytes.
 
 Damage is judged wherever the bytes are, and what was found is remembered. It is a function of the
@@ -18,14 +19,7 @@ import anyio.from_thread
 import anyio.to_thread
 
 from app.errors import StoreUnavailableError
-from app.media.headers import (
-    WholeFile,
-    WindowedFile,
-    duration_hints,
-    has_duration,
-    has_known_header,
-    image_hints,
-)
+from app.media import headers
 from app.media.soundness.judging import damage_of, judge
 from app.media.soundness.looking import Looking
 from app.models.conversation import InlineBytes, Medium, StoredBytes
@@ -55,13 +49,13 @@ def probe_media(head: bytes, source: MediaSource, mime_type: str) -> MediaHints:
     Returns:
         Pixels as displayed (a photograph on its side is turned), and seconds to the millisecond.
     """
-    if has_known_header(mime_type):
-        hints = image_hints(head, mime_type)
+    if headers.has_known_header(mime_type):
+        hints = headers.image_hints(head, mime_type)
         if hints == _NO_HINTS and source.size_bytes > len(head):
-            hints = image_hints(source.head(_IMAGE_HEAD_BYTES), mime_type)
+            hints = headers.image_hints(source.head(_IMAGE_HEAD_BYTES), mime_type)
         return hints
-    if has_duration(mime_type):
-        return duration_hints(_file_of(source), mime_type)
+    if headers.has_duration(mime_type):
+        return headers.duration_hints(_file_of(source), mime_type)
     return _NO_HINTS
 
 
@@ -73,30 +67,30 @@ async def probe_stored_media(
     Returns:
         See `probe_media`. A store that does not answer costs the hints.
     """
-    is_image = has_known_header(mime_type)
-    if not is_image and not has_duration(mime_type):
+    is_image = headers.has_known_header(mime_type)
+    if not is_image and not headers.has_duration(mime_type):
         return _NO_HINTS
     window = _IMAGE_HEAD_BYTES if is_image else _WINDOW_BYTES
     try:
         head = await read_whole(blobs, project_id, blob.digest, end=window)
         if is_image:
-            return await anyio.to_thread.run_sync(image_hints, head, mime_type)
+            return await anyio.to_thread.run_sync(headers.image_hints, head, mime_type)
         tail = b""
         if mime_type in _HEADER_MAY_BE_LAST and b"moov" not in head:
             start = max(len(head), blob.size_bytes - _WINDOW_BYTES)
             tail = await read_whole(blobs, project_id, blob.digest, start=start)
     except StoreUnavailableError:
         return _NO_HINTS
-    file = WindowedFile(head, tail, blob.size_bytes)
-    return await anyio.to_thread.run_sync(duration_hints, file, mime_type)
+    file = headers.WindowedFile(head, tail, blob.size_bytes)
+    return await anyio.to_thread.run_sync(headers.duration_hints, file, mime_type)
 
 
-def _file_of(source: MediaSource) -> WindowedFile:
+def _file_of(source: MediaSource) -> headers.WindowedFile:
     if isinstance(source, DraftMedia):
-        return WholeFile(source.draft.read, source.size_bytes)
+        return headers.WholeFile(source.draft.read, source.size_bytes)
     # What is in memory already costs nothing to show whole.
     size = source.size_bytes if isinstance(source, InMemoryMedia) else _WINDOW_BYTES
-    return WindowedFile(source.head(size), b"", source.size_bytes)
+    return headers.WindowedFile(source.head(size), b"", source.size_bytes)
 
 
 _MOST_REMEMBERED = 20_000

@@ -77,7 +77,11 @@ class MediaKeeper:
         if looked:
             resources = await self._store_all(list(looked.values()), are_judged=True)
             for (identity, each), resource in zip(looked.items(), resources, strict=True):
-                self._kept[identity] = self._judged(each, resource)
+                if self.checks is not None:
+                    self.checks.remember(resource.digest, each.mime_type, each.damage)
+                self._kept[identity] = KeptMedium(
+                    each.mime_type, each.filename, resource, damage=each.damage
+                )
         return [self._kept[identity] for identity in identities]
 
     async def store(self, source: MediaSource, mime_type: str, filename: str | None) -> Resource:
@@ -113,11 +117,6 @@ class MediaKeeper:
             )
             for each, blob in zip(looked, blobs, strict=True)
         ]
-
-    def _judged(self, looked: "_Looked", resource: Resource) -> KeptMedium:
-        if self.checks is not None:
-            self.checks.remember(resource.digest, looked.mime_type, looked.damage)
-        return KeptMedium(looked.mime_type, looked.filename, resource, damage=looked.damage)
 
 
 @dataclass(slots=True)
