@@ -17,6 +17,7 @@ from app.models.identity import rfc3339
 from app.models.media import CHUNK_BYTES
 from app.models.message import Session
 from app.models.resource import Resource
+from app.services.bundles import rows
 from app.services.bundles.archive import (
     BLOBS,
     LINE_FILES,
@@ -24,16 +25,6 @@ from app.services.bundles.archive import (
     ArchiveWriter,
     ChunkBuffer,
     disk_full_as_store_full,
-)
-from app.services.bundles.rows import (
-    FORMAT,
-    VERSION,
-    FileLine,
-    Manifest,
-    PageLine,
-    ResourceLine,
-    SessionLine,
-    encode,
 )
 from app.services.bundles.stored import history_line, interaction_line, page_line, resource_line
 from app.services.pages.accesses import AccessCounts
@@ -65,7 +56,7 @@ class _Lines:
         """Write all lines."""
         with disk_full_as_store_full():
             for line in lines:
-                text = encode(line) + b"\n"
+                text = rows.encode(line) + b"\n"
                 self.size_bytes += len(text)
                 self._digest.update(text)
                 self._file.write(text)
@@ -78,9 +69,9 @@ class _Lines:
         while chunk := await anyio.to_thread.run_sync(self._file.read, CHUNK_BYTES):
             yield chunk
 
-    def described(self) -> FileLine:
+    def described(self) -> rows.FileLine:
         """Return its line in the manifest."""
-        return FileLine(self.name, self.size_bytes, self._digest.hexdigest())
+        return rows.FileLine(self.name, self.size_bytes, self._digest.hexdigest())
 
     def close(self) -> None:
         """Remove it."""
@@ -141,7 +132,7 @@ class Bundle:
                     if hashing.hexdigest() != digest:
                         # The response breaks off: the client sees that half is missing.
                         raise BlobMissingError
-            manifest = encode(self._manifest())
+            manifest = rows.encode(self._manifest())
             with archive.member(MANIFEST, len(manifest)) as member:
                 member.write(manifest)
             archive.close()
@@ -154,17 +145,17 @@ class Bundle:
         for lines in self.files:
             lines.close()
 
-    def _manifest(self) -> Manifest:
+    def _manifest(self) -> rows.Manifest:
         session = self.session
-        line = SessionLine(
+        line = rows.SessionLine(
             id=session.session_id,
             created_at=rfc3339(session.created_at),
             updated_at=rfc3339(session.updated_at),
             last_seq=session.last_seq,
         )
         files = [lines.described() for lines in self.files]
-        files += (FileLine(BLOBS + digest, size, digest) for digest, size in self.sizes)
-        return Manifest(FORMAT, VERSION, line, tuple(files))
+        files += (rows.FileLine(BLOBS + digest, size, digest) for digest, size in self.sizes)
+        return rows.Manifest(rows.FORMAT, rows.VERSION, line, tuple(files))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -195,14 +186,14 @@ class BundleExports:
                 if session is None:
                     raise NotFoundError("session")
                 resources = unit.session_resources.all_of(session_id)
-                rows: tuple[Iterable[msgspec.Struct], ...] = (
+                lines: tuple[Iterable[msgspec.Struct], ...] = (
                     starmap(history_line, unit.bundles.history(session_id)),
                     map(interaction_line, unit.bundles.interactions(session_id)),
                     _page_lines(unit, session_id),
                     _resource_lines(unit, resources, project_id),
                 )
-                for file, lines in zip(files, rows, strict=True):
-                    file.write(lines)
+                for file, written in zip(files, lines, strict=True):
+                    file.write(written)
                 return session, resources
 
             session, resources = await self.records.read_snapshot(project_id, write)
@@ -211,7 +202,7 @@ class BundleExports:
         return Bundle(self.blobs, project_id, session, files, sorted(sizes.items()))
 
 
-def _page_lines(unit: UnitOfWork, session_id: str) -> Iterator[PageLine]:
+def _page_lines(unit: UnitOfWork, session_id: str) -> Iterator[rows.PageLine]:
     for numbers in unit.bundles.page_numbers(session_id):
         stored = unit.pages.numbered(numbers, content_up_to=_ANY_BYTES)
         levels = unit.bundles.levels([page.page_id for page in stored.values()])
@@ -222,7 +213,7 @@ def _page_lines(unit: UnitOfWork, session_id: str) -> Iterator[PageLine]:
 
 def _resource_lines(
     unit: UnitOfWork, resources: Sequence[Resource], project_id: str
-) -> Iterator[ResourceLine]:
+) -> Iterator[rows.ResourceLine]:
     for start in range(0, len(resources), _RESOURCES_AT_ONCE):
         batch = resources[start : start + _RESOURCES_AT_ONCE]
         aliases = unit.aliases.of_resources([each.resource_id for each in batch])
