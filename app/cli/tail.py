@@ -14,8 +14,7 @@ from rich.filesize import decimal
 from app.cli.terminal import ERR, counted, one_line, say, shortened
 from app.config.settings import Settings
 from app.models.identity import CLIENT_ID, utc_now
-from app.services.access.callers import Caller
-from app.services.access.signed_links import LinkGrant, link_expiry
+from app.services.access.callers import Caller, LinkGrant, link_expiry
 from app.services.events.subscriptions import EventItem
 from app.wiring.event_streams import Listening, open_listening
 

@@ -54,7 +54,7 @@ from app.models.resource import parse_resource_id
 from app.models.text_windows import LineRange, parse_line_range
 from app.rendering.names.file_names import disposition_filename
 from app.rendering.texts.excerpts import text_alone
-from app.services.access.signed_links import LinkGrant, link_expiry
+from app.services.access.callers import LinkGrant, link_expiry
 from app.services.resources.resources import Upload
 from app.services.resources.texts import TextQuery
 from app.wire.resource_texts import TextPiece, text_record

@@ -6,8 +6,7 @@ from contextlib import AsyncExitStack, asynccontextmanager
 import anyio.to_thread
 
 from app.config.settings import Settings
-from app.services.access.callers import Access
-from app.services.access.signed_links import LinkSigner
+from app.services.access.callers import Access, LinkSigner
 from app.services.bundles.exporting import BundleExports
 from app.services.bundles.importing import BundleImports
 from app.services.concurrency.large_work import LargeWork
@@ -16,7 +15,7 @@ from app.services.fetching import Fetcher
 from app.services.images.derived_images import DerivedImages
 from app.services.images.image_work import ImageWork
 from app.services.maintenance.fsck import StoreCheck
-from app.services.maintenance.scrub import Scrub
+from app.services.maintenance.scrub import ReadingPace, Scrub, SlicedPeriod
 from app.services.memory_budget.budget import MemoryBudget
 from app.services.memory_budget.request_bodies import BodyBudget
 from app.services.memory_budget.responses import ResponseBudget
@@ -98,7 +97,9 @@ async def open_container(settings: Settings) -> AsyncIterator["Container"]:
             access=access,
             links=links,
         )
-        scrub = Scrub(records, blobs, **settings.scrub.model_dump(), counts=container.metrics)
+        period = SlicedPeriod(settings.scrub.period_seconds)
+        pace = ReadingPace(settings.scrub.bytes_per_second)
+        scrub = Scrub(records, blobs, period, pace, container.metrics)
         await stack.enter_async_context(container.accesses.kept())
         await stack.enter_async_context(container.event_streams.running(broker))
         await stack.enter_async_context(
@@ -165,7 +166,7 @@ class Container:
         budget = BodyBudget(memory, text_limit_bytes=limits.text_bytes)
         self._bodies = RequestBodies(self._work, budget)
         self._streamed = StreamedBodies(blobs, self._work, budget, limit_bytes=limits.medium_bytes)
-        self._requests = StreamedRequests(self._streamed, self._work)
+        self._requests = StreamedRequests(self._streamed)
         self._wire_results(settings)
         self._wire_pages(settings)
         self._wire_conversations(settings)

@@ -7,8 +7,7 @@ from dataclasses import dataclass
 import anyio.to_thread
 
 from app.config.settings import Settings
-from app.services.access.callers import Access
-from app.services.access.signed_links import LinkSigner
+from app.services.access.callers import Access, LinkSigner
 from app.services.events.feeds import Feeds, RawResults
 from app.services.events.streams import EventStreams, StreamLimits
 from app.services.events.subscriptions import QueueRoom

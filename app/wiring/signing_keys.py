@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from app.config.settings import Settings
-from app.services.access.signed_links import SigningKey
+from app.services.access.callers import SigningKey
 from app.wiring.startup_errors import MissingSigningKeysError
 
 

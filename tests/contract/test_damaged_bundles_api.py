@@ -328,7 +328,7 @@ DAMAGED_HISTORIES: dict[str, tuple[Callable[[bytes], bytes], str]] = {
 @pytest.mark.promise(
     "security.md#the-database",
     "A zip with more than one meaning, with overlaps or with unknown names is refused as a bundle",
-    kept_by="app/services/bundles/zip_members.py",
+    kept_by="app/services/bundles/archive.py",
     tried="73 archives",
 )
 @pytest.mark.parametrize("name", ARCHIVES)

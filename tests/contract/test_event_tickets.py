@@ -11,8 +11,7 @@ import httpx
 import pytest
 
 from app.models.identity import utc_now
-from app.services.access.callers import Caller
-from app.services.access.signed_links import LinkSigner, SigningKey
+from app.services.access.callers import Caller, LinkSigner, SigningKey
 from app.wiring import open_access
 from app.wiring.signing_keys import signing_keys
 from tests.contract.page_requests import outcome

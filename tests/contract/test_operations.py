@@ -232,7 +232,7 @@ from app.models.resource import ImageRecipe
 from app.models.media import InMemoryMedia
 from app.services.images.pixels import fit_image
 from app.services.pages.preparing import reduce_image
-from app.services.persistence.probing import probe_media
+from app.services.persistence.media_checks import probe_media
 from app.telemetry.logs import configure_logging
 from tests.kit.images import picture, saved
 

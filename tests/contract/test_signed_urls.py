@@ -13,7 +13,7 @@ import pytest
 from pydantic import SecretStr
 
 from app.config.settings import Settings
-from app.services.access.signed_links import LinkGrant, LinkSigner, SigningKey
+from app.services.access.callers import LinkGrant, LinkSigner, SigningKey
 from tests.kit.media import png
 from tests.kit.plain_http import TRUSTS_NOBODY
 from tests.kit.servers import LiveService, serving

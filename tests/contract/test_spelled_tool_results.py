@@ -67,7 +67,7 @@ def told(client: httpx.Client, answer: httpx.Response) -> dict[str, Any]:
 @pytest.mark.promise(
     "durability.md#bodies-above-1-mib",
     "A string is kept alike below and above 1 MiB, however it is spelled",
-    kept_by="app/services/requests/json_escapes.py",
+    kept_by="app/services/requests/long_strings.py",
     tried="21 spellings as a medium, a text and a key",
 )
 @pytest.mark.parametrize("name", STRINGS)
@@ -82,7 +82,7 @@ def test_result_above_a_piece_becomes_what_a_smaller_one_becomes(
 @pytest.mark.promise(
     "durability.md#bodies-above-1-mib",
     "An escape may be split between two pieces of a body",
-    kept_by="app/services/requests/json_escapes.py",
+    kept_by="app/services/requests/long_strings.py",
     tried="8 cuts",
 )
 def test_line_break_may_be_where_a_piece_ends(client: httpx.Client) -> None:

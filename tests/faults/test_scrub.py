@@ -16,7 +16,7 @@ from app.config.groups import ScrubSettings
 from app.config.settings import Settings
 from app.models.identity import utc_now
 from app.models.resource import FaultKind
-from app.services.maintenance.scrub import Scrub, SlicedPeriod
+from app.services.maintenance.scrub import ReadingPace, Scrub, SlicedPeriod
 from app.stores.blobs import BlobMissingError
 from app.stores.blobs.store import blob_path, quarantine_path
 from app.telemetry.metrics import Metrics
@@ -77,13 +77,8 @@ def scrub_of(
     bytes_per_second: int = 10**9,
 ) -> Scrub:
     """A scrub as a process has it."""
-    return Scrub(
-        stores.records,
-        stores.blobs,
-        period_seconds=period_seconds,
-        bytes_per_second=bytes_per_second,
-        counts=counted,
-    )
+    period, pace = SlicedPeriod(period_seconds), ReadingPace(bytes_per_second)
+    return Scrub(stores.records, stores.blobs, period, pace, counted)
 
 
 def place(data: bytes) -> str:

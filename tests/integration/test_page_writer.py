@@ -135,7 +135,7 @@ def pages_of(records: Records, blobs: FilesystemBlobStore) -> Pages:
         records,
         PagePreparer(records, blobs, images=images, limits=LIMITS),
         PageWriter(records),
-        bodies=StreamedRequests(bodies, work),
+        bodies=StreamedRequests(bodies),
         accesses=AccessCounts(records),
         limits=LIMITS,
     )

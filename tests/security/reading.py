@@ -43,7 +43,7 @@ from app.rendering.texts.cuts import excerpt, head_and_tail, needs_preview, prev
 from app.rendering.texts.excerpts import LineCollector, MatchCollector
 from app.rendering.texts.json_strings import TextWriter
 from app.rendering.texts.snippets import Passages
-from app.services.inline_media.message_media import media_in_message
+from app.services.inline_media.stored_media import media_in_message
 from app.services.normalization import normalize_tool_result
 from app.services.renders.message_calls import as_call
 from app.services.renders.message_content import ContentReading

@@ -2,9 +2,10 @@
 
 import hashlib
 import tempfile
-from collections.abc import AsyncIterator, Sequence
-from contextlib import AsyncExitStack, aclosing
+from collections.abc import AsyncIterator, Iterable, Iterator, Sequence
+from contextlib import AsyncExitStack, aclosing, suppress
 from dataclasses import dataclass
+from itertools import starmap
 from typing import IO
 
 import anyio
@@ -16,6 +17,7 @@ from app.models.identity import rfc3339
 from app.models.media import CHUNK_BYTES
 from app.models.message import Session
 from app.models.resource import Resource
+from app.services.bundles import rows
 from app.services.bundles.archive import (
     BLOBS,
     LINE_FILES,
@@ -24,7 +26,6 @@ from app.services.bundles.archive import (
     ChunkBuffer,
     disk_full_as_store_full,
 )
-from app.services.bundles.rows import FORMAT, VERSION, FileLine, Manifest, SessionLine, encode
 from app.services.bundles.stored import history_line, interaction_line, page_line, resource_line
 from app.services.pages.accesses import AccessCounts
 from app.stores.blobs import BlobMissingError, BlobStore
@@ -33,7 +34,6 @@ from app.stores.records import Records, UnitOfWork
 _IN_MEMORY_BYTES = 1024 * 1024
 # Larger than any content.
 _ANY_BYTES = 2**40
-_LINES_BYTES = 256 * 1024
 _SENT_BYTES = 64 * 1024
 _RESOURCES_AT_ONCE = 20
 # A piece of a file or a blob, what is read ahead of it, and what a connection has of the last ones.
@@ -44,32 +44,24 @@ EXPORT_BYTES = len(LINE_FILES) * _IN_MEMORY_BYTES + _SENDING_BYTES
 
 
 class _Lines:
-    """A temporary file of lines: buffered, then written outside the event loop."""
+    """A temporary file of lines, written outside the event loop."""
 
     def __init__(self, name: str) -> None:
         self.name = name
         self.size_bytes = 0
         self._file: IO[bytes] = tempfile.SpooledTemporaryFile(_IN_MEMORY_BYTES)  # noqa: SIM115
         self._digest = hashlib.sha256()
-        self._gathered: list[bytes] = []
-        self._gathered_bytes = 0
 
-    def add(self, line: msgspec.Struct) -> None:
-        """Append a line."""
-        text = encode(line)
-        self._gathered += (text, b"\n")
-        self._gathered_bytes += len(text) + 1
-        if self._gathered_bytes > _LINES_BYTES:
-            self.flush()
-
-    def flush(self) -> None:
-        """Write the lines that are buffered."""
-        text = b"".join(self._gathered)
-        self._gathered, self._gathered_bytes = [], 0
-        self.size_bytes += len(text)
-        self._digest.update(text)
+    def write(self, lines: Iterable[msgspec.Struct]) -> None:
+        """Write all lines."""
         with disk_full_as_store_full():
-            self._file.write(text)
+            for line in lines:
+                text = rows.encode(line) + b"\n"
+                self.size_bytes += len(text)
+                self._digest.update(text)
+                self._file.write(text)
+            # A full disk is found out here, before anything is sent.
+            self._file.flush()
 
     async def chunks(self) -> AsyncIterator[bytes]:
         """Yield all of it, from the beginning."""
@@ -77,13 +69,15 @@ class _Lines:
         while chunk := await anyio.to_thread.run_sync(self._file.read, CHUNK_BYTES):
             yield chunk
 
-    def described(self) -> FileLine:
+    def described(self) -> rows.FileLine:
         """Return its line in the manifest."""
-        return FileLine(self.name, self.size_bytes, self._digest.hexdigest())
+        return rows.FileLine(self.name, self.size_bytes, self._digest.hexdigest())
 
     def close(self) -> None:
         """Remove it."""
-        self._file.close()
+        # What a full disk did not take is still in its buffer, and goes with it.
+        with suppress(OSError):
+            self._file.close()
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -138,7 +132,7 @@ class Bundle:
                     if hashing.hexdigest() != digest:
                         # The response breaks off: the client sees that half is missing.
                         raise BlobMissingError
-            manifest = encode(self._manifest())
+            manifest = rows.encode(self._manifest())
             with archive.member(MANIFEST, len(manifest)) as member:
                 member.write(manifest)
             archive.close()
@@ -151,17 +145,17 @@ class Bundle:
         for lines in self.files:
             lines.close()
 
-    def _manifest(self) -> Manifest:
+    def _manifest(self) -> rows.Manifest:
         session = self.session
-        line = SessionLine(
+        line = rows.SessionLine(
             id=session.session_id,
             created_at=rfc3339(session.created_at),
             updated_at=rfc3339(session.updated_at),
             last_seq=session.last_seq,
         )
         files = [lines.described() for lines in self.files]
-        files += (FileLine(BLOBS + digest, size, digest) for digest, size in self.sizes)
-        return Manifest(FORMAT, VERSION, line, tuple(files))
+        files += (rows.FileLine(BLOBS + digest, size, digest) for digest, size in self.sizes)
+        return rows.Manifest(rows.FORMAT, rows.VERSION, line, tuple(files))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -192,8 +186,14 @@ class BundleExports:
                 if session is None:
                     raise NotFoundError("session")
                 resources = unit.session_resources.all_of(session_id)
-                _write_rows(unit, session_id, files)
-                _write_resources(unit, files[-1], resources, project_id)
+                lines: tuple[Iterable[msgspec.Struct], ...] = (
+                    starmap(history_line, unit.bundles.history(session_id)),
+                    map(interaction_line, unit.bundles.interactions(session_id)),
+                    _page_lines(unit, session_id),
+                    _resource_lines(unit, resources, project_id),
+                )
+                for file, written in zip(files, lines, strict=True):
+                    file.write(written)
                 return session, resources
 
             session, resources = await self.records.read_snapshot(project_id, write)
@@ -202,28 +202,20 @@ class BundleExports:
         return Bundle(self.blobs, project_id, session, files, sorted(sizes.items()))
 
 
-def _write_rows(unit: UnitOfWork, session_id: str, files: Sequence[_Lines]) -> None:
-    history, interactions, pages, _ = files
-    for entry, recorded in unit.bundles.history(session_id):
-        history.add(history_line(entry, recorded))
-    for interaction in unit.bundles.interactions(session_id):
-        interactions.add(interaction_line(interaction))
+def _page_lines(unit: UnitOfWork, session_id: str) -> Iterator[rows.PageLine]:
     for numbers in unit.bundles.page_numbers(session_id):
         stored = unit.pages.numbered(numbers, content_up_to=_ANY_BYTES)
         levels = unit.bundles.levels([page.page_id for page in stored.values()])
         for number in numbers:
             page = stored[number]
-            pages.add(page_line(page, levels.get(page.page_id, ())))
-    for lines in files:
-        lines.flush()
+            yield page_line(page, levels.get(page.page_id, ()))
 
 
-def _write_resources(
-    unit: UnitOfWork, lines: _Lines, resources: Sequence[Resource], project_id: str
-) -> None:
+def _resource_lines(
+    unit: UnitOfWork, resources: Sequence[Resource], project_id: str
+) -> Iterator[rows.ResourceLine]:
     for start in range(0, len(resources), _RESOURCES_AT_ONCE):
         batch = resources[start : start + _RESOURCES_AT_ONCE]
         aliases = unit.aliases.of_resources([each.resource_id for each in batch])
         for each in batch:
-            lines.add(resource_line(each, project_id, aliases.get(each.resource_id, {})))
-    lines.flush()
+            yield resource_line(each, project_id, aliases.get(each.resource_id, {}))

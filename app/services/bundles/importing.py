@@ -9,7 +9,7 @@ from collections.abc import AsyncIterator, Iterator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from itertools import islice
-from typing import IO, TypeVar
+from typing import IO
 
 import anyio
 import anyio.to_thread
@@ -18,31 +18,14 @@ from app.errors import ConflictError
 from app.models.event import NewEvent
 from app.models.identity import utc_now
 from app.models.limits import Limits
-from app.models.message import SessionUse
+from app.models.message import Session, SessionUse
 from app.models.page import Page
 from app.models.resource import MOST_ALIASES
 from app.models.search import SearchWords, search_words
-from app.services.bundles.archive import (
-    BLOBS,
-    HISTORY,
-    INTERACTIONS,
-    PAGES,
-    disk_full_as_store_full,
-)
-from app.services.bundles.checking import ENTRY_KINDS, BundleCheck, CheckedBundle
-from app.services.bundles.page_checks import read_bundled_page, referred_text_digest
+from app.services.bundles import archive, rows
+from app.services.bundles.checking import ENTRY_KINDS, BundleCheck
 from app.services.bundles.reading import BundleFile, read_bundle
-from app.services.bundles.rows import (
-    HISTORY_LINES,
-    INTERACTION_LINES,
-    PAGE_LINES,
-    HistoryLine,
-    MessageLine,
-    PageFaultLine,
-    PageLine,
-    ToolResultLine,
-    parse_moment,
-)
+from app.services.bundles.record_checks import read_bundled_page, referred_text_digest
 from app.services.bundles.stored import (
     recorded_result,
     stored_interaction,
@@ -63,8 +46,6 @@ from app.wire.sessions import imported_entries
 _BUNDLES_AT_ONCE = 2
 _BLOBS_AT_ONCE = 8
 _SPOOLED_BYTES = 1024 * 1024
-
-_Item = TypeVar("_Item")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -96,14 +77,14 @@ class BundleImports:
         async with _spool(chunks) as file, self._limiter:
             bundle = await anyio.to_thread.run_sync(read_bundle, file, self.limits.bundle_bytes)
             check = BundleCheck(bundle, project_id, self.limits)
-            checked = await anyio.to_thread.run_sync(check.run)
+            session = await anyio.to_thread.run_sync(check.run)
             if self.stored_bytes is not None:
                 # Before any of them is put: those that still fit would stay until a sweep.
                 await self.stored_bytes.check_room_for(project_id, bundle.blobs)
             await self._put_blobs(project_id, bundle)
             # To its end: it reads the file, which is closed behind it.
-            use = await run_to_completion(self._commit(project_id, checked))
-        return ShownSession(checked.session, use, is_new=True)
+            use = await run_to_completion(self._commit(project_id, check, session))
+        return ShownSession(session, use, is_new=True)
 
     async def _put_blobs(self, project_id: str, bundle: BundleFile) -> None:
         blobs = iter(bundle.blobs.items())
@@ -115,14 +96,13 @@ class BundleImports:
 
     async def _put(self, project_id: str, bundle: BundleFile, digest: str, size_bytes: int) -> None:
         async with self.blobs.writer(project_id, limit_bytes=size_bytes) as writer:
-            async for chunk in _iterate_in_threads(bundle.chunks(BLOBS + digest)):
+            async for chunk in _iterate_in_threads(bundle.chunks(archive.BLOBS + digest)):
                 await writer.write(chunk)
             await writer.commit(digest)
 
-    async def _commit(self, project_id: str, checked: CheckedBundle) -> SessionUse:
+    async def _commit(self, project_id: str, check: BundleCheck, session: Session) -> SessionUse:
         def write(unit: UnitOfWork) -> SessionUse:
-            session = checked.session
-            _BundleWriter(unit, checked).write()
+            _BundleWriter(unit, check, session).write()
             # One event for the session: its parts are older than the log.
             event = NewEvent(
                 "session:imported",
@@ -138,16 +118,16 @@ class BundleImports:
         return await self.records.write(project_id, write, is_alone=True)
 
 
+@dataclass(frozen=True, slots=True)
 class _BundleWriter:
     """Writes one bundle in the transaction of a unit of work.
 
     Rows are taken in the order every writer takes them: session, pages, records, resources.
     """
 
-    def __init__(self, unit: UnitOfWork, checked: CheckedBundle) -> None:
-        self._unit = unit
-        self._checked = checked
-        self._session_id = checked.session.session_id
+    unit: UnitOfWork
+    bundle: BundleCheck
+    session: Session
 
     def write(self) -> None:
         """Store all of it.
@@ -156,21 +136,21 @@ class _BundleWriter:
             ConflictError: Something has one of the ids, or one of the aliases, already.
             BlobSweptError: A sweep has removed one of the blobs meanwhile.
         """
-        if not self._unit.sessions.add(self._checked.session):
-            raise _conflict("session", self._session_id)
-        for lines in self._checked.batches(PAGES, PAGE_LINES):
+        if not self.unit.sessions.add(self.session):
+            raise _conflict("session", self.session.session_id)
+        for lines in self.bundle.batches(archive.PAGES, rows.PAGE_LINES):
             self._add_pages(lines)
-        for entries in self._checked.batches(HISTORY, HISTORY_LINES):
+        for entries in self.bundle.batches(archive.HISTORY, rows.HISTORY_LINES):
             self._add_history(entries)
-        for interactions in self._checked.batches(INTERACTIONS, INTERACTION_LINES):
-            stored = [stored_interaction(line, self._session_id) for line in interactions]
-            for taken in self._unit.bundles.add_interactions(stored):
+        for interactions in self.bundle.batches(archive.INTERACTIONS, rows.INTERACTION_LINES):
+            stored = [stored_interaction(line, self.session.session_id) for line in interactions]
+            for taken in self.unit.bundles.add_interactions(stored):
                 raise _conflict("interaction", taken)
         self._add_resources()
 
-    def _add_pages(self, lines: Sequence[PageLine]) -> None:
+    def _add_pages(self, lines: Sequence[rows.PageLine]) -> None:
         """Store pages, newer than those stored before."""
-        unit = self._unit
+        unit = self.unit
         pages = [read_bundled_page(line) for line in lines]
         numbers = unit.pages.insert_absent([version for _, version in pages])
         for line in lines:
@@ -180,14 +160,14 @@ class _BundleWriter:
         unit.page_search.index_all(
             {
                 numbers[version.page_id]: IndexedPage(
-                    self._words(page), self._session_id, version.fields.modality
+                    self._words(page), self.session.session_id, version.fields.modality
                 )
                 for page, version in pages
             }
         )
         unit.page_accesses.add(
             {
-                line.page_id: (line.access_count, parse_moment(line.last_accessed))
+                line.page_id: (line.access_count, rows.parse_moment(line.last_accessed))
                 for line in lines
                 if line.last_accessed is not None
             }
@@ -198,45 +178,49 @@ class _BundleWriter:
                     numbers[line.page_id], line.fetched_resource_id, digest=line.digest
                 )
 
-    def _add_history(self, batch: Sequence[HistoryLine]) -> None:
+    def _add_history(self, batch: Sequence[rows.HistoryLine]) -> None:
         """Store entries of the history, with the records they stand for."""
-        bundles = self._unit.bundles
+        bundles = self.unit.bundles
         entries = [Entry(line.seq, ENTRY_KINDS[type(line)], line.id) for line in batch]
-        bundles.add_entries(self._session_id, entries)
+        bundles.add_entries(self.session.session_id, entries)
         results = [
-            recorded_result(line, self._session_id)
+            recorded_result(line, self.session.session_id)
             for line in batch
-            if isinstance(line, ToolResultLine)
+            if isinstance(line, rows.ToolResultLine)
         ]
         for taken in bundles.add_tool_results(results):
             raise _conflict("tool result", taken)
         messages = [
-            stored_message(line) for line in batch if isinstance(line, MessageLine | PageFaultLine)
+            stored_message(line)
+            for line in batch
+            if isinstance(line, rows.MessageLine | rows.PageFaultLine)
         ]
-        for taken in bundles.add_messages(self._session_id, messages):
+        for taken in bundles.add_messages(self.session.session_id, messages):
             raise _conflict("message", taken)
 
     def _add_resources(self) -> None:
         """Store the descriptors that are not there, their aliases, and what refers to them."""
-        self._unit.resources.ensure_all(self._checked.resources.values())
-        for taken in self._unit.aliases.add_all(self._checked.aliases):
+        self.unit.resources.ensure_all(self.bundle.resources.values())
+        for taken in self.unit.aliases.add_all(self.bundle.aliases):
             raise ConflictError(
                 f"The alias {taken} names another resource in this project already, and an import "
                 "replaces nothing. Delete the alias first, or import into another project. "
                 "Nothing was stored.",
                 code="alias-exists",
             )
-        named = {each.resource_id for each in self._checked.aliases.values()}
-        if self._unit.aliases.count_most(named) > MOST_ALIASES:
+        named = {each.resource_id for each in self.bundle.aliases.values()}
+        if self.unit.aliases.count_most(named) > MOST_ALIASES:
             raise too_many_aliases()
-        self._unit.bundles.size_entries(self._session_id)
-        self._unit.bundles.add_links(self._session_id, self._checked.links)
+        self.unit.bundles.size_entries(self.session.session_id)
+        self.unit.bundles.add_links(self.session.session_id, self.bundle.links)
 
     def _words(self, page: Page) -> SearchWords:
-        digest = referred_text_digest(page, self._checked.resources)
+        digest = referred_text_digest(page, self.bundle.resources)
         text = None
         if digest is not None:
-            text = b"".join(self._checked.file.chunks(BLOBS + digest)).decode("utf-8", "replace")
+            text = b"".join(self.bundle.file.chunks(archive.BLOBS + digest)).decode(
+                "utf-8", "replace"
+            )
         return search_words(searchable_text(page, text))
 
 
@@ -278,16 +262,12 @@ def _opened() -> IO[bytes]:
 
 def _write(file: IO[bytes], data: bytes) -> None:
     view = memoryview(data)
-    with disk_full_as_store_full():
+    with archive.disk_full_as_store_full():
         while view:
             view = view[file.write(view) :]
 
 
-async def _iterate_in_threads(items: Iterator[_Item]) -> AsyncIterator[_Item]:
+async def _iterate_in_threads(items: Iterator[bytes]) -> AsyncIterator[bytes]:
     """Yield the items of an iterator that blocks, fetching each in a worker thread."""
-
-    def step() -> list[_Item]:
-        return [item for item in [next(items, None)] if item is not None]
-
-    while got := await anyio.to_thread.run_sync(step):
-        yield got[0]
+    while item := await anyio.to_thread.run_sync(next, items, b""):
+        yield item

@@ -3,21 +3,28 @@
 The zip may be packed by any program. What makes the bundle is its manifest: every file it names has
 to be there with the size and the SHA-256 it gives, and no other. The manifest itself has no digest
 but is written in one form only. Nothing is parsed before the members of the zip are found to be
-sound (see `zip_members`), and no line before its file has the digest it should have.
+sound (see `archive`), and no line before its file has the digest it should have.
 """
 
 import hashlib
 import os
 import zlib
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
 from typing import IO
 
 import msgspec
 
-from app.services.bundles.archive import BLOBS, LINE_FILES, MANIFEST
+from app.services.bundles.archive import (
+    BLOBS,
+    LINE_FILES,
+    MANIFEST,
+    Member,
+    member_chunks,
+    read_members,
+)
 from app.services.bundles.format_errors import REPACK, errors_at, require
 from app.services.bundles.rows import FORMAT, VERSION, Manifest, ManifestHead, read_line
-from app.services.bundles.zip_members import Member, member_chunks, read_members
 
 MOST_MEMBERS = 100_000
 """Members of one bundle: the files of lines, the manifest, and one for each distinct blob."""
@@ -33,13 +40,13 @@ _MOST_RATIO = 32
 _SMALL_BYTES = 64 * 1024 * 1024
 
 
+@dataclass(frozen=True, slots=True)
 class BundleFile:
     """The members of a bundle that is whole, and what its manifest says."""
 
-    def __init__(self, descriptor: int, members: Mapping[str, Member], manifest: Manifest) -> None:
-        self._descriptor = descriptor
-        self._members = members
-        self.manifest = manifest
+    descriptor: int
+    members: Mapping[str, Member]
+    manifest: Manifest
 
     @property
     def blobs(self) -> dict[str, int]:
@@ -48,7 +55,7 @@ class BundleFile:
 
     def chunks(self, name: str) -> Iterator[bytes]:
         """Yield the bytes of a member in chunks of at most a megabyte."""
-        return member_chunks(self._descriptor, self._members[name])
+        return member_chunks(self.descriptor, self.members[name])
 
     def lines(self, name: str) -> Iterator[tuple[str, bytes]]:
         """Yield the lines of a member, each with its location.

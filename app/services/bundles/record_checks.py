@@ -1,13 +1,16 @@
-"""Check tool results, messages, interactions and resources of a bundle.
+"""Check tool results, messages, interactions, resources and pages of a bundle.
 
 Each check takes a line, raises unless reading its record can never fail, and returns which
-resources it refers to, by the same functions that found them when it was written.
+resources it refers to, by the same functions that found them when it was written. A page is made
+again from its parts, and has to be the same.
 """
 
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from app.media.types import canonical_mime_type
+from app.media.data_uris import split_data_uri
+from app.media.types import canonical_mime_type, is_textual
 from app.models.base import moment_text
 from app.models.interaction import (
     Bindings,
@@ -19,6 +22,7 @@ from app.models.interaction import (
 from app.models.json_pointer import unescape
 from app.models.json_value import JsonValue, json_text
 from app.models.limits import Limits
+from app.models.page import Body, BodyKind, Modality, Page, PageMedia, PageVersion
 from app.models.resource import (
     MOST_ALIASES,
     Resource,
@@ -30,25 +34,37 @@ from app.models.resource import (
 )
 from app.models.tool_result import FilePart, ImagePart, SanitizedToolResult
 from app.rendering.names.file_names import safe_file_name
+from app.services.bundles import rows
 from app.services.bundles.format_errors import require
-from app.services.bundles.rows import (
-    InteractionLine,
-    MessageLine,
-    PageFaultLine,
-    ResourceLine,
-    ToolResultLine,
-    parse_moment,
+from app.services.bundles.stored import (
+    parse_stored_object,
+    parse_stored_value,
+    stored_levels,
+    stored_page,
 )
-from app.services.bundles.stored import parse_stored_object, parse_stored_value
-from app.services.inline_media.message_media import references_in
+from app.services.inline_media.stored_media import references_in
 from app.services.packaging import encode_sanitized
+from app.services.pages import versions
+from app.services.pages.contents import check_words, fits, is_url, page_media
 from app.services.pages.media import image_ids
+from app.services.pages.requests import RESERVED_IDS
 from app.services.requests.data_uris import InlineForm, dump_forms, load_forms, put_member
 from app.services.sessions.interaction_requests import plain_input
 from app.services.sessions.messages import OURS, HistoryMessageDraft
 
 ResourcesById = Mapping[str, Resource]
 """The resources of a bundle, by id."""
+
+_WORDS: frozenset[BodyKind] = frozenset({"none", "text", "blob"})
+_KINDS: dict[Modality, frozenset[BodyKind]] = {
+    "text": _WORDS,
+    "structured": frozenset({"none", "json", "blob"}),
+    "image": _WORDS | {"url", "data"},
+    "audio": _WORDS | {"url", "data"},
+    "video": _WORDS | {"url", "data"},
+}
+"""The kinds of content that a page of each modality may have."""
+_MOST_TOKENS = 2**53
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +79,7 @@ class References:
     texts: frozenset[str] = field(default=frozenset())
 
 
-def check_resource(line: ResourceLine) -> None:
+def check_resource(line: rows.ResourceLine) -> None:
     """Raise unless the id in a line follows from what else is in it."""
     derived = derive_resource_id(line.project, line.digest, line.mime_type, line.filename)
     require(derived == line.id, "has an id that does not belong to these bytes under this name")
@@ -75,11 +91,11 @@ def check_resource(line: ResourceLine) -> None:
     require(all(map(is_alias, line.aliases)), "has an alias that cannot be one")
     require(list(line.aliases) == sorted(line.aliases), "has its aliases in another order")
     for named_at in line.aliases.values():
-        parse_moment(named_at)
-    parse_moment(line.created_at)
+        rows.parse_moment(named_at)
+    rows.parse_moment(line.created_at)
 
 
-def check_tool_result(line: ToolResultLine, kept: ResourcesById, limits: Limits) -> References:
+def check_tool_result(line: rows.ToolResultLine, kept: ResourcesById, limits: Limits) -> References:
     """Raise unless a record is canonical; return what it refers to."""
     text = bytes(line.sanitized)
     sanitized = SanitizedToolResult.model_validate(parse_stored_value(text, limits))
@@ -106,11 +122,11 @@ def check_tool_result(line: ToolResultLine, kept: ResourcesById, limits: Limits)
         all(parse_resource_id(each) in needed for each in _shown(sanitized)),
         "shows a resource that it does not describe",
     )
-    parse_moment(line.created_at)
+    rows.parse_moment(line.created_at)
     return References(frozenset(needed))
 
 
-def check_message(line: MessageLine, limits: Limits) -> References:
+def check_message(line: rows.MessageLine, limits: Limits) -> References:
     """Raise unless a message can be given out, and written as it was sent."""
     require(len(bytes(line.message)) <= limits.message_bytes, "has a message that is too long")
     value = parse_stored_object(bytes(line.message), limits)
@@ -121,11 +137,11 @@ def check_message(line: MessageLine, limits: Limits) -> References:
     forms = check_forms(line.inline_form)
     require("" not in forms, "has a form that is not in it")
     check_form_pointers(dict(value), forms)
-    parse_moment(line.created_at)
+    rows.parse_moment(line.created_at)
     return form_references(forms, named=references_in(value))
 
 
-def check_page_fault(line: PageFaultLine, limits: Limits) -> References:
+def check_page_fault(line: rows.PageFaultLine, limits: Limits) -> References:
     """Raise unless the message of a page fault can be given out, its images in place."""
     value = parse_stored_object(bytes(line.message), limits)
     require(list(value) == ["role", "tool_call_id", "content"], "is no message of a page fault")
@@ -136,11 +152,11 @@ def check_page_fault(line: PageFaultLine, limits: Limits) -> References:
         isinstance(content, str) or (isinstance(content, list) and all(map(_is_block, content))),
         "has content that no page fault has",
     )
-    parse_moment(line.created_at)
+    rows.parse_moment(line.created_at)
     return References(frozenset(image_ids(bytes(line.message))))
 
 
-def check_interaction(line: InteractionLine, limits: Limits) -> References:
+def check_interaction(line: rows.InteractionLine, limits: Limits) -> References:
     """Raise unless an interaction is one, and its answer too."""
     longest = max(len(bytes(line.input)), len(bytes(line.output)))
     require(longest <= limits.message_bytes, "has an input or an answer that is too long")
@@ -159,8 +175,8 @@ def check_interaction(line: InteractionLine, limits: Limits) -> References:
     require(is_later == (line.answered_at is not None), "has half an answer")
     is_after = line.answer_seq is None or line.answer_seq > line.seq
     require(is_after and not (is_later and output is None), "has half an answer")
-    parse_moment(line.created_at)
-    parse_moment(line.answered_at or line.created_at)
+    rows.parse_moment(line.created_at)
+    rows.parse_moment(line.answered_at or line.created_at)
     attached: Sequence[str] = ()
     if isinstance(interaction.input, MultiModalInput):
         attached = [each for _, each in interaction.input.attached_ids()]
@@ -234,3 +250,124 @@ def _is_block(block: JsonValue) -> bool:
         return False
     is_reference = url.startswith("@blob:")
     return not is_reference or parse_resource_id(url) is not None
+
+
+def read_bundled_page(line: rows.PageLine) -> tuple[Page, PageVersion]:
+    """Return the page in a line, made again from its parts, and the version that is stored."""
+    stored = stored_page(line)
+    page = versions.read_page(stored, stored_levels(line))
+    text = json_text(page.full.value).encode()
+    content = versions.StoredContent(text, dump_forms(load_forms(line.inline_form)))
+    # An estimate is what it was when it was made: later versions may count otherwise.
+    tokens = versions.read_descriptor(stored)["size_tokens"]
+    require(type(tokens) is int and 0 <= tokens <= _MOST_TOKENS, "costs no number of tokens")
+    stamp = versions.Stamp(line.version, stored.created_at, versions.updated_at(stored), tokens)
+    return page, versions.page_version(page, content, stamp)
+
+
+def check_page(
+    line: rows.PageLine, session_id: str, kept: ResourcesById, limits: Limits
+) -> References:
+    """Raise unless a page can be read at every level; return what it refers to."""
+    for text in (line.descriptor, line.body, *(level.body for level in line.levels)):
+        parse_stored_object(bytes(text), limits)
+    content = parse_stored_value(bytes(line.content), limits)
+    forms = check_forms(line.inline_form)
+    numbers = [level.level for level in line.levels]
+    require(numbers == sorted(set(numbers)), "has its levels in another order")
+    page, version = read_bundled_page(line)
+    _check_same(line, page, version)
+    require(page.fields.session_id == session_id, "belongs to another session")
+    require(page.page_id not in RESERVED_IDS, "has an id that no page can have")
+    require(len(line.descriptor) <= limits.page_fields_bytes, "has more said about it than may be")
+    require((line.last_accessed is None) == (line.access_count == 0), "has half a counter")
+    check_words(page.fields)
+    require(page.full.kind in _KINDS[page.fields.modality], "has content of another modality")
+    _check_body(page.full, page.fields.modality, kept, limits)
+    for level in page.levels.values():
+        require(level.body.kind != "none", "has a level that holds nothing")
+        _check_body(level.body, page.fields.modality, kept, limits)
+    fetched = line.fetched_resource_id
+    require(fetched is None or page.full.kind == "url", "has a file that it cannot have")
+    check_form_pointers(content, forms)
+    needed = versions.resource_ids(page) | ({fetched} if fetched else set())
+    return form_references(forms, needed=frozenset(needed))
+
+
+def referred_text_digest(page: Page, kept: ResourcesById) -> str | None:
+    """Return the digest of the text that a text or structured page refers to, if it does.
+
+    See `PageContents.referred_text`.
+    """
+    media = page.full.media
+    if page.fields.modality not in ("text", "structured") or page.full.kind != "blob":
+        return None
+    if media is None or not is_textual(media.mime_type):
+        return None
+    return kept[str(page.full.value).removeprefix("@blob:")].digest
+
+
+def _check_same(line: rows.PageLine, page: Page, version: PageVersion) -> None:
+    require(
+        (version.page_id, version.descriptor, version.content, version.body)
+        == (line.page_id, bytes(line.descriptor), bytes(line.content), bytes(line.body)),
+        "is not the page that is made of its parts",
+    )
+    require(version.digest == line.digest, "has a digest that is not its own")
+    require(version.inline_form == line.inline_form, "has forms that are not its own")
+    made = [level.body for level in versions.stored_levels(page, version.created_at)]
+    require(made == [bytes(level.body) for level in line.levels], "has levels that are none")
+
+
+def _check_body(body: Body, modality: Modality, kept: ResourcesById, limits: Limits) -> None:
+    """Raise unless a body holds what its kind says, and no more of it than a page may."""
+    value = body.value
+    require(body.kind == "json" or value is None or isinstance(value, str), "holds no text")
+    require((body.kind == "none") == (value is None) or body.kind == "json", "holds nothing")
+    require(body.kind in ("blob", "data") or body.media is None, "speaks of a medium it has not")
+    match body.kind:
+        case "text" | "json":
+            text = value if body.kind == "text" else json_text(value)
+            require(len(text.encode()) <= limits.page_text_bytes, "has more text than a page may")
+        case "url":
+            require(is_url(value), "has an address that is none")
+        case "data":
+            _check_data(value, body.media)
+        case "blob":
+            _check_reference(value, body.media, modality, kept, limits)
+        case _:
+            require(body.kind == "none", "holds something of no kind")
+
+
+def _check_data(value: str, media: PageMedia | None) -> None:
+    uri = split_data_uri(value)
+    require(uri is not None, "has a data URI that is none")
+    if media is None or uri is None:
+        require(uri is not None and uri.data is None, "says nothing of its medium")
+        return
+    require(uri.data is not None and len(uri.data) == media.size_bytes, "has another medium")
+    require(media.uri is None, "has another medium")
+    require(canonical_mime_type(media.mime_type) is not None, "has a medium of no type")
+    require(safe_file_name(media.filename) == media.filename, "has a name that is not safe")
+    pixels = (media.width, media.height)
+    require(all(each is None or 0 <= each < 2**31 for each in pixels), "has no such size")
+    seconds = media.duration_seconds
+    require(seconds is None or (math.isfinite(seconds) and seconds >= 0), "has no such length")
+
+
+def _check_reference(
+    value: JsonValue,
+    media: PageMedia | None,
+    modality: Modality,
+    kept: ResourcesById,
+    limits: Limits,
+) -> None:
+    resource = kept.get(str(value).removeprefix("@blob:"))
+    require(resource is not None, "refers to a resource that is not in the bundle")
+    if resource is None:
+        return
+    require(value == resource.reference, "has a reference that is none")
+    require(media == page_media(resource), "describes a resource otherwise than the bundle does")
+    require(fits(modality, resource.mime_type), "holds a medium of another modality")
+    if modality in ("text", "structured") and is_textual(resource.mime_type):
+        require(resource.size_bytes <= limits.page_text_bytes, "has more text than a page may")

@@ -19,20 +19,8 @@ from app.models.message import INTERACTION, PAGE_FAULT, StoredHistoryMessage
 from app.models.page import Level, StoredPage, StoredRepresentation
 from app.models.resource import MediaHints, Resource
 from app.models.tool_result import StoredToolResult
+from app.services.bundles import rows
 from app.services.bundles.format_errors import require
-from app.services.bundles.rows import (
-    AnswerEntryLine,
-    HistoryLine,
-    InteractionEntryLine,
-    InteractionLine,
-    LevelLine,
-    MessageLine,
-    PageFaultLine,
-    PageLine,
-    ResourceLine,
-    ToolResultLine,
-    parse_moment,
-)
 from app.stores.records.bundles import Entry, Recorded, RecordedResult
 from app.stores.records.resources import NamedResource
 
@@ -45,11 +33,11 @@ _Line = TypeVar("_Line", bound=Struct)
 _Record = TypeVar("_Record")
 
 
-def history_line(entry: Entry, recorded: Recorded | None) -> HistoryLine:
+def history_line(entry: Entry, recorded: Recorded | None) -> rows.HistoryLine:
     """Return the line of an entry of the history."""
     if isinstance(recorded, RecordedResult):
         return _line(
-            ToolResultLine,
+            rows.ToolResultLine,
             recorded.result,
             seq=entry.seq,
             id=entry.entry_id,
@@ -57,34 +45,36 @@ def history_line(entry: Entry, recorded: Recorded | None) -> HistoryLine:
             request_digest=recorded.request_digest,
         )
     if recorded is None:
-        place = InteractionEntryLine if entry.kind == INTERACTION else AnswerEntryLine
+        place = rows.InteractionEntryLine if entry.kind == INTERACTION else rows.AnswerEntryLine
         return place(entry.seq, entry.entry_id)
-    kind: type[MessageLine | PageFaultLine] = (
-        PageFaultLine if entry.kind == PAGE_FAULT else MessageLine
+    kind: type[rows.MessageLine | rows.PageFaultLine] = (
+        rows.PageFaultLine if entry.kind == PAGE_FAULT else rows.MessageLine
     )
     return _line(kind, recorded, seq=entry.seq, id=entry.entry_id)
 
 
-def interaction_line(stored: StoredInteraction) -> InteractionLine:
+def interaction_line(stored: StoredInteraction) -> rows.InteractionLine:
     """Return the line of an interaction."""
     output = Raw(stored.output or b"null")
-    return _line(InteractionLine, stored, id=stored.interaction_id, output=output)
+    return _line(rows.InteractionLine, stored, id=stored.interaction_id, output=output)
 
 
-def page_line(stored: StoredPage, levels: Sequence[StoredRepresentation]) -> PageLine:
+def page_line(stored: StoredPage, levels: Sequence[StoredRepresentation]) -> rows.PageLine:
     """Return the line of a page."""
     lines = (
-        _line(LevelLine, each, level=int(each.level)) for each in levels if each.origin != "stored"
+        _line(rows.LevelLine, each, level=int(each.level))
+        for each in levels
+        if each.origin != "stored"
     )
-    return _line(PageLine, stored, content=Raw(stored.content or b"null"), levels=tuple(lines))
+    return _line(rows.PageLine, stored, content=Raw(stored.content or b"null"), levels=tuple(lines))
 
 
 def resource_line(
     resource: Resource, project_id: str, aliases: Mapping[str, datetime]
-) -> ResourceLine:
+) -> rows.ResourceLine:
     """Return the line of a resource of a project, with its aliases in order."""
     return _line(
-        ResourceLine,
+        rows.ResourceLine,
         resource,
         id=resource.resource_id,
         project=resource.derived_in or project_id,
@@ -120,24 +110,24 @@ def parse_stored_object(text: bytes, limits: Limits) -> Mapping[str, JsonValue]:
     return members
 
 
-def recorded_result(line: ToolResultLine, session_id: str) -> RecordedResult:
+def recorded_result(line: rows.ToolResultLine, session_id: str) -> RecordedResult:
     """Return the tool result in a line."""
     result = _record(StoredToolResult, line, tool_result_id=line.id, session_id=session_id)
     return RecordedResult(result, success=line.success, request_digest=line.request_digest)
 
 
-def stored_message(line: MessageLine | PageFaultLine) -> StoredHistoryMessage:
+def stored_message(line: rows.MessageLine | rows.PageFaultLine) -> StoredHistoryMessage:
     """Return the message in a line."""
     return _record(
         StoredHistoryMessage,
         line,
         message_id=line.id,
-        inline_form=None if isinstance(line, PageFaultLine) else line.inline_form,
-        is_page_fault=isinstance(line, PageFaultLine),
+        inline_form=None if isinstance(line, rows.PageFaultLine) else line.inline_form,
+        is_page_fault=isinstance(line, rows.PageFaultLine),
     )
 
 
-def stored_interaction(line: InteractionLine, session_id: str) -> StoredInteraction:
+def stored_interaction(line: rows.InteractionLine, session_id: str) -> StoredInteraction:
     """Return the interaction in a line."""
     output = bytes(line.output)
     return _record(
@@ -149,25 +139,25 @@ def stored_interaction(line: InteractionLine, session_id: str) -> StoredInteract
     )
 
 
-def stored_page(line: PageLine) -> StoredPage:
+def stored_page(line: rows.PageLine) -> StoredPage:
     """Return the page in a line; its number is given by the store."""
     return _record(StoredPage, line, page_number=0)
 
 
-def stored_levels(line: PageLine) -> list[StoredRepresentation]:
+def stored_levels(line: rows.PageLine) -> list[StoredRepresentation]:
     """Return the levels of the page in a line."""
     return [_record(StoredRepresentation, each, level=Level(each.level)) for each in line.levels]
 
 
-def named_resources(line: ResourceLine) -> dict[str, NamedResource]:
+def named_resources(line: rows.ResourceLine) -> dict[str, NamedResource]:
     """Return the resource in a line by its aliases."""
     return {
-        alias: NamedResource(line.id, parse_moment(created_at))
+        alias: NamedResource(line.id, rows.parse_moment(created_at))
         for alias, created_at in line.aliases.items()
     }
 
 
-def stored_resource(line: ResourceLine, project_id: str) -> Resource:
+def stored_resource(line: rows.ResourceLine, project_id: str) -> Resource:
     """Return the resource in a line, in this project."""
     return _record(
         Resource,
@@ -198,5 +188,5 @@ def _record(kind: type[_Record], line: Struct, **others: object) -> _Record:
 
 def _read(name: str, value: object) -> object:
     if name in _MOMENTS and isinstance(value, str):
-        return parse_moment(value)
+        return rows.parse_moment(value)
     return bytes(value) if isinstance(value, Raw) else value

@@ -27,8 +27,8 @@ from app.models.resource import (
 )
 from app.services.images.image_work import ImageWork
 from app.services.images.pixels import CODEC_VERSION, FittedImage, fit_image
+from app.services.persistence.media_checks import probe_media, probe_stored_media
 from app.services.persistence.media_keeper import MediaKeeper
-from app.services.persistence.probing import probe_media, probe_stored_media
 from app.stores.blobs import BlobStore, StoredBlob, read_whole
 from app.stores.records import Records, UnitOfWork
 from app.stores.records.derived_images import NotedImage

@@ -8,7 +8,7 @@ again, heals the row. It never changes a row.
 
 import asyncio
 import hashlib
-from collections.abc import Awaitable, Callable, Iterable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from contextlib import aclosing, suppress
 from dataclasses import dataclass
 from itertools import groupby
@@ -41,14 +41,14 @@ class StoreFault:
     is_quarantined: bool = False
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class StoreCheckReport:
     """What was checked. `unneeded` counts blobs that nothing refers to, which is no fault."""
 
-    blobs: int
-    bytes_read: int
-    unneeded: int
-    faults: int
+    blobs: int = 0
+    bytes_read: int = 0
+    unneeded: int = 0
+    faults: int = 0
 
 
 FaultFound: TypeAlias = Callable[[StoreFault], None]
@@ -87,33 +87,59 @@ class StoreCheck:
             total += await self.records.read(
                 project_id, lambda unit: unit.blob_references.bytes_needed()
             )
-        tally = _Tally(total, found, progress)
+        report = StoreCheckReport()
+
+        def advance(size_bytes: int) -> None:
+            report.bytes_read += size_bytes
+            if progress is not None:
+                progress(report.bytes_read, max(total, report.bytes_read))
+
         for project_id in project_ids:
             check = BlobCheck(self.records, self.blobs, project_id, repair=repair)
-            await _ProjectCheck(check, tally).run()
-        return StoreCheckReport(tally.blobs, tally.bytes_read, tally.unneeded, tally.faults)
+            await self._check_project(check, report, found, advance)
+            report.unneeded += await self._count_unneeded(project_id)
+        return report
 
+    async def _check_project(
+        self,
+        check: "BlobCheck",
+        report: StoreCheckReport,
+        found: FaultFound,
+        advance: Callable[[int], None],
+    ) -> None:
+        last = ""
+        while batch := await rows_behind(
+            self.records, check.project_id, last, limit=_DIGESTS_AT_ONCE
+        ):
+            last = batch[-1][0].digest
+            for start in range(0, len(batch), _BLOBS_AT_ONCE):
+                several = batch[start : start + _BLOBS_AT_ONCE]
+                report.blobs += len(several)
+                checks = (check.run(rows, advance) for rows in several)
+                for outcome in await asyncio.gather(*checks, return_exceptions=True):
+                    if isinstance(outcome, BaseException):
+                        raise outcome
+                    if outcome is not None:
+                        report.faults += 1
+                        found(outcome)
 
-@dataclass(slots=True)
-class _Tally:
-    """What has been seen so far."""
+    async def _count_unneeded(self, project_id: str) -> int:
+        unneeded = 0
+        batch: set[str] = set()
 
-    total_bytes: int
-    found: FaultFound
-    progress: Progress | None
-    blobs: int = 0
-    bytes_read: int = 0
-    unneeded: int = 0
-    faults: int = 0
+        async def count() -> int:
+            needed = await self.records.read(
+                project_id, lambda unit: unit.blob_references.needed(batch)
+            )
+            return len(batch - needed)
 
-    def read(self, size_bytes: int) -> None:
-        self.bytes_read += size_bytes
-        if self.progress is not None:
-            self.progress(self.bytes_read, max(self.total_bytes, self.bytes_read))
-
-    def add(self, fault: StoreFault) -> None:
-        self.faults += 1
-        self.found(fault)
+        async with aclosing(self.blobs.listed(project_id)) as listed:
+            async for blob in listed:
+                batch.add(blob.digest)
+                if len(batch) == _DIGESTS_AT_ONCE:
+                    unneeded += await count()
+                    batch.clear()
+        return unneeded + await count()
 
 
 @dataclass(frozen=True, slots=True)
@@ -239,51 +265,6 @@ class BlobCheck:
             is_alone=True,
         )
         return may_move
-
-
-@dataclass(frozen=True, slots=True)
-class _ProjectCheck:
-    """The check of one project."""
-
-    check: BlobCheck
-    tally: _Tally
-
-    async def run(self) -> None:
-        last = ""
-        while batch := await rows_behind(
-            self.check.records, self.check.project_id, last, limit=_DIGESTS_AT_ONCE
-        ):
-            last = batch[-1][0].digest
-            for start in range(0, len(batch), _BLOBS_AT_ONCE):
-                checks = (self._check(rows) for rows in batch[start : start + _BLOBS_AT_ONCE])
-                for outcome in await asyncio.gather(*checks, return_exceptions=True):
-                    if isinstance(outcome, BaseException):
-                        raise outcome
-                    if outcome is not None:
-                        self.tally.add(outcome)
-        await self._count_unneeded()
-
-    async def _check(self, rows: Sequence[BlobReference]) -> StoreFault | None:
-        self.tally.blobs += 1
-        return await self.check.run(rows, self.tally.read)
-
-    async def _count_unneeded(self) -> None:
-        batch: list[str] = []
-        check = self.check
-        async with aclosing(check.blobs.listed(check.project_id)) as listed:
-            async for blob in listed:
-                batch.append(blob.digest)
-                if len(batch) == _DIGESTS_AT_ONCE:
-                    await self._count_unneeded_among(batch)
-                    batch = []
-        await self._count_unneeded_among(batch)
-
-    async def _count_unneeded_among(self, digests: Iterable[str]) -> None:
-        listed = set(digests)
-        needed = await self.check.records.read(
-            self.check.project_id, lambda unit: unit.blob_references.needed(listed)
-        )
-        self.tally.unneeded += len(listed - needed)
 
 
 async def rows_behind(

@@ -12,9 +12,9 @@ served; nothing is found before its turn.
 """
 
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from secrets import SystemRandom
 
@@ -30,7 +30,6 @@ from app.services.requests.identity import RequestIdentity
 from app.stores.blobs import BlobStore
 from app.stores.records import Records
 from app.stores.records.idempotency import KEPT
-from app.stores.records.swept_blobs import BlobReference
 from app.telemetry.metrics import Metrics
 
 _log = structlog.get_logger(__name__)
@@ -127,34 +126,25 @@ class ReadingPace:
         await self._sleep(self._next_at - now)
 
 
+@dataclass(frozen=True, slots=True, eq=False)
 class Scrub:
     """Scrubs all projects.
 
     Args:
         records: What refers to blobs.
         blobs: What is read.
-        period_seconds: Within how long each blob is read once; 0 for never.
-        bytes_per_second: How fast it is read at most.
+        period: Within how long each blob is read once; 0 seconds for never.
+        pace: How fast it is read at most.
         counts: Told of what was read.
     """
 
-    def __init__(
-        self,
-        records: Records,
-        blobs: BlobStore,
-        *,
-        period_seconds: float,
-        bytes_per_second: int,
-        counts: Metrics,
-    ) -> None:
-        self._records = records
-        self._blobs = blobs
-        self._period = SlicedPeriod(period_seconds)
-        self._pace = ReadingPace(bytes_per_second)
-        self._counts = counts
-        self._idempotency = Idempotency(records)
-        # By slice, the projects that nobody need ask the database about again.
-        self._settled: dict[str, set[str]] = {}
+    records: Records
+    blobs: BlobStore
+    period: SlicedPeriod
+    pace: ReadingPace
+    counts: Metrics
+    # By slice, the projects that nobody need ask the database about again.
+    _settled: dict[str, set[str]] = field(init=False, default_factory=dict)
 
     async def run(self, now: datetime) -> None:
         """Do what is due and was not done yet, by this process or another.
@@ -162,11 +152,12 @@ class Scrub:
         Raises:
             StoreUnavailableError: A store did not answer; the slice that was begun stays due.
         """
-        project_ids = await self._records.read_projects(lambda projects: projects.list_ids())
-        slices = list(self._period.due(now))
-        self._settled = {due.key: self._settled.get(due.key, set()) for due in slices}
+        project_ids = await self.records.read_projects(lambda projects: projects.list_ids())
+        slices = list(self.period.due(now))
+        for over in self._settled.keys() - {due.key for due in slices}:
+            del self._settled[over]
         for due in slices:
-            settled = self._settled[due.key]
+            settled = self._settled.setdefault(due.key, set())
             for project_id in project_ids:
                 if project_id not in settled and await self._do_once(project_id, due):
                     settled.add(project_id)
@@ -174,14 +165,14 @@ class Scrub:
     @asynccontextmanager
     async def running(self) -> AsyncIterator[None]:
         """Scrub for the length of the block."""
-        if not self._period.seconds:
+        if not self.period.seconds:
             yield
             return
         async with run_beside(self._keep_scrubbing()):
             yield
 
     async def _keep_scrubbing(self) -> None:
-        seconds = self._period.slice_seconds
+        seconds = self.period.slice_seconds
         # A process that has just started has better things to do, and several do not start at once.
         await anyio.sleep(SystemRandom().uniform(seconds / 4, seconds))
         while True:
@@ -194,15 +185,16 @@ class Scrub:
 
     async def _do_once(self, project_id: str, due: Slice) -> bool:
         """Scrub a slice unless it was done; says whether it is done now."""
-        if not await rows_behind(self._records, project_id, due.first, end=due.end, limit=1):
+        if not await rows_behind(self.records, project_id, due.first, end=due.end, limit=1):
             return True
         call = IdempotentCall(project_id, _ROUTE, due.key, _NO_REQUEST)
+        keys = Idempotency(self.records)
         try:
-            async with self._idempotency.claimed(call, utc_now()) as done:
+            async with keys.claimed(call, utc_now()) as done:
                 if done is None:
                     await self._scrub(project_id, due)
-                    await self._records.write(
-                        project_id, lambda unit: self._idempotency.note_answer(unit, call, _DONE)
+                    await self.records.write(
+                        project_id, lambda unit: keys.note_answer(unit, call, _DONE)
                     )
         except ConflictError:
             # Another process is at it, or was killed and has left that to whoever comes later.
@@ -210,30 +202,26 @@ class Scrub:
         return True
 
     async def _scrub(self, project_id: str, due: Slice) -> None:
-        check = BlobCheck(self._records, self._blobs, project_id, repair=True, pace=self._pace.keep)
+        check = BlobCheck(self.records, self.blobs, project_id, repair=True, pace=self.pace.keep)
         last = due.first
         while blobs := await rows_behind(
-            self._records, project_id, last, end=due.end, limit=_DIGESTS_AT_ONCE
+            self.records, project_id, last, end=due.end, limit=_DIGESTS_AT_ONCE
         ):
             for rows in blobs:
-                await self._check(check, rows)
+                read: list[int] = []
+                fault = await check.run(rows, read.append)
+                self.counts.count_scrubbed(sum(read))
+                if fault is not None:
+                    self._tell(fault)
             last = blobs[-1][0].digest
 
-    async def _check(self, check: BlobCheck, rows: Sequence[BlobReference]) -> None:
-        read: list[int] = []
-        fault = await check.run(rows, read.append)
-        self._counts.count_scrubbed(sum(read))
-        if fault is not None:
-            self._counts.count_scrub_fault(fault.kind)
-            _tell(fault)
-
-
-def _tell(fault: StoreFault) -> None:
-    _log.error(
-        "stored bytes are not what they were",
-        kind=fault.kind,
-        project=fault.project_id,
-        digest=fault.digest,
-        owners=list(fault.owners[:_NAMED_OWNERS]),
-        quarantined=fault.is_quarantined,
-    )
+    def _tell(self, fault: StoreFault) -> None:
+        self.counts.count_scrub_fault(fault.kind)
+        _log.error(
+            "stored bytes are not what they were",
+            kind=fault.kind,
+            project=fault.project_id,
+            digest=fault.digest,
+            owners=list(fault.owners[:_NAMED_OWNERS]),
+            quarantined=fault.is_quarantined,
+        )

@@ -1,5 +1,85 @@
 """Stage three: the canonical record and its bytes, built once."""
 
-from app.services.packaging.stage import build_sanitized_tool_result, encode_sanitized
+from typing import Any
 
-__all__ = ["build_sanitized_tool_result", "encode_sanitized"]
+from app.models.json_value import json_text
+from app.models.resource import describe
+from app.models.tool_result import (
+    FilePart,
+    ImagePart,
+    PersistedPart,
+    PersistedToolResult,
+    SanitizedToolResult,
+    ToolResultMeta,
+    ToolResultWarning,
+)
+
+
+def build_sanitized_tool_result(
+    persisted: PersistedToolResult, *, tool_name: str, tool_call_id: str, success: bool
+) -> SanitizedToolResult:
+    """Combine parts, descriptors and meta into the canonical record.
+
+    Args:
+        persisted: Parts whose media are stored.
+        tool_name: The tool that was called.
+        tool_call_id: The call this answers.
+        success: What the caller says; a result that says itself that it is an error wins.
+
+    Returns:
+        The record: every distinct resource once, in order of first use.
+    Source: spec 002, "Sanitization Pipeline", step 3.
+    """
+    parts = _without_repeated_extracts(persisted.parts)
+    claims = {
+        f"/parts/{index}": part.claimed_mime_type
+        for index, part in enumerate(parts)
+        if part.claimed_mime_type
+    }
+    extras: dict[str, Any] = {}
+    if persisted.structured_content is not None:
+        extras["structured_content"] = persisted.structured_content[0]
+    return SanitizedToolResult(
+        parts=tuple(part.part for part in parts),
+        resources=tuple(describe(resource) for resource in persisted.resources),
+        meta=ToolResultMeta(
+            tool_name=tool_name,
+            tool_call_id=tool_call_id,
+            success=success and not persisted.is_error,
+            display=persisted.display,
+            meta=persisted.meta,
+            warnings=tuple(
+                ToolResultWarning(code=w.code, pointer=w.pointer, detail=w.detail)
+                for w in persisted.warnings
+            )
+            or None,
+            declared_mime_type=claims or None,
+            **extras,
+        ),
+    )
+
+
+def encode_sanitized(sanitized: SanitizedToolResult) -> bytes:
+    """Return the record's bytes: what is stored, and what every reader gets."""
+    return json_text(sanitized.wire()).encode()
+
+
+def _without_repeated_extracts(parts: tuple[PersistedPart, ...]) -> list[PersistedPart]:
+    """Return the parts, less those lifted out of a structure that another part shows already."""
+    shown = {_medium(part) for part in parts if not part.extracted}
+    kept = []
+    for part in parts:
+        medium = _medium(part)
+        if part.extracted and medium in shown:
+            continue
+        shown.add(medium)
+        kept.append(part)
+    return kept
+
+
+def _medium(part: PersistedPart) -> str | None:
+    match part.part:
+        case ImagePart(image=reference) | FilePart(data=reference):
+            return reference
+        case _:
+            return None

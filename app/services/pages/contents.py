@@ -23,8 +23,8 @@ from app.models.resource import Resource, resource_kind
 from app.rendering.names.file_names import safe_file_name
 from app.services.concurrency.large_work import run_in_loop_if
 from app.services.inline_media.stored_media import MediaMover, StoredMedia
+from app.services.persistence.media_checks import probe_media
 from app.services.persistence.media_keeper import INLINE_LIMIT_BYTES, MediaKeeper
-from app.services.persistence.probing import probe_media
 from app.services.requests.data_uris import (
     SOUND,
     InlineForm,

@@ -31,7 +31,7 @@ from app.services.pages.contents import fits
 from app.services.pages.reading import PageReading, PageView
 from app.services.pages.versions import find_page, updated_at
 from app.services.pages.writing import PAGE
-from app.services.persistence.probing import probe_stored_media
+from app.services.persistence.media_checks import probe_stored_media
 from app.stores.blobs import BlobStore
 from app.stores.records import Records, UnitOfWork
 

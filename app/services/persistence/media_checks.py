@@ -1,22 +1,97 @@
-"""Judges media that are to be shown, wherever their bytes are, and remembers what it found.
+"""What may be known of media before they are shown: hints, and what is wrong with them.
 
-What is found is a function of the bytes, so nothing of it is stored: media that were kept before
-anybody judged them are judged like all others, and better readers judge all of them anew. What is
-known of the last media saves reading them again for every turn of a conversation.
+Hints for viewers are found without decoding any bytes: pixels come from image headers, durations
+from the headers of audio and video. A probe that fails costs a hint and never the result: these are
+from app.media import headers
+parsers of hostile bytes.
+
+Damage is judged wherever the bytes are, and what was found is remembered. It is a function of the
+bytes, so nothing of it is stored: media that were kept before anybody judged them are judged like
+all others, and better readers judge all of them anew. What is known of the last media saves reading
+them again for every turn of a conversation.
 """
 
 from collections import OrderedDict
 from functools import partial
 
+import anyio
 import anyio.from_thread
 import anyio.to_thread
 
+from app.errors import StoreUnavailableError
+from app.media import headers
 from app.media.soundness.judging import damage_of, judge
 from app.media.soundness.looking import Looking
 from app.models.conversation import InlineBytes, Medium, StoredBytes
-from app.models.media import InMemoryMedia
-from app.models.resource import Damage
-from app.stores.blobs import BlobStore, read_whole
+from app.models.media import InMemoryMedia, MediaSource
+from app.models.resource import Damage, MediaHints
+from app.stores.blobs import BlobStore, DraftMedia, StoredBlob, read_whole
+
+_IMAGE_HEAD_BYTES = 1024 * 1024
+_WINDOW_BYTES = 8 * 1024 * 1024
+_NO_HINTS = MediaHints()
+
+# MP4 and its relatives may keep their header behind the media.
+_HEADER_MAY_BE_LAST = frozenset(
+    {"video/mp4", "audio/mp4", "video/quicktime", "audio/x-m4a", "video/x-m4v", "video/3gpp"}
+)
+
+
+def probe_media(head: bytes, source: MediaSource, mime_type: str) -> MediaHints:
+    """The hints about a medium at hand; blocks, so it belongs in a worker thread.
+
+    Args:
+        head: The first bytes, as many as the caller has anyway.
+        source: The medium; of a large one that is neither in memory nor a draft only the first
+            8 MiB are read.
+        mime_type: The type the bytes were found to be of.
+
+    Returns:
+        Pixels as displayed (a photograph on its side is turned), and seconds to the millisecond.
+    """
+    if headers.has_known_header(mime_type):
+        hints = headers.image_hints(head, mime_type)
+        if hints == _NO_HINTS and source.size_bytes > len(head):
+            hints = headers.image_hints(source.head(_IMAGE_HEAD_BYTES), mime_type)
+        return hints
+    if headers.has_duration(mime_type):
+        return headers.duration_hints(_file_of(source), mime_type)
+    return _NO_HINTS
+
+
+async def probe_stored_media(
+    blobs: BlobStore, project_id: str, blob: StoredBlob, mime_type: str
+) -> MediaHints:
+    """The hints about a blob that is stored already, from its beginning and perhaps its end.
+
+    Returns:
+        See `probe_media`. A store that does not answer costs the hints.
+    """
+    is_image = headers.has_known_header(mime_type)
+    if not is_image and not headers.has_duration(mime_type):
+        return _NO_HINTS
+    window = _IMAGE_HEAD_BYTES if is_image else _WINDOW_BYTES
+    try:
+        head = await read_whole(blobs, project_id, blob.digest, end=window)
+        if is_image:
+            return await anyio.to_thread.run_sync(headers.image_hints, head, mime_type)
+        tail = b""
+        if mime_type in _HEADER_MAY_BE_LAST and b"moov" not in head:
+            start = max(len(head), blob.size_bytes - _WINDOW_BYTES)
+            tail = await read_whole(blobs, project_id, blob.digest, start=start)
+    except StoreUnavailableError:
+        return _NO_HINTS
+    file = headers.WindowedFile(head, tail, blob.size_bytes)
+    return await anyio.to_thread.run_sync(headers.duration_hints, file, mime_type)
+
+
+def _file_of(source: MediaSource) -> headers.WindowedFile:
+    if isinstance(source, DraftMedia):
+        return headers.WholeFile(source.draft.read, source.size_bytes)
+    # What is in memory already costs nothing to show whole.
+    size = source.size_bytes if isinstance(source, InMemoryMedia) else _WINDOW_BYTES
+    return headers.WindowedFile(source.head(size), b"", source.size_bytes)
+
 
 _MOST_REMEMBERED = 20_000
 _SMALL_BYTES = 4_096

@@ -12,8 +12,7 @@ from app.models.media import MediaSource
 from app.models.normalized import NormalizedMedia
 from app.models.resource import Damage, MediaHints, Resource, derive_resource_id, resource_kind
 from app.rendering.names.file_names import safe_file_name
-from app.services.persistence.media_checks import MediaChecks
-from app.services.persistence.probing import probe_media
+from app.services.persistence.media_checks import MediaChecks, probe_media
 from app.stores.blobs import BlobStore
 
 INLINE_LIMIT_BYTES = 1_024
@@ -39,6 +38,7 @@ class KeptMedium:
         return self.resource.reference if self.resource else self.inline_base64 or ""
 
 
+@dataclass(frozen=True, slots=True, eq=False)
 class MediaKeeper:
     """Keeps media for one project.
 
@@ -50,21 +50,12 @@ class MediaKeeper:
         checks: Is told what is wrong with each, so that nobody reads it again for that.
     """
 
-    def __init__(
-        self,
-        blobs: BlobStore,
-        project_id: str,
-        *,
-        limit_bytes: int,
-        now: datetime,
-        checks: MediaChecks | None = None,
-    ) -> None:
-        self._blobs = blobs
-        self._project_id = project_id
-        self._limit_bytes = limit_bytes
-        self.now = now
-        self._checks = checks
-        self._kept: dict[_Identity, KeptMedium] = {}
+    blobs: BlobStore
+    project_id: str
+    limit_bytes: int
+    now: datetime
+    checks: MediaChecks | None = None
+    _kept: dict["_Identity", KeptMedium] = field(init=False, default_factory=dict)
 
     async def keep_all(self, media: Sequence[NormalizedMedia]) -> list[KeptMedium]:
         """Store media together, and leave those inline that are images below 1,024 bytes.
@@ -86,7 +77,11 @@ class MediaKeeper:
         if looked:
             resources = await self._store_all(list(looked.values()), are_judged=True)
             for (identity, each), resource in zip(looked.items(), resources, strict=True):
-                self._kept[identity] = self._judged(each, resource)
+                if self.checks is not None:
+                    self.checks.remember(resource.digest, each.mime_type, each.damage)
+                self._kept[identity] = KeptMedium(
+                    each.mime_type, each.filename, resource, damage=each.damage
+                )
         return [self._kept[identity] for identity in identities]
 
     async def store(self, source: MediaSource, mime_type: str, filename: str | None) -> Resource:
@@ -101,16 +96,16 @@ class MediaKeeper:
             for each in looked:
                 each.look(is_judged=are_judged)
 
-        blobs = await self._blobs.put_all(
-            self._project_id,
+        blobs = await self.blobs.put_all(
+            self.project_id,
             [each.source for each in looked],
-            limit_bytes=self._limit_bytes,
+            limit_bytes=self.limit_bytes,
             meanwhile=look,
         )
         return [
             Resource(
                 resource_id=derive_resource_id(
-                    self._project_id, blob.digest, each.mime_type, each.filename
+                    self.project_id, blob.digest, each.mime_type, each.filename
                 ),
                 digest=blob.digest,
                 mime_type=each.mime_type,
@@ -122,11 +117,6 @@ class MediaKeeper:
             )
             for each, blob in zip(looked, blobs, strict=True)
         ]
-
-    def _judged(self, looked: "_Looked", resource: Resource) -> KeptMedium:
-        if self._checks is not None:
-            self._checks.remember(resource.digest, looked.mime_type, looked.damage)
-        return KeptMedium(looked.mime_type, looked.filename, resource, damage=looked.damage)
 
 
 @dataclass(slots=True)

@@ -1,6 +1,7 @@
 """The persistence stage: from normalized parts to parts with `@blob:` references."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 import anyio.lowlevel
@@ -37,7 +38,6 @@ from app.models.tool_result import (
 from app.rendering.names.file_names import safe_file_name
 from app.rendering.texts.cuts import needs_preview, preview
 from app.services.persistence.media_keeper import KeptMedium, MediaKeeper
-from app.services.persistence.media_slots import fill_places, slots_in
 from app.services.persistence.mirrors import may_hold_twice, with_one_of_each
 
 META_LIMIT_CHARS = 65_536
@@ -77,7 +77,10 @@ async def persist_tool_media(
     if may_hold_twice(normalized):
         normalized = await anyio.to_thread.run_sync(with_one_of_each, normalized)
     kept = await keeper.keep_all(normalized.media)
-    return await _Persisting(normalized, keeper, kept, session_resources).run()
+    references = [medium.reference for medium in kept]
+    warnings = [*normalized.warnings, *_damages(normalized.media, kept)]
+    stage = _Persisting(normalized, keeper, kept, session_resources, references, warnings)
+    return await stage.run()
 
 
 def _check(media: Sequence[NormalizedMedia], limits: Limits) -> None:
@@ -95,27 +98,20 @@ def _check(media: Sequence[NormalizedMedia], limits: Limits) -> None:
             )
 
 
+@dataclass(frozen=True, slots=True, eq=False)
 class _Persisting:
     """One result on its way through the stage."""
 
-    def __init__(
-        self,
-        normalized: NormalizedToolResult,
-        keeper: MediaKeeper,
-        kept: Sequence[KeptMedium],
-        session_resources: Mapping[str, Resource],
-    ) -> None:
-        self._normalized = normalized
-        self._keeper = keeper
-        self._kept = kept
-        self._session_resources = session_resources
-        self._references = [medium.reference for medium in kept]
-        self._warnings: list[Warning] = list(normalized.warnings)
-        self._meta_resources: list[Resource] = []
+    normalized: NormalizedToolResult
+    keeper: MediaKeeper
+    kept: Sequence[KeptMedium]
+    session_resources: Mapping[str, Resource]
+    references: Sequence[str]
+    warnings: list[Warning]
+    meta_resources: list[Resource] = field(default_factory=list)
 
     async def run(self) -> PersistedToolResult:
-        normalized = self._normalized
-        self._warnings += _damages(normalized.media, self._kept)
+        normalized = self.normalized
         parts = []
         for index, part in enumerate(normalized.parts):
             if index % _PARTS_IN_A_ROW == 0:
@@ -129,12 +125,12 @@ class _Persisting:
         meta = await self._meta_value(normalized.meta, "_meta")
         return PersistedToolResult(
             parts=tuple(parts),
-            meta_resources=tuple(self._meta_resources),
+            meta_resources=tuple(self.meta_resources),
             is_error=normalized.is_error,
             structured_content=structured,
             display=display,
             meta=_as_object(meta),
-            warnings=tuple(self._warnings),
+            warnings=tuple(self.warnings),
         )
 
     async def _part(self, part: NormalizedPart) -> PersistedPart:
@@ -152,17 +148,17 @@ class _Persisting:
     async def _text(
         self, template: TextTemplate, mime_type: str, beside: dict[str, Any]
     ) -> PersistedPart:
-        text = self._filled(template)
+        text = _filled(template, self.references)
         resources = self._resources_of(slot for slot in template if isinstance(slot, MediaSlot))
         if needs_preview(text):
-            whole = await self._keeper.store(InMemoryMedia(text.encode()), mime_type, None)
+            whole = await self.keeper.store(InMemoryMedia(text.encode()), mime_type, None)
             text = preview(text, whole.uri)
             resources = (whole, *resources)
         return PersistedPart(TextPart(type="text", text=text, **beside), resources)
 
     def _medium(self, part: NormalizedMediaPart, beside: dict[str, Any]) -> PersistedPart:
-        kept = self._kept[part.slot.index]
-        source = self._normalized.media[part.slot.index].source
+        kept = self.kept[part.slot.index]
+        source = self.normalized.media[part.slot.index].source
         claimed = canonical_mime_type(source.declared_mime_type or "")
         shown = _shown(
             kept.reference,
@@ -179,11 +175,11 @@ class _Persisting:
         )
 
     async def _reference(self, part: NormalizedReference, beside: dict[str, Any]) -> PersistedPart:
-        resource = self._session_resources.get(part.resource_id or "")
+        resource = self.session_resources.get(part.resource_id or "")
         if resource is None:
             # A text that merely reads like a reference is a text, and nothing to warn of.
-            if part.is_claimed and len(self._warnings) < _MOST_WARNINGS:
-                self._warnings.append(
+            if part.is_claimed and len(self.warnings) < _MOST_WARNINGS:
+                self.warnings.append(
                     Warning(
                         "unknown-reference",
                         part.pointer,
@@ -216,17 +212,17 @@ class _Persisting:
         return members
 
     def _written(self, value: JsonValue) -> tuple[JsonValue, str]:
-        self._meta_resources.extend(self._resources_of(slots_in(value)))
-        filled = fill_places(value, self._references)
+        self.meta_resources.extend(self._resources_of(_slots_in(value)))
+        filled = _fill_places(value, self.references)
         return filled, json_text(filled)
 
     async def _bounded(self, value: JsonValue, text: str, key: str) -> JsonValue:
         """The value, or a reference to it if it would swell every reader's copy of the record."""
         if len(text) <= META_LIMIT_CHARS:
             return value
-        whole = await self._keeper.store(InMemoryMedia(text.encode()), "application/json", None)
-        self._meta_resources.append(whole)
-        self._warnings.append(
+        whole = await self.keeper.store(InMemoryMedia(text.encode()), "application/json", None)
+        self.meta_resources.append(whole)
+        self.warnings.append(
             Warning(
                 "long-value-stored",
                 "",
@@ -235,13 +231,8 @@ class _Persisting:
         )
         return whole.reference
 
-    def _filled(self, template: TextTemplate) -> str:
-        return "".join(
-            piece if isinstance(piece, str) else self._references[piece.index] for piece in template
-        )
-
     def _resources_of(self, slots: Iterable[MediaSlot]) -> tuple[Resource, ...]:
-        kept = (self._kept[slot.index].resource for slot in slots)
+        kept = (self.kept[slot.index].resource for slot in slots)
         return tuple(resource for resource in kept if resource)
 
 
@@ -293,3 +284,45 @@ def _link(part: NormalizedLink, beside: dict[str, Any]) -> PersistedPart:
 def _as_object(value: JsonValue) -> JsonValue:
     """A reference in the place of an object, as an object."""
     return {"stored": value} if isinstance(value, str) else value
+
+
+def _slots_in(value: JsonValue) -> Iterator[MediaSlot]:
+    """Yield the `MediaSlot` leaves of a value, in document order."""
+    # With a stack, here and below: a value may nest a thousand levels deep.
+    stack = [value]
+    while stack:
+        node = stack.pop()
+        if isinstance(node, MediaSlot):
+            yield node
+        elif isinstance(node, dict):
+            stack.extend(reversed(node.values()))
+        elif isinstance(node, list | tuple):
+            stack.extend(reversed(node))
+
+
+def _fill_places(value: JsonValue, references: Sequence[str]) -> JsonValue:
+    """Return the value with references in its open places, itself if it has none."""
+    if next(_slots_in(value), None) is None:
+        return value
+    root: list[JsonValue] = [value]
+    stack: list[JsonValue] = [root]
+    while stack:
+        holder = stack.pop()
+        for key, member in list(holder.items() if isinstance(holder, dict) else enumerate(holder)):
+            filled = holder[key] = _filled(member, references)
+            if isinstance(filled, dict | list):
+                stack.append(filled)
+    return root[0]
+
+
+def _filled(node: JsonValue, references: Sequence[str]) -> JsonValue:
+    """A copy of a container, a leaf with its places filled, or the leaf itself."""
+    if isinstance(node, MediaSlot):
+        return references[node.index]
+    if isinstance(node, tuple):
+        return "".join(
+            piece if isinstance(piece, str) else references[piece.index] for piece in node
+        )
+    if isinstance(node, dict):
+        return dict(node)
+    return list(node) if isinstance(node, list) else node

@@ -31,7 +31,7 @@ from app.rendering.pages.descriptors import body_mime_type
 from app.rendering.turns.interactions import answer_turn, attached_ids, interaction_turns
 from app.rendering.turns.pairing import paired
 from app.rendering.turns.tool_results import kept_apart, tool_result_turn
-from app.services.inline_media.message_media import references_in
+from app.services.inline_media.stored_media import references_in
 from app.services.pages.contents import fits
 from app.services.pages.reading import PageReading, PageView
 from app.services.renders.message_content import ContentReading

@@ -21,8 +21,7 @@ from app.models.text_windows import decode_text
 from app.rendering.targets.fitting import Fitting, LoadedMedia, MediaPlan, MediumRef, places_of
 from app.rendering.targets.profile import MediaClass, Profile
 from app.services.images.derived_images import DerivedImages
-from app.services.persistence.media_checks import MediaChecks
-from app.services.persistence.probing import probe_media
+from app.services.persistence.media_checks import MediaChecks, probe_media
 from app.stores.blobs import BlobStore, read_whole
 
 _CLASSES: tuple[MediaClass, ...] = ("image", "audio", "video", "document")

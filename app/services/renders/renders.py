@@ -30,7 +30,7 @@ from app.rendering.targets.table import TARGETS
 from app.rendering.targets.tokens import estimate_turns, request_text_bytes
 from app.rendering.turns.pages import page_turn
 from app.rendering.turns.tool_results import tool_result_turn
-from app.services.access.signed_links import LinkGrant, LinkSigner
+from app.services.access.callers import LinkGrant, LinkSigner
 from app.services.inline_media.json_with_media import RenderedBody
 from app.services.pages.reading import PageReading
 from app.services.renders.loading import load_session, page_medium, read_apart

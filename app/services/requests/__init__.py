@@ -3,8 +3,7 @@
 streamed_bodies     a body on its way: what is worked on while the rest is coming; bodies read whole
 streamed_requests   bodies of which the media are moved out of values, read with placeholders
 json_stream         the scanner: which strings are long, where they end
-json_escapes        how a string is escaped in JSON, to be written again byte for byte
-long_strings        one long string: its bytes in a draft, its text, its placeholder
+long_strings        one long string: its bytes in a draft, its text and escapes, its placeholder
 data_uris           data URIs that are a content: taken apart, and put together byte for byte
 validation          what every JSON body is checked for, and the version that a write changes
 identity            what a request is known by, and the names of its long strings

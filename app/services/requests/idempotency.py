@@ -116,13 +116,13 @@ class Idempotency:
         return None if held is None else _answer_of(held, call.identity)
 
     async def _abandon(self, call: IdempotentCall) -> None:
-        def abandon(unit: UnitOfWork) -> None:
-            # The block may have been cancelled just after its commit: then there is an answer.
-            unit.idempotency.abandon(call.route, call.key, claim_id=call.claim_id)
-
-        # If the database is what failed, the claim is over by itself after a while.
+        # If the database is what failed, the claim is over by itself after a while. The block may
+        # have been cancelled just after its commit: then there is an answer, and it stays.
         with anyio.CancelScope(shield=True), suppress(ServiceError):
-            await self.records.write(call.project_id, abandon)
+            await self.records.write(
+                call.project_id,
+                lambda unit: unit.idempotency.abandon(call.route, call.key, claim_id=call.claim_id),
+            )
 
 
 def _answer_of(claim: Claim, identity: RequestIdentity) -> str:

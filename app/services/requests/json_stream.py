@@ -11,8 +11,7 @@ from functools import lru_cache
 
 from app.media.base64_text import NotStrictBase64Error
 from app.services.concurrency.large_work import QUICK_BYTES, is_quick
-from app.services.requests.json_escapes import raw_head_end, without_open_escape
-from app.services.requests.long_strings import LongString
+from app.services.requests.long_strings import LongString, raw_head_end, without_open_escape
 from app.stores.blobs import BlobDraft
 
 LONG_CHARS = 65_536

@@ -10,7 +10,7 @@ import asyncio
 import hashlib
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TypeVar
 
 import anyio
@@ -154,23 +154,21 @@ class StreamedBodies:
                     memory.release()
 
 
+@dataclass(slots=True, eq=False)
 class _Receiving:
     """One body on its way. The step that is under way has a task of its own.
 
     Pieces have one size, so that what comes of a body does not depend on how it was sent.
     """
 
-    def __init__(
-        self, json: JsonStream, work: LargeWork, memory: BodyMemory, piece_bytes: int
-    ) -> None:
-        self._json = json
-        self._work = work
-        self._memory = memory
-        self._piece_bytes = piece_bytes
-        self._kept_bytes = 0
-        self._step: asyncio.Future[None] | None = None
-        self.is_in_pieces = False
-        """Whether there is more than one piece, as far as is known."""
+    json: JsonStream
+    work: LargeWork
+    memory: BodyMemory
+    piece_bytes: int
+    is_in_pieces: bool = False
+    """Whether there is more than one piece, as far as is known."""
+    _kept_bytes: int = 0
+    _step: asyncio.Future[None] | None = None
 
     async def body(self, chunks: AsyncIterator[bytes]) -> ReceivedBody:
         piece: list[bytes] = []
@@ -180,8 +178,8 @@ class _Receiving:
             size_bytes += len(chunk)
             waiting += len(chunk)
             await self._hold(waiting)
-            while waiting > self._piece_bytes:
-                waiting -= self._piece_bytes
+            while waiting > self.piece_bytes:
+                waiting -= self.piece_bytes
                 rest = piece[-1][len(piece[-1]) - waiting :] if waiting else b""
                 piece[-1] = piece[-1][: len(piece[-1]) - waiting]
                 await self._begin(piece)
@@ -189,7 +187,7 @@ class _Receiving:
                 await self._hold(waiting)
         await self._ended()
         await self._hold(waiting)
-        return ReceivedBody(self._json, piece, size_bytes, self._memory)
+        return ReceivedBody(self.json, piece, size_bytes, self.memory)
 
     async def rest(self) -> None:
         """Wait for the step that is under way, whatever comes of it."""
@@ -197,31 +195,32 @@ class _Receiving:
             await asyncio.gather(self._step, return_exceptions=True)
 
     async def _hold(self, waiting: int) -> None:
-        if self._kept_bytes + waiting > self._memory.size_bytes:
-            await self._memory.keep(self._kept_bytes + waiting)
+        if self._kept_bytes + waiting > self.memory.size_bytes:
+            await self.memory.keep(self._kept_bytes + waiting)
 
     async def _begin(self, piece: list[bytes]) -> None:
         await self._ended()
         self.is_in_pieces = True
         # Both the pieces that arrived and the one that they are joined to.
-        self._kept_bytes += _COPIES * self._piece_bytes
-        self._step = asyncio.ensure_future(self._work.run(self._piece_bytes, self._feed, piece))
+        self._kept_bytes += _COPIES * self.piece_bytes
+        self._step = asyncio.ensure_future(self.work.run(self.piece_bytes, self._feed, piece))
 
     async def _ended(self) -> None:
         if self._step is not None:
             # A cancelled caller goes on at once; `rest` waits.
             await asyncio.shield(self._step)
             self._step = None
-            self._kept_bytes = self._json.kept_bytes
-            self._memory.check_text(self._kept_bytes)
+            self._kept_bytes = self.json.kept_bytes
+            self.memory.check_text(self._kept_bytes)
 
     def _feed(self, piece: list[bytes]) -> None:
         data = b"".join(piece)
         piece.clear()
-        self._memory.weigh(data)
-        self._json.feed(data)
+        self.memory.weigh(data)
+        self.json.feed(data)
 
 
+@dataclass(slots=True, eq=False)
 class HeldDraft:
     """A draft in memory. See `BlobDraft`; nothing is written before it is committed.
 
@@ -232,13 +231,12 @@ class HeldDraft:
             a body that is here.
     """
 
-    def __init__(self, blobs: BlobStore, project_id: str, *, limit_bytes: int) -> None:
-        self._blobs = blobs
-        self._project_id = project_id
-        self._limit_bytes = limit_bytes
-        self._data = bytearray()
-        self._digest: str | None = None
-        self._blob: StoredBlob | None = None
+    blobs: BlobStore
+    project_id: str
+    limit_bytes: int
+    _data: bytearray = field(init=False, default_factory=bytearray)
+    _digest: str | None = field(init=False, default=None)
+    _blob: StoredBlob | None = field(init=False, default=None)
 
     @property
     def size_bytes(self) -> int:
@@ -266,9 +264,7 @@ class HeldDraft:
         """See `BlobDraft.commit`."""
         if self._blob is None:
             media = InMemoryMedia(bytes(self._data))
-            self._blob = await self._blobs.put(
-                self._project_id, media, limit_bytes=self._limit_bytes
-            )
+            self._blob = await self.blobs.put(self.project_id, media, limit_bytes=self.limit_bytes)
         return self._blob
 
     async def discard(self) -> None:

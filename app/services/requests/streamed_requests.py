@@ -17,7 +17,6 @@ from app.errors import InvalidJsonError, InvalidPayloadError
 from app.media.data_uris import DataUriText
 from app.models.json_value import JsonValue
 from app.models.media import InMemoryMedia
-from app.services.concurrency.large_work import LargeWork
 from app.services.requests.identity import RequestIdentity, json_digest
 from app.services.requests.json_stream import JsonStream
 from app.services.requests.long_strings import LongString, Marks, Placeholder
@@ -51,11 +50,9 @@ class StreamedRequests:
 
     Attributes:
         bodies: Takes them in.
-        work: Keeps what is done at once in bounds.
     """
 
     bodies: StreamedBodies
-    work: LargeWork
 
     @asynccontextmanager
     async def read(
@@ -86,13 +83,11 @@ class StreamedRequests:
             StoreUnavailableError: A medium cannot be kept.
         """
         async with self.bodies.received(project_id, chunks) as body:
+            work = partial(_read_streamed, body, parse, read, media_of, identity_prefix)
             if body.is_quick:
-                yield _read_streamed(body, parse, read, media_of, identity_prefix)
+                yield work()
             else:
-                size_bytes = body.bytes_in_memory
-                yield await self.work.run(
-                    size_bytes, _read_streamed, body, parse, read, media_of, identity_prefix
-                )
+                yield await self.bodies.work.run(body.bytes_in_memory, work)
 
 
 def _read_streamed(

@@ -27,7 +27,7 @@ from app.models.normalized import MediaSlot, TextTemplate
 from app.models.rendering import JsonPiece, MediaPiece, Rendering, TextPiece, joined_pieces
 from app.models.resource import Resource, parse_resource_id
 from app.rendering.texts.json_strings import TextWriter
-from app.services.access.signed_links import LinkGrant, LinkSigner, link_expiry
+from app.services.access.callers import LinkGrant, LinkSigner, link_expiry
 from app.services.concurrency.large_work import LargeWork
 from app.services.inline_media.json_with_media import RenderedBody
 from app.services.requests.data_uris import held_strings, pointer_to

@@ -14,7 +14,7 @@ from app.models.resource import (
     resource_kind,
 )
 from app.rendering.names.file_names import safe_file_name
-from app.services.persistence.probing import probe_stored_media
+from app.services.persistence.media_checks import probe_stored_media
 from app.services.resources.aliases import name_resource
 from app.stores.blobs import BlobStore, StoredBlob
 from app.stores.records import Records, UnitOfWork

@@ -27,7 +27,7 @@ from app.models.interaction import (
 from app.models.json_value import JsonValue, parse_stored_json
 from app.models.limits import Limits
 from app.models.resource import is_alias, parse_resource_id
-from app.services.inline_media.message_media import references_in
+from app.services.inline_media.stored_media import references_in
 from app.services.requests.identity import RequestIdentity, identity_of_body
 from app.services.requests.validation import read_object, validated
 from app.stores.records import UnitOfWork

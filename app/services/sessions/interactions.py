@@ -21,7 +21,7 @@ from app.models.json_pointer import first_difference
 from app.models.json_value import json_text, parse_stored_json
 from app.models.limits import Limits
 from app.models.message import ANSWER, INTERACTION
-from app.services.inline_media.message_media import references_in
+from app.services.inline_media.stored_media import references_in
 from app.services.requests.idempotency import Idempotency, IdempotentCall
 from app.services.requests.streamed_bodies import RequestBodies
 from app.services.requests.validation import WriteCondition

@@ -28,8 +28,7 @@ from app.models.limits import Limits
 from app.models.message import MESSAGE, StoredHistoryMessage
 from app.models.resource import Resource
 from app.services.concurrency.large_work import run_in_loop_if
-from app.services.inline_media.message_media import media_in_message, references_in
-from app.services.inline_media.stored_media import MediaMover
+from app.services.inline_media.stored_media import MediaMover, media_in_message, references_in
 from app.services.persistence.media_keeper import MediaKeeper
 from app.services.requests.data_uris import Movable, dump_forms
 from app.services.requests.idempotency import Idempotency, IdempotentCall

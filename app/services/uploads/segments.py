@@ -14,6 +14,7 @@ in another process is not reached: there, the first to be counted wins.
 import hashlib
 from collections.abc import AsyncIterator, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from datetime import timedelta
 
 import anyio
@@ -139,29 +140,21 @@ class UploadTurns:
                 await ended.wait()
 
 
+@dataclass(frozen=True, slots=True)
 class SegmentIntake:
     """Takes bodies in.
 
     Args:
         records: Where segments are noted.
         blobs: Where their bytes go.
-        keep_seconds: How long an upload may lie after a segment has come.
+        kept_for: How long an upload may lie after a segment has come.
         segment_bytes: The largest segment.
     """
 
-    def __init__(
-        self,
-        records: Records,
-        blobs: BlobStore,
-        *,
-        keep_seconds: float,
-        segment_bytes: int = SEGMENT_BYTES,
-    ) -> None:
-        self._records = records
-        self._blobs = blobs
-        self._removal = BlobRemoval(records, blobs)
-        self._kept_for = timedelta(seconds=keep_seconds)
-        self._segment_bytes = segment_bytes
+    records: Records
+    blobs: BlobStore
+    kept_for: timedelta
+    segment_bytes: int
 
     async def receive(self, project_id: str, upload: ResumableUpload, *, body: UploadBody) -> None:
         """Keep a body; what has come of it counts, however it ends.
@@ -173,10 +166,10 @@ class SegmentIntake:
         """
         offset = upload.received_bytes
         while not body.is_over:
-            async with self._blobs.writer(project_id, limit_bytes=self._segment_bytes) as writer:
+            async with self.blobs.writer(project_id, limit_bytes=self.segment_bytes) as writer:
                 stretch = _Stretch(writer, start=offset)
                 try:
-                    await stretch.fill(body, self._segment_bytes)
+                    await stretch.fill(body, self.segment_bytes)
                 finally:
                     if stretch.can_be_kept:
                         await run_to_completion(self._keep(project_id, upload.upload_id, stretch))
@@ -206,9 +199,9 @@ class SegmentIntake:
         """Store a body in segments; the last only if the checksum of all of it holds."""
         offset = upload.received_bytes
         while not body.is_over:
-            async with self._blobs.writer(project_id, limit_bytes=self._segment_bytes) as writer:
+            async with self.blobs.writer(project_id, limit_bytes=self.segment_bytes) as writer:
                 stretch = _Stretch(writer, start=offset)
-                await stretch.fill(body, self._segment_bytes)
+                await stretch.fill(body, self.segment_bytes)
                 body.verify_at_end()
                 if stretch.can_be_kept:
                     await run_to_completion(stretch.commit_into(segments))
@@ -217,11 +210,11 @@ class SegmentIntake:
     async def _remove(self, project_id: str, segments: Sequence[Segment]) -> None:
         """Remove segments that no upload has, so that they take no room until the next sweep."""
         digests = sorted({segment.digest for segment in segments})
+        removal = BlobRemoval(self.records, self.blobs)
         with anyio.CancelScope(shield=True):
             try:
                 for start in range(0, len(digests), DIGESTS_AT_ONCE):
-                    batch = digests[start : start + DIGESTS_AT_ONCE]
-                    await self._removal.remove(project_id, batch)
+                    await removal.remove(project_id, digests[start : start + DIGESTS_AT_ONCE])
             except ServiceError as exc:
                 _log.warning("pieces left for the next sweep", code=exc.problem_code)
 
@@ -229,7 +222,7 @@ class SegmentIntake:
         await self._count(project_id, upload_id, [await stretch.commit()])
 
     async def _count(self, project_id: str, upload_id: str, segments: Sequence[Segment]) -> None:
-        expires_at = utc_now() + self._kept_for
+        expires_at = utc_now() + self.kept_for
 
         def advance(unit: UnitOfWork) -> None:
             if unit.uploads.advance(upload_id, segments, expires_at=expires_at):
@@ -237,17 +230,17 @@ class SegmentIntake:
             upload = unit.uploads.find(upload_id)
             raise NotFoundError("upload") if upload is None else wrong_offset(upload)
 
-        await self._records.write(project_id, advance)
+        await self.records.write(project_id, advance)
 
 
+@dataclass(slots=True)
 class _Stretch:
     """A segment on its way into the blob store."""
 
-    def __init__(self, writer: BlobWriter, *, start: int) -> None:
-        self._writer = writer
-        self._start = start
-        self._is_sound = True
-        self.size_bytes = 0
+    writer: BlobWriter
+    start: int
+    size_bytes: int = 0
+    _is_sound: bool = True
 
     @property
     def can_be_kept(self) -> bool:
@@ -262,8 +255,8 @@ class _Stretch:
 
     async def commit(self) -> Segment:
         """Make it durable."""
-        blob = await self._writer.commit()
-        return Segment(self._start, blob.size_bytes, blob.digest)
+        blob = await self.writer.commit()
+        return Segment(self.start, blob.size_bytes, blob.digest)
 
     async def commit_into(self, segments: list[Segment]) -> None:
         """Note it as soon as it is durable, so that it is removed if the caller has gone."""
@@ -271,7 +264,7 @@ class _Stretch:
 
     async def _write(self, chunk: bytes) -> None:
         self._is_sound = False
-        await self._writer.write(chunk)
+        await self.writer.write(chunk)
         self._is_sound = True
         self.size_bytes += len(chunk)
 

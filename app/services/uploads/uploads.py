@@ -9,7 +9,7 @@ that was damaged meanwhile sets the upload back to where it begins, and the clie
 import hashlib
 from collections.abc import AsyncGenerator, AsyncIterator, Iterator, Sequence
 from contextlib import aclosing, contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, field, replace
 from datetime import timedelta
 from weakref import WeakValueDictionary
 
@@ -83,6 +83,7 @@ class _DamagedSegmentError(Exception):
         self.segment = segment
 
 
+@dataclass(frozen=True, slots=True, eq=False)
 class Uploads:
     """Takes files in pieces.
 
@@ -94,25 +95,16 @@ class Uploads:
         stored_bytes: Counts what projects keep, where that is to be counted.
     """
 
-    def __init__(
-        self,
-        records: Records,
-        blobs: BlobStore,
-        *,
-        limits: Limits,
-        segment_bytes: int = SEGMENT_BYTES,
-        stored_bytes: StoredBytes | None = None,
-    ) -> None:
-        self._records = records
-        self._blobs = blobs
-        self._stored_bytes = stored_bytes
-        self._limits = limits
-        self._intake = SegmentIntake(
-            records, blobs, keep_seconds=limits.upload_seconds, segment_bytes=segment_bytes
-        )
-        self._turns = UploadTurns()
-        # An impatient client asks again and again: each time would copy gigabytes.
-        self._completing: WeakValueDictionary[tuple[str, str], anyio.Lock] = WeakValueDictionary()
+    records: Records
+    blobs: BlobStore
+    limits: Limits
+    segment_bytes: int = SEGMENT_BYTES
+    stored_bytes: StoredBytes | None = None
+    _turns: UploadTurns = field(init=False, default_factory=UploadTurns)
+    # An impatient client asks again and again: each time would copy gigabytes.
+    _completing: WeakValueDictionary[tuple[str, str], anyio.Lock] = field(
+        init=False, default_factory=WeakValueDictionary
+    )
 
     async def create(self, project_id: str, draft: UploadDraft) -> ResumableUpload:
         """Begin an upload; one of an empty file is complete at once.
@@ -125,23 +117,19 @@ class Uploads:
         """
         if draft.alias is not None:
             check_alias(draft.alias)
-        if draft.length_bytes > self._limits.upload_bytes:
+        if draft.length_bytes > self.limits.upload_bytes:
             raise PayloadTooLargeError(
-                f"An upload may have {self._limits.upload_bytes} bytes at most."
+                f"An upload may have {self.limits.upload_bytes} bytes at most."
             )
-        if self._stored_bytes is not None:
-            await self._stored_bytes.check_room(project_id, draft.length_bytes)
+        if self.stored_bytes is not None:
+            await self.stored_bytes.check_room(project_id, draft.length_bytes)
         now = utc_now()
         upload = ResumableUpload(
             upload_id=new_id(),
-            length_bytes=draft.length_bytes,
             received_bytes=0,
-            metadata=draft.metadata,
-            filename=draft.filename,
-            mime_type=draft.mime_type,
             created_at=now,
-            expires_at=now + timedelta(seconds=self._limits.upload_seconds),
-            alias=draft.alias,
+            expires_at=now + timedelta(seconds=self.limits.upload_seconds),
+            **asdict(draft),
         )
 
         def add(unit: UnitOfWork) -> None:
@@ -149,7 +137,7 @@ class Uploads:
                 check_room_for_alias(unit, upload.alias, upload.length_bytes)
             unit.uploads.add(upload)
 
-        await self._records.write(project_id, add)
+        await self.records.write(project_id, add)
         return await self._completed(project_id, upload)
 
     async def get(self, project_id: str, upload_id: str) -> ResumableUpload:
@@ -178,7 +166,7 @@ class Uploads:
         upload = await self.get(project_id, upload_id)
         resource = None
         if resource_id := upload.resource_id:
-            resource = await self._records.read(
+            resource = await self.records.read(
                 project_id, lambda unit: unit.resources.find(resource_id)
             )
         return upload, resource
@@ -207,7 +195,13 @@ class Uploads:
         if piece.announced_bytes is not None and piece.announced_bytes > upload.left_bytes:
             raise beyond_the_end()
         body = UploadBody(chunks, left_bytes=upload.left_bytes, checksum=piece.checksum)
-        take = self._intake.receive_verified if piece.checksum else self._intake.receive
+        intake = SegmentIntake(
+            self.records,
+            self.blobs,
+            kept_for=timedelta(seconds=self.limits.upload_seconds),
+            segment_bytes=self.segment_bytes,
+        )
+        take = intake.receive_verified if piece.checksum else intake.receive
         with self._turns.sending(project_id, upload_id, body):
             await take(project_id, upload, body=body)
         reached(CrashPoint.SEGMENT_KEPT)
@@ -224,7 +218,7 @@ class Uploads:
         Raises:
             NotFoundError: The project has none with this id.
         """
-        if not is_id(upload_id) or not await self._records.write(
+        if not is_id(upload_id) or not await self.records.write(
             project_id, lambda unit: unit.uploads.remove(upload_id)
         ):
             raise NotFoundError("upload")
@@ -232,7 +226,7 @@ class Uploads:
     async def _find(self, project_id: str, upload_id: str) -> ResumableUpload:
         upload = None
         if is_id(upload_id):
-            upload = await self._records.read(project_id, lambda unit: unit.uploads.find(upload_id))
+            upload = await self.records.read(project_id, lambda unit: unit.uploads.find(upload_id))
         if upload is None:
             raise NotFoundError("upload")
         if utc_now() >= upload.expires_at:
@@ -256,7 +250,7 @@ class Uploads:
 
     async def _complete(self, project_id: str, upload_id: str) -> ResumableUpload:
         # In this order: whoever completes it elsewhere drops the segments with the same commit.
-        segments, upload = await self._records.read(
+        segments, upload = await self.records.read(
             project_id,
             lambda unit: (unit.uploads.segments(upload_id), unit.uploads.find(upload_id)),
         )
@@ -268,7 +262,7 @@ class Uploads:
         if alias is not None:
             # Before gigabytes are copied, again with every question.
             with _kept_whole():
-                await self._records.read(
+                await self.records.read(
                     project_id, lambda unit: check_room_for_alias(unit, alias, upload.length_bytes)
                 )
         try:
@@ -276,17 +270,17 @@ class Uploads:
         except _DamagedSegmentError as exc:
             # Its client sends again what is damaged, and goes on from there.
             start = exc.segment.start
-            await self._records.write(
+            await self.records.write(
                 project_id, lambda unit: unit.uploads.set_back(upload_id, start)
             )
             return replace(upload, received_bytes=start)
         try:
-            head = await read_whole(self._blobs, project_id, blob.digest, end=HEAD_BYTES)
+            head = await read_whole(self.blobs, project_id, blob.digest, end=HEAD_BYTES)
         except BlobMissingError as exc:
             # No row says yet that it is needed, so a sweep may have been faster.
             raise BlobSweptError from exc
         claim = Upload(upload.mime_type, upload.filename, digest=None)
-        resource = await describe_blob(self._blobs, project_id, blob=blob, claim=claim, head=head)
+        resource = await describe_blob(self.blobs, project_id, blob=blob, claim=claim, head=head)
 
         def complete(unit: UnitOfWork) -> None:
             stored, _ = unit.resources.ensure(resource)
@@ -296,7 +290,7 @@ class Uploads:
             if not unit.uploads.complete(upload_id, resource.resource_id):
                 raise NotFoundError("upload")
 
-        await self._records.write(project_id, complete)
+        await self.records.write(project_id, complete)
         return replace(upload, resource_id=resource.resource_id)
 
     async def _whole(
@@ -308,7 +302,7 @@ class Uploads:
                 async for _ in pieces:
                     pass
             return StoredBlob(segments[0].digest, segments[0].size_bytes)
-        async with self._blobs.writer(project_id, limit_bytes=upload.length_bytes) as writer:
+        async with self.blobs.writer(project_id, limit_bytes=upload.length_bytes) as writer:
             for segment in segments:
                 async with aclosing(self._verified(project_id, segment)) as pieces:
                     async for piece in pieces:
@@ -319,7 +313,7 @@ class Uploads:
         """Yield the bytes of a segment; raise, at their end at last, if they are not what came."""
         hashing = hashlib.sha256()
         try:
-            async with aclosing(await self._blobs.open(project_id, segment.digest)) as pieces:
+            async with aclosing(await self.blobs.open(project_id, segment.digest)) as pieces:
                 async for piece in pieces:
                     await anyio.to_thread.run_sync(hashing.update, piece)
                     yield piece

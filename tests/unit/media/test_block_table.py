@@ -5,7 +5,7 @@ import pytest
 from app.media import block_table
 from app.media.block_table import SHAPES, BlockShape, BlockTable, paths
 from app.models.conversation import InlineBytes, Medium
-from app.services.inline_media.message_media import media_in_message
+from app.services.inline_media.stored_media import media_in_message
 from app.services.renders.message_content import ContentReading
 from tests.kit.media import b64
 from tests.unit.services.normalization import samples

@@ -9,7 +9,7 @@ import pytest
 
 from app.models.media import CHUNK_BYTES, InMemoryMedia
 from app.models.resource import MediaHints
-from app.services.persistence.probing import probe_media, probe_stored_media
+from app.services.persistence.media_checks import probe_media, probe_stored_media
 from app.stores.blobs import FilesystemBlobStore, StoredBlob
 from tests.kit import media
 
@@ -140,7 +140,7 @@ HOSTILE = {
 @pytest.mark.promise(
     "security.md#decoders",
     "Hostile bytes cost at most a missing hint (dimensions or duration)",
-    kept_by="app/services/persistence/probing.py",
+    kept_by="app/services/persistence/media_checks.py",
     tried="13 files as 13 types",
 )
 @pytest.mark.parametrize("mime_type", ALL_TYPES)
@@ -162,7 +162,7 @@ def test_a_pixel_bomb_is_measured_without_a_warning() -> None:
 @pytest.mark.promise(
     "security.md#decoders",
     "An absurd duration is not stored as a hint",
-    kept_by="app/services/persistence/probing.py",
+    kept_by="app/services/persistence/media_checks.py",
     tried="5 durations",
 )
 @pytest.mark.parametrize(
@@ -178,7 +178,7 @@ def test_absurd_durations_are_no_hint(ticks: float) -> None:
 @pytest.mark.promise(
     "security.md#decoders",
     "A huge recording is measured by its header alone",
-    kept_by="app/services/persistence/probing.py",
+    kept_by="app/services/persistence/media_checks.py",
     tried="10 GiB",
 )
 def test_a_huge_recording_is_measured_by_its_header() -> None:

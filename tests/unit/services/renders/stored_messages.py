@@ -27,8 +27,7 @@ from app.models.resource import (
     derive_resource_id,
     resource_kind,
 )
-from app.services.inline_media.message_media import media_in_message
-from app.services.inline_media.stored_media import MediaMover
+from app.services.inline_media.stored_media import MediaMover, media_in_message
 from app.services.persistence.media_keeper import MediaKeeper
 from app.services.renders.messages import message_turns
 from app.stores.blobs import FilesystemBlobStore

@@ -3,7 +3,7 @@ r"""Escapes are learnt while they are read, and raw JSON that could not come bac
 import pytest
 
 from app.media.base64_text import NotStrictBase64Error
-from app.services.requests.json_escapes import JsonEscapes, raw_head_end, without_open_escape
+from app.services.requests.long_strings import JsonEscapes, raw_head_end, without_open_escape
 
 
 @pytest.mark.parametrize(
