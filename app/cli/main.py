@@ -221,6 +221,18 @@ def proxy(
         list[str], typer.Argument(metavar="COMMAND…", help="The MCP server, behind `--`.")
     ],
     session: Annotated[str, typer.Option(help="The session that keeps calls and results.")],
+    max_bytes: Annotated[
+        int | None,
+        typer.Option(
+            min=0,
+            help="The most bytes of media in one result, as base64.",
+            show_default="as many as the service sends inline",
+        ),
+    ] = None,
+    max_images: Annotated[
+        int | None,
+        typer.Option(min=0, help="The most images in one result.", show_default="all"),
+    ] = None,
     project: ProjectOption = None,
     data_dir: Annotated[
         Path | None,
@@ -243,7 +255,7 @@ def proxy(
         # A host starts its servers in a directory that nobody has chosen.
         data_dir = Path.home() / ".pagefault" / "data"
     settings, project_id = project_settings(data_dir, env_file, project)
-    run_proxy(settings, project_id, session, command)
+    run_proxy(settings, project_id, session, command, max_bytes=max_bytes, max_images=max_images)
 
 
 @page.command()

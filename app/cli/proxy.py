@@ -5,7 +5,7 @@ import signal
 import subprocess
 import sys
 from collections.abc import AsyncGenerator, AsyncIterator, Sequence
-from contextlib import asynccontextmanager
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
 
 import anyio
 import anyio.abc
@@ -25,7 +25,15 @@ _GRACE_SECONDS = 5.0
 _PIECE_BYTES = 256 * 1024
 
 
-def run_proxy(settings: Settings, project_id: str, session_id: str, command: Sequence[str]) -> None:
+def run_proxy(
+    settings: Settings,
+    project_id: str,
+    session_id: str,
+    command: Sequence[str],
+    *,
+    max_bytes: int | None,
+    max_images: int | None,
+) -> None:
     """Run a server between this process's standard input and output; end with its status.
 
     Args:
@@ -33,18 +41,20 @@ def run_proxy(settings: Settings, project_id: str, session_id: str, command: Seq
         project_id: Whose the session is.
         session_id: Where calls and results are kept.
         command: The server.
+        max_bytes: The most bytes of media in a result, as they stand in it.
+        max_images: The most images in a result.
 
     Raises:
         SystemExit: Always, with the status of the server.
     """
     if not CLIENT_ID.match(session_id):
         raise typer.BadParameter("is not the id of a session", param_hint="--session")
-    raise SystemExit(anyio.run(_proxied, settings, project_id, session_id, command))
+    options = RenderOptions(max_bytes=max_bytes, max_images=max_images)
+    opened = _opened(settings, project_id, session_id, options)
+    raise SystemExit(anyio.run(_proxied, opened, command))
 
 
-async def _proxied(
-    settings: Settings, project_id: str, session_id: str, command: Sequence[str]
-) -> int:
+async def _proxied(opened: AbstractAsyncContextManager[ResultStore], command: Sequence[str]) -> int:
     try:
         process = await anyio.open_process(
             command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=None
@@ -57,7 +67,6 @@ async def _proxied(
     proxy = Proxy(_write, process.stdin.send, complain)
     is_over = anyio.Event()
     async with anyio.create_task_group() as group:
-        opened = _opened(settings, project_id, session_id)
         group.start_soon(proxy.keep_store, opened, is_over)
         async with anyio.create_task_group() as host:
             host.start_soon(_pass_on_from_host, proxy, process)
@@ -116,7 +125,7 @@ async def _write(piece: bytes) -> None:
 
 @asynccontextmanager
 async def _opened(
-    settings: Settings, project_id: str, session_id: str
+    settings: Settings, project_id: str, session_id: str, options: RenderOptions
 ) -> AsyncGenerator[ResultStore, None]:
     # A server sweeps and scrubs; many proxies of one directory would all do it.
     sweep = settings.sweep.model_copy(update={"interval_seconds": 0.0})
@@ -124,7 +133,7 @@ async def _opened(
     idle = settings.model_copy(update={"sweep": sweep, "scrub": scrub})
     async with open_container(idle) as container:
         await container.access.ensure_project(project_id)
-        yield ResultStore(container, project_id, session_id, RenderOptions())
+        yield ResultStore(container, project_id, session_id, options)
 
 
 def _told(status: int) -> str:

@@ -31,7 +31,7 @@ OPTIONS = {
         "--data-dir",
         "--env-file",
     ),
-    "proxy": ("--session", "--project", "--data-dir", "--env-file"),
+    "proxy": ("--session", "--max-bytes", "--max-images", "--project", "--data-dir", "--env-file"),
     "page show": ("--download", "--level", "--output", "--project", "--data-dir", "--env-file"),
     "page download": ("--level", "--output", "--project", "--data-dir", "--env-file"),
     "tail": ("--session", "--after", "--json", "--project", "--data-dir", "--env-file"),
@@ -45,7 +45,13 @@ _STORES = ["PAGEFAULT_DATA_DIR or ./data", ".env in --data-dir"]
 DEFAULTS = {
     "serve": ["127.0.0.1", "8000", *_STORES, "1"],
     "migrate": _STORES,
-    "proxy": ["PAGEFAULT_DEFAULT_PROJECT", "PAGEFAULT_DATA_DIR or ~/.pagefault/data", _STORES[1]],
+    "proxy": [
+        "as many as the service sends inline",
+        "all",
+        "PAGEFAULT_DEFAULT_PROJECT",
+        "PAGEFAULT_DATA_DIR or ~/.pagefault/data",
+        _STORES[1],
+    ],
     "ingest": ["cli", "named after the content", "PAGEFAULT_DEFAULT_PROJECT", *_STORES],
 }
 

@@ -75,9 +75,9 @@ def talking(*command: str | Path, stderr: Path) -> Iterator[Conversation]:
 
 
 @contextmanager
-def proxied(folder: Path, *, data: Path | None = None) -> Iterator[Conversation]:
+def proxied(folder: Path, *given: str, data: Path | None = None) -> Iterator[Conversation]:
     """Run the scripted server behind the proxy."""
-    options: list[str | Path] = ["--session", "demo", "--data-dir", data or folder / "data"]
+    options: list[str | Path] = ["--session", "demo", "--data-dir", data or folder / "data", *given]
     with talking(COMMAND, "proxy", *options, "--", *SERVER, stderr=folder / "stderr") as host:
         yield host
 
@@ -171,6 +171,17 @@ def test_picture_arrives_with_everything_around_it(tmp_path: Path) -> None:
             "_meta": {"a": [1]},
         },
     }
+
+
+def test_picture_that_is_more_than_the_host_takes_is_a_line_instead(tmp_path: Path) -> None:
+    with proxied(tmp_path, "--max-images", "0") as host:
+        host.call(1, "picture")
+        answer = json.loads(host.hear())
+        assert host.leave() == 0
+    assert answer["result"]["content"] == [
+        {"type": "text", "text": "a picture"},
+        {"type": "text", "text": "[Image: image/png (9.3 kB)]"},
+    ]
 
 
 def test_server_that_dies_is_reported_as_its_own_end(tmp_path: Path) -> None:
