@@ -63,7 +63,7 @@ def expected(client: httpx.Client, call_id: str, tool: str, result: Json) -> Jso
     if not record["sanitized"]["resources"]:
         return result
     path = f"/api/tool-results/{record['id']}/render"
-    params = {"target": "mcp", "protocolVersion": "2025-11-25"}
+    params = {"target": "mcp", "protocolVersion": "2025-11-25", "handles": "1"}
     (message,) = client.get(path, params=params).json()["messages"]
     return {**result, "content": message["content"]}
 

@@ -49,7 +49,7 @@ def run_proxy(
     """
     if not CLIENT_ID.match(session_id):
         raise typer.BadParameter("is not the id of a session", param_hint="--session")
-    options = RenderOptions(max_bytes=max_bytes, max_images=max_images)
+    options = RenderOptions(max_bytes=max_bytes, max_images=max_images, handles=True)
     opened = _opened(settings, project_id, session_id, options)
     raise SystemExit(anyio.run(_proxied, opened, command))
 

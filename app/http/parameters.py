@@ -218,7 +218,7 @@ TargetQuery = Annotated[
 ]
 
 
-async def get_render_options(
+async def get_render_options(  # noqa: PLR0913, PLR0917 - one for each parameter of the address
     accept: Annotated[
         str | None,
         Query(
@@ -263,6 +263,13 @@ async def get_render_options(
             "`structuredContent` is an object or absent, before 2025-06-18 absent.",
         ),
     ] = "2026-07-28",
+    handles: Annotated[
+        bool,
+        Query(
+            description="`1`: a line behind each stored medium names it, such as "
+            "`[image @blob:… shot.png]`. A model can repeat the `@blob:` in its next call."
+        ),
+    ] = False,
 ) -> RenderOptions:
     """Read how a record is to be rendered."""
     try:
@@ -271,7 +278,9 @@ async def get_render_options(
         raise InvalidPayloadError(
             "The query is not what the route takes.", faults=[Fault("/query/accept", str(exc))]
         ) from exc
-    return RenderOptions(ranges, media, detail, max_bytes, max_images, audience, protocol_version)
+    return RenderOptions(
+        ranges, media, detail, max_bytes, max_images, audience, protocol_version, handles
+    )
 
 
 RenderOptionsDep = Annotated[RenderOptions, Depends(get_render_options)]

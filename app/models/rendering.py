@@ -39,6 +39,7 @@ class RenderOptions:
         max_images: The most images.
         audience: Whom the messages are for.
         protocol_version: The revision of MCP that the messages are for.
+        handles: Whether a line behind each stored medium names it for the next call.
     """
 
     accept: tuple[str, ...] | None = None
@@ -48,6 +49,7 @@ class RenderOptions:
     max_images: int | None = None
     audience: Audience = "assistant"
     protocol_version: McpRevision = "2026-07-28"
+    handles: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -132,6 +132,9 @@ class RenderRequest(WireModel):
             "`structuredContent` is an object or absent, before 2025-06-18 absent."
         ),
     ] = "2026-07-28"
+    handles: Annotated[
+        bool, Field(description="A line behind each stored medium names it: `[image @blob:…]`.")
+    ] = False
 
     @model_validator(mode="after")
     def _names_one_record(self) -> Self:

@@ -81,6 +81,7 @@ WISHES: list[Json] = [
     {"maxBytes": 30_000, "audience": "assistant"},
     {"maxImages": 0},
     {"maxImages": 1, "audience": "user"},
+    {"handles": True},
 ]
 
 
@@ -98,6 +99,24 @@ def test_options_mean_the_same_in_address_and_body(
         read_rendering(by_address, target)
         assert [each.content for each in by_body] == [by_address.content] * len(by_body)
         assert {each.headers["etag"] for each in by_body} == {by_address.headers["etag"]}
+
+
+def test_handles_name_each_stored_medium_whether_it_is_shown_or_not(
+    shared_client: httpx.Client,
+) -> None:
+    picture = {"type": "image", "data": b64(media.png(noise=True)), "mimeType": "image/png"}
+    remote = {"type": "resource_link", "uri": "https://example.com/a.png", "name": "a.png"}
+    path = stored(shared_client, {"content": [picture, remote, {"type": "text", "text": "seen"}]})
+    (resource,) = shared_client.get(path.removesuffix("/render")).json()["sanitized"]["resources"]
+    line = f"[image @{resource['uri']} 64\N{MULTIPLICATION SIGN}48]"
+    for wish in ({}, {"maxImages": 0}):
+        named, plain = (
+            [block.get("text") for block in rendered["messages"][0]["content"]]
+            for handles in ({"handles": 1}, {})
+            for rendered in [rendering(shared_client, path, "mcp", **wish, **handles)]
+        )
+        assert [text for text in named if text not in plain] == [line]
+        assert [text for text in named if text != line] == plain
 
 
 @EVERY
@@ -235,6 +254,7 @@ REFUSED_OF_BODY: list[tuple[Json, list[str]]] = [
     ({"maxBytes": -1}, ["/maxBytes"]),
     ({"maxImages": 2**54}, ["/maxImages"]),
     ({"audience": ["user"]}, ["/audience"]),
+    ({"handles": "often"}, ["/handles"]),
     ({"format": "x"}, ["/format"]),
     ({"toolResultId": None}, [""]),
     ({"toolResultId": ""}, [""]),

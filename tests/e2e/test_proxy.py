@@ -16,6 +16,7 @@ from tests.kit.process import COMMAND, ROOT, WAIT_SECONDS, environment
 from tests.kit.servers import serving
 
 Json = dict[str, Any]
+HANDLE = "[image @blob:ac35ecd463b73ceb0e79a5dd57da8db9 64\N{MULTIPLICATION SIGN}48]"
 SERVER = [sys.executable, "-m", "tests.kit.mcp_server"]
 
 
@@ -167,6 +168,7 @@ def test_picture_arrives_with_everything_around_it(tmp_path: Path) -> None:
             "content": [
                 {"type": "text", "text": "a picture"},
                 {"type": "image", "data": media.b64(mcp_server.PNG), "mimeType": "image/png"},
+                {"type": "text", "text": HANDLE},
             ],
             "_meta": {"a": [1]},
         },
@@ -181,6 +183,7 @@ def test_picture_that_is_more_than_the_host_takes_is_a_line_instead(tmp_path: Pa
     assert answer["result"]["content"] == [
         {"type": "text", "text": "a picture"},
         {"type": "text", "text": "[Image: image/png (9.3 kB)]"},
+        {"type": "text", "text": HANDLE},
     ]
 
 

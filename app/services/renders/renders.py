@@ -28,6 +28,7 @@ from app.rendering.targets.opening import opened, with_lines
 from app.rendering.targets.profile import Profile
 from app.rendering.targets.table import TARGETS
 from app.rendering.targets.tokens import estimate_turns, request_text_bytes
+from app.rendering.turns.handles import with_handles
 from app.rendering.turns.pages import page_turn
 from app.rendering.turns.tool_results import tool_result_turn
 from app.services.access.callers import LinkGrant, LinkSigner
@@ -207,6 +208,8 @@ class Renders:
         given: Callable[[], None] | None = None,
     ) -> RenderedBody:
         options = wish.options
+        if options.handles:
+            turns = with_handles(turns)
         turns = with_lines(turns, profile, is_whole=is_whole)
         most = self._most_base64(profile, options, turns)
         turns = await measured(turns)
