@@ -408,6 +408,40 @@ def test_reference_to_what_is_not_there_is_text(client: httpx.Client, service: L
 
 
 @pytest.mark.engines("embedded", "server")
+@pytest.mark.parametrize(
+    ("picture", "words", "errors"),
+    [
+        (png(noise=True), "one", None),
+        (
+            png(noise=True),
+            "two",
+            [{"pointer": "/content/1/text", "detail": "is not what it is in the stored message"}],
+        ),
+        (
+            png(width=65, noise=True),
+            "one",
+            [
+                {
+                    "pointer": "/content/0/image_url/url",
+                    "detail": "may be another medium than the stored one",
+                }
+            ],
+        ),
+    ],
+)
+def test_other_answer_to_a_call_is_told_from_the_stored_one_beside_its_media(
+    client: httpx.Client, picture: bytes, words: str, errors: list[dict[str, str]] | None
+) -> None:
+    def answer(picture: bytes, words: str) -> httpx.Response:
+        image = {"type": "image_url", "image_url": {"url": data_uri(picture, "image/png")}}
+        content = [image, {"type": "text", "text": words}]
+        return send(client, {"role": "tool", "tool_call_id": "call_1", "content": content})
+
+    assert answer(png(noise=True), "one").status_code == 201
+    again = answer(picture, words)
+    assert (again.status_code, again.json().get("errors")) == (409 if errors else 200, errors)
+
+
 def test_moved_medium_cannot_be_deleted(client: httpx.Client) -> None:
     shown = append(client, content=f"See {URI} here.").json()
     refused = [client.delete(f"/api/resources/{each['uri']}") for each in resources(client)]
