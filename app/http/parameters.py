@@ -218,6 +218,15 @@ TargetQuery = Annotated[
 ]
 
 
+HandlesQuery = Annotated[
+    bool,
+    Query(
+        description="`1`: a line behind each stored medium names it, such as "
+        "`[image @blob:… shot.png]`. A model can repeat the `@blob:` in its next call."
+    ),
+]
+
+
 async def get_render_options(  # noqa: PLR0913, PLR0917 - one for each parameter of the address
     accept: Annotated[
         str | None,
@@ -263,13 +272,7 @@ async def get_render_options(  # noqa: PLR0913, PLR0917 - one for each parameter
             "`structuredContent` is an object or absent, before 2025-06-18 absent.",
         ),
     ] = "2026-07-28",
-    handles: Annotated[
-        bool,
-        Query(
-            description="`1`: a line behind each stored medium names it, such as "
-            "`[image @blob:… shot.png]`. A model can repeat the `@blob:` in its next call."
-        ),
-    ] = False,
+    handles: HandlesQuery = False,
 ) -> RenderOptions:
     """Read how a record is to be rendered."""
     try:
