@@ -108,22 +108,37 @@ class PageFaults:
         if not is_page_id(page_id):
             existing = await self._existing(project_id, page_id)
             raise refused_id(page_id, existing, request)
-        call = None
-        if request.session_id is not None:
-            call = _Call(page_id, request.session_id, request, utc_now())
-            answered = await self.records.read(project_id, lambda unit: _answered(unit, call))
-            if answered is not None:
-                return await self._with_media(project_id, answered)
-        message = await self._message(project_id, page_id, request)
-        # Before it is appended: what cannot be answered must not stand in the history.
-        answer = await self._with_media(project_id, message)
-        if call is None:
+        if request.session_id is None:
+            answer = await self._with_media(
+                project_id, await self._message(project_id, page_id, request)
+            )
             self.reading.note(project_id, page_id)
             event = _event(page_id, request, utc_now())
             await self.records.write(project_id, lambda unit: unit.events.note(event))
             return answer
-        answered = await self._append(project_id, call, message)
-        return answer if answered is None else await self._with_media(project_id, answered)
+        call = _Call(page_id, request.session_id, request, utc_now())
+        answered = await self.records.read(project_id, lambda unit: _answered(unit, call))
+        if answered is None:
+            prepared = await self._prepared(project_id, call)
+            answered = await self.records.write(project_id, prepared.append)
+            if answered is None:
+                return prepared.answer
+        return await self._with_media(project_id, answered)
+
+    async def prepare(
+        self, project_id: str, page_id: str, session_id: str, request: FaultRequest
+    ) -> "PreparedFault":
+        """Return a fault of a session, to be appended in somebody else's transaction.
+
+        Raises:
+            Exception: See `fault`; nothing was appended.
+        """
+        return await self._prepared(project_id, _Call(page_id, session_id, request, utc_now()))
+
+    async def _prepared(self, project_id: str, call: _Call) -> "PreparedFault":
+        message = await self._message(project_id, call.page_id, call.request)
+        # Before it is appended: what cannot be answered must not stand in the history.
+        return PreparedFault(call, message, await self._with_media(project_id, message))
 
     async def _message(self, project_id: str, page_id: str, request: FaultRequest) -> bytes:
         """Return the message as history keeps it: with references in the place of stored media."""
@@ -154,49 +169,6 @@ class PageFaults:
             lambda unit: [each for each in candidates if unit.pages.find(each, with_content=False)],
         )
 
-    async def _append(self, project_id: str, call: _Call, message: bytes) -> bytes | None:
-        """Append the message; returns the one that a twin of this request was faster with."""
-        message_id = new_id()
-        wanted = image_ids(message)
-
-        def append(unit: UnitOfWork) -> bytes | None:
-            unit.sessions.enter(call.session_id, call.now)
-            answered = _answered(unit, call)
-            if answered is not None:
-                return answered
-            seq = unit.sessions.append(
-                call.session_id, PAGE_FAULT, message_id, size_bytes=len(message)
-            )
-            unit.messages.add(
-                StoredHistoryMessage(
-                    seq=seq,
-                    message_id=message_id,
-                    created_at=call.now,
-                    tool_call_id=call.request.tool_call_id,
-                    request_digest=call.digest,
-                    message=message,
-                ),
-                session_id=call.session_id,
-            )
-            # The page before its resources: everybody who takes both takes them in this order.
-            unit.page_accesses.add({call.page_id: (1, call.now)})
-            resources = unit.resources.find_all(wanted)
-            if wanted - resources.keys():
-                raise ConflictError(
-                    "The page was changed while it was faulted in. Ask again.", code="page-changed"
-                )
-            unit.resources.ensure_linked(
-                resources.values(),
-                owner_kind=PAGE_FAULT,
-                owner_id=message_id,
-                session_id=call.session_id,
-            )
-            event = _event(call.page_id, call.request, call.now, message_id=message_id)
-            unit.events.note(replace(event, session_id=call.session_id, seq=seq))
-            return None
-
-        return await self.records.write(project_id, append)
-
     async def _with_media(self, project_id: str, message: bytes) -> RenderedBody:
         pieces = await with_images(
             self.reading.media(project_id),
@@ -205,6 +177,56 @@ class PageFaults:
             checks=self.reading.checks,
         )
         return await self.reading.checked(project_id, Rendering(pieces))
+
+
+@dataclass(frozen=True, slots=True)
+class PreparedFault:
+    """A page fault that is not yet in its session; `answer` is the message with its media."""
+
+    call: _Call
+    message: bytes
+    answer: RenderedBody
+
+    def append(self, unit: UnitOfWork) -> bytes | None:
+        """Append the message; returns the one that a twin of this request was faster with.
+
+        Raises:
+            ConflictError: The call was answered with something else, or the page was changed.
+        """
+        call, message, message_id = self.call, self.message, new_id()
+        unit.sessions.enter(call.session_id, call.now)
+        answered = _answered(unit, call)
+        if answered is not None:
+            return answered
+        seq = unit.sessions.append(call.session_id, PAGE_FAULT, message_id, size_bytes=len(message))
+        unit.messages.add(
+            StoredHistoryMessage(
+                seq=seq,
+                message_id=message_id,
+                created_at=call.now,
+                tool_call_id=call.request.tool_call_id,
+                request_digest=call.digest,
+                message=message,
+            ),
+            session_id=call.session_id,
+        )
+        # The page before its resources: everybody who takes both takes them in this order.
+        unit.page_accesses.add({call.page_id: (1, call.now)})
+        wanted = image_ids(message)
+        resources = unit.resources.find_all(wanted)
+        if wanted - resources.keys():
+            raise ConflictError(
+                "The page was changed while it was faulted in. Ask again.", code="page-changed"
+            )
+        unit.resources.ensure_linked(
+            resources.values(),
+            owner_kind=PAGE_FAULT,
+            owner_id=message_id,
+            session_id=call.session_id,
+        )
+        event = _event(call.page_id, call.request, call.now, message_id=message_id)
+        unit.events.note(replace(event, session_id=call.session_id, seq=seq))
+        return None
 
 
 def _event(

@@ -5,6 +5,7 @@ can be read back in their place, byte for byte.
 """
 
 from collections.abc import AsyncIterator, Sequence
+from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Annotated, Any, Literal
@@ -129,14 +130,7 @@ class SessionMessages:
             ConflictError: The tool call was answered with something else.
             StoreUnavailableError: A store did not answer; nothing is visible, send it again.
         """
-        async with self._bodies.read(
-            project_id,
-            body,
-            partial(read_value, limits=self._limits, spelled=True),
-            _read_message,
-            media_of=_whole_media,
-            identity_prefix=session_id.encode() + b"\0",
-        ) as request:
+        async with self._read(project_id, session_id, body) as request:
             if idempotency_key is None:
                 return await self._append(project_id, session_id, request, None)
             call = IdempotentCall(project_id, APPEND_ROUTE, idempotency_key, request.identity)
@@ -154,6 +148,30 @@ class SessionMessages:
             raise NotFoundError("message")
         return stored, False
 
+    async def prepare(
+        self, project_id: str, session_id: str, body: AsyncIterator[bytes]
+    ) -> "PreparedMessage":
+        """Return a message whose media are stored, to be appended in somebody else's transaction.
+
+        Raises:
+            InvalidJsonError, InvalidPayloadError, PayloadTooLargeError: The body; nothing stored.
+            StoreUnavailableError: A store did not answer; nothing is visible.
+        """
+        async with self._read(project_id, session_id, body) as request:
+            return await self._prepared(project_id, session_id, request)
+
+    def _read(
+        self, project_id: str, session_id: str, body: AsyncIterator[bytes]
+    ) -> AbstractAsyncContextManager[StreamedRequest[_Read]]:
+        return self._bodies.read(
+            project_id,
+            body,
+            partial(read_value, limits=self._limits, spelled=True),
+            _read_message,
+            media_of=_whole_media,
+            identity_prefix=session_id.encode() + b"\0",
+        )
+
     async def _append(
         self,
         project_id: str,
@@ -167,7 +185,20 @@ class SessionMessages:
         )
         if answered is not None:
             return answered, False
-        now = utc_now()
+        prepared = await self._prepared(project_id, session_id, request)
+
+        def append(unit: UnitOfWork) -> tuple[StoredHistoryMessage, bool]:
+            appended, is_new = prepared.append(unit)
+            if is_new and call is not None:
+                self._idempotency.note_answer(unit, call, appended.message_id)
+            return appended, is_new
+
+        return await self._records.write(project_id, append, is_alone=prepared.is_long)
+
+    async def _prepared(
+        self, project_id: str, session_id: str, request: StreamedRequest[_Read]
+    ) -> "PreparedMessage":
+        read, now = request.value, utc_now()
         keeper = MediaKeeper(
             self._blobs, project_id, limit_bytes=self._limits.medium_bytes, now=now
         )
@@ -188,57 +219,59 @@ class SessionMessages:
             message=text,
             inline_form=dump_forms(moved.forms),
         )
-        return await self._commit(
-            project_id, session_id, message, request=request, resources=moved.resources, call=call
+        return PreparedMessage(session_id, message, moved.resources, read, request.identity)
+
+
+@dataclass(frozen=True, slots=True)
+class PreparedMessage:
+    """A message whose media are stored, and which is not yet in its session."""
+
+    session_id: str
+    message: StoredHistoryMessage
+    resources: Sequence[Resource]
+    read: _Read
+    identity: RequestIdentity
+
+    @property
+    def is_long(self) -> bool:
+        """Whether nobody else's changes are to wait for its commit."""
+        return len(self.message.message) > MOST_TOGETHER_BYTES
+
+    def append(self, unit: UnitOfWork) -> tuple[StoredHistoryMessage, bool]:
+        """Write message, history entry and links; return the message, and whether it is new.
+
+        Raises:
+            ConflictError: The tool call was answered with something else.
+        """
+        session_id, message, read = self.session_id, self.message, self.read
+        unit.sessions.enter(session_id, message.created_at)
+        # Nobody else writes to the session now, so a twin that was faster is seen here.
+        answered = _answered(unit, session_id, read, self.identity)
+        if answered is not None:
+            return answered, False
+        seq = unit.sessions.append(
+            session_id, MESSAGE, message.message_id, size_bytes=len(message.message)
         )
-
-    async def _commit(
-        self,
-        project_id: str,
-        session_id: str,
-        message: StoredHistoryMessage,
-        *,
-        request: StreamedRequest[_Read],
-        resources: Sequence[Resource],
-        call: IdempotentCall | None,
-    ) -> tuple[StoredHistoryMessage, bool]:
-        """Write message, history entry and links in one transaction."""
-        read = request.value
-
-        def append(unit: UnitOfWork) -> tuple[StoredHistoryMessage, bool]:
-            unit.sessions.enter(session_id, message.created_at)
-            # Nobody else writes to the session now, so a twin that was faster is seen here.
-            answered = _answered(unit, session_id, read, request.identity)
-            if answered is not None:
-                return answered, False
-            seq = unit.sessions.append(
-                session_id, MESSAGE, message.message_id, size_bytes=len(message.message)
-            )
-            appended = replace(message, seq=seq)
-            unit.messages.add(appended, session_id=session_id)
-            referred = unit.resources.find_all(read.references)
-            unit.resources.ensure_linked(
-                {**referred, **{each.resource_id: each for each in resources}}.values(),
-                owner_kind=MESSAGE,
-                owner_id=message.message_id,
-                session_id=session_id,
-            )
-            if call is not None:
-                self._idempotency.note_answer(unit, call, message.message_id)
-            event = NewEvent(
-                "message:created",
-                appended.message_id,
-                appended.created_at,
-                session_id=session_id,
-                seq=seq,
-                size_bytes=len(appended.message),
-                members={"role": str(read.value["role"])},
-            )
-            unit.events.note(event)
-            return appended, True
-
-        is_alone = len(message.message) > MOST_TOGETHER_BYTES
-        return await self._records.write(project_id, append, is_alone=is_alone)
+        appended = replace(message, seq=seq)
+        unit.messages.add(appended, session_id=session_id)
+        referred = unit.resources.find_all(read.references)
+        unit.resources.ensure_linked(
+            {**referred, **{each.resource_id: each for each in self.resources}}.values(),
+            owner_kind=MESSAGE,
+            owner_id=message.message_id,
+            session_id=session_id,
+        )
+        event = NewEvent(
+            "message:created",
+            appended.message_id,
+            appended.created_at,
+            session_id=session_id,
+            seq=seq,
+            size_bytes=len(appended.message),
+            members={"role": str(read.value["role"])},
+        )
+        unit.events.note(event)
+        return appended, True
 
 
 def _read_message(body: JsonValue) -> _Read:

@@ -4,8 +4,10 @@ This is the only place that chains normalization, persistence and packaging.
 """
 
 from collections.abc import AsyncIterator, Mapping, Sequence
+from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
 from datetime import datetime
+from types import MappingProxyType
 
 from app.crash_points import CrashPoint, reached
 from app.errors import NotFoundError
@@ -36,6 +38,7 @@ from app.stores.records import Records, UnitOfWork
 from app.telemetry.metrics import Metrics
 
 IDEMPOTENT_ROUTE = "POST /api/tool-results"
+_NOTHING_SHOWN: Mapping[str, Resource] = MappingProxyType({})
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +50,7 @@ class Ingested:
 
 
 @dataclass(frozen=True, slots=True)
-class _Prepared(NormalizedRequest):
+class _Received(NormalizedRequest):
     """A request whose result is normalized, and the body that it came in."""
 
     json: JsonStream
@@ -64,12 +67,51 @@ class _Prepared(NormalizedRequest):
 
 
 @dataclass(frozen=True, slots=True)
-class _Package:
+class PreparedResult:
     """A record ready to be committed, with everything its transaction needs."""
 
     result: StoredToolResult
     resources: Sequence[Resource]
     success: bool
+    request: NormalizedRequest
+
+    def append(self, unit: UnitOfWork) -> Ingested:
+        """Write record, history entry and resources.
+
+        Raises:
+            AnsweredError: The call has this result already.
+            ConflictError: It was answered with something else.
+        """
+        result, identity = self.result, self.request.identity
+        if result.session_id is not None:
+            unit.sessions.enter(result.session_id, result.created_at)
+            # Nobody else writes to the session now, so a twin that was faster is seen here.
+            twin = previous_answer(unit, self.request.request, identity)
+            if twin is not None:
+                raise AnsweredError(twin)
+            seq = unit.sessions.append(
+                result.session_id,
+                TOOL_RESULT,
+                result.tool_result_id,
+                size_bytes=len(result.sanitized),
+            )
+            result = replace(result, seq=seq)
+        unit.tool_results.add(result, success=self.success, request_digest=identity.digest)
+        unit.resources.ensure_linked(
+            self.resources,
+            owner_kind=TOOL_RESULT,
+            owner_id=result.tool_result_id,
+            session_id=result.session_id,
+        )
+        unit.events.note(_event(result, success=self.success))
+        return Ingested(result, is_new=True)
+
+
+@dataclass(eq=False)
+class AnsweredError(Exception):
+    """The call has this result already: nothing is written, the session's own time included."""
+
+    twin: StoredToolResult
 
 
 class ToolResults:
@@ -115,23 +157,53 @@ class ToolResults:
             StoreUnavailableError: A store did not answer; nothing is visible, send it again.
         Source: spec 002, "Storage & History".
         """
+        async with self._received(project_id, body) as received:
+            return await self._ingest(project_id, received, idempotency_key)
+
+    async def prepare(
+        self,
+        project_id: str,
+        body: AsyncIterator[bytes],
+        *,
+        shown: Mapping[str, Resource] = _NOTHING_SHOWN,
+    ) -> PreparedResult:
+        """Return a result whose media are stored, to be appended in somebody else's transaction.
+
+        Args:
+            project_id: The caller's project.
+            body: As that of `ingest`.
+            shown: Resources of the project, by id, that the result may refer to beside those of
+                its session.
+
+        Raises:
+            Exception: See `ingest`; nothing is visible.
+        """
+        async with self._received(project_id, body) as received:
+            resources = await self._records.read(
+                project_id, lambda unit: _session_resources(unit, received)
+            )
+            return await self._prepared(project_id, received, {**shown, **resources})
+
+    @asynccontextmanager
+    async def _received(
+        self, project_id: str, body: AsyncIterator[bytes]
+    ) -> AsyncIterator[_Received]:
         async with self._bodies.received(project_id, body) as received:
             if received.is_quick:
-                prepared = self._prepared(received)
+                yield self._normalized(received)
             else:
-                prepared = await self._work.run(received.bytes_in_memory, self._prepared, received)
-            return await self._ingest(project_id, prepared, idempotency_key)
+                yield await self._work.run(received.bytes_in_memory, self._normalized, received)
 
     async def _ingest(
-        self, project_id: str, prepared: _Prepared, idempotency_key: str | None
+        self, project_id: str, received: _Received, idempotency_key: str | None
     ) -> Ingested:
         if idempotency_key is None:
-            return await self._ingest_once(project_id, prepared, None)
-        call = IdempotentCall(project_id, IDEMPOTENT_ROUTE, idempotency_key, prepared.identity)
+            return await self._ingest_once(project_id, received, None)
+        call = IdempotentCall(project_id, IDEMPOTENT_ROUTE, idempotency_key, received.identity)
         async with self._idempotency.claimed(call, utc_now()) as answer_id:
             if answer_id is not None:
                 return Ingested(await self.get(project_id, answer_id), is_new=False)
-            ingested = await self._ingest_once(project_id, prepared, call)
+            ingested = await self._ingest_once(project_id, received, call)
             if not ingested.is_new:
                 # The session had answered this call before, so there was no commit to note it in.
                 await self._idempotency.note_known_answer(call, ingested.result.tool_result_id)
@@ -178,11 +250,11 @@ class ToolResults:
             return found, None
         return found[:limit], encode_cursor("tool-results", found[limit - 1].tool_result_id)
 
-    def _prepared(self, body: ReceivedBody) -> _Prepared:
+    def _normalized(self, body: ReceivedBody) -> _Received:
         json = body.finish()
         with self._clock.stage("normalization"):
             read = normalize_streamed(json, self._read, body.hold_text)
-        return _Prepared(read.request, read.normalized, read.identity, json, body.size_bytes)
+        return _Received(read.request, read.normalized, read.identity, json, body.size_bytes)
 
     def _read(self, body: bytes) -> ReadToolResult:
         limits = self._limits
@@ -191,54 +263,63 @@ class ToolResults:
         )
 
     async def _ingest_once(
-        self, project_id: str, prepared: _Prepared, call: IdempotentCall | None
+        self, project_id: str, received: _Received, call: IdempotentCall | None
     ) -> Ingested:
         session_resources: Mapping[str, Resource] = {}
-        if prepared.refers:
+        if received.refers:
             # Before anything is stored for a result that is there.
             previous, session_resources = await self._records.read(
                 project_id,
                 lambda unit: (
-                    previous_answer(unit, prepared.request, prepared.identity),
-                    _session_resources(unit, prepared),
+                    previous_answer(unit, received.request, received.identity),
+                    _session_resources(unit, received),
                 ),
             )
             if previous is not None:
                 return Ingested(previous, is_new=False)
+        package = await self._prepared(project_id, received, session_resources)
+        with self._clock.stage("commit"):
+            ingested = await self._commit(project_id, package, call)
+        self._clock.count_saved(
+            bytes_in=received.body_bytes, bytes_kept=len(ingested.result.sanitized)
+        )
+        return ingested
+
+    async def _prepared(
+        self,
+        project_id: str,
+        received: _Received,
+        session_resources: Mapping[str, Resource],
+    ) -> PreparedResult:
+        """Do the stages behind normalization: media are stored, the record is made."""
         now = utc_now()
-        keeper = self._keepers.keeper(project_id, now=now)
         with self._clock.stage("persistence"):
             persisted = await persist_tool_media(
-                prepared.normalized,
-                keeper,
+                received.normalized,
+                self._keepers.keeper(project_id, now=now),
                 session_resources=session_resources,
                 limits=self._limits,
             )
         package = await run_in_loop_if(
-            prepared.json.is_quick, self._package, persisted, prepared, now
+            received.json.is_quick, self._package, persisted, received, now
         )
-        if self._raw_results.is_wanted(project_id, size_bytes=prepared.body_bytes):
-            await self._offer_raw(project_id, package.result.tool_result_id, prepared)
-        with self._clock.stage("commit"):
-            ingested = await self._commit(project_id, prepared, package, call)
-        self._clock.count_saved(
-            bytes_in=prepared.body_bytes, bytes_kept=len(ingested.result.sanitized)
-        )
-        return ingested
+        if self._raw_results.is_wanted(project_id, size_bytes=received.body_bytes):
+            await self._offer_raw(project_id, package.result.tool_result_id, received)
+        return package
 
-    async def _offer_raw(self, project_id: str, tool_result_id: str, prepared: _Prepared) -> None:
+    async def _offer_raw(self, project_id: str, tool_result_id: str, received: _Received) -> None:
         """Show what the tool returned, whole, to those who listen for that."""
         request = await self._work.run(
-            prepared.body_bytes, whole_request, prepared.json, prepared.request, self._read
+            received.body_bytes, whole_request, received.json, received.request, self._read
         )
         self._raw_results.offer(
-            project_id, tool_result_id, request.result, size_bytes=prepared.body_bytes
+            project_id, tool_result_id, request.result, size_bytes=received.body_bytes
         )
 
     def _package(
-        self, persisted: PersistedToolResult, prepared: _Prepared, now: datetime
-    ) -> _Package:
-        request = prepared.request
+        self, persisted: PersistedToolResult, received: _Received, now: datetime
+    ) -> PreparedResult:
+        request = received.request
         with self._clock.stage("packaging"):
             sanitized = build_sanitized_tool_result(
                 persisted,
@@ -255,55 +336,25 @@ class ToolResults:
                 tool_call_id=request.tool_call_id,
                 sanitized=encode_sanitized(sanitized),
             )
-        return _Package(result, persisted.resources, sanitized.meta.success)
+        return PreparedResult(result, persisted.resources, sanitized.meta.success, received)
 
     async def _commit(
-        self, project_id: str, prepared: _Prepared, package: _Package, call: IdempotentCall | None
+        self, project_id: str, package: PreparedResult, call: IdempotentCall | None
     ) -> Ingested:
         """Write record, history entry and resources in one transaction."""
 
         def write(unit: UnitOfWork) -> Ingested:
-            result = package.result
-            if result.session_id is not None:
-                unit.sessions.enter(result.session_id, result.created_at)
-                # Nobody else writes to the session now, so a twin that was faster is seen here.
-                twin = previous_answer(unit, prepared.request, prepared.identity)
-                if twin is not None:
-                    raise _AnsweredError(twin)
-                seq = unit.sessions.append(
-                    result.session_id,
-                    TOOL_RESULT,
-                    result.tool_result_id,
-                    size_bytes=len(result.sanitized),
-                )
-                result = replace(result, seq=seq)
-            unit.tool_results.add(
-                result, success=package.success, request_digest=prepared.identity.digest
-            )
-            unit.resources.ensure_linked(
-                package.resources,
-                owner_kind=TOOL_RESULT,
-                owner_id=result.tool_result_id,
-                session_id=result.session_id,
-            )
+            ingested = package.append(unit)
             if call is not None:
-                self._idempotency.note_answer(unit, call, result.tool_result_id)
-            unit.events.note(_event(result, success=package.success))
-            return Ingested(result, is_new=True)
+                self._idempotency.note_answer(unit, call, package.result.tool_result_id)
+            return ingested
 
         try:
             ingested = await self._records.write(project_id, write)
-        except _AnsweredError as exc:
+        except AnsweredError as exc:
             return Ingested(exc.twin, is_new=False)
         reached(CrashPoint.RESULT_COMMITTED)
         return ingested
-
-
-@dataclass(eq=False)
-class _AnsweredError(Exception):
-    """The call has this result already: nothing is written, the session's own time included."""
-
-    twin: StoredToolResult
 
 
 def _event(result: StoredToolResult, *, success: bool) -> NewEvent:
@@ -322,12 +373,12 @@ def _event(result: StoredToolResult, *, success: bool) -> NewEvent:
     )
 
 
-def _session_resources(unit: UnitOfWork, prepared: _Prepared) -> dict[str, Resource]:
+def _session_resources(unit: UnitOfWork, received: _Received) -> dict[str, Resource]:
     """The resources of the session that the tool refers to itself, by id."""
-    session_id = prepared.request.session_id
+    session_id = received.request.session_id
     wanted = {
         part.resource_id
-        for part in prepared.normalized.parts
+        for part in received.normalized.parts
         if isinstance(part, NormalizedReference) and part.resource_id
     }
     if session_id is None or not wanted:

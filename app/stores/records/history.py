@@ -74,14 +74,6 @@ _AFTER = (
     history_entries.c.seq > bindparam("after_seq"),
 )
 _ENTRIES = Lookup(
-    scoped_select(history_entries, history_entries.c.seq)
-    .where(
-        history_entries.c.session_id == bindparam("session_id"),
-        history_entries.c.seq > bindparam("after_seq"),
-    )
-    .limit(1)
-)
-_ENTRIES = Lookup(
     scoped_select(history_entries, *history_entries.c)
     .where(*_AFTER)
     .order_by(history_entries.c.seq)
