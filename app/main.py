@@ -31,6 +31,7 @@ from app.routers import (
     resources,
     sessions,
     tool_results,
+    tools,
     uploads,
     viewer,
 )
@@ -65,6 +66,7 @@ _MODULES = (
     interactions,
     bundles,
     renders,
+    tools,
     uploads,
     events,
     operations,

@@ -97,23 +97,10 @@ TargetName = Annotated[
 ]
 
 
-class RenderRequest(WireModel):
-    """A stored record, named by exactly one id, and how it is to be rendered."""
-
-    model_config = ConfigDict(json_schema_extra={"examples": [_EXAMPLE_REQUEST]})
+class RenderWish(WireModel):
+    """For which target something is to be rendered, and how."""
 
     target: TargetName
-    tool_result_id: str | None = None
-    page_id: Annotated[str | None, Field(pattern=CLIENT_ID_PATTERN)] = None
-    session_id: Annotated[str | None, Field(pattern=CLIENT_ID_PATTERN)] = None
-    level: Annotated[LevelField | None, Field(description=f"Of a page: {LEVEL_NAMES}.")] = None
-    tool_call_id: Annotated[
-        str | None,
-        Field(min_length=1, max_length=512, description="The call that a page answers."),
-    ] = None
-    since: Annotated[
-        int, Field(ge=0, le=2**53, description="Of a session: only entries after this `seq`.")
-    ] = 0
     accept: Annotated[
         tuple[str, ...] | None,
         BeforeValidator(_split),
@@ -136,6 +123,31 @@ class RenderRequest(WireModel):
         bool, Field(description="A line behind each stored medium names it: `[image @blob:…]`.")
     ] = False
 
+    def options(self) -> RenderOptions:
+        """Return how it is to be rendered."""
+        return self._members_of(RenderOptions)
+
+    def _members_of(self, kind: type[_Kind]) -> _Kind:
+        return kind(**{each.name: getattr(self, each.name) for each in fields(kind)})
+
+
+class RenderRequest(RenderWish):
+    """A stored record, named by exactly one id, and how it is to be rendered."""
+
+    model_config = ConfigDict(json_schema_extra={"examples": [_EXAMPLE_REQUEST]})
+
+    tool_result_id: str | None = None
+    page_id: Annotated[str | None, Field(pattern=CLIENT_ID_PATTERN)] = None
+    session_id: Annotated[str | None, Field(pattern=CLIENT_ID_PATTERN)] = None
+    level: Annotated[LevelField | None, Field(description=f"Of a page: {LEVEL_NAMES}.")] = None
+    tool_call_id: Annotated[
+        str | None,
+        Field(min_length=1, max_length=512, description="The call that a page answers."),
+    ] = None
+    since: Annotated[
+        int, Field(ge=0, le=2**53, description="Of a session: only entries after this `seq`.")
+    ] = 0
+
     @model_validator(mode="after")
     def _names_one_record(self) -> Self:
         named = [each for each in (self.tool_result_id, self.page_id, self.session_id) if each]
@@ -146,13 +158,6 @@ class RenderRequest(WireModel):
     def named(self) -> NamedRecord:
         """Return which record it is."""
         return self._members_of(NamedRecord)
-
-    def options(self) -> RenderOptions:
-        """Return how it is to be rendered."""
-        return self._members_of(RenderOptions)
-
-    def _members_of(self, kind: type[_Kind]) -> _Kind:
-        return kind(**{each.name: getattr(self, each.name) for each in fields(kind)})
 
 
 class RenderedRecord(WireModel):

@@ -7,6 +7,8 @@ import anyio.to_thread
 
 from app.config.settings import Settings
 from app.services.access.callers import Access, LinkSigner
+from app.services.agents.memory_tools import MemoryTools
+from app.services.agents.tool_calls import ToolCalls
 from app.services.bundles.exporting import BundleExports
 from app.services.bundles.importing import BundleImports
 from app.services.concurrency.large_work import LargeWork
@@ -170,6 +172,7 @@ class Container:
         self._wire_results(settings)
         self._wire_pages(settings)
         self._wire_conversations(settings)
+        self._wire_agents()
 
     def _wire_results(self, settings: Settings) -> None:
         """Make what takes tool results in, and tells of them."""
@@ -252,6 +255,26 @@ class Container:
             links=self.links,
             content_base_url=settings.content_url or settings.public_url,
             limits=limits,
+        )
+
+    def _wire_agents(self) -> None:
+        """Make what runs the tools of models."""
+        tools = MemoryTools(
+            self.records,
+            self.blobs,
+            faults=self.page_faults,
+            lists=self.page_lists,
+            pages=self.pages,
+            texts=self.resource_texts,
+        )
+        self.tool_calls = ToolCalls(
+            self.records,
+            tools,
+            messages=self.session_messages,
+            results=self.tool_results,
+            renders=self.renders,
+            bodies=self._bodies,
+            limits=self.limits,
         )
 
 

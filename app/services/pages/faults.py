@@ -105,9 +105,6 @@ class PageFaults:
             PayloadTooLargeError: The medium is too large to stand in an answer.
         Source: spec 000, "Multi-block Tool Results".
         """
-        if not is_page_id(page_id):
-            existing = await self._existing(project_id, page_id)
-            raise refused_id(page_id, existing, request)
         if request.session_id is None:
             answer = await self._with_media(
                 project_id, await self._message(project_id, page_id, request)
@@ -118,12 +115,11 @@ class PageFaults:
             return answer
         call = _Call(page_id, request.session_id, request, utc_now())
         answered = await self.records.read(project_id, lambda unit: _answered(unit, call))
-        if answered is None:
-            prepared = await self._prepared(project_id, call)
-            answered = await self.records.write(project_id, prepared.append)
-            if answered is None:
-                return prepared.answer
-        return await self._with_media(project_id, answered)
+        if answered is not None:
+            return await self._with_media(project_id, answered.message)
+        prepared = await self._prepared(project_id, call)
+        stored, is_new = await self.records.write(project_id, prepared.append)
+        return prepared.answer if is_new else await self._with_media(project_id, stored.message)
 
     async def prepare(
         self, project_id: str, page_id: str, session_id: str, request: FaultRequest
@@ -142,6 +138,9 @@ class PageFaults:
 
     async def _message(self, project_id: str, page_id: str, request: FaultRequest) -> bytes:
         """Return the message as history keeps it: with references in the place of stored media."""
+        if not is_page_id(page_id):
+            existing = await self.existing(project_id, page_id)
+            raise refused_id(page_id, existing, request)
         options = BlocksOptions(
             media="reference",
             detail=request.detail,
@@ -151,7 +150,7 @@ class PageFaults:
         try:
             view = await self.reading.view(project_id, page_id, request.target_level)
         except NotFoundError as exc:
-            existing = await self._existing(project_id, page_id)
+            existing = await self.existing(project_id, page_id)
             raise missing_page(page_id, existing, request) from exc
         if request.form == "json":
             content: JsonValue = await self.reading.json_text_of(view, options)
@@ -159,9 +158,9 @@ class PageFaults:
             content = (await self.reading.blocks_of(view, options)).content
         return await run_in_loop_if(view.is_quick, _tool_message, request, content)
 
-    async def _existing(self, project_id: str, page_id: str) -> list[str]:
-        """Return the pages that are named in what was sent as an id."""
-        candidates = named_ids(page_id)
+    async def existing(self, project_id: str, page_id: str) -> list[str]:
+        """Return the pages that are named in what was sent as an id; the one of that id first."""
+        candidates = [page_id] * is_page_id(page_id) + named_ids(page_id)
         if not candidates:
             return []
         return await self.records.read(
@@ -187,8 +186,8 @@ class PreparedFault:
     message: bytes
     answer: RenderedBody
 
-    def append(self, unit: UnitOfWork) -> bytes | None:
-        """Append the message; returns the one that a twin of this request was faster with.
+    def append(self, unit: UnitOfWork) -> tuple[StoredHistoryMessage, bool]:
+        """Append the message; return it, and whether it is new: a twin may have been faster.
 
         Raises:
             ConflictError: The call was answered with something else, or the page was changed.
@@ -197,19 +196,17 @@ class PreparedFault:
         unit.sessions.enter(call.session_id, call.now)
         answered = _answered(unit, call)
         if answered is not None:
-            return answered
+            return answered, False
         seq = unit.sessions.append(call.session_id, PAGE_FAULT, message_id, size_bytes=len(message))
-        unit.messages.add(
-            StoredHistoryMessage(
-                seq=seq,
-                message_id=message_id,
-                created_at=call.now,
-                tool_call_id=call.request.tool_call_id,
-                request_digest=call.digest,
-                message=message,
-            ),
-            session_id=call.session_id,
+        appended = StoredHistoryMessage(
+            seq=seq,
+            message_id=message_id,
+            created_at=call.now,
+            tool_call_id=call.request.tool_call_id,
+            request_digest=call.digest,
+            message=message,
         )
+        unit.messages.add(appended, session_id=call.session_id)
         # The page before its resources: everybody who takes both takes them in this order.
         unit.page_accesses.add({call.page_id: (1, call.now)})
         wanted = image_ids(message)
@@ -226,7 +223,7 @@ class PreparedFault:
         )
         event = _event(call.page_id, call.request, call.now, message_id=message_id)
         unit.events.note(replace(event, session_id=call.session_id, seq=seq))
-        return None
+        return appended, True
 
 
 def _event(
@@ -244,14 +241,14 @@ def _event(
     )
 
 
-def _answered(unit: UnitOfWork, call: _Call) -> bytes | None:
+def _answered(unit: UnitOfWork, call: _Call) -> StoredHistoryMessage | None:
     """Return what this call of the session was answered with before, if it was."""
     tool_call_id = call.request.tool_call_id
     if tool_call_id is None:
         return None
     earlier = unit.messages.find_call(call.session_id, tool_call_id)
     if earlier is not None and earlier.request_digest == call.digest:
-        return earlier.message
+        return earlier
     if earlier is not None or unit.tool_results.find_call(call.session_id, tool_call_id):
         raise ConflictError(
             "This tool call of the session was already answered with something else. A fault is "

@@ -65,6 +65,10 @@ class LoadedSession:
         composed = (turn for entry in self.entries for turn in self._turns(entry, audience))
         return paired(composed, since=since)
 
+    def answer(self, audience: Audience) -> Sequence[ComposedTurn]:
+        """Return the only entry, the answer to a call, without the call."""
+        return self._turns(self.entries[0], audience)
+
     def _turns(self, entry: HistoryEntry, audience: Audience) -> Sequence[ComposedTurn]:
         origin = f"/api/sessions/{self.session_id}/messages/{entry.seq}"
         raw = ContentReading(self.resources, audience).raw
@@ -96,6 +100,28 @@ async def load_session(
     entries, resources = await records.read_snapshot(
         project_id, lambda unit: _all_entries(unit, session_id)
     )
+    results = [each.sanitized for each in entries if isinstance(each, StoredMessage)]
+    apart = await read_apart(blobs, project_id, results)
+    return LoadedSession(session_id, entries, resources, apart)
+
+
+async def load_entry(
+    records: Records, blobs: BlobStore, project_id: str, session_id: str, seq: int
+) -> LoadedSession:
+    """Read one entry of a history.
+
+    Raises:
+        NotFoundError: The project has no such entry.
+        StoreUnavailableError: A store did not answer.
+    """
+
+    def read(unit: UnitOfWork) -> tuple[Sequence[HistoryEntry], Mapping[str, Resource]]:
+        found = unit.sessions.entries(session_id, after_seq=seq - 1, limit=1)
+        if not found or found[0].seq != seq:
+            raise NotFoundError("entry")
+        return found, unit.resources.find_all(_referred(found))
+
+    entries, resources = await records.read(project_id, read)
     results = [each.sanitized for each in entries if isinstance(each, StoredMessage)]
     apart = await read_apart(blobs, project_id, results)
     return LoadedSession(session_id, entries, resources, apart)

@@ -14,7 +14,7 @@ from typing import TypeVar
 import anyio.to_thread
 
 from app.errors import Fault, InvalidPayloadError, NotFoundError
-from app.models.conversation import ComposedTurn
+from app.models.conversation import ComposedTurn, TextItem, Turn
 from app.models.identity import is_id, utc_now
 from app.models.limits import Limits
 from app.models.page import Level
@@ -34,7 +34,7 @@ from app.rendering.turns.tool_results import tool_result_turn
 from app.services.access.callers import LinkGrant, LinkSigner
 from app.services.inline_media.json_with_media import RenderedBody
 from app.services.pages.reading import PageReading
-from app.services.renders.loading import load_session, page_medium, read_apart
+from app.services.renders.loading import load_entry, load_session, page_medium, read_apart
 from app.services.renders.media_loader import MediaLoader, judged, measured
 from app.stores.blobs import BlobStore
 from app.stores.records import Records
@@ -162,6 +162,29 @@ class Renders:
                 lambda: loaded.turns(since=since, audience=wish.options.audience)
             )
             return await self._rendered(project_id, turns, profile, wish, is_whole=since == 0)
+
+    async def answer(
+        self, project_id: str, session_id: str, seq: int, wish: RenderQuery
+    ) -> RenderedBody:
+        """Render one entry of a session, the answer to a call; for what it raises see `record`."""
+        profile = self._profile(wish)
+        loaded = await load_entry(self.records, self.blobs, project_id, session_id, seq)
+        turns = await self._worked(lambda: loaded.answer(wish.options.audience))
+        return await self._rendered(project_id, turns, profile, wish)
+
+    async def words(
+        self, project_id: str, call_id: str, tool_name: str, text: str, wish: RenderQuery
+    ) -> RenderedBody:
+        """Render words as the failed answer to a call, which is stored nowhere."""
+        turn: ComposedTurn = Turn(
+            role="tool",
+            items=(TextItem("", text),),
+            origin="",
+            call_id=call_id,
+            tool_name=tool_name,
+            is_error=True,
+        )
+        return await self._rendered(project_id, [turn], self._profile(wish), wish)
 
     async def record(self, project_id: str, named: NamedRecord, wish: RenderQuery) -> RenderedBody:
         """Render whichever record is named; see the methods for each kind.

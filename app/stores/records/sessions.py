@@ -21,7 +21,7 @@ from app.models.message import (
     Session,
     SessionUse,
 )
-from app.models.resource import Resource
+from app.models.resource import Resource, ResourceKind
 from app.stores.records.columns import newest_first
 from app.stores.records.derived_images import DerivedImageRecords
 from app.stores.records.history import FIND_SESSION, SessionHistory
@@ -214,6 +214,16 @@ class SessionResourceRecords:
             .order_by(resources.c.resource_id)
         )
         return [stored_resource(row) for row in self._scope.all(statement)]
+
+    def newest(
+        self, session_id: str, *, kind: ResourceKind | None, limit: int
+    ) -> Sequence[Resource]:
+        """Up to `limit` resources that something of a session refers to, newest first."""
+        statement = self._linked([session_id]).with_only_columns(*resources.c).distinct()
+        if kind is not None:
+            statement = statement.where(resources.c.kind == kind)
+        newest = statement.order_by(resources.c.created_at.desc(), resources.c.resource_id.desc())
+        return [stored_resource(row) for row in self._scope.all(newest.limit(limit))]
 
     def release(self, session_id: str) -> list[ReleasedResource]:
         """Drop a session's links, and the resources that nothing else uses, in order of their id.

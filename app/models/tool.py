@@ -1,0 +1,22 @@
+"""Tools that models call: what each is named, what it does, what it takes."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from app.models.json_value import JsonValue
+
+
+@dataclass(frozen=True, slots=True)
+class ToolDefinition:
+    """A tool as a model is told of it.
+
+    Attributes:
+        name: What a model calls it by.
+        description: What it does, in words a small model follows.
+        parameters: A strict JSON Schema: every property is required, no others are taken, and
+            what may be left out may be null.
+    """
+
+    name: str
+    description: str
+    parameters: Mapping[str, JsonValue]

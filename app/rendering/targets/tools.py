@@ -1,0 +1,95 @@
+"""Definitions of tools as each target takes them in its request, under the name `tools`.
+
+Source: `agents`, "Tools for models"; types of each provider, see `table`.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from types import MappingProxyType
+from typing import TypeAlias
+
+from app.models.json_value import JsonValue
+from app.models.tool import ToolDefinition
+
+_Written: TypeAlias = dict[str, JsonValue]
+
+
+def _chat(tool: ToolDefinition) -> _Written:
+    return {"type": "function", "function": _responses_members(tool)}
+
+
+def _responses(tool: ToolDefinition) -> _Written:
+    return {"type": "function", **_responses_members(tool)}
+
+
+def _responses_members(tool: ToolDefinition) -> _Written:
+    return {**_named(tool), "parameters": dict(tool.parameters), "strict": True}
+
+
+def _anthropic(tool: ToolDefinition) -> _Written:
+    return {**_named(tool), "input_schema": dict(tool.parameters)}
+
+
+def _gemini(tool: ToolDefinition) -> _Written:
+    return {**_named(tool), "parameters": _openapi(dict(tool.parameters))}
+
+
+def _bedrock(tool: ToolDefinition) -> _Written:
+    return {"toolSpec": {**_named(tool), "inputSchema": {"json": dict(tool.parameters)}}}
+
+
+def _mcp(tool: ToolDefinition) -> _Written:
+    return {**_named(tool), "inputSchema": dict(tool.parameters)}
+
+
+def _vercel(tool: ToolDefinition) -> _Written:
+    return {"type": "function", **_mcp(tool)}
+
+
+def _text(tool: ToolDefinition) -> _Written:
+    return {**_named(tool), "parameters": dict(tool.parameters)}
+
+
+def _named(tool: ToolDefinition) -> _Written:
+    return {"name": tool.name, "description": tool.description}
+
+
+def _openapi(schema: _Written) -> _Written:
+    """Return a schema in the subset of OpenAPI 3.0 that Gemini reads: no lists of types."""
+    written: _Written = {}
+    for key, value in schema.items():
+        if key == "type" and isinstance(value, list):
+            written |= {"type": str(value[0]).upper(), "nullable": True}
+        elif key == "type":
+            written["type"] = str(value).upper()
+        elif key == "enum" and isinstance(value, list):
+            written["enum"] = [each for each in value if each is not None]
+        elif key == "properties" and isinstance(value, dict):
+            written[key] = {
+                name: _openapi(each) for name, each in value.items() if isinstance(each, dict)
+            }
+        elif key != "additionalProperties":
+            written[key] = value
+    return written
+
+
+_WRITERS: Mapping[str, Callable[[ToolDefinition], _Written]] = MappingProxyType(
+    {
+        "openai-chat": _chat,
+        "openai-compat": _chat,
+        "openai-responses": _responses,
+        "anthropic": _anthropic,
+        "gemini": _gemini,
+        "bedrock": _bedrock,
+        "mcp": _mcp,
+        "langchain": _chat,
+        "vercel": _vercel,
+        "vercel-6": _vercel,
+        "text": _text,
+    }
+)
+
+
+def write_tools(target: str, definitions: Sequence[ToolDefinition]) -> list[JsonValue]:
+    """Return definitions in the dialect of a target, to be pasted into its request."""
+    written: list[JsonValue] = [_WRITERS[target](each) for each in definitions]
+    return [{"functionDeclarations": written}] if target == "gemini" else written

@@ -1,0 +1,86 @@
+"""`/api/tools` and `…/tool-calls`: tools for models, and whoever runs their calls."""
+
+from typing import Annotated
+
+from fastapi import APIRouter, Query, Response
+
+from app.errors import ConflictError, Fault, InvalidPayloadError
+from app.http.api_route import ApiRoute
+from app.http.calls import CallDep
+from app.http.openapi import json_body
+from app.http.parameters import WRITE_FAULTS, SessionIdPath, TargetQuery
+from app.http.problem_types import problem_responses
+from app.http.record_responses import answer_record, answer_text, read_responses, rendered_response
+from app.models.json_value import json_text
+from app.rendering.targets.tools import write_tools
+from app.services.agents.toolbox import TOOLS, InstructionStyle, definitions, instructions
+from app.wire.renders import RenderedRecord
+from app.wire.tools import ToolCallRequest, ToolDefinitions
+
+router = APIRouter(prefix="/api", tags=["tools"], route_class=ApiRoute)
+
+_READ_FAULTS = read_responses(InvalidPayloadError)
+
+OnlyQuery = Annotated[
+    str | None,
+    Query(
+        max_length=512,
+        description="The tools wanted, with commas; all without.",
+        examples=["page_fault,search_pages"],
+    ),
+]
+StyleQuery = Annotated[
+    InstructionStyle,
+    Query(description="`strict`: answers rest on pages and cite them. `relaxed`: they may."),
+]
+
+
+@router.get("/tools", response_model=ToolDefinitions, responses=_READ_FAULTS)
+async def list_tools(call: CallDep, target: TargetQuery, only: OnlyQuery = None) -> Response:
+    """Read the definitions of the memory's tools, in the dialect of a provider.
+
+    They go into the provider's request under `tools`. A model's calls of them go to
+    `POST /api/sessions/{session_id}/tool-calls`, which answers with what to append.
+    """
+    wanted = None if only is None else [name.strip() for name in only.split(",")]
+    if unknown := [name for name in wanted or () if name not in TOOLS]:
+        raise InvalidPayloadError(
+            "The query is not what the route takes.",
+            faults=[Fault("/query/only", f"has {len(unknown)} names beside {', '.join(TOOLS)}")],
+        )
+    tools = write_tools(target, definitions(wanted))
+    return answer_record(call.request, json_text({"target": target, "tools": tools}).encode())
+
+
+@router.get(
+    "/tools/instructions",
+    response_class=Response,
+    responses={
+        200: {
+            "content": {"text/plain": {"schema": {"type": "string"}}},
+            "description": "The rules, one on each line.",
+        },
+        **_READ_FAULTS,
+    },
+)
+async def get_tool_instructions(call: CallDep, style: StyleQuery = "strict") -> Response:
+    """Read the rules that a model needs to use its memory well, to be put before it as they are."""
+    return answer_text(call.request, instructions(style))
+
+
+@router.post(
+    "/sessions/{session_id}/tool-calls",
+    response_model=RenderedRecord,
+    openapi_extra=json_body(ToolCallRequest),
+    responses=problem_responses(ConflictError, *WRITE_FAULTS),
+)
+async def run_tool_call(call: CallDep, session_id: SessionIdPath) -> Response:
+    """Run a model's call of one of the tools; `messages` is what to append to the conversation.
+
+    The answer is 200 whether the call could be run or not: a model that sent wrong arguments, or
+    asked for what is not there, is told what to do instead, with the provider's mark for errors.
+    Call and answer are entries of the session's history. The same call again is answered again
+    and not run again.
+    """
+    body = await call.container.tool_calls.run(call.project_id, session_id, call.json_body())
+    return rendered_response(call.request, body)

@@ -1,0 +1,407 @@
+"""Runs the tools of models over a project's pages and resources.
+
+What a model refers to it has seen in its session: a handle leads to a resource that something in
+the session refers to, or with a scope of the project, to any of the project's. A page id comes out
+of a model's own words, and is understood in quotes, in a citation, or with a dot behind it.
+
+Source: `agents`, "Tools for models".
+"""
+
+import re
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping, Sequence
+from contextlib import aclosing
+from dataclasses import dataclass, field
+from itertools import islice
+from types import MappingProxyType
+from typing import Any, Literal
+
+from app.errors import InvalidPayloadError, NotFoundError, ServiceError
+from app.media.types import is_textual
+from app.models.json_value import JsonValue, json_text
+from app.models.page import Level, PageFilters
+from app.models.resource import Resource, resource_kind
+from app.models.search import split_words
+from app.models.text_windows import LineRange, parse_line_range, text_decoder, text_encoding
+from app.rendering.pages.lines import duration_words, one_line, quoted, quoted_short
+from app.rendering.texts.cuts import boundary_at_or_before
+from app.rendering.texts.excerpts import JsonExcerpt, Matches
+from app.services.agents.toolbox import (
+    MOST_TEXT_CHARS,
+    ListMediaArguments,
+    PageFaultArguments,
+    ReadCall,
+    ReadTextArguments,
+    SavePageArguments,
+    SearchPagesArguments,
+    ToolArguments,
+    ViewMediaArguments,
+    WrongArgumentsError,
+)
+from app.services.pages.faults import FaultRequest, PageFaults, PreparedFault
+from app.services.pages.lists import Hit, PageLists
+from app.services.pages.pages import Pages
+from app.services.pages.versions import read_descriptor, read_fields
+from app.services.resources.texts import ResourceTexts, TextAnswer, TextQuery
+from app.stores.blobs import BlobStore
+from app.stores.records import Records, UnitOfWork
+
+Scope = Literal["session", "project"]
+
+_REFERENCE = re.compile(r"(?:@?blob:)?([0-9a-f]{32})(?![0-9A-Za-z])")
+_HIT_CHARS = 200
+_LISTED = 20
+_OWNERS = 20
+_LONGEST_ID_CHARS = 100
+_MOST_SINGLE_WORDS = 8
+_SHORTEST_WORD_CHARS = 3
+_NOTHING: Mapping[str, Resource] = MappingProxyType({})
+_BY = "\N{MULTIPLICATION SIGN}"
+
+
+@dataclass(frozen=True, slots=True)
+class ToolPlace:
+    """Whose call it is: the project, the session, the call's id, and how far handles lead."""
+
+    project_id: str
+    session_id: str
+    call_id: str
+    scope: Scope = "session"
+
+
+@dataclass(frozen=True, slots=True)
+class ToolAnswer:
+    """What a tool answers: blocks of content, and the resources among them, by id."""
+
+    content: Sequence[JsonValue]
+    shown: Mapping[str, Resource] = field(default_factory=lambda: _NOTHING)
+    is_error: bool = False
+
+
+def told(text: str, *, is_error: bool = False) -> ToolAnswer:
+    """Return an answer that is words alone."""
+    return ToolAnswer([{"type": "text", "text": text}], is_error=is_error)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class MemoryTools:
+    """The tools of models.
+
+    Args:
+        records: Where resources and sessions are looked up.
+        blobs: Where texts are read.
+        faults: Faults pages in.
+        lists: Searches pages.
+        pages: Writes them.
+        texts: Reads long texts.
+    """
+
+    records: Records
+    blobs: BlobStore
+    faults: PageFaults
+    lists: PageLists
+    pages: Pages
+    texts: ResourceTexts
+
+    async def run(self, place: ToolPlace, call: ReadCall) -> ToolAnswer | PreparedFault:
+        """Run a call; nothing of it is in the history yet.
+
+        Raises:
+            WrongArgumentsError: It leads nowhere; the words are for the model.
+            ServiceError: It cannot be run.
+        """
+        runs: dict[str, Callable[[ToolPlace, Any], Any]] = {
+            "page_fault": self._page_fault,
+            "search_pages": self._search_pages,
+            "read_text": self._read_text,
+            "view_media": self._view_media,
+            "save_page": self._save_page,
+            "list_media": self._list_media,
+        }
+        arguments: ToolArguments = call.arguments
+        answer: ToolAnswer | PreparedFault = await runs[call.name](place, arguments)
+        return answer
+
+    async def _page_fault(self, place: ToolPlace, asked: PageFaultArguments) -> PreparedFault:
+        request = FaultRequest(
+            target_level=asked.target_level,
+            session_id=place.session_id,
+            tool_call_id=place.call_id,
+        )
+        page_id = await self._page_id(place, asked.page_id)
+        try:
+            return await self.faults.prepare(place.project_id, page_id, place.session_id, request)
+        except (NotFoundError, InvalidPayloadError) as exc:
+            if "error" in exc.members:
+                raise WrongArgumentsError(f"{exc.members['error']} {_FIND_PAGES}") from exc
+            raise
+
+    async def _page_id(self, place: ToolPlace, said: str) -> str:
+        """Return the page that is meant: the one of this id, else the one that is named in it."""
+        existing = await self.faults.existing(place.project_id, said)
+        return existing[0] if said not in existing and len(existing) == 1 else said
+
+    async def _search_pages(self, place: ToolPlace, asked: SearchPagesArguments) -> ToolAnswer:
+        hits = await self._found(place, asked.query, asked)
+        if hits:
+            return told("\n".join(map(_hit_line, hits)))
+        words = [word for word in split_words(asked.query) if len(word) >= _SHORTEST_WORD_CHARS]
+        some = await self._with_some(place, dict.fromkeys(words), asked)
+        if some:
+            lines = ["No page has all of these words. These have some:", *map(_hit_line, some)]
+            return told("\n".join(lines))
+        return told(
+            f"No page has any of these words: {quoted_short(asked.query, _LONGEST_ID_CHARS)}. "
+            "Try other words."
+        )
+
+    async def _found(
+        self, place: ToolPlace, query: str, asked: SearchPagesArguments
+    ) -> Sequence[Hit]:
+        filters = PageFilters(modality=asked.modality)
+        hits, _ = await self.lists.search(
+            place.project_id, query, filters, cursor=None, limit=asked.limit
+        )
+        return hits
+
+    async def _with_some(
+        self, place: ToolPlace, words: Mapping[str, None], asked: SearchPagesArguments
+    ) -> Sequence[Hit]:
+        """Return the pages that have some of the words, those with most of them first."""
+        if len(words) < 2:
+            return []
+        counts: dict[str, int] = {}
+        found: dict[str, Hit] = {}
+        for word in islice(words, _MOST_SINGLE_WORDS):
+            for hit in await self._found(place, word, asked):
+                page_id = hit.page.page_id
+                counts[page_id] = counts.get(page_id, 0) + 1
+                found.setdefault(page_id, hit)
+        best = sorted(found, key=lambda page_id: -counts[page_id])
+        return [found[page_id] for page_id in best[: asked.limit]]
+
+    async def _read_text(self, place: ToolPlace, asked: ReadTextArguments) -> ToolAnswer:
+        resource = await self._resource(place, asked.ref)
+        if not is_textual(resource.mime_type):
+            raise WrongArgumentsError(
+                f"{resource.reference} is {resource.mime_type} and no text. Use view_media."
+            )
+        if asked.lines is None and asked.grep is None and asked.pointer is None:
+            return told(await self._characters(place, resource, asked))
+        lines = LineRange() if asked.lines is None else parse_line_range(asked.lines.strip())
+        if lines is None:
+            raise WrongArgumentsError("lines is a line or a range, such as 10-40 or 100-.")
+        query = TextQuery(
+            lines=lines,
+            grep=asked.grep,
+            ignore_case=True,
+            pointer=asked.pointer,
+        )
+        text = await self.texts.find(place.project_id, resource.resource_id, query)
+        return told(_text_answer(await text.read()))
+
+    async def _characters(
+        self, place: ToolPlace, resource: Resource, asked: ReadTextArguments
+    ) -> str:
+        """Return a stretch of a text, and where it goes on; reads no further than that."""
+        most = min(asked.limit, MOST_TEXT_CHARS)
+        start, taken, more = 0, "", False
+        async with aclosing(self._decoded(place.project_id, resource)) as pieces:
+            async for piece in pieces:
+                taken += piece[max(0, asked.offset - start) :]
+                start += len(piece)
+                if len(taken) > most:
+                    more = True
+                    break
+        if not taken and asked.offset:
+            raise WrongArgumentsError(f"The text has {start} characters; offset is behind its end.")
+        shown = taken[: boundary_at_or_before(taken, most)] if more else taken
+        end = asked.offset + len(shown)
+        next_step = f"; go on with offset={end}" if more else "; this is its end"
+        return f"[{resource.mime_type}, characters {asked.offset} to {end}{next_step}]\n{shown}"
+
+    async def _decoded(self, project_id: str, resource: Resource) -> AsyncGenerator[str, None]:
+        decoder = None
+        async with aclosing(await self.blobs.open(project_id, resource.digest)) as reader:
+            async for chunk in reader:
+                decoder = decoder or text_decoder(text_encoding(chunk[:4]))
+                yield decoder.decode(chunk)
+        if decoder is not None and (rest := decoder.decode(b"", final=True)):
+            yield rest
+
+    async def _view_media(self, place: ToolPlace, asked: ViewMediaArguments) -> ToolAnswer:
+        resource = await self._resource(place, asked.ref)
+        if is_textual(resource.mime_type):
+            return told(f"{_medium_line(resource)}\nIt is a text: use read_text.")
+        words = [line] if (line := await self._words_line(place, resource)) else []
+        if asked.level >= Level.ABSTRACT:
+            return told("\n".join([_medium_line(resource), *words]))
+        link = {
+            "type": "resource_link",
+            "uri": resource.uri,
+            "name": resource.filename or resource.resource_id,
+            "mimeType": resource.mime_type,
+        }
+        blocks: list[JsonValue] = [link, *({"type": "text", "text": each} for each in words)]
+        return ToolAnswer(blocks, {resource.resource_id: resource})
+
+    async def _words_line(self, place: ToolPlace, resource: Resource) -> str | None:
+        """Return which page has words about a medium: a caption, a transcript."""
+        owners = await self.records.read(
+            place.project_id,
+            lambda unit: unit.resources.owners(resource.resource_id, limit=_OWNERS),
+        )
+        page_id = next((owner_id for kind, owner_id in owners if kind == "page"), None)
+        if page_id is None:
+            return None
+        return f"Page {page_id} has words about it: page_fault({quoted(page_id)}, 2)."
+
+    async def _save_page(self, place: ToolPlace, asked: SavePageArguments) -> ToolAnswer:
+        if (asked.content is None) == (asked.ref is None):
+            raise WrongArgumentsError("The page was not saved: send either content or ref.")
+        page: dict[str, JsonValue] = {"modality": "text", "content": asked.content}
+        if asked.ref is not None:
+            resource = await self._resource(place, asked.ref)
+            kind = resource_kind(resource.mime_type)
+            if kind == "binary":
+                raise WrongArgumentsError(
+                    f"The page was not saved: {resource.mime_type} is no kind of page. Save what "
+                    "you know of it as content."
+                )
+            page = {"modality": kind, "content": resource.reference}
+            page |= {} if kind == "text" else {"mime_type": resource.mime_type}
+        page |= {"session_id": place.session_id, "caption": asked.caption, "pinned": asked.pinned}
+        if asked.page_type is not None:
+            page["page_type"] = asked.page_type
+
+        async def body() -> AsyncIterator[bytes]:
+            yield json_text(page).encode("utf-8", "backslashreplace")
+
+        # The same call again makes no second page.
+        key = f"tool-call:{place.session_id}:{place.call_id}"
+        written = await self.pages.create(place.project_id, body(), idempotency_key=key)
+        page_id = written.page.page_id
+        return told(f"Saved as page {page_id}. Read it with page_fault({quoted(page_id)}, 0).")
+
+    async def _list_media(self, place: ToolPlace, asked: ListMediaArguments) -> ToolAnswer:
+        session_id = asked.session or place.session_id
+        if session_id != place.session_id and place.scope == "session":
+            raise WrongArgumentsError("Only this session's media can be listed: leave session out.")
+        found = await self.records.read(
+            place.project_id,
+            lambda unit: unit.session_resources.newest(
+                session_id, kind=asked.kind, limit=_LISTED + 1
+            ),
+        )
+        if not found:
+            return told(
+                f"There are no stored media{f' of kind {asked.kind}' if asked.kind else ''}."
+            )
+        more = [f"There are more than these {_LISTED}: ask for one kind."]
+        lines = [_medium_line(each) for each in found[:_LISTED]]
+        return told("\n".join(lines + (more if len(found) > _LISTED else [])))
+
+    async def _resource(self, place: ToolPlace, said: str) -> Resource:
+        """Return the resource that a handle names, with whatever stands around it."""
+        found = _REFERENCE.search(said)
+        resource = None
+        if found is not None:
+            resource_id = found.group(1)
+
+            def find(unit: UnitOfWork) -> Resource | None:
+                if place.scope == "project":
+                    return unit.resources.find(resource_id)
+                return unit.resources.find_in_session([resource_id], place.session_id).get(
+                    resource_id
+                )
+
+            resource = await self.records.read(place.project_id, find)
+        if resource is None:
+            raise WrongArgumentsError(
+                f"There is no {quoted_short(said, _LONGEST_ID_CHARS)} here. A ref is an @blob:… "
+                "that you were shown; list_media names those there are."
+            )
+        return resource
+
+
+_FIND_PAGES = "search_pages finds pages by words."
+
+
+def words_of(error: ServiceError) -> str:
+    """Return what a model is told of an error that its arguments are not the cause of."""
+    return _WORDS.get(error.problem_code) or f"The call failed. {error.detail}"
+
+
+_WORDS: Mapping[str, str] = MappingProxyType(
+    {
+        "not-json": "The text is not JSON. Use lines or grep.",
+        "json-too-large": "The JSON is too large to be taken apart. Use lines or grep.",
+        "no-such-value": "The JSON has nothing at this pointer. Ask for a shorter one.",
+    }
+)
+
+
+def _hit_line(hit: Hit) -> str:
+    """Return a line such as `img_001 (image, ABSTRACT, ~120 tokens): a red sunset`."""
+    descriptor: dict[str, Any] = read_descriptor(hit.page)
+    fields = read_fields(descriptor)
+    tokens = descriptor["size_tokens"]
+    known = [fields.modality, fields.compression_level.name]
+    known += [] if tokens is None else [f"~{tokens} tokens"]
+    start = f"{one_line(hit.page.page_id)} ({', '.join(known)})"
+    words = hit.snippet or fields.hint or fields.caption
+    room = max(40, _HIT_CHARS - len(start))
+    return f"{start}: {quoted_short(words, room)}" if words else start
+
+
+def _medium_line(resource: Resource) -> str:
+    """Return what is known of a medium: `[audio @blob:… a.mp3 5:42, audio/mpeg, 45210 bytes]`."""
+    words = [resource.kind, resource.reference]
+    if resource.filename:
+        words.append(one_line(resource.filename).replace("[", "(").replace("]", ")"))
+    hints = resource.hints
+    if hints.width and hints.height:
+        words.append(f"{hints.width}{_BY}{hints.height}")
+    if hints.duration_seconds is not None:
+        words.append(duration_words(hints.duration_seconds))
+    return f"[{' '.join(words)}, {resource.mime_type}, {resource.size_bytes} bytes]"
+
+
+def _text_answer(answer: TextAnswer) -> str:
+    """Return what was found in a text, as much as is given at once, and where it goes on."""
+    found, mime_type = answer.found, answer.resource.mime_type
+    if isinstance(found, JsonExcerpt):
+        shown = _shortened(found.words)
+        cut = "" if shown == found.words else "; cut here: ask for a longer pointer"
+        return f"[{mime_type}, at {found.pointer or 'the root'}{cut}]\n{shown}"
+    if isinstance(found, Matches):
+        lines = [(each.line, f"{each.line}: {each.text}") for each in found.found]
+    else:
+        lines = list(enumerate(found.lines, start=found.first_line))
+    kept, next_line = _as_many_as_fit(lines, found.next_line)
+    head = f"of {answer.total_lines} lines"
+    if isinstance(found, Matches):
+        head = f"{found.total} {head} match"
+    elif kept:
+        head = f"lines {found.first_line} to {found.first_line + len(kept) - 1} {head}"
+    go_on = f'; go on with lines="{next_line}-"' if next_line is not None else ""
+    return "\n".join([f"[{mime_type}, {head}{go_on}]", *kept])
+
+
+def _as_many_as_fit(
+    lines: Sequence[tuple[int, str]], next_line: int | None
+) -> tuple[Sequence[str], int | None]:
+    """Return the lines that are given at once, or the beginning of one, and the next line."""
+    kept: list[str] = []
+    room = MOST_TEXT_CHARS
+    for number, text in lines:
+        room -= len(text) + 1
+        if room < 0 and kept:
+            return kept, number
+        kept.append(_shortened(text))
+    return kept, next_line
+
+
+def _shortened(text: str) -> str:
+    if len(text) <= MOST_TEXT_CHARS:
+        return text
+    return text[: boundary_at_or_before(text, MOST_TEXT_CHARS)] + " […]"

@@ -1,0 +1,223 @@
+"""Calls of our tools: run, noted in the session's history with their answers, and rendered.
+
+A model that calls with wrong arguments, or for what is not there, gets an answer that says what to
+do instead; that is an entry of the history as any other. Where a store fails, nothing is noted, and
+the answer says so: the same call may be made again.
+
+Source: `agents`, "Tools for models".
+"""
+
+import hashlib
+from collections.abc import AsyncIterator
+from dataclasses import dataclass, field
+from functools import partial
+
+from app.errors import (
+    ConflictError,
+    InvalidPayloadError,
+    OverloadedError,
+    ServiceError,
+    StoreUnavailableError,
+)
+from app.models.identity import utc_now
+from app.models.json_value import JsonValue, json_text
+from app.models.limits import Limits
+from app.models.message import StoredHistoryMessage
+from app.services.agents.memory_tools import MemoryTools, ToolAnswer, ToolPlace, told, words_of
+from app.services.agents.toolbox import WrongArgumentsError, read_call
+from app.services.inline_media.json_with_media import RenderedBody
+from app.services.pages.faults import PreparedFault
+from app.services.renders.renders import RenderQuery, Renders
+from app.services.requests.idempotency import Idempotency, IdempotentCall
+from app.services.requests.identity import RequestIdentity, json_digest
+from app.services.requests.streamed_bodies import RequestBodies
+from app.services.requests.validation import read_object, validated
+from app.services.sessions.messages import PreparedMessage, SessionMessages
+from app.services.tool_results.tool_results import AnsweredError, PreparedResult, ToolResults
+from app.stores.records import Records, UnitOfWork
+from app.wire.tools import ToolCallRequest
+
+CALL_ROUTE = "POST /api/sessions/{session_id}/tool-calls"
+# A host appends what its model said just before the calls in it are run.
+_LOOKED_BACK = 20
+_NOT_STORED = (
+    "The memory did not answer, and nothing was stored. Make the same call again in a moment."
+)
+
+
+@dataclass(frozen=True, slots=True)
+class PreparedCall:
+    """A call that was run; neither it nor its answer is in the session yet."""
+
+    call_id: str
+    calling: PreparedMessage
+    answer: PreparedResult | PreparedFault
+
+    def append(self, unit: UnitOfWork) -> int:
+        """Append the call, unless it is there, and its answer; return the `seq` of the answer.
+
+        Raises:
+            ConflictError: The call was answered with something else.
+        """
+        if not _is_called(unit, self.calling.session_id, self.call_id):
+            self.calling.append(unit)
+        if isinstance(self.answer, PreparedFault):
+            return self.answer.append(unit)[0].seq
+        return self.answer.append(unit).result.seq or 0
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ToolCalls:
+    """Runs the calls that models make of our tools.
+
+    Args:
+        records: Where histories are.
+        tools: What is run.
+        messages: Prepares the message that is the call.
+        results: Prepares the result that is its answer.
+        renders: Renders that.
+        bodies: Reads the bodies of requests.
+        limits: How deep they may nest.
+    """
+
+    records: Records
+    tools: MemoryTools
+    messages: SessionMessages
+    results: ToolResults
+    renders: Renders
+    bodies: RequestBodies
+    limits: Limits
+    _idempotency: Idempotency = field(init=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "_idempotency", Idempotency(self.records))
+
+    async def run(
+        self, project_id: str, session_id: str, body: AsyncIterator[bytes]
+    ) -> RenderedBody:
+        """Run a call and return the message that answers it; the same call again is not run again.
+
+        Args:
+            project_id: The caller's project.
+            session_id: The session that call and answer are entries of.
+            body: A `ToolCallRequest` as JSON.
+
+        Raises:
+            InvalidJsonError, InvalidPayloadError, PayloadTooLargeError: The body, or signed URLs
+                would lead nowhere.
+            ConflictError: Another call of the session has this id, or the same one is being run.
+        """
+        async with self.bodies.read(body, partial(_read, limits=self.limits)) as asked:
+            return await self._run(project_id, session_id, asked)
+
+    async def _run(self, project_id: str, session_id: str, asked: ToolCallRequest) -> RenderedBody:
+        wish = RenderQuery(asked.target, asked.options())
+        try:
+            seq = await self._answered(project_id, session_id, asked)
+            return await self.renders.answer(project_id, session_id, seq, wish)
+        except (StoreUnavailableError, OverloadedError) as exc:
+            text = f"{_NOT_STORED} ({exc.problem_code})"
+            return await self.renders.words(project_id, asked.id, asked.name, text, wish)
+
+    async def prepare(
+        self, project_id: str, session_id: str, asked: ToolCallRequest
+    ) -> PreparedCall:
+        """Run a call, to be appended with its answer in somebody else's transaction.
+
+        Raises:
+            StoreUnavailableError, OverloadedError: A store did not answer; nothing was stored.
+        """
+        answer = await self._run_tool(
+            ToolPlace(project_id, session_id, asked.id, asked.scope), asked
+        )
+        calling = await self.messages.prepare(project_id, session_id, _calling(asked))
+        if isinstance(answer, PreparedFault):
+            return PreparedCall(asked.id, calling, answer)
+        body = _result(session_id, asked, answer)
+        result = await self.results.prepare(project_id, body, shown=answer.shown)
+        return PreparedCall(asked.id, calling, result)
+
+    async def _run_tool(
+        self, place: ToolPlace, asked: ToolCallRequest
+    ) -> ToolAnswer | PreparedFault:
+        try:
+            return await self.tools.run(place, read_call(asked.name, asked.arguments))
+        except WrongArgumentsError as exc:
+            return told(str(exc), is_error=True)
+        except (StoreUnavailableError, OverloadedError):
+            raise
+        except ServiceError as exc:
+            return told(words_of(exc), is_error=True)
+
+    async def _answered(self, project_id: str, session_id: str, asked: ToolCallRequest) -> int:
+        """Return the `seq` of the answer to a call, which is run unless it was."""
+        key = hashlib.sha256(json_text([session_id, asked.id]).encode()).hexdigest()
+        digest = json_digest([asked.name, asked.arguments])
+        call = IdempotentCall(project_id, CALL_ROUTE, key, RequestIdentity(digest))
+        try:
+            async with self._idempotency.claimed(call, utc_now()) as answer:
+                if answer is not None:
+                    return int(answer)
+                prepared = await self.prepare(project_id, session_id, asked)
+                return await self.records.write(project_id, partial(self._append, call, prepared))
+        except AnsweredError as exc:
+            return exc.twin.seq or 0
+        except InvalidPayloadError as exc:
+            if exc.problem_code != "idempotency-key-reused":
+                raise
+            raise ConflictError(
+                "Another call of this session has this id. Take the id that the provider gave the "
+                "call; where it gives none, make a new one for each.",
+                code="tool-call-answered",
+            ) from exc
+
+    def _append(self, call: IdempotentCall, prepared: PreparedCall, unit: UnitOfWork) -> int:
+        seq = prepared.append(unit)
+        self._idempotency.note_answer(unit, call, str(seq))
+        return seq
+
+
+def _is_called(unit: UnitOfWork, session_id: str, call_id: str) -> bool:
+    """Tell whether one of the last messages of a session has the call in it."""
+    head = unit.sessions.history_head(session_id)
+    after_seq = max(0, (head.last_seq if head else 0) - _LOOKED_BACK)
+    spelled = json_text(call_id).encode()
+    return any(
+        isinstance(entry, StoredHistoryMessage)
+        and entry.tool_call_id is None
+        and spelled in entry.message
+        for entry in unit.sessions.entries(session_id, after_seq=after_seq, limit=_LOOKED_BACK)
+    )
+
+
+def _read(body: bytes, *, limits: Limits) -> ToolCallRequest:
+    value = read_object(body, limits)
+    return validated(ToolCallRequest, value, "The body is not a call; `errors` says where.")
+
+
+async def _calling(asked: ToolCallRequest) -> AsyncIterator[bytes]:
+    """Yield the message of an assistant that makes a call."""
+    arguments = asked.arguments
+    text = arguments if isinstance(arguments, str) else json_text(arguments or {})
+    function = {"name": asked.name, "arguments": text}
+    calls = [{"id": asked.id, "type": "function", "function": function}]
+    yield _written({"role": "assistant", "content": None, "tool_calls": calls})
+
+
+async def _result(
+    session_id: str, asked: ToolCallRequest, answer: ToolAnswer
+) -> AsyncIterator[bytes]:
+    """Yield the result of a tool that answers a call."""
+    yield _written(
+        {
+            "toolName": asked.name,
+            "toolCallId": asked.id,
+            "sessionId": session_id,
+            "success": not answer.is_error,
+            "result": {"content": [*answer.content]},
+        }
+    )
+
+
+def _written(value: JsonValue) -> bytes:
+    return json_text(value).encode("utf-8", "backslashreplace")

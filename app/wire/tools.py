@@ -1,0 +1,63 @@
+"""Shapes of tools for models: their definitions, and a call to be run."""
+
+from typing import Annotated, Any, Literal
+
+from pydantic import ConfigDict, Field
+from pydantic.config import JsonDict
+
+from app.models.base import WireModel
+from app.wire.renders import RenderWish
+
+_EXAMPLE: JsonDict = {
+    "target": "openai-chat",
+    "tools": [
+        {
+            "type": "function",
+            "function": {
+                "name": "search_pages",
+                "description": "Search memory pages by words. Returns ids for page_fault.",
+                "parameters": {"type": "object"},
+                "strict": True,
+            },
+        }
+    ],
+}
+_EXAMPLE_CALL: JsonDict = {
+    "target": "openai-chat",
+    "id": "call_1",
+    "name": "page_fault",
+    "arguments": '{"page_id": "img_001", "target_level": 0}',
+}
+
+
+class ToolDefinitions(WireModel):
+    """The tools of the memory, in the dialect of one target."""
+
+    model_config = ConfigDict(json_schema_extra={"examples": [_EXAMPLE]})
+
+    target: str
+    tools: Annotated[
+        tuple[dict[str, Any], ...], Field(description="To be put into the provider's request.")
+    ]
+
+
+class ToolCallRequest(RenderWish):
+    """A call that a model made of one of the tools, and how its answer is wanted."""
+
+    model_config = ConfigDict(json_schema_extra={"examples": [_EXAMPLE_CALL]})
+
+    id: Annotated[
+        str,
+        Field(min_length=1, max_length=512, description="The call's, as the provider gave it."),
+    ]
+    name: Annotated[str, Field(min_length=1, max_length=512)]
+    arguments: Annotated[
+        Any, Field(description="An object, or the JSON text that Chat Completions sends.")
+    ] = None
+    scope: Annotated[
+        Literal["session", "project"],
+        Field(description="How far handles lead: to the media of this session, or of the project."),
+    ] = "session"
+    handles: Annotated[
+        bool, Field(description="A line behind each stored medium names it: `[image @blob:…]`.")
+    ] = True
