@@ -32,6 +32,7 @@ from app.routers import (
     sessions,
     tool_results,
     tools,
+    turns,
     uploads,
     viewer,
 )
@@ -67,6 +68,7 @@ _MODULES = (
     bundles,
     renders,
     tools,
+    turns,
     uploads,
     events,
     operations,

@@ -97,6 +97,11 @@ TargetName = Annotated[
 ]
 
 
+HandlesMember = Annotated[
+    bool, Field(description="A line behind each stored medium names it: `[image @blob:…]`.")
+]
+
+
 class RenderWish(WireModel):
     """For which target something is to be rendered, and how."""
 
@@ -119,9 +124,7 @@ class RenderWish(WireModel):
             "`structuredContent` is an object or absent, before 2025-06-18 absent."
         ),
     ] = "2026-07-28"
-    handles: Annotated[
-        bool, Field(description="A line behind each stored medium names it: `[image @blob:…]`.")
-    ] = False
+    handles: HandlesMember = False
 
     def options(self) -> RenderOptions:
         """Return how it is to be rendered."""

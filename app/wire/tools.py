@@ -6,7 +6,7 @@ from pydantic import ConfigDict, Field
 from pydantic.config import JsonDict
 
 from app.models.base import WireModel
-from app.wire.renders import RenderWish
+from app.wire.renders import HandlesMember, RenderWish
 
 _EXAMPLE: JsonDict = {
     "target": "openai-chat",
@@ -41,10 +41,8 @@ class ToolDefinitions(WireModel):
     ]
 
 
-class ToolCallRequest(RenderWish):
-    """A call that a model made of one of the tools, and how its answer is wanted."""
-
-    model_config = ConfigDict(json_schema_extra={"examples": [_EXAMPLE_CALL]})
+class ToolCall(WireModel):
+    """A call that a model made of one of the tools."""
 
     id: Annotated[
         str,
@@ -58,6 +56,11 @@ class ToolCallRequest(RenderWish):
         Literal["session", "project"],
         Field(description="How far handles lead: to the media of this session, or of the project."),
     ] = "session"
-    handles: Annotated[
-        bool, Field(description="A line behind each stored medium names it: `[image @blob:…]`.")
-    ] = True
+
+
+class ToolCallRequest(ToolCall, RenderWish):
+    """A call that a model made of one of the tools, and how its answer is wanted."""
+
+    model_config = ConfigDict(json_schema_extra={"examples": [_EXAMPLE_CALL]})
+
+    handles: HandlesMember = True

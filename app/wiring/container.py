@@ -9,6 +9,7 @@ from app.config.settings import Settings
 from app.services.access.callers import Access, LinkSigner
 from app.services.agents.memory_tools import MemoryTools
 from app.services.agents.tool_calls import ToolCalls
+from app.services.agents.turns import Turns
 from app.services.bundles.exporting import BundleExports
 from app.services.bundles.importing import BundleImports
 from app.services.concurrency.large_work import LargeWork
@@ -272,6 +273,16 @@ class Container:
             tools,
             messages=self.session_messages,
             results=self.tool_results,
+            renders=self.renders,
+            bodies=self._bodies,
+            limits=self.limits,
+        )
+        self.turns = Turns(
+            self.records,
+            self.blobs,
+            messages=self.session_messages,
+            results=self.tool_results,
+            tool_calls=self.tool_calls,
             renders=self.renders,
             bodies=self._bodies,
             limits=self.limits,

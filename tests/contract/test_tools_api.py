@@ -91,10 +91,10 @@ class TestDefinitions:
                 taken = TypeAdapter(ChatCompletionToolParam).validate_python(each, strict=True)
                 assert taken == each
                 assert convert_to_openai_tool(each) == each
-                assert is_strict(each["function"]["parameters"])
-        for each in tools(shared_client, "openai-responses"):
-            assert TypeAdapter(FunctionToolParam).validate_python(each, strict=True) == each
-            assert is_strict(each["parameters"])
+                check_strict(each["function"])
+        for tool in tools(shared_client, "openai-responses"):
+            assert TypeAdapter(FunctionToolParam).validate_python(tool, strict=True) == tool
+            check_strict(tool)
 
     def test_anthropic_takes_them(self, shared_client: httpx.Client) -> None:
         for each in tools(shared_client, "anthropic"):
@@ -136,9 +136,12 @@ class TestDefinitions:
             assert "@blob:" in text
 
 
-def is_strict(schema: Json) -> bool:
-    """Whether OpenAI's strict mode takes a schema."""
-    return schema["additionalProperties"] is False and schema["required"] == [*schema["properties"]]
+def check_strict(tool: Json) -> None:
+    """Raise unless OpenAI's strict mode takes a tool."""
+    schema = tool["parameters"]
+    assert tool["strict"] is True
+    assert schema["additionalProperties"] is False
+    assert schema["required"] == [*schema["properties"]]
 
 
 class TestCalls:

@@ -35,7 +35,7 @@ from app.services.requests.validation import read_object, validated
 from app.services.sessions.messages import PreparedMessage, SessionMessages
 from app.services.tool_results.tool_results import AnsweredError, PreparedResult, ToolResults
 from app.stores.records import Records, UnitOfWork
-from app.wire.tools import ToolCallRequest
+from app.wire.tools import ToolCall, ToolCallRequest
 
 CALL_ROUTE = "POST /api/sessions/{session_id}/tool-calls"
 # A host appends what its model said just before the calls in it are run.
@@ -43,6 +43,14 @@ _LOOKED_BACK = 20
 _NOT_STORED = (
     "The memory did not answer, and nothing was stored. Make the same call again in a moment."
 )
+
+
+@dataclass(eq=False)
+class AnsweredCallError(Exception):
+    """A call has its answer already, at a `seq`: nothing is written."""
+
+    call_id: str
+    seq: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,13 +65,30 @@ class PreparedCall:
         """Append the call, unless it is there, and its answer; return the `seq` of the answer.
 
         Raises:
+            AnsweredCallError: The call has this answer already.
             ConflictError: The call was answered with something else.
         """
         if not _is_called(unit, self.calling.session_id, self.call_id):
             self.calling.append(unit)
-        if isinstance(self.answer, PreparedFault):
-            return self.answer.append(unit)[0].seq
-        return self.answer.append(unit).result.seq or 0
+        if not isinstance(self.answer, PreparedFault):
+            return appended_result(self.answer, unit)
+        answer, is_new = self.answer.append(unit)
+        if not is_new:
+            raise AnsweredCallError(self.call_id, answer.seq)
+        return answer.seq
+
+
+def appended_result(result: PreparedResult, unit: UnitOfWork) -> int:
+    """Append a result; return its `seq`.
+
+    Raises:
+        AnsweredCallError: The call has this result already.
+        ConflictError: The call was answered with something else.
+    """
+    try:
+        return result.append(unit).result.seq or 0
+    except AnsweredError as exc:
+        raise AnsweredCallError(exc.twin.tool_call_id, exc.twin.seq or 0) from exc
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -119,9 +144,7 @@ class ToolCalls:
             text = f"{_NOT_STORED} ({exc.problem_code})"
             return await self.renders.words(project_id, asked.id, asked.name, text, wish)
 
-    async def prepare(
-        self, project_id: str, session_id: str, asked: ToolCallRequest
-    ) -> PreparedCall:
+    async def prepare(self, project_id: str, session_id: str, asked: ToolCall) -> PreparedCall:
         """Run a call, to be appended with its answer in somebody else's transaction.
 
         Raises:
@@ -137,9 +160,7 @@ class ToolCalls:
         result = await self.results.prepare(project_id, body, shown=answer.shown)
         return PreparedCall(asked.id, calling, result)
 
-    async def _run_tool(
-        self, place: ToolPlace, asked: ToolCallRequest
-    ) -> ToolAnswer | PreparedFault:
+    async def _run_tool(self, place: ToolPlace, asked: ToolCall) -> ToolAnswer | PreparedFault:
         try:
             return await self.tools.run(place, read_call(asked.name, asked.arguments))
         except WrongArgumentsError as exc:
@@ -160,8 +181,8 @@ class ToolCalls:
                     return int(answer)
                 prepared = await self.prepare(project_id, session_id, asked)
                 return await self.records.write(project_id, partial(self._append, call, prepared))
-        except AnsweredError as exc:
-            return exc.twin.seq or 0
+        except AnsweredCallError as exc:
+            return exc.seq
         except InvalidPayloadError as exc:
             if exc.problem_code != "idempotency-key-reused":
                 raise
@@ -195,7 +216,7 @@ def _read(body: bytes, *, limits: Limits) -> ToolCallRequest:
     return validated(ToolCallRequest, value, "The body is not a call; `errors` says where.")
 
 
-async def _calling(asked: ToolCallRequest) -> AsyncIterator[bytes]:
+async def _calling(asked: ToolCall) -> AsyncIterator[bytes]:
     """Yield the message of an assistant that makes a call."""
     arguments = asked.arguments
     text = arguments if isinstance(arguments, str) else json_text(arguments or {})
@@ -204,9 +225,7 @@ async def _calling(asked: ToolCallRequest) -> AsyncIterator[bytes]:
     yield _written({"role": "assistant", "content": None, "tool_calls": calls})
 
 
-async def _result(
-    session_id: str, asked: ToolCallRequest, answer: ToolAnswer
-) -> AsyncIterator[bytes]:
+async def _result(session_id: str, asked: ToolCall, answer: ToolAnswer) -> AsyncIterator[bytes]:
     """Yield the result of a tool that answers a call."""
     yield _written(
         {

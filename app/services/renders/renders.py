@@ -84,6 +84,14 @@ class Renders:
         init=False, default_factory=lambda: anyio.CapacityLimiter(_THREADS)
     )
 
+    def check(self, wish: RenderQuery) -> None:
+        """Make sure that a target and its options can be rendered.
+
+        Raises:
+            InvalidPayloadError: There is no such target, or signed URLs would lead nowhere.
+        """
+        self._profile(wish)
+
     async def tool_result(
         self, project_id: str, tool_result_id: str, wish: RenderQuery
     ) -> RenderedBody:

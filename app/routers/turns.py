@@ -1,0 +1,37 @@
+"""`/api/sessions/{session_id}/turns`: all that one step of an agent appends, at once."""
+
+from fastapi import APIRouter, Response
+
+from app.errors import ConflictError
+from app.http.api_route import ApiRoute
+from app.http.calls import CallDep
+from app.http.openapi import json_body
+from app.http.parameters import WRITE_FAULTS, IdempotencyKeyHeader, SessionIdPath
+from app.http.problem_types import problem_responses
+from app.http.record_responses import rendered_response
+from app.wire.turns import TurnReceipt, TurnRequest
+
+router = APIRouter(
+    prefix="/api/sessions/{session_id}/turns", tags=["sessions"], route_class=ApiRoute
+)
+
+
+@router.post(
+    "",
+    response_model=TurnReceipt,
+    openapi_extra=json_body(TurnRequest),
+    responses=problem_responses(ConflictError, *WRITE_FAULTS),
+)
+async def append_turn(
+    call: CallDep, session_id: SessionIdPath, idempotency_key: IdempotencyKeyHeader = None
+) -> Response:
+    """Append messages, tool results and calls of our tools in one transaction, and render.
+
+    Calls of our tools are run first. If anything fails, nothing is appended. With an
+    `Idempotency-Key` the same turn again is not appended again, and is rendered anew;
+    `expectedSeq` refuses a turn that somebody else's entries have overtaken.
+    """
+    body = await call.container.turns.append(
+        call.project_id, session_id, call.json_body(), idempotency_key=idempotency_key
+    )
+    return rendered_response(call.request, body)

@@ -1,0 +1,269 @@
+"""Turns: all that one step of an agent appends to a session, in one transaction.
+
+Media are stored and calls of our tools are run first. Then everything is appended in order, or, if
+anything fails, nothing is. What the session looks like to a model now is the answer.
+
+Source: `agents`, "One call per step".
+"""
+
+from collections.abc import AsyncIterator, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from typing import TypeAlias
+
+import msgspec
+from msgspec import Raw
+
+from app.errors import ConflictError, Fault, InvalidPayloadError, ServiceError
+from app.models.identity import utc_now
+from app.models.json_value import JsonValue, json_text
+from app.models.limits import Limits
+from app.models.rendering import Rendering, joined_pieces
+from app.services.agents.tool_calls import (
+    AnsweredCallError,
+    PreparedCall,
+    ToolCalls,
+    appended_result,
+)
+from app.services.inline_media.json_with_media import RenderedBody
+from app.services.renders.renders import RenderQuery, Renders
+from app.services.requests.idempotency import Idempotency, IdempotentCall
+from app.services.requests.identity import RequestIdentity, identity_of_body
+from app.services.requests.streamed_bodies import RequestBodies
+from app.services.requests.validation import read_object, validated
+from app.services.sessions.messages import PreparedMessage, SessionMessages
+from app.services.tool_results.tool_results import PreparedResult, ToolResults
+from app.stores.blobs import BlobStore
+from app.stores.records import Records, UnitOfWork
+from app.wire.shape import GAP
+from app.wire.tools import ToolCall
+from app.wire.turns import TurnReceipt, TurnRender, TurnRequest
+
+TURN_ROUTE = "POST /api/sessions/{session_id}/turns"
+
+_NOT_ONE = "The body is not a turn; `errors` says where."
+_Prepared: TypeAlias = PreparedMessage | PreparedResult | PreparedCall
+
+
+class _Spelled(msgspec.Struct):
+    """The entries of a turn as they were spelled."""
+
+    entries: list[dict[str, Raw]]
+
+
+@dataclass(frozen=True, slots=True)
+class _ReadTurn:
+    """A turn that was read; `spelled` has the JSON of each entry's only member, with its name."""
+
+    request: TurnRequest
+    spelled: Sequence[tuple[str, bytes]]
+    identity: RequestIdentity
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Turns:
+    """Appends turns to the sessions of a project.
+
+    Args:
+        records: Where sessions are.
+        blobs: Where the media of renderings are read.
+        messages: Prepares messages.
+        results: Prepares tool results.
+        tool_calls: Runs calls of our tools.
+        renders: Renders the session afterwards.
+        bodies: Reads the bodies of requests.
+        limits: What a body is held to.
+    """
+
+    records: Records
+    blobs: BlobStore
+    messages: SessionMessages
+    results: ToolResults
+    tool_calls: ToolCalls
+    renders: Renders
+    bodies: RequestBodies
+    limits: Limits
+    _idempotency: Idempotency = field(init=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "_idempotency", Idempotency(self.records))
+
+    async def append(
+        self,
+        project_id: str,
+        session_id: str,
+        body: AsyncIterator[bytes],
+        *,
+        idempotency_key: str | None,
+    ) -> RenderedBody:
+        """Append a turn; return a `TurnReceipt` as JSON, whose media are read while it is sent.
+
+        With a key, the same turn again is not appended again: its numbers are given again, and the
+        rendering is made anew.
+
+        Raises:
+            InvalidJsonError, InvalidPayloadError, PayloadTooLargeError: The body, or one of its
+                entries; nothing was appended.
+            ConflictError: Somebody else has appended meanwhile, or a call was answered before;
+                nothing was appended.
+            StoreUnavailableError: A store did not answer; nothing is visible, send it again.
+        """
+        read = partial(_read, session_id=session_id, limits=self.limits)
+        async with self.bodies.read(body, read) as turn:
+            render = turn.request.render
+            if render is not None:
+                self.renders.check(RenderQuery(render.target, render.options()))
+            seqs = await self._seqs(project_id, session_id, turn, idempotency_key)
+        return await self._receipt(project_id, session_id, seqs, render)
+
+    async def _seqs(
+        self, project_id: str, session_id: str, turn: _ReadTurn, idempotency_key: str | None
+    ) -> Sequence[int]:
+        if idempotency_key is None:
+            return await self._append(project_id, session_id, turn, None)
+        call = IdempotentCall(project_id, TURN_ROUTE, idempotency_key, turn.identity)
+        async with self._idempotency.claimed(call, utc_now()) as answer_id:
+            if answer_id is not None:
+                return [int(seq) for seq in answer_id.split(",")]
+            return await self._append(project_id, session_id, turn, call)
+
+    async def _append(
+        self, project_id: str, session_id: str, turn: _ReadTurn, call: IdempotentCall | None
+    ) -> Sequence[int]:
+        prepared = [
+            await self._prepared(project_id, session_id, turn, index)
+            for index in range(len(turn.spelled))
+        ]
+
+        def append(unit: UnitOfWork) -> Sequence[int]:
+            session = unit.sessions.enter(session_id, utc_now())
+            _check_expected(turn.request.expected_seq, session.last_seq)
+            seqs = [_appended(unit, each, index) for index, each in enumerate(prepared)]
+            if call is not None:
+                self._idempotency.note_answer(unit, call, ",".join(map(str, seqs)))
+            return seqs
+
+        return await self.records.write(project_id, append)
+
+    async def _prepared(
+        self, project_id: str, session_id: str, turn: _ReadTurn, index: int
+    ) -> _Prepared:
+        name, text = turn.spelled[index]
+        try:
+            if name == "message":
+                return await self.messages.prepare(project_id, session_id, _chunks(text))
+            if name == "toolResult":
+                body = _of_session(text, session_id)
+                result = await self.results.prepare(project_id, _chunks(body))
+                return _checked(result, session_id)
+            tool_call: ToolCall | None = turn.request.entries[index].tool_call
+            assert tool_call is not None  # noqa: S101 - the only other member
+            return await self.tool_calls.prepare(project_id, session_id, tool_call)
+        except InvalidPayloadError as exc:
+            place = f"/entries/{index}/{name}"
+            faults = [Fault(f"{place}{fault.pointer}", fault.detail) for fault in exc.faults]
+            raise InvalidPayloadError(
+                f"Entry {index} cannot be appended; nothing was. {exc.detail}",
+                faults=faults or [Fault(place, "is refused")],
+                code=exc.problem_code,
+            ) from exc
+
+    async def _receipt(
+        self, project_id: str, session_id: str, seqs: Sequence[int], render: TurnRender | None
+    ) -> RenderedBody:
+        """Return the receipt of a turn that is stored, whatever becomes of the rendering."""
+        nothing = RenderedBody(self.blobs, project_id, Rendering([b"null"]))
+        rendered, problem = nothing, None
+        if render is not None:
+            wish = RenderQuery(render.target, render.options())
+            try:
+                rendered = await self.renders.session(
+                    project_id, session_id, wish, since=render.since
+                )
+            except ServiceError as exc:
+                problem = exc.detail
+        head, tail = TurnReceipt(seqs=tuple(seqs), rendering=GAP, problem=problem).around_gap()
+        pieces = joined_pieces([head, *rendered.rendering.pieces, tail])
+        return RenderedBody(self.blobs, project_id, Rendering(pieces))
+
+
+def _read(body: bytes, *, session_id: str, limits: Limits) -> _ReadTurn:
+    value = read_object(body, limits, spelled=True)
+    request = validated(TurnRequest, value, _NOT_ONE)
+    faults = [
+        Fault(f"/entries/{index}", "has to be one of message, toolResult and toolCall")
+        for index, entry in enumerate(request.entries)
+        if len(entry.model_fields_set) != 1 or not entry.wire()
+    ]
+    if faults:
+        raise InvalidPayloadError(_NOT_ONE, faults=faults)
+    identity = identity_of_body(value, body, prefix=session_id.encode() + b"\0")
+    return _ReadTurn(request, list(_spelled(body, value)), identity)
+
+
+def _spelled(body: bytes, value: dict[str, JsonValue]) -> Sequence[tuple[str, bytes]]:
+    try:
+        entries = msgspec.json.decode(body, type=_Spelled).entries
+        return [(name, bytes(raw)) for entry in entries for name, raw in entry.items()]
+    except (msgspec.DecodeError, RecursionError):
+        # Lone surrogates, which are repaired by now, or deeper than it reads.
+        listed = value["entries"]
+        return [
+            (name, json_text(member).encode())
+            for entry in (listed if isinstance(listed, list) else [])
+            for name, member in (entry.items() if isinstance(entry, dict) else ())
+        ]
+
+
+def _of_session(text: bytes, session_id: str) -> bytes:
+    """Return the body of a tool result with the session it is a result of."""
+    rest = text.strip()[1:].lstrip()
+    named = b'{"sessionId":%s' % json_text(session_id).encode()
+    return named + (b"" if rest.startswith(b"}") else b",") + rest
+
+
+def _checked(result: PreparedResult, session_id: str) -> PreparedResult:
+    if result.result.session_id != session_id:
+        raise InvalidPayloadError(
+            "A result of a turn belongs to the session of the turn.",
+            faults=[Fault("/sessionId", "is another session than that of the address")],
+        )
+    return result
+
+
+def _check_expected(expected_seq: int | None, last_seq: int) -> None:
+    if expected_seq is not None and expected_seq != last_seq:
+        raise ConflictError(
+            f"The session has come to seq {last_seq} meanwhile; nothing was appended. Read what "
+            "is new, and send the turn again with that number.",
+            code="session-moved-on",
+        )
+
+
+def _appended(unit: UnitOfWork, prepared: _Prepared, index: int) -> int:
+    """Append an entry; return its `seq`.
+
+    Raises:
+        ConflictError: It answers a call that was answered before.
+    """
+    try:
+        if isinstance(prepared, PreparedCall):
+            return prepared.append(unit)
+        if isinstance(prepared, PreparedResult):
+            return appended_result(prepared, unit)
+        message, is_new = prepared.append(unit)
+        if is_new:
+            return message.seq
+        answered = AnsweredCallError(message.tool_call_id or "", message.seq)
+    except AnsweredCallError as exc:
+        answered = exc
+    raise ConflictError(
+        f"The call that entry {index} answers was answered before, by entry {answered.seq} of the "
+        "session. Nothing was appended. An Idempotency-Key makes it safe to repeat a turn.",
+        faults=[Fault(f"/entries/{index}", f"answers what seq {answered.seq} has answered")],
+        code="tool-call-answered",
+    )
+
+
+async def _chunks(text: bytes) -> AsyncIterator[bytes]:
+    yield text

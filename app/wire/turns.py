@@ -1,0 +1,95 @@
+"""Shapes of turns: all that one step of an agent appends, and what comes back."""
+
+from typing import Annotated, Any
+
+from pydantic import ConfigDict, Field
+from pydantic.config import JsonDict
+
+from app.models.base import WireModel
+from app.wire.renders import HandlesMember, RenderedRecord, RenderWish
+from app.wire.shape import Shape, ShownAs
+from app.wire.tools import ToolCall
+
+MOST_ENTRIES = 100
+
+_EXAMPLE: JsonDict = {
+    "entries": [
+        {
+            "message": {
+                "role": "assistant",
+                "content": None,
+                "tool_calls": [
+                    {
+                        "id": "call_1",
+                        "type": "function",
+                        "function": {"name": "clock", "arguments": "{}"},
+                    }
+                ],
+            }
+        },
+        {"toolResult": {"toolName": "clock", "toolCallId": "call_1", "result": "It is ten."}},
+    ],
+    "expectedSeq": 4,
+    "render": {"target": "openai-chat"},
+}
+
+
+class TurnRender(RenderWish):
+    """How the session is to be rendered once the turn is appended."""
+
+    handles: HandlesMember = True
+    since: Annotated[int, Field(ge=0, le=2**53, description="Only entries after this `seq`.")] = 0
+
+
+class TurnEntry(WireModel):
+    """An entry of a history: exactly one of its members."""
+
+    message: Annotated[
+        dict[str, Any] | None,
+        Field(description="As `POST /api/sessions/{session_id}/messages` takes it."),
+    ] = None
+    tool_result: Annotated[
+        dict[str, Any] | None,
+        Field(description="As `POST /api/tool-results` takes it, without `sessionId`."),
+    ] = None
+    tool_call: Annotated[
+        ToolCall | None,
+        Field(
+            description="A call of one of the memory's tools, which is run; its message is "
+            "appended too, unless the history has it."
+        ),
+    ] = None
+
+
+class TurnRequest(WireModel):
+    """All that one step of an agent appends to a session, in order, and the rendering it wants."""
+
+    model_config = ConfigDict(json_schema_extra={"examples": [_EXAMPLE]})
+
+    entries: Annotated[tuple[TurnEntry, ...], Field(min_length=1, max_length=MOST_ENTRIES)]
+    expected_seq: Annotated[
+        int | None,
+        Field(ge=0, le=2**53, description="The last `seq` you know of; another one is a 409."),
+    ] = None
+    render: TurnRender | None = None
+
+
+class TurnReceipt(Shape, kw_only=True):
+    """What a turn appended, and the session as it is now."""
+
+    seqs: Annotated[
+        tuple[int, ...],
+        Field(
+            description="One for each entry, in order: of a tool call, that of its answer.",
+            examples=[[5, 6]],
+        ),
+    ]
+    rendering: Annotated[
+        object,
+        ShownAs(RenderedRecord | None),
+        Field(description="Null where none was asked for, or where it failed."),
+    ]
+    problem: Annotated[
+        str | None,
+        Field(description="Why there is no rendering although one was asked for; all is stored."),
+    ] = None

@@ -1,0 +1,273 @@
+"""`POST …/turns`: all that one step of an agent appends, in one transaction, and the rendering."""
+
+import json
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import httpx
+import pytest
+
+from tests.contract.render_requests import Json, read_rendering, rendering, shows, unchecked
+from tests.contract.session_requests import JSON, append, call_tool, listed
+from tests.kit import media
+from tests.kit.media import b64
+
+TURNS = "/api/sessions/s/turns"
+PICTURE = media.png(noise=True)
+SHOWN = [{"type": "image", "data": b64(PICTURE), "mimeType": "image/png"}]
+QUESTION = {"message": {"role": "user", "content": "What is the time?"}}
+
+
+def calling(*calls: tuple[str, str]) -> Json:
+    """An assistant's message that calls tools, each by id and name."""
+    made = [
+        {"id": call_id, "type": "function", "function": {"name": name, "arguments": "{}"}}
+        for call_id, name in calls
+    ]
+    return {"message": {"role": "assistant", "content": None, "tool_calls": made}}
+
+
+def result(call_id: str, returned: object = "ten") -> Json:
+    return {"toolResult": {"toolName": "clock", "toolCallId": call_id, "result": returned}}
+
+
+def tool_call(call_id: str, name: str = "list_media", arguments: object = None) -> Json:
+    return {"toolCall": {"id": call_id, "name": name, "arguments": arguments}}
+
+
+def take(client: httpx.Client, *entries: Json, key: str | None = None, **more: Any) -> Json:  # noqa: ANN401
+    """Append a turn, which has to succeed; returns the receipt."""
+    answer = turn(client, *entries, key=key, **more)
+    assert answer.status_code == 200, answer.text[:500]
+    assert answer.headers["content-length"] == str(len(answer.content))
+    receipt: Json = answer.json()
+    return receipt
+
+
+def turn(
+    client: httpx.Client,
+    *entries: Json,
+    key: str | None = None,
+    **more: object,
+) -> httpx.Response:
+    headers = {} if key is None else {"Idempotency-Key": key}
+    return client.post(TURNS, json={"entries": entries, **more}, headers=headers)
+
+
+def history(client: httpx.Client) -> list[Json]:
+    return listed(client, "/api/sessions/s/messages")
+
+
+def test_step_of_an_agent_is_one_request(client: httpx.Client) -> None:
+    receipt = take(
+        client,
+        QUESTION,
+        calling(("c1", "clock"), ("c2", "list_media")),
+        result("c1", SHOWN),
+        tool_call("c2"),
+        render={"target": "openai-chat"},
+    )
+    assert receipt["seqs"] == [1, 2, 3, 4]
+    assert [each["seq"] for each in history(client)] == [1, 2, 3, 4]
+    rendered = rendering(client, "/api/sessions/s/render", "openai-chat", handles=1)
+    assert receipt == {"seqs": [1, 2, 3, 4], "rendering": rendered}
+    assert shows(rendered, PICTURE)
+    assert [each["role"] for each in rendered["messages"]] == [
+        *("user", "assistant", "tool", "tool", "user")
+    ]
+
+
+def test_turn_without_a_rendering_is_numbers_alone(client: httpx.Client) -> None:
+    assert take(client, QUESTION) == {"seqs": [1], "rendering": None}
+
+
+def test_rendering_begins_where_the_caller_wants(client: httpx.Client) -> None:
+    append(client, content="Good morning.")
+    receipt = take(client, QUESTION, render={"target": "anthropic", "since": 1, "handles": False})
+    assert receipt["rendering"] == rendering(client, "/api/sessions/s/render", "anthropic", since=1)
+    assert len(receipt["rendering"]["messages"]) == 1
+
+
+def test_call_that_no_message_has_is_appended_before_its_answer(client: httpx.Client) -> None:
+    receipt = take(client, QUESTION, tool_call("c1", "page_fault", {"page_id": "absent"}))
+    assert receipt["seqs"] == [1, 3]
+    assert [each.get("role") for each in history(client)[:2]] == ["user", "assistant"]
+    assert history(client)[2]["sanitized"]["meta"]["success"] is False
+
+
+def test_entries_are_kept_as_the_routes_of_their_own_keep_them(client: httpx.Client) -> None:
+    spelled = '{"role":"user","content":[{"type":"text","text":"ü\\ud83d\\ude00"}],"x":1.50}'
+    returned = '{"b":1.10,"a":[1e3,10000000000000000000001]}'
+    tool = f'"toolName":"t","toolCallId":"c","result":{returned}}}'
+    body = f'{{"entries":[{{"message":{spelled}}},{{"toolResult":{{{tool}}}]}}'
+    answer = client.post(TURNS, content=body, headers=JSON)
+    assert answer.json() == {"seqs": [1, 2], "rendering": None}
+    client.post("/api/sessions/o/messages", content=spelled, headers=JSON)
+    client.post("/api/tool-results", content=f'{{"sessionId":"o",{tool}', headers=JSON)
+    here, there = (
+        json.loads(client.get(f"/api/sessions/{each}/messages").text, parse_float=str)["items"]
+        for each in "so"
+    )
+    own = {"id", "created_at", "createdAt"}
+    assert [{k: v for k, v in each.items() if k not in own} for each in here] == [
+        {k: v for k, v in each.items() if k not in own} for each in there
+    ]
+
+
+def test_media_of_a_turn_are_stored_once_and_read_back(client: httpx.Client) -> None:
+    uri = f"data:image/png;base64,{b64(PICTURE)}"
+    content = [{"type": "image_url", "image_url": {"url": uri}}]
+    take(client, {"message": {"role": "user", "content": content}}, result("c", SHOWN))
+    (resource,) = listed(client, "/api/resources")
+    assert client.get(f"/api/resources/{resource['uri']}/content").content == PICTURE
+    inline = client.get("/api/sessions/s/messages/1?media=inline").json()
+    assert inline["content"] == content
+
+
+@pytest.mark.parametrize(
+    ("entry", "pointer"),
+    [
+        ({"message": {"role": "nobody", "content": "x"}}, "/entries/1/message/role"),
+        ({"message": {"role": "user", "content": 1}}, "/entries/1/message/content"),
+        ({"toolResult": {"toolName": "t", "result": 1}}, "/entries/1/toolResult/toolCallId"),
+        ({"toolResult": {"toolCallId": "c"}}, "/entries/1/toolResult/toolName"),
+        (
+            {
+                "toolResult": {
+                    "toolName": "t",
+                    "toolCallId": "c",
+                    "result": 1,
+                    "sessionId": "other",
+                }
+            },
+            "/entries/1/toolResult/sessionId",
+        ),
+        ({"toolCall": {"id": "c"}}, "/entries/1/toolCall/name"),
+        ({"message": {"role": "user"}, "toolResult": {}}, "/entries/1"),
+        ({"message": None}, "/entries/1"),
+        ({}, "/entries/1"),
+        ({"note": 1}, "/entries/1/note"),
+    ],
+)
+@pytest.mark.engines("embedded")
+def test_one_bad_entry_refuses_the_turn(client: httpx.Client, entry: Json, pointer: str) -> None:
+    answer = turn(client, QUESTION, entry)
+    assert answer.status_code == 422, answer.text
+    assert pointer in [fault["pointer"] for fault in answer.json()["errors"]]
+    assert client.get("/api/sessions/s").status_code == 404
+
+
+@pytest.mark.engines("embedded")
+@pytest.mark.parametrize("render", [{"target": "x"}, {}, {"target": "mcp", "media": "signed-url"}])
+def test_rendering_that_cannot_be_is_refused_before_anything_is_appended(
+    client: httpx.Client, render: Json
+) -> None:
+    answer = turn(client, QUESTION, render=render)
+    if render.get("media") == "signed-url" and answer.status_code == 200:
+        pytest.fail("the service has no public URL, and yet it signed links")
+    assert (answer.status_code, answer.json()["code"]) == (422, "invalid-payload")
+    assert client.get("/api/sessions/s").status_code == 404
+
+
+@pytest.mark.engines("embedded")
+def test_bodies_that_are_no_turn_are_refused(client: httpx.Client) -> None:
+    for content in (b"{}", b"[]", b'{"entries":[]}', b'{"entries":{}}', b'{"entries":[1]}'):
+        assert client.post(TURNS, content=content, headers=JSON).status_code == 422
+    assert client.post(TURNS, content=b'{"entries":[', headers=JSON).status_code == 400
+    assert turn(client, *[QUESTION] * 101).status_code == 422
+    assert take(client, *[QUESTION] * 100)["seqs"] == [*range(1, 101)]
+
+
+def test_lone_surrogate_is_repaired_as_in_a_message(client: httpx.Client) -> None:
+    body = b'{"entries":[{"message":{"role":"user","content":"a\\ud800b"}}]}'
+    assert client.post(TURNS, content=body, headers=JSON).status_code == 200
+    assert history(client)[0]["content"] == "a\N{REPLACEMENT CHARACTER}b"
+
+
+def test_turn_that_others_have_overtaken_is_refused(client: httpx.Client) -> None:
+    assert take(client, QUESTION, expectedSeq=0)["seqs"] == [1]
+    append(client, content="Meanwhile.")
+    answer = turn(client, QUESTION, expectedSeq=1)
+    assert (answer.status_code, answer.json()["code"]) == (409, "session-moved-on")
+    assert "seq 2" in answer.json()["detail"]
+    assert take(client, QUESTION, expectedSeq=2)["seqs"] == [3]
+
+
+def test_call_in_the_history_is_a_conflict_that_says_where(client: httpx.Client) -> None:
+    call_tool(client, "c1", "ten")
+    answered = [
+        {"message": {"role": "tool", "tool_call_id": "c2", "content": "ten"}},
+        tool_call("c3", "search_pages", {"query": "sheep"}),
+    ]
+    take(client, *answered)
+    same = {"toolResult": {"toolName": "camera", "toolCallId": "c1", "result": "ten"}}
+    for entry, seq in [(same, 1), (answered[0], 2), (answered[1], 4)]:
+        answer = turn(client, QUESTION, entry)
+        assert (answer.status_code, answer.json()["code"]) == (409, "tool-call-answered")
+        assert f"entry {seq} of the session" in answer.json()["detail"]
+    other = turn(client, QUESTION, result("c1", "eleven"))
+    assert (other.status_code, other.json()["code"]) == (409, "tool-call-answered")
+    assert len(history(client)) == 4
+
+
+def test_same_turn_again_is_not_appended_again_and_is_rendered_anew(client: httpx.Client) -> None:
+    sent = (QUESTION, calling(("c1", "list_media")), tool_call("c1"))
+    first = take(client, *sent, key="k", render={"target": "mcp"})
+    append(client, content="Meanwhile.")
+    again = take(client, *sent, key="k", render={"target": "mcp"})
+    assert again["seqs"] == first["seqs"] == [1, 2, 3]
+    assert len(again["rendering"]["messages"]) == len(first["rendering"]["messages"]) + 1
+    assert len(history(client)) == 4
+    other = turn(client, QUESTION, key="k")
+    assert (other.status_code, other.json()["code"]) == (422, "idempotency-key-reused")
+    elsewhere = client.post(
+        "/api/sessions/other/turns", json={"entries": [QUESTION]}, headers={"Idempotency-Key": "k"}
+    )
+    assert elsewhere.status_code == 422
+
+
+def test_of_turns_at_once_that_expect_the_same_one_is_appended(client: httpx.Client) -> None:
+    with ThreadPoolExecutor(8) as pool:
+        answers = list(
+            pool.map(
+                lambda number: turn(client, QUESTION, result(f"c{number}"), expectedSeq=0),
+                range(8),
+            )
+        )
+    assert sorted(each.status_code for each in answers) == [200, *[409] * 7]
+    assert [each["seq"] for each in history(client)] == [1, 2]
+
+
+def test_tool_of_a_turn_sees_what_was_there_before_it(client: httpx.Client) -> None:
+    take(client, result("c1", SHOWN))
+    receipt = take(client, tool_call("c2"), render={"target": "openai-chat", "since": 2})
+    shown = unchecked(httpx.Response(200, json=receipt["rendering"]), "openai-chat")
+    assert "[image @blob:" in shown["messages"][-1]["content"]
+
+
+def test_long_turn_is_taken(client: httpx.Client) -> None:
+    content = media.noise_bytes(6 * 2**20)
+    block = {"type": "resource", "resource": {"uri": "file:///a", "blob": b64(content)}}
+    assert take(client, result("c", [block]))["seqs"] == [1]
+    (resource,) = listed(client, "/api/resources")
+    assert client.get(f"/api/resources/{resource['uri']}/content").content == content
+
+
+def test_too_much_text_is_refused(client: httpx.Client) -> None:
+    answer = turn(client, result("c", "x" * (33 * 2**20)))
+    assert answer.status_code == 413
+    assert client.get("/api/sessions/s").status_code == 404
+
+
+@pytest.mark.parametrize("target", ["anthropic", "gemini", "bedrock", "vercel", "text"])
+@pytest.mark.engines("embedded")
+def test_every_target_takes_the_rendering_of_a_turn(client: httpx.Client, target: str) -> None:
+    receipt = take(
+        client,
+        QUESTION,
+        calling(("c1", "clock")),
+        result("c1", SHOWN),
+        render={"target": target},
+    )
+    answer = httpx.Response(200, json=receipt["rendering"])
+    read_rendering(answer, target)
