@@ -220,7 +220,9 @@ def rendered_response(
     return unchanged or sent_json(request, body, all_headers)
 
 
-def sent_json(request: Request, body: RenderedBody, headers: Mapping[str, str]) -> Response:
+def sent_json(
+    request: Request, body: RenderedBody, headers: Mapping[str, str], *, status: int = 200
+) -> Response:
     """Return the answer with these headers, whatever the request's conditions."""
     pieces = body.rendering.pieces
     length = str(body.rendering.size_bytes)
@@ -229,16 +231,18 @@ def sent_json(request: Request, body: RenderedBody, headers: Mapping[str, str]) 
         return Response(headers=all_headers, media_type="application/json")
     body.give()
     if len(pieces) == 1 and isinstance(pieces[0], bytes):
-        return Response(pieces[0], headers=headers, media_type="application/json")
-    return _RenderedStream(body, {**headers, "Content-Length": length})
+        return Response(
+            pieces[0], status_code=status, headers=headers, media_type="application/json"
+        )
+    return _RenderedStream(body, {**headers, "Content-Length": length}, status)
 
 
 class _RenderedStream(StreamingResponse):
     """Sends a rendering as it is read; holds its text and one chunk at a time."""
 
-    def __init__(self, body: RenderedBody, headers: Mapping[str, str]) -> None:
+    def __init__(self, body: RenderedBody, headers: Mapping[str, str], status: int) -> None:
         # The base class wants an iterator; `stream_response` reads the body instead.
-        super().__init__((), headers=headers, media_type="application/json")
+        super().__init__((), status_code=status, headers=headers, media_type="application/json")
         self._body = body
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from typing import Annotated
 
 from fastapi import APIRouter, Header, Path, Query, Request, Response
+from pydantic import AfterValidator
 
 from app.errors import ConflictError, InvalidCursorError, InvalidPayloadError, NotFoundError
 from app.http.api_route import ApiRoute
@@ -12,12 +13,33 @@ from app.http.bodies import limited_body, require_json
 from app.http.calls import CallDep
 from app.http.dependencies import container_of
 from app.http.openapi import json_body
-from app.http.parameters import WRITE_FAULTS, CursorQuery, LimitQuery, Parameters
+from app.http.parameters import (
+    WRITE_FAULTS,
+    CursorQuery,
+    HandlesQuery,
+    LimitQuery,
+    Parameters,
+)
 from app.http.problem_types import problem_responses
-from app.http.record_responses import answer_page, answer_record, answer_written, read_responses
+from app.http.record_responses import (
+    answer_page,
+    answer_record,
+    answer_written,
+    read_responses,
+    sent_json,
+)
 from app.models.identity import CLIENT_ID_PATTERN
+from app.models.rendering import RenderOptions
+from app.rendering.targets.table import TARGETS
+from app.services.renders.renders import RenderQuery
 from app.services.tool_results.requests import ToolResultRequest
-from app.wire.tool_results import ToolResultPage, ToolResultRecord, tool_result_record
+from app.wire.renders import check_target
+from app.wire.tool_results import (
+    RenderedToolResult,
+    ToolResultPage,
+    ToolResultRecord,
+    tool_result_record,
+)
 
 router = APIRouter(prefix="/api/tool-results", tags=["tool results"], route_class=ApiRoute)
 
@@ -27,6 +49,15 @@ class _Written(Parameters):
     idempotency_key: Annotated[
         str | None, Header(alias="idempotency-key", min_length=1, max_length=255)
     ] = None
+    render: Annotated[
+        str | None,
+        AfterValidator(check_target),
+        Query(
+            description="The target to render the record for, in the same answer.",
+            json_schema_extra={"enum": list(TARGETS)},
+        ),
+    ] = None
+    handles: HandlesQuery = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,10 +69,10 @@ class _Named(Parameters):
     "",
     dependencies=_Written.documented(),
     status_code=201,
-    response_model=ToolResultRecord,
+    response_model=RenderedToolResult,
     openapi_extra=json_body(ToolResultRequest),
     responses={
-        200: {"model": ToolResultRecord, "description": "The same call, answered before."},
+        200: {"model": RenderedToolResult, "description": "The same call, answered before."},
         **problem_responses(NotFoundError, ConflictError, *WRITE_FAULTS),
     },
 )
@@ -51,7 +82,7 @@ async def create_tool_result(request: Request) -> Response:
     Media leave the result for the resource store, long text is previewed, and nothing is dropped.
     The same session, `toolCallId` and JSON give the same record again with 200, however the body
     is written; other JSON is a 409. Outside a session an `Idempotency-Key` makes a retry safe; that
-    of a record which was deleted since is a 404.
+    of a record which was deleted since is a 404. With `render` the answer has its rendering, too.
     """
     project_id = await authenticate(request)
     asked = _Written.of(request)
@@ -60,12 +91,16 @@ async def create_tool_result(request: Request) -> Response:
     ingested = await container.tool_results.ingest(
         project_id, limited_body(request, container.limits), idempotency_key=asked.idempotency_key
     )
-    return answer_written(
-        request,
-        tool_result_record(ingested.result),
-        path=f"/api/tool-results/{ingested.result.tool_result_id}",
-        is_new=ingested.is_new,
+    record = tool_result_record(ingested.result)
+    path = f"/api/tool-results/{ingested.result.tool_result_id}"
+    if asked.render is None:
+        return answer_written(request, record, path=path, is_new=ingested.is_new)
+    wish = RenderQuery(asked.render, RenderOptions(handles=asked.handles))
+    body = await container.renders.with_record(
+        project_id, ingested.result.tool_result_id, record, wish
     )
+    status = 201 if ingested.is_new else 200
+    return sent_json(request, body, {"Location": path}, status=status)
 
 
 @router.get(

@@ -3,11 +3,12 @@
 from typing import Annotated
 
 from msgspec import Raw
-from pydantic import ConfigDict
+from pydantic import ConfigDict, Field
 from pydantic.config import JsonDict
 
 from app.models.tool_result import SanitizedToolResult, StoredToolResult
 from app.wire.lists import ListPage
+from app.wire.renders import RenderedRecord
 from app.wire.shape import Moment, Shape, ShownAs, moment
 
 _EXAMPLE: JsonDict = {
@@ -58,6 +59,16 @@ class ToolResultRecord(Shape, kw_only=True):
     tool_name: str
     tool_call_id: str
     sanitized: StoredRecord
+
+
+class RenderedToolResult(ToolResultRecord, kw_only=True):
+    """A stored tool result, with its rendering where one is asked for."""
+
+    rendering: Annotated[
+        Raw | None,
+        ShownAs(RenderedRecord | None),
+        Field(description="Only with `render`; null where the rendering failed: all is stored."),
+    ] = None
 
 
 class ToolResultPage(ListPage[ToolResultRecord]):

@@ -93,8 +93,8 @@ class TestDefinitions:
                 assert convert_to_openai_tool(each) == each
                 check_strict(each["function"])
         for tool in tools(shared_client, "openai-responses"):
-            assert TypeAdapter(FunctionToolParam).validate_python(tool, strict=True) == tool
             check_strict(tool)
+            assert TypeAdapter(FunctionToolParam).validate_python(tool, strict=True) == tool
 
     def test_anthropic_takes_them(self, shared_client: httpx.Client) -> None:
         for each in tools(shared_client, "anthropic"):

@@ -271,3 +271,27 @@ def test_every_target_takes_the_rendering_of_a_turn(client: httpx.Client, target
     )
     answer = httpx.Response(200, json=receipt["rendering"])
     read_rendering(answer, target)
+
+
+class TestRecordWithItsRendering:
+    def test_record_and_rendering_come_in_one_answer(self, client: httpx.Client) -> None:
+        body = {"toolName": "camera", "toolCallId": "c", "sessionId": "s", "result": SHOWN}
+        answer = client.post("/api/tool-results?render=anthropic&handles=1", json=body)
+        assert answer.status_code == 201
+        record = answer.json()
+        rendered = record.pop("rendering")
+        path = f"/api/tool-results/{record['id']}"
+        assert answer.headers["location"] == path
+        assert client.get(path).json() == record
+        assert rendered == rendering(client, f"{path}/render", "anthropic", handles=1)
+        again = client.post("/api/tool-results?render=anthropic&handles=1", json=body)
+        assert (again.status_code, again.json()) == (200, answer.json())
+
+    @pytest.mark.engines("embedded")
+    def test_target_that_is_none_is_refused_before_anything_is_stored(
+        self, client: httpx.Client
+    ) -> None:
+        body = {"toolName": "camera", "toolCallId": "c", "sessionId": "s", "result": 1}
+        refused = client.post("/api/tool-results?render=nobody", json=body)
+        assert refused.status_code == 422
+        assert client.get("/api/sessions/s").status_code == 404

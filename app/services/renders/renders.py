@@ -13,12 +13,18 @@ from typing import TypeVar
 
 import anyio.to_thread
 
-from app.errors import Fault, InvalidPayloadError, NotFoundError
+from app.errors import Fault, InvalidPayloadError, NotFoundError, ServiceError
 from app.models.conversation import ComposedTurn, TextItem, Turn
 from app.models.identity import is_id, utc_now
 from app.models.limits import Limits
 from app.models.page import Level
-from app.models.rendering import NamedRecord, Rendering, RenderOptions, base64_length
+from app.models.rendering import (
+    NamedRecord,
+    Rendering,
+    RenderOptions,
+    base64_length,
+    joined_pieces,
+)
 from app.rendering.pages.effective_level import shown_level
 from app.rendering.targets.fitting import plan_media
 from app.rendering.targets.ladder import Ladder, Settled, Sign
@@ -112,6 +118,21 @@ class Renders:
             )
         )
         return await self._rendered(project_id, [turn], profile, wish)
+
+    async def with_record(
+        self, project_id: str, tool_result_id: str, record: bytes, wish: RenderQuery
+    ) -> RenderedBody:
+        """Return a stored tool result as JSON, with its rendering as one more member.
+
+        The record is stored, whatever becomes of the rendering: null stands for one that failed.
+        """
+        try:
+            rendered = await self.tool_result(project_id, tool_result_id, wish)
+        except ServiceError:
+            rendered = RenderedBody(self.blobs, project_id, Rendering([b"null"]))
+        head = record[:-1] + b',"rendering":'
+        pieces = joined_pieces([head, *rendered.rendering.pieces, b"}"])
+        return replace(rendered, rendering=Rendering(pieces))
 
     async def page(
         self,
