@@ -4,8 +4,9 @@ First how a route reads what it declares, then the parameters that several route
 writes, of sessions, of resources, of pages and of renderings.
 """
 
+from dataclasses import replace
 from functools import cache
-from typing import Annotated, Any, Literal, Self, get_type_hints
+from typing import Annotated, Any, Literal, Self, cast, get_type_hints
 
 from fastapi import Depends, Header, Path, Query, Request, params
 from fastapi.exceptions import RequestValidationError
@@ -22,7 +23,14 @@ from app.errors import (
 from app.http.authenticate import BEARER
 from app.models.identity import CLIENT_ID_PATTERN
 from app.models.page import LEVEL_NAMES, Level, Modality, PageFilters, PageType, parse_level
-from app.models.rendering import Audience, ImageDetail, McpRevision, MediaWish, RenderOptions
+from app.models.rendering import (
+    Audience,
+    ImageDetail,
+    McpRevision,
+    MediaWish,
+    MemoryPart,
+    RenderOptions,
+)
 from app.rendering.targets.table import TARGETS
 from app.services.pages.reading import BlocksOptions, MediaForm
 from app.services.pages.reading import ImageDetail as BlockDetail
@@ -294,6 +302,32 @@ async def get_render_wish(target: TargetQuery, options: RenderOptionsDep) -> Ren
     return RenderQuery(target, options)
 
 
+async def get_session_render_wish(
+    wish: Annotated[RenderQuery, Depends(get_render_wish)],
+    memory: Annotated[
+        str | None,
+        Query(
+            pattern="^(instructions|manifest)(,(instructions|manifest))*$",
+            description="A message of the system before all others: `instructions`, the rules of "
+            "the memory's tools; `manifest`, the session's pages; or both, with a comma.",
+        ),
+    ] = None,
+    memory_tokens: Annotated[
+        int,
+        Query(
+            alias="memoryTokens",
+            ge=0,
+            le=2**53,
+            description="The most tokens of the list of pages.",
+        ),
+    ] = 1_000,
+) -> RenderQuery:
+    """Read the same for a session, which has a memory of pages."""
+    parts = cast("tuple[MemoryPart, ...]", tuple(memory.split(",") if memory else ()))
+    options = replace(wish.options, memory=parts, memory_tokens=memory_tokens)
+    return replace(wish, options=options)
+
+
 async def get_page_render_wish(
     options: RenderOptionsDep, target: TargetQuery = "openai-compat"
 ) -> RenderQuery:
@@ -302,4 +336,5 @@ async def get_page_render_wish(
 
 
 RenderWishDep = Annotated[RenderQuery, Depends(get_render_wish)]
+SessionRenderWishDep = Annotated[RenderQuery, Depends(get_session_render_wish)]
 PageRenderWishDep = Annotated[RenderQuery, Depends(get_page_render_wish)]

@@ -15,6 +15,7 @@ from app.models.page import Level
 MediaWish = TypeAliasType("MediaWish", Literal["inline", "signed-url", "reference"])
 ImageDetail = TypeAliasType("ImageDetail", Literal["low", "high", "auto"])
 Audience = TypeAliasType("Audience", Literal["assistant", "user"])
+MemoryPart = TypeAliasType("MemoryPart", Literal["instructions", "manifest"])
 McpRevision = TypeAliasType(
     "McpRevision",
     Literal["2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25", "2026-07-28"],
@@ -40,6 +41,8 @@ class RenderOptions:
         audience: Whom the messages are for.
         protocol_version: The revision of MCP that the messages are for.
         handles: Whether a line behind each stored medium names it for the next call.
+        memory: Of a session: what a message of the system says of its memory, before all others.
+        memory_tokens: About how many tokens the list of pages in it may cost.
     """
 
     accept: tuple[str, ...] | None = None
@@ -50,6 +53,8 @@ class RenderOptions:
     audience: Audience = "assistant"
     protocol_version: McpRevision = "2026-07-28"
     handles: bool = False
+    memory: tuple[MemoryPart, ...] = ()
+    memory_tokens: int = 1_000
 
 
 @dataclass(frozen=True, slots=True)

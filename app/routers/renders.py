@@ -15,6 +15,7 @@ from app.http.parameters import (
     PageRenderWishDep,
     RenderWishDep,
     SessionIdPath,
+    SessionRenderWishDep,
 )
 from app.http.problem_types import problem_responses
 from app.http.record_responses import read_responses, rendered_response
@@ -71,7 +72,7 @@ async def render_page(
 
 @router.get("/sessions/{session_id}/render", response_model=RenderedRecord, responses=_READ_FAULTS)
 async def render_session(
-    call: CallDep, session_id: SessionIdPath, wish: RenderWishDep, since: SinceQuery = 0
+    call: CallDep, session_id: SessionIdPath, wish: SessionRenderWishDep, since: SinceQuery = 0
 ) -> Response:
     """Render the history of a session as one list of messages, in the provider's order.
 

@@ -12,8 +12,9 @@ from app.http.parameters import WRITE_FAULTS, SessionIdPath, TargetQuery
 from app.http.problem_types import problem_responses
 from app.http.record_responses import answer_record, answer_text, read_responses, rendered_response
 from app.models.json_value import json_text
+from app.rendering.pages.instructions import InstructionStyle, instructions
 from app.rendering.targets.tools import write_tools
-from app.services.agents.toolbox import TOOLS, InstructionStyle, definitions, instructions
+from app.services.agents.toolbox import TOOLS, definitions
 from app.wire.renders import RenderedRecord
 from app.wire.tools import ToolCallRequest, ToolDefinitions
 

@@ -20,6 +20,7 @@ from app.models.rendering import (
     LossEntry,
     McpRevision,
     MediaWish,
+    MemoryPart,
     NamedRecord,
     RenderOptions,
 )
@@ -125,6 +126,17 @@ class RenderWish(WireModel):
         ),
     ] = "2026-07-28"
     handles: HandlesMember = False
+    memory: Annotated[
+        tuple[MemoryPart, ...],
+        BeforeValidator(_split),
+        Field(
+            description="Of a session: a message of the system before all others, with the rules "
+            "of the memory's tools, and with the session's pages."
+        ),
+    ] = ()
+    memory_tokens: Annotated[
+        int, Field(ge=0, le=2**53, description="The most tokens of the list of pages.")
+    ] = 1_000
 
     def options(self) -> RenderOptions:
         """Return how it is to be rendered."""

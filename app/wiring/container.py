@@ -256,6 +256,7 @@ class Container:
             links=self.links,
             content_base_url=settings.content_url or settings.public_url,
             limits=limits,
+            lists=self.page_lists,
         )
 
     def _wire_agents(self) -> None:

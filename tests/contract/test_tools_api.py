@@ -424,3 +424,41 @@ class TestSavePage:
         descriptor = upload(client, b"PK\x03\x04" + bytes(2_000), filename="all.zip")
         append(client, content=f"@{descriptor['uri']}")
         assert "is no kind of page" in words(client, "save_page", {"ref": descriptor["uri"]}, "c2")
+
+
+class TestMemoryOfASession:
+    def test_rules_and_pages_stand_before_everything_else(self, client: httpx.Client) -> None:
+        append(client, content="What is in the notes?")
+        put_page(client, "notes", content="Ten sheep.", session_id="s")
+        rules = client.get("/api/tools/instructions").text
+        listed_pages = client.get("/api/sessions/s/manifest", headers={"Accept": "text/plain"}).text
+        both, manifest, plain = (
+            rendering(client, "/api/sessions/s/render", "openai-chat", **wish)["messages"]
+            for wish in ({"memory": "instructions,manifest"}, {"memory": "manifest"}, {})
+        )
+        assert both == [{"role": "system", "content": f"{rules}\n\n{listed_pages}"}, *plain]
+        assert manifest == [{"role": "system", "content": listed_pages}, *plain]
+        apart = rendering(client, "/api/sessions/s/render", "anthropic", memory="manifest")
+        assert apart["system"] == listed_pages
+        assert apart["messages"][0]["role"] == "user"
+
+    def test_list_of_pages_fits_its_tokens(self, client: httpx.Client) -> None:
+        append(client, content="What is there?")
+        for number in range(40):
+            put_page(client, f"page_{number}", content="A red sunset. " * 30, session_id="s")
+        wish: dict[str, str | int] = {"memory": "manifest", "memoryTokens": 300}
+        system = rendering(client, "/api/sessions/s/render", "anthropic", **wish)["system"]
+        assert text_tokens(system) <= 310
+        assert system.splitlines()[1].startswith("- page_39 ")
+        shown = len(system.splitlines()) - 2
+        assert system.endswith(f"… {40 - shown} more")
+        by_body = {"target": "anthropic", "sessionId": "s", "memory": ["manifest"]}
+        posted = client.post("/api/render", json={**by_body, "memoryTokens": 300}).json()
+        assert posted["system"] == system
+
+    @pytest.mark.engines("embedded")
+    def test_other_parts_of_memory_are_refused(self, client: httpx.Client) -> None:
+        append(client)
+        for memory in ("pages", "", "manifest,"):
+            query = {"target": "mcp", "memory": memory}
+            assert client.get("/api/sessions/s/render", params=query).status_code == 422

@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from types import MappingProxyType
-from typing import Annotated, Any, ClassVar, Literal
+from typing import Annotated, Any, ClassVar
 
 from pydantic import (
     BaseModel,
@@ -26,7 +26,7 @@ from app.errors import InvalidJsonError, PayloadTooLargeError
 from app.models.base import faults_of
 from app.models.identity import CLIENT_ID_PATTERN
 from app.models.json_value import JsonValue, parse_repaired_json
-from app.models.page import LEVEL_NAMES, Level, LevelField, Modality, PageType
+from app.models.page import Level, LevelField, Modality, PageType
 from app.models.resource import ResourceKind
 from app.models.tool import ToolDefinition
 
@@ -252,30 +252,3 @@ def _as_value(arguments: JsonValue, taken: str) -> JsonValue:
             "The call was not run: its arguments are no JSON object, perhaps because they were "
             f"cut off. Send them again, whole. {taken}"
         ) from exc
-
-
-InstructionStyle = Literal["strict", "relaxed"]
-
-_RULES = (
-    "You have a memory of pages and media outside this conversation.",
-    "Listed pages are summaries. Before you rely on a page's details, call "
-    "page_fault(page_id, target_level). Levels: " + LEVEL_NAMES + ".",
-    "A page shown at level 0 is complete: do not fault it again.",
-    "Nothing listed fits: call search_pages with a few words.",
-    "[image @blob:… shot.png 320\N{MULTIPLICATION SIGN}180] names a stored medium. Put its @blob:… "
-    "into the arguments of a tool, as it stands, to use it; never write one you have not seen.",
-    "Where a long text is cut, read_text reads the rest; do not ask for the whole again.",
-    "Where an image was left out, view_media shows it.",
-)
-_STRICT = (
-    "Do not answer from a summary what only the page can say.",
-    "Cite what you use: [ref: page_id], or the @blob:… of a medium.",
-    "If a call fails, do what its message says, once; then go on without it.",
-)
-_RELAXED = ("Cite pages as [ref: page_id] where it helps.",)
-
-
-def instructions(style: InstructionStyle) -> str:
-    """Return the rules of the memory for a model, one on each line."""
-    rules = [*_RULES, *(_STRICT if style == "strict" else _RELAXED)]
-    return "\n".join([rules[0], *(f"- {rule}" for rule in rules[1:])])

@@ -26,6 +26,7 @@ from app.models.rendering import (
     joined_pieces,
 )
 from app.rendering.pages.effective_level import shown_level
+from app.rendering.pages.instructions import instructions, manifest_within
 from app.rendering.targets.fitting import plan_media
 from app.rendering.targets.ladder import Ladder, Settled, Sign
 from app.rendering.targets.leaves import JsonLeaf, Node, json_pieces
@@ -39,6 +40,7 @@ from app.rendering.turns.pages import page_turn
 from app.rendering.turns.tool_results import tool_result_turn
 from app.services.access.callers import LinkGrant, LinkSigner
 from app.services.inline_media.json_with_media import RenderedBody
+from app.services.pages.lists import PageLists
 from app.services.pages.reading import PageReading
 from app.services.renders.loading import load_entry, load_session, page_medium, read_apart
 from app.services.renders.media_loader import MediaLoader, judged, measured
@@ -48,6 +50,7 @@ from app.stores.records import Records
 _URL_HOURS = 2
 # Each holds a whole history, and its turns.
 _SESSIONS_AT_ONCE = 8
+_MOST_LISTED = 200
 # What renders is Python, of which one thread runs at a time; more would only slow others down.
 _THREADS = 2
 
@@ -74,6 +77,7 @@ class Renders:
         links: Signs URLs.
         content_base_url: What those URLs begin with; `None` if providers do not reach this service.
         limits: For all media of one rendering.
+        lists: Lists the pages of a session.
     """
 
     records: Records
@@ -83,6 +87,7 @@ class Renders:
     links: LinkSigner
     content_base_url: str | None
     limits: Limits
+    lists: PageLists
     _sessions: anyio.CapacityLimiter = field(
         init=False, default_factory=lambda: anyio.CapacityLimiter(_SESSIONS_AT_ONCE)
     )
@@ -190,6 +195,8 @@ class Renders:
             turns = await self._worked(
                 lambda: loaded.turns(since=since, audience=wish.options.audience)
             )
+            if wish.options.memory:
+                turns = [await self._memory(project_id, session_id, wish.options), *turns]
             return await self._rendered(project_id, turns, profile, wish, is_whole=since == 0)
 
     async def answer(
@@ -231,6 +238,18 @@ class Renders:
                 project_id, named.page_id, named.level, wish, tool_call_id=named.tool_call_id
             )
         return await self.session(project_id, named.session_id or "", wish, since=named.since)
+
+    async def _memory(
+        self, project_id: str, session_id: str, options: RenderOptions
+    ) -> ComposedTurn:
+        """Return what the system says of the memory of a session."""
+        texts = [instructions("strict")] if "instructions" in options.memory else []
+        if "manifest" in options.memory:
+            listed = await self.lists.manifest(project_id, session_id, limit=_MOST_LISTED)
+            most = options.memory_tokens
+            texts.append(manifest_within(listed.entries, total=listed.total, most_tokens=most))
+        origin = f"/api/sessions/{session_id}/manifest"
+        return Turn(role="system", items=(TextItem("", "\n\n".join(texts)),), origin=origin)
 
     def _profile(self, wish: RenderQuery) -> Profile:
         profile = TARGETS.get(wish.target)

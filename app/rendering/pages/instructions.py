@@ -1,0 +1,48 @@
+"""What a model is told of its memory: the rules to use it by, and the pages there are.
+
+Source: `agents`, "Tools for models".
+"""
+
+from collections.abc import Sequence
+from typing import Literal
+
+from app.models.page import LEVEL_NAMES
+from app.rendering.pages.detail import ManifestEntry, manifest_text
+from app.rendering.pages.sizes import text_tokens
+
+InstructionStyle = Literal["strict", "relaxed"]
+
+_RULES = (
+    "You have a memory of pages and media outside this conversation.",
+    "Listed pages are summaries. Before you rely on a page's details, call "
+    "page_fault(page_id, target_level). Levels: " + LEVEL_NAMES + ".",
+    "A page shown at level 0 is complete: do not fault it again.",
+    "Nothing listed fits: call search_pages with a few words.",
+    "[image @blob:… shot.png 320\N{MULTIPLICATION SIGN}180] names a stored medium. Put its @blob:… "
+    "into the arguments of a tool, as it stands, to use it; never write one you have not seen.",
+    "Where a long text is cut, read_text reads the rest; do not ask for the whole again.",
+    "Where an image was left out, view_media shows it.",
+)
+_STRICT = (
+    "Do not answer from a summary what only the page can say.",
+    "Cite what you use: [ref: page_id], or the @blob:… of a medium.",
+    "If a call fails, do what its message says, once; then go on without it.",
+)
+_RELAXED = ("Cite pages as [ref: page_id] where it helps.",)
+
+
+def instructions(style: InstructionStyle) -> str:
+    """Return the rules of the memory for a model, one on each line."""
+    rules = [*_RULES, *(_STRICT if style == "strict" else _RELAXED)]
+    return "\n".join([rules[0], *(f"- {rule}" for rule in rules[1:])])
+
+
+def manifest_within(entries: Sequence[ManifestEntry], *, total: int, most_tokens: int) -> str:
+    """Return as much of a manifest as fits: the pages in their order, and how many are left out."""
+    kept = 0
+    while kept < len(entries):
+        text = manifest_text(entries[: kept + 1], total=total)
+        if text_tokens(text) > most_tokens:
+            break
+        kept += 1
+    return manifest_text(entries[:kept], total=total)
