@@ -38,7 +38,8 @@ def main() -> None:
 def _answer(request: dict[str, object]) -> bytes:
     method, number = request["method"], request["id"]
     if method == "initialize":
-        return _result(number, {"protocolVersion": "2025-06-18", "capabilities": {"tools": {}}})
+        told = {"capabilities": {"tools": {}}, "serverInfo": {"name": "said", "version": "1"}}
+        return _result(number, {"protocolVersion": "2025-06-18", **told})
     if method == "tools/list":
         tools = [{"name": name, "inputSchema": {"type": "object"}} for name in ANSWERS]
         return _result(number, {"tools": tools})

@@ -1,0 +1,158 @@
+"""The programs in `examples/` run as they are, against a stub of each provider."""
+
+import json
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+
+from app.config.settings import Settings
+from tests.kit.mcp_server import PNG
+from tests.kit.media import b64
+from tests.kit.node import NODE, installed
+from tests.kit.process import ROOT, environment
+from tests.kit.servers import LiveService, serving
+from tests.kit.stub_models import Json, stub_model
+
+pytestmark = pytest.mark.engines("embedded")
+
+EXAMPLES = ROOT / "examples"
+AI = ROOT / "tests" / "e2e" / "ai"
+
+
+def run(command: list[str], service: LiveService, **variables: str) -> str:
+    """What an example prints."""
+    given = environment({"PAGEFAULT_URL": service.base_url, **variables})
+    done = subprocess.run(  # noqa: S603 - our own examples
+        command, cwd=ROOT, env=given, capture_output=True, text=True, timeout=60, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+def completion(content: str | None, *calls: tuple[str, str, object]) -> Json:
+    """A reply of Chat Completions."""
+    made = [
+        {
+            "id": call_id,
+            "type": "function",
+            "function": {"name": name, "arguments": json.dumps(arguments)},
+        }
+        for call_id, name, arguments in calls
+    ]
+    message: Json = {"role": "assistant", "content": content}
+    message |= {"tool_calls": made} if made else {}
+    choice = {"index": 0, "finish_reason": "stop", "message": message}
+    return {
+        "id": "r",
+        "object": "chat.completion",
+        "created": 0,
+        "model": "stub",
+        "choices": [choice],
+    }
+
+
+def claude(*blocks: Json) -> Json:
+    """A reply of Anthropic's Messages."""
+    return {
+        "id": "r",
+        "type": "message",
+        "role": "assistant",
+        "model": "stub",
+        "content": list(blocks),
+        "stop_reason": "end_turn",
+        "stop_sequence": None,
+        "usage": {"input_tokens": 1, "output_tokens": 1},
+    }
+
+
+@pytest.fixture
+def demo(settings: Settings) -> Iterator[LiveService]:
+    """A service without keys, with a page in the session of the examples."""
+    with serving(settings.model_copy(update={"auth": "none"})) as service:
+        page = {"modality": "text", "content": "Ten sheep.", "session_id": "demo"}
+        httpx.put(f"{service.base_url}/api/pages/notes", json=page)
+        yield service
+
+
+def entries(service: LiveService) -> int:
+    """How long the history of the examples is."""
+    listed = httpx.get(f"{service.base_url}/api/sessions/demo/messages").json()["items"]
+    return len(listed)
+
+
+def test_agent_on_chat_completions(demo: LiveService) -> None:
+    call = ("call_1", "page_fault", {"page_id": "notes", "target_level": 0})
+    with stub_model(completion(None, call), completion("Ten sheep, by my notes.")) as model:
+        printed = run(
+            [sys.executable, str(EXAMPLES / "openai_chat.py"), "What is in the notes?"],
+            demo,
+            OPENAI_BASE_URL=f"{model.url}/v1",
+            OPENAI_API_KEY="stub",
+        )
+    assert printed == "Ten sheep, by my notes.\n"
+    assert [each["role"] for each in model.requests[1]["messages"]] == [
+        *("system", "user", "assistant", "tool")
+    ]
+    assert "Ten sheep." in model.requests[1]["messages"][3]["content"]
+    assert entries(demo) == 4
+
+
+def test_agent_on_claude_with_an_mcp_server(demo: LiveService) -> None:
+    use = {"type": "tool_use", "id": "toolu_1", "name": "picture", "input": {}}
+    fault = {"page_id": "notes", "target_level": 0}
+    own = {"type": "tool_use", "id": "toolu_2", "name": "page_fault", "input": fault}
+    said = {"type": "text", "text": "A picture, and sheep."}
+    with stub_model(claude(use, own), claude(said)) as model:
+        printed = run(
+            [
+                *(sys.executable, str(EXAMPLES / "mcp_host.py"), "What do you see?", "--"),
+                *(sys.executable, "-m", "tests.kit.mcp_server"),
+            ],
+            demo,
+            ANTHROPIC_BASE_URL=model.url,
+            ANTHROPIC_API_KEY="stub",
+        )
+    assert printed == "A picture, and sheep.\n"
+    shown = json.dumps(model.requests[1]["messages"])
+    assert b64(PNG) in shown
+    assert "Ten sheep." in shown
+    assert entries(demo) == 5
+
+
+def test_tools_for_the_vercel_ai_sdk(demo: LiveService, tmp_path: Path) -> None:
+    program = """
+        import { generateText, isStepCount, stepCountIs } from "ai";
+        import { MockLanguageModelV4, MockLanguageModelV3 } from "ai/test";
+        import { memoryTools } from "./vercel_ai.mjs";
+        const replies = [
+          [{ type: "tool-call", toolCallId: "c1", toolName: "page_fault",
+             input: JSON.stringify({ page_id: "notes", target_level: 0 }) }],
+          [{ type: "text", text: "Ten sheep." }],
+        ];
+        const prompts = [];
+        const Model = MockLanguageModelV4 ?? MockLanguageModelV3;
+        const model = new Model({ doGenerate: async ({ prompt }) => {
+          prompts.push(prompt);
+          const content = replies.shift();
+          return { content, warnings: [], usage: { inputTokens: {}, outputTokens: {} },
+            finishReason: { unified: content[0].type === "text" ? "stop" : "tool-calls" } };
+        } });
+        const stop = (isStepCount ?? stepCountIs)(4);
+        const { text } = await generateText({
+          model, prompt: "What is in the notes?", tools: await memoryTools("demo"), stopWhen: stop,
+        });
+        console.log(JSON.stringify({ text, last: prompts[1].at(-1) }));
+    """
+    (tmp_path / "node_modules").symlink_to(installed(AI) / "node_modules")
+    shutil.copy(EXAMPLES / "vercel_ai.mjs", tmp_path)
+    (tmp_path / "example.mjs").write_text(program)
+    printed: dict[str, Any] = json.loads(run([str(NODE), str(tmp_path / "example.mjs")], demo))
+    assert printed["text"] == "Ten sheep."
+    (answer,) = printed["last"]["content"]
+    assert answer["output"] == {"type": "text", "value": "Page notes (text, FULL):\nTen sheep."}
