@@ -6,6 +6,7 @@ from typing import TypedDict
 
 from fastapi import FastAPI
 from fastapi.middleware.cors import CORSMiddleware
+from starlette.routing import Route
 
 from app.config.settings import Settings
 from app.config.values import host_names
@@ -17,6 +18,8 @@ from app.http.docs_page import install_api_page
 from app.http.openapi import install_openapi, operation_id
 from app.http.problems import install_problem_handlers
 from app.http.request_context import RequestContextMiddleware
+from app.mcp.endpoint import PATH as MCP_PATH
+from app.mcp.endpoint import McpEndpoint
 from app.routers import (
     aliases,
     bundles,
@@ -90,11 +93,12 @@ def create_app(settings: Settings | None = None) -> FastAPI:
         settings: Read from the environment if not given.
     """
     settings = settings or Settings()
+    mcp = McpEndpoint()
 
     @asynccontextmanager
     async def lifespan(_: FastAPI) -> AsyncIterator[State]:
         configure_logging(settings.log_format, settings.log_level)
-        async with open_container(settings) as container:
+        async with open_container(settings) as container, mcp.running(container):
             yield {"container": container}
         flush_logs()
 
@@ -122,6 +126,7 @@ def create_app(settings: Settings | None = None) -> FastAPI:
     routers.append(page_levels.odd_ids_router)
     for router in routers:
         app.include_router(router)
+    app.router.routes.append(Route(MCP_PATH, mcp))
     routes = (route for module in _MODULES for route in module.router.routes)
     app.router.middleware_stack = RouteShapes(routes, app.router.middleware_stack)
     _give_content_its_host(app, settings)

@@ -36,6 +36,14 @@ DataDirOption = Annotated[
         show_default="PAGEFAULT_DATA_DIR or ./data",
     ),
 ]
+HostDataDirOption = Annotated[
+    Path | None,
+    typer.Option(
+        "--data-dir",
+        help="Where database, blobs and keys are.",
+        show_default="PAGEFAULT_DATA_DIR or ~/.pagefault/data",
+    ),
+]
 EnvFileOption = Annotated[
     Path | None,
     typer.Option(
@@ -234,14 +242,7 @@ def proxy(
         typer.Option(min=0, help="The most images in one result.", show_default="all"),
     ] = None,
     project: ProjectOption = None,
-    data_dir: Annotated[
-        Path | None,
-        typer.Option(
-            "--data-dir",
-            help="Where database, blobs and keys are.",
-            show_default="PAGEFAULT_DATA_DIR or ~/.pagefault/data",
-        ),
-    ] = None,
+    data_dir: HostDataDirOption = None,
     env_file: EnvFileOption = None,
 ) -> None:
     """Run an MCP server and store what its tools return, with small results for the host.
@@ -251,11 +252,37 @@ def proxy(
     from app.cli.proxy import run_proxy
     from app.cli.terminal import project_settings
 
+    settings, project_id = project_settings(_of_a_host(data_dir), env_file, project)
+    run_proxy(settings, project_id, session, command, max_bytes=max_bytes, max_images=max_images)
+
+
+@cli.command("mcp")
+def serve_mcp(
+    session: Annotated[
+        str | None,
+        typer.Option(help="The session that keeps the calls.", show_default="each call names one"),
+    ] = None,
+    project: ProjectOption = None,
+    data_dir: HostDataDirOption = None,
+    env_file: EnvFileOption = None,
+) -> None:
+    """Offer the memory to a host of MCP: pages, stored media, and the tools for them.
+
+    Name it in the configuration of the host: pagefault mcp --session demo
+    """
+    from app.cli.mcp import run_mcp
+    from app.cli.terminal import project_settings
+
+    settings, project_id = project_settings(_of_a_host(data_dir), env_file, project)
+    run_mcp(settings, project_id, session)
+
+
+def _of_a_host(data_dir: Path | None) -> Path | None:
+    """Return the user's data directory, unless another one is named."""
     if data_dir is None and "PAGEFAULT_DATA_DIR" not in os.environ:
         # A host starts its servers in a directory that nobody has chosen.
-        data_dir = Path.home() / ".pagefault" / "data"
-    settings, project_id = project_settings(data_dir, env_file, project)
-    run_proxy(settings, project_id, session, command, max_bytes=max_bytes, max_images=max_images)
+        return Path.home() / ".pagefault" / "data"
+    return data_dir
 
 
 @page.command()

@@ -12,13 +12,13 @@ import anyio.abc
 import anyio.to_thread
 import typer
 
+from app.cli.stores_of_hosts import opened_beside_others
 from app.cli.terminal import CANNOT, complain
 from app.config.settings import Settings
 from app.mcp.proxy import Proxy, received
 from app.mcp.result_store import ResultStore
 from app.models.identity import CLIENT_ID
 from app.models.rendering import RenderOptions
-from app.wiring import open_container
 
 # A server is told to end, then made to.
 _GRACE_SECONDS = 5.0
@@ -127,12 +127,7 @@ async def _write(piece: bytes) -> None:
 async def _opened(
     settings: Settings, project_id: str, session_id: str, options: RenderOptions
 ) -> AsyncGenerator[ResultStore, None]:
-    # A server sweeps and scrubs; many proxies of one directory would all do it.
-    sweep = settings.sweep.model_copy(update={"interval_seconds": 0.0})
-    scrub = settings.scrub.model_copy(update={"period_seconds": 0.0})
-    idle = settings.model_copy(update={"sweep": sweep, "scrub": scrub})
-    async with open_container(idle) as container:
-        await container.access.ensure_project(project_id)
+    async with opened_beside_others(settings, project_id) as container:
         yield ResultStore(container, project_id, session_id, options)
 
 

@@ -30,6 +30,7 @@ PROBLEM_SUBCODES: Mapping[str, Mapping[str, str]] = {
         "request-superseded": "Another request with the same key took over; send it again.",
         "interaction-answered": "The interaction has another answer already, which is set once.",
         "tool-call-answered": "The tool call has another result already, and has only one.",
+        "session-moved-on": "Others have written to the session meanwhile; read that first.",
         "page-exists": "A page with this id is there already; PUT replaces it.",
         "session-exists": "A session of the bundle is there already; delete it first.",
         "tool-result-exists": "The same for a tool result of the bundle.",

@@ -1,4 +1,4 @@
-"""The Model Context Protocol: the proxy in front of other people's servers.
+"""The Model Context Protocol: the memory as a server, and a proxy in front of others.
 
 An edge like `routers/` and `cli/`: it reads messages of JSON-RPC and calls the services.
 """

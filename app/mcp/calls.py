@@ -85,7 +85,7 @@ class PassingRequests:
             return asked
         if asked == "initialize":
             revision = _member(_value(line, "result"), "protocolVersion")
-            self.revision = _nearest(revision)
+            self.revision = nearest_revision(revision)
         elif asked == "tools/list":
             self._read_tools(_member(_value(line, "result"), "tools"))
         return None
@@ -100,7 +100,7 @@ class PassingRequests:
         """Read the revision that a call without a connection of its own names."""
         named = _member(_member(params, "_meta"), "io.modelcontextprotocol/protocolVersion")
         if named is not None:
-            self.revision = _nearest(named)
+            self.revision = nearest_revision(named)
 
 
 def parsed(line: Line, span: Span) -> JsonValue:
@@ -128,7 +128,7 @@ def _is_id(value: JsonValue) -> bool:
     return isinstance(value, str | int) and not isinstance(value, bool)
 
 
-def _nearest(revision: JsonValue) -> McpRevision:
+def nearest_revision(revision: JsonValue) -> McpRevision:
     """Return the newest revision known here that is not newer than the one that was agreed on."""
     known = [each for each in _REVISIONS if isinstance(revision, str) and each <= revision]
     return known[-1] if known else _REVISIONS[0]

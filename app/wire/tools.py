@@ -9,16 +9,12 @@ from app.models.base import WireModel
 from app.wire.renders import HandlesMember, RenderWish
 
 _EXAMPLE: JsonDict = {
-    "target": "openai-chat",
+    "target": "anthropic",
     "tools": [
         {
-            "type": "function",
-            "function": {
-                "name": "search_pages",
-                "description": "Search memory pages by words. Returns ids for page_fault.",
-                "parameters": {"type": "object"},
-                "strict": True,
-            },
+            "name": "search_pages",
+            "description": "Search memory pages by words. Returns ids for page_fault.",
+            "input_schema": {"type": "object"},
         }
     ],
 }

@@ -58,6 +58,15 @@ BODIES: dict[tuple[str, str], object] = {
         "role": "assistant",
         "content": "x",
     },
+    ("POST", "/api/sessions/{session_id}/turns"): {
+        "entries": [{"message": {"role": "user", "content": "x"}}]
+    },
+    ("POST", "/api/sessions/{session_id}/tool-calls"): {
+        "target": "text",
+        "id": "c",
+        "name": "page_fault",
+        "arguments": {"page_id": "p-theirs"},
+    },
 }
 """What the routes take that take JSON."""
 QUERIES: dict[str, dict[str, str]] = {
@@ -81,6 +90,8 @@ CREATING_SESSIONS = [
     ("PUT", "/api/sessions/{session_id}"),
     ("POST", "/api/sessions/{session_id}/messages"),
     ("POST", "/api/sessions/{session_id}/interactions"),
+    ("POST", "/api/sessions/{session_id}/turns"),
+    ("POST", "/api/sessions/{session_id}/tool-calls"),
 ]
 """The same for sessions, which their first write creates."""
 STREAM = ("GET", "/api/sessions/{session_id}/events")
@@ -368,8 +379,10 @@ def test_id_of_a_foreign_session_is_free(
         foreign = send(stranger, route, neighbours.ids)
         absent = send(stranger, route, ABSENT)
         found = stranger.get("/api/sessions/s-theirs").json()
-    assert (foreign.status_code, absent.status_code) == (201, 201)
-    assert found["lastSeq"] == (0 if route[0] == "PUT" else 1)
+    kind = route[1].rpartition("/")[2]
+    status = 200 if kind in ("turns", "tool-calls") else 201
+    assert (foreign.status_code, absent.status_code) == (status, status)
+    assert found["lastSeq"] == {"{session_id}": 0, "tool-calls": 2}.get(kind, 1)
     assert neighbours.owner.get("/api/sessions/s-theirs").content == before
 
 

@@ -31,6 +31,7 @@ OPTIONS = {
         "--data-dir",
         "--env-file",
     ),
+    "mcp": ("--session", "--project", "--data-dir", "--env-file"),
     "proxy": ("--session", "--max-bytes", "--max-images", "--project", "--data-dir", "--env-file"),
     "page show": ("--download", "--level", "--output", "--project", "--data-dir", "--env-file"),
     "page download": ("--level", "--output", "--project", "--data-dir", "--env-file"),

@@ -1,0 +1,31 @@
+"""`pagefault mcp`: the memory for a host that starts its MCP servers itself."""
+
+import anyio
+import typer
+from mcp.server.stdio import stdio_server
+
+from app.cli.stores_of_hosts import opened_beside_others
+from app.config.settings import Settings
+from app.mcp.memory import McpCaller, MemoryServer
+from app.models.identity import CLIENT_ID
+from app.services.access.callers import Caller
+
+
+def run_mcp(settings: Settings, project_id: str, session_id: str | None) -> None:
+    """Serve the memory over this process's standard input and output until the host leaves.
+
+    Args:
+        settings: Where the stores are.
+        project_id: Whose memory it is.
+        session_id: Where calls are kept; `None` where each call names it.
+    """
+    if session_id is not None and not CLIENT_ID.match(session_id):
+        raise typer.BadParameter("is not the id of a session", param_hint="--session")
+    anyio.run(_served, settings, McpCaller(Caller(project_id, is_operator=True), session_id))
+
+
+async def _served(settings: Settings, caller: McpCaller) -> None:
+    async with opened_beside_others(settings, caller.project_id) as container:
+        server = MemoryServer(container, lambda _: caller).server()
+        async with stdio_server() as (received, sent):
+            await server.run(received, sent, server.create_initialization_options())

@@ -1,0 +1,381 @@
+"""The memory as a server of MCP: its tools, its pages and resources, and what changes of them.
+
+Every request says whose it is, and is answered from that project alone: a subscription reads the
+log of its project, so that those of two projects never meet. Tools run as they do over HTTP, in a
+session that the address or the call names.
+
+Source: `agents`, "MCP server".
+"""
+
+import base64
+import json
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
+from contextlib import aclosing
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+from urllib.parse import parse_qs, quote, unquote
+
+import mcp_types as types
+from mcp import MCPError
+from mcp.server import Server, ServerRequestContext
+from mcp.shared.subscriptions import (
+    SUBSCRIPTION_ID_META_KEY,
+    ResourcesListChanged,
+    ResourceUpdated,
+    ServerEvent,
+    event_matches,
+    event_to_notification,
+)
+
+from app.errors import InvalidPayloadError, NotFoundError, PayloadTooLargeError, ServiceError
+from app.mcp.calls import nearest_revision
+from app.media.types import is_textual
+from app.models.identity import CLIENT_ID, new_id
+from app.models.json_value import JsonValue, json_text
+from app.models.page import PageFilters, StoredPage, parse_level
+from app.models.rendering import RenderOptions
+from app.models.resource import Resource
+from app.models.text_windows import LineRange, parse_line_range
+from app.rendering.pages.instructions import instructions
+from app.rendering.targets.tools import write_tools
+from app.services.access.callers import Caller
+from app.services.agents.toolbox import definitions
+from app.services.events.subscriptions import EventItem
+from app.services.inline_media.json_with_media import RenderedBody
+from app.services.pages.versions import read_descriptor, read_fields
+from app.services.renders.renders import RenderQuery
+from app.services.resources.texts import TextQuery
+from app.stores.blobs import read_whole
+from app.version import VERSION
+from app.wire.resource_texts import text_record
+from app.wiring import Container
+
+Context: TypeAlias = ServerRequestContext[Any, Any]
+
+CALLER = "mcp_caller"
+"""Where the endpoint notes in a request's state who it is from."""
+PAGES, RESOURCES = "pagefault://pages/", "pagefault://resources/"
+_LISTED = 50
+_DEFAULT_SESSION = "mcp"
+_MOST_READ_BYTES = 8 * 1024 * 1024
+_SESSION_SCHEMA: dict[str, JsonValue] = {
+    "type": ["string", "null"],
+    "description": f'Your conversation\'s name, the same in all calls; null: "{_DEFAULT_SESSION}"',
+}
+
+
+@dataclass(frozen=True, slots=True)
+class McpCaller:
+    """Who asks, and for which session; `None` where each call of a tool names it."""
+
+    caller: Caller
+    session_id: str | None
+
+    @property
+    def project_id(self) -> str:
+        """The project that is asked about."""
+        return self.caller.project_id
+
+
+def caller_of_request(context: Context) -> McpCaller:
+    """Return who an HTTP request is from, as the endpoint has noted."""
+    assert context.request is not None  # noqa: S101 - HTTP always gives it
+    caller: McpCaller = context.request.scope["state"][CALLER]
+    return caller
+
+
+class MemoryServer:
+    """Answers what clients of MCP ask.
+
+    Args:
+        container: The stores and services.
+        caller_of: Says who a request is from.
+    """
+
+    def __init__(self, container: Container, caller_of: Callable[[Context], McpCaller]) -> None:
+        self._container = container
+        self._caller_of = caller_of
+
+    def server(self) -> Server[Any]:
+        """Return what the SDK runs."""
+        return Server(
+            "pagefault",
+            version=VERSION,
+            title="Pagefault",
+            instructions=instructions("strict"),
+            on_list_tools=self._list_tools,
+            on_call_tool=self._call_tool,
+            on_list_resources=self._list_resources,
+            on_list_resource_templates=_list_templates,
+            on_read_resource=self._read_resource,
+            on_subscriptions_listen=self._listen,
+        )
+
+    async def _list_tools(
+        self, context: Context, _: types.PaginatedRequestParams | None
+    ) -> types.ListToolsResult:
+        written = write_tools("mcp", definitions())
+        if self._caller_of(context).session_id is None:
+            written = list(map(_with_session, written))
+        return types.ListToolsResult(tools=[types.Tool.model_validate(each) for each in written])
+
+    async def _call_tool(
+        self, context: Context, called: types.CallToolRequestParams
+    ) -> types.CallToolResult:
+        caller = self._caller_of(context)
+        arguments: dict[str, Any] = dict(called.arguments or {})
+        session_id = caller.session_id or arguments.get("session") or _DEFAULT_SESSION
+        if caller.session_id is None:
+            arguments.pop("session", None)
+        if not isinstance(session_id, str) or not CLIENT_ID.match(session_id):
+            raise MCPError(types.INVALID_PARAMS, "session is not the name of a session")
+        asked: dict[str, JsonValue] = {
+            "target": "mcp",
+            "id": new_id(),
+            "name": called.name[:512] or "none",
+            "arguments": arguments,
+            "protocolVersion": nearest_revision(context.protocol_version),
+        }
+
+        async def body() -> AsyncIterator[bytes]:
+            yield json_text(asked).encode("utf-8", "backslashreplace")
+
+        with _told():
+            rendered = await self._container.tool_calls.run(caller.project_id, session_id, body())
+            answer = (await _read(rendered))["messages"][0]
+        return types.CallToolResult.model_validate(answer)
+
+    async def _list_resources(
+        self, context: Context, params: types.PaginatedRequestParams | None
+    ) -> types.ListResourcesResult:
+        """List the pages, newest first, and behind them the resources."""
+        project_id = self._caller_of(context).project_id
+        kind, _, cursor = ((params.cursor if params else None) or "pages:").partition(":")
+        container = self._container
+        with _told():
+            if kind == "pages":
+                pages, following = await container.page_lists.list(
+                    project_id, PageFilters(), cursor=cursor or None, limit=_LISTED
+                )
+                listed = [_page_resource(each) for each in pages]
+                return types.ListResourcesResult(
+                    resources=listed,
+                    next_cursor=f"pages:{following}" if following else "resources:",
+                )
+            if kind != "resources":
+                raise InvalidPayloadError("The cursor is not one this list handed out.")
+            found, following = await container.resources.list(
+                project_id, cursor=cursor or None, limit=_LISTED
+            )
+        return types.ListResourcesResult(
+            resources=[_stored_resource(each) for each in found],
+            next_cursor=f"resources:{following}" if following else None,
+        )
+
+    async def _read_resource(
+        self, context: Context, params: types.ReadResourceRequestParams
+    ) -> types.ReadResourceResult:
+        project_id = self._caller_of(context).project_id
+        address, query = _split(params.uri)
+        with _told():
+            if address.startswith(PAGES):
+                contents = await self._page(project_id, params.uri, address[len(PAGES) :], query)
+            elif address.startswith(RESOURCES):
+                held = address[len(RESOURCES) :]
+                contents = [await self._resource(project_id, params.uri, held, query)]
+            else:
+                raise NotFoundError("resource")
+        return types.ReadResourceResult(contents=contents)
+
+    async def _page(
+        self, project_id: str, uri: str, page_id: str, query: dict[str, str]
+    ) -> list[types.TextResourceContents | types.BlobResourceContents]:
+        """Return a page at a level, by default whole: what it says, and its image."""
+        level = parse_level(query.get("level", "0"))
+        if level is None:
+            raise InvalidPayloadError("The level is one of 0 to 3.")
+        wish = RenderQuery("mcp", RenderOptions())
+        rendered = await self._container.renders.page(
+            project_id, unquote(page_id), level, wish, tool_call_id=None
+        )
+        blocks = (await _read(rendered))["messages"][0]["content"]
+        return [_contents(uri, block) for block in blocks if block["type"] in ("text", "image")]
+
+    async def _resource(
+        self, project_id: str, uri: str, resource_id: str, query: dict[str, str]
+    ) -> types.TextResourceContents | types.BlobResourceContents:
+        """Return a file: text as text, or lines of it, anything else as its bytes."""
+        resource = await self._container.resources.get(project_id, resource_id)
+        mime_type = resource.mime_type
+        if is_textual(mime_type) and "lines" in query:
+            lines = await self._lines(project_id, resource, query["lines"])
+            return types.TextResourceContents(uri=uri, mime_type=mime_type, text=lines)
+        if resource.size_bytes > _MOST_READ_BYTES:
+            raise PayloadTooLargeError(
+                f"The resource has {resource.size_bytes} bytes, and {_MOST_READ_BYTES} are sent at "
+                "once. Read a text by `?lines=1-1000`, anything else over HTTP."
+            )
+        data = await read_whole(self._container.blobs, project_id, resource.digest)
+        if is_textual(mime_type):
+            text = data.decode("utf-8", "replace")
+            return types.TextResourceContents(uri=uri, mime_type=mime_type, text=text)
+        blob = base64.b64encode(data).decode()
+        return types.BlobResourceContents(uri=uri, mime_type=mime_type, blob=blob)
+
+    async def _lines(self, project_id: str, resource: Resource, asked: str) -> str:
+        lines: LineRange | None = parse_line_range(asked)
+        if lines is None:
+            raise InvalidPayloadError("The lines are a range such as 10-40 or 100-.")
+        query = TextQuery(lines=lines)
+        found = await self._container.resource_texts.find(project_id, resource.resource_id, query)
+        answer = await found.read()
+        text: str = json.loads(text_record(answer.resource, answer.total_lines, answer.found))[
+            "text"
+        ]
+        return text
+
+    async def _listen(
+        self, context: Context, params: types.SubscriptionsListenRequestParams
+    ) -> types.SubscriptionsListenResult:
+        """Tell of changes until the client goes, or its key is revoked, or it takes nothing."""
+        caller = self._caller_of(context)
+        asked = params.notifications
+        uris = frozenset(asked.resource_subscriptions or ())
+        honored = types.SubscriptionFilter(
+            resources_list_changed=asked.resources_list_changed or None,
+            resource_subscriptions=list(uris) or None,
+        )
+        meta: dict[str, Any] = {SUBSCRIPTION_ID_META_KEY: context.request_id}
+        if context.request is not None:
+            # As a stream of events: none of the requests that are worked on.
+            context.request.state.slot.leave()
+        with _told():
+            opened = self._container.event_streams.opened(
+                caller.caller, session_id=None, after=None
+            )
+            async with opened as stream:
+                acknowledged = types.SubscriptionsAcknowledgedNotificationParams(
+                    notifications=honored, _meta=meta
+                )
+                await context.session.send_notification(
+                    types.SubscriptionsAcknowledgedNotification(params=acknowledged),
+                    related_request_id=context.request_id,
+                )
+                async with aclosing(stream.batches()) as batches:
+                    async for batch in batches:
+                        for event in _told_of(batch):
+                            if event_matches(honored, uris, event):
+                                await context.session.send_notification(
+                                    event_to_notification(event, meta),
+                                    related_request_id=context.request_id,
+                                )
+        return types.SubscriptionsListenResult(_meta=meta)
+
+
+class _told:  # noqa: N801 - a context manager, as those of the standard library are named
+    """Turns errors of the service into those of MCP."""
+
+    def __enter__(self) -> None:
+        """Begin."""
+
+    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
+        """Raise MCPError in the place of a ServiceError."""
+        if isinstance(error, NotFoundError | InvalidPayloadError | PayloadTooLargeError):
+            raise MCPError(types.INVALID_PARAMS, error.detail) from error
+        if isinstance(error, ServiceError):
+            raise MCPError(types.INTERNAL_ERROR, error.detail) from error
+
+
+async def _list_templates(
+    _: Context, __: types.PaginatedRequestParams | None
+) -> types.ListResourceTemplatesResult:
+    templates = [
+        types.ResourceTemplate(
+            name="page",
+            uri_template=PAGES + "{page_id}{?level}",
+            description="A memory page; level 0 is the whole page, 3 a reference to it.",
+        ),
+        types.ResourceTemplate(
+            name="resource",
+            uri_template=RESOURCES + "{resource_id}{?lines}",
+            description="A stored file; of a text, lines such as 10-40.",
+        ),
+    ]
+    return types.ListResourceTemplatesResult(resource_templates=templates)
+
+
+def _with_session(tool: JsonValue) -> JsonValue:
+    """Return a tool that also takes the session."""
+    assert isinstance(tool, dict)  # noqa: S101 - as `write_tools` writes them
+    schema: Any = tool["inputSchema"]
+    properties = {**schema["properties"], "session": _SESSION_SCHEMA}
+    return {
+        **tool,
+        "inputSchema": {**schema, "properties": properties, "required": [*properties]},
+    }
+
+
+def _page_resource(page: StoredPage) -> types.Resource:
+    descriptor: dict[str, Any] = read_descriptor(page)
+    fields = read_fields(descriptor)
+    return types.Resource(
+        uri=PAGES + quote(page.page_id, safe=":"),
+        name=page.page_id,
+        title=(fields.caption or fields.hint or "")[:200] or None,
+        description=f"A memory page: {fields.modality}, {fields.page_type}.",
+        mime_type="text/plain" if fields.modality == "text" else fields.mime_type,
+    )
+
+
+def _stored_resource(resource: Resource) -> types.Resource:
+    return types.Resource(
+        uri=RESOURCES + resource.resource_id,
+        name=resource.filename or resource.resource_id,
+        mime_type=resource.mime_type,
+        size=resource.size_bytes,
+    )
+
+
+def _contents(
+    uri: str, block: dict[str, Any]
+) -> types.TextResourceContents | types.BlobResourceContents:
+    if block["type"] == "text":
+        return types.TextResourceContents(uri=uri, mime_type="text/plain", text=block["text"])
+    return types.BlobResourceContents(uri=uri, mime_type=block["mimeType"], blob=block["data"])
+
+
+def _split(uri: str) -> tuple[str, dict[str, str]]:
+    """Return an address without its query, and the first value of each name of that."""
+    address, _, query = uri.partition("?")
+    return address, {name: values[0] for name, values in parse_qs(query).items()}
+
+
+def _told_of(batch: Sequence[EventItem]) -> Iterator[ServerEvent]:
+    """Yield what events of pages are to a client."""
+    for item in batch:
+        if item.type not in ("page:created", "page:updated", "page:deleted"):
+            continue
+        page_id = str(json.loads(item.data)["id"])
+        yield ResourceUpdated(uri=PAGES + quote(page_id, safe=":"))
+        if item.type != "page:updated":
+            yield ResourcesListChanged()
+
+
+async def _read(rendered: RenderedBody) -> Any:  # noqa: ANN401 - JSON of our own
+    rendered.give()
+    async with aclosing(rendered.chunks()) as chunks:
+        return json.loads(b"".join([chunk async for chunk in chunks]))
+
+
+def session_of(query: bytes) -> str | None:
+    """Return the session that an address names in its query.
+
+    Raises:
+        InvalidPayloadError: It cannot be the id of one.
+    """
+    named = parse_qs(query.decode("latin-1"), keep_blank_values=True).get("session")
+    if named is None:
+        return None
+    if not CLIENT_ID.match(named[0]):
+        raise InvalidPayloadError("The address names a session whose id cannot be one.")
+    return named[0]

@@ -1,0 +1,210 @@
+"""`/mcp`: the memory as a server of MCP, asked by the client of the official SDK."""
+
+import base64
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import Any
+
+import anyio
+import httpx
+import httpx2
+import pytest
+from mcp import Client, MCPError
+from mcp.client.streamable_http import streamable_http_client
+from mcp.shared.subscriptions import ResourcesListChanged, ResourceUpdated
+
+from tests.contract.session_requests import append, call_tool, listed, upload
+from tests.kit import media
+from tests.kit.media import b64
+from tests.kit.servers import LiveService
+
+pytestmark = pytest.mark.anyio
+
+PICTURE = media.png(noise=True)
+MODES = pytest.mark.parametrize("mode", ["auto", "legacy"])
+NOTES = "pagefault://pages/notes"
+
+
+@pytest.fixture
+def key(service: LiveService) -> str:
+    return service.new_key()
+
+
+@pytest.fixture
+def own(service: LiveService, key: str) -> Any:  # noqa: ANN401 - a fixture that yields
+    with service.client(key) as client:
+        yield client
+
+
+@asynccontextmanager
+async def asking(
+    service: LiveService,
+    key: str,
+    path: str = "/mcp?session=s",
+    mode: Any = "auto",  # noqa: ANN401
+) -> AsyncIterator[Client]:
+    """A client of a key's project."""
+    headers = {"Authorization": f"Bearer {key}"}
+    async with httpx2.AsyncClient(headers=headers, timeout=30, trust_env=False) as http:
+        transport = streamable_http_client(service.base_url + path, http_client=http)
+        async with Client(transport, mode=mode) as client:
+            yield client
+
+
+def put_notes(client: httpx.Client, content: str = "Ten sheep.", page_id: str = "notes") -> None:
+    page = {"modality": "text", "content": content, "caption": "flock"}
+    assert client.put(f"/api/pages/{page_id}", json=page).is_success
+
+
+def texts(result: Any) -> str:  # noqa: ANN401 - of the SDK
+    return "\n".join(block.text for block in result.content if block.type == "text")
+
+
+async def contents(client: Client, uri: str) -> list[Any]:
+    return list((await client.read_resource(uri)).contents)
+
+
+@MODES
+async def test_tools_run_in_the_session_of_the_address(
+    service: LiveService, key: str, own: httpx.Client, mode: str
+) -> None:
+    put_notes(own)
+    async with asking(service, key, mode=mode) as client:
+        names = [tool.name for tool in (await client.list_tools()).tools]
+        shown = await client.call_tool("page_fault", {"page_id": "notes", "target_level": 0})
+        failed = await client.call_tool("page_fault", {"page_id": "absent"})
+    assert names == [
+        *("page_fault", "search_pages", "read_text", "view_media", "save_page", "list_media")
+    ]
+    assert (shown.is_error, texts(shown)) == (False, "Page notes (text, FULL):\nTen sheep.")
+    assert failed.is_error
+    assert "There is no page absent" in texts(failed)
+    assert len(listed(own, "/api/sessions/s/messages")) == 4
+
+
+@MODES
+async def test_image_is_shown_with_its_handle(
+    service: LiveService, key: str, own: httpx.Client, mode: str
+) -> None:
+    record = call_tool(own, "seen", [{"type": "image", "data": b64(PICTURE)}])
+    assert isinstance(record, dict)
+    handle = record["sanitized"]["parts"][0]["image"]
+    async with asking(service, key, mode=mode) as client:
+        shown = await client.call_tool("view_media", {"ref": handle})
+    (image,) = [block for block in shown.content if block.type == "image"]
+    assert base64.b64decode(image.data) == PICTURE
+    assert handle in texts(shown)
+
+
+@pytest.mark.engines("embedded")
+async def test_session_is_a_parameter_where_the_address_names_none(
+    service: LiveService, key: str, own: httpx.Client
+) -> None:
+    async with asking(service, key, "/mcp") as client:
+        for tool in (await client.list_tools()).tools:
+            assert "session" in tool.input_schema["required"]
+        await client.call_tool("save_page", {"content": "Ten sheep.", "session": "here"})
+        await client.call_tool("list_media", {"session": None})
+        with pytest.raises(MCPError, match="not the name of a session"):
+            await client.call_tool("list_media", {"session": "no such name"})
+    sessions = [each["id"] for each in listed(own, "/api/sessions")]
+    assert sorted(sessions) == ["here", "mcp"]
+
+
+@MODES
+async def test_pages_and_resources_are_listed_with_cursors_and_read(
+    service: LiveService, key: str, own: httpx.Client, mode: str
+) -> None:
+    put_notes(own)
+    for number in range(60):
+        put_notes(own, str(number), f"page_{number}")
+    text, picture = upload(own, b"one\ntwo\nthree\n", filename="a.txt"), upload(own, PICTURE)
+    async with asking(service, key, mode=mode) as client:
+        found: dict[str, Any] = {}
+        cursor = None
+        while True:
+            page = await client.list_resources(cursor=cursor)
+            found |= {each.uri: each for each in page.resources}
+            cursor = page.next_cursor
+            if cursor is None:
+                break
+        (notes,) = await contents(client, NOTES)
+        image_uri = f"pagefault://resources/{picture['uri'].removeprefix('blob:')}"
+        (image,) = await contents(client, image_uri)
+        text_uri = f"pagefault://resources/{text['uri'].removeprefix('blob:')}"
+        (whole,) = await contents(client, text_uri)
+        (lines,) = await contents(client, f"{text_uri}?lines=2-3")
+        templates = (await client.list_resource_templates()).resource_templates
+    assert len(found) == 63
+    assert (found[NOTES].name, found[NOTES].title) == ("notes", "flock")
+    assert (found[text_uri].name, found[text_uri].size) == ("a.txt", 14)
+    assert notes.text == "Page notes (text, FULL):\nTen sheep."
+    assert base64.b64decode(image.blob) == PICTURE
+    assert (whole.text, lines.text) == ("one\ntwo\nthree\n", "two\nthree")
+    assert [each.name for each in templates] == ["page", "resource"]
+
+
+@MODES
+async def test_what_is_not_there_or_another_projects_is_an_error_of_the_protocol(
+    service: LiveService, key: str, own: httpx.Client, mode: str
+) -> None:
+    with service.client() as other:
+        put_notes(other)
+        theirs = upload(other, PICTURE)["uri"].removeprefix("blob:")
+    async with asking(service, key, mode=mode) as client:
+        asked = [
+            *(NOTES, f"{NOTES}?level=9", f"pagefault://resources/{theirs}", "file:///etc/passwd"),
+            *("pagefault://resources/../../etc/passwd", "pagefault://pages/"),
+        ]
+        for uri in asked:
+            with pytest.raises(MCPError) as refused:
+                await client.read_resource(uri)
+            assert refused.value.error.code == -32602
+        with pytest.raises(MCPError):
+            await client.list_resources(cursor="pages:made-up")
+        assert (await client.list_resources()).resources == []
+
+
+async def test_changes_of_pages_are_told_to_those_who_listen_and_to_no_other_project(
+    service: LiveService, key: str, own: httpx.Client
+) -> None:
+    put_notes(own)
+    with service.client() as other:
+        async with (
+            asking(service, key) as client,
+            client.listen(resources_list_changed=True, resource_subscriptions=[NOTES]) as told,
+        ):
+            put_notes(other, "Of another project.")
+            put_notes(own, "Nine sheep.")
+            put_notes(own, "More.", "more")
+            with anyio.fail_after(20):
+                events = [await anext(told), await anext(told)]
+    assert events == [ResourceUpdated(NOTES), ResourcesListChanged()]
+
+
+@pytest.mark.engines("embedded")
+async def test_who_has_no_key_or_a_foreign_host_is_refused(service: LiveService, key: str) -> None:
+    body = {"jsonrpc": "2.0", "id": 1, "method": "tools/list", "params": {}}
+    accepted = {"Accept": "application/json, text/event-stream"}
+    async with httpx.AsyncClient(base_url=service.base_url, trust_env=False) as client:
+        nobody = await client.post("/mcp", json=body, headers=accepted)
+        keyed = {**accepted, "Authorization": f"Bearer {key}"}
+        served = await client.post("/mcp", json=body, headers=keyed)
+        odd = await client.post("/mcp?session=no%20name", json=body, headers=keyed)
+    assert (nobody.status_code, nobody.json()["code"]) == (401, "unauthorized")
+    assert served.status_code == 200
+    assert (odd.status_code, odd.json()["code"]) == (422, "invalid-payload")
+
+
+@pytest.mark.engines("embedded")
+async def test_message_of_a_session_is_seen_by_its_tools(
+    service: LiveService, key: str, own: httpx.Client
+) -> None:
+    uri = upload(own, b"a,b\n1,2\n", filename="t.csv")["uri"]
+    append(own, content=f"@{uri}")
+    async with asking(service, key) as client:
+        read = await client.call_tool("read_text", {"ref": uri})
+    assert texts(read).endswith("a,b\n1,2\n")
+    async with asking(service, key, "/mcp?session=other") as client:
+        refused = await client.call_tool("read_text", {"ref": uri})
+    assert refused.is_error
