@@ -36,6 +36,20 @@ DataDirOption = Annotated[
         show_default="PAGEFAULT_DATA_DIR or ./data",
     ),
 ]
+OwnToolsOption = Annotated[
+    bool, typer.Option("--tools/--no-tools", help="Add the memory's tools to the server's.")
+]
+PrefixOption = Annotated[
+    str, typer.Option(help="What stands before their names.", show_default="nothing")
+]
+FilesOption = Annotated[
+    Path | None,
+    typer.Option(
+        file_okay=False,
+        help="A folder for files that tools are given by their paths; removed at the end.",
+        show_default="tools get no files by their paths",
+    ),
+]
 HostDataDirOption = Annotated[
     Path | None,
     typer.Option(
@@ -224,7 +238,7 @@ def ingest(
 
 
 @cli.command()
-def proxy(
+def proxy(  # noqa: PLR0913, PLR0917 - one for each option
     command: Annotated[
         list[str], typer.Argument(metavar="COMMAND…", help="The MCP server, behind `--`.")
     ],
@@ -241,6 +255,9 @@ def proxy(
         int | None,
         typer.Option(min=0, help="The most images in one result.", show_default="all"),
     ] = None,
+    tools: OwnToolsOption = True,
+    prefix: PrefixOption = "",
+    files: FilesOption = None,
     project: ProjectOption = None,
     data_dir: HostDataDirOption = None,
     env_file: EnvFileOption = None,
@@ -251,9 +268,14 @@ def proxy(
     """
     from app.cli.proxy import run_proxy
     from app.cli.terminal import project_settings
+    from app.models.rendering import RenderOptions
 
     settings, project_id = project_settings(_of_a_host(data_dir), env_file, project)
-    run_proxy(settings, project_id, session, command, max_bytes=max_bytes, max_images=max_images)
+    options = RenderOptions(max_bytes=max_bytes, max_images=max_images, handles=True)
+    shown_prefix = prefix if tools else None
+    run_proxy(
+        settings, project_id, session, command, options=options, prefix=shown_prefix, files=files
+    )
 
 
 @cli.command("mcp")

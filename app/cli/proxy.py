@@ -4,8 +4,10 @@ import os
 import signal
 import subprocess
 import sys
-from collections.abc import AsyncGenerator, AsyncIterator, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from functools import partial
+from pathlib import Path
 
 import anyio
 import anyio.abc
@@ -16,9 +18,11 @@ from app.cli.stores_of_hosts import opened_beside_others
 from app.cli.terminal import CANNOT, complain
 from app.config.settings import Settings
 from app.mcp.proxy import Proxy, received
-from app.mcp.result_store import ResultStore
+from app.mcp.result_store import HandedFiles, ResultStore
 from app.models.identity import CLIENT_ID
 from app.models.rendering import RenderOptions
+from app.models.tool import ToolDefinition
+from app.services.agents.toolbox import definitions
 
 # A server is told to end, then made to.
 _GRACE_SECONDS = 5.0
@@ -31,8 +35,9 @@ def run_proxy(
     session_id: str,
     command: Sequence[str],
     *,
-    max_bytes: int | None,
-    max_images: int | None,
+    options: RenderOptions,
+    prefix: str | None,
+    files: Path | None,
 ) -> None:
     """Run a server between this process's standard input and output; end with its status.
 
@@ -41,20 +46,34 @@ def run_proxy(
         project_id: Whose the session is.
         session_id: Where calls and results are kept.
         command: The server.
-        max_bytes: The most bytes of media in a result, as they stand in it.
-        max_images: The most images in a result.
+        options: What the host takes of a result.
+        prefix: What stands before the names of our own tools; `None` to add none of them.
+        files: Where files that tools are given by their paths are written; `None` to write none.
 
     Raises:
         SystemExit: Always, with the status of the server.
     """
     if not CLIENT_ID.match(session_id):
         raise typer.BadParameter("is not the id of a session", param_hint="--session")
-    options = RenderOptions(max_bytes=max_bytes, max_images=max_images, handles=True)
-    opened = _opened(settings, project_id, session_id, options)
-    raise SystemExit(anyio.run(_proxied, opened, command))
+    handed = None if files is None else HandedFiles(files)
+    opened = _opened(settings, project_id, session_id, options, handed)
+    own_tools = {} if prefix is None else {f"{prefix}{tool.name}": tool for tool in definitions()}
+    run = partial(_proxied, opened, command, own_tools, takes_paths=handed is not None)
+    try:
+        status = anyio.run(run)
+    finally:
+        if handed is not None:
+            handed.clean_up()
+    raise SystemExit(status)
 
 
-async def _proxied(opened: AbstractAsyncContextManager[ResultStore], command: Sequence[str]) -> int:
+async def _proxied(
+    opened: AbstractAsyncContextManager[ResultStore],
+    command: Sequence[str],
+    own_tools: Mapping[str, ToolDefinition],
+    *,
+    takes_paths: bool,
+) -> int:
     try:
         process = await anyio.open_process(
             command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=None
@@ -64,7 +83,8 @@ async def _proxied(opened: AbstractAsyncContextManager[ResultStore], command: Se
         return CANNOT
     assert process.stdin is not None  # noqa: S101 - asked for
     assert process.stdout is not None  # noqa: S101 - asked for
-    proxy = Proxy(_write, process.stdin.send, complain)
+    send = process.stdin.send
+    proxy = Proxy(_write, send, complain, own_tools=own_tools, takes_paths=takes_paths)
     is_over = anyio.Event()
     async with anyio.create_task_group() as group:
         group.start_soon(proxy.keep_store, opened, is_over)
@@ -125,10 +145,14 @@ async def _write(piece: bytes) -> None:
 
 @asynccontextmanager
 async def _opened(
-    settings: Settings, project_id: str, session_id: str, options: RenderOptions
+    settings: Settings,
+    project_id: str,
+    session_id: str,
+    options: RenderOptions,
+    files: HandedFiles | None,
 ) -> AsyncGenerator[ResultStore, None]:
     async with opened_beside_others(settings, project_id) as container:
-        yield ResultStore(container, project_id, session_id, options)
+        yield ResultStore(container, project_id, session_id, options, files)
 
 
 def _told(status: int) -> str:

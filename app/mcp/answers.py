@@ -1,4 +1,6 @@
-"""The answer to a call as a host gets it: the server's, with other content in it."""
+"""Messages as the other side gets them: those that came, with something else in them."""
+
+from collections.abc import Iterable, Iterator, Sequence
 
 from app.mcp.calls import parsed
 from app.mcp.lines import Line
@@ -24,13 +26,8 @@ def with_content(
         is_typed: Whether the tool promises a schema of `structuredContent`, which then stays as
             it is, whatever its length.
     """
-    scanner = MemberScanner()
-    for piece in line.pieces(result):
-        scanner.feed(piece)
     pieces: list[bytes | Span] = [Span(0, result.start), b"{"]
-    for member in scanner.members:
-        key = Span(result.start + member.key.start, result.start + member.key.end)
-        value = Span(result.start + member.value.start, result.start + member.value.end)
+    for key, value in _members(line, result):
         name = parsed(line, key)
         is_short = value.end - value.start <= _MOST_KEPT_BYTES
         if name == "content":
@@ -43,3 +40,57 @@ def with_content(
             continue
         pieces += [b"," if len(pieces) > 2 else b"", key, b":", written]
     return [*pieces, b"}", Span(result.end, line.size_bytes)]
+
+
+def with_tools(line: Line, result: Span, tools: Sequence[JsonValue]) -> list[bytes | Span] | None:
+    """Return a list of tools with more of them at its end; `None` if the list goes on, or is none.
+
+    Args:
+        line: The message.
+        result: Where its result is.
+        tools: What is to stand behind the server's tools.
+    """
+    members = {parsed(line, key): value for key, value in _members(line, result)}
+    listed = members.get("tools")
+    cursor = members.get("nextCursor")
+    if listed is None or (cursor is not None and parsed(line, cursor) is not None):
+        return None
+    text = line.read(listed)
+    end = text.rfind(b"]")
+    if end < 0:
+        return None
+    is_empty = not text[:end].strip().removeprefix(b"[").strip()
+    written = json_text([*tools]).encode()[1:-1]
+    at = listed.start + end
+    comma = b"" if is_empty or not written else b","
+    return [Span(0, at), comma + written, Span(at, line.size_bytes)]
+
+
+def with_arguments(line: Line, arguments: JsonValue) -> list[bytes | Span]:
+    """Return the call of a tool with other arguments."""
+    params = line.members["params"]
+    places = {parsed(line, key): value for key, value in _members(line, params)}
+    held = places["arguments"]
+    written = json_text(arguments).encode("utf-8", "backslashreplace")
+    return [Span(0, held.start), written, Span(held.end, line.size_bytes)]
+
+
+def written_pieces(line: Line, pieces: Iterable[bytes | Span]) -> Iterator[bytes]:
+    """Yield a message that is made of bytes and pieces of a line."""
+    for piece in pieces:
+        if isinstance(piece, Span):
+            yield from line.pieces(piece)
+        else:
+            yield piece
+
+
+def _members(line: Line, held: Span) -> Iterator[tuple[Span, Span]]:
+    """Yield where keys and values of an object on a line are."""
+    scanner = MemberScanner()
+    for piece in line.pieces(held):
+        scanner.feed(piece)
+    for member in scanner.members:
+        yield (
+            Span(held.start + member.key.start, held.start + member.key.end),
+            Span(held.start + member.value.start, held.start + member.value.end),
+        )

@@ -1,9 +1,12 @@
 """Requests that pass by: which of them call a tool, and which message answers them."""
 
 import json
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TypeAlias, get_args
+from types import MappingProxyType
+from typing import Literal, TypeAlias, get_args
 
+from app.mcp.handles import Place, places_of
 from app.mcp.lines import Line
 from app.mcp.members import Span
 from app.models.identity import new_id
@@ -27,24 +30,40 @@ class ToolCall:
             connection.
         name: The tool.
         arguments: What it was called with.
+        request_id: That of the request.
+        own_name: Which of our tools it is; `None` for one of the server's.
     """
 
     call_id: str
     name: str
     arguments: JsonValue
+    request_id: RequestId
+    own_name: str | None = None
 
 
 class PassingRequests:
     """What a host has asked and the server has not answered, as far as the proxy needs it.
 
+    Args:
+        own_tools: Our tools, by the names that the host is shown.
+        takes_paths: Whether tools are given files by their paths.
+
     Attributes:
         revision: The revision of MCP that both sides agreed on.
         typed_tools: The tools that promise a schema of their `structuredContent`.
+        tool_names: All tools of the server that were listed.
+        places: Where the tools of the server take files.
     """
 
-    def __init__(self) -> None:
+    def __init__(
+        self, own_tools: Mapping[str, str] = MappingProxyType({}), *, takes_paths: bool = False
+    ) -> None:
         self.revision: McpRevision = _REVISIONS[0]
         self.typed_tools: set[str] = set()
+        self.tool_names: set[str] = set()
+        self.places: dict[str, Sequence[Place]] = {}
+        self._own_tools = own_tools
+        self._takes_paths = takes_paths
         self._waiting: dict[RequestId, ToolCall | str] = {}
 
     def note(self, line: Line) -> ToolCall | None:
@@ -68,12 +87,15 @@ class PassingRequests:
         if not isinstance(name, str) or not name:
             return None
         self._read_revision(params)
-        call = ToolCall(new_id(), name, _member(params, "arguments") or {})
-        self._waiting[request_id] = call
+        own_name = None if name in self.tool_names else self._own_tools.get(name)
+        arguments = _member(params, "arguments") or {}
+        call = ToolCall(new_id(), name, arguments, request_id, own_name)
+        if own_name is None:
+            self._waiting[request_id] = call
         return call
 
-    def answered(self, line: Line) -> ToolCall | None:
-        """Take a message of the server; return the call that it answers, and forget it."""
+    def answered(self, line: Line) -> ToolCall | Literal["tools/list"] | None:
+        """Take a message of the server; return what it answers, a call or a list, and forget it."""
         members = line.members
         if "method" in members or not ("result" in members or "error" in members):
             return None
@@ -86,15 +108,22 @@ class PassingRequests:
         if asked == "initialize":
             revision = _member(_value(line, "result"), "protocolVersion")
             self.revision = nearest_revision(revision)
-        elif asked == "tools/list":
+        elif asked == "tools/list" and "result" in members:
             self._read_tools(_member(_value(line, "result"), "tools"))
+            return "tools/list"
         return None
 
     def _read_tools(self, tools: JsonValue) -> None:
         for tool in tools if isinstance(tools, list) else []:
             name = _member(tool, "name")
-            if isinstance(name, str) and _member(tool, "outputSchema") is not None:
+            if not isinstance(name, str):
+                continue
+            self.tool_names.add(name)
+            if _member(tool, "outputSchema") is not None:
                 self.typed_tools.add(name)
+            places = places_of(_member(tool, "inputSchema"), takes_paths=self._takes_paths)
+            if places:
+                self.places[name] = places
 
     def _read_revision(self, params: JsonValue) -> None:
         """Read the revision that a call without a connection of its own names."""

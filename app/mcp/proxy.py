@@ -1,22 +1,27 @@
 """The proxy between a host and a server of MCP that talk over pipes, line by line.
 
-It passes on the bytes it got. Two kinds of messages are looked into: calls of tools, which are
-noted in the history, and their answers, which are stored before they are passed on. What cannot be
-stored is passed on as it came. Nothing waits for an answer that is being stored.
+It passes on the bytes it got. Few messages are looked into: calls of tools, which are noted in the
+history, and given files in the places of handles; their answers, which are stored before they are
+passed on; and lists of tools, to which ours are added, whose calls the server never sees. What
+cannot be stored is passed on as it came. Nothing waits for an answer that is being stored.
 """
 
-from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Iterator
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Iterator, Mapping
 from contextlib import AbstractAsyncContextManager
+from types import MappingProxyType
 
 import anyio
 import anyio.abc
 
-from app.errors import ServiceError
-from app.mcp.answers import with_content
+from app.errors import ServiceError, StoreUnavailableError
+from app.mcp.answers import with_arguments, with_content, with_tools, written_pieces
 from app.mcp.calls import PassingRequests, ToolCall
 from app.mcp.lines import Line, read_lines
 from app.mcp.members import Span
 from app.mcp.result_store import ResultStore
+from app.models.json_value import JsonValue, json_text
+from app.models.tool import ToolDefinition
+from app.rendering.targets.tools import write_tools
 
 # Answers that are being stored; the server is not read from while there are more.
 _MOST_ANSWERS = 64
@@ -31,15 +36,25 @@ class Proxy:
         write_to_host: Writes bytes to the host.
         write_to_server: Writes bytes to the server.
         warn: Says a sentence to the person who runs it.
+        own_tools: Our tools, by the names that the host is shown.
+        takes_paths: Whether tools are given files by their paths.
     """
 
     def __init__(
-        self, write_to_host: Write, write_to_server: Write, warn: Callable[[str], None]
+        self,
+        write_to_host: Write,
+        write_to_server: Write,
+        warn: Callable[[str], None],
+        *,
+        own_tools: Mapping[str, ToolDefinition] = MappingProxyType({}),
+        takes_paths: bool = False,
     ) -> None:
         self._write_to_host = write_to_host
         self._write_to_server = write_to_server
         self._warn = warn
-        self._requests = PassingRequests()
+        self._own_tools = own_tools
+        names = {shown: tool.name for shown, tool in own_tools.items()}
+        self._requests = PassingRequests(names, takes_paths=takes_paths)
         self._store: ResultStore | None = None
         self._store_is_settled = anyio.Event()
         self._noted: dict[str, anyio.Event] = {}
@@ -67,9 +82,13 @@ class Proxy:
             async for line in read_lines(pieces):
                 with line:
                     call = self._requests.note(line)
+                    if call is not None and call.own_name is not None:
+                        group.start_soon(self._run_own, call)
+                        continue
                     if call is not None:
                         self._noted[call.call_id] = anyio.Event()
-                    for piece in line.pieces():
+                    given = None if call is None else await self._given(call, line)
+                    for piece in line.pieces() if given is None else written_pieces(line, given):
                         await self._write_to_server(piece)
                 if call is not None:
                     group.start_soon(self._note, call)
@@ -78,13 +97,61 @@ class Proxy:
         """Pass on what the server says until it ends, and every answer that is being stored."""
         async with anyio.create_task_group() as group:
             async for line in read_lines(pieces):
-                call = self._requests.answered(line)
-                if call is None:
-                    with line:
-                        await self._pass_on(line.pieces())
-                else:
+                answered = self._requests.answered(line)
+                if isinstance(answered, ToolCall):
                     await self._answers.acquire()
-                    group.start_soon(self._answer, call, line)
+                    group.start_soon(self._answer, answered, line)
+                    continue
+                with line:
+                    listed = await self._listed(line) if answered == "tools/list" else None
+                    await self._pass_on(
+                        line.pieces() if listed is None else written_pieces(line, listed)
+                    )
+
+    async def _listed(self, line: Line) -> list[bytes | Span] | None:
+        """Return a list of the server's tools with ours at its end; `None` without a store."""
+        await self._store_is_settled.wait()
+        ours = {
+            name: tool
+            for name, tool in self._own_tools.items()
+            if name not in self._requests.tool_names
+        }
+        if self._store is None or not ours:
+            return None
+        written = [
+            {**each, "name": name}
+            for name, each in zip(ours, write_tools("mcp", list(ours.values())), strict=True)
+            if isinstance(each, dict)
+        ]
+        return with_tools(line, line.members["result"], written)
+
+    async def _given(self, call: ToolCall, line: Line) -> list[bytes | Span] | None:
+        """Return a call with files in the places of handles; `None` if it has none of them."""
+        places = self._requests.places.get(call.name)
+        if not places or "@blob:" not in json_text(call.arguments):
+            return None
+        await self._store_is_settled.wait()
+        if self._store is None:
+            return None
+        try:
+            arguments = await self._store.resolve(call.arguments, places)
+        except Exception as exc:  # noqa: BLE001 - the server says what it cannot read
+            self._warn(f"a handle for {call.name} is passed on as it is: {_reason(exc)}")
+            return None
+        return None if arguments is None else with_arguments(line, arguments)
+
+    async def _run_own(self, call: ToolCall) -> None:
+        """Run one of our tools, and answer the host."""
+        await self._store_is_settled.wait()
+        try:
+            if self._store is None:
+                raise StoreUnavailableError("memory")
+            result = await self._store.run(call, self._requests.revision)
+        except Exception as exc:  # noqa: BLE001 - the model is told
+            text: JsonValue = {"type": "text", "text": f"The memory did not answer: {_reason(exc)}"}
+            result = {"content": [text], "isError": True}
+        answer: JsonValue = {"jsonrpc": "2.0", "id": call.request_id, "result": result}
+        await self._pass_on(iter([json_text(answer).encode("utf-8", "backslashreplace") + b"\n"]))
 
     async def _note(self, call: ToolCall) -> None:
         try:
@@ -100,7 +167,7 @@ class Proxy:
         try:
             with line:
                 shown = await self._shown(call, line)
-                await self._pass_on(line.pieces() if shown is None else _written(line, shown))
+                await self._pass_on(line.pieces() if shown is None else written_pieces(line, shown))
         finally:
             self._answers.release()
 
@@ -129,14 +196,6 @@ class Proxy:
         async with self._to_host:
             for piece in pieces:
                 await self._write_to_host(piece)
-
-
-def _written(line: Line, pieces: list[bytes | Span]) -> Iterator[bytes]:
-    for piece in pieces:
-        if isinstance(piece, Span):
-            yield from line.pieces(piece)
-        else:
-            yield piece
 
 
 def _reason(error: Exception) -> str:

@@ -1,18 +1,65 @@
 """Where the proxy keeps the results that pass it, and what it shows a model instead of them."""
 
+import base64
 import json
-from collections.abc import AsyncIterator
-from contextlib import aclosing
+import os
+from collections.abc import AsyncIterator, Sequence
+from contextlib import aclosing, suppress
 from dataclasses import dataclass, replace
+from pathlib import Path
+
+import anyio.to_thread
 
 from app.mcp.calls import ToolCall
+from app.mcp.handles import Form, Place, mentions_in
 from app.mcp.lines import Line
 from app.mcp.members import Span
 from app.models.json_value import JsonValue, json_text
 from app.models.rendering import McpRevision, RenderOptions
+from app.models.resource import Resource
 from app.models.tool_result import StoredToolResult
+from app.rendering.names.file_names import extension_for, safe_file_name
+from app.services.inline_media.json_with_media import RenderedBody
 from app.services.renders.renders import RenderQuery
+from app.stores.blobs import read_whole
 from app.wiring import Container
+
+_MOST_HANDED_BYTES = 64 * 1024 * 1024
+
+
+class HandedFiles:
+    """A folder with the files that tools are given; to be removed when the server has ended.
+
+    Args:
+        folder: Where they are written. It is made, and stays if it was there.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self._written: set[Path] = set()
+        self._is_made = False
+
+    def write(self, resource: Resource, data: bytes) -> str:
+        """Write a file under a safe name of its own; return its absolute path."""
+        if not self._folder.exists():
+            self._folder.mkdir(parents=True)
+            self._is_made = True
+        name = safe_file_name(resource.filename) or f"file{extension_for(resource.mime_type) or ''}"
+        path = (self._folder / f"{resource.resource_id[:8]}-{name}").resolve()
+        # What somebody else has put there under this name is not followed.
+        opened = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW, 0o600)
+        with os.fdopen(opened, "wb") as file:
+            file.write(data)
+        self._written.add(path)
+        return str(path)
+
+    def clean_up(self) -> None:
+        """Remove what was written, and the folder if it was made for that."""
+        for path in self._written:
+            path.unlink(missing_ok=True)
+        if self._is_made:
+            with suppress(OSError):
+                self._folder.rmdir()
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -24,12 +71,64 @@ class ResultStore:
         project_id: Whose session it is.
         session_id: The session that all calls of the proxy are part of.
         options: What the host takes.
+        files: Where tools are given files by their paths, if they are.
     """
 
     container: Container
     project_id: str
     session_id: str
     options: RenderOptions
+    files: HandedFiles | None = None
+
+    async def run(self, call: ToolCall, revision: McpRevision) -> dict[str, JsonValue]:
+        """Run a call of one of our tools; return its result.
+
+        Raises:
+            ServiceError: It cannot be run.
+        """
+        asked: dict[str, JsonValue] = {
+            "target": "mcp",
+            "id": call.call_id,
+            "name": call.own_name,
+            "arguments": call.arguments,
+            "protocolVersion": revision,
+        }
+
+        async def body() -> AsyncIterator[bytes]:
+            yield json_text(asked).encode("utf-8", "backslashreplace")
+
+        rendered = await self.container.tool_calls.run(self.project_id, self.session_id, body())
+        return await _message(rendered)
+
+    async def resolve(self, arguments: JsonValue, places: Sequence[Place]) -> JsonValue | None:
+        """Return arguments with files in the places of handles; `None` if there are none to put in.
+
+        Handles of other sessions stay where they are.
+
+        Raises:
+            ServiceError: A file cannot be read.
+            OSError: A file cannot be written.
+        """
+        copy: JsonValue = json.loads(json_text(arguments))
+        mentions = list(mentions_in(copy, places))
+        wanted = {each.resource_id for each in mentions}
+        if not wanted:
+            return None
+        found = await self.container.records.read(
+            self.project_id, lambda unit: unit.resources.find_in_session(wanted, self.session_id)
+        )
+        for mention in mentions:
+            resource = found.get(mention.resource_id)
+            if resource is not None and resource.size_bytes <= _MOST_HANDED_BYTES:
+                mention.replace(await self._handed(resource, mention.form))
+        return copy if found else None
+
+    async def _handed(self, resource: Resource, form: Form) -> str:
+        data = await read_whole(self.container.blobs, self.project_id, resource.digest)
+        if form == "path" and self.files is not None:
+            return await anyio.to_thread.run_sync(self.files.write, resource, data)
+        text = base64.b64encode(data).decode()
+        return text if form == "base64" else f"data:{resource.mime_type};base64,{text}"
 
     async def note_call(self, call: ToolCall) -> None:
         """Append a call to the session's history, as the message of an assistant.
@@ -97,10 +196,14 @@ class ResultStore:
         body = await self.container.renders.tool_result(
             self.project_id, stored.result.tool_result_id, query
         )
-        async with aclosing(body.chunks()) as chunks:
-            text = b"".join([chunk async for chunk in chunks])
-        result: dict[str, JsonValue] = json.loads(text)["messages"][0]
-        return result
+        return await _message(body)
+
+
+async def _message(rendered: RenderedBody) -> dict[str, JsonValue]:
+    async with aclosing(rendered.chunks()) as chunks:
+        text = b"".join([chunk async for chunk in chunks])
+    result: dict[str, JsonValue] = json.loads(text)["messages"][0]
+    return result
 
 
 def _has_media(result: StoredToolResult) -> bool:

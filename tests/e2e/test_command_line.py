@@ -32,7 +32,11 @@ OPTIONS = {
         "--env-file",
     ),
     "mcp": ("--session", "--project", "--data-dir", "--env-file"),
-    "proxy": ("--session", "--max-bytes", "--max-images", "--project", "--data-dir", "--env-file"),
+    "proxy": (
+        *("--session", "--max-bytes", "--max-images", "--tools", "--no-tools"),
+        *("--prefix", "--files"),
+        *("--project", "--data-dir", "--env-file"),
+    ),
     "page show": ("--download", "--level", "--output", "--project", "--data-dir", "--env-file"),
     "page download": ("--level", "--output", "--project", "--data-dir", "--env-file"),
     "tail": ("--session", "--after", "--json", "--project", "--data-dir", "--env-file"),
@@ -49,6 +53,9 @@ DEFAULTS = {
     "proxy": [
         "as many as the service sends inline",
         "all",
+        "tools",
+        "nothing",
+        "tools get no files by their paths",
         "PAGEFAULT_DEFAULT_PROJECT",
         "PAGEFAULT_DATA_DIR or ~/.pagefault/data",
         _STORES[1],

@@ -107,8 +107,8 @@ REQUESTS: list[tuple[str, Json]] = [
 
 def test_what_has_no_media_passes_byte_for_byte(tmp_path: Path) -> None:
     heard = []
-    for server in (direct, proxied):
-        with server(tmp_path) as host:
+    for server in (direct(tmp_path), proxied(tmp_path, "--no-tools")):
+        with server as host:
             heard.append(
                 [host.ask(n, method, **params) for n, (method, params) in enumerate(REQUESTS)]
             )
@@ -231,3 +231,88 @@ def test_any_id_of_a_request_is_given_back(tmp_path: Path, number: object) -> No
         answer = host.call(number, "picture")
         answer = host.hear()
     assert json.loads(answer)["id"] == number
+
+
+OWN_TOOLS = ["page_fault", "search_pages", "read_text", "view_media", "save_page", "list_media"]
+
+
+def tools(host: Conversation, number: int, **params: object) -> list[str]:
+    """The names of the tools in one answer to `tools/list`."""
+    listed = json.loads(host.ask(number, "tools/list", **params))["result"]["tools"]
+    return [tool["name"] for tool in listed]
+
+
+def test_our_tools_stand_at_the_end_of_the_last_page(tmp_path: Path) -> None:
+    with proxied(tmp_path) as host:
+        assert tools(host, 1) == [*mcp_server.ANSWERS, *OWN_TOOLS]
+        assert tools(host, 2, cursor="first") == [*mcp_server.ANSWERS]
+        assert tools(host, 3, cursor="more") == ["upload", *OWN_TOOLS]
+        assert tools(host, 4, cursor="none") == OWN_TOOLS
+    with proxied(tmp_path, "--prefix", "memory_") as host:
+        assert tools(host, 1, cursor="more") == [
+            "upload",
+            *(f"memory_{each}" for each in OWN_TOOLS),
+        ]
+
+
+def test_our_tools_are_run_here_and_the_server_never_sees_their_calls(tmp_path: Path) -> None:
+    with proxied(tmp_path) as host:
+        tools(host, 1)
+        host.call(2, "picture")
+        host.hear()
+        seen = json.loads(host.call("a", "view_media", ref=HANDLE))
+        wrong = json.loads(host.call(4, "page_fault", page_id="absent"))
+        assert host.leave() == 0
+    image, line = seen["result"]["content"]
+    assert (seen["id"], image["data"], line["text"]) == ("a", media.b64(mcp_server.PNG), HANDLE)
+    assert wrong["result"]["isError"] is True
+    assert "There is no page absent" in wrong["result"]["content"][0]["text"]
+    assert len(history(tmp_path / "data")) == 6
+
+
+def test_handles_become_files_where_the_schema_takes_them(tmp_path: Path) -> None:
+    handle = HANDLE.split()[1]
+    files = tmp_path / "files"
+    given = {
+        "image": handle,
+        "images": [HANDLE, "other"],
+        "url": handle,
+        "file_path": handle,
+        "note": handle,
+    }
+    with proxied(tmp_path, "--files", str(files)) as host:
+        tools(host, 1, cursor="more")
+        before = json.loads(host.call(2, "upload", **given))
+        host.call(3, "picture")
+        host.hear()
+        echoed = json.loads(host.call(4, "upload", **given))
+        got = json.loads(echoed["result"]["content"][0]["text"])
+        path = Path(got["file_path"])
+        assert (path.parent, path.read_bytes()) == (files, mcp_server.PNG)
+        assert host.leave() == 0
+    # Nothing in the session had been seen by then.
+    assert json.loads(before["result"]["content"][0]["text"]) == given
+    base64 = media.b64(mcp_server.PNG)
+    expected = {
+        "image": base64,
+        "images": [base64, "other"],
+        "url": f"data:image/png;base64,{base64}",
+        "file_path": str(path),
+        "note": handle,
+    }
+    assert got == json.loads(mcp_server.told(expected))
+    assert not files.exists()
+    # The history has the call as the model made it.
+    calls = [each["tool_calls"][0] for each in history(tmp_path / "data") if "tool_calls" in each]
+    assert json.loads(calls[-1]["function"]["arguments"]) == given
+
+
+def test_paths_are_left_alone_without_a_folder_for_files(tmp_path: Path) -> None:
+    with proxied(tmp_path) as host:
+        tools(host, 1, cursor="more")
+        host.call(2, "picture")
+        host.hear()
+        echoed = json.loads(host.call(3, "upload", file_path=HANDLE.split()[1]))
+        assert host.leave() == 0
+    got = json.loads(echoed["result"]["content"][0]["text"])
+    assert got == {"file_path": HANDLE.split()[1]}

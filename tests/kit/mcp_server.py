@@ -3,6 +3,7 @@
 Run as a program. What a tool of it returns is in `ANSWERS`; `%d` in one is the id of the request.
 """
 
+import hashlib
 import json
 import os
 import sys
@@ -26,6 +27,23 @@ ANSWERS = {
 }
 """What tools answer, by their names."""
 
+_TEXT = {"type": "string"}
+_LONG_CHARS = 1_000
+UPLOAD = {
+    "name": "upload",
+    "inputSchema": {
+        "type": "object",
+        "properties": {
+            "image": {**_TEXT, "contentEncoding": "base64"},
+            "images": {"type": "array", "items": {**_TEXT, "contentEncoding": "base64"}},
+            "url": {"anyOf": [{**_TEXT, "format": "uri"}, {"type": "null"}]},
+            "file_path": _TEXT,
+            "note": _TEXT,
+        },
+    },
+}
+"""A tool that gives its arguments back, on the last page of a list."""
+
 
 def main() -> None:
     """Answer requests until nobody asks any more."""
@@ -42,15 +60,28 @@ def _answer(request: dict[str, object]) -> bytes:
         return _result(number, {"protocolVersion": "2025-06-18", **told})
     if method == "tools/list":
         tools = [{"name": name, "inputSchema": {"type": "object"}} for name in ANSWERS]
-        return _result(number, {"tools": tools})
+        pages: dict[object, dict[str, object]] = {
+            None: {"tools": tools},
+            "first": {"tools": tools, "nextCursor": "more"},
+            "more": {"tools": [UPLOAD]},
+            "none": {"tools": []},
+        }
+        asked = request.get("params") or {}
+        assert isinstance(asked, dict)
+        return _result(number, pages[asked.get("cursor")])
     if method != "tools/call":
         return json.dumps({"jsonrpc": "2.0", "id": number, "error": {"code": -32601}}).encode()
     params = request["params"]
     assert isinstance(params, dict)
-    name, given = params["name"], params.get("arguments", {})
+    return _called(number, params["name"], params.get("arguments", {}))
+
+
+def _called(number: object, name: str, given: dict[str, int]) -> bytes:
     if name == "exit":
         sys.stderr.write("the server gives up\n")
         os._exit(3)
+    if name == "upload":
+        return _result(number, {"content": [{"type": "text", "text": told(given)}]})
     if name == "picture":
         _say(b'{"jsonrpc":"2.0","method":"notifications/progress","params":{"progress":1}}')
         picture = {"type": "image", "data": media.b64(PNG), "mimeType": "image/png"}
@@ -60,6 +91,21 @@ def _answer(request: dict[str, object]) -> bytes:
         text = {"type": "text", "text": "x" * given["characters"]}
         return _result(number, {"content": [text]})
     return ANSWERS[name] % number
+
+
+def told(given: object) -> str:
+    """Arguments as text, with a digest in the place of each long string: base64 is lifted out."""
+
+    def short(value: object) -> object:
+        if isinstance(value, str) and len(value) > _LONG_CHARS:
+            return hashlib.sha256(value.encode()).hexdigest()
+        if isinstance(value, list):
+            return [short(each) for each in value]
+        return (
+            {key: short(each) for key, each in value.items()} if isinstance(value, dict) else value
+        )
+
+    return json.dumps(short(given))
 
 
 def _result(number: object, result: object) -> bytes:

@@ -235,10 +235,9 @@ class MemoryTools:
         words = [line] if (line := await self._words_line(place, resource)) else []
         if asked.level >= Level.ABSTRACT:
             return told("\n".join([_medium_line(resource), *words]))
-        link = {
+        link: dict[str, JsonValue] = {
             "type": "resource_link",
             "uri": resource.uri,
-            "name": resource.filename or resource.resource_id,
             "mimeType": resource.mime_type,
         }
         blocks: list[JsonValue] = [link, *({"type": "text", "text": each} for each in words)]
