@@ -146,8 +146,12 @@ class ResultStore:
         async def body() -> AsyncIterator[bytes]:
             yield json_text(message).encode("utf-8", "backslashreplace")
 
-        await self.container.session_messages.append(
-            self.project_id, self.session_id, body(), idempotency_key=None
+        prepared = await self.container.session_messages.prepare(
+            self.project_id, self.session_id, body()
+        )
+        # It is on disk with the result, which comes behind it.
+        await self.container.records.write(
+            self.project_id, prepared.append, is_alone=prepared.is_long, is_durable=False
         )
 
     async def keep(self, call: ToolCall, line: Line, answer: Span, *, success: bool) -> bool:
