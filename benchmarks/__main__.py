@@ -38,6 +38,7 @@ MODULES = {
     "search": "page_search",
     "rendering": "session_render",
     "memory-out": "memory_out",
+    "agents": "agents",
 }
 """By group, in the order in which they are run and written down, the module that measures it."""
 

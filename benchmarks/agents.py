@@ -1,0 +1,206 @@
+"""What a step of an agent takes: through the proxy, in one request, and in tokens.
+
+The proxy stands between a client and a server of MCP that answers at once with 2 KB of text; beside
+it the same client talks to the same server. A step of an agent is a turn of three entries with its
+rendering; beside it the same is sent in four requests. A session of forty calls (screenshots, long
+logs, JSON) is what a model is sent of it, beside what the tools returned.
+"""
+
+import json
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import httpx
+
+from app.rendering.pages.sizes import image_tokens, text_tokens
+from benchmarks.figures import Figure, Scale, WrongAnswerError, ratio_at_most, value_at_most
+from benchmarks.live_server import serving
+from tests.kit.media import b64, jpeg
+from tests.kit.process import COMMAND, ROOT, environment
+
+GROUP = "agents"
+_TEXT = "A line of what a tool has found out. " * 54
+_SERVER = f"""
+import json, sys
+for line in sys.stdin.buffer:
+    asked = json.loads(line)
+    content = [{{"type": "text", "text": {_TEXT!r}}}]
+    answer = {{"jsonrpc": "2.0", "id": asked["id"], "result": {{"content": content}}}}
+    sys.stdout.write(json.dumps(answer) + "\\n")
+    sys.stdout.flush()
+"""
+_SIDE = (1_280, 800)
+
+Json = dict[str, Any]
+
+
+async def measure(scale: Scale) -> Sequence[Figure]:
+    """Everything that an agent's step is made of."""
+    with tempfile.TemporaryDirectory(dir=ROOT) as folder:
+        proxied = _proxied(Path(folder), rounds=scale.pick(400, 5))
+        with serving(Path(folder) / "service") as service, service.client() as client:
+            steps = _steps(client, rounds=scale.pick(100, 3))
+            tokens = _tokens(client, calls=scale.pick(40, 4))
+    return [proxied, *steps, tokens]
+
+
+def _proxied(folder: Path, *, rounds: int) -> Figure:
+    """What the proxy adds to a result of 2 KB, each way in the middle of all rounds."""
+    program = folder / "server.py"
+    program.write_text(_SERVER)
+    server = [sys.executable, str(program)]
+    proxy = [str(COMMAND), "proxy", "--session", "s", "--data-dir", str(folder / "proxy"), "--"]
+    with _talking(server) as direct, _talking([*proxy, *server]) as through:
+        # The store is open when the first result has passed it.
+        _timed(direct, rounds=5)
+        _timed(through, rounds=5)
+        times = [(_timed(direct), _timed(through)) for _ in range(rounds)]
+    direct_ms, through_ms = (statistics.median(each) for each in zip(*times, strict=True))
+    return Figure(
+        group=GROUP,
+        name="2 KB through the proxy, added",
+        value=through_ms - direct_ms,
+        unit="ms",
+        baseline=direct_ms,
+        baseline_name="the server alone",
+        aim=value_at_most(5),
+    )
+
+
+@contextmanager
+def _talking(command: Sequence[str]) -> Iterator[Callable[[], None]]:
+    """Make calls of a tool, one after the other."""
+    process = subprocess.Popen(  # noqa: S603 - our own commands
+        command, cwd=ROOT, env=environment(), stdin=subprocess.PIPE, stdout=subprocess.PIPE
+    )
+    stdin, stdout = process.stdin, process.stdout
+    if stdin is None or stdout is None:
+        raise WrongAnswerError("the pipes were asked for")
+    number = 0
+
+    def call() -> None:
+        nonlocal number
+        number += 1
+        params = {"name": "look", "arguments": {"number": number}}
+        asked = {"jsonrpc": "2.0", "id": number, "method": "tools/call", "params": params}
+        stdin.write(json.dumps(asked).encode() + b"\n")
+        stdin.flush()
+        if json.loads(stdout.readline())["result"]["content"][0]["text"] != _TEXT:
+            raise WrongAnswerError("a result is not what the server said")
+
+    with process:
+        yield call
+        stdin.close()
+
+
+def _timed(work: Callable[[], object], *, rounds: int = 1) -> float:
+    """How many milliseconds the last of some rounds took."""
+    began = time.perf_counter()
+    for _ in range(rounds):
+        began = time.perf_counter()
+        work()
+    return (time.perf_counter() - began) * 1e3
+
+
+def _entries(number: int) -> list[Json]:
+    call_id = f"call_{number}"
+    function = {"name": "look", "arguments": "{}"}
+    calls = [{"id": call_id, "type": "function", "function": function}]
+    result = {"toolName": "look", "toolCallId": call_id, "result": _TEXT}
+    return [
+        {"message": {"role": "user", "content": f"And {number}?"}},
+        {"message": {"role": "assistant", "content": None, "tool_calls": calls}},
+        {"toolResult": result},
+    ]
+
+
+def _steps(client: httpx.Client, *, rounds: int) -> Sequence[Figure]:
+    """A turn beside its parts, in sessions that grow alike; and the bytes of an answer."""
+    sent: list[int] = []
+    whole: list[int] = []
+
+    def turn(number: int) -> None:
+        render = {"target": "openai-chat", "since": 3 * number}
+        body = {"entries": _entries(number), "render": render}
+        answer = client.post("/api/sessions/turns/turns", json=body).raise_for_status()
+        if len(answer.json()["rendering"]["messages"]) != 3:
+            raise WrongAnswerError("a turn was not rendered")
+        sent.append(len(answer.content))
+
+    def parts(number: int) -> None:
+        said, called, returned = _entries(number)
+        for entry in (said, called):
+            path = "/api/sessions/parts/messages"
+            client.post(path, json=entry["message"]).raise_for_status()
+        result = {**returned["toolResult"], "sessionId": "parts"}
+        client.post("/api/tool-results", json=result).raise_for_status()
+        params: dict[str, str | int] = {"target": "openai-chat", "handles": 1, "since": 3 * number}
+        client.get("/api/sessions/parts/render", params=params).raise_for_status()
+
+    times = [
+        (_timed(partial(turn, number)), _timed(partial(parts, number))) for number in range(rounds)
+    ]
+    params: dict[str, str | int] = {"target": "openai-chat", "handles": 1}
+    whole.append(len(client.get("/api/sessions/turns/render", params=params).content))
+    turn_ms, parts_ms = (statistics.median(each) for each in zip(*times, strict=True))
+    return [
+        Figure(
+            group=GROUP,
+            name="a step in one turn",
+            value=turn_ms,
+            unit="ms",
+            baseline=parts_ms,
+            baseline_name="the same in four requests",
+            aim=ratio_at_most(1),
+        ),
+        Figure(
+            group=GROUP,
+            name=f"bytes of an answer with `since`, step {rounds}",
+            value=sent[-1],
+            unit="B",
+            baseline=whole[-1],
+            baseline_name="the whole session",
+            aim=ratio_at_most(0.1 if rounds > 50 else 1),
+        ),
+    ]
+
+
+def _tokens(client: httpx.Client, *, calls: int) -> Figure:
+    """What a model is sent of screenshots, logs and JSON, beside what the tools returned."""
+    direct = 0
+    for number in range(calls):
+        kind = number % 4
+        if kind == 0:
+            data = jpeg(*_SIDE, noise=True)
+            result: object = [{"type": "image", "data": b64(data), "mimeType": "image/jpeg"}]
+            direct += image_tokens(*_SIDE)
+        elif kind == 1:
+            result = "\n".join(f"{line} GET /cart/{number} 200" for line in range(4_000))
+            direct += text_tokens(result)
+        elif kind == 2:
+            result = {"items": [{"id": item, "name": f"item {item}"} for item in range(1_500)]}
+            direct += text_tokens(json.dumps(result))
+        else:
+            result = _TEXT
+            direct += text_tokens(_TEXT)
+        body = {"toolName": "look", "toolCallId": f"c{number}", "sessionId": "forty"}
+        client.post("/api/tool-results", json={**body, "result": result}).raise_for_status()
+    params: dict[str, str | int] = {"target": "mcp", "handles": 1}
+    rendered = client.get("/api/sessions/forty/render", params=params).raise_for_status().json()
+    return Figure(
+        group=GROUP,
+        name=f"tokens of {calls} calls",
+        value=rendered["tokensEst"],
+        unit="tokens",
+        baseline=direct,
+        baseline_name="as the tools returned them",
+        aim=ratio_at_most(0.5),
+    )
