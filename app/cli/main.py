@@ -36,6 +36,16 @@ DataDirOption = Annotated[
         show_default="PAGEFAULT_DATA_DIR or ./data",
     ),
 ]
+UpstreamOption = Annotated[
+    str | None,
+    typer.Option(metavar="URL", help="Where the MCP server is, instead of a COMMAND."),
+]
+HeaderOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        metavar="NAME: VALUE", help="Of every request to the server; neither stored nor logged."
+    ),
+]
 OwnToolsOption = Annotated[
     bool, typer.Option("--tools/--no-tools", help="Add the memory's tools to the server's.")
 ]
@@ -239,10 +249,13 @@ def ingest(
 
 @cli.command()
 def proxy(  # noqa: PLR0913, PLR0917 - one for each option
-    command: Annotated[
-        list[str], typer.Argument(metavar="COMMAND…", help="The MCP server, behind `--`.")
-    ],
     session: Annotated[str, typer.Option(help="The session that keeps calls and results.")],
+    command: Annotated[
+        list[str] | None,
+        typer.Argument(metavar="[COMMAND…]", help="The MCP server, behind `--`."),
+    ] = None,
+    upstream: UpstreamOption = None,
+    header: HeaderOption = None,
     max_bytes: Annotated[
         int | None,
         typer.Option(
@@ -266,16 +279,26 @@ def proxy(  # noqa: PLR0913, PLR0917 - one for each option
 
     Write it before the server's command: pagefault proxy --session demo -- npx -y some-server
     """
-    from app.cli.proxy import run_proxy
+    from app.cli.proxy import Upstream, run_proxy
     from app.cli.terminal import project_settings
     from app.models.rendering import RenderOptions
 
     settings, project_id = project_settings(_of_a_host(data_dir), env_file, project)
     options = RenderOptions(max_bytes=max_bytes, max_images=max_images, handles=True)
     shown_prefix = prefix if tools else None
+    if (upstream is None) == (not command):
+        raise typer.BadParameter("name a server: its COMMAND behind `--`, or its --upstream URL")
+    server = command or Upstream(str(upstream), [_named_header(each) for each in header or ()])
     run_proxy(
-        settings, project_id, session, command, options=options, prefix=shown_prefix, files=files
+        settings, project_id, session, server, options=options, prefix=shown_prefix, files=files
     )
+
+
+def _named_header(header: str) -> tuple[str, str]:
+    name, colon, value = header.partition(":")
+    if not colon or not name.strip():
+        raise typer.BadParameter("has to be NAME: VALUE", param_hint="--header")
+    return name.strip(), value.strip()
 
 
 @cli.command("mcp")

@@ -6,12 +6,14 @@ import subprocess
 import sys
 from collections.abc import AsyncGenerator, AsyncIterator, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
 import anyio
 import anyio.abc
 import anyio.to_thread
+import httpx
 import typer
 
 from app.cli.stores_of_hosts import opened_beside_others
@@ -27,25 +29,34 @@ from app.services.agents.toolbox import definitions
 # A server is told to end, then made to.
 _GRACE_SECONDS = 5.0
 _PIECE_BYTES = 256 * 1024
+_CONNECT_SECONDS = 10.0
+
+
+@dataclass(frozen=True, slots=True)
+class Upstream:
+    """A server at an address, and the headers that every request to it carries."""
+
+    url: str
+    headers: Sequence[tuple[str, str]]
 
 
 def run_proxy(
     settings: Settings,
     project_id: str,
     session_id: str,
-    command: Sequence[str],
+    server: Sequence[str] | Upstream,
     *,
     options: RenderOptions,
     prefix: str | None,
     files: Path | None,
 ) -> None:
-    """Run a server between this process's standard input and output; end with its status.
+    """Put a server between this process's standard input and output; end with its status.
 
     Args:
         settings: Where the stores are.
         project_id: Whose the session is.
         session_id: Where calls and results are kept.
-        command: The server.
+        server: The command that runs it, or where it is.
         options: What the host takes of a result.
         prefix: What stands before the names of our own tools; `None` to add none of them.
         files: Where files that tools are given by their paths are written; `None` to write none.
@@ -58,7 +69,11 @@ def run_proxy(
     handed = None if files is None else HandedFiles(files)
     opened = _opened(settings, project_id, session_id, options, handed)
     own_tools = {} if prefix is None else {f"{prefix}{tool.name}": tool for tool in definitions()}
-    run = partial(_proxied, opened, command, own_tools, takes_paths=handed is not None)
+    takes_paths = handed is not None
+    if isinstance(server, Upstream):
+        run = partial(_upstream, opened, server, own_tools, takes_paths=takes_paths)
+    else:
+        run = partial(_proxied, opened, server, own_tools, takes_paths=takes_paths)
     try:
         status = anyio.run(run)
     finally:
@@ -98,6 +113,32 @@ async def _proxied(
     if status:
         complain(f"the server {command[0]} ended with {_told(status)}")
     return status if status >= 0 else 128 - status
+
+
+async def _upstream(
+    opened: AbstractAsyncContextManager[ResultStore],
+    server: Upstream,
+    own_tools: Mapping[str, ToolDefinition],
+    *,
+    takes_paths: bool,
+) -> int:
+    from app.mcp.http_upstream import HttpUpstream  # noqa: PLC0415 - it loads the SDK
+
+    timeout = httpx.Timeout(None, connect=_CONNECT_SECONDS)
+    async with httpx.AsyncClient(headers=list(server.headers), timeout=timeout) as client:
+        upstream = HttpUpstream(client, server.url, complain)
+        proxy = Proxy(
+            _write, upstream.write, complain, own_tools=own_tools, takes_paths=takes_paths
+        )
+        is_over = anyio.Event()
+        async with anyio.create_task_group() as group:
+            group.start_soon(proxy.keep_store, opened, is_over)
+            async with anyio.create_task_group() as server_side:
+                server_side.start_soon(proxy.from_server, upstream.received())
+                async with upstream.running():
+                    await proxy.from_host(_standard_input())
+            is_over.set()
+    return 0
 
 
 async def _pass_on_from_host(proxy: Proxy, process: anyio.abc.Process) -> None:

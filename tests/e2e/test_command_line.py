@@ -33,7 +33,8 @@ OPTIONS = {
     ),
     "mcp": ("--session", "--project", "--data-dir", "--env-file"),
     "proxy": (
-        *("--session", "--max-bytes", "--max-images", "--tools", "--no-tools"),
+        *("--session", "--upstream", "--header", "--max-bytes", "--max-images"),
+        *("--tools", "--no-tools"),
         *("--prefix", "--files"),
         *("--project", "--data-dir", "--env-file"),
     ),
