@@ -46,6 +46,18 @@ HeaderOption = Annotated[
         metavar="NAME: VALUE", help="Of every request to the server; neither stored nor logged."
     ),
 ]
+HostConfigOption = Annotated[
+    Path | None,
+    typer.Option(
+        dir_okay=False,
+        help="Put every server of this configuration of a host behind the proxy, and end.",
+        show_default="runs a proxy",
+    ),
+]
+UndoOption = Annotated[bool, typer.Option("--undo", help="With --config: give the file back.")]
+HostDryRunOption = Annotated[
+    bool, typer.Option("--dry-run", help="With --config: only show what would be changed.")
+]
 OwnToolsOption = Annotated[
     bool, typer.Option("--tools/--no-tools", help="Add the memory's tools to the server's.")
 ]
@@ -256,6 +268,9 @@ def proxy(  # noqa: PLR0913, PLR0917 - one for each option
     ] = None,
     upstream: UpstreamOption = None,
     header: HeaderOption = None,
+    config: HostConfigOption = None,
+    undo: UndoOption = False,
+    dry_run: HostDryRunOption = False,
     max_bytes: Annotated[
         int | None,
         typer.Option(
@@ -286,12 +301,24 @@ def proxy(  # noqa: PLR0913, PLR0917 - one for each option
     settings, project_id = project_settings(_of_a_host(data_dir), env_file, project)
     options = RenderOptions(max_bytes=max_bytes, max_images=max_images, handles=True)
     shown_prefix = prefix if tools else None
+    if config is not None:
+        raise typer.Exit(_rewrite_config(config, session, data_dir, undo=undo, dry_run=dry_run))
     if (upstream is None) == (not command):
         raise typer.BadParameter("name a server: its COMMAND behind `--`, or its --upstream URL")
     server = command or Upstream(str(upstream), [_named_header(each) for each in header or ()])
     run_proxy(
         settings, project_id, session, server, options=options, prefix=shown_prefix, files=files
     )
+
+
+def _rewrite_config(
+    config: Path, session: str, data_dir: Path | None, *, undo: bool, dry_run: bool
+) -> int:
+    from app.cli.host_configs import rewrite, wrapping_of
+
+    options = ["--session", session]
+    options += [] if data_dir is None else ["--data-dir", str(data_dir.resolve())]
+    return rewrite(config, wrapping_of(options), undo=undo, dry_run=dry_run)
 
 
 def _named_header(header: str) -> tuple[str, str]:

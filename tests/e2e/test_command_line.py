@@ -34,7 +34,7 @@ OPTIONS = {
     "mcp": ("--session", "--project", "--data-dir", "--env-file"),
     "proxy": (
         *("--session", "--upstream", "--header", "--max-bytes", "--max-images"),
-        *("--tools", "--no-tools"),
+        *("--config", "--undo", "--dry-run", "--tools", "--no-tools"),
         *("--prefix", "--files"),
         *("--project", "--data-dir", "--env-file"),
     ),
@@ -52,6 +52,7 @@ DEFAULTS = {
     "serve": ["127.0.0.1", "8000", *_STORES, "1"],
     "migrate": _STORES,
     "proxy": [
+        "runs a proxy",
         "as many as the service sends inline",
         "all",
         "tools",

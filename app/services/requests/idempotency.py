@@ -112,7 +112,8 @@ class Idempotency:
                 )
             return held
 
-        held = await self.records.write(call.project_id, claim)
+        # Lost with the power, it is as if the request had not come; the work behind it is not.
+        held = await self.records.write(call.project_id, claim, is_durable=False)
         return None if held is None else _answer_of(held, call.identity)
 
     async def _abandon(self, call: IdempotentCall) -> None:

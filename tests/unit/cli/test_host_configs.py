@@ -1,0 +1,166 @@
+"""Configurations of hosts, with every server behind the proxy and back again."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from app.cli.host_configs import Wrapping, rewrite
+
+WRAPPING = Wrapping("/opt/bin/pagefault", ["--session", "demo"])
+CLAUDE = """{
+  "mcpServers": {
+    "files": {
+      "command": "npx",
+      "args": ["-y", "@modelcontextprotocol/server-filesystem", "/home/me"],
+      "env": {"API_KEY": "sk-secret-1"}
+    },
+    "time": {"command": "uvx"}
+  },
+  "theme": "dark"
+}
+"""
+VS_CODE = """// My servers.
+{
+\t"inputs": [{"id": "key", "type": "promptString", "password": true}],
+\t"servers": {
+\t\t/* the browser */
+\t\t"playwright": {
+\t\t\t"type": "stdio",
+\t\t\t"command": "npx", // as its README says
+\t\t\t"args": ["browser-mcp", "--token=${input:key}",],
+\t\t},
+\t\t"far": {
+\t\t\t"type": "http",
+\t\t\t"url": "https://example.com/mcp",
+\t\t\t"headers": {"Authorization": "Bearer ${input:key}", "X-Token": "very-secret"}
+\t\t},
+\t},
+}
+"""
+WRAPPED_VS_CODE = """// My servers.
+{
+\t"inputs": [{"id": "key", "type": "promptString", "password": true}],
+\t"servers": {
+\t\t/* the browser */
+\t\t"playwright": {
+\t\t\t"type": "stdio",
+\t\t\t"command": "/opt/bin/pagefault", // as its README says
+\t\t\t"args": ["proxy", "--session", "demo", "--", "npx", "browser-mcp", "--token=${input:key}"],
+\t\t},
+\t\t"far": {
+\t\t  "command": "/opt/bin/pagefault",
+\t\t  "args": [
+\t\t    "proxy",
+\t\t    "--session",
+\t\t    "demo",
+\t\t    "--upstream",
+\t\t    "https://example.com/mcp",
+\t\t    "--header",
+\t\t    "Authorization: Bearer ${input:key}",
+\t\t    "--header",
+\t\t    "X-Token: very-secret"
+\t\t  ]
+\t\t},
+\t},
+}
+"""
+
+
+@pytest.fixture
+def config(tmp_path: Path) -> Path:
+    path = tmp_path / "hosts.json"
+    path.write_text(CLAUDE)
+    path.chmod(0o600)
+    return path
+
+
+def run(path: Path, *, undo: bool = False, dry_run: bool = False) -> int:
+    return rewrite(path, WRAPPING, undo=undo, dry_run=dry_run)
+
+
+def test_every_server_runs_behind_the_proxy_and_nothing_else_changes(config: Path) -> None:
+    assert run(config) == 0
+    args = ["-y", "@modelcontextprotocol/server-filesystem", "/home/me"]
+    proxy = ["proxy", "--session", "demo", "--"]
+    assert json.loads(config.read_text()) == {
+        "mcpServers": {
+            "files": {
+                "command": "/opt/bin/pagefault",
+                "args": [*proxy, "npx", *args],
+                "env": {"API_KEY": "sk-secret-1"},
+            },
+            "time": {"command": "/opt/bin/pagefault", "args": [*proxy, "uvx"]},
+        },
+        "theme": "dark",
+    }
+    assert config.stat().st_mode & 0o777 == 0o600
+
+
+def test_comments_inputs_and_variables_stay() -> None:
+    assert WRAPPING.wrapped(VS_CODE.encode()).decode() == WRAPPED_VS_CODE
+    settings = '{"editor.fontSize": 12, "mcp": {"servers": {"a": {"command": "b"}}}}'
+    wrapped = json.loads(WRAPPING.wrapped(settings.encode()))
+    assert wrapped["mcp"]["servers"]["a"]["args"][-2:] == ["--", "b"]
+
+
+def test_second_time_changes_nothing_and_undo_gives_the_bytes_back(
+    config: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert [run(config), run(config)] == [0, 0]
+    assert "nothing to change" in capsys.readouterr().out
+    assert config.with_name("hosts.json.before-pagefault").read_text() == CLAUDE
+    assert run(config, undo=True) == 0
+    assert config.read_text() == CLAUDE
+    assert [path.name for path in config.parent.iterdir()] == ["hosts.json"]
+    assert run(config, undo=True) == 2
+
+
+def test_file_that_was_changed_since_is_not_undone(
+    config: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    run(config)
+    changed = config.read_text().replace("dark", "light")
+    config.write_text(changed)
+    assert run(config, undo=True) == 2
+    assert "changed since" in capsys.readouterr().err
+    assert config.read_text() == changed
+
+
+def test_difference_is_shown_without_secrets(
+    config: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    config.write_text(VS_CODE.replace("--token=${input:key}", "--token=abcdef"))
+    assert run(config, dry_run=True) == 0
+    shown = capsys.readouterr().out
+    assert '+\t\t\t"command": "/opt/bin/pagefault", // as its README says' in shown
+    assert "--token=•••" in shown
+    assert "X-Token: •••" in shown
+    assert not {"abcdef", "very-secret"} & set(shown.replace('"', " ").split())
+    assert config.read_text().count("/opt/bin/pagefault") == 0
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("{", "is no JSON"),
+        ("{}", "no mcpServers"),
+        ("[]", "no mcpServers"),
+        ('{"servers": 1}', "nothing to change"),
+        ('{"mcpServers": {}}', "nothing to change"),
+        ('{"mcpServers": {"a": {"command": 1}, "b": 2}}', "nothing to change"),
+    ],
+)
+def test_what_is_no_configuration_is_left_alone(
+    config: Path, capsys: pytest.CaptureFixture[str], text: str, said: str
+) -> None:
+    config.write_text(text)
+    assert run(config) == (0 if said == "nothing to change" else 2)
+    told = capsys.readouterr()
+    assert said in told.out + told.err
+    assert config.read_text() == text
+
+
+def test_missing_file_is_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(tmp_path / "absent.json") == 2
+    assert "absent.json: No such file" in capsys.readouterr().err
