@@ -78,12 +78,14 @@ class HttpUpstream:
 
     async def write(self, piece: bytes) -> None:
         """Take the next bytes of the host; a line that is whole is sent."""
-        self._line += piece
-        while (end := self._line.find(b"\n") + 1) > 0:
-            line = bytes(self._line[:end])
-            del self._line[:end]
+        start = 0
+        while (end := piece.find(b"\n", start) + 1) > 0:
+            line = bytes(self._line) + piece[start:end]
+            self._line.clear()
+            start = end
             if line.strip():
                 await self._begin(line)
+        self._line += piece[start:]
 
     async def received(self) -> AsyncGenerator[bytes, None]:
         """Yield the server's lines."""

@@ -34,7 +34,7 @@ from app.services.requests.validation import read_object, validated
 from app.services.sessions.messages import PreparedMessage, SessionMessages
 from app.services.tool_results.tool_results import PreparedResult, ToolResults
 from app.stores.blobs import BlobStore
-from app.stores.records import Records, UnitOfWork
+from app.stores.records import MOST_TOGETHER_BYTES, Records, UnitOfWork
 from app.wire.shape import GAP
 from app.wire.tools import ToolCall
 from app.wire.turns import TurnReceipt, TurnRender, TurnRequest
@@ -143,7 +143,9 @@ class Turns:
                 self._idempotency.note_answer(unit, call, ",".join(map(str, seqs)))
             return seqs
 
-        return await self.records.write(project_id, append)
+        size_bytes = sum(len(text) for _, text in turn.spelled)
+        is_alone = size_bytes > MOST_TOGETHER_BYTES
+        return await self.records.write(project_id, append, is_alone=is_alone)
 
     async def _prepared(
         self, project_id: str, session_id: str, turn: _ReadTurn, index: int
