@@ -39,6 +39,12 @@ def _of_npm(package: str, *arguments: str) -> Sequence[str]:
     return [str(NODE), str(modules / package / "dist" / "index.js"), *arguments]
 
 
+def _playwright(folder: Path) -> Sequence[str]:
+    program = installed(FOLDER) / "node_modules" / "@playwright" / "mcp" / "cli.js"
+    options = ["--headless", "--isolated", "--no-sandbox", "--executable-path", "/usr/bin/chromium"]
+    return [str(NODE), str(program), *options, "--output-dir", str(folder / "browser")]
+
+
 def _of_pypi(sdk: str, command: str, *arguments: str) -> Sequence[str]:
     return [str(python(sdk).with_name(command)), *arguments]
 
@@ -53,6 +59,7 @@ def servers(folder: Path) -> Mapping[str, Server]:
             ),
             "memory": Server("new", _of_npm("server-memory"), _MEMORY),
             "sequential-thinking": Server("new", _of_npm("server-sequential-thinking"), _THINKING),
+            "playwright": Server("new", _playwright(folder), _PLAYWRIGHT),
             "git": Server("new", _of_pypi("new", "mcp-server-git"), _git(folder)),
             "git, old": Server("old", _of_pypi("old", "mcp-server-git"), _git(folder)),
             "time": Server("new", _of_pypi("new", "mcp-server-time"), _TIME),
@@ -126,6 +133,18 @@ def _filesystem(folder: Path) -> Sequence[Call]:
         ("read_text_file", {"path": "/etc/passwd"}),
     )
 
+
+_PLAYWRIGHT: Sequence[Call] = (
+    (
+        "browser_navigate",
+        {"url": "data:text/html,<title>A page</title><h1>Hello</h1><button>Go on</button>"},
+    ),
+    ("browser_snapshot", {}),
+    ("browser_take_screenshot", {}),
+    ("browser_evaluate", {"function": "() => document.title"}),
+    ("browser_click", {"target": "no-such-element", "element": "a button that is not there"}),
+    ("browser_close", {}),
+)
 
 _MEMORY: Sequence[Call] = (
     (

@@ -23,6 +23,9 @@ Json: TypeAlias = dict[str, Any]
 # They tell the time, when a file was made, or where in memory something is.
 _OTHER_EACH_TIME = frozenset(
     {
+        "browser_click",
+        "browser_navigate",
+        "browser_take_screenshot",
         "convert_time",
         "export_workbook",
         "get-resource-reference",
