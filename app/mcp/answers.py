@@ -1,6 +1,7 @@
 """Messages as the other side gets them: those that came, with something else in them."""
 
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
 
 from app.mcp.calls import parsed
 from app.mcp.lines import Line
@@ -64,6 +65,27 @@ def with_tools(line: Line, result: Span, tools: Sequence[JsonValue]) -> list[byt
     at = listed.start + end
     comma = b"" if is_empty or not written else b","
     return [Span(0, at), comma + written, Span(at, line.size_bytes)]
+
+
+@dataclass(frozen=True, slots=True)
+class Deferral:
+    """An answer to a call that is not its result yet; the task that has it later, if one does."""
+
+    task_id: str | None
+
+
+def deferral(line: Line, result: Span) -> Deferral | None:
+    """Return what is to come behind an answer to a call: input that is asked for, or a task."""
+    members = {parsed(line, key): value for key, value in _members(line, result)}
+    kind = members.get("resultType")
+    if kind is not None and parsed(line, kind) == "input_required":
+        return Deferral(None)
+    held = members.get("task")
+    if held is None or "content" in members:
+        return None
+    task = parsed(line, held)
+    task_id = task.get("taskId") if isinstance(task, dict) else None
+    return Deferral(task_id) if isinstance(task_id, str) else None
 
 
 def with_arguments(line: Line, arguments: JsonValue) -> list[bytes | Span]:

@@ -16,6 +16,8 @@ from app.models.rendering import McpRevision
 # What is longer passes, and is not looked into.
 _MOST_PARSED_BYTES = 8 * 1024 * 1024
 _MOST_ID_BYTES = 1024
+_MOST_TASKS = 1_000
+_NOTED = ("initialize", "tools/list", "tools/call", "tasks/result")
 _REVISIONS: tuple[McpRevision, ...] = get_args(McpRevision.__value__)
 
 RequestId: TypeAlias = str | int
@@ -65,6 +67,7 @@ class PassingRequests:
         self._own_tools = own_tools
         self._takes_paths = takes_paths
         self._waiting: dict[RequestId, ToolCall | str] = {}
+        self._tasks: dict[str, ToolCall] = {}
 
     def note(self, line: Line) -> ToolCall | None:
         """Take a message of the host; return the call of a tool that it is, if it is one."""
@@ -74,15 +77,20 @@ class PassingRequests:
             cancelled = _member(_value(line, "params"), "requestId")
             if _is_id(cancelled):
                 self._waiting.pop(cancelled, None)
-        if method not in ("initialize", "tools/list", "tools/call") or "id" not in members:
+        if method not in _NOTED or "id" not in members:
             return None
         request_id = _value(line, "id", most_bytes=_MOST_ID_BYTES)
         if not _is_id(request_id):
             return None
-        if method != "tools/call":
-            self._waiting[request_id] = method
-            return None
         params = _value(line, "params")
+        if method == "tasks/result":
+            task_id = _member(params, "taskId")
+            if isinstance(task_id, str) and task_id in self._tasks:
+                self._waiting[request_id] = self._tasks[task_id]
+            return None
+        if method != "tools/call":
+            self._waiting[request_id] = str(method)
+            return None
         name = _member(params, "name")
         if not isinstance(name, str) or not name:
             return None
@@ -112,6 +120,12 @@ class PassingRequests:
             self._read_tools(_member(_value(line, "result"), "tools"))
             return "tools/list"
         return None
+
+    def await_task(self, task_id: str, call: ToolCall) -> None:
+        """Note that the result of a call is asked for later, as that of a task."""
+        while len(self._tasks) >= _MOST_TASKS:
+            del self._tasks[next(iter(self._tasks))]
+        self._tasks[task_id] = call
 
     def _read_tools(self, tools: JsonValue) -> None:
         for tool in tools if isinstance(tools, list) else []:

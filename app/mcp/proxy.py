@@ -14,7 +14,13 @@ import anyio
 import anyio.abc
 
 from app.errors import ServiceError, StoreUnavailableError
-from app.mcp.answers import with_arguments, with_content, with_tools, written_pieces
+from app.mcp.answers import (
+    deferral,
+    with_arguments,
+    with_content,
+    with_tools,
+    written_pieces,
+)
 from app.mcp.calls import PassingRequests, ToolCall
 from app.mcp.lines import Line, read_lines
 from app.mcp.members import Span
@@ -86,12 +92,11 @@ class Proxy:
                         group.start_soon(self._run_own, call)
                         continue
                     if call is not None:
-                        self._noted[call.call_id] = anyio.Event()
+                        noted = self._noted[call.call_id] = anyio.Event()
+                        group.start_soon(self._note, call, noted)
                     given = None if call is None else await self._given(call, line)
                     for piece in line.pieces() if given is None else written_pieces(line, given):
                         await self._write_to_server(piece)
-                if call is not None:
-                    group.start_soon(self._note, call)
 
     async def from_server(self, pieces: AsyncIterator[bytes]) -> None:
         """Pass on what the server says until it ends, and every answer that is being stored."""
@@ -153,7 +158,7 @@ class Proxy:
         answer: JsonValue = {"jsonrpc": "2.0", "id": call.request_id, "result": result}
         await self._pass_on(iter([json_text(answer).encode("utf-8", "backslashreplace") + b"\n"]))
 
-    async def _note(self, call: ToolCall) -> None:
+    async def _note(self, call: ToolCall, noted: anyio.Event) -> None:
         try:
             await self._store_is_settled.wait()
             if self._store is not None:
@@ -161,7 +166,7 @@ class Proxy:
         except Exception as exc:  # noqa: BLE001 - a host goes on working without a history
             self._warn(f"the call of {call.name} is not in the history: {_reason(exc)}")
         finally:
-            self._noted[call.call_id].set()
+            noted.set()
 
     async def _answer(self, call: ToolCall, line: Line) -> None:
         try:
@@ -173,11 +178,16 @@ class Proxy:
 
     async def _shown(self, call: ToolCall, line: Line) -> list[bytes | Span] | None:
         """Store an answer; return what the host gets in its place, or `None` for itself."""
-        await self._noted[call.call_id].wait()
-        del self._noted[call.call_id]
+        noted = self._noted.pop(call.call_id, None)
+        if noted is not None:
+            await noted.wait()
+        result = line.members.get("result")
+        if result is not None and (later := deferral(line, result)) is not None:
+            if later.task_id is not None:
+                self._requests.await_task(later.task_id, call)
+            return None
         if self._store is None:
             return None
-        result = line.members.get("result")
         try:
             if result is None:
                 await self._store.keep(call, line, line.members["error"], success=False)

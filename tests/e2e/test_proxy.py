@@ -155,6 +155,27 @@ def test_calls_and_results_are_in_the_history(tmp_path: Path) -> None:
     ]
 
 
+def test_result_that_comes_later_is_stored_when_it_comes(tmp_path: Path) -> None:
+    heard = []
+    for server in (direct(tmp_path), proxied(tmp_path)):
+        with server as host:
+            heard.append(
+                [
+                    host.call(1, "asks"),
+                    host.call(2, "later"),
+                    host.ask(3, "tasks/result", taskId="another"),
+                    host.ask(4, "tasks/result", taskId="t"),
+                ]
+            )
+            assert host.leave() == 0
+    assert heard[1] == heard[0]
+    entries = history(tmp_path / "data")
+    assert [each["role"] for each in entries] == ["assistant", "assistant", "tool"]
+    (result,) = [each for each in entries if "sanitized" in each]
+    assert result["sanitized"]["parts"] == [{"type": "text", "text": "done at last"}]
+    assert entries[1]["tool_calls"][0]["id"] == result["toolCallId"]
+
+
 def test_picture_arrives_with_everything_around_it(tmp_path: Path) -> None:
     with proxied(tmp_path) as host:
         progress = host.call(1, "picture")

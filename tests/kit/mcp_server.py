@@ -23,6 +23,11 @@ ANSWERS = {
         b'{"content":[{"type":"text","text":"no such file"}],"isError":true}}'
     ),
     "error": b'{"jsonrpc":"2.0","id":%d,"error":{"code":-32602,"message":"Unknown tool"}}',
+    "asks": (
+        b'{"jsonrpc":"2.0","id":%d,"result":{"resultType":"input_required","inputRequests":'
+        b'{"a":{"method":"elicitation/create","params":{"message":"Which?"}}},"requestState":"s"}}'
+    ),
+    "later": b'{"jsonrpc":"2.0","id":%d,"result":{"task":{"taskId":"t","status":"working"}}}',
     "no-json": b'{"jsonrpc":"2.0","id":%d,"result":{"content":[}',
 }
 """What tools answer, by their names."""
@@ -69,6 +74,8 @@ def _answer(request: dict[str, object]) -> bytes:
         asked = request.get("params") or {}
         assert isinstance(asked, dict)
         return _result(number, pages[asked.get("cursor")])
+    if method == "tasks/result":
+        return _result(number, {"content": [{"type": "text", "text": "done at last"}]})
     if method != "tools/call":
         return json.dumps({"jsonrpc": "2.0", "id": number, "error": {"code": -32601}}).encode()
     params = request["params"]
