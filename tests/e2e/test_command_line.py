@@ -33,8 +33,8 @@ OPTIONS = {
     ),
     "mcp": ("--session", "--project", "--data-dir", "--env-file"),
     "proxy": (
-        *("--session", "--upstream", "--header", "--max-bytes", "--max-images"),
-        *("--config", "--undo", "--dry-run", "--tools", "--no-tools"),
+        *("--session", "--upstream", "--header", "--config", "--undo", "--dry-run"),
+        *("--max-bytes", "--max-images", "--tools", "--no-tools"),
         *("--prefix", "--files"),
         *("--project", "--data-dir", "--env-file"),
     ),
