@@ -22,9 +22,9 @@ from app.models.page import Level, PageFilters
 from app.models.resource import Resource, resource_kind
 from app.models.search import split_words
 from app.models.text_windows import LineRange, parse_line_range, text_decoder, text_encoding
-from app.rendering.pages.lines import duration_words, one_line, quoted, quoted_short
+from app.rendering.pages.lines import quoted, quoted_short
 from app.rendering.texts.cuts import boundary_at_or_before
-from app.rendering.texts.excerpts import JsonExcerpt, Matches
+from app.services.agents.answers import hit_line, medium_line, text_answer
 from app.services.agents.toolbox import (
     MOST_TEXT_CHARS,
     ListMediaArguments,
@@ -40,22 +40,19 @@ from app.services.agents.toolbox import (
 from app.services.pages.faults import FaultRequest, PageFaults, PreparedFault
 from app.services.pages.lists import Hit, PageLists
 from app.services.pages.pages import Pages
-from app.services.pages.versions import read_descriptor, read_fields
-from app.services.resources.texts import ResourceTexts, TextAnswer, TextQuery
+from app.services.resources.texts import ResourceTexts, TextQuery
 from app.stores.blobs import BlobStore
 from app.stores.records import Records, UnitOfWork
 
 Scope = Literal["session", "project"]
 
 _REFERENCE = re.compile(r"(?:@?blob:)?([0-9a-f]{32})(?![0-9A-Za-z])")
-_HIT_CHARS = 200
 _LISTED = 20
 _OWNERS = 20
 _LONGEST_ID_CHARS = 100
 _MOST_SINGLE_WORDS = 8
 _SHORTEST_WORD_CHARS = 3
 _NOTHING: Mapping[str, Resource] = MappingProxyType({})
-_BY = "\N{MULTIPLICATION SIGN}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,11 +140,11 @@ class MemoryTools:
     async def _search_pages(self, place: ToolPlace, asked: SearchPagesArguments) -> ToolAnswer:
         hits = await self._found(place, asked.query, asked)
         if hits:
-            return told("\n".join(map(_hit_line, hits)))
+            return told("\n".join(map(hit_line, hits)))
         words = [word for word in split_words(asked.query) if len(word) >= _SHORTEST_WORD_CHARS]
         some = await self._with_some(place, dict.fromkeys(words), asked)
         if some:
-            lines = ["No page has all of these words. These have some:", *map(_hit_line, some)]
+            lines = ["No page has all of these words. These have some:", *map(hit_line, some)]
             return told("\n".join(lines))
         return told(
             f"No page has any of these words: {quoted_short(asked.query, _LONGEST_ID_CHARS)}. "
@@ -197,7 +194,7 @@ class MemoryTools:
             pointer=asked.pointer,
         )
         text = await self.texts.find(place.project_id, resource.resource_id, query)
-        return told(_text_answer(await text.read()))
+        return told(text_answer(await text.read()))
 
     async def _characters(
         self, place: ToolPlace, resource: Resource, asked: ReadTextArguments
@@ -231,10 +228,10 @@ class MemoryTools:
     async def _view_media(self, place: ToolPlace, asked: ViewMediaArguments) -> ToolAnswer:
         resource = await self._resource(place, asked.ref)
         if is_textual(resource.mime_type):
-            return told(f"{_medium_line(resource)}\nIt is a text: use read_text.")
+            return told(f"{medium_line(resource)}\nIt is a text: use read_text.")
         words = [line] if (line := await self._words_line(place, resource)) else []
         if asked.level >= Level.ABSTRACT:
-            return told("\n".join([_medium_line(resource), *words]))
+            return told("\n".join([medium_line(resource), *words]))
         link: dict[str, JsonValue] = {
             "type": "resource_link",
             "uri": resource.uri,
@@ -296,7 +293,7 @@ class MemoryTools:
                 f"There are no stored media{f' of kind {asked.kind}' if asked.kind else ''}."
             )
         more = [f"There are more than these {_LISTED}: ask for one kind."]
-        lines = [_medium_line(each) for each in found[:_LISTED]]
+        lines = [medium_line(each) for each in found[:_LISTED]]
         return told("\n".join(lines + (more if len(found) > _LISTED else [])))
 
     async def _resource(self, place: ToolPlace, said: str) -> Resource:
@@ -337,70 +334,3 @@ _WORDS: Mapping[str, str] = MappingProxyType(
         "no-such-value": "The JSON has nothing at this pointer. Ask for a shorter one.",
     }
 )
-
-
-def _hit_line(hit: Hit) -> str:
-    """Return a line such as `img_001 (image, ABSTRACT, ~120 tokens): a red sunset`."""
-    descriptor: dict[str, Any] = read_descriptor(hit.page)
-    fields = read_fields(descriptor)
-    tokens = descriptor["size_tokens"]
-    known = [fields.modality, fields.compression_level.name]
-    known += [] if tokens is None else [f"~{tokens} tokens"]
-    start = f"{one_line(hit.page.page_id)} ({', '.join(known)})"
-    words = hit.snippet or fields.hint or fields.caption
-    room = max(40, _HIT_CHARS - len(start))
-    return f"{start}: {quoted_short(words, room)}" if words else start
-
-
-def _medium_line(resource: Resource) -> str:
-    """Return what is known of a medium: `[audio @blob:… a.mp3 5:42, audio/mpeg, 45210 bytes]`."""
-    words = [resource.kind, resource.reference]
-    if resource.filename:
-        words.append(one_line(resource.filename).replace("[", "(").replace("]", ")"))
-    hints = resource.hints
-    if hints.width and hints.height:
-        words.append(f"{hints.width}{_BY}{hints.height}")
-    if hints.duration_seconds is not None:
-        words.append(duration_words(hints.duration_seconds))
-    return f"[{' '.join(words)}, {resource.mime_type}, {resource.size_bytes} bytes]"
-
-
-def _text_answer(answer: TextAnswer) -> str:
-    """Return what was found in a text, as much as is given at once, and where it goes on."""
-    found, mime_type = answer.found, answer.resource.mime_type
-    if isinstance(found, JsonExcerpt):
-        shown = _shortened(found.words)
-        cut = "" if shown == found.words else "; cut here: ask for a longer pointer"
-        return f"[{mime_type}, at {found.pointer or 'the root'}{cut}]\n{shown}"
-    if isinstance(found, Matches):
-        lines = [(each.line, f"{each.line}: {each.text}") for each in found.found]
-    else:
-        lines = list(enumerate(found.lines, start=found.first_line))
-    kept, next_line = _as_many_as_fit(lines, found.next_line)
-    head = f"of {answer.total_lines} lines"
-    if isinstance(found, Matches):
-        head = f"{found.total} {head} match"
-    elif kept:
-        head = f"lines {found.first_line} to {found.first_line + len(kept) - 1} {head}"
-    go_on = f'; go on with lines="{next_line}-"' if next_line is not None else ""
-    return "\n".join([f"[{mime_type}, {head}{go_on}]", *kept])
-
-
-def _as_many_as_fit(
-    lines: Sequence[tuple[int, str]], next_line: int | None
-) -> tuple[Sequence[str], int | None]:
-    """Return the lines that are given at once, or the beginning of one, and the next line."""
-    kept: list[str] = []
-    room = MOST_TEXT_CHARS
-    for number, text in lines:
-        room -= len(text) + 1
-        if room < 0 and kept:
-            return kept, number
-        kept.append(_shortened(text))
-    return kept, next_line
-
-
-def _shortened(text: str) -> str:
-    if len(text) <= MOST_TEXT_CHARS:
-        return text
-    return text[: boundary_at_or_before(text, MOST_TEXT_CHARS)] + " […]"

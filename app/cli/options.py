@@ -1,0 +1,81 @@
+"""The options that commands have in common, and those of the proxy."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+DataDirOption = Annotated[
+    Path | None,
+    typer.Option(
+        "--data-dir",
+        help="Where database, blobs and keys are.",
+        show_default="PAGEFAULT_DATA_DIR or ./data",
+    ),
+]
+UpstreamOption = Annotated[
+    str | None,
+    typer.Option(metavar="URL", help="Where the MCP server is, instead of a COMMAND."),
+]
+HeaderOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        metavar="NAME: VALUE", help="Of every request to the server; neither stored nor logged."
+    ),
+]
+HostConfigOption = Annotated[
+    Path | None,
+    typer.Option(
+        dir_okay=False,
+        help="Put every server of this configuration of a host behind the proxy, and end.",
+        show_default="runs a proxy",
+    ),
+]
+UndoOption = Annotated[bool, typer.Option("--undo", help="With --config: give the file back.")]
+HostDryRunOption = Annotated[
+    bool, typer.Option("--dry-run", help="With --config: only show what would be changed.")
+]
+OwnToolsOption = Annotated[
+    bool, typer.Option("--tools/--no-tools", help="Add the memory's tools to the server's.")
+]
+PrefixOption = Annotated[
+    str, typer.Option(help="What stands before their names.", show_default="nothing")
+]
+FilesOption = Annotated[
+    Path | None,
+    typer.Option(
+        file_okay=False,
+        help="A folder for files that tools are given by their paths; removed at the end.",
+        show_default="tools get no files by their paths",
+    ),
+]
+HostDataDirOption = Annotated[
+    Path | None,
+    typer.Option(
+        "--data-dir",
+        help="Where database, blobs and keys are.",
+        show_default="PAGEFAULT_DATA_DIR or ~/.pagefault/data",
+    ),
+]
+EnvFileOption = Annotated[
+    Path | None,
+    typer.Option(
+        "--env-file",
+        metavar="PATH",
+        help="A file of settings, for those the environment has not.",
+        show_default=".env in --data-dir",
+    ),
+]
+ProjectOption = Annotated[
+    str | None,
+    typer.Option(help="Whose it is.", show_default="PAGEFAULT_DEFAULT_PROJECT"),
+]
+PageArgument = Annotated[str, typer.Argument(metavar="ID", help="The page's id.")]
+LevelOption = Annotated[
+    str | None,
+    typer.Option(help="0 (FULL), 1 (REDUCED), 2 (ABSTRACT), 3 (REFERENCE), by number or by name."),
+]
+OutputOption = Annotated[
+    str | None,
+    typer.Option(metavar="DIR", help="Where the file goes.", show_default="~/.pagefault/downloads"),
+]
