@@ -13,6 +13,7 @@ from mcp import Client, MCPError
 from mcp.client.streamable_http import streamable_http_client
 from mcp.shared.subscriptions import ResourcesListChanged, ResourceUpdated
 
+from app.wiring import open_access
 from tests.contract.session_requests import append, call_tool, listed, upload
 from tests.kit import media
 from tests.kit.media import b64
@@ -180,6 +181,17 @@ async def test_changes_of_pages_are_told_to_those_who_listen_and_to_no_other_pro
             with anyio.fail_after(20):
                 events = [await anext(told), await anext(told)]
     assert events == [ResourceUpdated(NOTES), ResourcesListChanged()]
+
+
+async def test_subscription_ends_when_its_key_is_revoked(service: LiveService, key: str) -> None:
+    async with (
+        asking(service, key) as client,
+        client.listen(resource_subscriptions=[NOTES]) as told,
+    ):
+        async with open_access(service.settings) as access:
+            assert await access.revoke_key(key.split("_")[1])
+        with anyio.fail_after(20):
+            assert [event async for event in told] == []
 
 
 @pytest.mark.engines("embedded")
