@@ -2,12 +2,12 @@ FROM python:3.13-slim AS build
 WORKDIR /opt/pagefault
 RUN python -m venv .venv
 COPY requirements/runtime.lock requirements/runtime.lock
-RUN .venv/bin/pip install --no-cache-dir --require-hashes -r requirements/runtime.lock
+RUN .venv/bin/pip install --no-cache-dir --no-deps --require-hashes -r requirements/runtime.lock
 
 # Node.js comes from the same locks as everywhere, and none of it goes into the image.
 FROM build AS wheel
 COPY requirements/web.lock requirements/web.lock
-RUN .venv/bin/pip install --no-cache-dir --require-hashes -r requirements/web.lock
+RUN .venv/bin/pip install --no-cache-dir --no-deps --require-hashes -r requirements/web.lock
 ENV PATH=/opt/pagefault/.venv/bin:$PATH
 COPY web/package.json web/package-lock.json web/.npmrc web/
 RUN npm --prefix web ci --ignore-scripts --no-audit --no-fund

@@ -51,25 +51,26 @@ help:
 	@awk -F ':.*## ' '/^##@ /{printf "\n%s\n", substr($$0, 5)} \
 	  /^[a-z-]+: ## /{printf "  make %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
+# A lock names everything: without --no-deps, pip would look at newer versions as well, and refuse them.
 # A half-made environment leaves no stamp, so an interrupted install starts over.
 $(VENV)/runtime.stamp: requirements/runtime.lock pyproject.toml
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { \
 	  echo "Pagefault needs Python 3.11 or later; name one with 'make PYTHON=python3.12 …'" >&2; exit 1; }
 	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
 	@echo "Installing into $(VENV) …"
-	@$(PIP) --require-hashes -r requirements/runtime.lock
+	@$(PIP) --no-deps --require-hashes -r requirements/runtime.lock
 	@$(PIP) --no-deps --no-build-isolation --editable .
 	@touch $@
 
 $(VENV)/dev.stamp: $(VENV)/runtime.stamp requirements/dev.lock
 	@echo "Installing the tools for development …"
-	@$(PIP) --require-hashes -r requirements/dev.lock
+	@$(PIP) --no-deps --require-hashes -r requirements/dev.lock
 	@touch $@
 
 install: $(VENV)/runtime.stamp
 
 $(VENV)/web.stamp: $(VENV)/runtime.stamp requirements/web.lock
-	@$(PIP) --require-hashes -r requirements/web.lock
+	@$(PIP) --no-deps --require-hashes -r requirements/web.lock
 	@touch $@
 
 # npm removes the folder first, so an interrupted install leaves no stamp here either.
@@ -165,7 +166,7 @@ torture: $(VENV)/dev.stamp web nginx
 $(VENV)/peers-%.stamp: peers/requirements-%.lock | $(VENV)/runtime.stamp
 	@echo "Installing MCP servers with the $* SDK …"
 	@$(PYTHON) -m venv --clear $(VENV)/peers-$*
-	@$(VENV)/peers-$*/bin/python -m pip install --quiet --disable-pip-version-check --no-input --require-hashes -r $<
+	@$(VENV)/peers-$*/bin/python -m pip install --quiet --disable-pip-version-check --no-input --no-deps --require-hashes -r $<
 	@touch $@
 
 peers-check: $(VENV)/dev.stamp $(VENV)/peers-new.stamp $(VENV)/peers-old.stamp
@@ -175,7 +176,7 @@ check: lint types imports openapi-check web-check bench-smoke peers-check test
 
 PIN_FLAGS := --universal --python-version 3.11 --generate-hashes --no-header --no-annotate --quiet
 PIN := uv pip compile pyproject.toml $(PIN_FLAGS)
-PIN_PEERS := uv pip compile $(PIN_FLAGS) --no-strip-extras
+PIN_PEERS := uv pip compile $(PIN_FLAGS)
 
 lock:
 	$(PIN) --extra dev --output-file requirements/dev.lock
