@@ -43,22 +43,33 @@ class Wrapping:
     def wrapped(self, text: bytes) -> bytes:
         """Return a configuration with every server behind the proxy; those that are stay.
 
+        One of them brings the memory's tools along, unless a server does already.
+
         Raises:
             ConfigError: It is not the configuration of a host.
         """
-        edits = [edit for server in _servers(text) for edit in self._edits(text, server)]
+        servers = list(_servers(text))
+        has_tools = any(map(_brings_tools, servers))
+        edits: list[tuple[Span, bytes]] = []
+        for server in servers:
+            options = [*self.options, "--no-tools"] if has_tools else self.options
+            edited = list(self._edits(text, server, options))
+            has_tools = has_tools or bool(edited)
+            edits += edited
         for place, written in sorted(edits, reverse=True):
             text = text[: place.start] + written + text[place.end :]
         return text
 
-    def _edits(self, text: bytes, server: "_Server") -> Iterator[tuple[Span, bytes]]:
+    def _edits(
+        self, text: bytes, server: "_Server", options: Sequence[str]
+    ) -> Iterator[tuple[Span, bytes]]:
         said = server.said
         command, url = said.get("command"), said.get("url")
         args = [str(each) for each in said.get("args") or ()]
         if isinstance(command, str):
-            if args[:1] == ["proxy"] and Path(command).name == "pagefault":
+            if args[:1] == ["proxy"] and _is_ours(command):
                 return
-            ours = json.dumps(["proxy", *self.options, "--", command, *args], ensure_ascii=False)
+            ours = json.dumps(["proxy", *options, "--", command, *args], ensure_ascii=False)
             place = server.members["command"]
             written = json.dumps(self.command, ensure_ascii=False)
             if "args" in server.members:
@@ -71,7 +82,7 @@ class Wrapping:
             pairs = headers.items() if isinstance(headers, dict) else ()
             words = [word for name, value in pairs for word in ("--header", f"{name}: {value}")]
             rest = {key: said[key] for key in said if key not in ("url", "headers", "type")}
-            args = ["proxy", *self.options, "--upstream", url, *words]
+            args = ["proxy", *options, "--upstream", url, *words]
             rewritten = {"command": self.command, "args": args, **rest}
             indent = _indent(text, server.place)
             written = json.dumps(rewritten, indent=2, ensure_ascii=False)
@@ -85,6 +96,16 @@ class _Server:
     said: dict[str, Any]
     place: Span
     members: dict[str, Span]
+
+
+def _is_ours(command: object) -> bool:
+    return isinstance(command, str) and Path(command).name == "pagefault"
+
+
+def _brings_tools(server: "_Server") -> bool:
+    """Whether the memory's tools come with a server as it is."""
+    args = server.said.get("args") or ()
+    return _is_ours(server.said.get("command")) and "--no-tools" not in args
 
 
 def wrapping_of(options: Sequence[str]) -> Wrapping:

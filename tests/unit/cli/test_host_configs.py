@@ -54,6 +54,7 @@ WRAPPED_VS_CODE = """// My servers.
 \t\t    "proxy",
 \t\t    "--session",
 \t\t    "demo",
+\t\t    "--no-tools",
 \t\t    "--upstream",
 \t\t    "https://example.com/mcp",
 \t\t    "--header",
@@ -83,6 +84,7 @@ def test_every_server_runs_behind_the_proxy_and_nothing_else_changes(config: Pat
     assert run(config) == 0
     args = ["-y", "@modelcontextprotocol/server-filesystem", "/home/me"]
     proxy = ["proxy", "--session", "demo", "--"]
+    other = ["proxy", "--session", "demo", "--no-tools", "--"]
     assert json.loads(config.read_text()) == {
         "mcpServers": {
             "files": {
@@ -90,7 +92,7 @@ def test_every_server_runs_behind_the_proxy_and_nothing_else_changes(config: Pat
                 "args": [*proxy, "npx", *args],
                 "env": {"API_KEY": "sk-secret-1"},
             },
-            "time": {"command": "/opt/bin/pagefault", "args": [*proxy, "uvx"]},
+            "time": {"command": "/opt/bin/pagefault", "args": [*other, "uvx"]},
         },
         "theme": "dark",
     }
@@ -164,3 +166,20 @@ def test_what_is_no_configuration_is_left_alone(
 def test_missing_file_is_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert run(tmp_path / "absent.json") == 2
     assert "absent.json: No such file" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("first", "brought"),
+    [
+        ({"command": "/opt/bin/pagefault", "args": ["mcp"]}, False),
+        ({"command": "pagefault", "args": ["proxy", "--session", "demo", "--", "a"]}, False),
+        ({"command": "pagefault", "args": ["proxy", "--no-tools", "--", "a"]}, True),
+    ],
+)
+def test_tools_of_the_memory_come_with_one_server_only(
+    first: dict[str, object], *, brought: bool
+) -> None:
+    servers = {"memory": first, "b": {"command": "b"}, "c": {"command": "c"}}
+    wrapped = json.loads(WRAPPING.wrapped(json.dumps({"mcpServers": servers}).encode()))
+    with_tools = ["--no-tools" not in wrapped["mcpServers"][name]["args"] for name in "bc"]
+    assert with_tools == [brought, False]
