@@ -22,6 +22,7 @@ from app.cli.options import (
     HostDataDirOption,
     HostDryRunOption,
     LevelOption,
+    MaxTokensOption,
     OutputOption,
     OwnToolsOption,
     PageArgument,
@@ -225,6 +226,7 @@ def proxy(  # noqa: PLR0913, PLR0917 - one for each option
         int | None,
         typer.Option(min=0, help="The most images in one result.", show_default="all"),
     ] = None,
+    max_tokens: MaxTokensOption = None,
     tools: OwnToolsOption = True,
     prefix: PrefixOption = "",
     files: FilesOption = None,
@@ -241,7 +243,9 @@ def proxy(  # noqa: PLR0913, PLR0917 - one for each option
     from app.models.rendering import RenderOptions
 
     settings, project_id = project_settings(_of_a_host(data_dir), env_file, project)
-    options = RenderOptions(max_bytes=max_bytes, max_images=max_images, handles=True)
+    options = RenderOptions(
+        max_bytes=max_bytes, max_images=max_images, max_tokens=max_tokens, handles=True
+    )
     shown_prefix = prefix if tools else None
     if config is not None:
         raise typer.Exit(_rewrite_config(config, session, data_dir, undo=undo, dry_run=dry_run))

@@ -49,6 +49,14 @@ FilesOption = Annotated[
         show_default="tools get no files by their paths",
     ),
 ]
+MaxTokensOption = Annotated[
+    int | None,
+    typer.Option(
+        min=1,
+        help="The most tokens of one result; what is too much becomes a preview, a line or less.",
+        show_default="as many as it has",
+    ),
+]
 HostDataDirOption = Annotated[
     Path | None,
     typer.Option(

@@ -35,7 +35,7 @@ from app.rendering.targets.table import TARGETS
 from app.services.pages.reading import BlocksOptions, MediaForm
 from app.services.pages.reading import ImageDetail as BlockDetail
 from app.services.renders.renders import RenderQuery
-from app.wire.renders import check_ranges, check_target
+from app.wire.renders import EVICT_BATCH, MAX_TOKENS, check_ranges, check_target
 
 
 class Parameters:
@@ -281,6 +281,9 @@ async def get_render_options(  # noqa: PLR0913, PLR0917 - one for each parameter
         ),
     ] = "2026-07-28",
     handles: HandlesQuery = False,
+    max_tokens: Annotated[
+        int | None, Query(alias="maxTokens", ge=0, le=2**53, description=MAX_TOKENS)
+    ] = None,
 ) -> RenderOptions:
     """Read how a record is to be rendered."""
     try:
@@ -290,7 +293,8 @@ async def get_render_options(  # noqa: PLR0913, PLR0917 - one for each parameter
             "The query is not what the route takes.", faults=[Fault("/query/accept", str(exc))]
         ) from exc
     return RenderOptions(
-        ranges, media, detail, max_bytes, max_images, audience, protocol_version, handles
+        *(ranges, media, detail, max_bytes, max_images, audience, protocol_version, handles),
+        max_tokens=max_tokens,
     )
 
 
@@ -321,10 +325,27 @@ async def get_session_render_wish(
             description="The most tokens of the list of pages.",
         ),
     ] = 1_000,
+    frontier: Annotated[
+        str | None,
+        Query(
+            pattern=CLIENT_ID_PATTERN,
+            description="How far the history was evicted under this name, which is read here and "
+            "not moved: POST to this address, or a turn, moves it.",
+        ),
+    ] = None,
+    evict_batch: Annotated[
+        int | None, Query(alias="evictBatch", ge=0, le=2**53, description=EVICT_BATCH)
+    ] = None,
 ) -> RenderQuery:
     """Read the same for a session, which has a memory of pages."""
     parts = cast("tuple[MemoryPart, ...]", tuple(memory.split(",") if memory else ()))
-    options = replace(wish.options, memory=parts, memory_tokens=memory_tokens)
+    options = replace(
+        wish.options,
+        memory=parts,
+        memory_tokens=memory_tokens,
+        frontier=frontier,
+        evict_batch=evict_batch,
+    )
     return replace(wish, options=options)
 
 

@@ -31,6 +31,7 @@ PROBLEM_SUBCODES: Mapping[str, Mapping[str, str]] = {
         "interaction-answered": "The interaction has another answer already, which is set once.",
         "tool-call-answered": "The tool call has another result already, and has only one.",
         "session-moved-on": "Others have written to the session meanwhile; read that first.",
+        "frontier-contended": "Others move the frontier all the time; send it again.",
         "page-exists": "A page with this id is there already; PUT replaces it.",
         "session-exists": "A session of the bundle is there already; delete it first.",
         "tool-result-exists": "The same for a tool result of the bundle.",
@@ -57,6 +58,7 @@ PROBLEM_SUBCODES: Mapping[str, Mapping[str, str]] = {
         "not-text": "The resource is no text; its bytes are at `/content`.",
     },
     "invalid-payload": {
+        "budget-too-small": "What is never left out of a history has more tokens than `maxTokens`.",
         "invalid-alias": "An alias of other characters, or of the form of a resource's id or URI.",
         "idempotency-key-reused": "The key was used for another request; take a new one.",
         "invalid-base64": "What announces base64 is none.",

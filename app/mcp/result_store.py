@@ -182,7 +182,7 @@ class ResultStore:
         ingested = await self.container.tool_results.ingest(
             self.project_id, body(), idempotency_key=None
         )
-        return _has_media(ingested.result)
+        return self.options.max_tokens is not None or _has_media(ingested.result)
 
     async def rendering(self, call: ToolCall, revision: McpRevision) -> dict[str, JsonValue]:
         """Return the result of a call that has been kept, as a host is to get it.
@@ -194,11 +194,11 @@ class ResultStore:
             self.project_id,
             lambda unit: unit.tool_results.find_call(self.session_id, call.call_id),
         )
-        if stored is None:
+        if stored is None or stored.result.seq is None:
             return {}
         query = RenderQuery("mcp", replace(self.options, protocol_version=revision))
-        body = await self.container.renders.tool_result(
-            self.project_id, stored.result.tool_result_id, query
+        body = await self.container.renders.answer(
+            self.project_id, self.session_id, stored.result.seq, query
         )
         return await _message(body)
 

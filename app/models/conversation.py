@@ -56,6 +56,7 @@ class Medium:
     `pointer` is where it stands in the record. `size_bytes` is `None` for an address. `damage` is
     what was found to be wrong with its bytes. `before` is a text that belongs before the
     medium where it is shown; `instead` takes the place of all lines about it where it is not.
+    One that `is_evicted` is not shown, to make room.
     """
 
     pointer: str
@@ -69,6 +70,7 @@ class Medium:
     damage: Damage | None = None
     before: str | None = None
     instead: str | None = None
+    is_evicted: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,7 +121,7 @@ class DataItem:
 class LeftOut:
     """Something that no rendering of this kind shows, and why.
 
-    `restore` is how to get at it, if not by reading the record.
+    `restore` is how to get at it, if not by reading the record; `to` is what stands there instead.
     """
 
     pointer: str
@@ -127,6 +129,7 @@ class LeftOut:
     code: str
     reason: str
     restore: str | None = None
+    to: str = "nothing"
 
 
 @dataclass(frozen=True, slots=True)

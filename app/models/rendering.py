@@ -10,6 +10,7 @@ from pydantic import Field
 from typing_extensions import TypeAliasType
 
 from app.models.base import WireModel
+from app.models.frontier import Frontier
 from app.models.page import Level
 
 MediaWish = TypeAliasType("MediaWish", Literal["inline", "signed-url", "reference"])
@@ -43,6 +44,10 @@ class RenderOptions:
         handles: Whether a line behind each stored medium names it for the next call.
         memory: Of a session: what a message of the system says of its memory, before all others.
         memory_tokens: About how many tokens the list of pages in it may cost.
+        max_tokens: The most tokens; what is old gives way to smaller levels of itself.
+        evict_batch: How many more than needed go at once; `None` for a quarter of the limit.
+        frontier: How far the history has been evicted before: the name of what is stored of that,
+            or that itself.
     """
 
     accept: tuple[str, ...] | None = None
@@ -55,6 +60,9 @@ class RenderOptions:
     handles: bool = False
     memory: tuple[MemoryPart, ...] = ()
     memory_tokens: int = 1_000
+    max_tokens: int | None = None
+    evict_batch: int | None = None
+    frontier: str | Frontier | None = None
 
 
 @dataclass(frozen=True, slots=True)

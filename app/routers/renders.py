@@ -4,7 +4,7 @@ from typing import Annotated
 
 from fastapi import APIRouter, Query, Response
 
-from app.errors import InvalidPayloadError, NotFoundError, PayloadTooLargeError
+from app.errors import ConflictError, InvalidPayloadError, NotFoundError, PayloadTooLargeError
 from app.http.api_route import ApiRoute
 from app.http.calls import CallDep
 from app.http.openapi import json_body
@@ -20,7 +20,7 @@ from app.http.parameters import (
 from app.http.problem_types import problem_responses
 from app.http.record_responses import read_responses, rendered_response
 from app.services.renders.renders import RenderQuery
-from app.wire.renders import RenderedRecord, RenderRequest
+from app.wire.renders import RenderedRecord, RenderRequest, SessionRenderRequest
 
 router = APIRouter(prefix="/api", tags=["renderings"], route_class=ApiRoute)
 
@@ -84,15 +84,36 @@ async def render_session(
 
 
 @router.post(
+    "/sessions/{session_id}/render",
+    response_model=RenderedRecord,
+    openapi_extra=json_body(SessionRenderRequest),
+    responses=problem_responses(NotFoundError, ConflictError, *WRITE_FAULTS),
+)
+async def render_session_on(call: CallDep, session_id: SessionIdPath) -> Response:
+    """Render the history of a session within limits, and remember how far it was evicted.
+
+    With `frontier`, what is evicted stays so, and is evicted in batches: until the next one every
+    rendering only appends to the last, so that a provider's cache keeps its worth.
+    """
+    asked = await call.model(SessionRenderRequest)
+    wish = RenderQuery(asked.target, asked.options())
+    body = await call.container.renders.session(
+        call.project_id, session_id, wish, since=0, moves=True
+    )
+    return rendered_response(call.request, body)
+
+
+@router.post(
     "/render",
     response_model=RenderedRecord,
     openapi_extra=json_body(RenderRequest),
-    responses=problem_responses(NotFoundError, *WRITE_FAULTS),
+    responses=problem_responses(NotFoundError, ConflictError, *WRITE_FAULTS),
 )
 async def render_record(call: CallDep) -> Response:
     """Render a stored record with options too long for an address.
 
-    As every rendering it writes nothing, but that smaller images are kept for the next one.
+    It writes nothing, but that smaller images are kept for the next one, and how far a frontier
+    has moved that is given by its name.
     """
     asked = await call.model(RenderRequest)
     wish = RenderQuery(asked.target, asked.options())

@@ -12,6 +12,7 @@ from pydantic.config import JsonDict
 
 from app.media.types import is_media_range
 from app.models.base import WireModel
+from app.models.frontier import Frontier
 from app.models.identity import CLIENT_ID_PATTERN
 from app.models.page import LEVEL_NAMES, LevelField
 from app.models.rendering import (
@@ -60,6 +61,12 @@ _EXAMPLE_REQUEST: JsonDict = {
     "accept": ["image/png", "image/jpeg"],
     "maxImages": 10,
 }
+_EXAMPLE_SESSION_REQUEST: JsonDict = {
+    "target": "anthropic",
+    "maxTokens": 60_000,
+    "frontier": "main",
+    "handles": True,
+}
 _MOST_RANGES = 50
 _Kind = TypeVar("_Kind", NamedRecord, RenderOptions)
 
@@ -103,6 +110,17 @@ HandlesMember = Annotated[
 ]
 
 
+MAX_TOKENS = (
+    "The most tokens. What is old gives way to smaller levels of itself, and `loss` says what and "
+    "how to get it back."
+)
+EVICT_BATCH = (
+    "With a frontier: how many tokens below `maxTokens` a history that has passed it is brought, "
+    "so that the turns that follow only append. A quarter of the limit by default."
+)
+FrontierName = Annotated[str, Field(pattern=CLIENT_ID_PATTERN, examples=["main"])]
+
+
 class RenderWish(WireModel):
     """For which target something is to be rendered, and how."""
 
@@ -137,6 +155,16 @@ class RenderWish(WireModel):
     memory_tokens: Annotated[
         int, Field(ge=0, le=2**53, description="The most tokens of the list of pages.")
     ] = 1_000
+    max_tokens: Annotated[int | None, Field(ge=0, le=2**53, description=MAX_TOKENS)] = None
+    evict_batch: Annotated[int | None, Field(ge=0, le=2**53, description=EVICT_BATCH)] = None
+    frontier: Annotated[
+        FrontierName | Frontier | None,
+        Field(
+            description="Of a session: how far it was evicted before. A name: that is kept under "
+            "it, and moved on by this request. An object, as the last answer has it: nothing is "
+            "kept here."
+        ),
+    ] = None
 
     def options(self) -> RenderOptions:
         """Return how it is to be rendered."""
@@ -144,6 +172,12 @@ class RenderWish(WireModel):
 
     def _members_of(self, kind: type[_Kind]) -> _Kind:
         return kind(**{each.name: getattr(self, each.name) for each in fields(kind)})
+
+
+class SessionRenderRequest(RenderWish):
+    """How a session is to be rendered."""
+
+    model_config = ConfigDict(json_schema_extra={"examples": [_EXAMPLE_SESSION_REQUEST]})
 
 
 class RenderRequest(RenderWish):
@@ -193,3 +227,21 @@ class RenderedRecord(WireModel):
         tuple[LossEntry, ...], Field(description="Empty exactly when nothing was lost.")
     ]
     tokens_est: Annotated[int, Field(description="About how many tokens the messages cost.")]
+    frontier: Annotated[
+        Frontier | None,
+        Field(description="Where one was asked for: how far the history is evicted now."),
+    ] = None
+    stable_through: Annotated[
+        int | None,
+        Field(
+            description="How many messages, from the first, are the same as in the rendering that "
+            "moved this frontier last."
+        ),
+    ] = None
+    prefix_hash: Annotated[
+        tuple[str, ...] | None,
+        Field(
+            description="For each message, 16 hex digits that stand for it and all before it.",
+            examples=[["5f1d2c3b4a596877"]],
+        ),
+    ] = None

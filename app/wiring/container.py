@@ -38,6 +38,7 @@ from app.services.quotas.quota_blob_store import QuotaBlobStore
 from app.services.quotas.stored_bytes import StoredBytes
 from app.services.renders.media_loader import MediaLoader
 from app.services.renders.renders import Renders
+from app.services.renders.settling import Settling
 from app.services.requests.streamed_bodies import RequestBodies, StreamedBodies
 from app.services.requests.streamed_requests import StreamedRequests
 from app.services.resources.aliases import Aliases
@@ -252,10 +253,13 @@ class Container:
             records,
             blobs,
             reading=self.page_reading,
-            media_loader=MediaLoader(blobs, derived, self._checks),
-            links=self.links,
-            content_base_url=settings.content_url or settings.public_url,
-            limits=limits,
+            settling=Settling(
+                records,
+                MediaLoader(blobs, derived, self._checks),
+                links=self.links,
+                content_base_url=settings.content_url or settings.public_url,
+                limits=limits,
+            ),
             lists=self.page_lists,
         )
 

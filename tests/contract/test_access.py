@@ -45,6 +45,7 @@ BODIES: dict[tuple[str, str], object] = {
     ("POST", "/api/tool-results"): {"toolName": "t", "toolCallId": "c", "result": 1},
     ("POST", "/api/resolve"): {"arguments": 1, "sessionId": "s"},
     ("POST", "/api/render"): {"target": "text", "sessionId": "s-absent"},
+    ("POST", "/api/sessions/{session_id}/render"): {"target": "text", "frontier": "main"},
     ("PUT", "/api/aliases/{alias}"): {"uri": "0" * 32},
     ("POST", "/api/pages"): {"content": "x"},
     ("POST", "/api/pages/bulk"): {"pages": [{"content": "x"}]},
@@ -122,7 +123,7 @@ def send(
     return client.request(
         method,
         path.format(**ids),
-        params=QUERIES.get(path),
+        params=QUERIES.get(path) if method == "GET" else None,
         content=body,
         headers={**(JSON if body else {}), **(UPLOADS if "uploads" in path else {}), **headers},
     )

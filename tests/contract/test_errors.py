@@ -273,7 +273,7 @@ def test_input_is_not_repeated(client_of_module: httpx.Client, uri: str, name: s
         ("/api/render", {"POST"}),
         (f"{RESULTS}/x/render", {"GET"}),
         ("/api/pages/p/render", {"GET"}),
-        ("/api/sessions/s/render", {"GET"}),
+        ("/api/sessions/s/render", {"GET", "POST"}),
         ("/api/sessions/s/messages", {"GET", "POST"}),
         (EVENTS, {"GET"}),
         (OF_SESSION, {"GET"}),

@@ -34,7 +34,7 @@ OPTIONS = {
     "mcp": ("--session", "--project", "--data-dir", "--env-file"),
     "proxy": (
         *("--session", "--upstream", "--header", "--config", "--undo", "--dry-run"),
-        *("--max-bytes", "--max-images", "--tools", "--no-tools"),
+        *("--max-bytes", "--max-images", "--max-tokens", "--tools", "--no-tools"),
         *("--prefix", "--files"),
         *("--project", "--data-dir", "--env-file"),
     ),
@@ -55,6 +55,7 @@ DEFAULTS = {
         "runs a proxy",
         "as many as the service sends inline",
         "all",
+        "as many as it has",
         "tools",
         "nothing",
         "tools get no files by their paths",

@@ -208,6 +208,17 @@ def test_picture_that_is_more_than_the_host_takes_is_a_line_instead(tmp_path: Pa
     ]
 
 
+def test_result_of_more_tokens_than_the_host_takes_names_the_call_that_shows_it(
+    tmp_path: Path,
+) -> None:
+    with proxied(tmp_path, "--max-tokens", "200") as host:
+        answer = json.loads(host.call(1, "long", characters=5_000))
+        assert host.leave() == 0
+    [block] = answer["result"]["content"]
+    line = '[… shortened from 5000 characters; read_text("@entry:2") shows all of it]'
+    assert block["text"].splitlines()[1:] == [line]
+
+
 def test_server_that_dies_is_reported_as_its_own_end(tmp_path: Path) -> None:
     with proxied(tmp_path) as host:
         host.call(1, "word")

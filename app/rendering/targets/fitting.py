@@ -42,6 +42,11 @@ class Obstacle:
     is_of_damage: bool = False
 
 
+_EVICTED = Obstacle(
+    "evicted", "The conversation has to fit its limits; the oldest media make room first."
+)
+
+
 @dataclass(frozen=True, slots=True)
 class MediumRef:
     """A medium where it stands; places are numbered in reading order, from the oldest."""
@@ -88,7 +93,8 @@ class Fitting:
         """Return why a medium cannot be attached as it is; `None` if it can."""
         medium = place.medium
         return (
-            self._by_place(place)
+            (_EVICTED if medium.is_evicted else None)
+            or self._by_place(place)
             or self._by_address(medium)
             or self._by_type(medium)
             or _by_bytes(medium)
@@ -123,7 +129,7 @@ class Fitting:
     def is_wanted(self, place: MediumRef) -> bool:
         """Whether a medium could be attached if its bytes were sound, so that they matter."""
         medium = place.medium
-        if self._by_place(place) or self._by_address(medium):
+        if medium.is_evicted or self._by_place(place) or self._by_address(medium):
             return False
         can_be_made = medium.mime_type in DECODED_TYPES and bool(self.image_types())
         return self._by_type(medium) is None or can_be_made

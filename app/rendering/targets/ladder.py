@@ -241,7 +241,7 @@ class Ladder:
             elif isinstance(item, LeftOut):
                 if not self._is_taken(turn, item):
                     restore = item.restore or f"GET {turn.origin}"
-                    loss.append(_entry(item, item.pointer, item.what, "nothing", restore, turn.seq))
+                    loss.append(_entry(item, item.pointer, item.what, item.to, restore, turn.seq))
             elif isinstance(item, Invented):
                 restore = f"GET {turn.origin}"
                 loss.append(_entry(item, "", "nothing", item.what, restore, item.seq))

@@ -13,6 +13,7 @@ from app.models.json_value import JsonValue
 from app.models.rendering import ImageDetail, McpRevision
 from app.models.resource import ResourceKind
 from app.rendering.targets.leaves import JsonLeaf, Node
+from app.rendering.targets.tokens import BY_AREA, TokenRule
 
 MediaClass: TypeAlias = Literal["image", "audio", "video", "document"]
 
@@ -91,6 +92,7 @@ class Profile:
         has_system_apart: Whether the system's words are no message; they are then told apart.
         starts_with_user: Whether the user has to speak first.
         default_detail: How closely images are looked at unless something else is asked for.
+        tokens: How it counts.
         text_file_chars: How long a text file may be that is read out in place of the file.
         revision: Of MCP, the revision of the protocol.
         takes_structured: Whether a value is taken as `structuredContent`, whatever its length.
@@ -109,6 +111,7 @@ class Profile:
     has_system_apart: bool = False
     starts_with_user: bool = False
     default_detail: ImageDetail = "auto"
+    tokens: TokenRule = BY_AREA
     text_file_chars: int = 32_768
     revision: McpRevision = "2026-07-28"
     takes_structured: Callable[[JsonValue], bool] = lambda _: False

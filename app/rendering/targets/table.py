@@ -15,6 +15,11 @@ from app.rendering.targets import (
 )
 from app.rendering.targets.lines import write_text
 from app.rendering.targets.profile import IdRule, MediaClass, MediaRule, Profile
+from app.rendering.targets.tokens import (
+    TokenRule,
+    tokens_by_tiles_of_512,
+    tokens_by_tiles_of_768,
+)
 
 
 def _types(family: str, *names: str) -> frozenset[str]:
@@ -33,6 +38,10 @@ _OPENAI_IMAGES = MediaRule(
 )
 _OPENAI_NAMES = IdRule(r"A-Za-z0-9_-", 64)
 _READABLE = IdRule(first=r"\S")
+_OF_OPENAI = TokenRule(tokens_by_tiles_of_512)
+_OF_GOOGLE = TokenRule(tokens_by_tiles_of_768)
+# Their tokenizer is not published, and finds more in most texts than ours does.
+_OF_ANTHROPIC = TokenRule(text_percent=120)
 _PDF = frozenset({"application/pdf"})
 # What is no provider itself hands media on to one, whose limits it does not know.
 _ANYTHING = MediaRule(frozenset({"*/*"}), addresses=_HTTP)
@@ -46,6 +55,7 @@ _ROWS = (
         "openai-compat",
         "specification 000 and its servers",
         openai.write_compat,
+        tokens=_OF_OPENAI,
         media={"image": _OPENAI_IMAGES},
         request_bytes=50 * _MB,
         tool_name=_OPENAI_NAMES,
@@ -55,6 +65,7 @@ _ROWS = (
         "openai-chat",
         "types of openai 3.54, documentation of November 2026",
         openai.write_chat,
+        tokens=_OF_OPENAI,
         media={
             "image": _OPENAI_IMAGES,
             "audio": MediaRule(frozenset({"audio/wav", "audio/mpeg"})),
@@ -68,6 +79,7 @@ _ROWS = (
         "openai-responses",
         "types of openai 3.54, documentation of November 2026",
         openai.write_responses,
+        tokens=_OF_OPENAI,
         media={"image": _OPENAI_IMAGES, "document": MediaRule(_PDF, addresses=_HTTPS)},
         request_bytes=50 * _MB,
         call_id=IdRule(r"A-Za-z0-9_.:-", 64),
@@ -77,6 +89,7 @@ _ROWS = (
         "anthropic",
         "types of anthropic 2.12, documentation of November 2026",
         anthropic.write,
+        tokens=_OF_ANTHROPIC,
         media={
             "image": MediaRule(
                 _IMAGES,
@@ -98,6 +111,7 @@ _ROWS = (
         "gemini",
         "types of google-genai 3.4, documentation of November 2026",
         gemini.write,
+        tokens=_OF_GOOGLE,
         media={
             "image": MediaRule(_types("image", "png", "jpeg", "webp")),
             "document": MediaRule(_PDF | {"text/plain"}, most_base64=50 * _MB),
@@ -121,6 +135,7 @@ _ROWS = (
         "bedrock",
         "service model of botocore 1.44, documentation of November 2026",
         bedrock.write,
+        tokens=_OF_ANTHROPIC,
         media={
             "image": MediaRule(
                 frozenset(bedrock.FORMATS["image"]),

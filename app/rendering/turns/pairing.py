@@ -10,14 +10,15 @@ loss.
 
 What is written comes from what came before and never from what comes after, so that appending
 changes nothing that was rendered before. Only the answers of calls that are still open may come in
-between, and an answer without a call moves behind its call when that is stored.
+between, and an answer without a call moves behind its call when that is stored, unless it is one of
+those that are kept where they were shown: then the call is left out.
 """
 
 from collections import defaultdict, deque
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
-from app.models.conversation import Call, ComposedTurn, Invented, TextItem, Turn
+from app.models.conversation import Call, ComposedTurn, Invented, LeftOut, TextItem, Turn
 
 NO_RESULT = "[No result of this call was recorded before the conversation went on.]"
 
@@ -28,6 +29,10 @@ _NO_CALL = (
 _LATE = (
     "late-answer",
     "The answer came when the conversation had gone on; its call stands before it once more.",
+)
+_ANSWERED_BEFORE = (
+    "answered-before",
+    "Its answer was shown before it, behind a call that was written for it, and stays there.",
 )
 _NO_ANSWER = (
     "no-answer",
@@ -41,6 +46,7 @@ class _Group:
 
     `waiting` has the calls without an answer, by index; `by_id` and `by_name` lead there. An index
     that is no longer waiting is passed over. A turn that `is_written` is there for its answer only.
+    Calls that are `left_out` are answered elsewhere.
     """
 
     turn: ComposedTurn
@@ -49,6 +55,7 @@ class _Group:
     by_id: defaultdict[str, deque[int]] = field(default_factory=lambda: defaultdict(deque))
     by_name: defaultdict[str, deque[int]] = field(default_factory=lambda: defaultdict(deque))
     is_written: bool = False
+    left_out: set[int] = field(default_factory=set)
 
     def expect_answers(self) -> None:
         """Wait for the answers to the calls of the turn."""
@@ -77,7 +84,8 @@ class _Orphans:
     calls from `call_0` in every turn, so that under the same id may stand what another tool said.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, kept: Collection[int]) -> None:
+        self._kept = kept
         self._by_id: defaultdict[str, dict[str, deque[_Group]]] = defaultdict(dict)
         self._by_name: defaultdict[str, deque[_Group]] = defaultdict(deque)
 
@@ -90,12 +98,13 @@ class _Orphans:
             self._by_name[answer.tool_name].append(group)
 
     def take(self, call: Call) -> ComposedTurn | None:
-        """Return the answer to a call, if there is one; its group is empty then."""
+        """Return the answer to a call, if there is one; unless kept, it leaves its group."""
         group = self._under_id(call) or self._under_name(call)
         if group is None:
             return None
         [(_, answer)] = group.answers
-        group.answers.clear()
+        if answer.seq not in self._kept:
+            group.answers.clear()
         return answer
 
     def _under_id(self, call: Call) -> _Group | None:
@@ -122,10 +131,11 @@ class _Orphans:
 class _Pairing:
     """A conversation being put in order."""
 
-    def __init__(self) -> None:
+    def __init__(self, kept: Collection[int]) -> None:
+        self._kept = kept
         self._groups: list[_Group] = []
         self._open: _Group | None = None
-        self._orphans = _Orphans()
+        self._orphans = _Orphans(kept)
         self._closed: dict[str, Call] = {}
 
     def add(self, turn: ComposedTurn) -> None:
@@ -153,10 +163,14 @@ class _Pairing:
             if group.is_written and not group.answers:
                 # The answer that the turn was written for has found its call.
                 continue
-            calls = tuple(ids.unique(call) for call in group.turn.calls)
+            calls = {
+                index: ids.unique(call)
+                for index, call in enumerate(group.turn.calls)
+                if index not in group.left_out
+            }
             place = group.turn.seq or 0
             if place > since:
-                yield replace(group.turn, calls=calls) if calls else group.turn
+                yield _calling(group.turn, tuple(calls.values()))
             for index, answer in group.answers:
                 # An answer that was stored before its call has its place behind it.
                 if max(place, answer.seq or 0) > since:
@@ -215,9 +229,10 @@ class _Pairing:
             for index, call in group.waiting.items()
             if (answer := self._orphans.take(call)) is not None
         ]
-        group.answers[:0] = early
         for index, _ in early:
             del group.waiting[index]
+        group.left_out = {index for index, answer in early if answer.seq in self._kept}
+        group.answers[:0] = [each for each in early if each[0] not in group.left_out]
 
 
 class _Ids:
@@ -237,26 +252,42 @@ class _Ids:
         return call if unique == call.call_id else replace(call, call_id=unique)
 
 
+def _calling(turn: ComposedTurn, calls: tuple[Call, ...]) -> ComposedTurn:
+    if calls == turn.calls:
+        return turn
+    notes = [LeftOut("", "call", *_ANSWERED_BEFORE)] * (len(turn.calls) - len(calls))
+    return replace(turn, calls=calls, items=(*turn.items, *notes))
+
+
 def _answering(turn: ComposedTurn, call: Call) -> ComposedTurn:
     if turn.call_id == call.call_id and turn.tool_name:
         return turn
     return replace(turn, call_id=call.call_id, tool_name=turn.tool_name or call.name)
 
 
-def paired(turns: Iterable[ComposedTurn], *, since: int = 0) -> Sequence[ComposedTurn]:
+def paired(
+    turns: Iterable[ComposedTurn], *, since: int = 0, kept: Collection[int] = ()
+) -> Sequence[ComposedTurn]:
     """Return the turns of a history as a conversation that providers take.
 
     Args:
         turns: In the order of their `seq`.
         since: Only turns with a larger `seq`; what came before is read all the same, since it may
             hold the calls that are answered, and answers to calls that come later.
+        kept: The `seq` of answers that stay behind the calls that were written for them.
 
     Returns:
         The same turns, with every answer behind its call, a call before every answer that has none,
         and an answer for every call that has none when somebody goes on. What is added has the
         `seq` of the turn it is for.
     """
-    pairing = _Pairing()
+    pairing = _Pairing(kept)
     for turn in turns:
         pairing.add(turn)
     return tuple(pairing.turns(since=since))
+
+
+def orphans_in(turns: Iterable[ComposedTurn]) -> tuple[int, ...]:
+    """Return the `seq` of answers, in order, that stand behind a call that was written for them."""
+    notes = (item for turn in turns for item in turn.items if isinstance(item, Invented))
+    return tuple(note.seq for note in notes if note.code == _NO_CALL[0] and note.seq is not None)

@@ -15,6 +15,8 @@ from itertools import islice
 from types import MappingProxyType
 from typing import Any, Literal
 
+import anyio.to_thread
+
 from app.errors import InvalidPayloadError, NotFoundError, ServiceError
 from app.media.types import is_textual
 from app.models.json_value import JsonValue, json_text
@@ -22,6 +24,7 @@ from app.models.page import Level, PageFilters
 from app.models.resource import Resource, resource_kind
 from app.models.search import split_words
 from app.models.text_windows import LineRange, parse_line_range, text_decoder, text_encoding
+from app.rendering.context.eviction import entry_text
 from app.rendering.pages.lines import quoted, quoted_short
 from app.rendering.texts.cuts import boundary_at_or_before
 from app.services.agents.answers import hit_line, medium_line, text_answer
@@ -40,6 +43,7 @@ from app.services.agents.toolbox import (
 from app.services.pages.faults import FaultRequest, PageFaults, PreparedFault
 from app.services.pages.lists import Hit, PageLists
 from app.services.pages.pages import Pages
+from app.services.renders.loading import load_entry
 from app.services.resources.texts import ResourceTexts, TextQuery
 from app.stores.blobs import BlobStore
 from app.stores.records import Records, UnitOfWork
@@ -47,6 +51,7 @@ from app.stores.records import Records, UnitOfWork
 Scope = Literal["session", "project"]
 
 _REFERENCE = re.compile(r"(?:@?blob:)?([0-9a-f]{32})(?![0-9A-Za-z])")
+_ENTRY = re.compile(r"@?entry:([0-9]{1,15})")
 _LISTED = 20
 _OWNERS = 20
 _LONGEST_ID_CHARS = 100
@@ -177,6 +182,8 @@ class MemoryTools:
         return [found[page_id] for page_id in best[: asked.limit]]
 
     async def _read_text(self, place: ToolPlace, asked: ReadTextArguments) -> ToolAnswer:
+        if (named := _ENTRY.search(asked.ref)) is not None:
+            return told(await self._entry(place, int(named.group(1)), asked))
         resource = await self._resource(place, asked.ref)
         if not is_textual(resource.mime_type):
             raise WrongArgumentsError(
@@ -201,20 +208,30 @@ class MemoryTools:
     ) -> str:
         """Return a stretch of a text, and where it goes on; reads no further than that."""
         most = min(asked.limit, MOST_TEXT_CHARS)
-        start, taken, more = 0, "", False
+        start, taken = 0, ""
         async with aclosing(self._decoded(place.project_id, resource)) as pieces:
             async for piece in pieces:
                 taken += piece[max(0, asked.offset - start) :]
                 start += len(piece)
                 if len(taken) > most:
-                    more = True
                     break
-        if not taken and asked.offset:
-            raise WrongArgumentsError(f"The text has {start} characters; offset is behind its end.")
-        shown = taken[: boundary_at_or_before(taken, most)] if more else taken
-        end = asked.offset + len(shown)
-        next_step = f"; go on with offset={end}" if more else "; this is its end"
-        return f"[{resource.mime_type}, characters {asked.offset} to {end}{next_step}]\n{shown}"
+        return _stretch(resource.mime_type, taken, start, asked)
+
+    async def _entry(self, place: ToolPlace, seq: int, asked: ReadTextArguments) -> str:
+        """Return a stretch of the words of an entry of the session's history."""
+        if asked.lines is not None or asked.grep is not None or asked.pointer is not None:
+            raise WrongArgumentsError(
+                "Of an entry only offset and limit are read: leave lines, grep and pointer out."
+            )
+        try:
+            loaded = await load_entry(
+                self.records, self.blobs, place.project_id, place.session_id, seq
+            )
+        except NotFoundError as exc:
+            raise WrongArgumentsError(f"This session has no entry {seq}.") from exc
+        turns = await anyio.to_thread.run_sync(loaded.answer, "assistant")
+        text = entry_text(turns)
+        return _stretch(f"entry {seq}", text[asked.offset :], len(text), asked)
 
     async def _decoded(self, project_id: str, resource: Resource) -> AsyncGenerator[str, None]:
         decoder = None
@@ -317,6 +334,27 @@ class MemoryTools:
                 "that you were shown; list_media names those there are."
             )
         return resource
+
+
+def _stretch(what: str, taken: str, known_chars: int, asked: ReadTextArguments) -> str:
+    """Return a stretch of a text under a line that says where it goes on.
+
+    Args:
+        what: What is read.
+        taken: The text behind the offset, or more of it than is asked for.
+        known_chars: How many characters the text is known to have.
+        asked: Where the stretch begins, and how long it may be.
+    """
+    if not taken and asked.offset:
+        raise WrongArgumentsError(
+            f"The text has {known_chars} characters; offset is behind its end."
+        )
+    most = min(asked.limit, MOST_TEXT_CHARS)
+    more = len(taken) > most
+    shown = taken[: boundary_at_or_before(taken, most)] if more else taken
+    end = asked.offset + len(shown)
+    next_step = f"; go on with offset={end}" if more else "; this is its end"
+    return f"[{what}, characters {asked.offset} to {end}{next_step}]\n{shown}"
 
 
 _FIND_PAGES = "search_pages finds pages by words."

@@ -112,7 +112,8 @@ class Turns:
         async with self.bodies.read(body, read) as turn:
             render = turn.request.render
             if render is not None:
-                self.renders.check(RenderQuery(render.target, render.options()))
+                wish = RenderQuery(render.target, render.options())
+                self.renders.check(wish, since=render.since)
             seqs = await self._seqs(project_id, session_id, turn, idempotency_key)
         return await self._receipt(project_id, session_id, seqs, render)
 
@@ -180,7 +181,7 @@ class Turns:
             wish = RenderQuery(render.target, render.options())
             try:
                 rendered = await self.renders.session(
-                    project_id, session_id, wish, since=render.since
+                    project_id, session_id, wish, since=render.since, moves=True
                 )
             except ServiceError as exc:
                 problem = exc.detail

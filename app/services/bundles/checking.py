@@ -68,6 +68,8 @@ class BundleCheck:
         with errors_at(MANIFEST):
             # The writes of pages take numbers as well, which no entry of the history has.
             rows.check_number(described.last_seq)
+            names = [each.name for each in described.frontiers]
+            require(names == sorted(set(names)), "has frontiers in another order, or one twice")
             require(described.last_seq >= last_seq, "names a last number below that of an entry")
             return message.Session(
                 session_id=described.id,

@@ -13,6 +13,7 @@ import anyio.to_thread
 import msgspec
 
 from app.errors import NotFoundError
+from app.models.frontier import StoredFrontier
 from app.models.identity import rfc3339
 from app.models.media import CHUNK_BYTES
 from app.models.message import Session
@@ -26,7 +27,13 @@ from app.services.bundles.archive import (
     ChunkBuffer,
     disk_full_as_store_full,
 )
-from app.services.bundles.stored import history_line, interaction_line, page_line, resource_line
+from app.services.bundles.stored import (
+    frontier_line,
+    history_line,
+    interaction_line,
+    page_line,
+    resource_line,
+)
 from app.services.pages.accesses import AccessCounts
 from app.stores.blobs import BlobMissingError, BlobStore
 from app.stores.records import Records, UnitOfWork
@@ -88,6 +95,7 @@ class Bundle:
         blobs: Where its blobs are.
         project_id: Whose they are.
         session: The session as it was at one moment.
+        frontiers: How far its renderings are evicted.
         files: Its rows at that moment.
         sizes: The digests of its blobs, in order, and how large they are.
     """
@@ -95,6 +103,7 @@ class Bundle:
     blobs: BlobStore
     project_id: str
     session: Session
+    frontiers: Sequence[StoredFrontier]
     files: Sequence[_Lines]
     sizes: Sequence[tuple[str, int]]
 
@@ -152,6 +161,7 @@ class Bundle:
             created_at=rfc3339(session.created_at),
             updated_at=rfc3339(session.updated_at),
             last_seq=session.last_seq,
+            frontiers=tuple(map(frontier_line, self.frontiers)),
         )
         files = [lines.described() for lines in self.files]
         files += (rows.FileLine(BLOBS + digest, size, digest) for digest, size in self.sizes)
@@ -181,7 +191,9 @@ class BundleExports:
             for lines in files:
                 stack.callback(lines.close)
 
-            def write(unit: UnitOfWork) -> tuple[Session, Sequence[Resource]]:
+            def write(
+                unit: UnitOfWork,
+            ) -> tuple[Session, Sequence[StoredFrontier], Sequence[Resource]]:
                 session = unit.sessions.find(session_id)
                 if session is None:
                     raise NotFoundError("session")
@@ -194,12 +206,12 @@ class BundleExports:
                 )
                 for file, written in zip(files, lines, strict=True):
                     file.write(written)
-                return session, resources
+                return session, unit.frontiers.all_of(session_id), resources
 
-            session, resources = await self.records.read_snapshot(project_id, write)
+            session, frontiers, resources = await self.records.read_snapshot(project_id, write)
             stack.pop_all()
         sizes = {resource.digest: resource.size_bytes for resource in resources}
-        return Bundle(self.blobs, project_id, session, files, sorted(sizes.items()))
+        return Bundle(self.blobs, project_id, session, frontiers, files, sorted(sizes.items()))
 
 
 def _page_lines(unit: UnitOfWork, session_id: str) -> Iterator[rows.PageLine]:

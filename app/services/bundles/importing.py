@@ -28,6 +28,7 @@ from app.services.bundles.reading import BundleFile, read_bundle
 from app.services.bundles.record_checks import read_bundled_page, referred_text_digest
 from app.services.bundles.stored import (
     recorded_result,
+    stored_frontier,
     stored_interaction,
     stored_levels,
     stored_message,
@@ -138,6 +139,9 @@ class _BundleWriter:
         """
         if not self.unit.sessions.add(self.session):
             raise _conflict("session", self.session.session_id)
+        for each in self.bundle.file.manifest.session.frontiers:
+            frontier = stored_frontier(each)
+            self.unit.frontiers.put(self.session.session_id, frontier, utc_now(), replaces=None)
         for lines in self.bundle.batches(archive.PAGES, rows.PAGE_LINES):
             self._add_pages(lines)
         for entries in self.bundle.batches(archive.HISTORY, rows.HISTORY_LINES):

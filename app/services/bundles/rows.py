@@ -32,6 +32,7 @@ Digest = Annotated[str, Meta(pattern=r"\A[0-9a-f]{64}\Z")]
 RequestDigest = Annotated[str, Meta(pattern=rf"\A(?:{SCHEME})?[0-9a-f]{{64}}\Z")]
 Name = Annotated[str, Meta(min_length=1, max_length=512)]
 Count = Annotated[int, Meta(ge=0, le=2**63 - 1)]
+Through = Annotated[int, Meta(ge=0, le=2**53)]
 Number = Annotated[int, Meta(ge=1, le=2**63 - 1)]
 Pixels = Annotated[int, Meta(ge=0, le=2**31 - 1)]
 Moment = Annotated[str, Meta(max_length=32)]
@@ -155,13 +156,26 @@ class ResourceLine(_Line, frozen=True, omit_defaults=True):
     aliases: dict[str, Moment] = {}
 
 
-class SessionLine(_Line, frozen=True):
-    """The session itself; how many entries it has of each kind follows from them."""
+class FrontierLine(_Line, frozen=True):
+    """How far the renderings of the session are evicted under a name, and what was sent last."""
+
+    name: ClientId
+    through: tuple[Through, Through, Through, Through, Through]
+    orphans: Annotated[tuple[Through, ...], Meta(max_length=10_000)]
+    sent: Annotated[str, Meta(pattern=r"\A(?:[0-9a-f]{16})*\Z")]
+
+
+class SessionLine(_Line, frozen=True, omit_defaults=True):
+    """The session itself; how many entries it has of each kind follows from them.
+
+    `frontiers` are in the order of their names.
+    """
 
     id: ClientId
     created_at: Moment
     updated_at: Moment
     last_seq: Count
+    frontiers: tuple[FrontierLine, ...] = ()
 
 
 class FileLine(_Line, frozen=True):

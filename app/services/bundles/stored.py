@@ -11,6 +11,7 @@ from typing import TypeVar
 
 from msgspec import Raw, Struct
 
+from app.models.frontier import Frontier, StoredFrontier
 from app.models.identity import rfc3339
 from app.models.interaction import StoredInteraction
 from app.models.json_value import JsonValue, json_text, parse_json
@@ -57,6 +58,37 @@ def interaction_line(stored: StoredInteraction) -> rows.InteractionLine:
     """Return the line of an interaction."""
     output = Raw(stored.output or b"null")
     return _line(rows.InteractionLine, stored, id=stored.interaction_id, output=output)
+
+
+def frontier_line(stored: StoredFrontier) -> rows.FrontierLine:
+    """Return the line of a frontier."""
+    frontier = stored.frontier
+    return rows.FrontierLine(
+        stored.name,
+        (
+            frontier.tool_media,
+            frontier.said_media,
+            frontier.tool_texts,
+            frontier.tool_results,
+            frontier.said_texts,
+        ),
+        frontier.orphans,
+        stored.sent.hex(),
+    )
+
+
+def stored_frontier(line: rows.FrontierLine) -> StoredFrontier:
+    """Return the frontier in a line."""
+    tool_media, said_media, tool_texts, tool_results, said_texts = line.through
+    frontier = Frontier(
+        tool_media=tool_media,
+        said_media=said_media,
+        tool_texts=tool_texts,
+        tool_results=tool_results,
+        said_texts=said_texts,
+        orphans=line.orphans,
+    )
+    return StoredFrontier(line.name, frontier, bytes.fromhex(line.sent), version=1)
 
 
 def page_line(stored: StoredPage, levels: Sequence[StoredRepresentation]) -> rows.PageLine:

@@ -4,7 +4,7 @@ Structured content that was too long for its record is read back from where it i
 it whole, and for other targets it is compared with what the parts say.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 
@@ -60,10 +60,15 @@ class LoadedSession:
     resources: Mapping[str, Resource]
     apart: Mapping[str, JsonValue]
 
-    def turns(self, *, since: int, audience: Audience) -> Sequence[ComposedTurn]:
-        """Return the history after `since` as a conversation that providers take."""
+    def turns(
+        self, *, since: int, audience: Audience, kept: Collection[int] = ()
+    ) -> Sequence[ComposedTurn]:
+        """Return the history after `since` as a conversation that providers take.
+
+        Answers that are `kept` stay behind the calls that were written for them.
+        """
         composed = (turn for entry in self.entries for turn in self._turns(entry, audience))
-        return paired(composed, since=since)
+        return paired(composed, since=since, kept=kept)
 
     def answer(self, audience: Audience) -> Sequence[ComposedTurn]:
         """Return the only entry, the answer to a call, without the call."""

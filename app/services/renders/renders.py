@@ -5,56 +5,48 @@ call gives the same bytes. With signed URLs it does so for an hour, when the URL
 """
 
 import hashlib
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field, replace
-from datetime import timedelta
 from functools import partial
-from typing import TypeVar
 
-import anyio.to_thread
+import anyio
 
-from app.errors import Fault, InvalidPayloadError, NotFoundError, ServiceError
+from app.errors import ConflictError, Fault, InvalidPayloadError, NotFoundError, ServiceError
 from app.models.conversation import ComposedTurn, TextItem, Turn
+from app.models.frontier import NOTHING_EVICTED, StoredFrontier
 from app.models.identity import is_id, utc_now
-from app.models.limits import Limits
 from app.models.page import Level
-from app.models.rendering import (
-    NamedRecord,
-    Rendering,
-    RenderOptions,
-    base64_length,
-    joined_pieces,
-)
+from app.models.rendering import NamedRecord, Rendering, RenderOptions, joined_pieces
 from app.rendering.pages.effective_level import shown_level
 from app.rendering.pages.instructions import instructions, manifest_within
-from app.rendering.targets.fitting import plan_media
-from app.rendering.targets.ladder import Ladder, Settled, Sign
+from app.rendering.targets.ladder import Settled
 from app.rendering.targets.leaves import JsonLeaf, Node, json_pieces
 from app.rendering.targets.mcp import of_revision
-from app.rendering.targets.opening import opened, with_lines
 from app.rendering.targets.profile import Profile
 from app.rendering.targets.table import TARGETS
-from app.rendering.targets.tokens import estimate_turns, request_text_bytes
-from app.rendering.turns.handles import with_handles
 from app.rendering.turns.pages import page_turn
+from app.rendering.turns.pairing import orphans_in
 from app.rendering.turns.tool_results import tool_result_turn
-from app.services.access.callers import LinkGrant, LinkSigner
 from app.services.inline_media.json_with_media import RenderedBody
 from app.services.pages.lists import PageLists
 from app.services.pages.reading import PageReading
-from app.services.renders.loading import load_entry, load_session, page_medium, read_apart
-from app.services.renders.media_loader import MediaLoader, judged, measured
+from app.services.renders.documents import document_of, equal_hashes, prefix_hashes
+from app.services.renders.loading import (
+    LoadedSession,
+    load_entry,
+    load_session,
+    page_medium,
+    read_apart,
+)
+from app.services.renders.settling import Settling
 from app.stores.blobs import BlobStore
-from app.stores.records import Records
+from app.stores.records import Records, UnitOfWork
 
-_URL_HOURS = 2
 # Each holds a whole history, and its turns.
 _SESSIONS_AT_ONCE = 8
 _MOST_LISTED = 200
-# What renders is Python, of which one thread runs at a time; more would only slow others down.
-_THREADS = 2
-
-_Result = TypeVar("_Result")
+# So often is a frontier moved anew that somebody else has moved meanwhile.
+_TRIES = 8
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,35 +65,32 @@ class Renders:
         records: Where they are.
         blobs: Where their media are.
         reading: Reads pages at a level.
-        media_loader: Makes smaller images, and knows which media are sound.
-        links: Signs URLs.
-        content_base_url: What those URLs begin with; `None` if providers do not reach this service.
-        limits: For all media of one rendering.
+        settling: Makes what is read fit a target.
         lists: Lists the pages of a session.
     """
 
     records: Records
     blobs: BlobStore
     reading: PageReading
-    media_loader: MediaLoader
-    links: LinkSigner
-    content_base_url: str | None
-    limits: Limits
+    settling: Settling
     lists: PageLists
     _sessions: anyio.CapacityLimiter = field(
         init=False, default_factory=lambda: anyio.CapacityLimiter(_SESSIONS_AT_ONCE)
     )
-    _threads: anyio.CapacityLimiter = field(
-        init=False, default_factory=lambda: anyio.CapacityLimiter(_THREADS)
-    )
 
-    def check(self, wish: RenderQuery) -> None:
-        """Make sure that a target and its options can be rendered.
+    def check(self, wish: RenderQuery, *, since: int = 0) -> Profile:
+        """Make sure that a target and its options can be rendered; return the target.
 
         Raises:
-            InvalidPayloadError: There is no such target, or signed URLs would lead nowhere.
+            InvalidPayloadError: There is no such target, signed URLs would lead nowhere, or a
+                frontier is asked for of a part of a history.
         """
-        self._profile(wish)
+        if wish.options.frontier is not None and since:
+            raise InvalidPayloadError(
+                "A frontier is of a whole history: leave `since` out, or `frontier`.",
+                faults=[Fault("/since", "cannot stand beside frontier")],
+            )
+        return self._profile(wish)
 
     async def tool_result(
         self, project_id: str, tool_result_id: str, wish: RenderQuery
@@ -117,7 +106,7 @@ class Renders:
             raise NotFoundError("tool result")
         apart = await read_apart(self.blobs, project_id, [stored.sanitized])
         origin, audience = f"/api/tool-results/{tool_result_id}", wish.options.audience
-        turn = await self._worked(
+        turn = await self.settling.worked(
             lambda: tool_result_turn(
                 stored.sanitized, origin=origin, audience=audience, apart=apart
             )
@@ -169,14 +158,20 @@ class Renders:
         medium = await page_medium(self.reading, project_id, view)
         origin = f"/api/pages/{page_id}"
         call_id = tool_call_id or f"call_{hashlib.sha256(page_id.encode()).hexdigest()[:24]}"
-        turn = await self._worked(
+        turn = await self.settling.worked(
             lambda: page_turn(view.page, view.level, medium=medium, call_id=call_id, origin=origin)
         )
         counted = partial(self.reading.note, project_id, page_id)
         return await self._rendered(project_id, [turn], profile, wish, given=counted)
 
     async def session(
-        self, project_id: str, session_id: str, wish: RenderQuery, *, since: int
+        self,
+        project_id: str,
+        session_id: str,
+        wish: RenderQuery,
+        *,
+        since: int,
+        moves: bool = False,
     ) -> RenderedBody:
         """Render the history of a session as one list of messages.
 
@@ -185,19 +180,102 @@ class Renders:
             session_id: The session.
             wish: For which target, and how.
             since: Only entries with a larger `seq`.
+            moves: Whether a frontier that is named is stored as far as it has moved.
 
         Raises:
             Exception: See `record`.
         """
-        profile = self._profile(wish)
+        profile = self.check(wish, since=since)
         async with self._sessions:
             loaded = await load_session(self.records, self.blobs, project_id, session_id)
-            turns = await self._worked(
-                lambda: loaded.turns(since=since, audience=wish.options.audience)
-            )
-            if wish.options.memory:
-                turns = [await self._memory(project_id, session_id, wish.options), *turns]
+            if wish.options.frontier is not None:
+                return await self._with_frontier(project_id, loaded, profile, wish, moves=moves)
+            turns = await self._turns(project_id, loaded, wish, since=since)
             return await self._rendered(project_id, turns, profile, wish, is_whole=since == 0)
+
+    async def _turns(
+        self,
+        project_id: str,
+        loaded: LoadedSession,
+        wish: RenderQuery,
+        *,
+        since: int = 0,
+        kept: Collection[int] = (),
+    ) -> Sequence[ComposedTurn]:
+        options = wish.options
+        turns = await self.settling.worked(
+            lambda: loaded.turns(since=since, audience=options.audience, kept=kept)
+        )
+        if not options.memory:
+            return turns
+        return [await self._memory(project_id, loaded.session_id, options), *turns]
+
+    async def _with_frontier(
+        self,
+        project_id: str,
+        loaded: LoadedSession,
+        profile: Profile,
+        wish: RenderQuery,
+        *,
+        moves: bool,
+    ) -> RenderedBody:
+        """Render a session with a frontier, and store how far that has moved if it is to move.
+
+        Raises:
+            ConflictError: Others move it all the time.
+        """
+        for _ in range(_TRIES):
+            stored = await self._stored_frontier(project_id, loaded.session_id, wish.options)
+            turns = await self._turns(project_id, loaded, wish, kept=stored.frontier.orphans)
+            settled, moved_to = await self.settling.fitted(
+                project_id, turns, profile, wish.options, stored.frontier, is_whole=True
+            )
+            frontier = moved_to.model_copy(update={"orphans": orphans_in(turns)})
+            document, hashes = await self.settling.worked(
+                partial(_hashed_document, settled, profile, wish.options)
+            )
+            new = StoredFrontier(stored.name, frontier, b"".join(hashes), stored.version + 1)
+            if moves and stored.name and not await self._keep(project_id, loaded, stored, new):
+                continue
+            document["frontier"] = JsonLeaf(frontier.wire())
+            if stored.name:
+                document["stableThrough"] = equal_hashes(stored.sent, hashes)
+            document["prefixHash"] = [each.hex() for each in hashes]
+            return await self._body(project_id, document)
+        raise ConflictError(
+            "Others move this frontier all the time. Send the request again, or use one of your "
+            "own.",
+            code="frontier-contended",
+        )
+
+    async def _stored_frontier(
+        self, project_id: str, session_id: str, options: RenderOptions
+    ) -> StoredFrontier:
+        """Return the frontier that is asked for; one without a name is stored nowhere."""
+        asked = options.frontier
+        if not isinstance(asked, str):
+            return StoredFrontier("", asked or NOTHING_EVICTED)
+        found = await self.records.read(
+            project_id, lambda unit: unit.frontiers.find(session_id, asked)
+        )
+        return found or StoredFrontier(asked)
+
+    async def _keep(
+        self, project_id: str, loaded: LoadedSession, old: StoredFrontier, new: StoredFrontier
+    ) -> bool:
+        """Store a frontier; says whether nobody else has meanwhile."""
+        if (old.frontier, old.sent) == (new.frontier, new.sent):
+            return True
+
+        def put(unit: UnitOfWork) -> bool:
+            if unit.sessions.hold(loaded.session_id) is None:
+                raise NotFoundError("session")
+            replaces = old.version or None
+            return unit.frontiers.put(loaded.session_id, new, utc_now(), replaces=replaces)
+
+        # What was sent last only tells what has changed; how far it has moved decides what will.
+        is_durable = old.frontier != new.frontier
+        return await self.records.write(project_id, put, is_durable=is_durable)
 
     async def answer(
         self, project_id: str, session_id: str, seq: int, wish: RenderQuery
@@ -205,7 +283,7 @@ class Renders:
         """Render one entry of a session, the answer to a call; for what it raises see `record`."""
         profile = self._profile(wish)
         loaded = await load_entry(self.records, self.blobs, project_id, session_id, seq)
-        turns = await self._worked(lambda: loaded.answer(wish.options.audience))
+        turns = await self.settling.worked(lambda: loaded.answer(wish.options.audience))
         return await self._rendered(project_id, turns, profile, wish)
 
     async def words(
@@ -231,13 +309,20 @@ class Renders:
             PayloadTooLargeError: The history is too long to be rendered at once.
             StoreUnavailableError: A store did not answer.
         """
+        if named.session_id is None and wish.options.frontier is not None:
+            raise InvalidPayloadError(
+                "Only the renderings of sessions have a frontier.",
+                faults=[Fault("/frontier", "needs sessionId")],
+            )
         if named.tool_result_id is not None:
             return await self.tool_result(project_id, named.tool_result_id, wish)
         if named.page_id is not None:
             return await self.page(
                 project_id, named.page_id, named.level, wish, tool_call_id=named.tool_call_id
             )
-        return await self.session(project_id, named.session_id or "", wish, since=named.since)
+        return await self.session(
+            project_id, named.session_id or "", wish, since=named.since, moves=True
+        )
 
     async def _memory(
         self, project_id: str, session_id: str, options: RenderOptions
@@ -258,7 +343,7 @@ class Renders:
                 "There is no such target.",
                 faults=[Fault("/target", f"must be one of {', '.join(TARGETS)}")],
             )
-        if wish.options.media == "signed-url" and self.content_base_url is None:
+        if wish.options.media == "signed-url" and self.settling.content_base_url is None:
             raise InvalidPayloadError(
                 "Signed URLs would lead nowhere: nobody has said by which URL providers reach this "
                 "service. Set PAGEFAULT_PUBLIC_URL, or ask for `media=inline`.",
@@ -279,63 +364,23 @@ class Renders:
         given: Callable[[], None] | None = None,
     ) -> RenderedBody:
         options = wish.options
-        if options.handles:
-            turns = with_handles(turns)
-        turns = with_lines(turns, profile, is_whole=is_whole)
-        most = self._most_base64(profile, options, turns)
-        turns = await measured(turns)
-        turns = await judged(self.media_loader.checks, project_id, turns, profile, options)
-        media_plan = plan_media(turns, profile, options, most_base64=most)
-        loaded = await self.media_loader.gather(project_id, turns, media_plan)
-        sign = self._signer(project_id, options)
-        ladder = Ladder(profile, options, most_base64=most, sign=sign)
-        rendered = await self._worked(
-            lambda: _document(ladder.settle(turns, loaded), profile, options)
+        settled, _ = await self.settling.fitted(
+            project_id, turns, profile, options, NOTHING_EVICTED, is_whole=is_whole
         )
+        document = await self.settling.worked(lambda: document_of(settled, profile, options))
+        return await self._body(project_id, document, given=given)
+
+    async def _body(
+        self, project_id: str, document: dict[str, Node], given: Callable[[], None] | None = None
+    ) -> RenderedBody:
+        rendered = await self.settling.worked(lambda: json_pieces(document))
         body = RenderedBody(self.blobs, project_id, rendered, given=given)
         await body.check()
         return body
 
-    async def _worked(self, work: Callable[[], _Result]) -> _Result:
-        """Do pure work in one of the few threads that renderings may take; return its result."""
-        return await anyio.to_thread.run_sync(work, limiter=self._threads)
 
-    def _most_base64(
-        self, profile: Profile, options: RenderOptions, turns: Sequence[ComposedTurn]
-    ) -> int:
-        limits = [base64_length(self.limits.inline_bytes)]
-        if profile.request_bytes is not None:
-            limits.append(max(0, profile.request_bytes - request_text_bytes(turns)))
-        if options.max_bytes is not None:
-            limits.append(options.max_bytes)
-        return min(limits)
-
-    def _signer(self, project_id: str, options: RenderOptions) -> Sign | None:
-        if options.media != "signed-url" or self.content_base_url is None:
-            return None
-        base_url = self.content_base_url
-        # By the hour, so that the same call gives the same bytes for as long.
-        hour = utc_now().replace(minute=0, second=0, microsecond=0)
-        expires_at = hour + timedelta(hours=_URL_HOURS)
-
-        def sign(resource_id: str) -> str:
-            grant = LinkGrant(project_id, resource_id, "inline", None, expires_at)
-            return f"{base_url}{self.links.content_path(grant)}"
-
-        return sign
-
-
-def _document(settled: Settled, profile: Profile, options: RenderOptions) -> Rendering:
-    """Return the answer: `{target, profile, messages, system?, loss, tokensEst}`."""
-    system, turns = opened(settled.turns, profile)
-    messages = profile.write(turns, profile, options.detail or profile.default_detail)
-    document: dict[str, Node] = {
-        "target": profile.target,
-        "profile": f"{profile.target}/{profile.version}",
-        "messages": messages,
-    }
-    if system:
-        document["system"] = system
-    document["loss"] = [JsonLeaf(entry.wire()) for entry in settled.loss]
-    document["tokensEst"] = estimate_turns(turns, system)
-    return json_pieces(document)
+def _hashed_document(
+    settled: Settled, profile: Profile, options: RenderOptions
+) -> tuple[dict[str, Node], list[bytes]]:
+    document = document_of(settled, profile, options)
+    return document, prefix_hashes(document)

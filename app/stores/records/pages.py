@@ -200,6 +200,16 @@ class PageRecords(Repository):
         )
         return self._numbers(statement)
 
+    def pinned_among(self, page_ids: Collection[str]) -> set[str]:
+        """Return which of these pages are pinned."""
+        return {
+            each
+            for batch in in_batches(page_ids)
+            for each in self._scope.column(
+                pages.c.page_id, pages.c.page_id.in_(batch), pages.c.pinned
+            )
+        }
+
     def count_in_session(self, session_id: str) -> int:
         """Count the pages of a session."""
         row = self._scope.first(

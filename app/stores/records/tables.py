@@ -1,7 +1,8 @@
 """The tables.
 
     projects ─┬─ api_keys
-              ├─ sessions ── history_entries ·· tool_results, messages, interactions
+              ├─ sessions ─┬─ history_entries ·· tool_results, messages, interactions
+              │            └─ frontiers
               ├─ resources ─┬─ resource_links
               │             ├─ derived_images
               │             └─ aliases
@@ -96,6 +97,19 @@ sessions = _of_project(
     # may have the same ids and moments in it. Null where an older version has made the session.
     Column("incarnation", String),
     Index(None, "project_id", "updated_at", "session_id"),
+)
+
+# How far the renderings of a session have been evicted, under each name, and the hashes of the
+# messages that were rendered last. `version` grows with every change.
+frontiers = _of_owner(
+    "frontiers",
+    Column("session_id", String, primary_key=True),
+    Column("name", String, primary_key=True),
+    Column("state", String, nullable=False),
+    Column("sent", LargeBinary, nullable=False),
+    Column("version", BigInteger, nullable=False),
+    Column("updated_at", UtcTime, nullable=False),
+    _refers_to("sessions", "session_id", ondelete="CASCADE"),
 )
 
 # What is left of sessions that were deleted: the highest number that one of this name has taken,

@@ -18,6 +18,7 @@ from app.stores.records.connections import StatementConnection
 from app.stores.records.derived_images import DerivedImageRecords
 from app.stores.records.engine import Engines
 from app.stores.records.events import EventRecords
+from app.stores.records.frontiers import FrontierRecords
 from app.stores.records.group_commits import Written
 from app.stores.records.history import InteractionRecords, MessageRecords, ToolResultRecords
 from app.stores.records.idempotency import IdempotencyRecords
@@ -76,6 +77,7 @@ class UnitOfWork:
     bundles = cached_property(lambda unit: BundleRecords(unit._scope))
     events = cached_property(lambda unit: EventRecords(unit._scope))
     idempotency = cached_property(lambda unit: IdempotencyRecords(unit._scope))
+    frontiers = cached_property(lambda unit: FrontierRecords(unit._scope))
     messages = cached_property(lambda unit: MessageRecords(unit._scope))
     pages = cached_property(lambda unit: PageRecords(unit._scope))
     page_levels = cached_property(lambda unit: PageLevelRecords(unit._scope))

@@ -29,7 +29,7 @@ from app.models.json_value import JsonValue, json_text
 from app.models.rendering import LossEntry, RenderOptions
 from app.models.resource import DerivedImage, ImageRecipe, MediaHints, Resource, resource_kind
 from app.rendering.targets.fitting import LoadedMedia, places_of, plan_media
-from app.rendering.targets.ladder import Ladder
+from app.rendering.targets.ladder import Ladder, Settled
 from app.rendering.targets.leaves import Base64Leaf, JsonLeaf, Node
 from app.rendering.targets.opening import opened, with_lines
 from app.rendering.targets.table import TARGETS
@@ -165,8 +165,13 @@ options = st.builds(
 
 def render(turns: Sequence[ComposedTurn], target: str, wish: RenderOptions) -> Rendered:
     """The rendering of a history, with smaller images that are always the same."""
+    return written(settle(paired(turns), target, wish), target, wish)
+
+
+def settle(turns: Sequence[ComposedTurn], target: str, wish: RenderOptions) -> Settled:
+    """A conversation in which nothing is left to decide."""
     profile = TARGETS[target]
-    conversation = with_lines(paired(turns), profile, is_whole=True)
+    conversation = with_lines(turns, profile, is_whole=True)
     most = min(
         limit for limit in (MOST_BASE64, profile.request_bytes, wish.max_bytes) if limit is not None
     )
@@ -180,7 +185,12 @@ def render(turns: Sequence[ComposedTurn], target: str, wish: RenderOptions) -> R
         },
         texts={index: _content(places[index].medium).decode() for index in media_plan.texts},
     )
-    settled = Ladder(profile, wish, most_base64=most, sign=None).settle(conversation, loaded)
+    return Ladder(profile, wish, most_base64=most, sign=None).settle(conversation, loaded)
+
+
+def written(settled: Settled, target: str, wish: RenderOptions) -> Rendered:
+    """The messages of a settled conversation."""
+    profile = TARGETS[target]
     system, told = opened(settled.turns, profile)
     messages = profile.write(told, profile, wish.detail or profile.default_detail)
     return Rendered([_plain(message) for message in messages], system, settled.loss, settled.turns)

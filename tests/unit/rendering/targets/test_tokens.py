@@ -1,4 +1,4 @@
-"""Estimates of what a conversation costs."""
+"""What a conversation is taken to cost."""
 
 from dataclasses import replace
 
@@ -6,7 +6,15 @@ import pytest
 
 from app.models.conversation import Attachment, Call, DataItem, InlineBytes, TextItem
 from app.models.resource import MediaHints, ResourceKind
-from app.rendering.targets.tokens import estimate_turns
+from app.rendering.targets.table import TARGETS
+from app.rendering.targets.tokens import (
+    BY_AREA,
+    TokenRule,
+    count_tokens,
+    tokens_by_area,
+    tokens_by_tiles_of_512,
+    tokens_by_tiles_of_768,
+)
 from tests.unit.rendering.targets.composed import medium
 from tests.unit.rendering.targets.settled import answer, said, turn
 
@@ -20,8 +28,8 @@ def attached(kind: ResourceKind, hints: MediaHints, size_bytes: int = 0) -> Atta
     [
         (attached("image", MediaHints(1_000, 750)), 1_000),
         (attached("image", MediaHints(1_000, 751)), 1_002),
-        (attached("image", MediaHints(10, 10)), 258),
-        (attached("image", MediaHints()), 258),
+        (attached("image", MediaHints(10, 10)), 1),
+        (attached("image", MediaHints()), 1_399),
         (attached("audio", MediaHints(duration_seconds=2.5)), 80),
         (attached("audio", MediaHints(duration_seconds=0)), 0),
         (attached("audio", MediaHints()), 1_920),
@@ -33,22 +41,70 @@ def attached(kind: ResourceKind, hints: MediaHints, size_bytes: int = 0) -> Atta
     ],
 )
 def test_media_cost_what_models_count_for_them(attachment: Attachment, tokens: int) -> None:
-    assert estimate_turns([turn("user", attachment)]) == 4 + tokens
+    assert BY_AREA.turns([turn("user", attachment)]) == 4 + tokens
 
 
-def test_words_cost_a_quarter_of_their_characters() -> None:
-    assert estimate_turns([answer(said("x" * 9), TextItem("", ""))]) == 4 + 3
-    assert estimate_turns([answer(DataItem("", {"a": [1, 2]}))]) == 4 + 3
-    assert estimate_turns([], "x" * 5) == 2
+@pytest.mark.parametrize(
+    ("width", "height", "by_area", "by_tiles_of_512", "by_tiles_of_768"),
+    [
+        (200, 200, 54, 255, 258),
+        (384, 384, 197, 255, 258),
+        (385, 384, 198, 255, 258),
+        (1_024, 1_024, 1_399, 765, 1_032),
+        (1_280, 720, 1_229, 1_105, 516),
+        (1_920, 1_080, 1_600, 1_105, 1_548),
+        (2_048, 4_096, 1_600, 1_105, 4_644),
+        (1, 8_000, 1, 765, 2_838),
+    ],
+)
+def test_image_costs_what_each_provider_publishes(
+    width: int, height: int, by_area: int, by_tiles_of_512: int, by_tiles_of_768: int
+) -> None:
+    counted = (
+        tokens_by_area(width, height),
+        tokens_by_tiles_of_512(width, height),
+        tokens_by_tiles_of_768(width, height),
+    )
+    assert counted == (by_area, by_tiles_of_512, by_tiles_of_768)
+
+
+@pytest.mark.parametrize(
+    ("text", "tokens"),
+    [
+        ("", 0),
+        ("Hello, world!", 4),
+        ("\u4f60\u597d\u4e16\u754c", 5),
+        ("\N{WAVING HAND SIGN}", 3),
+        ("<|endoftext|>", 7),
+        ("a\ud800b", 3),
+        ("word " * 1_000, 1_001),
+        ("x" * 1_000_000, 125_000),
+    ],
+)
+def test_texts_are_counted_by_a_tokenizer(text: str, tokens: int) -> None:
+    assert count_tokens(text) == tokens
+    # Of a text that was counted before the same is known.
+    assert count_tokens(text) == tokens
+
+
+def test_counts_are_raised_for_a_tokenizer_that_finds_more() -> None:
+    assert TokenRule(text_percent=120).text("word " * 99) == 120
+    assert TARGETS["anthropic"].tokens == TokenRule(tokens_by_area, 120)
+
+
+def test_results_and_the_system_cost_their_words() -> None:
+    assert BY_AREA.turns([answer(said("one two three"), TextItem("", ""))]) == 4 + 3
+    assert BY_AREA.turns([answer(DataItem("", {"a": [1, 2]}))]) == 4 + 7
+    assert BY_AREA.turns([], "one two") == 2
 
 
 def test_calls_cost_their_names_and_arguments() -> None:
     calling = replace(
         turn("assistant"), calls=(Call("c", "shoot", {"at": "x"}), Call("d", "f", {}))
     )
-    assert estimate_turns([calling]) == 4 + (2 + 3) + (1 + 1)
+    assert BY_AREA.turns([calling]) == 4 + (1 + 5) + (1 + 1)
 
 
 def test_turns_add_up() -> None:
-    one = turn("user", said("x" * 4))
-    assert estimate_turns([one, one, one], "x") == 3 * 5 + 1
+    one = turn("user", said("one two"))
+    assert BY_AREA.turns([one, one, one], "one") == 3 * 6 + 1

@@ -1,0 +1,55 @@
+"""The frontier of a session: how far its history has been evicted to smaller levels."""
+
+from dataclasses import dataclass
+from typing import Annotated, TypeAlias
+
+from pydantic import Field
+
+from app.models.base import WireModel
+
+Through: TypeAlias = Annotated[int, Field(ge=0, le=2**53)]
+
+
+class Frontier(WireModel):
+    """What of a history is shown at a smaller level, in the order in which it is evicted.
+
+    Each number is the `seq` up to which one kind of thing is. It never becomes smaller.
+    `orphans` are answers that were shown behind a call that nobody had recorded; each keeps it,
+    since what was shown is not changed.
+
+    Source: `context`, "A prefix that stays".
+    """
+
+    tool_media: Annotated[Through, Field(description="Media in results of tools.")] = 0
+    said_media: Annotated[Through, Field(description="Media in what people said.")] = 0
+    tool_texts: Annotated[Through, Field(description="Long texts in results of tools.")] = 0
+    tool_results: Annotated[Through, Field(description="Results of tools, whole.")] = 0
+    said_texts: Annotated[Through, Field(description="Long texts in what people said.")] = 0
+    orphans: Annotated[
+        tuple[Through, ...],
+        Field(
+            max_length=10_000,
+            description="The `seq` of answers that keep the call that was written for them.",
+        ),
+    ] = ()
+
+
+NOTHING_EVICTED = Frontier()
+"""Where every history begins."""
+
+
+@dataclass(frozen=True, slots=True)
+class StoredFrontier:
+    """A frontier as it is stored under a name.
+
+    Attributes:
+        name: The client's.
+        frontier: How far it has been moved.
+        sent: The hashes of the messages that were rendered with it last, eight bytes each.
+        version: Grows with every change; 0 where nothing is stored yet.
+    """
+
+    name: str
+    frontier: Frontier = NOTHING_EVICTED
+    sent: bytes = b""
+    version: int = 0

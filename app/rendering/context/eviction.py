@@ -1,0 +1,242 @@
+"""Eviction: what of a history gives way to a smaller level of itself.
+
+In this order, of each the oldest first: media in results of tools, media that people sent, long
+texts in results, results whole, long texts that people wrote. What the system says, the first and
+the newest message of the user, pinned pages, and the turn in progress stay as they are; so does
+every call. Nothing is deleted: a line says what stood there, and how a model gets it back.
+
+Source: `context`, "Budget".
+"""
+
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Literal, TypeAlias, get_args
+
+from app.models.conversation import (
+    ComposedTurn,
+    DataItem,
+    Item,
+    LeftOut,
+    Medium,
+    StoredBytes,
+    TextItem,
+    Words,
+)
+from app.models.frontier import Frontier
+from app.models.json_value import json_text
+from app.rendering.pages.lines import one_line, quoted, quoted_short
+from app.rendering.targets.lines import medium_words
+from app.rendering.texts.cuts import cut_short, whole_text_uri
+
+EvictionClass: TypeAlias = Literal[
+    "tool_media", "said_media", "tool_texts", "tool_results", "said_texts"
+]
+ORDER: Sequence[EvictionClass] = get_args(EvictionClass)
+PAGE_FAULT = "page_fault"
+
+_REASON = "The conversation has to fit its limits; the oldest gives way."
+# A result that is hardly longer than the line that would take its place stays.
+_SHORT_RESULT_CHARS = 240
+_LONG_TOOL_TEXT_CHARS = 800
+_LONG_SAID_TEXT_CHARS = 2_000
+_KEPT_CHARS = 400
+_LONGEST_CAPTION_CHARS = 400
+_MOST_NAMED = 3
+
+
+@dataclass(frozen=True, slots=True)
+class History:
+    """Turns that may be evicted.
+
+    Attributes:
+        turns: In order, calls and answers paired.
+        stays: The indexes of turns that stay as they are.
+        pages: The page that each answer to a call of `page_fault` shows, by the call's id.
+        newest_user: The index of the newest turn of the user.
+    """
+
+    turns: Sequence[ComposedTurn]
+    stays: Collection[int]
+    pages: Mapping[str, str]
+    newest_user: int
+
+    def evicted(self, frontier: Frontier) -> list[ComposedTurn]:
+        """Return the turns as a frontier has them shown."""
+        return [
+            self.shown(
+                index, [each for each in ORDER if self.seq(index) <= getattr(frontier, each)]
+            )
+            for index in range(len(self.turns))
+        ]
+
+    def shown(self, index: int, classes: Collection[EvictionClass]) -> ComposedTurn:
+        """Return a turn with some of what it has evicted."""
+        turn = self.turns[index]
+        if not classes or index in self.stays or turn.role == "system":
+            return turn
+        page_id = self.pages.get(turn.call_id) if turn.role == "tool" else None
+        if turn.role != "tool":
+            return _said(turn, classes)
+        if "tool_results" in classes and not _is_short(turn):
+            return _as_a_line(turn, page_id)
+        return _result(turn, classes, page_id)
+
+    def seq(self, index: int) -> int:
+        """Return the place of a turn; what stands in no session has the first."""
+        return self.turns[index].seq or 1
+
+
+def history_of(turns: Sequence[ComposedTurn], pinned: Collection[str] = ()) -> History:
+    """Return which turns of a conversation may be evicted.
+
+    Args:
+        turns: The conversation, calls and answers paired.
+        pinned: The ids of pages that stay.
+    """
+    pages = dict(_faulted(turns))
+    stays = {
+        index
+        for index, turn in enumerate(turns)
+        if turn.role == "system" or (turn.role == "tool" and pages.get(turn.call_id) in pinned)
+    }
+    users = [index for index, turn in enumerate(turns) if turn.role == "user"]
+    calling = [index for index, turn in enumerate(turns) if turn.calls]
+    stays.update(users[:1], users[-1:])
+    # The model answers next to what it called last, or to what the user said behind that.
+    in_progress = max([*calling[-1:], *users[-1:]], default=len(turns))
+    stays.update(range(in_progress, len(turns)))
+    return History(turns, frozenset(stays), pages, users[-1] if users else len(turns))
+
+
+def faulted_pages(turns: Sequence[ComposedTurn]) -> set[str]:
+    """Return the ids of the pages that calls of `page_fault` name."""
+    return {page_id for _, page_id in _faulted(turns)}
+
+
+def _faulted(turns: Sequence[ComposedTurn]) -> Iterator[tuple[str, str]]:
+    for turn in turns:
+        for call in turn.calls:
+            page_id = call.arguments.get("page_id")
+            if call.name.endswith(PAGE_FAULT) and isinstance(page_id, str):
+                yield call.call_id, page_id
+
+
+def entry_text(turns: Sequence[ComposedTurn]) -> str:
+    """Return all words of an entry, whole; a medium among them is a line."""
+    return "\n\n".join(text for turn in turns for item in turn.items if (text := _text_of(item)))
+
+
+def _text_of(item: Item) -> str:
+    match item:
+        case TextItem(text=text):
+            return text
+        case DataItem(value=value):
+            return json_text(value)
+        case Medium():
+            return f"[{medium_words(item)}]"
+        case _:
+            return ""
+
+
+def _said(turn: ComposedTurn, classes: Collection[EvictionClass]) -> ComposedTurn:
+    items: list[Item] = []
+    for item in turn.items:
+        if isinstance(item, Medium) and "said_media" in classes:
+            items.append(_small(item, None))
+        elif (
+            isinstance(item, TextItem)
+            and "said_texts" in classes
+            and len(item.text) > _LONG_SAID_TEXT_CHARS
+        ):
+            items += _shortened(item.pointer, item.text, _way_back(turn, item.text, None))
+        else:
+            items.append(item)
+    return replace(turn, items=tuple(items))
+
+
+def _result(
+    turn: ComposedTurn, classes: Collection[EvictionClass], page_id: str | None
+) -> ComposedTurn:
+    items: list[Item] = []
+    is_shortened = "tool_texts" in classes
+    for item in turn.items:
+        text = _long_text(item) if is_shortened else None
+        if isinstance(item, Medium) and "tool_media" in classes:
+            items.append(_small(item, page_id))
+        elif text is not None and isinstance(item, TextItem | DataItem):
+            items += _shortened(item.pointer, text, _way_back(turn, text, page_id))
+        else:
+            items.append(item)
+    is_long = is_shortened and turn.structured is not None
+    if is_long and len(json_text(turn.structured)) > _LONG_TOOL_TEXT_CHARS:
+        return replace(turn, items=tuple(items), structured=None)
+    return replace(turn, items=tuple(items))
+
+
+def _long_text(item: Item) -> str | None:
+    text = _text_of(item)
+    return text if len(text) > _LONG_TOOL_TEXT_CHARS else None
+
+
+def _as_a_line(turn: ComposedTurn, page_id: str | None) -> ComposedTurn:
+    """Return an answer that is one line, which names what was in it."""
+    stored = [item for item in turn.items if isinstance(item, Medium)]
+    named = [
+        f"@blob:{item.source.resource_id}"
+        for item in stored
+        if isinstance(item.source, StoredBytes)
+    ]
+    way = _page_call(page_id) if page_id else _entry_call(turn)
+    media = f"; its media: {', '.join(named[:_MOST_NAMED])}" if named else ""
+    more = f" and {len(named) - _MOST_NAMED} more" if len(named) > _MOST_NAMED else ""
+    name = quoted_short(one_line(turn.tool_name), 64)
+    shows = f": {way} shows it" if way else ""
+    line = f"[An old result of {name} was left out{shows}{media}{more}]"
+    note = LeftOut("", "result", "evicted", _REASON, to="line")
+    return replace(turn, items=(note, TextItem("", line)), structured=None)
+
+
+def _small(medium: Medium, page_id: str | None) -> Medium:
+    """Return a medium that is to be shown as its caption, or as one line."""
+    kept: Words | None = None
+    if medium.words is not None and medium.words.kind == "caption":
+        kept = Words("caption", cut_short(medium.words.text, _LONGEST_CAPTION_CHARS))
+    way = ""
+    if page_id:
+        way = f": {_page_call(page_id)} shows it"
+    elif isinstance(medium.source, StoredBytes):
+        way = f': view_media("@blob:{medium.source.resource_id}") shows it'
+    line = f"[{medium_words(medium)}, left out to make room{way}]"
+    instead = line if kept is None else f"{line}\n{kept.text}"
+    return replace(medium, words=kept, instead=instead, is_evicted=True)
+
+
+def _shortened(pointer: str, text: str, way: str) -> list[Item]:
+    kept = cut_short(text, _KEPT_CHARS)
+    shows = f"; {way} shows all of it" if way else ""
+    line = f"[… shortened from {len(text)} characters{shows}]"
+    note = LeftOut(pointer, "text", "evicted", _REASON, to="preview")
+    return [note, TextItem(pointer, f"{kept}\n{line}")]
+
+
+def _way_back(turn: ComposedTurn, text: str, page_id: str | None) -> str:
+    if page_id:
+        return _page_call(page_id)
+    uri = whole_text_uri(text)
+    return f'read_text("@{uri}")' if uri else _entry_call(turn)
+
+
+def _entry_call(turn: ComposedTurn) -> str:
+    # What is rendered outside of its session is no entry that a model could name.
+    return "" if turn.seq is None else f'read_text("@entry:{turn.seq}")'
+
+
+def _page_call(page_id: str) -> str:
+    return f"page_fault({quoted(page_id)}, 0)"
+
+
+def _is_short(turn: ComposedTurn) -> bool:
+    """Whether a result is no longer than the line that would stand for it."""
+    texts = [item.text for item in turn.items if isinstance(item, TextItem)]
+    is_plain = all(isinstance(item, TextItem | LeftOut) for item in turn.items)
+    return is_plain and sum(map(len, texts)) <= _SHORT_RESULT_CHARS

@@ -1,0 +1,51 @@
+"""The answer of a rendering: messages, the account of the loss, and what stands for the prefix."""
+
+import hashlib
+from collections.abc import Sequence
+
+from app.models.rendering import RenderOptions
+from app.rendering.targets.ladder import Settled
+from app.rendering.targets.leaves import JsonLeaf, Node, json_pieces
+from app.rendering.targets.opening import opened
+from app.rendering.targets.profile import Profile
+
+_HASH_BYTES = 8
+
+
+def document_of(settled: Settled, profile: Profile, options: RenderOptions) -> dict[str, Node]:
+    """Return the answer: `{target, profile, messages, system?, loss, tokensEst}`."""
+    system, turns = opened(settled.turns, profile)
+    messages = profile.write(turns, profile, options.detail or profile.default_detail)
+    document: dict[str, Node] = {
+        "target": profile.target,
+        "profile": f"{profile.target}/{profile.version}",
+        "messages": messages,
+    }
+    if system:
+        document["system"] = system
+    document["loss"] = [JsonLeaf(entry.wire()) for entry in settled.loss]
+    document["tokensEst"] = profile.tokens.turns(turns, system)
+    return document
+
+
+def prefix_hashes(document: dict[str, Node]) -> list[bytes]:
+    """Return a hash for each message: of itself and of all that stands before it."""
+    head: list[Node] = [document["profile"], document.get("system")]
+    hashed = hashlib.sha256(_digest_of(head)).digest()
+    hashes = []
+    messages = document["messages"]
+    for message in messages if isinstance(messages, list) else []:
+        hashed = hashlib.sha256(hashed + _digest_of(message)).digest()
+        hashes.append(hashed[:_HASH_BYTES])
+    return hashes
+
+
+def _digest_of(node: Node) -> bytes:
+    return str(json_pieces(node).digest).encode()
+
+
+def equal_hashes(sent: bytes, hashes: Sequence[bytes]) -> int:
+    """Return how many messages are the same as those that were sent last."""
+    before = [sent[at : at + _HASH_BYTES] for at in range(0, len(sent), _HASH_BYTES)]
+    # A hash stands for all before it, so that what is equal is a stretch from the beginning.
+    return sum(old == new for old, new in zip(before, hashes, strict=False))

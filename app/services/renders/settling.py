@@ -1,0 +1,137 @@
+"""Conversations settled for a target: media made to fit it, and what is old evicted.
+
+Source: `providers`, degradation ladder; `context`, "Budget".
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from datetime import timedelta
+from functools import partial
+from typing import TypeVar
+
+import anyio.to_thread
+
+from app.models.conversation import ComposedTurn
+from app.models.frontier import Frontier
+from app.models.identity import utc_now
+from app.models.limits import Limits
+from app.models.rendering import RenderOptions, base64_length
+from app.rendering.context.budget import next_frontier
+from app.rendering.context.eviction import faulted_pages, history_of
+from app.rendering.targets.fitting import plan_media
+from app.rendering.targets.ladder import Ladder, Settled, Sign
+from app.rendering.targets.opening import with_lines
+from app.rendering.targets.profile import Profile
+from app.rendering.targets.tokens import request_text_bytes
+from app.rendering.turns.handles import with_handles
+from app.services.access.callers import LinkGrant, LinkSigner
+from app.services.renders.media_loader import MediaLoader, judged, measured
+from app.stores.records import Records
+
+_URL_HOURS = 2
+# What renders is Python, of which one thread runs at a time; more would only slow others down.
+_THREADS = 2
+
+_Result = TypeVar("_Result")
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Settling:
+    """Settles conversations of a project.
+
+    Args:
+        records: Where pages are looked up.
+        media_loader: Makes smaller images, and knows which media are sound.
+        links: Signs URLs.
+        content_base_url: What those URLs begin with; `None` if providers do not reach this service.
+        limits: For all media of one rendering.
+    """
+
+    records: Records
+    media_loader: MediaLoader
+    links: LinkSigner
+    content_base_url: str | None
+    limits: Limits
+    _threads: anyio.CapacityLimiter = field(
+        init=False, default_factory=lambda: anyio.CapacityLimiter(_THREADS)
+    )
+
+    async def worked(self, work: Callable[[], _Result]) -> _Result:
+        """Do pure work in one of the few threads that renderings may take; return its result."""
+        return await anyio.to_thread.run_sync(work, limiter=self._threads)
+
+    async def fitted(
+        self,
+        project_id: str,
+        turns: Sequence[ComposedTurn],
+        profile: Profile,
+        options: RenderOptions,
+        frontier: Frontier,
+        *,
+        is_whole: bool,
+    ) -> tuple[Settled, Frontier]:
+        """Settle turns; return them with how far they had to be evicted to fit the limits.
+
+        Raises:
+            InvalidPayloadError: What is never evicted does not fit.
+        """
+        if options.max_tokens is None and options.frontier is None:
+            settled = await self._settled(project_id, turns, profile, options, is_whole=is_whole)
+            return settled, frontier
+        named = faulted_pages(turns)
+        pinned = await self.records.read(project_id, lambda unit: unit.pages.pinned_among(named))
+        history = await self.worked(lambda: history_of(turns, pinned))
+        while True:
+            shown = history.evicted(frontier)
+            settled = await self._settled(project_id, shown, profile, options, is_whole=is_whole)
+            further = await self.worked(
+                partial(next_frontier, history, frontier, settled, profile, options)
+            )
+            if further == frontier:
+                return settled, frontier
+            frontier = further
+
+    async def _settled(
+        self,
+        project_id: str,
+        turns: Sequence[ComposedTurn],
+        profile: Profile,
+        options: RenderOptions,
+        *,
+        is_whole: bool,
+    ) -> Settled:
+        if options.handles:
+            turns = with_handles(turns)
+        turns = with_lines(turns, profile, is_whole=is_whole)
+        most = self._most_base64(profile, options, turns)
+        turns = await measured(turns)
+        turns = await judged(self.media_loader.checks, project_id, turns, profile, options)
+        media_plan = plan_media(turns, profile, options, most_base64=most)
+        loaded = await self.media_loader.gather(project_id, turns, media_plan)
+        sign = self._signer(project_id, options)
+        ladder = Ladder(profile, options, most_base64=most, sign=sign)
+        return await self.worked(lambda: ladder.settle(turns, loaded))
+
+    def _most_base64(
+        self, profile: Profile, options: RenderOptions, turns: Sequence[ComposedTurn]
+    ) -> int:
+        limits = [base64_length(self.limits.inline_bytes)]
+        if profile.request_bytes is not None:
+            limits.append(max(0, profile.request_bytes - request_text_bytes(turns)))
+        if options.max_bytes is not None:
+            limits.append(options.max_bytes)
+        return min(limits)
+
+    def _signer(self, project_id: str, options: RenderOptions) -> Sign | None:
+        if options.media != "signed-url" or self.content_base_url is None:
+            return None
+        base_url = self.content_base_url
+        # By the hour, so that the same call gives the same bytes for as long.
+        hour = utc_now().replace(minute=0, second=0, microsecond=0)
+        expires_at = hour + timedelta(hours=_URL_HOURS)
+
+        def sign(resource_id: str) -> str:
+            grant = LinkGrant(project_id, resource_id, "inline", None, expires_at)
+            return f"{base_url}{self.links.content_path(grant)}"
+
+        return sign

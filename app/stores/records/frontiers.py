@@ -1,0 +1,67 @@
+"""Frontiers: how far the renderings of a session have been evicted, each under a name."""
+
+from collections.abc import Sequence
+from datetime import datetime
+from typing import Any
+
+from sqlalchemy import Row
+
+from app.models.frontier import Frontier, StoredFrontier
+from app.stores.records.scope import Repository
+from app.stores.records.tables import frontiers
+
+
+class FrontierRecords(Repository):
+    """The frontiers of the sessions of one project."""
+
+    def find(self, session_id: str, name: str) -> StoredFrontier | None:
+        """Return what is stored under a name, if anything is."""
+        stored = frontiers.c
+        row = self._scope.first(
+            self._scope.select(frontiers, stored.session_id == session_id, stored.name == name)
+        )
+        return None if row is None else _stored(row)
+
+    def all_of(self, session_id: str) -> Sequence[StoredFrontier]:
+        """Return all of a session, in the order of their names."""
+        listed = self._scope.select(frontiers, frontiers.c.session_id == session_id)
+        rows = self._scope.all(listed)
+        return sorted(map(_stored, rows), key=lambda each: each.name)
+
+    def put(
+        self, session_id: str, new: StoredFrontier, now: datetime, *, replaces: int | None
+    ) -> bool:
+        """Store a frontier of a session that the caller holds.
+
+        Args:
+            session_id: The session, which exists.
+            new: What is to be stored.
+            now: The moment.
+            replaces: The version that is there; `None` if none is.
+
+        Returns:
+            Whether it was stored; not if there is another version meanwhile.
+        """
+        state = new.frontier.model_dump_json(by_alias=True)
+        values = {
+            "state": state,
+            "sent": new.sent,
+            "version": new.version,
+            "updated_at": now,
+        }
+        if replaces is None:
+            return self._scope.insert_if_absent(
+                frontiers, session_id=session_id, name=new.name, **values
+            )
+        stored = frontiers.c
+        conditions = (
+            stored.session_id == session_id,
+            stored.name == new.name,
+            stored.version == replaces,
+        )
+        return self._scope.set_values(frontiers, *conditions, **values) == 1
+
+
+def _stored(row: Row[Any]) -> StoredFrontier:
+    frontier = Frontier.model_validate_json(row.state)
+    return StoredFrontier(row.name, frontier, row.sent, row.version)
