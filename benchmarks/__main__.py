@@ -39,6 +39,7 @@ MODULES = {
     "rendering": "session_render",
     "memory-out": "memory_out",
     "agents": "agents",
+    "context": "context",
 }
 """By group, in the order in which they are run and written down, the module that measures it."""
 
