@@ -1,10 +1,12 @@
 """Migrations, on both engines: they make the schema the code has, once, and can go back."""
 
 import signal
+import sqlite3
 import subprocess
 import sys
+import threading
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from datetime import UTC, datetime
 from itertools import count
 from pathlib import Path
@@ -18,7 +20,7 @@ from alembic.autogenerate import compare_metadata
 from alembic.config import Config
 from alembic.runtime.migration import MigrationContext
 from pydantic import SecretStr
-from sqlalchemy import Connection, inspect, text
+from sqlalchemy import URL, Connection, inspect, text
 
 from app.config.settings import Settings
 from app.errors import StoreUnavailableError
@@ -26,7 +28,7 @@ from app.models.message import EntryCounts, Session, StoredMessage
 from app.models.page import PageFilters
 from app.stores.records import Records
 from app.stores.records.columns import is_shared_schema, metadata
-from app.stores.records.engine import current_revision, migrate, newest_revision
+from app.stores.records.engine import current_revision, migrate, newest_revision, open_engines
 from app.wiring import (
     MissingSigningKeysError,
     OutdatedDatabaseError,
@@ -198,6 +200,26 @@ async def test_migrations_at_the_same_time_take_turns(empty: Settings) -> None:
             tasks.start_soon(run)
     assert {after for _, after in outcomes} == {newest_revision()}
     assert await with_engines(empty, differences) == []
+
+
+async def test_new_files_are_opened_by_eight_at_once(tmp_path: Path) -> None:
+    together = [threading.Barrier(8) for _ in range(60)]
+
+    def opened(number: int) -> None:
+        together[number].wait()
+        url = URL.create("sqlite", database=str(tmp_path / f"{number}.db"))
+        engine = open_engines(url, pool_size=1, timeout_seconds=10).writer
+        with engine.begin() as connection:
+            connection.exec_driver_sql("CREATE TABLE IF NOT EXISTS opened (number INTEGER)")
+            connection.exec_driver_sql("INSERT INTO opened VALUES (1)")
+
+    async with anyio.create_task_group() as tasks:
+        for number in range(60):
+            for _ in range(8):
+                tasks.start_soon(anyio.to_thread.run_sync, opened, number)
+    for number in range(60):
+        with closing(sqlite3.connect(tmp_path / f"{number}.db")) as connection:
+            assert connection.execute("SELECT count(*) FROM opened").fetchone() == (8,)
 
 
 class PowerCutError(Exception):

@@ -11,6 +11,8 @@ that alone: a command over a database that is up to date would wait longer for i
 everything else it does.
 """
 
+import sqlite3
+import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
@@ -49,7 +51,8 @@ _POSTGRESQL_OPTIONS = {
     "keepalives_count": 3,
     "tcp_user_timeout": 20_000,
 }
-_WRITER_PRAGMAS = ("journal_mode=WAL", "synchronous=FULL", "foreign_keys=ON")
+_WRITER_PRAGMAS = ("synchronous=FULL", "foreign_keys=ON")
+_WAIT_SECONDS = 0.01
 # A search looks into more pages of the file than SQLite keeps by itself, again and again.
 _READER_PRAGMAS = ("query_only=ON", "cache_size=-8192")
 
@@ -197,7 +200,7 @@ def _open_sqlite(
         hide_parameters=True,
         connect_args=driver_options,
     )
-    event.listen(writer, "connect", partial(_run_pragmas, _WRITER_PRAGMAS))
+    event.listen(writer, "connect", partial(_become_writer, timeout_seconds))
     event.listen(reader, "connect", partial(_run_pragmas, _READER_PRAGMAS))
     event.listen(writer, "begin", _begin_immediate)
     by_itself = writer.execution_options(isolation_level="AUTOCOMMIT")
@@ -206,6 +209,23 @@ def _open_sqlite(
     is_file = bool(url.database) and not url.query and ":" not in str(url.database)
     loop = LoopConnection(str(url.database)) if is_file else None
     return Engines(writer, reader, threads, group, int(timeout_seconds * 1_000), loop)
+
+
+def _become_writer(timeout_seconds: float, connection: DBAPIConnection, record: object) -> None:
+    """Set a connection up to write, to a file that keeps a log of what is written."""
+    cursor = connection.cursor()
+    until = time.monotonic() + timeout_seconds
+    while True:
+        try:
+            cursor.execute("PRAGMA journal_mode=WAL")
+            break
+        except sqlite3.OperationalError as exc:
+            # A new file is changed by one process at a time, and SQLite does not wait for its turn.
+            if exc.sqlite_errorcode != sqlite3.SQLITE_BUSY or time.monotonic() > until:
+                raise
+            time.sleep(_WAIT_SECONDS)
+    cursor.close()
+    _run_pragmas(_WRITER_PRAGMAS, connection, record)
 
 
 def _run_pragmas(pragmas: Sequence[str], connection: DBAPIConnection, _: object) -> None:
