@@ -23,6 +23,7 @@ from app.mcp.endpoint import McpEndpoint
 from app.routers import (
     aliases,
     bundles,
+    doctor,
     events,
     interactions,
     messages,
@@ -69,6 +70,7 @@ _MODULES = (
     messages,
     interactions,
     bundles,
+    doctor,
     renders,
     tools,
     turns,

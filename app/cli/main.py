@@ -15,12 +15,16 @@ import typer
 
 from app.cli.options import (
     DataDirOption,
+    DialectOption,
+    DoctorTokensOption,
     EnvFileOption,
     FilesOption,
     HeaderOption,
+    HealedOption,
     HostConfigOption,
     HostDataDirOption,
     HostDryRunOption,
+    JsonOption,
     LevelOption,
     MaxTokensOption,
     OutputOption,
@@ -28,6 +32,7 @@ from app.cli.options import (
     PageArgument,
     PrefixOption,
     ProjectOption,
+    TargetOption,
     UndoOption,
     UpstreamOption,
 )
@@ -199,6 +204,39 @@ def ingest(
         tool_call_id=tool_call_id,
         project_id=project_id,
         console=OUT,
+    )
+
+
+@cli.command()
+def doctor(
+    file: Annotated[
+        Path,
+        typer.Argument(
+            dir_okay=False,
+            allow_dash=True,
+            help="A request that a provider refused, or a list of messages, as JSON or JSON lines; "
+            "- for standard input.",
+        ),
+    ],
+    target: TargetOption = None,
+    dialect: DialectOption = None,
+    max_tokens: DoctorTokensOption = None,
+    output: HealedOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Find what is wrong with a history of any dialect, and heal it.
+
+    The status is 1 if something is wrong and no healed history is asked for. Nothing is stored.
+    """
+    from app.cli.doctor import examine_file
+
+    examine_file(
+        file,
+        target=target,
+        dialect=dialect,
+        max_tokens=max_tokens,
+        output=output,
+        as_json=as_json,
     )
 
 

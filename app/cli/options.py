@@ -57,6 +57,41 @@ MaxTokensOption = Annotated[
         show_default="as many as it has",
     ),
 ]
+TargetOption = Annotated[
+    str | None,
+    typer.Option(
+        "--target",
+        metavar="NAME",
+        help="The provider that gets the history: anthropic, openai-chat, gemini, bedrock …",
+        show_default="that of the history's dialect",
+    ),
+]
+DialectOption = Annotated[
+    str | None,
+    typer.Option(
+        "--dialect",
+        metavar="NAME",
+        help="What the history is meant to be written in.",
+        show_default="what most of it is",
+    ),
+]
+DoctorTokensOption = Annotated[
+    int | None,
+    typer.Option(
+        min=1,
+        help="The most tokens; what is old gives way to smaller levels of itself.",
+        show_default="as many as it has",
+    ),
+]
+HealedOption = Annotated[
+    Path | None,
+    typer.Option(
+        "--output", "-o", allow_dash=True, help="Where the healed request goes; - for the terminal."
+    ),
+]
+JsonOption = Annotated[
+    bool, typer.Option("--json", help="Print what is found as JSON, as the HTTP service answers.")
+]
 HostDataDirOption = Annotated[
     Path | None,
     typer.Option(

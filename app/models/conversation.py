@@ -56,7 +56,8 @@ class Medium:
     `pointer` is where it stands in the record. `size_bytes` is `None` for an address. `damage` is
     what was found to be wrong with its bytes. `before` is a text that belongs before the
     medium where it is shown; `instead` takes the place of all lines about it where it is not.
-    One that `is_evicted` is not shown, to make room.
+    One that `is_evicted` is not shown, to make room. `said_type` is what a message
+    called it, if that is another type.
     """
 
     pointer: str
@@ -71,6 +72,7 @@ class Medium:
     before: str | None = None
     instead: str | None = None
     is_evicted: bool = False
+    said_type: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

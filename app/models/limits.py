@@ -27,6 +27,9 @@ class Limits(BaseModel):
             "streamed out of it: what is kept in memory. A longer text goes to `/api/resources`.",
         ),
     ] = 32 * MIB
+    history_bytes: Annotated[
+        int, Field(gt=0, description="A history that is examined, media and all, in memory.")
+    ] = 64 * MIB
     medium_bytes: Annotated[int, Field(gt=0, description="One decoded medium.")] = 1 * GIB
     media_per_result: Annotated[int, Field(gt=0, description="Media in one tool result.")] = 2_000
     json_depth: Annotated[int, Field(ge=1_000, le=4_000, description="Nesting of JSON.")] = 1_024

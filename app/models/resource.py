@@ -19,7 +19,7 @@ from app.models.base import WireModel
 
 ResourceKind = Literal["image", "audio", "video", "binary", "text"]
 MediaKind = Literal["audio", "video", "binary"]
-DamageCode = Literal["damaged-media", "encrypted-media"]
+DamageCode = Literal["damaged-media", "encrypted-media", "expired-link"]
 FaultKind: TypeAlias = Literal["missing", "damaged", "wrong-size", "unreadable"]
 """What can be wrong with a stored file."""
 

@@ -13,6 +13,7 @@ from app.services.agents.turns import Turns
 from app.services.bundles.exporting import BundleExports
 from app.services.bundles.importing import BundleImports
 from app.services.concurrency.large_work import LargeWork
+from app.services.doctor.doctor import Doctor
 from app.services.events.feeds import RawResults
 from app.services.fetching import Fetcher
 from app.services.images.derived_images import DerivedImages
@@ -249,18 +250,23 @@ class Container:
             limits=limits,
         )
         derived = DerivedImages(records, blobs, images=self._images, limits=limits)
+        settling = Settling(
+            records,
+            MediaLoader(blobs, derived, self._checks),
+            links=self.links,
+            content_base_url=settings.content_url or settings.public_url,
+            limits=limits,
+        )
         self.renders = Renders(
+            records, blobs, reading=self.page_reading, settling=settling, lists=self.page_lists
+        )
+        budget = BodyBudget(self.memory, text_limit_bytes=limits.history_bytes)
+        self.doctor = Doctor(
             records,
             blobs,
-            reading=self.page_reading,
-            settling=Settling(
-                records,
-                MediaLoader(blobs, derived, self._checks),
-                links=self.links,
-                content_base_url=settings.content_url or settings.public_url,
-                limits=limits,
-            ),
-            lists=self.page_lists,
+            settling=settling,
+            bodies=RequestBodies(self._work, budget),
+            limits=limits,
         )
 
     def _wire_agents(self) -> None:

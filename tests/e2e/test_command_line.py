@@ -31,6 +31,7 @@ OPTIONS = {
         "--data-dir",
         "--env-file",
     ),
+    "doctor": ("--target", "--dialect", "--max-tokens", "--output", "--json"),
     "mcp": ("--session", "--project", "--data-dir", "--env-file"),
     "proxy": (
         *("--session", "--upstream", "--header", "--config", "--undo", "--dry-run"),
@@ -63,6 +64,7 @@ DEFAULTS = {
         "PAGEFAULT_DATA_DIR or ~/.pagefault/data",
         _STORES[1],
     ],
+    "doctor": ["that of the history's dialect", "what most of it is", "as many as it has"],
     "ingest": ["cli", "named after the content", "PAGEFAULT_DEFAULT_PROJECT", *_STORES],
 }
 

@@ -163,6 +163,8 @@ class Fitting:
         # Where nothing of the kind is taken, that is the reason, wherever it is.
         if rule is None or not isinstance(medium.source, Address):
             return None
+        if medium.damage is not None:
+            return Obstacle(medium.damage.code, medium.damage.detail)
         if rule.loads(medium.source.url):
             return None
         return Obstacle(

@@ -17,6 +17,7 @@ from app.models.conversation import (
     TextItem,
     Turn,
 )
+from app.rendering.rules import coded
 from app.rendering.targets.leaves import joined, text_of
 from app.rendering.targets.profile import Profile
 
@@ -25,14 +26,8 @@ _Item = TypeVar("_Item")
 FROM_THE_SYSTEM = "[Said by the system, not by the user:]"
 BEGINNING = "[The conversation begins here.]"
 
-_NO_BEGINNING = (
-    "no-beginning",
-    "The target wants the user to speak first, who does not; a line stands before it.",
-)
-_LATE_SYSTEM = (
-    "late-system",
-    "The target knows no message of the system here; the user's turn says it, behind a line.",
-)
+_NO_BEGINNING = coded("no-beginning")
+_LATE_SYSTEM = coded("late-system")
 
 
 def with_lines(

@@ -119,6 +119,8 @@ class TokenRule:
 BY_AREA = TokenRule()
 """How a target is taken to count of which nothing is known."""
 
+# Longer, a text without blanks takes ever more time and memory. Cuts add a token each at the most.
+_COUNTED_CHARS = 8_192
 _known: dict[tuple[int, int], int] = {}
 
 
@@ -133,7 +135,10 @@ def count_tokens(text: str) -> int:
     key = (hash(text), len(text))
     known = _known.get(key)
     if known is None:
-        known = len(_tokenizer().encode_ordinary(text))
+        known = sum(
+            len(_tokenizer().encode_ordinary(text[start : start + _COUNTED_CHARS]))
+            for start in range(0, len(text), _COUNTED_CHARS)
+        )
         if len(_known) >= _MOST_KNOWN:
             _known.clear()
         _known[key] = known

@@ -19,25 +19,14 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
 from app.models.conversation import Call, ComposedTurn, Invented, LeftOut, TextItem, Turn
+from app.rendering.rules import coded
 
 NO_RESULT = "[No result of this call was recorded before the conversation went on.]"
 
-_NO_CALL = (
-    "no-call",
-    "The history has no call that this answers; one without arguments stands before it.",
-)
-_LATE = (
-    "late-answer",
-    "The answer came when the conversation had gone on; its call stands before it once more.",
-)
-_ANSWERED_BEFORE = (
-    "answered-before",
-    "Its answer was shown before it, behind a call that was written for it, and stays there.",
-)
-_NO_ANSWER = (
-    "no-answer",
-    "No answer to a call was recorded before the conversation went on; a line stands for it.",
-)
+_NO_CALL = coded("no-call")
+_LATE = coded("late-answer")
+_ANSWERED_BEFORE = coded("answered-before")
+_NO_ANSWER = coded("no-answer")
 
 
 @dataclass(slots=True)

@@ -4,7 +4,7 @@ Structured content that was too long for its record is read back from where it i
 it whole, and for other targets it is compared with what the parts say.
 """
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 
@@ -40,7 +40,8 @@ from app.stores.blobs import BlobMissingError, BlobStore, read_whole
 from app.stores.records import Records, UnitOfWork
 
 _ENTRIES_AT_ONCE = 200
-_MOST_TEXT_BYTES = 16 * 1024 * 1024
+MOST_TEXT_BYTES = 16 * 1024 * 1024
+"""Of one history; more is rendered nowhere at once."""
 # Of one rendering, the structured contents. What is above is not shown, and told of in the loss.
 _MOST_APART_BYTES = 4 * 1024 * 1024
 # Parsed, a value takes up to 500 bytes.
@@ -67,8 +68,11 @@ class LoadedSession:
 
         Answers that are `kept` stay behind the calls that were written for them.
         """
-        composed = (turn for entry in self.entries for turn in self._turns(entry, audience))
-        return paired(composed, since=since, kept=kept)
+        return paired(self.unpaired(audience), since=since, kept=kept)
+
+    def unpaired(self, audience: Audience) -> Iterator[ComposedTurn]:
+        """Yield the turns of the history as they were recorded."""
+        return (turn for entry in self.entries for turn in self._turns(entry, audience))
 
     def answer(self, audience: Audience) -> Sequence[ComposedTurn]:
         """Return the only entry, the answer to a call, without the call."""
@@ -172,9 +176,9 @@ def _all_entries(
         if not page:
             break
         size_bytes += sum(map(_size_bytes, page))
-        if size_bytes > _MOST_TEXT_BYTES:
+        if size_bytes > MOST_TEXT_BYTES:
             raise PayloadTooLargeError(
-                f"The session has more than {_MOST_TEXT_BYTES} bytes beside its media, which "
+                f"The session has more than {MOST_TEXT_BYTES} bytes beside its media, which "
                 "is more than any model reads. Render its tool results one by one."
             )
         entries += page

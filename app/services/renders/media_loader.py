@@ -13,7 +13,9 @@ import anyio
 import anyio.to_thread
 
 from app.errors import ServiceError, StoreUnavailableError
-from app.models.conversation import ComposedTurn, InlineBytes, Item, Medium, StoredBytes
+from app.media.expired_links import expiry_of
+from app.models.conversation import Address, ComposedTurn, InlineBytes, Item, Medium, StoredBytes
+from app.models.identity import rfc3339, utc_now
 from app.models.media import InMemoryMedia
 from app.models.rendering import RenderOptions
 from app.models.resource import Damage, DerivedImage, ImageRecipe
@@ -98,8 +100,8 @@ def _wanted(media: Sequence[Medium], media_plan: MediaPlan) -> list[int]:
 
 
 async def measured(turns: Sequence[ComposedTurn]) -> Sequence[ComposedTurn]:
-    """Return the turns, with the hints of the media that are in the records themselves."""
-    if not any(isinstance(each.medium.source, InlineBytes) for each in places_of(turns)):
+    """Return the turns, with what the media in the records themselves, and links, say."""
+    if all(isinstance(each.medium.source, StoredBytes) for each in places_of(turns)):
         return turns
     return await anyio.to_thread.run_sync(_with_media, turns, _measured)
 
@@ -158,6 +160,13 @@ async def judged(
 
 
 def _measured(medium: Medium) -> Medium:
+    if isinstance(medium.source, Address):
+        ended_at = expiry_of(medium.source.url)
+        if ended_at is None or ended_at > utc_now():
+            return medium
+        return replace(
+            medium, damage=Damage("expired-link", f"The link ended at {rfc3339(ended_at)}.")
+        )
     if not isinstance(medium.source, InlineBytes):
         return medium
     data = medium.source.data

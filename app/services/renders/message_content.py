@@ -37,6 +37,7 @@ from app.services.normalization import normalize_tool_result
 from app.services.normalization.blocks import is_typed_block
 
 _REFERENCE = re.compile("@blob:([0-9a-f]{32})")
+_SHORTEST_BASE64 = 64
 _READ_OF_TEXT = frozenset({"text"})
 # What stands beside a text that does not say that it is one; anything else makes it a record.
 _BESIDE_TEXT = frozenset({"text", "thought", "thoughtSignature", "thought_signature"})
@@ -64,12 +65,13 @@ class ContentReading:
     """Reads contents, for somebody.
 
     `resources` are those that they refer to, by id; `moved` are the ids of media that the service
-    itself has moved out of them.
+    itself has moved out of them. With `finds_media`, texts are looked through for base64.
     """
 
     resources: Mapping[str, Resource]
     audience: Audience
     moved: frozenset[str] = frozenset()
+    finds_media: bool = False
 
     def raw(self, value: JsonValue, pointer: str) -> Iterator[Item]:
         """Yield what a value shows that is stored as it came: itself, or media found in it."""
@@ -129,6 +131,9 @@ class ContentReading:
         if resource is not None:
             yield stored_medium(resource, pointer)
             return
+        if self.finds_media and len(text) >= _SHORTEST_BASE64:
+            yield from self.raw(text, pointer)
+            return
         yield TextItem(pointer, text)
         for found in _REFERENCE.findall(text) if self.moved else ():
             if found in self.moved and found in self.resources:
@@ -181,8 +186,15 @@ def _inline(medium: NormalizedMedia, pointer: str) -> Medium:
     source = medium.source
     mime_type = settle_type(source.head(HEAD_BYTES), source.declared_mime_type, medium.filename)
     data = InlineBytes(b"".join(source.chunks()))
+    declared = (source.declared_mime_type or "").partition(";")[0].strip().lower() or None
     return Medium(
-        pointer, data, resource_kind(mime_type), mime_type, medium.filename, source.size_bytes
+        pointer,
+        data,
+        resource_kind(mime_type),
+        mime_type,
+        medium.filename,
+        source.size_bytes,
+        said_type=None if declared == mime_type else declared,
     )
 
 

@@ -72,6 +72,7 @@ def message_turns(
     *,
     audience: Audience,
     origin: str,
+    finds_media: bool = False,
 ) -> list[ComposedTurn]:
     """Return a message as turns: each answer in it first, as a turn, then what is said.
 
@@ -80,8 +81,10 @@ def message_turns(
         resources: What it refers to, by id.
         audience: For whom the turns are.
         origin: The path the message is read from.
+        finds_media: Whether texts are looked through for base64; in what is stored, that has been
+            moved out of them.
     """
-    content = ContentReading(resources, audience, moved_out_of(entry))
+    content = ContentReading(resources, audience, moved_out_of(entry), finds_media)
     return _Reading(entry, content, origin).turns()
 
 

@@ -1,0 +1,152 @@
+"""`pagefault doctor`: what is wrong with a history in a file, and the history healed.
+
+Source: `context`, "Healing".
+"""
+
+import json
+import sys
+import tempfile
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import Any, get_args
+
+import anyio
+import typer
+from rich.markup import escape
+from rich.table import Table
+
+from app.cli.terminal import ERR, OUT, CommandError, say
+from app.config.settings import Settings
+from app.errors import InvalidJsonError
+from app.rendering.targets.table import TARGETS
+from app.services.doctor.doctor import DoctorQuery
+from app.services.doctor.histories import Dialect
+from app.wiring import open_container
+
+_CHUNK_BYTES = 1 << 20
+_SYSTEM_OF = {"gemini": "systemInstruction", "openai-responses": "instructions"}
+_MESSAGES_OF = {"gemini": "contents", "openai-responses": "input"}
+
+
+class HistoryFileError(CommandError):
+    """The file cannot be read, or holds no history; the message says why."""
+
+
+def examine_file(
+    file: Path,
+    *,
+    target: str | None,
+    dialect: str | None,
+    max_tokens: int | None,
+    output: Path | None,
+    as_json: bool,
+) -> None:
+    """Print what is wrong with the history in a file, and write the healed one if asked.
+
+    Raises:
+        HistoryFileError: The file cannot be read, or the healed history cannot be written.
+        ServiceError: It is no history, or too long.
+    """
+    query = DoctorQuery(
+        _one_of("--target", target, tuple(TARGETS)),
+        next((each for each in get_args(Dialect) if each == _dialect(dialect)), None),
+        max_tokens,
+        applies=output is not None,
+    )
+    try:
+        diagnosis = anyio.run(_examine, _read(file), query)
+    except InvalidJsonError as exc:
+        sentence = str(exc).replace("The body", str(file))
+        raise HistoryFileError(f"{sentence} Nothing was examined.") from exc
+    shown = ERR if output is not None and str(output) == "-" else OUT
+    if as_json and shown is OUT:
+        findings = {name: each for name, each in diagnosis.items() if name != "messages"}
+        typer.echo(json.dumps(findings, ensure_ascii=False, indent=2))
+    else:
+        _show(diagnosis)
+    if output is not None:
+        _write(output, diagnosis)
+    elif diagnosis["findings"]:
+        raise typer.Exit(1)
+
+
+def _dialect(dialect: str | None) -> str | None:
+    return _one_of("--dialect", dialect, get_args(Dialect))
+
+
+def _one_of(option: str, value: str | None, known: tuple[str, ...]) -> str | None:
+    if value is not None and value not in known:
+        raise typer.BadParameter(f"must be one of {', '.join(known)}", param_hint=option)
+    return value
+
+
+def _read(file: Path) -> bytes:
+    """Return the JSON of a file; of JSON lines, that of a list."""
+    try:
+        content = sys.stdin.buffer.read() if str(file) == "-" else file.read_bytes()
+    except OSError as exc:
+        raise HistoryFileError(f"{file} cannot be read: {exc.strerror}.") from exc
+    lines = [line for line in content.splitlines() if line.strip()]
+    if len(lines) > 1 and all(map(_is_json, lines)):
+        return b"[" + b",".join(lines) + b"]"
+    return content
+
+
+def _is_json(line: bytes) -> bool:
+    try:
+        json.loads(line)
+    except ValueError:
+        return False
+    return True
+
+
+async def _examine(content: bytes, query: DoctorQuery) -> dict[str, Any]:
+    async def body() -> AsyncIterator[bytes]:
+        for start in range(0, len(content), _CHUNK_BYTES):
+            yield content[start : start + _CHUNK_BYTES]
+
+    # Smaller images are kept while they are needed, and gone with the folder.
+    with tempfile.TemporaryDirectory(prefix="pagefault-doctor-") as folder:
+        async with open_container(Settings(data_dir=Path(folder))) as container:
+            answer = await container.doctor.examine("default", body(), query)
+            read: dict[str, Any] = json.loads(b"".join([each async for each in answer.chunks()]))
+            return read
+
+
+def _show(diagnosis: dict[str, Any]) -> None:
+    findings = diagnosis["findings"]
+    if not findings:
+        ERR.print(f"Nothing is wrong for {diagnosis['target']}.")
+        return
+    table = Table(box=None, pad_edge=False)
+    for name in ("where", "rule", "found", "what is done"):
+        table.add_column(name, overflow="fold")
+    for each in findings:
+        found, limit = each.get("actual", f"not so: {each['demands']}"), each.get("limit")
+        told = f"{found} (takes {limit})" if limit is not None else str(found)
+        place = each["pointer"] or "/"
+        table.add_row(place, each["rule"], escape(told), each["fix"])
+    ERR.print(table)
+    things = "thing is" if len(findings) == 1 else "things are"
+    ERR.print(f"\n{len(findings)} {things} wrong for {diagnosis['target']}.")
+
+
+def _write(output: Path, diagnosis: dict[str, Any]) -> None:
+    target = diagnosis["target"]
+    healed = {_MESSAGES_OF.get(target, "messages"): diagnosis["messages"]}
+    system = diagnosis.get("system")
+    if system is not None and target == "gemini":
+        system = {"parts": [{"text": system}]}
+    elif system is not None and target == "bedrock":
+        system = [{"text": system}]
+    if system is not None:
+        healed = {_SYSTEM_OF.get(target, "system"): system, **healed}
+    text = json.dumps(healed, ensure_ascii=False, indent=2)
+    if str(output) == "-":
+        typer.echo(text)
+        return
+    try:
+        output.write_text(f"{text}\n")
+    except OSError as exc:
+        raise HistoryFileError(f"{output} cannot be written: {exc.strerror}.") from exc
+    say(f"{output}")

@@ -1,0 +1,45 @@
+"""When a link ends, as its own parameters say; nothing is fetched.
+
+Signed links of object stores and of networks that deliver files say it: S3 and those that speak as
+it does, Google Cloud Storage, Azure, CloudFront, Discord.
+"""
+
+from collections.abc import Mapping
+from datetime import UTC, datetime, timedelta
+from urllib.parse import parse_qsl, urlsplit
+
+_SIGNED_FOR_SECONDS = (("x-amz-date", "x-amz-expires"), ("x-goog-date", "x-goog-expires"))
+# Beside each, a parameter without which the number may mean anything.
+_SECONDS_SINCE_1970 = (("expires", "signature"), ("expires", "key-pair-id"))
+_HEX_SINCE_1970 = (("ex", "hm"),)
+_DATES = (("se", "sig"),)
+_BASIC = "%Y%m%dT%H%M%SZ"
+
+
+def expiry_of(url: str) -> datetime | None:
+    """Return when a link ends; `None` for one that does not say it."""
+    try:
+        query = urlsplit(url).query
+        # Of a parameter that is given twice, the first counts.
+        named = {name.lower(): value for name, value in reversed(parse_qsl(query))}
+        return _expiry(named)
+    except (ValueError, OverflowError, OSError):
+        return None
+
+
+def _expiry(named: Mapping[str, str]) -> datetime | None:
+    for begins, lasts in _SIGNED_FOR_SECONDS:
+        if begins in named and lasts in named:
+            signed_at = datetime.strptime(named[begins], _BASIC).replace(tzinfo=UTC)
+            return signed_at + timedelta(seconds=int(named[lasts]))
+    for name, beside in _SECONDS_SINCE_1970:
+        if name in named and beside in named:
+            return datetime.fromtimestamp(int(named[name]), UTC)
+    for name, beside in _HEX_SINCE_1970:
+        if name in named and beside in named:
+            return datetime.fromtimestamp(int(named[name], 16), UTC)
+    for name, beside in _DATES:
+        if name in named and beside in named:
+            ends = datetime.fromisoformat(named[name])
+            return ends if ends.tzinfo else ends.replace(tzinfo=UTC)
+    return None

@@ -1,0 +1,53 @@
+"""`/api/doctor`: what is wrong with a history, and the history healed."""
+
+from typing import Annotated
+
+from fastapi import APIRouter, Query, Response
+
+from app.errors import NotFoundError
+from app.http.api_route import ApiRoute
+from app.http.calls import CallDep
+from app.http.openapi import json_body
+from app.http.parameters import WRITE_FAULTS
+from app.http.problem_types import problem_responses
+from app.http.record_responses import rendered_response
+from app.services.doctor.doctor import DoctorQuery
+from app.services.doctor.histories import Dialect
+from app.wire.doctor import Diagnosis, Examination
+from app.wire.renders import MAX_TOKENS, TargetName
+
+router = APIRouter(prefix="/api", tags=["doctor"], route_class=ApiRoute)
+
+
+@router.post(
+    "/doctor",
+    response_model=Diagnosis,
+    openapi_extra=json_body(Examination),
+    responses=problem_responses(NotFoundError, *WRITE_FAULTS),
+)
+async def examine_history(
+    call: CallDep,
+    target: Annotated[
+        TargetName | None,
+        Query(description="For whom the history is; its own dialect by default."),
+    ] = None,
+    apply: Annotated[
+        bool, Query(description="Whether the healed history is wanted as well.")
+    ] = False,
+    dialect: Annotated[
+        Dialect | None,
+        Query(description="What the history is meant to be in; what most of it is by default."),
+    ] = None,
+    max_tokens: Annotated[
+        int | None, Query(alias="maxTokens", ge=0, le=2**53, description=MAX_TOKENS)
+    ] = None,
+) -> Response:
+    """Find what is wrong with a history of any dialect, and heal it.
+
+    Nothing is stored, and nothing is fetched. The healed history is what a rendering for the target
+    would be; `loss` says what it lacks.
+    """
+    query = DoctorQuery(target, dialect, max_tokens, applies=apply)
+    limit = call.container.limits.history_bytes
+    body = await call.container.doctor.examine(call.project_id, call.json_body(limit), query)
+    return rendered_response(call.request, body)

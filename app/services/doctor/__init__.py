@@ -1,0 +1,1 @@
+"""Foreign histories: what is wrong with them, and how they are healed."""

@@ -1,0 +1,289 @@
+"""The doctor: what is wrong with a history of any dialect, and the same history healed.
+
+What heals is a rendering: a history is read as turns, settled for a target, and written. Nothing of
+it is stored, and nothing is fetched.
+
+Source: `context`, "Healing".
+"""
+
+from collections.abc import AsyncIterator, Iterator, Sequence
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from functools import partial
+
+from app.errors import Fault, InvalidPayloadError, PayloadTooLargeError
+from app.models.conversation import ComposedTurn, Invented, Item, TextItem
+from app.models.frontier import NOTHING_EVICTED
+from app.models.identity import CLIENT_ID
+from app.models.json_value import JsonValue, json_text, parse_repaired_json
+from app.models.limits import Limits
+from app.models.message import StoredHistoryMessage
+from app.models.rendering import LossEntry, RenderOptions
+from app.rendering.targets.leaves import JsonLeaf, Node, json_pieces
+from app.rendering.targets.profile import Profile
+from app.rendering.targets.table import TARGETS
+from app.rendering.turns.pairing import paired
+from app.services.doctor.findings import (
+    found,
+    main_dialect,
+    of_loss,
+    of_messages,
+    of_turns,
+)
+from app.services.doctor.histories import Dialect, ForeignMessage, foreign_messages
+from app.services.inline_media.json_with_media import RenderedBody
+from app.services.renders.documents import document_of
+from app.services.renders.loading import MOST_TEXT_BYTES, load_session
+from app.services.renders.messages import message_turns
+from app.services.renders.settling import Settling
+from app.services.requests.streamed_bodies import RequestBodies
+from app.stores.blobs import BlobStore
+from app.stores.records import Records
+from app.wire.doctor import Finding
+
+_NO_TIME = datetime(1970, 1, 1, tzinfo=UTC)
+
+
+@dataclass(frozen=True, slots=True)
+class DoctorQuery:
+    """What is asked of the doctor.
+
+    Attributes:
+        target: For whom the history is; `None` for its own dialect.
+        dialect: What it is meant to be written in; `None` for what most of it is.
+        max_tokens: The most tokens that it may have.
+        applies: Whether the healed history is wanted as well.
+    """
+
+    target: str | None = None
+    dialect: Dialect | None = None
+    max_tokens: int | None = None
+    applies: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class _Patient:
+    """A history that is looked at: foreign messages, or the turns of a session."""
+
+    messages: Sequence[ForeignMessage]
+    turns: Sequence[ComposedTurn]
+    conversation: Sequence[ComposedTurn]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Doctor:
+    """Examines histories.
+
+    Args:
+        records: Where sessions are.
+        blobs: Where their media are.
+        settling: Makes a history fit a target.
+        bodies: Reads a history, and holds the memory that it takes.
+        limits: For the JSON of one.
+    """
+
+    records: Records
+    blobs: BlobStore
+    settling: Settling
+    bodies: RequestBodies
+    limits: Limits
+
+    async def examine(
+        self, project_id: str, body: AsyncIterator[bytes], query: DoctorQuery
+    ) -> RenderedBody:
+        """Return what is wrong with a history, what healing it loses, and the healed one if asked.
+
+        Args:
+            project_id: The caller's project.
+            body: A request with messages in any dialect, or `{"sessionId": …}`.
+            query: For whom, and whether to heal.
+
+        Raises:
+            InvalidJsonError, InvalidPayloadError, PayloadTooLargeError: The body is no history.
+            NotFoundError: The project has no such session.
+        """
+        parse = partial(
+            parse_repaired_json,
+            max_depth=self.limits.json_depth,
+            max_nodes=self.limits.json_nodes,
+            spelled=True,
+        )
+        async with self.bodies.read(body, parse) as value:
+            session_id = value.get("sessionId") if isinstance(value, dict) else None
+            if session_id is None:
+                patient = await self.settling.worked(partial(_read, value))
+            else:
+                patient = await self._of_session(project_id, session_id)
+            del value
+            document = await self._document(project_id, patient, query)
+            pieces = await self.settling.worked(lambda: json_pieces(document))
+        answer = RenderedBody(self.blobs, project_id, replace(pieces, digest=None))
+        await answer.check()
+        return answer
+
+    async def _of_session(self, project_id: str, session_id: JsonValue) -> _Patient:
+        if not isinstance(session_id, str) or CLIENT_ID.fullmatch(session_id) is None:
+            raise InvalidPayloadError(
+                "This is no id of a session.", faults=[Fault("/sessionId", "is no id")]
+            )
+        loaded = await load_session(self.records, self.blobs, project_id, session_id)
+        turns = await self.settling.worked(lambda: [*loaded.unpaired("assistant")])
+        return _Patient((), turns, await self.settling.worked(partial(paired, turns)))
+
+    async def _document(
+        self, project_id: str, patient: _Patient, query: DoctorQuery
+    ) -> dict[str, Node]:
+        main = query.dialect or main_dialect(patient.messages)
+        profile = TARGETS[query.target or main or "openai-chat"]
+        options = RenderOptions(max_tokens=query.max_tokens)
+        settled, _ = await self.settling.fitted(
+            project_id, patient.conversation, profile, options, NOTHING_EVICTED, is_whole=True
+        )
+        is_foreign = bool(patient.messages)
+        findings = await self.settling.worked(
+            lambda: _findings(patient, profile, settled.loss, main)
+        )
+        if is_foreign:
+            settled = replace(settled, loss=tuple(_of_foreign(settled.loss, patient.messages)))
+        healed = await self.settling.worked(lambda: document_of(settled, profile, options))
+        document: dict[str, Node] = {
+            "target": healed["target"],
+            "profile": healed["profile"],
+            "dialect": main,
+            "findings": [JsonLeaf(each.wire()) for each in findings],
+            "loss": healed["loss"],
+            "tokensEst": healed["tokensEst"],
+        }
+        if query.applies:
+            document |= {name: healed[name] for name in ("system", "messages") if name in healed}
+        return document
+
+
+def _read(value: JsonValue) -> _Patient:
+    """Read a foreign history.
+
+    Raises:
+        InvalidPayloadError: There is none.
+        PayloadTooLargeError: It has more text than any model reads.
+    """
+    messages = foreign_messages(value)
+    if messages is None:
+        raise InvalidPayloadError(
+            'There is no history in this: send a list of messages, `{"messages": […]}`, the '
+            'request that a provider refused, or `{"sessionId": …}`.',
+            faults=[Fault("/messages", "must be a list of messages")],
+        )
+    turns = list(_joined(messages, list(_turns(messages))))
+    texts = (item.text for turn in turns for item in turn.items if isinstance(item, TextItem))
+    if sum(map(len, texts)) > MOST_TEXT_BYTES:
+        raise PayloadTooLargeError(
+            f"The history has more than {MOST_TEXT_BYTES} characters beside its media, which is "
+            "more than any model reads."
+        )
+    return _Patient(messages, turns, paired(turns))
+
+
+def _turns(messages: Sequence[ForeignMessage]) -> Iterator[ComposedTurn]:
+    for index, foreign in enumerate(messages):
+        if foreign.message is None:
+            continue
+        entry = StoredHistoryMessage(
+            seq=index + 1,
+            message_id="",
+            created_at=_NO_TIME,
+            tool_call_id=None,
+            request_digest="",
+            message=json_text(foreign.message).encode(),
+        )
+        read = message_turns(
+            entry, {}, audience="assistant", origin=foreign.pointer, finds_media=True
+        )
+        for turn in read:
+            if len(read) > 1 and turn.role == "assistant" and not turn.items and not turn.calls:
+                # Nothing is said behind the answers.
+                continue
+            items = tuple(_placed(item, foreign) for item in turn.items)
+            yield replace(turn, items=items)
+
+
+def _placed(item: Item, foreign: ForeignMessage) -> Item:
+    if isinstance(item, Invented):
+        return item
+    return replace(item, pointer=foreign.place(item.pointer))
+
+
+def _joined(
+    messages: Sequence[ForeignMessage], turns: Sequence[ComposedTurn]
+) -> Iterator[ComposedTurn]:
+    """Yield the turns; one message is made of those whose calls are answered together."""
+    last: ComposedTurn | None = None
+    for turn in turns:
+        joins = messages[(turn.seq or 1) - 1].joins
+        is_after_calls = last is not None and last.role == "assistant" == turn.role
+        if last is not None and is_after_calls and (joins or (last.calls and turn.calls)):
+            items, calls = (*last.items, *turn.items), (*last.calls, *turn.calls)
+            last = replace(last, items=items, calls=calls)
+            continue
+        if last is not None:
+            yield last
+        last = turn
+    if last is not None:
+        yield last
+
+
+def _findings(
+    patient: _Patient, profile: Profile, loss: Sequence[LossEntry], main: Dialect | None
+) -> list[Finding]:
+    of_media = list(of_loss(loss, patient.conversation, profile))
+    findings = [*of_turns(patient.turns, profile), *of_media]
+    if not patient.messages:
+        findings = [_with_entry(each) for each in findings]
+        return sorted(findings, key=lambda each: each.seq or 0)
+    order = {each.pointer: index for index, each in enumerate(patient.messages)}
+    findings += of_messages(patient.messages, main)
+    findings += _split_calls(patient)
+    named = [_with_pointer(each, patient.messages) for each in findings]
+    return sorted(named, key=lambda each: _order(each, order))
+
+
+def _split_calls(patient: _Patient) -> Iterator[Finding]:
+    """Yield the messages whose calls were joined to those before."""
+    kept = {turn.seq for turn in patient.turns}
+    for index, foreign in enumerate(patient.messages):
+        message = foreign.message
+        if message is None or foreign.joins or index + 1 in kept or not patient.turns:
+            continue
+        if message["role"] in ("assistant", "model"):
+            yield found("split-calls", foreign.pointer, seq=index + 1)
+
+
+def _with_entry(finding: Finding) -> Finding:
+    """Return a finding of a session: an entry as a whole is known by its number alone."""
+    is_whole = finding.pointer.startswith("/api/")
+    return finding.model_copy(update={"pointer": ""}) if is_whole else finding
+
+
+def _with_pointer(finding: Finding, messages: Sequence[ForeignMessage]) -> Finding:
+    """Return a finding of a foreign history, which has no entries but pointers."""
+    if finding.seq is None:
+        return finding
+    pointer = finding.pointer or messages[finding.seq - 1].pointer
+    return finding.model_copy(update={"seq": None, "pointer": pointer})
+
+
+def _order(finding: Finding, order: dict[str, int]) -> int:
+    pointer = finding.pointer
+    while pointer and pointer not in order:
+        pointer = pointer.rpartition("/")[0]
+    return order.get(pointer, -1)
+
+
+def _of_foreign(
+    loss: Sequence[LossEntry], messages: Sequence[ForeignMessage]
+) -> Iterator[LossEntry]:
+    """Yield the account of a loss by pointers into what was sent, where all of it still is."""
+    for entry in loss:
+        whole = messages[(entry.seq or 1) - 1].pointer
+        pointer = entry.pointer or whole
+        restore = pointer if entry.restore.startswith("GET /") else entry.restore
+        yield entry.model_copy(update={"seq": None, "pointer": pointer, "restore": restore})

@@ -1,0 +1,111 @@
+"""Shapes of examinations: what may be sent to the doctor, and what comes back."""
+
+from typing import Annotated, Any
+
+from pydantic import ConfigDict, Field
+from pydantic.config import JsonDict
+
+from app.models.base import WireModel
+from app.models.identity import CLIENT_ID_PATTERN
+from app.models.rendering import LossEntry
+
+_EXAMPLE_REQUEST: JsonDict = {
+    "messages": [
+        {"role": "user", "content": "What is on the page?"},
+        {"role": "tool", "tool_call_id": "call_1", "content": "A picture of a cat."},
+    ]
+}
+_EXAMPLE: JsonDict = {
+    "target": "openai-chat",
+    "profile": "openai-chat/2026-11-23",
+    "dialect": "openai-chat",
+    "findings": [
+        {
+            "pointer": "/messages/1",
+            "rule": "no-call",
+            "demands": "A result answers a call.",
+            "fix": "a call without arguments is written before it",
+            "source": "every provider",
+        }
+    ],
+    "loss": [
+        {
+            "pointer": "/messages/1",
+            "from": "nothing",
+            "to": "call",
+            "code": "no-call",
+            "reason": "The history has no call that this answers; one without arguments stands "
+            "before it.",
+            "restore": "/messages/1",
+        }
+    ],
+    "tokensEst": 30,
+}
+
+
+class Examination(WireModel):
+    """A history: the request that a provider refused, or a list of messages, or a session.
+
+    The messages are of any dialect, also each of another; `input` and `contents` are read as
+    `messages` are, and what the system says is read from where the dialects have it.
+    """
+
+    model_config = ConfigDict(extra="allow", json_schema_extra={"examples": [_EXAMPLE_REQUEST]})
+
+    messages: Annotated[list[Any] | None, Field(description="In any dialect.")] = None
+    session_id: Annotated[
+        str | None, Field(pattern=CLIENT_ID_PATTERN, description="Instead: a session kept here.")
+    ] = None
+
+
+class Finding(WireModel):
+    """One thing that is wrong with a history."""
+
+    seq: Annotated[
+        int | None, Field(description="The entry of the session; absent outside of one.")
+    ] = None
+    pointer: Annotated[
+        str,
+        Field(
+            description="JSON pointer into what was sent, or into the entry of the session.",
+            examples=["/messages/3/content/1"],
+        ),
+    ]
+    rule: Annotated[
+        str, Field(description="Stable; docs/doctor.md has all.", examples=["too-many-pixels"])
+    ]
+    demands: Annotated[str, Field(description="What the rule demands, for people.")]
+    limit: Annotated[
+        int | str | None, Field(description="What is allowed, where that is a number or a list.")
+    ] = None
+    actual: Annotated[int | str | None, Field(description="What was found.")] = None
+    fix: Annotated[str, Field(description="What the healed history has instead.")]
+    source: Annotated[str, Field(description="Who demands it.")]
+
+
+class Diagnosis(WireModel):
+    """What is wrong with a history, and the history healed."""
+
+    model_config = ConfigDict(json_schema_extra={"examples": [_EXAMPLE]})
+
+    target: str
+    profile: Annotated[str, Field(description="Target and version of its limits and rules.")]
+    dialect: Annotated[
+        str | None, Field(description="What most of the history is written in, if that shows.")
+    ]
+    findings: Annotated[
+        tuple[Finding, ...],
+        Field(description="In the order of the messages; empty if all is well."),
+    ]
+    loss: Annotated[
+        tuple[LossEntry, ...],
+        Field(description="What the healed history lacks, or has that nobody said."),
+    ]
+    tokens_est: Annotated[int, Field(description="About how many tokens the healed one costs.")]
+    system: Annotated[
+        str | None, Field(description="With `apply`: what the system said, where that is apart.")
+    ] = None
+    messages: Annotated[
+        tuple[dict[str, Any], ...] | None,
+        Field(description="With `apply`: the healed history, to be sent to the provider."),
+    ] = None

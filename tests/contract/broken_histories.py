@@ -1,0 +1,569 @@
+"""Histories that providers refuse, each with the rules that it breaks.
+
+Written as SDKs and hosts write them: a name, the request, and what the doctor has to find.
+"""
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from tests.kit import media
+from tests.kit.media import b64
+
+Json = dict[str, Any]
+
+PNG = media.png(8, 6)
+TORN = media.jpeg(640, 480, noise=True)[:9_000]
+ENDED = "https://bucket.s3.amazonaws.com/a.png?X-Amz-Date=20240101T000000Z&X-Amz-Expires=3600"
+
+
+@dataclass(frozen=True, slots=True)
+class Broken:
+    """A history that is wrong, and the rules that it breaks."""
+
+    name: str
+    request: object
+    rules: frozenset[str]
+
+
+def _broken(name: str, request: object, *rules: str) -> Broken:
+    return Broken(name, request, frozenset(rules))
+
+
+def data_uri(data: bytes, mime_type: str = "image/png") -> str:
+    return f"data:{mime_type};base64,{b64(data)}"
+
+
+# OpenAI, Chat Completions.
+
+
+def _user(content: object = "Look.") -> Json:
+    return {"role": "user", "content": content}
+
+
+def _calling(*ids: str, name: str = "look", arguments: str = "{}") -> Json:
+    calls = [
+        {"id": each, "type": "function", "function": {"name": name, "arguments": arguments}}
+        for each in ids
+    ]
+    return {"role": "assistant", "content": None, "tool_calls": calls}
+
+
+def _tool(call_id: str, content: object = "A cat.") -> Json:
+    return {"role": "tool", "tool_call_id": call_id, "content": content}
+
+
+def _picture(url: str) -> list[Json]:
+    return [{"type": "image_url", "image_url": {"url": url}}]
+
+
+def _messages(*messages: object) -> Json:
+    return {"messages": list(messages)}
+
+
+_CHAT = (
+    _broken("chat: result without a call", _messages(_user(), _tool("c1")), "no-call"),
+    _broken(
+        "chat: call without a result", _messages(_user(), _calling("c1"), _user()), "no-answer"
+    ),
+    _broken(
+        "chat: one of two results is missing",
+        _messages(_user(), _calling("c1", "c2"), _tool("c1"), _user()),
+        "no-answer",
+    ),
+    _broken(
+        "chat: result before its call",
+        _messages(_user(), _tool("c1"), _calling("c1"), _user()),
+        "wrong-order",
+    ),
+    _broken(
+        "chat: result after the user went on",
+        _messages(_user(), _calling("c1"), _user("Well?"), _tool("c1")),
+        "no-answer",
+        "late-answer",
+    ),
+    _broken(
+        "chat: two results of one call",
+        _messages(_user(), _calling("c1"), _tool("c1"), _tool("c1", "A dog.")),
+        "no-call",
+    ),
+    _broken(
+        "chat: one id for two calls",
+        _messages(_user(), _calling("c1"), _tool("c1"), _calling("c1"), _tool("c1")),
+        "duplicate-id",
+    ),
+    _broken(
+        "chat: calls of one turn in two messages",
+        _messages(_user(), _calling("c1"), _calling("c2"), _tool("c1"), _tool("c2")),
+        "split-calls",
+    ),
+    _broken(
+        "chat: an id that is too long",
+        _messages(_user(), _calling("c" * 80), _tool("c" * 80)),
+        "bad-id",
+    ),
+    _broken(
+        "chat: a name with a blank",
+        _messages(_user(), _calling("c1", name="take a look"), _tool("c1")),
+        "bad-name",
+    ),
+    _broken(
+        "chat: arguments that were cut off",
+        _messages(_user(), _calling("c1", arguments='{"path": "/a'), _tool("c1")),
+        "bad-arguments",
+    ),
+    _broken(
+        "chat: picture in a result, cut off",
+        _messages(_user(), _calling("c1"), _tool("c1", _picture(data_uri(TORN, "image/jpeg")))),
+        "unreadable",
+    ),
+    _broken(
+        "chat: picture that was cut off",
+        _messages(_user(_picture(data_uri(PNG[:-20])))),
+        "unreadable",
+    ),
+    _broken(
+        "chat: JPEG called PNG",
+        _messages(_user(_picture(data_uri(media.jpeg(8, 6))))),
+        "mislabelled-media",
+    ),
+    _broken(
+        "chat: HTML called PNG",
+        _messages(_user(_picture(data_uri(b"<!doctype html><html><body>404</body></html>")))),
+        "mislabelled-media",
+        "type-not-taken",
+    ),
+    _broken(
+        "chat: base64 in a text",
+        _messages(_user(f"Here it is: {data_uri(PNG)} Do you see it?")),
+        "base64-in-text",
+    ),
+    _broken(
+        "chat: base64 in the text of a result",
+        _messages(
+            _user(), _calling("c1"), _tool("c1", json.dumps({"screenshot": b64(media.png())}))
+        ),
+        "base64-in-text",
+    ),
+    _broken("chat: link that has ended", _messages(_user(_picture(ENDED))), "expired-link"),
+    _broken(
+        "chat: link to a file of the host",
+        _messages(_user(_picture("http://localhost:3000/a.png"))),
+        "address-not-taken",
+    ),
+    _broken("chat: empty text", _messages(_user([{"type": "text", "text": ""}])), "empty-content"),
+    _broken("chat: null for a message", _messages(_user(), None, _user()), "not-a-message"),
+    _broken(
+        "chat: role that nobody knows",
+        _messages({"role": "critic", "content": "Hm."}),
+        "unknown-role",
+    ),
+    _broken(
+        "chat: message in Anthropic's dialect",
+        _messages(
+            _user(),
+            _calling("c1"),
+            _tool("c1"),
+            _calling("c2"),
+            {"role": "user", "content": [{"type": "tool_result", "tool_use_id": "c2"}]},
+        ),
+        "mixed-dialects",
+    ),
+    _broken(
+        "chat: results in the wrong turn",
+        _messages(_user(), _tool("c2"), _calling("c1"), _tool("c1"), _calling("c2"), _user()),
+        "wrong-order",
+    ),
+)
+
+
+# OpenAI, Responses.
+
+
+def _item(kind: str, **more: object) -> Json:
+    return {"type": kind, **more}
+
+
+def _called(call_id: str, arguments: str = "{}") -> Json:
+    return _item("function_call", call_id=call_id, name="look", arguments=arguments)
+
+
+def _output(call_id: str, output: object = "A cat.") -> Json:
+    return _item("function_call_output", call_id=call_id, output=output)
+
+
+_INPUT = {"role": "user", "content": [{"type": "input_text", "text": "Look."}]}
+
+_RESPONSES = (
+    _broken("responses: output without a call", {"input": [_INPUT, _output("c1")]}, "no-call"),
+    _broken("responses: call without an output", {"input": [_called("c1"), _INPUT]}, "no-answer"),
+    _broken(
+        "responses: output before its call",
+        {"input": [_INPUT, _output("c1"), _called("c1"), _INPUT]},
+        "wrong-order",
+    ),
+    _broken(
+        "responses: an id with a blank",
+        {"input": [_INPUT, _called("call 1"), _output("call 1")]},
+        "bad-id",
+    ),
+    _broken(
+        "responses: arguments that were cut off",
+        {"input": [_INPUT, _called("c1", '{"a": [1, 2'), _output("c1")]},
+        "bad-arguments",
+    ),
+    _broken(
+        "responses: picture that was cut off",
+        {
+            "input": [
+                {
+                    "role": "user",
+                    "content": [{"type": "input_image", "image_url": data_uri(TORN, "image/jpeg")}],
+                }
+            ]
+        },
+        "unreadable",
+    ),
+    _broken(
+        "responses: one of two outputs is missing",
+        {"input": [_INPUT, _called("c1"), _called("c2"), _output("c2"), _INPUT]},
+        "no-answer",
+    ),
+)
+
+
+# Anthropic.
+
+
+def _use(*ids: str, name: str = "look") -> Json:
+    blocks = [{"type": "tool_use", "id": each, "name": name, "input": {}} for each in ids]
+    return {"role": "assistant", "content": blocks}
+
+
+def _result(*ids: str, content: object = "A cat.") -> Json:
+    blocks = [{"type": "tool_result", "tool_use_id": each, "content": content} for each in ids]
+    return {"role": "user", "content": blocks}
+
+
+def _image(data: bytes, mime_type: str = "image/png") -> Json:
+    source = {"type": "base64", "media_type": mime_type, "data": b64(data)}
+    return {"type": "image", "source": source}
+
+
+_ANTHROPIC = (
+    _broken("anthropic: result without a call", _messages(_user(), _result("t1")), "no-call"),
+    _broken(
+        "anthropic: call without a result", _messages(_user(), _use("t1"), _user()), "no-answer"
+    ),
+    _broken(
+        "anthropic: the assistant speaks first",
+        _messages(
+            {"role": "assistant", "content": [{"type": "text", "text": "Hello."}]},
+            _use("a"),
+            _result("a"),
+        ),
+        "no-beginning",
+    ),
+    _broken(
+        "anthropic: the system in the middle",
+        _messages(_user(), _use("t1"), _result("t1"), {"role": "system", "content": "Be kind."}),
+        "late-system",
+    ),
+    _broken(
+        "anthropic: an id with a dot",
+        _messages(_user(), _use("call.1"), _result("call.1")),
+        "bad-id",
+    ),
+    _broken(
+        "anthropic: image of 9,000 pixels",
+        _messages(_user([_image(media.png(9_000, 10))])),
+        "too-many-pixels",
+    ),
+    _broken(
+        "anthropic: image of 6 MB",
+        _messages(_user([_image(media.png(1_500, 1_500, noise=True))])),
+        "too-many-bytes",
+    ),
+    _broken(
+        "anthropic: 21 images, one of 3,000 pixels",
+        _messages(_user([*([_image(PNG)] * 20), _image(media.png(3_000, 10))])),
+        "too-many-pixels",
+    ),
+    _broken(
+        "anthropic: a picture of a type that it does not take",
+        _messages(_user([_image(media.image("BMP", 8, 6), "image/bmp")])),
+        "type-not-taken",
+    ),
+    _broken(
+        "anthropic: GIF called PNG",
+        _messages(_user([_image(media.gif(8, 6))])),
+        "mislabelled-media",
+    ),
+    _broken(
+        "anthropic: blank text in a result",
+        _messages(_user(), _use("t1"), _result("t1", content=[{"type": "text", "text": "  "}])),
+        "empty-content",
+    ),
+    _broken(
+        "anthropic: message without content",
+        _messages(
+            _user(), _use("t1"), _result("t1"), {"role": "assistant", "content": []}, _user()
+        ),
+        "empty-content",
+    ),
+    _broken(
+        "anthropic: PDF that was cut off",
+        _messages(
+            _user(
+                [
+                    {
+                        "type": "document",
+                        "source": {
+                            "type": "base64",
+                            "media_type": "application/pdf",
+                            "data": b64(media.pdf()[:200]),
+                        },
+                    }
+                ]
+            )
+        ),
+        "unreadable",
+    ),
+    _broken(
+        "anthropic: results in another order, one of them twice",
+        _messages(_user(), _use("t1", "t2"), _result("t2", "t1", "t2"), _user()),
+        "no-call",
+    ),
+    _broken(
+        "anthropic: blocks of one answer in messages of their own",
+        _messages(_user(), _use("t1"), _use("t2"), _result("t1"), _result("t2")),
+        "split-calls",
+    ),
+    _broken(
+        "anthropic: OpenAI's tool message",
+        _messages(_user(), _use("t1"), _result("t1"), _use("t2"), _tool("t2")),
+        "mixed-dialects",
+    ),
+)
+
+
+# Gemini.
+
+
+def _content(role: str, *parts: Json) -> Json:
+    return {"role": role, "parts": list(parts)}
+
+
+def _function(name: str = "look") -> Json:
+    return {"functionCall": {"name": name, "args": {}}}
+
+
+def _response(name: str = "look") -> Json:
+    return {"functionResponse": {"name": name, "response": {"result": "A cat."}}}
+
+
+def _inline(data: bytes, mime_type: str) -> Json:
+    return {"inlineData": {"mimeType": mime_type, "data": b64(data)}}
+
+
+_ASKED = _content("user", {"text": "Look."})
+
+_GEMINI = (
+    _broken(
+        "gemini: the model speaks first",
+        {"contents": [_content("model", {"text": "Hi."})]},
+        "no-beginning",
+    ),
+    _broken(
+        "gemini: response without a call",
+        {"contents": [_ASKED, _content("user", _response())]},
+        "no-call",
+    ),
+    _broken(
+        "gemini: call without a response",
+        {"contents": [_ASKED, _content("model", _function()), _ASKED]},
+        "no-answer",
+    ),
+    _broken(
+        "gemini: GIF",
+        {"contents": [_content("user", _inline(media.gif(8, 6), "image/gif"))]},
+        "type-not-taken",
+    ),
+    _broken(
+        "gemini: a video that was cut off",
+        {"contents": [_content("user", _inline(media.mp4(1.0)[:-400], "video/mp4"))]},
+        "unreadable",
+    ),
+    _broken(
+        "gemini: empty part",
+        {"contents": [_content("user", {"text": ""})]},
+        "no-beginning",
+        "empty-content",
+    ),
+)
+
+
+# Bedrock.
+
+
+def _use_of_bedrock(call_id: str) -> Json:
+    use = {"toolUseId": call_id, "name": "look", "input": {}}
+    return {"role": "assistant", "content": [{"toolUse": use}]}
+
+
+def _result_of_bedrock(call_id: str) -> Json:
+    result = {"toolUseId": call_id, "content": [{"text": "A cat."}], "status": "success"}
+    return {"role": "user", "content": [{"toolResult": result}]}
+
+
+def _image_of_bedrock(data: bytes, kind: str = "png") -> Json:
+    return {"image": {"format": kind, "source": {"bytes": b64(data)}}}
+
+
+_BLOCK = {"role": "user", "content": [{"text": "Look."}]}
+
+_BEDROCK = (
+    _broken(
+        "bedrock: result without a call", _messages(_BLOCK, _result_of_bedrock("b1")), "no-call"
+    ),
+    _broken(
+        "bedrock: call without a result",
+        _messages(_BLOCK, _use_of_bedrock("b1"), _BLOCK),
+        "no-answer",
+    ),
+    _broken(
+        "bedrock: 22 images",
+        _messages({"role": "user", "content": [_image_of_bedrock(PNG)] * 22}),
+        "too-many-media",
+    ),
+    _broken(
+        "bedrock: WebP called PNG",
+        _messages({"role": "user", "content": [_image_of_bedrock(media.webp(8, 6))]}),
+        "mislabelled-media",
+    ),
+    _broken(
+        "bedrock: id with a blank",
+        _messages(_BLOCK, _use_of_bedrock("b 1"), _result_of_bedrock("b 1")),
+        "bad-id",
+    ),
+)
+
+
+# MCP.
+
+
+def _rpc(number: int, **more: object) -> Json:
+    return {"jsonrpc": "2.0", "id": number, **more}
+
+
+_ASKING = {"method": "tools/call", "params": {"name": "look", "arguments": {}}}
+_SAYS = {"result": {"content": [{"type": "text", "text": "A cat."}]}}
+
+_MCP = (
+    _broken("mcp: result without a call", _messages(_rpc(7, **_SAYS)), "no-call"),
+    _broken(
+        "mcp: call that never came back",
+        _messages(_rpc(1, **_ASKING), {"role": "user", "content": {"type": "text", "text": "?"}}),
+        "no-answer",
+    ),
+    _broken(
+        "mcp: image called by another type",
+        _messages(
+            {
+                "role": "user",
+                "content": {"type": "image", "data": b64(PNG), "mimeType": "image/jpeg"},
+            }
+        ),
+        "mislabelled-media",
+    ),
+)
+
+
+# LangChain.
+
+_AI = {
+    "lc": 1,
+    "type": "constructor",
+    "id": ["langchain", "schema", "messages", "AIMessage"],
+    "kwargs": {
+        "content": "",
+        "tool_calls": [{"name": "look", "args": {}, "id": "l1", "type": "tool_call"}],
+    },
+}
+_LANGCHAIN = (
+    _broken(
+        "langchain: call without a result, as `dumps` writes it",
+        [_AI, {"type": "human", "data": {"content": "Well?"}}],
+        "no-answer",
+    ),
+    _broken(
+        "langchain: result without a call, as `messages_to_dict` writes it",
+        [
+            {"type": "human", "data": {"content": "Look."}},
+            {"type": "tool", "data": {"content": "A cat.", "tool_call_id": "l1"}},
+        ],
+        "no-call",
+    ),
+    _broken(
+        "langchain: empty message",
+        [
+            {"type": "human", "content": "Hi."},
+            {"type": "ai", "content": ""},
+            {"type": "human", "content": "Hi."},
+        ],
+        "empty-content",
+    ),
+)
+
+
+# The Vercel AI SDK.
+
+
+def _ui(role: str, *parts: Json) -> Json:
+    return {"id": "m", "role": role, "parts": list(parts)}
+
+
+def _tool_part(state: str, **more: object) -> Json:
+    return {"type": "tool-look", "toolCallId": "v1", "state": state, "input": {}, **more}
+
+
+_VERCEL = (
+    _broken(
+        "vercel: a tool that never came back",
+        _messages(
+            _ui("assistant", _tool_part("input-available")),
+            _ui("user", {"type": "text", "text": "?"}),
+        ),
+        "no-answer",
+    ),
+    _broken(
+        "vercel: the same call twice",
+        _messages(
+            _ui("assistant", _tool_part("output-available", output="A cat.")),
+            _ui("assistant", _tool_part("output-available", output="A dog.")),
+        ),
+        "duplicate-id",
+    ),
+    _broken(
+        "vercel: file called by another type",
+        _messages(
+            _ui(
+                "user",
+                {"type": "file", "mediaType": "image/gif", "url": data_uri(PNG, "image/gif")},
+            )
+        ),
+        "mislabelled-media",
+    ),
+)
+
+BROKEN: Sequence[Broken] = (
+    *_CHAT,
+    *_RESPONSES,
+    *_ANTHROPIC,
+    *_GEMINI,
+    *_BEDROCK,
+    *_MCP,
+    *_LANGCHAIN,
+    *_VERCEL,
+)

@@ -1,0 +1,209 @@
+"""The doctor: broken histories of every dialect in, what is wrong and a sound history out."""
+
+import json
+from typing import cast
+
+import httpx
+import pytest
+
+from app.rendering.rules import RULES
+from tests.contract.broken_histories import BROKEN, PNG, Broken, Json, data_uri
+from tests.contract.render_requests import SESSION_RENDER, rendering
+from tests.contract.session_requests import append
+from tests.kit.process import ROOT
+from tests.providers import CHECKS
+
+DOCTOR = "/api/doctor"
+NO_CALL = {
+    "rule": "no-call",
+    "demands": "A result answers a call.",
+    "fix": "a call without arguments is written before it",
+    "source": "every provider",
+}
+
+
+def diagnosis(client: httpx.Client, request: object, **query: str) -> Json:
+    """What the doctor says, the healed history included, which its provider takes."""
+    answer = client.post(DOCTOR, json=request, params={"apply": "true", **query})
+    assert answer.status_code == 200, answer.text[:500]
+    said = cast("Json", answer.json())
+    CHECKS[said["target"]](said["messages"])
+    return said
+
+
+def healed(said: Json) -> Json:
+    """The request that a diagnosis makes."""
+    return {name: said[name] for name in ("system", "messages") if name in said}
+
+
+def rules(said: Json) -> set[str]:
+    return {each["rule"] for each in said["findings"]}
+
+
+@pytest.mark.parametrize("broken", BROKEN, ids=lambda broken: broken.name)
+def test_broken_history_is_healed_for_good(client: httpx.Client, broken: Broken) -> None:
+    said = diagnosis(client, broken.request)
+    assert rules(said) == broken.rules
+    again = diagnosis(client, healed(said), target=said["target"])
+    assert (again["findings"], again["messages"]) == ([], said["messages"])
+
+
+@pytest.mark.parametrize("target", CHECKS)
+def test_broken_histories_are_healed_for_any_target(client: httpx.Client, target: str) -> None:
+    for broken in BROKEN:
+        diagnosis(client, broken.request, target=target)
+
+
+def test_there_are_sixty_histories_and_each_kind_of_rule() -> None:
+    assert len(BROKEN) >= 60
+    unbroken = {"answered-before", "encrypted-media", "damaged-media", "no-media-here", "evicted"}
+    unbroken |= {"request-too-large"}
+    broken = {rule for each in BROKEN for rule in each.rules}
+    assert broken == {code for code, rule in RULES.items() if rule.is_fault} - unbroken
+
+
+def test_document_has_every_rule() -> None:
+    rows = [
+        f"| `{code}` | {rule.demands} | {rule.fix} | {rule.source} |"
+        for code, rule in RULES.items()
+        if rule.is_fault
+    ]
+    assert "\n".join(rows) in (ROOT / "docs" / "doctor.md").read_text()
+
+
+def test_sound_history_has_no_findings_and_comes_back_as_it_was(client: httpx.Client) -> None:
+    request = {
+        "messages": [
+            {"role": "system", "content": "Be brief."},
+            {"role": "user", "content": "Look."},
+            {
+                "role": "assistant",
+                "content": "I look.",
+                "tool_calls": [
+                    {
+                        "id": "c1",
+                        "type": "function",
+                        "function": {"name": "look", "arguments": '{"at":1.10}'},
+                    }
+                ],
+            },
+            {"role": "tool", "tool_call_id": "c1", "content": "A cat."},
+        ]
+    }
+    said = diagnosis(client, request)
+    assert said == {
+        "target": "openai-chat",
+        "profile": "openai-chat/2026-11-23",
+        "dialect": "openai-chat",
+        "findings": [],
+        "loss": [],
+        "tokensEst": said["tokensEst"],
+        "messages": request["messages"],
+    }
+
+
+def test_findings_and_loss_point_into_what_was_sent(client: httpx.Client) -> None:
+    picture = {"type": "image_url", "image_url": {"url": data_uri(PNG[:-20])}}
+    said = diagnosis(
+        client,
+        {
+            "messages": [
+                {"role": "user", "content": [{"type": "text", "text": "Look."}, picture]},
+                {"role": "tool", "tool_call_id": "c1", "content": "A cat."},
+            ]
+        },
+    )
+    reason = "The image/png is damaged: the file ends too early."
+    assert said["findings"] == [
+        {
+            "pointer": "/messages/0/content/1",
+            "rule": "unreadable",
+            "demands": "A medium is whole and can be read.",
+            "actual": said["loss"][0]["reason"],
+            "fix": "a smaller image, words, or a line stands for it",
+            "source": "every provider",
+        },
+        {"pointer": "/messages/1", **NO_CALL},
+    ], reason
+    assert [(each["pointer"], each["restore"]) for each in said["loss"]] == [
+        ("/messages/0/content/1", "/messages/0/content/1"),
+        ("/messages/1", "/messages/1"),
+    ]
+
+
+def test_without_apply_there_are_no_messages(client: httpx.Client) -> None:
+    answer = client.post(DOCTOR, json={"messages": [{"role": "user", "content": "Hi."}]})
+    assert answer.json().keys() == {
+        *("target", "profile", "dialect", "findings", "loss", "tokensEst")
+    }
+    assert answer.headers["cache-control"] == "no-store"
+
+
+def test_session_is_examined_by_the_numbers_of_its_entries(client: httpx.Client) -> None:
+    append(client, role="user", content="Look.")
+    append(client, role="tool", tool_call_id="c1", content="A cat.")
+    said = diagnosis(client, {"sessionId": "s"}, target="anthropic")
+    assert said["findings"] == [{"seq": 2, "pointer": "", **NO_CALL}]
+    assert said["messages"] == rendering(client, SESSION_RENDER, "anthropic")["messages"]
+
+
+def test_history_is_made_to_fit(client: httpx.Client) -> None:
+    call = {"id": "c1", "type": "function", "function": {"name": "log", "arguments": "{}"}}
+    messages = [
+        {"role": "user", "content": "Read the log."},
+        {"role": "assistant", "content": None, "tool_calls": [call]},
+        {"role": "tool", "tool_call_id": "c1", "content": "A line of the log.\n" * 2_000},
+        {"role": "assistant", "content": "I have."},
+        {"role": "user", "content": "And?"},
+    ]
+    said = diagnosis(client, {"messages": messages}, maxTokens="2000")
+    assert rules(said) == {"evicted"}
+    assert said["tokensEst"] <= 2_000
+
+
+def test_nothing_is_stored(client: httpx.Client) -> None:
+    before = client.get("/api/resources").json()
+    picture = {"type": "image_url", "image_url": {"url": data_uri(PNG)}}
+    diagnosis(client, {"messages": [{"role": "user", "content": [picture]}]}, target="anthropic")
+    assert client.get("/api/resources").json() == before
+    assert client.get("/api/sessions").json()["items"] == []
+
+
+@pytest.mark.parametrize(
+    ("body", "status", "detail"),
+    [
+        (b"{", 400, "The body is not JSON"),
+        (b'"Hi."', 422, "There is no history in this"),
+        (b'{"model": "gpt"}', 422, "There is no history in this"),
+        (b'{"sessionId": 3}', 422, "This is no id of a session"),
+        (b'{"sessionId": "nobody"}', 404, ""),
+    ],
+)
+def test_what_is_no_history_is_refused(
+    client: httpx.Client, body: bytes, status: int, detail: str
+) -> None:
+    answer = client.post(DOCTOR, content=body, headers={"content-type": "application/json"})
+    assert answer.status_code == status
+    assert answer.json()["detail"].startswith(detail)
+
+
+def test_empty_history_is_sound(client: httpx.Client) -> None:
+    said = diagnosis(client, {"messages": []})
+    assert (said["findings"], said["messages"]) == ([], [])
+
+
+@pytest.mark.parametrize("query", [{"target": "nobody"}, {"dialect": "text"}, {"maxTokens": "-1"}])
+def test_unknown_targets_and_dialects_are_refused(
+    client: httpx.Client, query: dict[str, str]
+) -> None:
+    answer = client.post(DOCTOR, json={"messages": []}, params=query)
+    assert answer.status_code == 422
+
+
+def test_history_longer_than_the_limit_is_refused(client: httpx.Client) -> None:
+    def body() -> "list[bytes]":
+        return [b'{"messages": ["', *([b"x" * (1 << 20)] * 65), b'"]}']
+
+    answer = client.post(DOCTOR, content=iter(body()), headers={"content-type": "application/json"})
+    assert answer.status_code == 413
+    assert json.loads(answer.text)["title"]
