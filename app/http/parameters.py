@@ -35,7 +35,7 @@ from app.rendering.targets.table import TARGETS
 from app.services.pages.reading import BlocksOptions, MediaForm
 from app.services.pages.reading import ImageDetail as BlockDetail
 from app.services.renders.renders import RenderQuery
-from app.wire.renders import EVICT_BATCH, MAX_TOKENS, check_ranges, check_target
+from app.wire.renders import CACHE_MARKERS, EVICT_BATCH, MAX_TOKENS, check_ranges, check_target
 
 
 class Parameters:
@@ -336,6 +336,9 @@ async def get_session_render_wish(
     evict_batch: Annotated[
         int | None, Query(alias="evictBatch", ge=0, le=2**53, description=EVICT_BATCH)
     ] = None,
+    cache_markers: Annotated[
+        bool, Query(alias="cacheMarkers", description=f"`1`: {CACHE_MARKERS}")
+    ] = False,
 ) -> RenderQuery:
     """Read the same for a session, which has a memory of pages."""
     parts = cast("tuple[MemoryPart, ...]", tuple(memory.split(",") if memory else ()))
@@ -345,6 +348,7 @@ async def get_session_render_wish(
         memory_tokens=memory_tokens,
         frontier=frontier,
         evict_batch=evict_batch,
+        cache_markers=cache_markers,
     )
     return replace(wish, options=options)
 

@@ -48,6 +48,8 @@ class RenderOptions:
         evict_batch: How many more than needed go at once; `None` for a quarter of the limit.
         frontier: How far the history has been evicted before: the name of what is stored of that,
             or that itself.
+        cache_markers: Whether the messages say, where a target takes such marks, what its provider
+            is to cache.
     """
 
     accept: tuple[str, ...] | None = None
@@ -63,6 +65,7 @@ class RenderOptions:
     max_tokens: int | None = None
     evict_batch: int | None = None
     frontier: str | Frontier | None = None
+    cache_markers: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -118,6 +118,10 @@ EVICT_BATCH = (
     "With a frontier: how many tokens below `maxTokens` a history that has passed it is brought, "
     "so that the turns that follow only append. A quarter of the limit by default."
 )
+CACHE_MARKERS = (
+    "Marks for `anthropic` (`cache_control`) and `bedrock` (`cachePoint`) at the last message, "
+    "and, with a frontier, at the last one that was sent before. They count in no `prefixHash`."
+)
 FrontierName = Annotated[str, Field(pattern=CLIENT_ID_PATTERN, examples=["main"])]
 
 
@@ -165,6 +169,8 @@ class RenderWish(WireModel):
             "kept here."
         ),
     ] = None
+
+    cache_markers: Annotated[bool, Field(description=CACHE_MARKERS)] = False
 
     def options(self) -> RenderOptions:
         """Return how it is to be rendered."""

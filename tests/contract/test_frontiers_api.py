@@ -75,6 +75,54 @@ def test_history_within_its_budget_is_whole(client: httpx.Client) -> None:
     assert plain["tokensEst"] == record["tokensEst"]
 
 
+@pytest.mark.parametrize(
+    ("target", "mark"),
+    [
+        ("anthropic", {"cache_control": {"type": "ephemeral"}}),
+        ("bedrock", {"cachePoint": {"type": "default"}}),
+    ],
+)
+def test_marks_stand_at_the_last_message_and_at_the_last_that_was_sent_before(
+    client: httpx.Client, target: str, mark: Json
+) -> None:
+    begin(client)
+    step(client, 1, "Short.")
+    asked = {"target": target, "frontier": "main"}
+    first = read_rendering(client.post(SESSION_RENDER, json=asked), target)
+    step(client, 2, "Short.")
+    plain = read_rendering(client.get(SESSION_RENDER, params=asked), target)
+    marked = read_rendering(
+        client.post(SESSION_RENDER, json={**asked, "cacheMarkers": True}), target
+    )
+    assert marked["prefixHash"] == plain["prefixHash"]
+    assert marked["stableThrough"] == len(first["messages"])
+
+    def is_marked(message: Json) -> bool:
+        return bool(mark.items() <= message["content"][-1].items())
+
+    places = [at for at, message in enumerate(marked["messages"]) if is_marked(message)]
+    assert places == [len(first["messages"]) - 1, len(plain["messages"]) - 1]
+    for message in marked["messages"]:
+        if is_marked(message):
+            last = message["content"].pop()
+            rest = {name: each for name, each in last.items() if name not in mark}
+            message["content"] += [rest] if rest else []
+    assert marked["messages"] == plain["messages"]
+    query = {"target": target, "cacheMarkers": "1"}
+    alone = read_rendering(client.get(SESSION_RENDER, params=query), target)
+    assert [is_marked(each) for each in alone["messages"]] == [
+        *([False] * (len(alone["messages"]) - 1)),
+        True,
+    ]
+
+
+def test_other_targets_have_no_marks(client: httpx.Client) -> None:
+    begin(client)
+    query = {"target": "openai-chat", "cacheMarkers": "1"}
+    marked = read_rendering(client.get(SESSION_RENDER, params=query), "openai-chat")
+    assert marked == rendering(client, SESSION_RENDER, "openai-chat")
+
+
 def test_history_that_passes_its_budget_gives_way_by_a_batch_and_stays_then(
     client: httpx.Client,
 ) -> None:

@@ -18,8 +18,8 @@ Value: TypeAlias = Any
 
 _DOCUMENT_NAME = re.compile(r"(?!.*  )[A-Za-z0-9 ()\[\]-]{1,200}")
 _BLOCKS = {
-    "user": {"text", "image", "document", "audio", "video", "toolResult"},
-    "assistant": {"text", "toolUse"},
+    "user": {"text", "image", "document", "audio", "video", "toolResult", "cachePoint"},
+    "assistant": {"text", "toolUse", "cachePoint"},
 }
 _OPENXML = "application/vnd.openxmlformats-officedocument"
 _TYPES = {

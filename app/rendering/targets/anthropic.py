@@ -45,6 +45,17 @@ def write(turns: Sequence[SettledTurn], profile: Profile, detail: ImageDetail) -
     return messages
 
 
+def mark_cached(message: Node) -> Node:
+    """Return a message whose last block has the mark up to which is cached."""
+    if not isinstance(message, dict) or not isinstance(content := message["content"], list):
+        return message
+    last = content[-1]
+    if not isinstance(last, dict):
+        return message
+    marked: Node = {**last, "cache_control": {"type": "ephemeral"}}
+    return {**message, "content": [*content[:-1], marked]}
+
+
 def _answers(group: Iterable[SettledTurn], profile: Profile) -> list[Node]:
     results: list[Node] = []
     beside: list[Node] = []

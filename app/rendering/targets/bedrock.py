@@ -89,6 +89,14 @@ def write(turns: Sequence[SettledTurn], profile: Profile, detail: ImageDetail) -
     ]
 
 
+def mark_cached(message: Node) -> Node:
+    """Return a message with the block at its end up to which is cached."""
+    if not isinstance(message, dict) or not isinstance(content := message["content"], list):
+        return message
+    mark: Node = {"cachePoint": {"type": "default"}}
+    return {**message, "content": [*content, mark]}
+
+
 class _Writer:
     """Writes blocks, and remembers which names of documents are taken."""
 

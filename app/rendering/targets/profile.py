@@ -95,6 +95,8 @@ class Profile:
         tokens: How it counts.
         text_file_chars: How long a text file may be that is read out in place of the file.
         revision: Of MCP, the revision of the protocol.
+        mark_cached: Writes the mark at a message that what comes before it, and itself, is to be
+            cached; `None` where there are no such marks.
         takes_structured: Whether a value is taken as `structuredContent`, whatever its length.
     """
 
@@ -114,6 +116,7 @@ class Profile:
     tokens: TokenRule = BY_AREA
     text_file_chars: int = 32_768
     revision: McpRevision = "2026-07-28"
+    mark_cached: Callable[[Node], Node] | None = None
     takes_structured: Callable[[JsonValue], bool] = lambda _: False
 
     def rule(self, kind: ResourceKind) -> MediaRule | None:

@@ -89,6 +89,7 @@ _ROWS = (
         "anthropic",
         "types of anthropic 2.12, documentation of November 2026",
         anthropic.write,
+        mark_cached=anthropic.mark_cached,
         tokens=_OF_ANTHROPIC,
         media={
             "image": MediaRule(
@@ -135,6 +136,7 @@ _ROWS = (
         "bedrock",
         "service model of botocore 1.44, documentation of November 2026",
         bedrock.write,
+        mark_cached=bedrock.mark_cached,
         tokens=_OF_ANTHROPIC,
         media={
             "image": MediaRule(

@@ -40,6 +40,30 @@ def prefix_hashes(document: dict[str, Node]) -> list[bytes]:
     return hashes
 
 
+def mark(
+    document: dict[str, Node], profile: Profile, options: RenderOptions, *, stable: int = 0
+) -> None:
+    """Write marks for a provider's cache, if they are asked for and the target takes them.
+
+    At the last message, so that the next request finds all of this one; and at the last of those
+    that were sent before, since a provider looks back from a mark over a few blocks only.
+
+    Args:
+        document: The answer; its messages are replaced.
+        profile: The target.
+        options: Whether marks are asked for.
+        stable: How many messages were sent before.
+    """
+    messages = document["messages"]
+    if not options.cache_markers or profile.mark_cached is None or not isinstance(messages, list):
+        return
+    places = {each - 1 for each in (stable, len(messages)) if each > 0}
+    document["messages"] = [
+        profile.mark_cached(message) if index in places else message
+        for index, message in enumerate(messages)
+    ]
+
+
 def _digest_of(node: Node) -> bytes:
     return str(json_pieces(node).digest).encode()
 

@@ -30,7 +30,7 @@ from app.rendering.turns.tool_results import tool_result_turn
 from app.services.inline_media.json_with_media import RenderedBody
 from app.services.pages.lists import PageLists
 from app.services.pages.reading import PageReading
-from app.services.renders.documents import document_of, equal_hashes, prefix_hashes
+from app.services.renders.documents import document_of, equal_hashes, mark, prefix_hashes
 from app.services.renders.loading import (
     LoadedSession,
     load_entry,
@@ -238,8 +238,10 @@ class Renders:
             if moves and stored.name and not await self._keep(project_id, loaded, stored, new):
                 continue
             document["frontier"] = JsonLeaf(frontier.wire())
+            stable = equal_hashes(stored.sent, hashes)
             if stored.name:
-                document["stableThrough"] = equal_hashes(stored.sent, hashes)
+                document["stableThrough"] = stable
+            mark(document, profile, wish.options, stable=stable)
             document["prefixHash"] = [each.hex() for each in hashes]
             return await self._body(project_id, document)
         raise ConflictError(
@@ -368,6 +370,7 @@ class Renders:
             project_id, turns, profile, options, NOTHING_EVICTED, is_whole=is_whole
         )
         document = await self.settling.worked(lambda: document_of(settled, profile, options))
+        mark(document, profile, options)
         return await self._body(project_id, document, given=given)
 
     async def _body(
