@@ -42,7 +42,10 @@ _STEPS_DOWN = "a smaller image, words, or a line stands for it"
 RULES: Mapping[str, Rule] = MappingProxyType(
     {
         "not-a-message": Rule(
-            "Every entry is a message of a known dialect.", "it is left out", "the dialects"
+            "Every entry is a message of a known dialect.",
+            "it is left out",
+            "the dialects",
+            reason="It is no message of a known dialect.",
         ),
         "unknown-role": Rule(
             "A role is one that the dialects know.", "it is read as the user's", _EVERYBODY

@@ -196,6 +196,22 @@ def _output(call_id: str, output: object = "A cat.") -> Json:
 _INPUT = {"role": "user", "content": [{"type": "input_text", "text": "Look."}]}
 
 _RESPONSES = (
+    _broken(
+        "responses: call of a provider's tool without an output",
+        {
+            "input": [
+                _INPUT,
+                _item("computer_call", call_id="c1", action={"type": "screenshot"}),
+                _INPUT,
+            ]
+        },
+        "no-answer",
+    ),
+    _broken(
+        "responses: output of a provider's tool without a call",
+        {"input": [_INPUT, _item("computer_call_output", call_id="c1", output="A cat.")]},
+        "no-call",
+    ),
     _broken("responses: output without a call", {"input": [_INPUT, _output("c1")]}, "no-call"),
     _broken("responses: call without an output", {"input": [_called("c1"), _INPUT]}, "no-answer"),
     _broken(
@@ -529,6 +545,20 @@ def _tool_part(state: str, **more: object) -> Json:
 
 
 _VERCEL = (
+    _broken(
+        "vercel: version 4, a tool that never came back",
+        _messages(
+            {
+                "role": "assistant",
+                "content": "I look.",
+                "toolInvocations": [
+                    {"state": "call", "toolCallId": "v1", "toolName": "look", "args": {}}
+                ],
+            },
+            _ui("user", {"type": "text", "text": "?", "state": "done"}),
+        ),
+        "no-answer",
+    ),
     _broken(
         "vercel: a tool that never came back",
         _messages(

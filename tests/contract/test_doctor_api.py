@@ -131,6 +131,38 @@ def test_findings_and_loss_point_into_what_was_sent(client: httpx.Client) -> Non
     ]
 
 
+def test_entry_that_is_no_message_is_told_of_in_the_loss(client: httpx.Client) -> None:
+    said = diagnosis(client, {"messages": [{"role": "user", "content": "Hi."}, 7]})
+    assert rules(said) == {"not-a-message"}
+    assert said["loss"] == [
+        {
+            "pointer": "/messages/1",
+            "from": "entry",
+            "to": "nothing",
+            "code": "not-a-message",
+            "reason": "It is no message of a known dialect.",
+            "restore": "/messages/1",
+        }
+    ]
+
+
+def test_calls_and_results_of_a_user_interface_are_read(client: httpx.Client) -> None:
+    part = {"type": "tool-look", "toolCallId": "v1", "input": {"at": 1}}
+    old = {"state": "result", "toolCallId": "v2", "toolName": "look", "args": {}, "result": "Dog."}
+    parts = [
+        {"type": "step-start"},
+        {**part, "state": "output-available", "output": "A cat."},
+        {"type": "tool-invocation", "toolInvocation": old},
+        {"type": "text", "text": "Both.", "state": "done"},
+    ]
+    request = {"messages": [{"id": "1", "role": "assistant", "parts": parts}]}
+    said = diagnosis(client, request, target="openai-chat")
+    assert (said["dialect"], said["findings"], said["loss"]) == ("vercel", [], [])
+    assert [each["role"] for each in said["messages"]] == [
+        *("assistant", "tool", "assistant", "tool", "assistant")
+    ]
+
+
 def test_without_apply_there_are_no_messages(client: httpx.Client) -> None:
     answer = client.post(DOCTOR, json={"messages": [{"role": "user", "content": "Hi."}]})
     assert answer.json().keys() == {

@@ -19,6 +19,7 @@ from app.models.json_value import JsonValue, json_text, parse_repaired_json
 from app.models.limits import Limits
 from app.models.message import StoredHistoryMessage
 from app.models.rendering import LossEntry, RenderOptions
+from app.rendering.rules import coded
 from app.rendering.targets.leaves import JsonLeaf, Node, json_pieces
 from app.rendering.targets.profile import Profile
 from app.rendering.targets.table import TARGETS
@@ -282,6 +283,17 @@ def _of_foreign(
     loss: Sequence[LossEntry], messages: Sequence[ForeignMessage]
 ) -> Iterator[LossEntry]:
     """Yield the account of a loss by pointers into what was sent, where all of it still is."""
+    for foreign in messages:
+        if foreign.message is None:
+            code, reason = coded("not-a-message")
+            yield LossEntry(
+                pointer=foreign.pointer,
+                from_="entry",
+                to="nothing",
+                code=code,
+                reason=reason,
+                restore=foreign.pointer,
+            )
     for entry in loss:
         whole = messages[(entry.seq or 1) - 1].pointer
         pointer = entry.pointer or whole

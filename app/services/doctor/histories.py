@@ -190,11 +190,11 @@ def _without_role(
     role = _LANGCHAIN.get(_langchain_type(kind))
     if role and "content" in value:
         return _told(ForeignMessage(pointer, {**value, "role": role}, found or "langchain"))
-    if kind in _RESPONSES_ANSWERS:
-        message = {"role": "tool", "content": [value]}
+    if kind in _RESPONSES_ANSWERS or (kind.endswith("_call_output") and "call_id" in value):
+        message = {"role": "tool", "content": [{**value, "type": "function_call_output"}]}
         return ForeignMessage(pointer, message, "openai-responses", places={"/content/0": ""})
     if kind in _RESPONSES_SAID or kind.endswith("_call"):
-        message = {"role": "assistant", "content": [value]}
+        message = {"role": "assistant", "content": [_as_function_call(value, kind)]}
         places = {"/content/0": ""}
         return ForeignMessage(pointer, message, "openai-responses", places=places, joins=True)
     if isinstance(value.get("parts"), list):
@@ -202,6 +202,16 @@ def _without_role(
     if "content" in value and ("isError" in value or "structuredContent" in value):
         return _of_result(value, pointer, "")
     return ForeignMessage(pointer, None)
+
+
+def _as_function_call(item: dict[str, Any], kind: str) -> dict[str, Any]:
+    """Return a call of a tool that the provider brings along as one of a function."""
+    if kind in _RESPONSES_SAID or "call_id" not in item:
+        return item
+    known = {"type": "function_call", "call_id": item["call_id"]}
+    apart = ("type", "id", "call_id", "status")
+    arguments = {name: each for name, each in item.items() if name not in apart}
+    return {**known, "name": kind.removesuffix("_call"), "arguments": arguments}
 
 
 def _of_json_rpc(value: dict[str, Any], pointer: str) -> ForeignMessage:
@@ -245,39 +255,43 @@ def _told(foreign: ForeignMessage) -> ForeignMessage:
     """Return a message with its dialect, and with parts of the Vercel AI SDK as its blocks."""
     message = _with_ids(foreign.message or {})
     dialect = foreign.dialect or _dialect_of(message)
-    parts = message.get("parts")
+    held = "parts" if isinstance(message.get("parts"), list) else "toolInvocations"
+    parts = message.get(held)
     if dialect != "vercel" or not isinstance(parts, list):
         return ForeignMessage(foreign.pointer, message, dialect, places=foreign.places)
     blocks: list[Any] = []
     places = {}
     for index, part in enumerate(parts):
         for block in _of_ui_part(part):
-            places[f"/content/{len(blocks)}"] = f"/parts/{index}"
+            places[f"/content/{len(blocks)}"] = f"/{held}/{index}"
             blocks.append(block)
-    rest = {name: each for name, each in message.items() if name not in ("parts", "content")}
+    if held == "toolInvocations" and isinstance(said := message.get("content"), str):
+        places[f"/content/{len(blocks)}"] = "/content"
+        blocks.append({"type": "text", "text": said})
+    read = ("parts", "content", "toolInvocations")
+    rest = {name: each for name, each in message.items() if name not in read}
     return ForeignMessage(foreign.pointer, {**rest, "content": blocks}, dialect, places=places)
 
 
 def _of_ui_part(part: JsonValue) -> Iterator[JsonValue]:
     """Yield the blocks that a part of a message of the Vercel AI SDK's user interface is."""
-    kind = part.get("type") if isinstance(part, dict) else None
+    if isinstance(part, dict) and isinstance(part.get("toolInvocation"), dict):
+        part = part["toolInvocation"]
+    kind = part.get("type", "") if isinstance(part, dict) else None
     if not isinstance(part, dict) or not isinstance(kind, str):
         yield part
         return
     if kind == "step-start":
         return
-    if not (kind.startswith("tool-") and "toolCallId" in part) and kind != "dynamic-tool":
-        yield part
+    if "toolCallId" not in part or kind in ("tool-call", "tool-result"):
+        # Whether a text is still being written is nothing that is said.
+        yield {name: each for name, each in part.items() if name != "state"}
         return
-    if kind in ("tool-call", "tool-result"):
-        yield part
-        return
-    name = part.get("toolName") if kind == "dynamic-tool" else kind.removeprefix("tool-")
-    call_id = part.get("toolCallId")
-    known: dict[str, JsonValue] = {"toolCallId": call_id, "toolName": name}
-    yield {"type": "tool-call", **known, "input": part.get("input") or {}}
-    if part.get("state") == "output-available":
-        yield {"type": "tool-result", **known, "result": part.get("output")}
+    name = part.get("toolName", kind.removeprefix("tool-"))
+    known: dict[str, JsonValue] = {"toolCallId": part["toolCallId"], "toolName": name}
+    yield {"type": "tool-call", **known, "input": part.get("input") or part.get("args") or {}}
+    if part.get("state") in ("output-available", "result"):
+        yield {"type": "tool-result", **known, "result": part.get("output", part.get("result"))}
     elif part.get("state") == "output-error":
         failed = {"type": "tool-result", **known, "result": part.get("errorText") or ""}
         yield {**failed, "isError": True}
@@ -285,9 +299,11 @@ def _of_ui_part(part: JsonValue) -> Iterator[JsonValue]:
 
 def _dialect_of(message: Mapping[str, Any]) -> Dialect | None:
     """Return the dialect that a message shows; words alone are of any."""
-    parts, content, calls = message.get("parts"), message.get("content"), message.get("tool_calls")
-    if isinstance(parts, list):
-        typed = any(isinstance(each, dict) and "type" in each for each in parts)
+    content, calls = message.get("content"), message.get("tool_calls")
+    if isinstance(parts := message.get("parts", message.get("toolInvocations")), list):
+        typed = any(
+            isinstance(each, dict) and ("type" in each or "state" in each) for each in parts
+        )
         return "vercel" if typed else "gemini"
     if any(message.get(name) for name in _OF_LANGCHAIN):
         return "langchain"
