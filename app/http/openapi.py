@@ -42,6 +42,7 @@ TAGS = (
     {"name": "sessions", "description": "What happened, in the order it happened."},
     {"name": "interactions", "description": "User turns with files, and their answers."},
     {"name": "renderings", "description": "Any record, for any model, and what was lost."},
+    {"name": "doctor", "description": "What is wrong with any history, and the history healed."},
     {"name": "tools", "description": "Tools for models, and whoever runs them."},
     {"name": "events", "description": "What is written, live, and again after a reload."},
     {"name": "operations", "description": "For those who run the service."},
