@@ -15,9 +15,18 @@ import typer
 from rich.markup import escape
 from rich.table import Table
 
-from app.cli.terminal import ERR, OUT, CommandError, say
+from app.cli.terminal import (
+    CANNOT,
+    ERR,
+    OUT,
+    CommandError,
+    complain,
+    expected_sentence,
+    one_line,
+    say,
+)
 from app.config.settings import Settings
-from app.errors import InvalidJsonError
+from app.errors import ServiceError
 from app.rendering.targets.table import TARGETS
 from app.services.doctor.doctor import DoctorQuery
 from app.services.doctor.histories import Dialect
@@ -43,9 +52,11 @@ def examine_file(
 ) -> None:
     """Print what is wrong with the history in a file, and write the healed one if asked.
 
+    Ends with the status 1 if something is wrong and nothing healed is written, and with 2 if there
+    is no history to be read.
+
     Raises:
-        HistoryFileError: The file cannot be read, or the healed history cannot be written.
-        ServiceError: It is no history, or too long.
+        HistoryFileError: The healed history cannot be written.
     """
     query = DoctorQuery(
         _one_of("--target", target, tuple(TARGETS)),
@@ -55,9 +66,11 @@ def examine_file(
     )
     try:
         diagnosis = anyio.run(_examine, _read(file), query)
-    except InvalidJsonError as exc:
-        sentence = str(exc).replace("The body", str(file))
-        raise HistoryFileError(f"{sentence} Nothing was examined.") from exc
+    except (HistoryFileError, ServiceError) as exc:
+        # A status of its own: 1 says that something is wrong with the history.
+        sentence = expected_sentence(exc) or str(exc)
+        complain(sentence.replace("The body", str(file)))
+        raise typer.Exit(CANNOT) from exc
     shown = ERR if output is not None and str(output) == "-" else OUT
     if as_json and shown is OUT:
         findings = {name: each for name, each in diagnosis.items() if name != "messages"}
@@ -125,7 +138,7 @@ def _show(diagnosis: dict[str, Any]) -> None:
         found, limit = each.get("actual", f"not so: {each['demands']}"), each.get("limit")
         told = f"{found} (takes {limit})" if limit is not None else str(found)
         place = each["pointer"] or "/"
-        table.add_row(place, each["rule"], escape(told), each["fix"])
+        table.add_row(escape(one_line(place)), each["rule"], escape(one_line(told)), each["fix"])
     ERR.print(table)
     things = "thing is" if len(findings) == 1 else "things are"
     ERR.print(f"\n{len(findings)} {things} wrong for {diagnosis['target']}.")

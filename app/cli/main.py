@@ -226,7 +226,8 @@ def doctor(
 ) -> None:
     """Find what is wrong with a history of any dialect, and heal it.
 
-    The status is 1 if something is wrong and no healed history is asked for. Nothing is stored.
+    The status is 1 if something is wrong and no healed history is asked for, 2 if there is no
+    history to be read. Nothing is stored.
     """
     from app.cli.doctor import examine_file
 
