@@ -14,13 +14,13 @@ PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-inp
 APT_INSTALL := DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends
 WEB_SOURCES := $(shell find web -name node_modules -prune -o -name dist -prune -o -name generated -prune -o -type f -print 2>/dev/null)
 
-.PHONY: help install run web web-check chromium nginx test test-all fmt lint types imports openapi pictures targets promises openapi-check migrate rooms bench bench-smoke torture peers-check check lock clean
+.PHONY: help install run web web-check chromium nginx test test-all fmt lint types imports openapi pictures targets promises openapi-check migrate rooms bench bench-smoke torture peers-check site release-check check lock clean
 
 # What `make help` lists, in this order; the rules are below.
 ##@ To start with
 run: ## Serve on 127.0.0.1:8000 with SQLite and a local directory; PORT=8001 for another port
 test: ## Run all tests, PostgreSQL, S3 and a browser included
-check: ## Run everything that CI runs: the next seven, and test
+check: ## Run everything that CI runs: the next nine, and test
 fmt: ## Format the code
 
 ##@ The parts of check
@@ -31,6 +31,8 @@ openapi-check: ## Fail if a document that `make openapi` writes is out of date
 web-check: ## Check the viewer's types
 bench-smoke: ## Check that every benchmark runs, without judging times
 peers-check: ## Call real MCP servers, and check what is made of their results
+site: ## Build the documentation site into build/site; a broken link ends it
+release-check: ## Build all packages, install them, list licenses and an SBOM in build/release
 
 ##@ To write generated documents
 openapi: ## Write openapi/openapi.json, docs/errors.md and docs/settings.md
@@ -125,7 +127,7 @@ lint: $(VENV)/dev.stamp
 	$(BIN)/ruff check .
 
 types: $(VENV)/dev.stamp
-	$(BIN)/mypy app tests benchmarks peers
+	$(BIN)/mypy app tests benchmarks peers website release
 
 imports: $(VENV)/dev.stamp
 	$(BIN)/lint-imports
@@ -142,8 +144,9 @@ targets: $(VENV)/dev.stamp
 promises: $(VENV)/dev.stamp
 	$(BIN)/python -m pytest -q tests/contract/test_promises.py --write-documents
 
-rooms: $(VENV)/dev.stamp ## Write the list of folders of docs/architecture.md
-	$(BIN)/python -m pytest -q tests/contract/test_architecture_document.py --write-documents
+rooms: $(VENV)/dev.stamp ## Write the list of folders of docs/architecture.md, and that of decisions
+	$(BIN)/python -m pytest -q tests/contract/test_architecture_document.py \
+	  tests/contract/test_documents.py -k "architecture or index" --write-documents
 
 openapi-check: install
 	$(BIN)/python -m app.cli.documents --check
@@ -172,7 +175,23 @@ $(VENV)/peers-%.stamp: peers/requirements-%.lock | $(VENV)/runtime.stamp
 peers-check: $(VENV)/dev.stamp $(VENV)/peers-new.stamp $(VENV)/peers-old.stamp
 	$(BIN)/python -m pytest -n 2 --dist loadgroup peers
 
-check: lint types imports openapi-check web-check bench-smoke peers-check test
+# The generator of the site, and what makes the list of licenses, have environments of their own.
+$(VENV)/%-tools.stamp: requirements/%.lock | $(VENV)/runtime.stamp
+	@$(PYTHON) -m venv --clear $(VENV)/$*
+	@$(VENV)/$*/bin/python -m pip install --quiet --disable-pip-version-check --no-input --no-deps --require-hashes -r $<
+	@touch $@
+
+website/node_modules/.stamp: website/package.json website/package-lock.json $(VENV)/web.stamp
+	@PATH="$(CURDIR)/$(BIN):$$PATH" npm --prefix website ci --ignore-scripts --no-audit --no-fund --loglevel=error
+	@touch $@
+
+site: $(VENV)/website-tools.stamp website/node_modules/.stamp
+	$(VENV)/website/bin/python -m website.build
+
+release-check: $(VENV)/release-tools.stamp web
+	PATH="$(CURDIR)/$(BIN):$$PATH" $(VENV)/release/bin/python -m release.check
+
+check: lint types imports openapi-check web-check bench-smoke peers-check site release-check test
 
 PIN_FLAGS := --universal --python-version 3.11 --generate-hashes --no-header --no-annotate --quiet
 PIN := uv pip compile pyproject.toml $(PIN_FLAGS)
@@ -184,7 +203,9 @@ lock:
 	$(PIN) --extra web --constraint requirements/dev.lock --output-file requirements/web.lock
 	$(PIN_PEERS) peers/requirements-new.in --output-file peers/requirements-new.lock
 	$(PIN_PEERS) peers/requirements-old.in --output-file peers/requirements-old.lock
+	$(PIN_PEERS) requirements/website.in --output-file requirements/website.lock
+	$(PIN_PEERS) requirements/release.in --output-file requirements/release.lock
 
 clean:
 	rm -rf $(VENV) build dist *.egg-info .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis
-	rm -rf web/dist web/node_modules web/src/api/generated
+	rm -rf web/dist web/node_modules web/src/api/generated website/node_modules
