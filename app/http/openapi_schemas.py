@@ -40,6 +40,10 @@ def finish_schemas(document: Mapping[str, Any]) -> None:
         for name, schema in document["components"]["schemas"].items()
         if "anyOf" in schema
     }
+    for item in document["paths"].values():
+        for operation in item.values():
+            for parameter in operation.get("parameters", ()):
+                parameter["schema"] = _without_null(parameter["schema"])
     for schema in all_schemas(document):
         _finish(schema)
         if schema.get("$ref") in unions and "default" in schema:
@@ -89,6 +93,14 @@ def _finish(schema: dict[str, Any]) -> None:
     if places and all(place == places[0] for place in places):
         del schema["prefixItems"]
         schema["items"] = places[0]
+
+
+def _without_null(schema: dict[str, Any]) -> dict[str, Any]:
+    """Return the schema of a parameter: it is left out, and an address has no null."""
+    taken = [each for each in schema.get("anyOf", ()) if each.get("type") != "null"]
+    if len(taken) != 1:
+        return schema
+    return {**taken[0], **{word: rule for word, rule in schema.items() if word != "anyOf"}}
 
 
 def _say_default(schema: dict[str, Any]) -> None:
