@@ -102,9 +102,10 @@ class TokenRule:
 
     def turns(self, turns: Iterable[SettledTurn], system: str = "") -> int:
         """Return what a conversation costs, a few for each turn included."""
-        return self.text(system) + sum(map(self._turn, turns))
+        return self.text(system) + sum(map(self.turn, turns))
 
-    def _turn(self, turn: SettledTurn) -> int:
+    def turn(self, turn: SettledTurn) -> int:
+        """Return what a turn costs, and what stands around it."""
         total = _TOKENS_PER_TURN
         for item in turn.items:
             if isinstance(item, Attachment):

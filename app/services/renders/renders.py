@@ -74,7 +74,7 @@ class Renders:
     reading: PageReading
     settling: Settling
     lists: PageLists
-    _sessions: anyio.CapacityLimiter = field(
+    session_slots: anyio.CapacityLimiter = field(
         init=False, default_factory=lambda: anyio.CapacityLimiter(_SESSIONS_AT_ONCE)
     )
 
@@ -186,14 +186,14 @@ class Renders:
             Exception: See `record`.
         """
         profile = self.check(wish, since=since)
-        async with self._sessions:
+        async with self.session_slots:
             loaded = await load_session(self.records, self.blobs, project_id, session_id)
             if wish.options.frontier is not None:
                 return await self._with_frontier(project_id, loaded, profile, wish, moves=moves)
-            turns = await self._turns(project_id, loaded, wish, since=since)
+            turns = await self.conversation(project_id, loaded, wish, since=since)
             return await self._rendered(project_id, turns, profile, wish, is_whole=since == 0)
 
-    async def _turns(
+    async def conversation(
         self,
         project_id: str,
         loaded: LoadedSession,
@@ -202,6 +202,10 @@ class Renders:
         since: int = 0,
         kept: Collection[int] = (),
     ) -> Sequence[ComposedTurn]:
+        """Return the turns of a session, behind what is said of its memory.
+
+        Answers that are `kept` stay behind the calls that were written for them.
+        """
         options = wish.options
         turns = await self.settling.worked(
             lambda: loaded.turns(since=since, audience=options.audience, kept=kept)
@@ -225,8 +229,8 @@ class Renders:
             ConflictError: Others move it all the time.
         """
         for _ in range(_TRIES):
-            stored = await self._stored_frontier(project_id, loaded.session_id, wish.options)
-            turns = await self._turns(project_id, loaded, wish, kept=stored.frontier.orphans)
+            stored = await self.stored_frontier(project_id, loaded.session_id, wish.options)
+            turns = await self.conversation(project_id, loaded, wish, kept=stored.frontier.orphans)
             settled, moved_to = await self.settling.fitted(
                 project_id, turns, profile, wish.options, stored.frontier, is_whole=True
             )
@@ -250,7 +254,7 @@ class Renders:
             code="frontier-contended",
         )
 
-    async def _stored_frontier(
+    async def stored_frontier(
         self, project_id: str, session_id: str, options: RenderOptions
     ) -> StoredFrontier:
         """Return the frontier that is asked for; one without a name is stored nowhere."""
