@@ -11,6 +11,7 @@ Source: `context`, "Budget".
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
+from operator import is_
 from typing import Literal, TypeAlias, get_args
 
 from app.models.conversation import (
@@ -65,15 +66,14 @@ class History:
 
     def evicted(self, frontier: Frontier) -> list[ComposedTurn]:
         """Return the turns as a frontier has them shown."""
+        through = [(each, getattr(frontier, each)) for each in ORDER]
         return [
-            self.shown(
-                index, [each for each in ORDER if self.seq(index) <= getattr(frontier, each)]
-            )
+            self.shown(index, [each for each, most in through if self.seq(index) <= most])
             for index in range(len(self.turns))
         ]
 
     def shown(self, index: int, classes: Collection[EvictionClass]) -> ComposedTurn:
-        """Return a turn with some of what it has evicted."""
+        """Return a turn with some of what it has evicted; itself, if it has nothing of that."""
         turn = self.turns[index]
         if not classes or index in self.stays or turn.role == "system":
             return turn
@@ -168,7 +168,7 @@ def _said(turn: ComposedTurn, classes: Collection[EvictionClass]) -> ComposedTur
             items += _shortened(item.pointer, item.text, _way_back(turn, item.text, None))
         else:
             items.append(item)
-    return replace(turn, items=tuple(items))
+    return _with_items(turn, items)
 
 
 def _result(
@@ -187,7 +187,12 @@ def _result(
     is_long = is_shortened and turn.structured is not None
     if is_long and len(json_text(turn.structured)) > _LONG_TOOL_TEXT_CHARS:
         return replace(turn, items=tuple(items), structured=None)
-    return replace(turn, items=tuple(items))
+    return _with_items(turn, items)
+
+
+def _with_items(turn: ComposedTurn, items: Sequence[Item]) -> ComposedTurn:
+    is_same = len(items) == len(turn.items) and all(map(is_, items, turn.items))
+    return turn if is_same else replace(turn, items=tuple(items))
 
 
 def _long_text(item: Item) -> str | None:

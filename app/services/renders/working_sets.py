@@ -21,7 +21,6 @@ from app.rendering.context.eviction import History
 from app.rendering.context.recalls import Recalled
 from app.rendering.targets.opening import opened
 from app.rendering.targets.profile import Profile
-from app.services.renders.loading import load_session
 from app.services.renders.renders import RenderQuery, Renders
 from app.wire.working_sets import Priority, WorkingSet, WorkingSetEntry, WorkingSetPage
 
@@ -55,7 +54,7 @@ class WorkingSets:
         renders, settling = self.renders, self.renders.settling
         profile, options = renders.check(wish), wish.options
         async with renders.session_slots:
-            loaded = await load_session(renders.records, renders.blobs, project_id, session_id)
+            loaded = await renders.load(project_id, session_id)
             stored = await renders.stored_frontier(project_id, session_id, options)
             kept = stored.frontier.orphans
             turns = await renders.conversation(project_id, loaded, wish, kept=kept)
