@@ -40,8 +40,8 @@ def test_what_a_process_remembers_changes_no_rendering(settings: Settings) -> No
         assert client.post("/api/tool-results", json=body).status_code == 201
         project = client.headers
         first = {target: rendered(client, target) for target in TARGETS}
-        assert {target: rendered(client, target) for target in reversed(TARGETS)} == first
+        assert {target: rendered(client, target) for target in reversed([*TARGETS])} == first
     with serving(settings) as live, live.client() as client:
         client.headers = project
         # In another order: a target that changed what is remembered would show.
-        assert {target: rendered(client, target) for target in reversed(TARGETS)} == first
+        assert {target: rendered(client, target) for target in reversed([*TARGETS])} == first

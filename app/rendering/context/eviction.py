@@ -17,6 +17,7 @@ from typing import Literal, TypeAlias, get_args
 from app.models.conversation import (
     ComposedTurn,
     DataItem,
+    Invented,
     Item,
     LeftOut,
     Medium,
@@ -260,5 +261,5 @@ def _page_call(page_id: str) -> str:
 def _is_short(turn: ComposedTurn) -> bool:
     """Whether a result is no longer than the line that would stand for it."""
     texts = [item.text for item in turn.items if isinstance(item, TextItem)]
-    is_plain = all(isinstance(item, TextItem | LeftOut) for item in turn.items)
+    is_plain = all(isinstance(item, TextItem | LeftOut | Invented) for item in turn.items)
     return is_plain and sum(map(len, texts)) <= _SHORT_RESULT_CHARS
