@@ -9,13 +9,13 @@ from app.config.settings import Settings
 from app.rendering.targets.table import TARGETS
 from tests.contract.dialects import DIALECTS
 from tests.contract.render_cases import CASES
-from tests.contract.render_requests import SESSION_RENDER
+from tests.contract.render_requests import SESSION_RENDER, Json
 from tests.contract.session_requests import append
 from tests.kit.servers import serving
 
 
 def rendered(client: httpx.Client, target: str) -> bytes:
-    asked = {"target": target, "maxTokens": 6_000, "handles": "1"}
+    asked: Json = {"target": target, "maxTokens": 6_000, "handles": "1"}
     answers = [client.get(SESSION_RENDER, params={"target": target})]
     answers.append(client.get(SESSION_RENDER, params=asked))
     assert [each.status_code for each in answers] == [200, 200], answers[-1].text[:300]
@@ -32,7 +32,11 @@ def test_what_a_process_remembers_changes_no_rendering(settings: Settings) -> No
                 assert append(client, **own).status_code == 201
         for name, case in CASES.items():
             for number, result in enumerate(case.results[:3]):
-                body = {"toolName": "look", "toolCallId": f"{name}-{number}", "sessionId": "s"}
+                body: Json = {
+                    "toolName": "look",
+                    "toolCallId": f"{name}-{number}",
+                    "sessionId": "s",
+                }
                 stored = client.post("/api/tool-results", json={**body, "result": result})
                 assert stored.status_code == 201, name
         structured = {"content": [], "structuredContent": {"rows": ["row"] * 50_000}}
