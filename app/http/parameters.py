@@ -42,7 +42,14 @@ from app.models.rendering import (
 )
 from app.services.pages.reading import BlocksOptions, MediaForm
 from app.services.renders.renders import RenderQuery
-from app.wire.renders import CACHE_MARKERS, EVICT_BATCH, MAX_TOKENS, Target, check_ranges
+from app.wire.renders import (
+    ADAPTIVE,
+    CACHE_MARKERS,
+    EVICT_BATCH,
+    MAX_TOKENS,
+    Target,
+    check_ranges,
+)
 
 
 class Parameters:
@@ -348,6 +355,7 @@ async def get_session_render_wish(
     cache_markers: Annotated[
         bool, Query(alias="cacheMarkers", description=f"`1`: {CACHE_MARKERS}")
     ] = False,
+    adaptive: Annotated[bool, Query(description=f"{ADAPTIVE} `0`: no.")] = True,
 ) -> RenderQuery:
     """Read the same for a session, which has a memory of pages."""
     parts = cast("tuple[MemoryPart, ...]", tuple(memory.split(",") if memory else ()))
@@ -358,6 +366,7 @@ async def get_session_render_wish(
         frontier=frontier,
         evict_batch=evict_batch,
         cache_markers=cache_markers,
+        adaptive=adaptive,
     )
     return replace(wish, options=options)
 

@@ -24,6 +24,7 @@ class Frontier(WireModel):
     said_media: Annotated[Through, Field(description="Media in what people said.")] = 0
     tool_texts: Annotated[Through, Field(description="Long texts in results of tools.")] = 0
     tool_results: Annotated[Through, Field(description="Results of tools, whole.")] = 0
+    recalled: Annotated[Through, Field(description="What was recalled again and again.")] = 0
     said_texts: Annotated[Through, Field(description="Long texts in what people said.")] = 0
     orphans: Annotated[
         tuple[Through, ...],

@@ -7,14 +7,16 @@ known, since `0.0` is a duration, and null is none.
 """
 
 import math
+import struct
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from decimal import Decimal
 from enum import IntEnum
 from types import MappingProxyType
-from typing import Annotated, Any, Literal, TypeAlias
+from typing import Annotated, Any, Literal, TypeAlias, TypeGuard
 
+import msgspec
 from pydantic import (
     BeforeValidator,
     ConfigDict,
@@ -45,7 +47,7 @@ BodyKind: TypeAlias = Literal["none", "text", "json", "url", "data", "blob"]
 
 # A longer one is no duration, and nobody could read it.
 LONGEST_SECONDS = 1e9
-LONGEST_EMBEDDING = 16_384
+LONGEST_EMBEDDING = 4_096
 MOST_PARENTS = 1_000
 MOST_TIMESTAMPS = 100_000
 SELDOM_SAID: tuple[str, ...] = ("timestamps", "embedding")
@@ -93,7 +95,7 @@ def _level_by_name(value: object) -> Level:
     return level
 
 
-def is_finite_number(value: object) -> bool:
+def is_finite_number(value: object) -> TypeGuard[int | float | Decimal]:
     """Whether a JSON value is a number that a double can hold."""
     if isinstance(value, bool) or not isinstance(value, int | float | Decimal):
         return False
@@ -103,9 +105,35 @@ def is_finite_number(value: object) -> bool:
         return False
 
 
-def _coordinate(value: object) -> object:
+_FLOAT32 = struct.Struct("<f")
+# Of a float of 32 bits, six digits survive always, and nine tell it from all others.
+_FEWEST_DIGITS, _MOST_DIGITS = 6, 9
+# What is larger would be infinite as a float of 32 bits.
+_LARGEST_COORDINATE = 3.4028235677973366e38
+
+
+def as_float32(value: Any) -> Any:  # noqa: ANN401 - a JSON value
+    """Return a number as the shortest one that is the same float of 32 bits.
+
+    What is none is returned as it is.
+    """
     if not is_finite_number(value):
-        msg = "must be a finite number"
+        return value
+    try:
+        packed = _FLOAT32.pack(float(value))
+    except (OverflowError, struct.error):
+        return value
+    [number] = _FLOAT32.unpack(packed)
+    for digits in range(_FEWEST_DIGITS, _MOST_DIGITS):
+        short = float(f"{number:.{digits}g}")
+        if _FLOAT32.pack(short) == packed:
+            return short
+    return float(f"{number:.{_MOST_DIGITS}g}")
+
+
+def _coordinate(value: object) -> object:
+    if not is_finite_number(value) or abs(float(value)) >= _LARGEST_COORDINATE:
+        msg = "must be a finite number of 32 bits"
         raise ValueError(msg)
     return value
 
@@ -119,7 +147,7 @@ def _timestamp(value: object) -> object:
 
 
 PageId = Annotated[str, Field(pattern=CLIENT_ID_PATTERN)]
-# Numbers keep the spelling they were sent in, so neither is a `float` here.
+# Moments keep the spelling they were sent in, so they are no `float` here.
 _Coordinate = Annotated[Any, PlainValidator(_coordinate), WithJsonSchema({"type": "number"})]
 TimestampItem = TypeAliasType(
     "TimestampItem",
@@ -169,9 +197,9 @@ class PageFields(FrozenModel):
     """What a client says about a page, beside its content.
 
     `scenes` holds texts, or objects with a `summary` (or `caption`, `description`, `text`) and
-    perhaps a `start` and an `end` in seconds. `embedding` is handed out with images and
-    `timestamps` with recordings, number for number as they were sent. Where `scenes`,
-    `schema_name`, `timestamps` or `embedding` is empty, the one in `metadata` is read.
+    perhaps a `start` and an `end` in seconds. `embedding` is handed out with images, its numbers as
+    floats of 32 bits, and `timestamps` with recordings, number for number as they were sent. Where
+    `scenes`, `schema_name`, `timestamps` or `embedding` is empty, the one in `metadata` is read.
     """
 
     # Strict, but for arrays: JSON has no tuples.
@@ -346,9 +374,21 @@ class StoredPage:
     @property
     def open_descriptor(self) -> bytes:
         """The descriptor with all its members and without its closing brace."""
+        return self.descriptor[:-1] + (_NOTHING_SELDOM if self._is_short else b"")
+
+    @property
+    def open_summary(self) -> bytes:
+        """The same without the fields that are seldom said, which may be long."""
+        if self._is_short:
+            return self.descriptor[:-1]
+        members = msgspec.json.decode(self.descriptor, type=dict[str, msgspec.Raw])
+        kept = {name: value for name, value in members.items() if name not in SELDOM_SAID}
+        return msgspec.json.encode(kept)[:-1]
+
+    @property
+    def _is_short(self) -> bool:
         # Only one without the fields that are seldom said ends with a number, its version.
-        is_short = self.descriptor[-2:-1].isdigit()
-        return self.descriptor[:-1] + (_NOTHING_SELDOM if is_short else b"")
+        return self.descriptor[-2:-1].isdigit()
 
 
 @dataclass(frozen=True, slots=True)

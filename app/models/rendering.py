@@ -48,6 +48,7 @@ class RenderOptions:
         evict_batch: How many more than needed go at once; `None` for a quarter of the limit.
         frontier: How far the history has been evicted before: the name of what is stored of that,
             or that itself.
+        adaptive: Whether what was recalled again and again gives way last.
         cache_markers: Whether the messages say, where a target takes such marks, what its provider
             is to cache.
     """
@@ -66,6 +67,7 @@ class RenderOptions:
     evict_batch: int | None = None
     frontier: str | Frontier | None = None
     cache_markers: bool = False
+    adaptive: bool = True
 
 
 @dataclass(frozen=True, slots=True)

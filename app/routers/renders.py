@@ -18,9 +18,10 @@ from app.http.parameters import (
     SessionRenderWishDep,
 )
 from app.http.problem_types import problem_responses
-from app.http.record_responses import read_responses, rendered_response
+from app.http.record_responses import answer_record, read_responses, rendered_response
 from app.services.renders.renders import RenderQuery
 from app.wire.renders import RenderedRecord, RenderRequest, SessionRenderRequest
+from app.wire.working_sets import WorkingSet
 
 router = APIRouter(prefix="/api", tags=["renderings"], route_class=ApiRoute)
 
@@ -81,6 +82,19 @@ async def render_session(
     """
     body = await call.container.renders.session(call.project_id, session_id, wish, since=since)
     return rendered_response(call.request, body)
+
+
+@router.get("/sessions/{session_id}/working-set", response_model=WorkingSet, responses=_READ_FAULTS)
+async def get_working_set(
+    call: CallDep, session_id: SessionIdPath, wish: SessionRenderWishDep
+) -> Response:
+    """Read what of a session a model has in context with the same options of a rendering.
+
+    At which level each entry and page is shown, what it costs, what was evicted, and how often a
+    model has asked for it again. A frontier is read and not moved.
+    """
+    body = await call.container.working_sets.get(call.project_id, session_id, wish)
+    return answer_record(call.request, body)
 
 
 @router.post(

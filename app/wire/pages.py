@@ -67,9 +67,8 @@ _EXAMPLE_SUMMARY: JsonDict = {
     "created_at": "2026-11-21T05:30:00.000000Z",
     "updated_at": "2026-11-21T05:30:00.000000Z",
     "version": 1,
-    "timestamps": None,
-    "embedding": [0.013, -0.241, 0.087],
 }
+_SELDOM: JsonDict = {"timestamps": None, "embedding": [0.013, -0.241, 0.087]}
 _COUNTERS: JsonDict = {"last_accessed": None, "access_count": 0}
 
 
@@ -113,13 +112,6 @@ class PageSummary(FrozenModel):
     created_at: datetime
     updated_at: datetime
     version: int
-    timestamps: Annotated[
-        Timestamps | None,
-        Field(description="When what is said: objects such as `{start, end, text}`, or seconds."),
-    ]
-    embedding: Annotated[
-        Embedding | None, Field(description="A vector of the content, as it was sent.")
-    ]
     last_accessed: datetime | None
     access_count: int
 
@@ -130,11 +122,24 @@ class PageRecord(PageSummary):
     model_config = ConfigDict(
         json_schema_extra={
             "examples": [
-                {**_EXAMPLE_SUMMARY, "content": "https://example.com/sunset.png", **_COUNTERS}
+                {
+                    **_EXAMPLE_SUMMARY,
+                    **_SELDOM,
+                    "content": "https://example.com/sunset.png",
+                    **_COUNTERS,
+                }
             ]
         }
     )
 
+    timestamps: Annotated[
+        Timestamps | None,
+        Field(description="When what is said: objects such as `{start, end, text}`, or seconds."),
+    ]
+    embedding: Annotated[
+        Embedding | None,
+        Field(description="A vector of the content, of floats of 32 bits; lists leave it out."),
+    ]
     content: Annotated[
         AnyJson,
         Field(description="Text, JSON, an address, a small data URI, or a `@blob:` reference."),
@@ -260,7 +265,7 @@ class PageManifest(FrozenModel):
 
 def page_summary(stored: StoredPage) -> bytes:
     """Return the JSON of a page without its content: the descriptor, and the counters behind it."""
-    return b"%s,%s}" % (stored.open_descriptor, _counters(stored))
+    return b"%s,%s}" % (stored.open_summary, _counters(stored))
 
 
 def page_record(stored: StoredPage) -> bytes:

@@ -126,6 +126,10 @@ CACHE_MARKERS = (
     "Marks for `anthropic` (`cache_control`) and `bedrock` (`cachePoint`) at the last message, "
     "and, with a frontier, at the last one that was sent before. They count in no `prefixHash`."
 )
+ADAPTIVE = (
+    "Whether what a model has asked for again and again (`page_fault`, `view_media`, `read_text`) "
+    "gives way last: the answer to the third call for the same thing, and to each that follows."
+)
 FrontierName = Annotated[str, Field(pattern=CLIENT_ID_PATTERN, examples=["main"])]
 FrontierChoice = TypeAliasType("FrontierChoice", FrontierName | Frontier)
 
@@ -176,6 +180,7 @@ class RenderWish(WireModel):
     ] = None
 
     cache_markers: Annotated[bool, Field(description=CACHE_MARKERS)] = False
+    adaptive: Annotated[bool, Field(description=ADAPTIVE)] = True
 
     def options(self) -> RenderOptions:
         """Return how it is to be rendered."""

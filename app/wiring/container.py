@@ -40,6 +40,7 @@ from app.services.quotas.stored_bytes import StoredBytes
 from app.services.renders.media_loader import MediaLoader
 from app.services.renders.renders import Renders
 from app.services.renders.settling import Settling
+from app.services.renders.working_sets import WorkingSets
 from app.services.requests.streamed_bodies import RequestBodies, StreamedBodies
 from app.services.requests.streamed_requests import StreamedRequests
 from app.services.resources.aliases import Aliases
@@ -260,6 +261,7 @@ class Container:
         self.renders = Renders(
             records, blobs, reading=self.page_reading, settling=settling, lists=self.page_lists
         )
+        self.working_sets = WorkingSets(self.renders)
         budget = BodyBudget(self.memory, text_limit_bytes=limits.history_bytes)
         self.doctor = Doctor(
             records,

@@ -73,6 +73,7 @@ BODIES: dict[tuple[str, str], object] = {
 QUERIES: dict[str, dict[str, str]] = {
     "/api/tool-results/{tool_result_id}/render": {"target": "text"},
     "/api/sessions/{session_id}/render": {"target": "text"},
+    "/api/sessions/{session_id}/working-set": {"target": "text"},
 }
 """What the routes need in the query."""
 ROUTES = sorted(
@@ -330,7 +331,7 @@ def neighbours(service: LiveService) -> Iterator[Neighbours]:
     "security.md#other-projects-data",
     "What belongs to another project is answered like what does not exist: status, headers, body",
     kept_by="app/stores/records/scope.py",
-    tried="37 routes with 4 conditions",
+    tried="38 routes with 4 conditions",
 )
 @pytest.mark.parametrize("condition", ["none", "If-None-Match", "If-Match", "Range"])
 @pytest.mark.parametrize("route", ROUTES_OF_ONE_THING, ids=" ".join)

@@ -33,6 +33,7 @@ NOTHING = {
     "toolTexts": 0,
     "toolResults": 0,
     "saidTexts": 0,
+    "recalled": 0,
     "orphans": [],
 }
 

@@ -103,7 +103,8 @@ def test_list_goes_on_where_its_cursor_and_link_say(client: httpx.Client) -> Non
 def test_hit_is_the_page_as_lists_show_it_with_the_passage(client: httpx.Client) -> None:
     put(client, "other", content="Nothing of the kind.")
     page = put(client, "p", content="So the key insight is locality.", session_id="s")
-    del page["content"]
+    for name in ("content", "timestamps", "embedding"):
+        del page[name]
     hit = {**page, "snippet": "So the key insight is locality."}
     assert search(client, "insight").json() == {"items": [hit], "nextCursor": None}
 

@@ -1,20 +1,23 @@
 """Eviction: what of a history gives way to a smaller level of itself.
 
 In this order, of each the oldest first: media in results of tools, media that people sent, long
-texts in results, results whole, long texts that people wrote. What the system says, the first and
-the newest message of the user, pinned pages, and the turn in progress stay as they are; so does
-every call. Nothing is deleted: a line says what stood there, and how a model gets it back.
+texts in results, results whole, what was recalled again and again, long texts that people wrote.
+What the system says, the first and the newest message of the user, pinned pages, and the turn in
+progress stay as they are; so does every call. Nothing is deleted: a line says what stood there, and
+how a model gets it back.
 
 Source: `context`, "Budget".
 """
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
+from operator import is_
 from typing import Literal, TypeAlias, get_args
 
 from app.models.conversation import (
     ComposedTurn,
     DataItem,
+    Invented,
     Item,
     LeftOut,
     Medium,
@@ -24,15 +27,15 @@ from app.models.conversation import (
 )
 from app.models.frontier import Frontier
 from app.models.json_value import json_text
+from app.rendering.context.recalls import Recall, recalls_in
 from app.rendering.pages.lines import one_line, quoted, quoted_short
 from app.rendering.targets.lines import medium_words
 from app.rendering.texts.cuts import cut_short, whole_text_uri
 
 EvictionClass: TypeAlias = Literal[
-    "tool_media", "said_media", "tool_texts", "tool_results", "said_texts"
+    "tool_media", "said_media", "tool_texts", "tool_results", "recalled", "said_texts"
 ]
 ORDER: Sequence[EvictionClass] = get_args(EvictionClass)
-PAGE_FAULT = "page_fault"
 
 _REASON = "The conversation has to fit its limits; the oldest gives way."
 # A result that is hardly longer than the line that would take its place stays.
@@ -51,74 +54,89 @@ class History:
     Attributes:
         turns: In order, calls and answers paired.
         stays: The indexes of turns that stay as they are.
-        pages: The page that each answer to a call of `page_fault` shows, by the call's id.
+        recalls: What each answer to a recall got back, by the call's id.
         newest_user: The index of the newest turn of the user.
+        is_adaptive: Whether what was recalled again and again gives way last.
     """
 
     turns: Sequence[ComposedTurn]
     stays: Collection[int]
-    pages: Mapping[str, str]
+    recalls: Mapping[str, Recall]
     newest_user: int
+    is_adaptive: bool = True
 
     def evicted(self, frontier: Frontier) -> list[ComposedTurn]:
         """Return the turns as a frontier has them shown."""
+        through = [(each, getattr(frontier, each)) for each in ORDER]
         return [
-            self.shown(
-                index, [each for each in ORDER if self.seq(index) <= getattr(frontier, each)]
-            )
+            self.shown(index, [each for each, most in through if self.seq(index) <= most])
             for index in range(len(self.turns))
         ]
 
     def shown(self, index: int, classes: Collection[EvictionClass]) -> ComposedTurn:
-        """Return a turn with some of what it has evicted."""
+        """Return a turn with some of what it has evicted; itself, if it has nothing of that."""
         turn = self.turns[index]
         if not classes or index in self.stays or turn.role == "system":
             return turn
-        page_id = self.pages.get(turn.call_id) if turn.role == "tool" else None
         if turn.role != "tool":
             return _said(turn, classes)
+        page_id = self.page_of(turn)
+        if self.is_raised(turn):
+            is_line = "recalled" in classes and not _is_short(turn)
+            return _as_a_line(turn, page_id) if is_line else turn
         if "tool_results" in classes and not _is_short(turn):
             return _as_a_line(turn, page_id)
         return _result(turn, classes, page_id)
+
+    def page_of(self, turn: ComposedTurn) -> str | None:
+        """Return the page that an answer shows, if it is one to a page fault."""
+        recall = self.recall_of(turn)
+        return recall.what.name if recall is not None and recall.what.kind == "page" else None
+
+    def is_raised(self, turn: ComposedTurn) -> bool:
+        """Return whether an answer gives way behind all others."""
+        recall = self.recall_of(turn)
+        return self.is_adaptive and recall is not None and recall.is_raised
+
+    def recall_of(self, turn: ComposedTurn) -> Recall | None:
+        """Return the recall that a turn answers, if it is one."""
+        return self.recalls.get(turn.call_id) if turn.role == "tool" else None
 
     def seq(self, index: int) -> int:
         """Return the place of a turn; what stands in no session has the first."""
         return self.turns[index].seq or 1
 
 
-def history_of(turns: Sequence[ComposedTurn], pinned: Collection[str] = ()) -> History:
+def history_of(
+    turns: Sequence[ComposedTurn], pinned: Collection[str] = (), *, is_adaptive: bool = True
+) -> History:
     """Return which turns of a conversation may be evicted.
 
     Args:
         turns: The conversation, calls and answers paired.
         pinned: The ids of pages that stay.
+        is_adaptive: Whether what was recalled again and again gives way last.
     """
-    pages = dict(_faulted(turns))
+    users = [index for index, turn in enumerate(turns) if turn.role == "user"]
+    newest_user = users[-1] if users else len(turns)
+    history = History(turns, frozenset(), recalls_in(turns), newest_user, is_adaptive)
     stays = {
         index
         for index, turn in enumerate(turns)
-        if turn.role == "system" or (turn.role == "tool" and pages.get(turn.call_id) in pinned)
+        if turn.role == "system" or history.page_of(turn) in pinned
     }
-    users = [index for index, turn in enumerate(turns) if turn.role == "user"]
     calling = [index for index, turn in enumerate(turns) if turn.calls]
     stays.update(users[:1], users[-1:])
     # The model answers next to what it called last, or to what the user said behind that.
     in_progress = max([*calling[-1:], *users[-1:]], default=len(turns))
     stays.update(range(in_progress, len(turns)))
-    return History(turns, frozenset(stays), pages, users[-1] if users else len(turns))
+    return replace(history, stays=frozenset(stays))
 
 
 def faulted_pages(turns: Sequence[ComposedTurn]) -> set[str]:
     """Return the ids of the pages that calls of `page_fault` name."""
-    return {page_id for _, page_id in _faulted(turns)}
-
-
-def _faulted(turns: Sequence[ComposedTurn]) -> Iterator[tuple[str, str]]:
-    for turn in turns:
-        for call in turn.calls:
-            page_id = call.arguments.get("page_id")
-            if call.name.endswith(PAGE_FAULT) and isinstance(page_id, str):
-                yield call.call_id, page_id
+    named = (recall.what for recall in recalls_in(turns).values())
+    return {what.name for what in named if what.kind == "page"}
 
 
 def entry_text(turns: Sequence[ComposedTurn]) -> str:
@@ -151,7 +169,7 @@ def _said(turn: ComposedTurn, classes: Collection[EvictionClass]) -> ComposedTur
             items += _shortened(item.pointer, item.text, _way_back(turn, item.text, None))
         else:
             items.append(item)
-    return replace(turn, items=tuple(items))
+    return _with_items(turn, items)
 
 
 def _result(
@@ -170,7 +188,12 @@ def _result(
     is_long = is_shortened and turn.structured is not None
     if is_long and len(json_text(turn.structured)) > _LONG_TOOL_TEXT_CHARS:
         return replace(turn, items=tuple(items), structured=None)
-    return replace(turn, items=tuple(items))
+    return _with_items(turn, items)
+
+
+def _with_items(turn: ComposedTurn, items: Sequence[Item]) -> ComposedTurn:
+    is_same = len(items) == len(turn.items) and all(map(is_, items, turn.items))
+    return turn if is_same else replace(turn, items=tuple(items))
 
 
 def _long_text(item: Item) -> str | None:
@@ -238,5 +261,5 @@ def _page_call(page_id: str) -> str:
 def _is_short(turn: ComposedTurn) -> bool:
     """Whether a result is no longer than the line that would stand for it."""
     texts = [item.text for item in turn.items if isinstance(item, TextItem)]
-    is_plain = all(isinstance(item, TextItem | LeftOut) for item in turn.items)
+    is_plain = all(isinstance(item, TextItem | LeftOut | Invented) for item in turn.items)
     return is_plain and sum(map(len, texts)) <= _SHORT_RESULT_CHARS

@@ -8,7 +8,7 @@ errors that were measured.
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, lru_cache
 from math import ceil
 
 import tiktoken
@@ -33,6 +33,7 @@ _UNKNOWN_SECONDS = 60.0
 _UNKNOWN_SIDE = 1_024
 _SHORTEST_KNOWN_CHARS = 64
 _MOST_KNOWN = 1 << 16
+_MOST_SHORT = 1 << 14
 
 ImageTokens = Callable[[int, int], int]
 """What an image of a width and a height in pixels costs."""
@@ -102,9 +103,10 @@ class TokenRule:
 
     def turns(self, turns: Iterable[SettledTurn], system: str = "") -> int:
         """Return what a conversation costs, a few for each turn included."""
-        return self.text(system) + sum(map(self._turn, turns))
+        return self.text(system) + sum(map(self.turn, turns))
 
-    def _turn(self, turn: SettledTurn) -> int:
+    def turn(self, turn: SettledTurn) -> int:
+        """Return what a turn costs, and what stands around it."""
         total = _TOKENS_PER_TURN
         for item in turn.items:
             if isinstance(item, Attachment):
@@ -131,7 +133,7 @@ def count_tokens(text: str) -> int:
     again, and little of it is new.
     """
     if len(text) < _SHORTEST_KNOWN_CHARS:
-        return len(_tokenizer().encode_ordinary(text)) if text else 0
+        return _count_short(text)
     key = (hash(text), len(text))
     known = _known.get(key)
     if known is None:
@@ -143,6 +145,11 @@ def count_tokens(text: str) -> int:
             _known.clear()
         _known[key] = known
     return known
+
+
+@lru_cache(_MOST_SHORT)
+def _count_short(text: str) -> int:
+    return len(_tokenizer().encode_ordinary(text)) if text else 0
 
 
 @cache

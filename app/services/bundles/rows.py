@@ -156,13 +156,14 @@ class ResourceLine(_Line, frozen=True, omit_defaults=True):
     aliases: dict[str, Moment] = {}
 
 
-class FrontierLine(_Line, frozen=True):
+class FrontierLine(_Line, frozen=True, omit_defaults=True):
     """How far the renderings of the session are evicted under a name, and what was sent last."""
 
     name: ClientId
     through: tuple[Through, Through, Through, Through, Through]
     orphans: Annotated[tuple[Through, ...], Meta(max_length=10_000)]
     sent: Annotated[str, Meta(pattern=r"\A(?:[0-9a-f]{16})*\Z")]
+    recalled: Through = 0
 
 
 class SessionLine(_Line, frozen=True, omit_defaults=True):

@@ -74,6 +74,7 @@ def frontier_line(stored: StoredFrontier) -> rows.FrontierLine:
         ),
         frontier.orphans,
         stored.sent.hex(),
+        frontier.recalled,
     )
 
 
@@ -86,6 +87,7 @@ def stored_frontier(line: rows.FrontierLine) -> StoredFrontier:
         tool_texts=tool_texts,
         tool_results=tool_results,
         said_texts=said_texts,
+        recalled=line.recalled,
         orphans=line.orphans,
     )
     return StoredFrontier(line.name, frontier, bytes.fromhex(line.sent), version=1)

@@ -11,7 +11,13 @@ from app.media.data_uris import DataUriText, bare_base64, split_data_uri
 from app.models.base import FrozenModel, faults_of
 from app.models.json_value import JsonValue
 from app.models.limits import Limits
-from app.models.page import MOST_PARENTS, SELDOM_SAID, PageFields, PageId
+from app.models.page import (
+    MOST_PARENTS,
+    SELDOM_SAID,
+    PageFields,
+    PageId,
+    as_float32,
+)
 from app.services.requests.data_uris import is_to_be_moved, movable_media
 from app.services.requests.validation import as_object, read_value, validated
 
@@ -111,9 +117,10 @@ class PagePatch(PageFields):
 
 
 def parse_page_body(body: bytes, limits: Limits) -> JsonValue:
-    """Return the JSON of a body; numbers of what is seldom said, in it or in its pages, as spelled.
+    """Return the JSON of a body; numbers of timestamps, in it or in its pages, as spelled.
 
-    Any other number is what it is worth. The body is read a second time only if there are some.
+    Those of vectors are floats of 32 bits, and any other number is what it is worth. The body is
+    read a second time only if there are timestamps or vectors.
 
     Raises:
         InvalidJsonError: Not JSON, not UTF-8, or a number that is not finite.
@@ -125,6 +132,8 @@ def parse_page_body(body: bytes, limits: Limits) -> JsonValue:
     spelled = read_value(body, limits, spelled=True)
     for page, written in zip(_pages(value), _pages(spelled), strict=True):
         page |= {name: written[name] for name in SELDOM_SAID if name in written}
+        if isinstance(page.get("embedding"), list):
+            page["embedding"] = [as_float32(each) for each in page["embedding"]]
     return value
 
 

@@ -163,7 +163,11 @@ def read_fields(descriptor: Mapping[str, Any]) -> PageFields:
     """Return what a client says of a page, from its descriptor."""
     absent = set(SELDOM_SAID) - descriptor.keys()
     names = [name for name in PageFields.model_fields if name not in absent]
-    return PageFields.model_validate({name: descriptor[name] for name in names})
+    said = {name: descriptor[name] for name in names}
+    # It was checked when it was written, and has thousands of numbers.
+    vector = said.pop("embedding", None)
+    fields = PageFields.model_validate(said)
+    return fields if vector is None else fields.model_copy(update={"embedding": tuple(vector)})
 
 
 def resource_ids(page: Page) -> set[str]:

@@ -40,6 +40,14 @@ def prefix_hashes(document: dict[str, Node]) -> list[bytes]:
     return hashes
 
 
+def hashed_document(
+    settled: Settled, profile: Profile, options: RenderOptions
+) -> tuple[dict[str, Node], list[bytes]]:
+    """Return the answer, and the hashes of its messages."""
+    document = document_of(settled, profile, options)
+    return document, prefix_hashes(document)
+
+
 def mark(
     document: dict[str, Node], profile: Profile, options: RenderOptions, *, stable: int = 0
 ) -> None:

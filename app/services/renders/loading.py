@@ -22,7 +22,7 @@ from app.models.conversation import (
     StoredBytes,
 )
 from app.models.interaction import StoredAnswer, StoredInteraction
-from app.models.json_value import JsonValue, parse_json, parse_stored_json
+from app.models.json_value import JsonValue, parse_json
 from app.models.message import HistoryEntry, StoredHistoryMessage, StoredMessage
 from app.models.page import Body, Level
 from app.models.rendering import Audience
@@ -31,11 +31,11 @@ from app.rendering.pages.descriptors import body_mime_type
 from app.rendering.turns.interactions import answer_turn, attached_ids, interaction_turns
 from app.rendering.turns.pairing import paired
 from app.rendering.turns.tool_results import kept_apart, tool_result_turn
-from app.services.inline_media.stored_media import references_in
 from app.services.pages.contents import fits
 from app.services.pages.reading import PageReading, PageView
+from app.services.renders.known_turns import KnownTurns
 from app.services.renders.message_content import ContentReading
-from app.services.renders.messages import message_turns, moved_out_of
+from app.services.renders.messages import message_turns
 from app.stores.blobs import BlobMissingError, BlobStore, read_whole
 from app.stores.records import Records, UnitOfWork
 
@@ -53,13 +53,15 @@ _DEEPEST = 4_000
 class LoadedSession:
     """The history of a session, and the resources that its messages and interactions show.
 
-    `apart` has the structured contents that are resources of their own, by their digests.
+    `apart` has the structured contents that are resources of their own, by their digests; `known`
+    remembers turns of entries.
     """
 
     session_id: str
     entries: Sequence[HistoryEntry]
     resources: Mapping[str, Resource]
     apart: Mapping[str, JsonValue]
+    known: KnownTurns
 
     def turns(
         self, *, since: int, audience: Audience, kept: Collection[int] = ()
@@ -82,36 +84,52 @@ class LoadedSession:
         origin = f"/api/sessions/{self.session_id}/messages/{entry.seq}"
         raw = ContentReading(self.resources, audience).raw
         match entry:
+            case StoredMessage() if kept_apart(entry.sanitized) is not None:
+                # What is kept apart is found, or not, in each rendering anew.
+                return self._result_turns(entry, audience, origin)
             case StoredMessage():
-                apart, seq = self.apart, entry.seq
-                turn = tool_result_turn(
-                    entry.sanitized, origin=origin, audience=audience, seq=seq, apart=apart
-                )
-                return [turn]
+                read = partial(self._result_turns, entry, audience, origin)
+                return self.known.turns(entry, {}, read, origin=origin, audience=audience)
             case StoredHistoryMessage():
-                return message_turns(entry, self.resources, audience=audience, origin=origin)
+                resources = self.resources
+                said = partial(message_turns, entry, resources, audience=audience, origin=origin)
+                return self.known.turns(entry, resources, said, origin=origin, audience=audience)
             case StoredInteraction():
                 return interaction_turns(entry, self.resources, origin=origin, read=raw)
             case StoredAnswer():
                 return [answer_turn(entry, origin=origin, read=raw)]
 
+    def _result_turns(
+        self, entry: StoredMessage, audience: Audience, origin: str
+    ) -> Sequence[ComposedTurn]:
+        apart, seq = self.apart, entry.seq
+        turn = tool_result_turn(
+            entry.sanitized, origin=origin, audience=audience, seq=seq, apart=apart
+        )
+        return [turn]
+
 
 async def load_session(
-    records: Records, blobs: BlobStore, project_id: str, session_id: str
+    records: Records,
+    blobs: BlobStore,
+    project_id: str,
+    session_id: str,
+    known: KnownTurns | None = None,
 ) -> LoadedSession:
-    """Read a history whole.
+    """Read a history whole; what is `known` of its entries is not read again.
 
     Raises:
         NotFoundError: The project has no such session.
         PayloadTooLargeError: It is too long to be rendered at once.
         StoreUnavailableError: A store did not answer.
     """
+    known = known or KnownTurns()
     entries, resources = await records.read_snapshot(
-        project_id, lambda unit: _all_entries(unit, session_id)
+        project_id, lambda unit: _all_entries(unit, session_id, known)
     )
     results = [each.sanitized for each in entries if isinstance(each, StoredMessage)]
     apart = await read_apart(blobs, project_id, results)
-    return LoadedSession(session_id, entries, resources, apart)
+    return LoadedSession(session_id, entries, resources, apart, known)
 
 
 async def load_entry(
@@ -123,17 +141,18 @@ async def load_entry(
         NotFoundError: The project has no such entry.
         StoreUnavailableError: A store did not answer.
     """
+    known = KnownTurns()
 
     def read(unit: UnitOfWork) -> tuple[Sequence[HistoryEntry], Mapping[str, Resource]]:
         found = unit.sessions.entries(session_id, after_seq=seq - 1, limit=1)
         if not found or found[0].seq != seq:
             raise NotFoundError("entry")
-        return found, unit.resources.find_all(_referred(found))
+        return found, unit.resources.find_all(_referred(found, known))
 
     entries, resources = await records.read(project_id, read)
     results = [each.sanitized for each in entries if isinstance(each, StoredMessage)]
     apart = await read_apart(blobs, project_id, results)
-    return LoadedSession(session_id, entries, resources, apart)
+    return LoadedSession(session_id, entries, resources, apart, known)
 
 
 async def read_apart(
@@ -162,7 +181,7 @@ async def read_apart(
 
 
 def _all_entries(
-    unit: UnitOfWork, session_id: str
+    unit: UnitOfWork, session_id: str, known: KnownTurns
 ) -> tuple[Sequence[HistoryEntry], Mapping[str, Resource]]:
     """Read a history, and the resources that its messages refer to."""
     entries: list[HistoryEntry] = []
@@ -183,7 +202,7 @@ def _all_entries(
             )
         entries += page
     told = [each for each in entries if not isinstance(each, StoredMessage)]
-    return entries, unit.resources.find_all(_referred(told))
+    return entries, unit.resources.find_all(_referred(told, known))
 
 
 async def page_medium(reading: PageReading, project_id: str, view: PageView) -> Medium | None:
@@ -231,11 +250,11 @@ def _addressed(body: Body, view: PageView) -> Medium | None:
     return Medium("/content", Address(str(body.value)), modality, mime_type, None, None)
 
 
-def _referred(entries: Sequence[HistoryEntry]) -> set[str]:
+def _referred(entries: Sequence[HistoryEntry], known: KnownTurns) -> set[str]:
     wanted: set[str] = set()
     for entry in entries:
         if isinstance(entry, StoredHistoryMessage):
-            wanted |= references_in(parse_stored_json(entry.message)) | moved_out_of(entry)
+            wanted |= known.referred(entry)
         elif isinstance(entry, StoredInteraction):
             wanted |= attached_ids(entry)
     return wanted

@@ -19,7 +19,6 @@ from app.models.page import Level
 from app.models.rendering import NamedRecord, Rendering, RenderOptions, joined_pieces
 from app.rendering.pages.effective_level import shown_level
 from app.rendering.pages.instructions import instructions, manifest_within
-from app.rendering.targets.ladder import Settled
 from app.rendering.targets.leaves import JsonLeaf, Node, json_pieces
 from app.rendering.targets.mcp import of_revision
 from app.rendering.targets.profile import Profile
@@ -30,7 +29,8 @@ from app.rendering.turns.tool_results import tool_result_turn
 from app.services.inline_media.json_with_media import RenderedBody
 from app.services.pages.lists import PageLists
 from app.services.pages.reading import PageReading
-from app.services.renders.documents import document_of, equal_hashes, mark, prefix_hashes
+from app.services.renders.documents import document_of, equal_hashes, hashed_document, mark
+from app.services.renders.known_turns import KnownTurns
 from app.services.renders.loading import (
     LoadedSession,
     load_entry,
@@ -74,7 +74,8 @@ class Renders:
     reading: PageReading
     settling: Settling
     lists: PageLists
-    _sessions: anyio.CapacityLimiter = field(
+    _known_turns: KnownTurns = field(init=False, default_factory=KnownTurns)
+    session_slots: anyio.CapacityLimiter = field(
         init=False, default_factory=lambda: anyio.CapacityLimiter(_SESSIONS_AT_ONCE)
     )
 
@@ -186,14 +187,20 @@ class Renders:
             Exception: See `record`.
         """
         profile = self.check(wish, since=since)
-        async with self._sessions:
-            loaded = await load_session(self.records, self.blobs, project_id, session_id)
+        async with self.session_slots:
+            loaded = await self.load(project_id, session_id)
             if wish.options.frontier is not None:
                 return await self._with_frontier(project_id, loaded, profile, wish, moves=moves)
-            turns = await self._turns(project_id, loaded, wish, since=since)
+            turns = await self.conversation(project_id, loaded, wish, since=since)
             return await self._rendered(project_id, turns, profile, wish, is_whole=since == 0)
 
-    async def _turns(
+    async def load(self, project_id: str, session_id: str) -> LoadedSession:
+        """Read a session; for what it raises see `session`."""
+        return await load_session(
+            self.records, self.blobs, project_id, session_id, self._known_turns
+        )
+
+    async def conversation(
         self,
         project_id: str,
         loaded: LoadedSession,
@@ -202,6 +209,10 @@ class Renders:
         since: int = 0,
         kept: Collection[int] = (),
     ) -> Sequence[ComposedTurn]:
+        """Return the turns of a session, behind what is said of its memory.
+
+        Answers that are `kept` stay behind the calls that were written for them.
+        """
         options = wish.options
         turns = await self.settling.worked(
             lambda: loaded.turns(since=since, audience=options.audience, kept=kept)
@@ -225,14 +236,14 @@ class Renders:
             ConflictError: Others move it all the time.
         """
         for _ in range(_TRIES):
-            stored = await self._stored_frontier(project_id, loaded.session_id, wish.options)
-            turns = await self._turns(project_id, loaded, wish, kept=stored.frontier.orphans)
+            stored = await self.stored_frontier(project_id, loaded.session_id, wish.options)
+            turns = await self.conversation(project_id, loaded, wish, kept=stored.frontier.orphans)
             settled, moved_to = await self.settling.fitted(
                 project_id, turns, profile, wish.options, stored.frontier, is_whole=True
             )
             frontier = moved_to.model_copy(update={"orphans": orphans_in(turns)})
             document, hashes = await self.settling.worked(
-                partial(_hashed_document, settled, profile, wish.options)
+                partial(hashed_document, settled, profile, wish.options)
             )
             new = StoredFrontier(stored.name, frontier, b"".join(hashes), stored.version + 1)
             if moves and stored.name and not await self._keep(project_id, loaded, stored, new):
@@ -250,7 +261,7 @@ class Renders:
             code="frontier-contended",
         )
 
-    async def _stored_frontier(
+    async def stored_frontier(
         self, project_id: str, session_id: str, options: RenderOptions
     ) -> StoredFrontier:
         """Return the frontier that is asked for; one without a name is stored nowhere."""
@@ -380,10 +391,3 @@ class Renders:
         body = RenderedBody(self.blobs, project_id, rendered, given=given)
         await body.check()
         return body
-
-
-def _hashed_document(
-    settled: Settled, profile: Profile, options: RenderOptions
-) -> tuple[dict[str, Node], list[bytes]]:
-    document = document_of(settled, profile, options)
-    return document, prefix_hashes(document)

@@ -3,7 +3,7 @@
 Source: `providers`, degradation ladder; `context`, "Budget".
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field
 from datetime import timedelta
 from functools import partial
@@ -17,7 +17,7 @@ from app.models.identity import utc_now
 from app.models.limits import Limits
 from app.models.rendering import RenderOptions, base64_length
 from app.rendering.context.budget import next_frontier
-from app.rendering.context.eviction import faulted_pages, history_of
+from app.rendering.context.eviction import History, faulted_pages, history_of
 from app.rendering.targets.fitting import plan_media
 from app.rendering.targets.ladder import Ladder, Settled, Sign
 from app.rendering.targets.opening import with_lines
@@ -78,9 +78,7 @@ class Settling:
         if options.max_tokens is None and options.frontier is None:
             settled = await self._settled(project_id, turns, profile, options, is_whole=is_whole)
             return settled, frontier
-        named = faulted_pages(turns)
-        pinned = await self.records.read(project_id, lambda unit: unit.pages.pinned_among(named))
-        history = await self.worked(lambda: history_of(turns, pinned))
+        history = await self.history(project_id, turns, options)
         while True:
             shown = history.evicted(frontier)
             settled = await self._settled(project_id, shown, profile, options, is_whole=is_whole)
@@ -90,6 +88,18 @@ class Settling:
             if further == frontier:
                 return settled, frontier
             frontier = further
+
+    async def history(
+        self, project_id: str, turns: Sequence[ComposedTurn], options: RenderOptions
+    ) -> History:
+        """Return which turns of a conversation may be evicted."""
+        named = faulted_pages(turns)
+        pinned: Collection[str] = ()
+        if named:
+            pinned = await self.records.read(
+                project_id, lambda unit: unit.pages.pinned_among(named)
+            )
+        return await self.worked(partial(history_of, turns, pinned, is_adaptive=options.adaptive))
 
     async def _settled(
         self,

@@ -1,11 +1,11 @@
 """What holds for every history that is rendered turn by turn with a frontier, whatever the target.
 
-`PAGEFAULT_TEST_HISTORIES` is how many histories are tried for each target.
+The long form tries 20,000 histories.
 """
 
-import os
-from collections.abc import Sequence
-from dataclasses import replace
+from collections import Counter
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass, replace
 from itertools import pairwise
 
 import pytest
@@ -13,48 +13,110 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from app.errors import InvalidPayloadError
-from app.models.conversation import ComposedTurn
+from app.models.conversation import ComposedTurn, DataItem, Medium, StoredBytes, TextItem
 from app.models.frontier import NOTHING_EVICTED, Frontier
 from app.models.rendering import LossEntry, RenderOptions
 from app.rendering.context.budget import next_frontier
 from app.rendering.context.eviction import ORDER, history_of
 from app.rendering.targets.ladder import Settled
-from app.rendering.targets.opening import opened
 from app.rendering.targets.table import TARGETS
 from app.rendering.turns.pairing import orphans_in, paired
+from app.services.renders.documents import equal_hashes, hashed_document
+from tests.faults.lengths import TIMEOUT_SECONDS, tell, times
 from tests.providers import CHECKS
-from tests.unit.rendering.context.long_histories import long_histories
+from tests.unit.rendering.context.long_histories import PAGES, long_histories
 from tests.unit.rendering.targets.histories import Rendered, settle, written
 
+pytestmark = pytest.mark.timeout(TIMEOUT_SECONDS)
+
 EVERY = pytest.mark.parametrize("target", TARGETS)
-EXAMPLES = int(os.environ.get("PAGEFAULT_TEST_HISTORIES", "46"))
+EXAMPLES = times(506, 20_000) // len(TARGETS) + 1
 MOST_IN_A_BATCH = 4
 
 
+TRIED: Counter[str] = Counter()
+
+
+@pytest.fixture(scope="module", autouse=True)
+def told() -> Iterator[None]:
+    yield
+    figures = f"{TRIED['histories']} histories, {TRIED['turns']} turns: 0 wrong"
+    tell("Histories with a frontier, over all targets", figures)
+
+
+@dataclass(frozen=True)
+class Shown:
+    """A rendering, and what became of its frontier."""
+
+    rendered: Rendered
+    frontier: Frontier
+    hashes: list[bytes]
+    tokens: int
+    is_open: bool
+
+
+@dataclass(frozen=True)
+class Asked:
+    """What is asked for at every turn."""
+
+    target: str
+    wish: RenderOptions
+    pinned: Collection[str]
+
+
 def fitted(
-    turns: Sequence[ComposedTurn], target: str, wish: RenderOptions, frontier: Frontier
+    turns: Sequence[ComposedTurn], asked: Asked, frontier: Frontier
 ) -> tuple[Settled, Frontier]:
     """A history that fits, and how far its frontier had to move."""
-    profile = TARGETS[target]
+    profile, wish = TARGETS[asked.target], asked.wish
     conversation = paired(turns, kept=frontier.orphans)
-    history = history_of(conversation)
+    history = history_of(conversation, asked.pinned, is_adaptive=wish.adaptive)
     while True:
-        settled = settle(history.evicted(frontier), target, wish)
+        settled = settle(history.evicted(frontier), asked.target, wish)
         further = next_frontier(history, frontier, settled, profile, wish)
         if further == frontier:
             orphans = orphans_in(conversation)
+            check_account(conversation, history.evicted(frontier), settled.loss)
             return settled, frontier.model_copy(update={"orphans": orphans})
         frontier = further
 
 
-def tokens_of(settled: Settled, target: str) -> int:
-    profile = TARGETS[target]
-    system, turns = opened(settled.turns, profile)
-    return profile.tokens.turns(turns, system)
+def show(turns: Sequence[ComposedTurn], asked: Asked, frontier: Frontier) -> Shown:
+    settled, moved_to = fitted(turns, asked, frontier)
+    document, hashes = hashed_document(settled, TARGETS[asked.target], asked.wish)
+    tokens = document["tokensEst"]
+    assert isinstance(tokens, int)
+    rendered = written(settled, asked.target, asked.wish)
+    called = {call.call_id for turn in settled.turns for call in turn.calls}
+    is_open = bool(called - {turn.call_id for turn in settled.turns})
+    return Shown(rendered, moved_to, hashes, tokens, is_open)
 
 
-def evicted_in(loss: Sequence[LossEntry]) -> list[LossEntry]:
-    return [entry for entry in loss if entry.code == "evicted"]
+def check_account(
+    whole: Sequence[ComposedTurn], shown: Sequence[ComposedTurn], loss: Sequence[LossEntry]
+) -> None:
+    """Every evicted thing is in the account, once, with the request that reads it whole."""
+    expected = []
+    for turn, smaller in zip(whole, shown, strict=True):
+        read = f"GET /api/sessions/s/messages/{turn.seq}"
+        kept = [item for item in smaller.items if item in turn.items]
+        is_line = len(smaller.items) == 2 and not kept and smaller != turn
+        left = [item for item in turn.items if item not in kept]
+        if is_line and getattr(smaller.items[0], "what", "") == "result":
+            expected.append((turn.seq, "", "line", read))
+            continue
+        for item in left:
+            if isinstance(item, TextItem | DataItem):
+                expected.append((turn.seq, item.pointer, "preview", read))
+            elif isinstance(item, Medium) and isinstance(item.source, StoredBytes):
+                read_medium = f"GET /api/resources/{item.source.resource_id}/content"
+                expected.append((turn.seq, item.pointer, "", read_medium))
+    told = [
+        (each.seq, each.pointer, each.to if each.to in ("line", "preview") else "", each.restore)
+        for each in loss
+        if each.code == "evicted"
+    ]
+    assert sorted(told, key=repr) == sorted(expected, key=repr)
 
 
 def equal_beginning(old: Rendered, new: Rendered) -> int:
@@ -67,43 +129,51 @@ def equal_beginning(old: Rendered, new: Rendered) -> int:
 @given(
     turns=long_histories(),
     most=st.sampled_from([300, 800, 2_000, 6_000]),
-    batch=st.sampled_from([None, 0, 200]),
-    most_images=st.sampled_from([None, None, 2]),
+    wish=st.builds(
+        RenderOptions,
+        max_images=st.sampled_from([None, None, 2]),
+        evict_batch=st.sampled_from([None, 0, 200]),
+        adaptive=st.sampled_from([True, True, False]),
+        frontier=st.just("main"),
+    ),
+    pinned=st.sampled_from([(), PAGES[:1]]),
 )
 def test_history_fits_at_every_turn_and_changes_only_when_its_frontier_moves(
     target: str,
     turns: tuple[ComposedTurn, ...],
     most: int,
-    batch: int | None,
-    most_images: int | None,
+    wish: RenderOptions,
+    pinned: Collection[str],
 ) -> None:
-    wish = RenderOptions(
-        max_tokens=most, max_images=most_images, evict_batch=batch, frontier="main", handles=False
-    )
+    asked = Asked(target, replace(wish, max_tokens=most), pinned)
     frontier, renderings = NOTHING_EVICTED, []
+    TRIED.update({"histories": 1, "turns": len(turns)})
     for end in range(1, len(turns) + 1):
         try:
-            settled, moved_to = fitted(turns[:end], target, wish, frontier)
+            shown = show(turns[:end], asked, frontier)
         except InvalidPayloadError as exc:
             # It says how large a limit has to be, and with that one it fits.
             [fault] = exc.faults
             least = int(fault.detail.split()[2])
-            assert least > most
-            wish = replace(wish, max_tokens=least)
-            settled, moved_to = fitted(turns[:end], target, wish, frontier)
-        assert tokens_of(settled, target) <= (wish.max_tokens or 0)
-        assert all(getattr(moved_to, each) >= getattr(frontier, each) for each in ORDER)
-        rendered = written(settled, target, wish)
-        renderings.append((rendered, moved_to))
-        frontier = moved_to
-        # The same inputs give the same rendering, and what it has moved to needs no further move.
-        again, unmoved = fitted(turns[:end], target, wish, frontier)
-        assert (written(again, target, wish), unmoved) == (rendered, frontier)
-        for entry in evicted_in(rendered.loss):
-            assert entry.restore.startswith("GET /api/")
-    CHECKS[target](renderings[-1][0].messages)
-    for (old, before), (new, after) in pairwise(renderings):
+            assert least > (asked.wish.max_tokens or 0)
+            asked = replace(asked, wish=replace(asked.wish, max_tokens=least))
+            shown = show(turns[:end], asked, frontier)
+        assert shown.tokens <= (asked.wish.max_tokens or 0)
+        assert all(getattr(shown.frontier, each) >= getattr(frontier, each) for each in ORDER)
+        if end in (len(turns) // 2, len(turns)):
+            if not shown.is_open:
+                CHECKS[target](shown.rendered.messages)
+            # The same inputs give the same, and what it has moved to needs no further move.
+            assert show(turns[:end], asked, shown.frontier) == shown
+        renderings.append(shown)
+        frontier = shown.frontier
+    for old, new in pairwise(renderings):
+        stable = equal_hashes(b"".join(old.hashes), new.hashes)
+        assert stable == equal_beginning(old.rendered, new.rendered)
         # Where not even what stays has so few media, the oldest of them step down all the same.
-        is_crowded = any(entry.code == "too-many-media" for entry in new.loss)
-        if not is_crowded and all(getattr(before, each) == getattr(after, each) for each in ORDER):
-            assert equal_beginning(old, new) >= len(old.messages) - MOST_IN_A_BATCH
+        is_crowded = any(entry.code == "too-many-media" for entry in new.rendered.loss)
+        is_unmoved = all(
+            getattr(old.frontier, each) == getattr(new.frontier, each) for each in ORDER
+        )
+        if is_unmoved and not is_crowded:
+            assert stable >= len(old.rendered.messages) - MOST_IN_A_BATCH

@@ -1,0 +1,122 @@
+"""Turns of entries that were rendered before: a history is rendered again and again, and grows.
+
+An entry never changes, and what it is as turns follows from it and from the resources it refers to.
+So what was read of the last entries is remembered in each process. A remembered one counts only
+for an entry that is equal, byte for byte, with equal resources: a session may be deleted, and
+another one imported with the same ids.
+"""
+
+from collections import OrderedDict
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from threading import Lock
+from typing import TypeAlias
+
+from app.models.conversation import ComposedTurn
+from app.models.json_value import parse_stored_json
+from app.models.message import StoredHistoryMessage, StoredMessage
+from app.models.rendering import Audience
+from app.models.resource import Resource
+from app.services.inline_media.stored_media import references_in
+from app.services.renders.messages import moved_out_of
+
+KnownEntry: TypeAlias = StoredMessage | StoredHistoryMessage
+
+# An entry is held as bytes, and as the texts of its turns.
+_BYTES_FOR_A_BYTE = 3
+_BYTES_AROUND = 2_048
+_LARGEST_BYTES = 1024 * 1024
+MOST_BYTES = 32 * 1024 * 1024
+
+
+@dataclass(slots=True)
+class _Known:
+    """What is known of an entry: what it refers to, and the turns that it last was."""
+
+    entry: KnownEntry
+    referred: frozenset[str] | None = None
+    asked: tuple[str, Audience] | None = None
+    resources: tuple[Resource | None, ...] = ()
+    turns: Sequence[ComposedTurn] = ()
+
+    @property
+    def size_bytes(self) -> int:
+        return _size_bytes(self.entry) * _BYTES_FOR_A_BYTE + _BYTES_AROUND
+
+
+class KnownTurns:
+    """Remembers the turns of entries, for all projects, those that were used last.
+
+    Args:
+        most_bytes: About how much memory they may take.
+    """
+
+    def __init__(self, most_bytes: int = MOST_BYTES) -> None:
+        self._most_bytes = most_bytes
+        self._size_bytes = 0
+        self._known: OrderedDict[str, _Known] = OrderedDict()
+        self._lock = Lock()
+
+    def referred(self, entry: StoredHistoryMessage) -> frozenset[str]:
+        """Return the ids of the resources that a message refers to."""
+        known = self._of(entry)
+        if known.referred is None:
+            found = references_in(parse_stored_json(entry.message)) | moved_out_of(entry)
+            known.referred = frozenset(found)
+        return known.referred
+
+    def turns(
+        self,
+        entry: KnownEntry,
+        resources: Mapping[str, Resource],
+        read: Callable[[], Sequence[ComposedTurn]],
+        *,
+        origin: str,
+        audience: Audience,
+    ) -> Sequence[ComposedTurn]:
+        """Return the turns of an entry.
+
+        Args:
+            entry: A message, or a tool result all of whose content is in its record.
+            resources: At least those that it refers to, as far as they are there.
+            read: Reads the turns, if they are not known.
+            origin: The path that they name as their origin.
+            audience: For whom they are.
+        """
+        known = self._of(entry)
+        ids: Sequence[str] = ()
+        if isinstance(entry, StoredHistoryMessage):
+            ids = sorted(self.referred(entry))
+        used, asked = tuple(map(resources.get, ids)), (origin, audience)
+        with self._lock:
+            if known.asked == asked and known.resources == used:
+                return known.turns
+        turns = read()
+        with self._lock:
+            known.asked, known.resources, known.turns = asked, used, turns
+        return turns
+
+    def _of(self, entry: KnownEntry) -> _Known:
+        """Return what is known of an entry; what is too large is not remembered."""
+        with self._lock:
+            known = self._known.get(entry.message_id)
+            if known is not None and known.entry == entry:
+                self._known.move_to_end(entry.message_id)
+                return known
+            new = _Known(entry)
+            if _size_bytes(entry) <= _LARGEST_BYTES:
+                self._put(entry.message_id, new)
+            return new
+
+    def _put(self, entry_id: str, new: _Known) -> None:
+        if entry_id in self._known:
+            self._size_bytes -= self._known.pop(entry_id).size_bytes
+        self._known[entry_id] = new
+        self._size_bytes += new.size_bytes
+        while self._size_bytes > self._most_bytes:
+            _, oldest = self._known.popitem(last=False)
+            self._size_bytes -= oldest.size_bytes
+
+
+def _size_bytes(entry: KnownEntry) -> int:
+    return len(entry.sanitized if isinstance(entry, StoredMessage) else entry.message)

@@ -1,0 +1,177 @@
+"""Working sets: what of a session a model has in context, at which level, and what came back.
+
+It is read off the rendering that the same options give, and moves nothing.
+"""
+
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from app.models.conversation import (
+    Attachment,
+    ComposedTurn,
+    LeftOut,
+    Medium,
+    SettledTurn,
+    StoredBytes,
+)
+from app.models.frontier import Frontier
+from app.models.page import Level
+from app.rendering.context.eviction import History
+from app.rendering.context.recalls import Recalled
+from app.rendering.targets.opening import opened
+from app.rendering.targets.profile import Profile
+from app.services.renders.renders import RenderQuery, Renders
+from app.wire.working_sets import Priority, WorkingSet, WorkingSetEntry, WorkingSetPage
+
+_Key = tuple[int | None, str, str]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class WorkingSets:
+    """Says what models have in context.
+
+    Args:
+        renders: Renders the same for them.
+    """
+
+    renders: Renders
+
+    async def get(self, project_id: str, session_id: str, wish: RenderQuery) -> bytes:
+        """Return the working set of a session as JSON.
+
+        Args:
+            project_id: The caller's project.
+            session_id: The session.
+            wish: For which target, and how, a rendering would be asked for.
+
+        Raises:
+            NotFoundError: The project has no such session.
+            InvalidPayloadError: What is never evicted does not fit the limits.
+            PayloadTooLargeError: The history is too long to be rendered at once.
+            StoreUnavailableError: A store did not answer.
+        """
+        renders, settling = self.renders, self.renders.settling
+        profile, options = renders.check(wish), wish.options
+        async with renders.session_slots:
+            loaded = await renders.load(project_id, session_id)
+            stored = await renders.stored_frontier(project_id, session_id, options)
+            kept = stored.frontier.orphans
+            turns = await renders.conversation(project_id, loaded, wish, kept=kept)
+            settled, frontier = await settling.fitted(
+                project_id, turns, profile, options, stored.frontier, is_whole=True
+            )
+            history = await settling.history(project_id, turns, options)
+
+        def described() -> bytes:
+            reading = _Reading(history, frontier, settled.turns, profile)
+            system, written = opened(settled.turns, profile)
+            return WorkingSet(
+                session_id=session_id,
+                target=profile.target,
+                profile=f"{profile.target}/{profile.version}",
+                tokens_est=profile.tokens.turns(written, system),
+                max_tokens=options.max_tokens,
+                frontier=frontier.wire(),
+                entries=tuple(reading.entries()),
+                pages=tuple(reading.pages()),
+            ).encode()
+
+        return await settling.worked(described)
+
+
+class _Reading:
+    """A conversation as it is shown, being read."""
+
+    def __init__(
+        self,
+        history: History,
+        frontier: Frontier,
+        settled: Sequence[SettledTurn],
+        profile: Profile,
+    ) -> None:
+        self._history = history
+        self._shown = history.evicted(frontier)
+        self._tokens: Counter[_Key] = Counter()
+        self._media: Counter[_Key] = Counter()
+        for turn in settled:
+            key = _key(turn)
+            self._tokens[key] += profile.tokens.turn(turn)
+            self._media[key] += sum(isinstance(item, Attachment) for item in turn.items)
+        self._calls: defaultdict[Recalled, list[int]] = defaultdict(list)
+        for recall in history.recalls.values():
+            self._calls[recall.what].append(recall.index)
+
+    def entries(self) -> Iterator[WorkingSetEntry]:
+        """Yield each turn, in order; what was written beside one counts with its first."""
+        for index, (turn, shown) in enumerate(zip(self._history.turns, self._shown, strict=True)):
+            key = _key(turn)
+            media = self._media.pop(key, 0)
+            eviction = _eviction(shown)
+            has_less = media < sum(isinstance(item, Medium) for item in turn.items)
+            yield WorkingSetEntry(
+                seq=turn.seq,
+                role=turn.role,
+                tool_name=turn.tool_name or None,
+                call_id=turn.call_id or None,
+                page_id=self._history.page_of(turn),
+                level=(eviction or (Level.REDUCED if has_less else Level.FULL)).name,
+                tokens=self._tokens.pop(key, 0),
+                media=media,
+                evicted=eviction is not None,
+                recalls=self._recalls(index),
+                priority=self._priority(index),
+            )
+
+    def pages(self) -> Iterator[WorkingSetPage]:
+        """Yield each page that was faulted in, in the order of the first faults."""
+        answers: defaultdict[str, list[tuple[int, Level]]] = defaultdict(list)
+        for index, turn in enumerate(self._history.turns):
+            recall = self._history.recall_of(turn)
+            if recall is not None and recall.what.kind == "page":
+                shown = _eviction(self._shown[index]) or Level.FULL
+                answers[recall.what.name].append((index, max(recall.level, shown)))
+        for page_id, shown_at in answers.items():
+            newest, _ = shown_at[-1]
+            yield WorkingSetPage(
+                page_id=page_id,
+                seq=self._history.turns[newest].seq,
+                level=min(level for _, level in shown_at).name,
+                faults=len(self._calls[Recalled("page", page_id)]),
+                priority=self._priority(newest),
+            )
+
+    def _priority(self, index: int) -> Priority:
+        if index in self._history.stays:
+            return "stays"
+        return "raised" if self._history.is_raised(self._history.turns[index]) else "normal"
+
+    def _recalls(self, index: int) -> int:
+        """Count the later calls that ask for something that a turn shows."""
+        named = set(_named(self._history, self._history.turns[index]))
+        return sum(at > index for what in named for at in self._calls.get(what, ()))
+
+
+def _named(history: History, turn: ComposedTurn) -> Iterator[Recalled]:
+    """Yield all names under which a turn, or something in it, can be recalled."""
+    if turn.seq is not None:
+        yield Recalled("entry", str(turn.seq))
+    page_id = history.page_of(turn)
+    if page_id is not None:
+        yield Recalled("page", page_id)
+    for item in turn.items:
+        if isinstance(item, Medium) and isinstance(item.source, StoredBytes):
+            yield Recalled("medium", item.source.resource_id)
+
+
+def _eviction(shown: ComposedTurn) -> Level | None:
+    """Return the level to which a turn was evicted, if it was."""
+    left = [item for item in shown.items if isinstance(item, LeftOut) and item.code == "evicted"]
+    if any(item.what == "result" for item in left):
+        return Level.REFERENCE
+    is_smaller = left or any(isinstance(item, Medium) and item.is_evicted for item in shown.items)
+    return Level.REDUCED if is_smaller else None
+
+
+def _key(turn: ComposedTurn | SettledTurn) -> _Key:
+    return turn.seq, turn.role, turn.call_id

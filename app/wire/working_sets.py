@@ -1,0 +1,113 @@
+"""Shapes of working sets: what of a session a model has in context."""
+
+from typing import Annotated, Literal
+
+from pydantic import ConfigDict, Field
+from pydantic.config import JsonDict
+from typing_extensions import TypeAliasType
+
+from app.models.frontier import Frontier
+from app.models.page import LevelName
+from app.wire.renders import Target
+from app.wire.shape import Shape, ShownAs
+
+_EXAMPLE: JsonDict = {
+    "sessionId": "demo",
+    "target": "anthropic",
+    "profile": "anthropic/2026-11-23",
+    "tokensEst": 5120,
+    "maxTokens": 6000,
+    "frontier": {
+        "toolMedia": 3,
+        "saidMedia": 0,
+        "toolTexts": 0,
+        "toolResults": 0,
+        "recalled": 0,
+        "saidTexts": 0,
+        "orphans": [],
+    },
+    "entries": [
+        {"seq": 1, "role": "user", "level": "FULL", "tokens": 12, "priority": "stays"},
+        {
+            "seq": 3,
+            "role": "tool",
+            "toolName": "camera",
+            "callId": "call_1",
+            "level": "REDUCED",
+            "tokens": 34,
+            "evicted": True,
+            "recalls": 2,
+        },
+    ],
+    "pages": [{"pageId": "img_001", "seq": 9, "level": "FULL", "faults": 3, "priority": "raised"}],
+}
+
+Priority = TypeAliasType("Priority", Literal["normal", "raised", "stays"])
+
+_LEVEL = (
+    "`FULL`: as it was recorded. `REDUCED`: media or long texts in it are shown smaller, or as "
+    "words. `REFERENCE`: one line."
+)
+_PRIORITY = (
+    "`stays`: it is never evicted. `raised`: it gives way last, since it was recalled again and "
+    "again."
+)
+
+
+class WorkingSetEntry(Shape, kw_only=True):
+    """A turn of the conversation as a model has it in context."""
+
+    seq: Annotated[
+        int | None, Field(description="Its entry; absent for what is said of the memory.")
+    ] = None
+    role: Annotated[str, Field(examples=["tool"])]
+    tool_name: str | None = None
+    call_id: str | None = None
+    page_id: Annotated[str | None, Field(description="The page that it shows.")] = None
+    level: Annotated[str, ShownAs(LevelName), Field(description=_LEVEL)]
+    tokens: Annotated[int, Field(description="About how many it costs.")]
+    media: Annotated[int, Field(description="How many media of it are attached.")] = 0
+    evicted: Annotated[bool, Field(description="Whether it gave way to its level.")] = False
+    recalls: Annotated[
+        int,
+        Field(
+            description="How many later calls of `page_fault`, `view_media` or `read_text` asked "
+            "for it, or for something in it, again."
+        ),
+    ] = 0
+    priority: Annotated[Priority, Field(description=_PRIORITY)] = "normal"
+
+
+class WorkingSetPage(Shape, kw_only=True):
+    """A page that was faulted into the session."""
+
+    page_id: str
+    seq: Annotated[int | None, Field(description="The newest entry that shows it.")] = None
+    level: Annotated[
+        str,
+        ShownAs(LevelName),
+        Field(description="The best level at which it is in context."),
+    ]
+    faults: Annotated[int, Field(description="How many calls have asked for it.")]
+    priority: Annotated[Priority, Field(description=_PRIORITY)]
+
+
+class WorkingSet(Shape, kw_only=True):
+    """What of a session a model has in context, at which level, and for how many tokens."""
+
+    described = ConfigDict(json_schema_extra={"examples": [_EXAMPLE]})
+
+    session_id: str
+    target: Target
+    profile: Annotated[str, Field(description="Target and version of its limits and rules.")]
+    tokens_est: Annotated[int, Field(description="That of the rendering with the same options.")]
+    max_tokens: int | None = None
+    frontier: Annotated[
+        object,
+        ShownAs(Frontier),
+        Field(description="How far the history is evicted in that rendering."),
+    ]
+    entries: tuple[WorkingSetEntry, ...]
+    pages: Annotated[
+        tuple[WorkingSetPage, ...], Field(description="In the order of their first fault.")
+    ]

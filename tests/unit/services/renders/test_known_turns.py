@@ -1,0 +1,100 @@
+"""What is remembered of entries, and when that counts."""
+
+from dataclasses import replace
+from datetime import UTC, datetime
+
+import pytest
+
+from app.models.conversation import ComposedTurn, TextItem, Turn
+from app.models.message import StoredHistoryMessage, StoredMessage
+from app.models.rendering import Audience
+from app.models.resource import MediaHints, Resource
+from app.services.renders.known_turns import KnownEntry, KnownTurns
+
+NOW = datetime(2026, 11, 25, tzinfo=UTC)
+ID = "0c8e6cc1ab1f4d34b4a5a0e21f7d6c15"
+MESSAGE = StoredHistoryMessage(
+    1, "m", NOW, None, "", b'{"role":"user","content":"@blob:%s"}' % ID.encode()
+)
+RESULT = StoredMessage(2, "r", NOW, "c1", "look", b'{"parts":[]}')
+RESOURCE = Resource(ID, "a" * 64, "image/png", None, 10, "image", MediaHints(), NOW)
+
+
+class Reader:
+    """Reads entries, and counts how often it had to."""
+
+    def __init__(self, known: KnownTurns) -> None:
+        self.known = known
+        self.reads = 0
+
+    def read(
+        self,
+        entry: KnownEntry,
+        resources: dict[str, Resource] | None = None,
+        *,
+        origin: str = "/api/sessions/s/messages/1",
+        audience: Audience = "assistant",
+    ) -> list[ComposedTurn]:
+        def read() -> list[ComposedTurn]:
+            self.reads += 1
+            text = repr((entry, resources, audience))
+            return [Turn("user", (TextItem("", text),), origin, entry.seq)]
+
+        turns = self.known.turns(entry, resources or {}, read, origin=origin, audience=audience)
+        reads = self.reads
+        assert turns == read()
+        self.reads = reads
+        return [*turns]
+
+
+@pytest.mark.parametrize("entry", [MESSAGE, RESULT])
+def test_entry_is_read_once(entry: KnownEntry) -> None:
+    reader = Reader(KnownTurns())
+    # Not the same object: each request reads its own from the database.
+    for _ in range(3):
+        reader.read(replace(entry))
+    assert reader.reads == 1
+
+
+def test_whatever_turns_follow_from_has_them_read_anew() -> None:
+    reader = Reader(KnownTurns())
+    reader.read(MESSAGE)
+    reader.read(MESSAGE, {ID: RESOURCE})
+    reader.read(MESSAGE, {ID: replace(RESOURCE, filename="a.png")})
+    reader.read(MESSAGE, {ID: replace(RESOURCE, filename="a.png")}, audience="user")
+    reader.read(MESSAGE, origin="/api/sessions/other/messages/1")
+    reader.read(replace(MESSAGE, message=MESSAGE.message.replace(b"user", b"system")))
+    reader.read(replace(MESSAGE, seq=9))
+    reader.read(replace(RESULT, message_id="m"))
+    assert reader.reads == 8
+
+
+def test_resource_that_is_of_another_entry_changes_nothing() -> None:
+    reader = Reader(KnownTurns())
+    reader.known.turns(MESSAGE, {}, list, origin="o", audience="assistant")
+    others = {"f" * 32: replace(RESOURCE, resource_id="f" * 32)}
+    assert reader.known.turns(MESSAGE, others, lambda: [], origin="o", audience="assistant") == []
+    assert reader.known.referred(MESSAGE) == {ID}
+
+
+def test_what_was_used_last_is_kept_within_the_limit() -> None:
+    reader = Reader(KnownTurns(most_bytes=30_000))
+    entries = [replace(RESULT, message_id=str(n), sanitized=b"x" * 1_000) for n in range(8)]
+    for each in entries[:4]:
+        reader.read(each)
+    reader.read(entries[0])
+    assert reader.reads == 4
+    for each in entries[4:]:
+        reader.read(each)
+    reader.read(entries[0])
+    assert reader.reads == 8
+    reader.read(entries[1])
+    assert reader.reads == 9
+
+
+def test_one_that_is_too_large_is_not_kept() -> None:
+    reader = Reader(KnownTurns())
+    large = replace(RESULT, sanitized=bytes(2 * 1024 * 1024))
+    reader.read(large)
+    reader.read(large)
+    assert reader.reads == 2
