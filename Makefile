@@ -14,13 +14,13 @@ PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-inp
 APT_INSTALL := DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends
 WEB_SOURCES := $(shell find web -name node_modules -prune -o -name dist -prune -o -name generated -prune -o -type f -print 2>/dev/null)
 
-.PHONY: help install run web web-check chromium nginx test test-all fmt lint types imports openapi pictures targets promises openapi-check migrate rooms bench bench-smoke torture peers-check check lock clean
+.PHONY: help install run web web-check chromium nginx test test-all fmt lint types imports openapi pictures targets promises openapi-check migrate rooms bench bench-smoke torture peers-check clients-check golang openapi-diff check lock clean
 
 # What `make help` lists, in this order; the rules are below.
 ##@ To start with
 run: ## Serve on 127.0.0.1:8000 with SQLite and a local directory; PORT=8001 for another port
 test: ## Run all tests, PostgreSQL, S3 and a browser included
-check: ## Run everything that CI runs: the next seven, and test
+check: ## Run everything that CI runs: the next nine, and test
 fmt: ## Format the code
 
 ##@ The parts of check
@@ -31,6 +31,8 @@ openapi-check: ## Fail if a document that `make openapi` writes is out of date
 web-check: ## Check the viewer's types
 bench-smoke: ## Check that every benchmark runs, without judging times
 peers-check: ## Call real MCP servers, and check what is made of their results
+clients-check: ## Lint the OpenAPI document, and call a service through what five generators make of it
+openapi-diff: ## Show how the OpenAPI document differs from the last version; AGAINST=v0.1.0 for another
 
 ##@ To write generated documents
 openapi: ## Write openapi/openapi.json, docs/errors.md and docs/settings.md
@@ -125,7 +127,7 @@ lint: $(VENV)/dev.stamp
 	$(BIN)/ruff check .
 
 types: $(VENV)/dev.stamp
-	$(BIN)/mypy app tests benchmarks peers
+	$(BIN)/mypy app tests benchmarks peers clients/check
 
 imports: $(VENV)/dev.stamp
 	$(BIN)/lint-imports
@@ -172,7 +174,29 @@ $(VENV)/peers-%.stamp: peers/requirements-%.lock | $(VENV)/runtime.stamp
 peers-check: $(VENV)/dev.stamp $(VENV)/peers-new.stamp $(VENV)/peers-old.stamp
 	$(BIN)/python -m pytest -n 2 --dist loadgroup peers
 
-check: lint types imports openapi-check web-check bench-smoke peers-check test
+$(VENV)/clients-check.stamp: clients/check/requirements.lock | $(VENV)/runtime.stamp
+	@echo "Installing generators of clients …"
+	@$(PYTHON) -m venv --clear $(VENV)/clients-check
+	@$(VENV)/clients-check/bin/python -m pip install --quiet --disable-pip-version-check --no-input --no-deps --require-hashes -r $<
+	@touch $@
+
+clients/check/node_modules/.stamp: clients/check/package.json clients/check/package-lock.json $(VENV)/web.stamp
+	@PATH="$(CURDIR)/$(BIN):$$PATH" npm --prefix clients/check ci --ignore-scripts --no-audit --no-fund --loglevel=error
+	@touch $@
+
+golang:
+	@command -v go >/dev/null || { test "$$(id -u)" = 0 && command -v apt-get >/dev/null && { \
+	    echo "Installing Go for the generated clients …"; \
+	    $(APT_INSTALL) golang-go >/dev/null 2>&1 || { apt-get update -qq && $(APT_INSTALL) golang-go >/dev/null; }; }; } \
+	  || echo "The check of generated clients needs Debian's package golang-go; install it." >&2
+
+clients-check: $(VENV)/dev.stamp $(VENV)/clients-check.stamp clients/check/node_modules/.stamp golang
+	$(BIN)/python -m pytest -n 2 clients/check
+
+openapi-diff: $(VENV)/dev.stamp
+	@$(BIN)/python -m clients.check.document_diff $(AGAINST)
+
+check: lint types imports openapi-check openapi-diff web-check bench-smoke peers-check clients-check test
 
 PIN_FLAGS := --universal --python-version 3.11 --generate-hashes --no-header --no-annotate --quiet
 PIN := uv pip compile pyproject.toml $(PIN_FLAGS)
@@ -184,7 +208,8 @@ lock:
 	$(PIN) --extra web --constraint requirements/dev.lock --output-file requirements/web.lock
 	$(PIN_PEERS) peers/requirements-new.in --output-file peers/requirements-new.lock
 	$(PIN_PEERS) peers/requirements-old.in --output-file peers/requirements-old.lock
+	$(PIN_PEERS) clients/check/requirements.in --output-file clients/check/requirements.lock
 
 clean:
 	rm -rf $(VENV) build dist *.egg-info .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis
-	rm -rf web/dist web/node_modules web/src/api/generated
+	rm -rf web/dist web/node_modules web/src/api/generated clients/check/node_modules
