@@ -14,7 +14,7 @@ PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-inp
 APT_INSTALL := DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends
 WEB_SOURCES := $(shell find web -name node_modules -prune -o -name dist -prune -o -name generated -prune -o -type f -print 2>/dev/null)
 
-.PHONY: help install run web web-check chromium nginx test test-all fmt lint types imports openapi pictures targets promises openapi-check migrate rooms bench bench-smoke torture peers-check site release-check check lock clean
+.PHONY: help install run web web-check chromium nginx test test-all fmt lint types imports openapi pictures targets promises openapi-check migrate rooms bench bench-smoke torture peers-check clients-check clients-generated-check golang openapi-diff site release-check check lock clean
 
 # What `make help` lists, in this order; the rules are below.
 ##@ To start with
@@ -33,6 +33,8 @@ bench-smoke: ## Check that every benchmark runs, without judging times
 peers-check: ## Call real MCP servers, and check what is made of their results
 site: ## Build the documentation site into build/site; a broken link ends it
 release-check: ## Build all packages, install them, list licenses and an SBOM in build/release
+clients-check: ## Check the client packages, and what five generators make of the OpenAPI document
+openapi-diff: ## Show how the OpenAPI document differs from the last version; AGAINST=v0.1.0 for another
 
 ##@ To write generated documents
 openapi: ## Write openapi/openapi.json, docs/errors.md and docs/settings.md
@@ -127,7 +129,7 @@ lint: $(VENV)/dev.stamp
 	$(BIN)/ruff check .
 
 types: $(VENV)/dev.stamp
-	$(BIN)/mypy app tests benchmarks peers website release
+	$(BIN)/mypy app tests benchmarks peers website release clients/check
 
 imports: $(VENV)/dev.stamp
 	$(BIN)/lint-imports
@@ -192,7 +194,31 @@ site: $(VENV)/website-tools.stamp website/node_modules/.stamp
 release-check: $(VENV)/release-tools.stamp web
 	PATH="$(CURDIR)/$(BIN):$$PATH" $(VENV)/release/bin/python -m release.check
 
-check: lint types imports openapi-check web-check bench-smoke peers-check site release-check test
+$(VENV)/clients-check.stamp: clients/check/requirements.lock | $(VENV)/runtime.stamp
+	@echo "Installing generators of clients …"
+	@$(PYTHON) -m venv --clear $(VENV)/clients-check
+	@$(VENV)/clients-check/bin/python -m pip install --quiet --disable-pip-version-check --no-input --no-deps --require-hashes -r $<
+	@touch $@
+
+clients/check/node_modules/.stamp: clients/check/package.json clients/check/package-lock.json $(VENV)/web.stamp
+	@PATH="$(CURDIR)/$(BIN):$$PATH" npm --prefix clients/check ci --ignore-scripts --no-audit --no-fund --loglevel=error
+	@touch $@
+
+golang:
+	@command -v go >/dev/null || { test "$$(id -u)" = 0 && command -v apt-get >/dev/null && { \
+	    echo "Installing Go for the generated clients …"; \
+	    $(APT_INSTALL) golang-go >/dev/null 2>&1 || { apt-get update -qq && $(APT_INSTALL) golang-go >/dev/null; }; }; } \
+	  || echo "The check of generated clients needs Debian's package golang-go; install it." >&2
+
+clients-check: clients-generated-check
+
+clients-generated-check: $(VENV)/dev.stamp $(VENV)/clients-check.stamp clients/check/node_modules/.stamp golang
+	$(BIN)/python -m pytest -n 2 clients/check
+
+openapi-diff: $(VENV)/dev.stamp
+	@$(BIN)/python -m clients.check.document_diff $(AGAINST)
+
+check: lint types imports openapi-check openapi-diff web-check bench-smoke peers-check clients-check site release-check test
 
 PIN_FLAGS := --universal --python-version 3.11 --generate-hashes --no-header --no-annotate --quiet
 PIN := uv pip compile pyproject.toml $(PIN_FLAGS)
@@ -206,7 +232,8 @@ lock:
 	$(PIN_PEERS) peers/requirements-old.in --output-file peers/requirements-old.lock
 	$(PIN_PEERS) requirements/website.in --output-file requirements/website.lock
 	$(PIN_PEERS) requirements/release.in --output-file requirements/release.lock
+	$(PIN_PEERS) clients/check/requirements.in --output-file clients/check/requirements.lock
 
 clean:
 	rm -rf $(VENV) build dist *.egg-info .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis
-	rm -rf web/dist web/node_modules web/src/api/generated website/node_modules
+	rm -rf web/dist web/node_modules web/src/api/generated website/node_modules clients/check/node_modules

@@ -14,7 +14,7 @@ from app.http import tus
 from app.http.api_route import RouteShapes
 from app.http.browser_guard import BrowserGuard
 from app.http.content_host import ContentHost
-from app.http.docs_page import install_api_page
+from app.http.docs_page import get_api_page
 from app.http.openapi import install_openapi, operation_id
 from app.http.problems import install_problem_handlers
 from app.http.request_context import RequestContextMiddleware
@@ -122,7 +122,7 @@ def create_app(settings: Settings | None = None) -> FastAPI:
     )
     install_problem_handlers(app)
     install_openapi(app)
-    install_api_page(app)
+    app.add_route("/docs/plain", get_api_page, methods=["GET"], include_in_schema=False)
     routers = [module.router for module in _MODULES]
     routers.append(viewer.viewer_router(settings.viewer_dir, settings.content_url))
     routers.append(page_levels.odd_ids_router)

@@ -7,6 +7,9 @@ export default defineConfig(({ mode }) => ({
     // The page's policy lets nothing run or load that is not a file of the service's own.
     assetsInlineLimit: 0,
     modulePreload: { polyfill: false },
+    // The explorer of the API is a page of its own, and no part of the viewer.
+    rolldownOptions: { input: ["index.html", "docs.html"] },
+    chunkSizeWarningLimit: 2_000,
   },
   server: {
     proxy: {

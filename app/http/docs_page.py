@@ -1,7 +1,9 @@
-"""Pages to read: the API at `/docs`, its errors, and what a browser shows where there is nothing.
+"""Pages to read: the API at `/docs/plain`, its errors, and what a browser shows where is nothing.
 
 None has a script, or anything of another host: the usual pages for an OpenAPI document load theirs
-from a CDN, into the origin that keys are sent to. None repeats anything of the request.
+from a CDN, into the origin that keys are sent to. None repeats anything of the request. The
+explorer of the API at `/docs`, which has a script of ours, is handed out by `app/routers/viewer`,
+and the plain page stands in for it where it is not built.
 """
 
 import html
@@ -100,18 +102,14 @@ async def problems_page(_: Request) -> Response:
     )
 
 
-def install_api_page(app: FastAPI) -> None:
-    """Serve the page of `app`; its own, which load scripts, have to be off."""
-    headers = _headers(_API_STYLE)
+async def get_api_page(request: Request) -> Response:
+    """Answer with the page that lists the API of the application, without a script."""
+    return HTMLResponse(_page_of(request.app), headers=_headers(_API_STYLE))
 
-    @cache
-    def made() -> str:
-        return api_page(app.openapi())
 
-    async def get_api_page(_: Request) -> Response:
-        return HTMLResponse(made(), headers=headers)
-
-    app.add_route("/docs", get_api_page, methods=["GET"], include_in_schema=False)
+@cache
+def _page_of(app: FastAPI) -> str:
+    return api_page(app.openapi())
 
 
 def api_page(document: Mapping[str, Any]) -> str:

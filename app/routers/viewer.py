@@ -1,7 +1,8 @@
-"""`/`: the viewer, an application in the browser that is built beforehand and only handed out here.
+"""`/` and `/docs`: the viewer and the explorer of the API, built beforehand, only handed out here.
 
     web/dist
      ├─ index.html     one document for every address of the application
+     ├─ docs.html      the explorer of the API
      ├─ favicon.svg
      └─ assets/        scripts and styles, their hash in their names
 
@@ -21,6 +22,7 @@ from fastapi import APIRouter, Request, Response
 from app.errors import NotFoundError
 from app.http.conditions import strong_etag
 from app.http.content_headers import REVALIDATE
+from app.http.docs_page import get_api_page
 from app.http.record_responses import unchanged_response
 from app.shipped_files import BUILT_VIEWER
 
@@ -46,6 +48,13 @@ _TYPES = {
 }
 # No name of a build begins with a dot or has a slash, so no other is looked for.
 _ASSET_NAME = re.compile(r"[A-Za-z0-9_-][A-Za-z0-9._-]{0,199}")
+EXPLORER_POLICY = (
+    # Swagger UI writes styles into its elements.
+    "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; "
+    "img-src 'self' data: blob:; media-src 'self' blob:; connect-src 'self'; font-src 'self'; "
+    "base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+)
+"""What the explorer may load and run: our own files, and answers of the API."""
 _SAFE_HEADERS = {
     "X-Content-Type-Options": "nosniff",
     "Referrer-Policy": "no-referrer",
@@ -104,6 +113,13 @@ def viewer_router(folder: Path | None = None, content_url: str | None = None) ->
             }
             return _sent(request, _NOT_BUILT.encode(), headers, status=503)
 
+    async def get_explorer(request: Request) -> Response:
+        """The explorer of the API, or the plain page in its place."""
+        try:
+            return await _answer(request, root, "docs.html", REVALIDATE, policy=EXPLORER_POLICY)
+        except NotFoundError:
+            return await get_api_page(request)
+
     async def get_viewer_asset(request: Request, name: str) -> Response:
         """A script or a style of the application; its name changes with its content."""
         if not _ASSET_NAME.fullmatch(name):
@@ -116,6 +132,7 @@ def viewer_router(folder: Path | None = None, content_url: str | None = None) ->
 
     for address in ADDRESSES:
         router.add_api_route(address, get_viewer, methods=_READING)
+    router.add_api_route("/docs", get_explorer, methods=_READING)
     router.add_api_route("/assets/{name}", get_viewer_asset, methods=_READING)
     router.add_api_route("/favicon.svg", get_viewer_icon, methods=_READING)
     return router

@@ -1,5 +1,6 @@
 """What axe-core finds wrong with what is shown, for those who do not see or do not point."""
 
+from collections.abc import Collection
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,17 @@ _RUN = "() => axe.run(document, { resultTypes: ['violations'] })"
 def axe_script() -> Path:
     """The script that has to be in a context before a page of it is opened."""
     return installed(_FOLDER) / "node_modules" / "axe-core" / "axe.min.js"
+
+
+def serious_violations(page: Page, exceptions: Collection[str]) -> list[str]:
+    """The same of what others have made: what is serious or critical, and no exception."""
+    found: dict[str, Any] = page.evaluate(_RUN)
+    return [
+        f"{rule['id']}: {node['target']} {node['failureSummary']}"
+        for rule in found["violations"]
+        if rule["impact"] in ("serious", "critical") and rule["id"] not in exceptions
+        for node in rule["nodes"]
+    ]
 
 
 def violations(page: Page) -> list[str]:

@@ -1,4 +1,4 @@
-"""`/docs`: everything the API has, on a page that needs nobody else."""
+"""`/docs/plain`: everything the API has, on a page that needs nobody else."""
 
 import re
 from html.parser import HTMLParser
@@ -36,7 +36,7 @@ def test_page_has_every_operation_and_schema_and_its_links_lead_somewhere(
     client: httpx.Client,
 ) -> None:
     document = client.get("/openapi.json").json()
-    answer = client.get("/docs")
+    answer = client.get("/docs/plain")
     assert (answer.status_code, answer.headers["content-type"]) == (200, "text/html; charset=utf-8")
     page = Page(answer.text)
     operations = [
@@ -56,12 +56,12 @@ def test_page_has_every_operation_and_schema_and_its_links_lead_somewhere(
 
 @pytest.mark.promise(
     "security.md#the-origin-in-a-browser",
-    "The documentation of the API runs no script and loads nothing",
+    "The plain documentation of the API runs no script and loads nothing",
     kept_by="app/http/docs_page.py",
     tried="0 requests to other hosts",
 )
 def test_page_loads_nothing_and_runs_nothing(client: httpx.Client) -> None:
-    answer = client.get("/docs")
+    answer = client.get("/docs/plain")
     page = Page(answer.text)
     assert (page.loaded, page.tags & {"script", "link", "iframe", "img"}) == ([], set())
     policy = answer.headers["content-security-policy"]

@@ -15,6 +15,7 @@ from tests.kit.process import ROOT
 from tests.kit.servers import Backends, LiveService, serving
 
 PAGE = b'<!doctype html><title>Pagefault</title><script src="/assets/index-Ab_1-x.js"></script>'
+EXPLORER = b'<!doctype html><title>API</title><script src="/assets/docs-Ab_1-x.js"></script>'
 SCRIPT = b"console.log('\xc3\xa9')"
 ICON = b'<svg xmlns="http://www.w3.org/2000/svg"/>'
 SECRET = b"nothing of the viewer's"
@@ -27,6 +28,11 @@ SAFE = {
 POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data: blob:; "
     "media-src 'self' blob:; connect-src 'self'; frame-src 'self'; font-src 'self'; "
+    "base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+)
+EXPLORER_POLICY = (
+    "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; "
+    "img-src 'self' data: blob:; media-src 'self' blob:; connect-src 'self'; font-src 'self'; "
     "base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 )
 NOTHING = "default-src 'none'; frame-ancestors 'none'"
@@ -64,6 +70,7 @@ ABSENT = [
     f"/assets/{'x' * 300}.js",
     "/assets/%ed%a0%80.js",
     "/index.html",
+    "/docs.html",
     "/secret.js",
     "/web/dist/index.html",
     "/sessions/",
@@ -85,6 +92,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     for name in (".hidden.js", "notes.txt", "no-suffix", "folder.js/inner.js"):
         (assets / name).write_bytes(SECRET)
     (folder / "index.html").write_bytes(PAGE)
+    (folder / "docs.html").write_bytes(EXPLORER)
     (folder / "favicon.svg").write_bytes(ICON)
     (folder / "secret.js").write_bytes(SECRET)
     (assets / "linked.js").symlink_to(outside / "secret.js")
@@ -111,6 +119,20 @@ def visitor(viewer: LiveService) -> Iterator[httpx.Client]:
 
 def stable(answer: httpx.Response) -> dict[str, str]:
     return {k: v for k, v in answer.headers.items() if k not in VOLATILE_HEADERS}
+
+
+def test_explorer_is_handed_out_with_a_policy_of_its_own(visitor: httpx.Client) -> None:
+    answer = visitor.get("/docs")
+    assert (answer.status_code, answer.content) == (200, EXPLORER)
+    assert stable(answer) == {
+        "content-type": "text/html; charset=utf-8",
+        "content-length": str(len(EXPLORER)),
+        "cache-control": "no-cache",
+        "content-security-policy": EXPLORER_POLICY,
+        **SAFE,
+    }
+    unchanged = visitor.get("/docs", headers={"If-None-Match": answer.headers["etag"]})
+    assert (unchanged.status_code, unchanged.content) == (304, b"")
 
 
 @pytest.mark.parametrize("address", ADDRESSES)
@@ -222,6 +244,8 @@ def test_viewer_that_is_not_built_says_how_and_the_api_is_served(
                 **SAFE,
             }
         assert client.head("/").status_code == 503
+        plain = client.get("/docs")
+        assert (plain.status_code, plain.text) == (200, client.get("/docs/plain").text)
         assert client.get("/favicon.svg").status_code == 404
         assert client.get("/api/sessions").status_code == 200
         folder.mkdir()

@@ -1,0 +1,1 @@
+"""Generated clients, each called once against a live service."""

@@ -1,0 +1,168 @@
+"""Show how the OpenAPI document differs from that of the last version.
+
+`python -m clients.check.document_diff [COMMIT]` compares `openapi/openapi.json` with what it is in
+a commit: without one, in that of the newest tag, or, where there is none, in the last commit that
+has another version of the document. What may break a client begins with `!`; texts and examples
+are not compared.
+"""
+
+import json
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from app.models.json_pointer import child_pointer
+
+ROOT = Path(__file__).parents[2]
+DOCUMENT = "openapi/openapi.json"
+_WORDS = frozenset({"description", "summary", "examples", "example", "title", "tags"})
+_MOST_LINES = 400
+
+
+def differences(earlier: dict[str, Any], later: dict[str, Any]) -> Iterator[str]:
+    """Yield a line for each difference between two documents, those that may break first."""
+    operations = list(_compared("operation", _operations(earlier), _operations(later)))
+    schemas = list(_compared("schema", _schemas(earlier), _schemas(later)))
+    yield from sorted([*operations, *schemas], key=lambda line: not line.startswith("!"))
+
+
+def _operations(document: dict[str, Any]) -> dict[str, Any]:
+    return {
+        f"{method.upper()} {path}": operation
+        for path, item in document["paths"].items()
+        for method, operation in item.items()
+    }
+
+
+def _schemas(document: dict[str, Any]) -> dict[str, Any]:
+    found: dict[str, Any] = document["components"]["schemas"]
+    return found
+
+
+def _compared(kind: str, earlier: dict[str, Any], later: dict[str, Any]) -> Iterator[str]:
+    yield from (f"! {kind} removed: {name}" for name in earlier if name not in later)
+    yield from (f"  {kind} added: {name}" for name in later if name not in earlier)
+    for name in sorted(earlier.keys() & later.keys()):
+        for pointer, said in _changes(_keyed(earlier[name]), _keyed(later[name]), ""):
+            yield f"{said[0]} {kind} changed: {name} {pointer}{said[1:]}"
+
+
+def _keyed(value: object) -> object:
+    """Return a value without words for people, and with its parameters by name and place."""
+    if isinstance(value, list):
+        return [_keyed(item) for item in value]
+    return _keyed_members(value) if isinstance(value, dict) else value
+
+
+def _keyed_members(value: dict[str, Any]) -> dict[str, Any]:
+    members = {name: _keyed(member) for name, member in value.items() if name not in _WORDS}
+    if isinstance(value.get("parameters"), list):
+        members["parameters"] = {
+            # Names of headers are the same in any case.
+            f"{each['in']} {each['name'].lower() if each['in'] == 'header' else each['name']}": {
+                **_keyed_members(each),
+                "name": "",
+            }
+            for each in value["parameters"]
+        }
+    if isinstance(value.get("properties"), dict):
+        # A member may be called like a word.
+        members["properties"] = {name: _keyed(each) for name, each in value["properties"].items()}
+    return members
+
+
+def _changes(earlier: object, later: object, pointer: str) -> Iterator[tuple[str, str]]:
+    if _kind_of(earlier) != _kind_of(later):
+        # One line for a schema of another kind, and not one for each of its words.
+        yield pointer, f"! was {_shown(earlier)}, is {_shown(later)}"
+    elif isinstance(earlier, dict) and isinstance(later, dict):
+        for name in [*earlier, *(name for name in later if name not in earlier)]:
+            place = child_pointer(pointer, name)
+            if name not in later:
+                yield place, "! was removed"
+            elif name not in earlier:
+                yield place, f"{'!' if _is_demand(later[name]) else ' '} was added"
+            else:
+                yield from _changes(earlier[name], later[name], place)
+    elif isinstance(earlier, list) and isinstance(later, list):
+        gone = [item for item in earlier if item not in later]
+        new = [item for item in later if item not in earlier]
+        if gone:
+            yield pointer, f"! lacks {_shown(gone)}"
+        if new:
+            is_demand = pointer.endswith("/required")
+            yield pointer, f"{'!' if is_demand else ' '} has also {_shown(new)}"
+    elif earlier != later:
+        yield pointer, f"! was {_shown(earlier)}, is {_shown(later)}"
+
+
+def _kind_of(value: object) -> object:
+    """Return what kind of schema a value is: of which type, a reference, or a union."""
+    if not isinstance(value, dict):
+        return None
+    return (
+        value.get("type"),
+        value.get("$ref"),
+        value.get("const"),
+        "anyOf" in value or "oneOf" in value,
+    )
+
+
+def _is_demand(added: object) -> bool:
+    """Tell whether what is new is asked of every client."""
+    return isinstance(added, dict) and added.get("required") is True
+
+
+def _shown(value: object) -> str:
+    text = json.dumps(value, ensure_ascii=False)
+    return text if len(text) <= 120 else f"{text[:117]}…"
+
+
+def _git(*arguments: str) -> str:
+    done = subprocess.run(  # noqa: S603 - git, as it is
+        ["git", *arguments],  # noqa: S607
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    return done.stdout if done.returncode == 0 else ""
+
+
+def _last_version(now: str) -> str | None:
+    """Return the newest tag, else the last commit whose document has another version."""
+    if tag := _git("describe", "--tags", "--abbrev=0").strip():
+        return tag
+    for commit in _git("log", "--format=%h", "--", DOCUMENT).split():
+        text = _git("show", f"{commit}:{DOCUMENT}")
+        if text and json.loads(text)["info"]["version"] != now:
+            return commit
+    return None
+
+
+def main(arguments: list[str]) -> int:
+    """Print the differences; returns the process status, which no difference changes."""
+    later = json.loads((ROOT / DOCUMENT).read_text())
+    commit = arguments[0] if arguments else _last_version(later["info"]["version"])
+    text = _git("show", f"{commit}:{DOCUMENT}") if commit else ""
+    if not text:
+        asked = f"Commit {commit} has no" if arguments else "No earlier version has a"
+        print(f"{asked} {DOCUMENT} to compare with.")
+        return 1 if arguments else 0
+    earlier = json.loads(text)
+    lines = list(differences(earlier, later))
+    print(
+        f"The OpenAPI document {later['info']['version']} against {earlier['info']['version']} "
+        f"({commit}): {len(lines)} differences, {sum(line[0] == '!' for line in lines)} of which "
+        "may break a client (!)."
+    )
+    print("\n".join(lines[:_MOST_LINES]))
+    if len(lines) > _MOST_LINES:
+        print(f"  … and {len(lines) - _MOST_LINES} more")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
