@@ -102,6 +102,16 @@ def _reading(
 LimitQuery = Annotated[int, Query(ge=1, le=200, description="How many items a page holds.")]
 CursorQuery = Annotated[str | None, Query(description="`nextCursor` of the page before.")]
 
+MemoryTokensQuery = Annotated[
+    int | None,
+    Query(
+        alias="memoryTokens",
+        ge=0,
+        le=2**53,
+        description="The most tokens of the text; one page is told whatever it costs.",
+    ),
+]
+
 IfMatchHeader = Annotated[
     str | None, Header(description="Write only over this version (its ETag), else 412.")
 ]

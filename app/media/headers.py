@@ -23,7 +23,7 @@ from PIL import (
 from tinytag import TinyTag
 
 from app.media.soundness import without_damaged_chunks
-from app.media.soundness.containers import ebml_number
+from app.media.soundness.matroska import ebml_number
 from app.models.resource import DECODED_TYPES, MediaHints
 
 # Pillow's readers themselves and not `Image.open`, which guesses the format and warns, through

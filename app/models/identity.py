@@ -50,6 +50,7 @@ ListName = Literal[
     "resources",
     "pages",
     "page-search",
+    "manifest",
     "sessions",
     "interactions",
     "aliases",

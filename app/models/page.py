@@ -391,6 +391,15 @@ class StoredPage:
         return self.descriptor[-2:-1].isdigit()
 
 
+@dataclass(frozen=True, slots=True, order=True)
+class ManifestPlace:
+    """Where a page stands in the manifest of its session; the largest comes first."""
+
+    is_pinned: bool
+    importance: float
+    page_number: int
+
+
 @dataclass(frozen=True, slots=True)
 class PageFilters:
     """What a list of pages is narrowed to; `None` does not narrow."""

@@ -16,15 +16,18 @@ from app.http.parameters import (
     IfMatchHeader,
     IfNoneMatchHeader,
     LimitQuery,
+    MemoryTokensQuery,
     SessionIdPath,
     SessionSearchQuery,
 )
 from app.http.problem_types import problem_responses
 from app.http.record_responses import (
+    answer_listed,
     answer_page,
     answer_record,
     answer_text,
     answer_written,
+    next_link,
     read_responses,
     wants_text,
 )
@@ -128,20 +131,34 @@ async def delete_session(call: CallDep, session_id: SessionIdPath) -> Response:
             "content": {"text/plain": {"schema": {"type": "string"}}},
             "description": "The pages; for a model alone, with `Accept: text/plain`.",
         },
-        **read_responses(NotFoundError, InvalidPayloadError),
+        **read_responses(NotFoundError, InvalidCursorError, InvalidPayloadError),
     },
 )
 async def get_manifest(
-    call: CallDep, session_id: SessionIdPath, limit: LimitQuery = 50
+    call: CallDep,
+    session_id: SessionIdPath,
+    limit: LimitQuery = 50,
+    cursor: CursorQuery = None,
+    memory_tokens: MemoryTokensQuery = None,
 ) -> Response:
     """Read what a model is told of the session's pages: what there is, and at which levels.
 
     Pinned pages first, then important, then new ones. A page is one line, whatever it holds.
     """
-    manifest = await call.container.page_lists.manifest(call.project_id, session_id, limit=limit)
+    manifest = await call.container.page_manifests.get(
+        call.project_id, session_id, cursor=cursor, limit=limit, most_tokens=memory_tokens
+    )
     if wants_text(call.request):
-        return answer_text(call.request, manifest.text)
-    record = manifest_record(session_id, manifest.entries, manifest.total, manifest.text)
-    response = answer_record(call.request, record)
+        response = answer_text(call.request, manifest.text)
+        response.headers.update(next_link(call.request, manifest.next_cursor))
+        return response
+    record = manifest_record(
+        session_id,
+        manifest.entries,
+        total=manifest.total,
+        text=manifest.text,
+        next_cursor=manifest.next_cursor,
+    )
+    response = answer_listed(call.request, record, manifest.next_cursor)
     response.headers["Vary"] = "Accept"
     return response

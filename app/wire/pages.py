@@ -261,6 +261,10 @@ class PageManifest(FrozenModel):
     pages: tuple[ManifestPage, ...]
     total: Annotated[int, Field(description="How many pages the session has in all.")]
     text: Annotated[str, Field(description="All lines, to be put before a model.")]
+    next_cursor: Annotated[
+        str | None,
+        Field(serialization_alias="nextCursor", description="Where it goes on: null at its end."),
+    ]
 
 
 def page_summary(stored: StoredPage) -> bytes:
@@ -324,7 +328,12 @@ def level_record(page_id: str, representation: Representation) -> bytes:
 
 
 def manifest_record(
-    session_id: str, entries: Sequence[ManifestEntry], total: int, text: str
+    session_id: str,
+    entries: Sequence[ManifestEntry],
+    *,
+    total: int,
+    text: str,
+    next_cursor: str | None,
 ) -> bytes:
     """Return the JSON of a manifest; `text` is what a model is told of all entries."""
     pages = tuple(
@@ -341,8 +350,10 @@ def manifest_record(
         )
         for entry in entries
     )
-    manifest = PageManifest(session_id=session_id, pages=pages, total=total, text=text)
-    return manifest.model_dump_json().encode()
+    manifest = PageManifest(
+        session_id=session_id, pages=pages, total=total, text=text, next_cursor=next_cursor
+    )
+    return manifest.model_dump_json(by_alias=True).encode()
 
 
 def _counters(stored: StoredPage) -> bytes:

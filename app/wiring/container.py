@@ -28,6 +28,7 @@ from app.services.pages.changes import PageChanges
 from app.services.pages.downloads import PageDownloads
 from app.services.pages.faults import PageFaults
 from app.services.pages.lists import PageLists
+from app.services.pages.manifests import PageManifests
 from app.services.pages.pages import Pages
 from app.services.pages.preparing import PagePreparer
 from app.services.pages.reading import PageReading
@@ -222,6 +223,7 @@ class Container:
         )
         self.page_faults = PageFaults(records, self.page_reading)
         self.page_lists = PageLists(records, accesses)
+        self.page_manifests = PageManifests(records)
         self.page_downloads = PageDownloads(
             records,
             blobs,
@@ -259,7 +261,11 @@ class Container:
             limits=limits,
         )
         self.renders = Renders(
-            records, blobs, reading=self.page_reading, settling=settling, lists=self.page_lists
+            records,
+            blobs,
+            reading=self.page_reading,
+            settling=settling,
+            manifests=self.page_manifests,
         )
         self.working_sets = WorkingSets(self.renders)
         budget = BodyBudget(self.memory, text_limit_bytes=limits.history_bytes)

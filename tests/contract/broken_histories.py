@@ -587,6 +587,67 @@ _VERCEL = (
     ),
 )
 
+_USER_PROMPT = {
+    "part_kind": "user-prompt",
+    "content": ["Look.", {"kind": "binary", "data": b64(PNG), "media_type": "image/png"}],
+}
+_PYDANTIC_CALL = {
+    "part_kind": "tool-call",
+    "tool_name": "look",
+    "args": '{"x":1}',
+    "tool_call_id": "t1",
+}
+_PYDANTIC_AI = (
+    _broken(
+        "Pydantic AI: an answer that nobody gave",
+        [
+            {
+                "kind": "request",
+                "instructions": None,
+                "parts": [
+                    {"part_kind": "system-prompt", "content": "Be brief.", "dynamic_ref": None},
+                    _USER_PROMPT,
+                ],
+            },
+            {
+                "kind": "response",
+                "model_name": "test",
+                "parts": [
+                    {"part_kind": "thinking", "content": "Hm.", "signature": None},
+                    {"part_kind": "text", "content": "I look."},
+                    _PYDANTIC_CALL,
+                ],
+            },
+            {"kind": "request", "parts": [{"part_kind": "user-prompt", "content": "Stop."}]},
+        ],
+        "no-answer",
+    ),
+    _broken(
+        "Pydantic AI: an answer that is given twice",
+        {
+            "messages": [
+                {"kind": "request", "parts": [_USER_PROMPT]},
+                {"kind": "response", "parts": [_PYDANTIC_CALL]},
+                *[
+                    {
+                        "kind": "request",
+                        "parts": [
+                            {
+                                "part_kind": kind,
+                                "tool_name": "look",
+                                "tool_call_id": "t1",
+                                "content": "A fox.",
+                            }
+                        ],
+                    }
+                    for kind in ("tool-return", "retry-prompt")
+                ],
+            ]
+        },
+        "no-call",
+    ),
+)
+
 BROKEN: Sequence[Broken] = (
     *_CHAT,
     *_RESPONSES,
@@ -596,4 +657,5 @@ BROKEN: Sequence[Broken] = (
     *_MCP,
     *_LANGCHAIN,
     *_VERCEL,
+    *_PYDANTIC_AI,
 )

@@ -426,3 +426,61 @@ def test_bundle_with_a_frontier_that_is_none_is_refused(
     with service.client() as elsewhere:
         refused = take_in(elsewhere, bundled(members))
     assert (refused.status_code, refused.json()["code"]) == (422, "invalid-bundle")
+
+
+def test_two_services_that_move_a_frontier_at_once_agree(settings: Settings) -> None:
+    with (
+        serving(settings) as one,
+        serving(settings) as two,
+        one.client() as first,
+        two.client() as second,
+        ThreadPoolExecutor(4) as threads,
+    ):
+        second.headers = first.headers
+        begin(first)
+        for number in range(6):
+            step(first, number)
+            records = list(threads.map(move, [first, second] * 4))
+            shown = {(json.dumps(each["frontier"]), each["prefixHash"][-1]) for each in records}
+            assert len(shown) == 1
+        again = move(second)
+        assert again["stableThrough"] == len(again["messages"])
+
+
+def test_page_that_is_deleted_lowers_what_is_stable(client: httpx.Client) -> None:
+    begin(client)
+    put(client, "kept", modality="text", content=f"kept {LOG}", pinned=True)
+    arguments = {"page_id": "kept", "target_level": 0}
+    call = {"target": "openai-chat", "id": "k", "name": "page_fault", "arguments": arguments}
+    assert client.post("/api/sessions/s/tool-calls", json=call).status_code == 200
+    for number in range(4):
+        step(client, number)
+    before = move(client, 5_000)
+    assert before["frontier"]["toolTexts"] > 3
+    assert move(client, 5_000)["stableThrough"] == len(before["messages"])
+    assert client.delete("/api/pages/kept").is_success
+    after = move(client, 5_000)
+    # The user's message and the call stay; the answer of the page that is no longer pinned goes.
+    assert (after["stableThrough"], after["messages"][:2]) == (2, before["messages"][:2])
+    assert f"kept {LOG[:1000]}" not in all_words(after)
+    assert move(client, 5_000)["stableThrough"] == len(after["messages"])
+
+
+@pytest.mark.engines("embedded")
+def test_url_that_is_signed_anew_lowers_what_is_stable(settings: Settings) -> None:
+    asked = {"target": "anthropic", "media": "signed-url", "frontier": "main"}
+    picture = [{"type": "image", "data": b64(PICTURE), "mimeType": "image/png"}]
+    elsewhere = settings.model_copy(update={"public_url": "https://two.example"})
+    settings = settings.model_copy(update={"public_url": "https://one.example"})
+    headers = None
+    for where, stable in ((settings, 0), (settings, 3), (elsewhere, 2)):
+        # URLs are the same for an hour; those of another host are not.
+        with serving(where) as live, live.client() as client:
+            if headers is None:
+                headers = client.headers
+                begin(client)
+                step(client, 1, picture)
+            client.headers = headers
+            record = read_rendering(client.post(SESSION_RENDER, json=asked), "anthropic")
+            assert record["stableThrough"] == stable
+            assert f"{where.public_url}/" in json.dumps(record["messages"])

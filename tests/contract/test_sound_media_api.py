@@ -33,6 +33,8 @@ TARGETS_OF_TYPES = [
     ("openai-chat", "image/gif", media.image("GIF", noise=True)),
     ("vercel", "image/webp", media.image("WEBP", noise=True)),
     ("gemini", "audio/wav", media.wav()),
+    ("gemini", "audio/mpeg", media.mp3()),
+    ("gemini", "video/webm", media.webm()),
     ("bedrock", "video/mp4", media.mp4()),
     ("anthropic", "application/pdf", media.pdf() + b"\n"),
     ("mcp", "image/png", PNG),
@@ -63,7 +65,7 @@ def path_of(record: Json) -> str:
     "security.md#decoders",
     "A truncated medium is sent to no model",
     kept_by="app/media/soundness/judging.py",
-    tried="9 types and targets",
+    tried="11 types and targets",
 )
 @pytest.mark.parametrize(("target", "mime_type", "data"), TARGETS_OF_TYPES)
 def test_a_medium_that_was_cut_is_kept_and_not_shown(

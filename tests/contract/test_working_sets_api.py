@@ -6,11 +6,13 @@ import json
 import httpx
 import pytest
 
+from tests.contract.bundled_sessions import export, take_in
 from tests.contract.page_requests import put
 from tests.contract.render_requests import SESSION_RENDER, Json, all_words, read_rendering
 from tests.contract.session_requests import append
 from tests.kit import media
 from tests.kit.media import b64
+from tests.kit.servers import LiveService
 
 WORKING_SET = "/api/sessions/s/working-set"
 CALLS = "/api/sessions/s/tool-calls"
@@ -95,7 +97,9 @@ def test_working_set_says_what_is_in_context_at_which_level(client: httpx.Client
     assert [each["priority"] for each in said] == ["stays", "stays"]
 
 
-def test_page_that_is_faulted_again_and_again_gives_way_last(client: httpx.Client) -> None:
+def test_page_that_is_faulted_again_and_again_gives_way_last(
+    client: httpx.Client, service: LiveService
+) -> None:
     begin(client)
     for page_id in ("often", "once", "pinned"):
         content = f"{page_id} {LOG}"
@@ -123,6 +127,13 @@ def test_page_that_is_faulted_again_and_again_gives_way_last(client: httpx.Clien
     moved = read_rendering(client.post(SESSION_RENDER, json=asked), "openai-chat")
     assert moved["frontier"]["recalled"] == 7
     assert 'page_fault("often", 0) shows it' in all_words(moved)
+    bundle = export(client, "s")
+    with service.client() as elsewhere:
+        assert take_in(elsewhere, bundle).is_success
+        assert export(elsewhere, "s") == bundle
+        query = {"target": "openai-chat", "frontier": "main"}
+        there = elsewhere.get(WORKING_SET, params=query)
+    assert there.json()["frontier"] == moved["frontier"]
     tight = working_set(client, frontier="main")
     assert (tight["pages"][0]["level"], tight["pages"][0]["priority"]) == ("REFERENCE", "raised")
 

@@ -78,8 +78,9 @@ def entries(draw: random.Random, step: int) -> list[Json]:
     }
     message = {"message": {"role": "assistant", "content": None, "tool_calls": [call]}}
     result = {"toolResult": {"toolName": name, "toolCallId": f"c{step}", "result": returned(draw)}}
-    ordered = {"orphan": [result], "early": [result, message]}
-    return ordered.get(kind, [message, result])
+    if kind == "orphan":
+        return [result]
+    return [result, message] if kind == "early" else [message, result]
 
 
 def read_back(client: httpx.Client, render: Json, receipt: Json) -> int:

@@ -95,9 +95,10 @@ def wav(seconds: float = 1.0, sample_rate: int = 8_000) -> bytes:
     return buffer.getvalue()
 
 
-def mp3(seconds: float = 1.0) -> bytes:
-    """MPEG audio, layer III."""
-    return _encoded("mp3", seconds, audio="libmp3lame")
+def mp3(seconds: float = 1.0, *, says_size: bool = True) -> bytes:
+    """MPEG audio, layer III; its first frame says how long it is, unless it is not to."""
+    options = () if says_size else (("write_xing", "0"), ("id3v2_version", "0"))
+    return _encoded("mp3", seconds, audio="libmp3lame", options=options)
 
 
 def ogg(seconds: float = 1.0) -> bytes:
@@ -121,9 +122,10 @@ def mp4(seconds: float = 1.0, *, header_first: bool = False) -> bytes:
     return _encoded("mp4", seconds, video="libx264", options=options)
 
 
-def webm(seconds: float = 1.0) -> bytes:
-    """VP8 in WebM."""
-    return _encoded("webm", seconds, video="libvpx")
+def webm(seconds: float = 1.0, *, open_sizes: bool = False) -> bytes:
+    """VP8 in WebM; with open sizes as a browser records it."""
+    options = (("live", "1"),) if open_sizes else ()
+    return _encoded("webm", seconds, video="libvpx", options=options)
 
 
 @cache

@@ -8,16 +8,15 @@ players do.
 WebP, WAV and AIFF are made of chunks with a type and a size. Sizes that a recorder could not know,
 since it wrote to a pipe, say nothing: zero, or next to the largest there are.
 
-Of Matroska, Ogg, FLAC and MP3 little more than the length can be told. Players play what is left of
-them, so only what shows at once is judged: a size that is announced, a page or a header that is not
-whole.
+Of Ogg and FLAC little more than the length can be told. Players play what is left of them, so only
+what shows at once is judged: a page or a header that is not whole.
 
 A reader of PDFs begins at the end: `startxref`, where the last table of objects is, and `%%EOF`.
 Readers look for it in the last kilobyte and beyond, since there may be anything behind it; what is
 no such thing there is another object, of an update that was cut.
 
 Source: ISO/IEC 14496-12, 4.2; QuickTime File Format, "Atoms"; RIFF as WAVE and WebP (RFC 9649) use
-it; EBU Tech 3306 for RF64; AIFF-C; RFC 9559, RFC 3533, RFC 9639; ID3v2;
+it; EBU Tech 3306 for RF64; AIFF-C; RFC 3533, RFC 9639;
 ISO 32000-1, 7.5.5 "File trailer", 7.5.8 "Cross-reference streams", 7.6 "Encryption".
 """
 
@@ -40,7 +39,6 @@ _RF64 = b"RF64"
 # A chunk of odd size should be padded, and the padding counts in some files.
 _PADDING = 1
 
-_SEGMENT = 0x18538067
 _LARGEST_PAGE = 27 + 255 + 255 * 255
 _LAST_BLOCK = 0x80
 
@@ -174,32 +172,6 @@ def _chunks(file: Looking, order: Literal["little", "big"]) -> Iterator[tuple[by
         at += 8 + size + size % 2
 
 
-def judge_matroska(file: Looking) -> None:
-    """Judge a Matroska or WebM file by the size of its segment, if that is told.
-
-    Raises:
-        DamagedError: It was cut.
-        NotJudgedError: It begins with too much else.
-    """
-    at = 0
-    while True:
-        file.step()
-        head = file.piece(at, 16)
-        try:
-            element, after = ebml_number(head, 0, keeps_marker=True)
-            size, after = ebml_number(head, after, keeps_marker=False)
-        except ValueError as exc:
-            raise DamagedError("it has no segment") from exc
-        at += after
-        if element == _SEGMENT:
-            break
-        if size is None:
-            raise DamagedError("it has no segment")
-        at += size
-    if size is not None and at + size > file.size_bytes:
-        raise DamagedError("it is shorter than it says")
-
-
 def judge_ogg(file: Looking) -> None:
     """Judge an Ogg file: its last page has to be whole.
 
@@ -232,41 +204,6 @@ def judge_flac(file: Looking) -> None:
         if len(head) < 4 or at >= file.size_bytes:
             raise DamagedError("it ends before its first frame")
         is_last = bool(head[0] & _LAST_BLOCK)
-
-
-def judge_mp3(file: Looking) -> None:
-    """Judge an MP3 file: what is said about it may not be all there is.
-
-    Raises:
-        DamagedError: It was cut.
-    """
-    head = file.piece(0, 10)
-    if not head.startswith(b"ID3"):
-        return
-    size = 0
-    for byte in head[6:10]:
-        size = size << 7 | byte & 0x7F
-    if 10 + size >= file.size_bytes:
-        raise DamagedError("it ends before its first frame")
-
-
-def ebml_number(data: bytes, start: int, *, keeps_marker: bool) -> tuple[int | None, int]:
-    """Read an EBML number (RFC 8794, section 4), and say where it ends.
-
-    All ones mean an unknown size, `None`.
-
-    Raises:
-        ValueError: There is none, or not all of it.
-    """
-    length = 9 - int.from_bytes(data[start : start + 1], "big").bit_length()
-    end = start + length
-    if length > 8 or end > len(data):
-        raise ValueError("there is no EBML number")
-    number = int.from_bytes(data[start:end], "big")
-    if keeps_marker:
-        return number, end
-    ones = (1 << (7 * length)) - 1
-    return None if number & ones == ones else number & ones, end
 
 
 def judge_pdf(file: Looking) -> Damage | None:

@@ -9,14 +9,14 @@ from app.media.soundness.containers import (
     judge_aiff,
     judge_boxes,
     judge_flac,
-    judge_matroska,
-    judge_mp3,
     judge_ogg,
     judge_pdf,
     judge_wav,
     judge_webp,
 )
 from app.media.soundness.looking import DamagedError, Looking, NotJudgedError
+from app.media.soundness.matroska import judge_matroska
+from app.media.soundness.mpeg_audio import judge_mp3
 from app.media.soundness.pictures import judge_gif, judge_jpeg, judge_png
 from app.media.types import sniff
 from app.models.media import MediaSource

@@ -81,18 +81,22 @@ def manifest_line(
     return f"{start}: {quoted_short(words, room)}"
 
 
-def manifest_text(entries: Iterable[ManifestEntry], *, total: int | None = None) -> str:
+def manifest_lines(entries: Iterable[ManifestEntry]) -> list[str]:
+    """Return a line for each page."""
+    return [
+        manifest_line(each.page_id, each.fields, each.levels, each.size_tokens) for each in entries
+    ]
+
+
+def manifest_text(entries: Iterable[ManifestEntry], *, following: int = 0) -> str:
     """Return the manifest of some pages, in the order given.
 
     Args:
         entries: The pages to name.
-        total: How many there are in all, where that may be more.
+        following: How many come behind them, which are not named.
     """
-    lines = [
-        manifest_line(each.page_id, each.fields, each.levels, each.size_tokens) for each in entries
-    ]
-    left_out = 0 if total is None else total - len(lines)
-    more = [f"… {left_out} more"] if left_out > 0 else []
+    lines = manifest_lines(entries)
+    more = [f"… {following} more"] if following else []
     return "\n".join([_HEADER, *lines, *more]) if lines or more else "No memory pages."
 
 

@@ -1,16 +1,13 @@
-"""What a model is told of its memory: the rules to use it by, and the pages there are.
+"""What a model is told of its memory: the rules to use it by.
 
 Source: `agents`, "Tools for models".
 """
 
-from collections.abc import Sequence
 from typing import Literal
 
 from typing_extensions import TypeAliasType
 
 from app.models.page import LEVEL_NAMES
-from app.rendering.pages.detail import ManifestEntry, manifest_text
-from app.rendering.pages.sizes import text_tokens
 
 InstructionStyle = TypeAliasType("InstructionStyle", Literal["strict", "relaxed"])
 
@@ -37,14 +34,3 @@ def instructions(style: InstructionStyle) -> str:
     """Return the rules of the memory for a model, one on each line."""
     rules = [*_RULES, *(_STRICT if style == "strict" else _RELAXED)]
     return "\n".join([rules[0], *(f"- {rule}" for rule in rules[1:])])
-
-
-def manifest_within(entries: Sequence[ManifestEntry], *, total: int, most_tokens: int) -> str:
-    """Return as much of a manifest as fits: the pages in their order, and how many are left out."""
-    kept = 0
-    while kept < len(entries):
-        text = manifest_text(entries[: kept + 1], total=total)
-        if text_tokens(text) > most_tokens:
-            break
-        kept += 1
-    return manifest_text(entries[:kept], total=total)

@@ -1,7 +1,8 @@
 """Foreign histories as messages: out of whatever a host wrote around them, each with its dialect.
 
 What is read are requests as they were sent, lists of messages, and what SDKs and hosts write into
-files: OpenAI Chat and Responses, Anthropic, Gemini, Bedrock, MCP, LangChain, the Vercel AI SDK.
+files: OpenAI Chat and Responses, Anthropic, Gemini, Bedrock, MCP, LangChain, the Vercel AI SDK, and
+Pydantic AI, for which nothing is written.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -12,6 +13,7 @@ from typing_extensions import TypeAliasType
 
 from app.models.json_pointer import child_pointer
 from app.models.json_value import JsonValue
+from app.services.doctor.pydantic_ai import is_pydantic_ai, part_messages
 
 Dialect = TypeAliasType(
     "Dialect",
@@ -112,7 +114,7 @@ def foreign_messages(value: JsonValue) -> list[ForeignMessage] | None:
         value: A list of messages, or an object that holds one: a request, a file of a host.
     """
     if isinstance(value, list):
-        return [_message(each, f"/{index}") for index, each in enumerate(value)]
+        return [*_messages(value, "")]
     if not isinstance(value, dict):
         return None
     name = next((each for each in _LISTS if isinstance(value.get(each), list | str)), None)
@@ -121,8 +123,17 @@ def foreign_messages(value: JsonValue) -> list[ForeignMessage] | None:
     held = value[name]
     if isinstance(held, str):
         held = [{"role": "user", "content": held}]
-    listed = [_message(each, f"/{name}/{index}") for index, each in enumerate(held)]
-    return [*_system(value), *listed]
+    return [*_system(value), *_messages(held, f"/{name}")]
+
+
+def _messages(listed: list[Any], pointer: str) -> Iterator[ForeignMessage]:
+    for index, value in enumerate(listed):
+        here = f"{pointer}/{index}"
+        if not is_pydantic_ai(value):
+            yield _message(value, here)
+            continue
+        for part, message, places in part_messages(value):
+            yield ForeignMessage(here + part, message, places=places)
 
 
 def _system(request: Mapping[str, JsonValue]) -> Iterator[ForeignMessage]:

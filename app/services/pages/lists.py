@@ -1,21 +1,19 @@
-"""Pages found: listed, searched, and put into a manifest that a model reads."""
+"""Pages found: listed and searched."""
 
 import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import anyio.to_thread
 
-from app.errors import InvalidCursorError, NotFoundError
+from app.errors import InvalidCursorError
 from app.models.identity import CLIENT_ID, decode_cursor, encode_cursor
 from app.models.json_value import json_text
-from app.models.page import Level, PageFilters, StoredPage
+from app.models.page import PageFilters, StoredPage
 from app.models.search import SearchQuery, parse_search
-from app.rendering.pages.detail import ManifestEntry, manifest_text
 from app.rendering.texts.snippets import Passages
 from app.services.pages.accesses import AccessCounts
-from app.services.pages.versions import read_descriptor, read_fields, stored_texts
+from app.services.pages.versions import stored_texts
 from app.stores.records import Records, UnitOfWork
 
 # Beyond this a hit is shown by what is said about the page, not by its text.
@@ -35,20 +33,6 @@ class Hit:
 
     page: StoredPage
     snippet: str | None
-
-
-@dataclass(frozen=True, slots=True)
-class Manifest:
-    """What a model is told of a session's pages, and how many there are in all."""
-
-    session_id: str
-    entries: Sequence[ManifestEntry]
-    total: int
-
-    @property
-    def text(self) -> str:
-        """Return all lines, and what is not in them, to be put before a model."""
-        return manifest_text(self.entries, total=self.total)
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,23 +116,6 @@ class PageLists:
         last = next(match for match in rest if match[1] == found[-1].page_number)
         return hits, encode_cursor("page-search", asked, *last)
 
-    async def manifest(self, project_id: str, session_id: str, *, limit: int) -> Manifest:
-        """Return the session's pages for a model: pinned first, then important, then new ones.
-
-        Raises:
-            NotFoundError: Nothing was ever written to the session.
-        """
-
-        def find(unit: UnitOfWork) -> tuple[list[StoredPage], int]:
-            if unit.sessions.find(session_id) is None:
-                raise NotFoundError("session")
-            numbers = unit.pages.manifest_numbers(session_id, limit=limit)
-            return _bounded(unit, numbers), unit.pages.count_in_session(session_id)
-
-        pages, total = await self.records.read(project_id, find)
-        entries = await anyio.to_thread.run_sync(lambda: [_entry(page) for page in pages])
-        return Manifest(session_id, entries, total)
-
 
 def _bounded(
     unit: UnitOfWork, numbers: Sequence[int], *, content_up_to: int | None = None
@@ -177,9 +144,3 @@ async def _hits(pages: Sequence[StoredPage], query: SearchQuery) -> list[Hit]:
 
     size_bytes = sum(len(page.descriptor) + len(page.content or b"") for page in pages)
     return read() if size_bytes <= _AT_ONCE_BYTES else await anyio.to_thread.run_sync(read)
-
-
-def _entry(page: StoredPage) -> ManifestEntry:
-    descriptor: dict[str, Any] = read_descriptor(page)
-    levels = [Level(number) for number in descriptor["levels"]]
-    return ManifestEntry(page.page_id, read_fields(descriptor), levels, descriptor["size_tokens"])

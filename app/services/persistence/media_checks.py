@@ -2,7 +2,6 @@
 
 Hints for viewers are found without decoding any bytes: pixels come from image headers, durations
 from the headers of audio and video. A probe that fails costs a hint and never the result: these are
-from app.media import headers
 parsers of hostile bytes.
 
 Damage is judged wherever the bytes are, and what was found is remembered. It is a function of the

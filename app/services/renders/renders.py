@@ -18,7 +18,7 @@ from app.models.identity import is_id, utc_now
 from app.models.page import Level
 from app.models.rendering import NamedRecord, Rendering, RenderOptions, joined_pieces
 from app.rendering.pages.effective_level import shown_level
-from app.rendering.pages.instructions import instructions, manifest_within
+from app.rendering.pages.instructions import instructions
 from app.rendering.targets.leaves import JsonLeaf, Node, json_pieces
 from app.rendering.targets.mcp import of_revision
 from app.rendering.targets.profile import Profile
@@ -27,7 +27,7 @@ from app.rendering.turns.pages import page_turn
 from app.rendering.turns.pairing import orphans_in
 from app.rendering.turns.tool_results import tool_result_turn
 from app.services.inline_media.json_with_media import RenderedBody
-from app.services.pages.lists import PageLists
+from app.services.pages.manifests import PageManifests
 from app.services.pages.reading import PageReading
 from app.services.renders.documents import document_of, equal_hashes, hashed_document, mark
 from app.services.renders.known_turns import KnownTurns
@@ -44,7 +44,7 @@ from app.stores.records import Records, UnitOfWork
 
 # Each holds a whole history, and its turns.
 _SESSIONS_AT_ONCE = 8
-_MOST_LISTED = 200
+_MOST_LISTED = 10_000
 # So often is a frontier moved anew that somebody else has moved meanwhile.
 _TRIES = 8
 
@@ -66,14 +66,14 @@ class Renders:
         blobs: Where their media are.
         reading: Reads pages at a level.
         settling: Makes what is read fit a target.
-        lists: Lists the pages of a session.
+        manifests: Lists the pages of a session.
     """
 
     records: Records
     blobs: BlobStore
     reading: PageReading
     settling: Settling
-    lists: PageLists
+    manifests: PageManifests
     _known_turns: KnownTurns = field(init=False, default_factory=KnownTurns)
     session_slots: anyio.CapacityLimiter = field(
         init=False, default_factory=lambda: anyio.CapacityLimiter(_SESSIONS_AT_ONCE)
@@ -219,7 +219,8 @@ class Renders:
         )
         if not options.memory:
             return turns
-        return [await self._memory(project_id, loaded.session_id, options), *turns]
+        profile = self._profile(wish)
+        return [await self._memory(project_id, loaded.session_id, profile, options), *turns]
 
     async def _with_frontier(
         self,
@@ -338,14 +339,16 @@ class Renders:
         )
 
     async def _memory(
-        self, project_id: str, session_id: str, options: RenderOptions
+        self, project_id: str, session_id: str, profile: Profile, options: RenderOptions
     ) -> ComposedTurn:
         """Return what the system says of the memory of a session."""
         texts = [instructions("strict")] if "instructions" in options.memory else []
         if "manifest" in options.memory:
-            listed = await self.lists.manifest(project_id, session_id, limit=_MOST_LISTED)
-            most = options.memory_tokens
-            texts.append(manifest_within(listed.entries, total=listed.total, most_tokens=most))
+            most, count = options.memory_tokens, profile.tokens.text
+            listed = await self.manifests.manifest(
+                project_id, session_id, limit=_MOST_LISTED, most_tokens=most, count=count
+            )
+            texts.append(listed.text)
         origin = f"/api/sessions/{session_id}/manifest"
         return Turn(role="system", items=(TextItem("", "\n\n".join(texts)),), origin=origin)
 

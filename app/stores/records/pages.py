@@ -7,9 +7,27 @@ from collections.abc import Collection, Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import ColumnElement, Row, Select, and_, bindparam, case, func, true
+from sqlalchemy import (
+    ColumnElement,
+    Row,
+    Select,
+    and_,
+    bindparam,
+    case,
+    false,
+    func,
+    or_,
+    true,
+)
 
-from app.models.page import Level, PageFilters, PageVersion, StoredPage, StoredRepresentation
+from app.models.page import (
+    Level,
+    ManifestPlace,
+    PageFilters,
+    PageVersion,
+    StoredPage,
+    StoredRepresentation,
+)
 from app.stores.records.prepared_statements import Lookup, Offered
 from app.stores.records.scope import (
     Repository,
@@ -188,17 +206,24 @@ class PageRecords(Repository):
             found |= {row.page_number: _stored(row) for row in rows}
         return found
 
-    def manifest_numbers(self, session_id: str, *, limit: int) -> Sequence[int]:
-        """Return the numbers of up to `limit` pages of a session, as a manifest orders them.
+    def manifest_places(
+        self, session_id: str, *, after: ManifestPlace | None, limit: int
+    ) -> Sequence[ManifestPlace]:
+        """Return the places of up to `limit` pages of a session, as a manifest orders them.
 
         Pinned ones come first, then what is more important, then what is newer.
         """
-        statement = (
-            self._scope.select(pages, pages.c.session_id == session_id)
-            .order_by(pages.c.pinned.desc(), pages.c.importance.desc(), pages.c.page_number.desc())
-            .limit(limit)
+        statement = self._scope.select(pages, pages.c.session_id == session_id)
+        if after is not None:
+            statement = statement.where(_is_behind(after))
+        statement = statement.order_by(
+            pages.c.pinned.desc(), pages.c.importance.desc(), pages.c.page_number.desc()
         )
-        return self._numbers(statement)
+        chosen = statement.with_only_columns(
+            pages.c.pinned, pages.c.importance, pages.c.page_number
+        )
+        rows = self._scope.all(chosen.limit(limit))
+        return [ManifestPlace(row.pinned, row.importance, row.page_number) for row in rows]
 
     def pinned_among(self, page_ids: Collection[str]) -> set[str]:
         """Return which of these pages are pinned."""
@@ -238,6 +263,16 @@ class PageRecords(Repository):
             is_short = (size.size_bytes or 0) <= _FEW_BYTES
         rows = self._scope.look_up(_FIND_FEW, is_short=is_short, content_up_to=up_to, **values)
         return {row.page_number: _stored(row) for row in rows}
+
+
+def _is_behind(place: ManifestPlace) -> ColumnElement[bool]:
+    importance, number = pages.c.importance, pages.c.page_number
+    is_less = or_(
+        importance < place.importance,
+        and_(importance == place.importance, number < place.page_number),
+    )
+    behind = and_(pages.c.pinned.is_(place.is_pinned), is_less)
+    return or_(pages.c.pinned.is_(false()), behind) if place.is_pinned else behind
 
 
 def _is_still(current: StoredPage) -> ColumnElement[bool]:

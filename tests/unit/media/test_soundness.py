@@ -52,9 +52,12 @@ RECORDINGS = {
     "FLAC": ("audio/flac", media.flac()),
     "Ogg": ("audio/ogg", media.ogg()),
     "WebM": ("video/webm", media.webm()),
+    "WebM of a pipe": ("video/webm", media.webm(open_sizes=True)),
 }
-# Of which nothing but a valid head is needed by players, or that are told by little else.
-WHATEVER_IS_LEFT = {"MP3", "FLAC"}
+# Of which nothing but a valid head is needed by players, or that are told by little else. A WebM of
+# open sizes is whole at the end of each of its elements, which players may need the next of.
+WHATEVER_IS_LEFT = {"FLAC", "WebM of a pipe"}
+WITHOUT_A_NUMBER = media.mp3(says_size=False)
 PDF = media.pdf()
 CUTS = (0.05, 0.5, 0.9, 0.99)
 
@@ -165,13 +168,46 @@ def test_a_recording_that_was_cut_where_a_player_refuses_it_is_damaged(name: str
 
 
 @pytest.mark.parametrize("share", CUTS)
-@pytest.mark.parametrize("name", ["plain PNG", "JPEG", "GIF", "WebP", "WAV", "MP4", "M4A", "PDF"])
+@pytest.mark.parametrize(
+    "name",
+    [
+        *(
+            "plain PNG",
+            "JPEG",
+            "GIF",
+            "WebP",
+            "WAV",
+            "MP3",
+            "MP4",
+            "M4A",
+            "WebM",
+            "WebM of a pipe",
+            "PDF",
+        )
+    ],
+)
 def test_cut_files_are_damaged(name: str, share: float) -> None:
     files = IMAGES | RECORDINGS | {"PDF": ("application/pdf", PDF + b"\n")}
     mime_type, data = files[name]
     damage = judged(data[: int(len(data) * share)], mime_type)
     assert damage is not None
     assert (damage.code, damage.is_repairable, damage.is_certain) == ("damaged-media", False, True)
+
+
+def test_an_mp3_that_does_not_say_its_size_is_cut_where_a_frame_is_not_whole() -> None:
+    whole = WITHOUT_A_NUMBER
+    assert judged(whole, "audio/mpeg") is None
+    # Nobody can tell one that was cut between two frames.
+    unseen = [end for end in range(64, len(whole)) if judged(whole[:end], "audio/mpeg") is None]
+    assert len(unseen) < len(whole) / 100
+    for behind in (b"TAG" + bytes(125), b"APETAGEX" + bytes(300), bytes(4_096)):
+        assert judged(whole + behind, "audio/mpeg") is None
+
+
+def test_a_webm_of_a_pipe_is_cut_where_an_element_is_not_whole() -> None:
+    whole = media.webm(open_sizes=True)
+    unseen = [end for end in range(64, len(whole)) if judged(whole[:end], "video/webm") is None]
+    assert len(unseen) < len(whole) / 20
 
 
 @pytest.mark.parametrize(
@@ -273,7 +309,7 @@ def test_what_needs_no_repair_stays_as_it_is(data: bytes) -> None:
         "within bounds"
     ),
     kept_by="app/media/soundness/looking.py",
-    tried="8 files of 200,000 pieces and more; 64 MiB, 256 reads, 100,000 pieces",
+    tried="9 files of 200,000 pieces and more; 64 MiB, 256 reads, 100,000 pieces",
 )
 @pytest.mark.parametrize(
     ("mime_type", "data"),
@@ -283,6 +319,7 @@ def test_what_needs_no_repair_stays_as_it_is(data: bytes) -> None:
         ("image/jpeg", b"\xff\xd8\xff\xe0\0\2" + b"\xff\0" * 200_000),
         ("image/gif", b"GIF89a" + bytes(7) + b"!\xfe" + b"\1a" * 2_000_000),
         ("video/mp4", media.mp4()[:32] + b"\0\0\0\x08free" * 200_000),
+        ("video/webm", media.webm(open_sizes=True) + b"\xa3\x80" * 200_000),
         ("audio/wav", b"RIFF\xff\xff\xff\xffWAVE" + b"abcd\0\0\0\0" * 200_000),
         ("video/webm", media.webm()[:4] + b"\x80" + b"\xec\x80" * 200_000 + b"webm"),
         ("application/pdf", b"%PDF-1.4\nxref\n" + b"0 0\n" * 200_000 + b"startxref\n9\n%%EOF"),

@@ -63,7 +63,7 @@ def test_what_is_not_known_is_left_out() -> None:
 
 def test_a_manifest_says_how_many_pages_it_leaves_out() -> None:
     entries = [ManifestEntry(page_id, fields(), [Level.REFERENCE], 1) for page_id in "ab"]
-    assert manifest_text(entries, total=5) == (
+    assert manifest_text(entries, following=3) == (
         'Memory pages. Use page_fault("ID", target_level=0) for full content.\n'
         "- a (image, artifact, REFERENCE, ~1 tokens)\n"
         "- b (image, artifact, REFERENCE, ~1 tokens)\n"

@@ -1,0 +1,193 @@
+"""Manifests: what a model is told of a session's pages, a line for each, as much as fits."""
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import anyio.to_thread
+
+from app.errors import InvalidCursorError, NotFoundError
+from app.models.identity import decode_cursor, encode_cursor
+from app.models.page import Level, ManifestPlace, StoredPage
+from app.rendering.pages.detail import ManifestEntry, manifest_lines, manifest_text
+from app.rendering.targets.tokens import count_tokens
+from app.services.pages.versions import read_descriptor, read_fields
+from app.stores.records import Records, UnitOfWork
+
+_PAGES_AT_ONCE = 200
+_READ_AT_ONCE = 32
+# Descriptors of a batch: they are small as a rule.
+_LARGEST_BATCH_BYTES = 8 * 1024 * 1024
+
+# What stands around the lines, where not all fit.
+_AROUND = manifest_text([], following=10_000)
+
+CountTokens = Callable[[str], int]
+
+
+@dataclass(frozen=True, slots=True)
+class Manifest:
+    """Some of a session's pages, for a model.
+
+    Attributes:
+        session_id: The session.
+        entries: The pages.
+        total: How many the session has.
+        following: How many of them come behind these.
+        next_cursor: Where to go on, if there are more.
+    """
+
+    session_id: str
+    entries: Sequence[ManifestEntry]
+    total: int
+    following: int
+    next_cursor: str | None
+
+    @property
+    def text(self) -> str:
+        """Return all lines, and how many pages come behind them, to be put before a model."""
+        return manifest_text(self.entries, following=self.following)
+
+
+@dataclass(frozen=True, slots=True)
+class PageManifests:
+    """Lists the pages of sessions for models."""
+
+    records: Records
+
+    async def get(
+        self,
+        project_id: str,
+        session_id: str,
+        *,
+        cursor: str | None,
+        limit: int,
+        most_tokens: int | None,
+    ) -> Manifest:
+        """Return some of the session's pages, one at least if there is one; see `manifest`."""
+        return await self.manifest(
+            project_id,
+            session_id,
+            limit=limit,
+            cursor=cursor,
+            most_tokens=most_tokens,
+            least=1,
+            count=count_tokens,
+        )
+
+    async def manifest(
+        self,
+        project_id: str,
+        session_id: str,
+        *,
+        limit: int,
+        cursor: str | None = None,
+        most_tokens: int | None = None,
+        least: int = 0,
+        count: CountTokens,
+    ) -> Manifest:
+        """Return the session's pages for a model: pinned first, then important, then new ones.
+
+        Args:
+            project_id: The caller's project.
+            session_id: The session.
+            limit: The most pages.
+            cursor: Behind which page to begin.
+            most_tokens: The most tokens of the text.
+            least: So many pages are told whatever they cost.
+            count: Counts the tokens of a text.
+
+        Raises:
+            NotFoundError: Nothing was ever written to the session.
+            InvalidCursorError: The cursor is not this list's.
+        """
+        after, passed = None, 0
+        if cursor is not None:
+            after, passed = _place(cursor)
+        entries: list[ManifestEntry] = []
+        places: list[ManifestPlace] = []
+        total, room = 0, None if most_tokens is None else most_tokens - count(_AROUND)
+        while len(entries) < limit:
+            wanted = min(_PAGES_AT_ONCE, limit - len(entries))
+            found, total = await self._read(project_id, session_id, after=after, limit=wanted)
+            if not found:
+                break
+            kept, room = await anyio.to_thread.run_sync(_fitting, found, room, least, count)
+            entries += kept
+            places += [place for place, _ in found[: len(kept)]]
+            after = found[-1][0]
+            if len(kept) < len(found):
+                break
+        following = max(0, total - passed - len(entries))
+        is_end = not following or not entries
+        next_cursor = None if is_end else _cursor(places[-1], passed + len(entries))
+        return Manifest(session_id, entries, total, following, next_cursor)
+
+    async def _read(
+        self, project_id: str, session_id: str, *, after: ManifestPlace | None, limit: int
+    ) -> tuple[Sequence[tuple[ManifestPlace, StoredPage]], int]:
+        """Return the next pages with their places, and how many the session has in all."""
+
+        def find(unit: UnitOfWork) -> tuple[Sequence[tuple[ManifestPlace, StoredPage]], int]:
+            if unit.sessions.find(session_id) is None:
+                raise NotFoundError("session")
+            places = unit.pages.manifest_places(session_id, after=after, limit=limit)
+            return list(_bounded(unit, places)), unit.pages.count_in_session(session_id)
+
+        return await self.records.read(project_id, find)
+
+
+def _bounded(
+    unit: UnitOfWork, places: Sequence[ManifestPlace]
+) -> Iterator[tuple[ManifestPlace, StoredPage]]:
+    """Yield pages at their places, as many as are held at once, or one."""
+    size_bytes = 0
+    for start in range(0, len(places), _READ_AT_ONCE):
+        batch = places[start : start + _READ_AT_ONCE]
+        stored = unit.pages.numbered([place.page_number for place in batch])
+        for place in batch:
+            page = stored.get(place.page_number)
+            if page is None:
+                continue
+            size_bytes += len(page.descriptor)
+            if size_bytes > _LARGEST_BATCH_BYTES and size_bytes > len(page.descriptor):
+                return
+            yield place, page
+
+
+def _fitting(
+    found: Sequence[tuple[ManifestPlace, StoredPage]],
+    room: int | None,
+    least: int,
+    count: CountTokens,
+) -> tuple[list[ManifestEntry], int | None]:
+    """Return the entries whose lines fit, and how many tokens are left."""
+    kept: list[ManifestEntry] = []
+    for _, page in found:
+        entry = _entry(page)
+        if room is not None:
+            room -= count("".join(f"{line}\n" for line in manifest_lines([entry])))
+            if room < 0 and len(kept) >= least:
+                break
+        kept.append(entry)
+    return kept, room
+
+
+def _entry(page: StoredPage) -> ManifestEntry:
+    descriptor: dict[str, Any] = read_descriptor(page)
+    levels = [Level(number) for number in descriptor["levels"]]
+    return ManifestEntry(page.page_id, read_fields(descriptor), levels, descriptor["size_tokens"])
+
+
+def _cursor(place: ManifestPlace, passed: int) -> str:
+    # A cursor has no fractions.
+    importance = repr(place.importance)
+    return encode_cursor("manifest", int(place.is_pinned), importance, place.page_number, passed)
+
+
+def _place(cursor: str) -> tuple[ManifestPlace, int]:
+    pinned, importance, number, passed = decode_cursor("manifest", cursor, (int, str, int, int))
+    try:
+        return ManifestPlace(bool(pinned), float(importance), int(number)), int(passed)
+    except ValueError as exc:
+        raise InvalidCursorError from exc
