@@ -26,6 +26,8 @@ from app.cli.options import (
     HostDryRunOption,
     JsonOption,
     LevelOption,
+    MaxImagePixelsOption,
+    MaxTextOption,
     MaxTokensOption,
     OutputOption,
     OwnToolsOption,
@@ -266,6 +268,8 @@ def proxy(  # noqa: PLR0913, PLR0917 - one for each option
         typer.Option(min=0, help="The most images in one result.", show_default="all"),
     ] = None,
     max_tokens: MaxTokensOption = None,
+    max_text: MaxTextOption = None,
+    max_image_pixels: MaxImagePixelsOption = None,
     tools: OwnToolsOption = True,
     prefix: PrefixOption = "",
     files: FilesOption = None,
@@ -277,23 +281,22 @@ def proxy(  # noqa: PLR0913, PLR0917 - one for each option
 
     Write it before the server's command: pagefault proxy --session demo -- npx -y some-server
     """
-    from app.cli.proxy import Upstream, run_proxy
+    from app.cli.proxy import Host, Upstream, run_proxy
     from app.cli.terminal import project_settings
-    from app.models.rendering import RenderOptions
+    from app.models.rendering import HostLimits, RenderOptions
 
     settings, project_id = project_settings(_of_a_host(data_dir), env_file, project)
     options = RenderOptions(
         max_bytes=max_bytes, max_images=max_images, max_tokens=max_tokens, handles=True
     )
+    limits = HostLimits(most_side=max_image_pixels, most_text_chars=max_text)
     shown_prefix = prefix if tools else None
     if config is not None:
         raise typer.Exit(_rewrite_config(config, session, data_dir, undo=undo, dry_run=dry_run))
     if (upstream is None) == (not command):
         raise typer.BadParameter("name a server: its COMMAND behind `--`, or its --upstream URL")
     server = command or Upstream(str(upstream), [_named_header(each) for each in header or ()])
-    run_proxy(
-        settings, project_id, session, server, options=options, prefix=shown_prefix, files=files
-    )
+    run_proxy(settings, project_id, session, server, Host(options, limits, shown_prefix, files))
 
 
 def _rewrite_config(

@@ -57,6 +57,26 @@ MaxTokensOption = Annotated[
         show_default="as many as it has",
     ),
 ]
+MaxTextOption = Annotated[
+    int | None,
+    typer.Option(
+        min=500,
+        max=1_000_000,
+        metavar="CHARACTERS",
+        help="The longest text of a result that is shown whole; a longer one becomes a preview.",
+        show_default="8000",
+    ),
+]
+MaxImagePixelsOption = Annotated[
+    int | None,
+    typer.Option(
+        min=16,
+        max=65_535,
+        metavar="PIXELS",
+        help="The most pixels of the longer side of an image; a larger one is made smaller.",
+        show_default="any",
+    ),
+]
 TargetOption = Annotated[
     str | None,
     typer.Option(

@@ -22,7 +22,7 @@ from app.config.settings import Settings
 from app.mcp.proxy import Proxy, received
 from app.mcp.result_store import HandedFiles, ResultStore
 from app.models.identity import CLIENT_ID
-from app.models.rendering import RenderOptions
+from app.models.rendering import HostLimits, RenderOptions
 from app.models.tool import ToolDefinition
 from app.services.agents.toolbox import definitions
 
@@ -30,6 +30,29 @@ from app.services.agents.toolbox import definitions
 _GRACE_SECONDS = 5.0
 _PIECE_BYTES = 256 * 1024
 _CONNECT_SECONDS = 10.0
+
+
+@dataclass(frozen=True, slots=True)
+class Host:
+    """What the host is given.
+
+    Attributes:
+        options: What it takes of a result.
+        limits: How large it takes images and texts.
+        prefix: What stands before the names of our own tools; `None` to add none of them.
+        files: Where files that tools are given by their paths are written; `None` to write none.
+    """
+
+    options: RenderOptions
+    limits: HostLimits
+    prefix: str | None
+    files: Path | None
+
+    def own_tools(self) -> Mapping[str, ToolDefinition]:
+        """Return our tools, by the names that the host is shown."""
+        if self.prefix is None:
+            return {}
+        return {f"{self.prefix}{tool.name}": tool for tool in definitions()}
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,10 +68,7 @@ def run_proxy(
     project_id: str,
     session_id: str,
     server: Sequence[str] | Upstream,
-    *,
-    options: RenderOptions,
-    prefix: str | None,
-    files: Path | None,
+    host: Host,
 ) -> None:
     """Put a server between this process's standard input and output; end with its status.
 
@@ -57,18 +77,16 @@ def run_proxy(
         project_id: Whose the session is.
         session_id: Where calls and results are kept.
         server: The command that runs it, or where it is.
-        options: What the host takes of a result.
-        prefix: What stands before the names of our own tools; `None` to add none of them.
-        files: Where files that tools are given by their paths are written; `None` to write none.
+        host: What the host is given.
 
     Raises:
         SystemExit: Always, with the status of the server.
     """
     if not CLIENT_ID.match(session_id):
         raise typer.BadParameter("is not the id of a session", param_hint="--session")
-    handed = None if files is None else HandedFiles(files)
-    opened = _opened(settings, project_id, session_id, options, handed)
-    own_tools = {} if prefix is None else {f"{prefix}{tool.name}": tool for tool in definitions()}
+    handed = None if host.files is None else HandedFiles(host.files)
+    opened = _opened(settings, project_id, session_id, host, handed)
+    own_tools = host.own_tools()
     takes_paths = handed is not None
     if isinstance(server, Upstream):
         run = partial(_upstream, opened, server, own_tools, takes_paths=takes_paths)
@@ -189,11 +207,11 @@ async def _opened(
     settings: Settings,
     project_id: str,
     session_id: str,
-    options: RenderOptions,
+    host: Host,
     files: HandedFiles | None,
 ) -> AsyncGenerator[ResultStore, None]:
     async with opened_beside_others(settings, project_id) as container:
-        yield ResultStore(container, project_id, session_id, options, files)
+        yield ResultStore(container, project_id, session_id, host.options, host.limits, files)
 
 
 def _told(status: int) -> str:

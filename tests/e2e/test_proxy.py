@@ -1,5 +1,6 @@
 """`pagefault proxy` between a host and a server of MCP."""
 
+import base64
 import json
 import subprocess
 import sys
@@ -11,7 +12,7 @@ from typing import Any
 import pytest
 
 from app.config.settings import Settings
-from tests.kit import mcp_server, media
+from tests.kit import images, mcp_server, media
 from tests.kit.process import COMMAND, ROOT, WAIT_SECONDS, environment
 from tests.kit.servers import serving
 
@@ -217,6 +218,42 @@ def test_result_of_more_tokens_than_the_host_takes_names_the_call_that_shows_it(
     [block] = answer["result"]["content"]
     line = '[… shortened from 5000 characters; read_text("@entry:2") shows all of it]'
     assert block["text"].splitlines()[1:] == [line]
+
+
+def test_host_gets_texts_and_images_no_larger_than_it_takes(tmp_path: Path) -> None:
+    limits = ("--max-text", "1000", "--max-image-pixels", "32")
+    with proxied(tmp_path, *limits) as host:
+        texts = [
+            json.loads(host.call(1, "long", characters=length))["result"]["content"][0]["text"]
+            for length in (1_000, 1_001, 20_000)
+        ]
+        host.call(4, "picture")
+        _, said, image, line = json.loads(host.hear())["result"]["content"]
+        tools(host, 5)
+        whole = json.loads(host.call(6, "read_text", ref="@entry:4"))
+        seen = json.loads(host.call(7, "view_media", ref=HANDLE))
+        assert host.leave() == 0
+    x, rest = "x", "\n" + "x" * 125
+    (stored,) = history(tmp_path / "data")[5]["sanitized"]["resources"]
+    assert texts == [
+        x * 1_000,
+        f'{x * 500}\n[… 376 characters left out; read_text("@entry:4") shows all of it …]{rest}',
+        f"{x * 500}\n[… 19375 characters left out; the whole text is {stored['uri']} …]{rest}",
+    ]
+    assert "shown as 32x24 instead of 64x48 pixels" in said["text"]
+    assert images.opened(base64.b64decode(image["data"])).size == (32, 24)
+    assert line["text"] == HANDLE
+    assert x * 1_001 in whole["result"]["content"][0]["text"]
+    assert "shown as 32x24" in seen["result"]["content"][0]["text"]
+
+
+def test_host_that_takes_longer_texts_gets_them_whole(tmp_path: Path) -> None:
+    with proxied(tmp_path, "--max-text", "20000") as host:
+        answers = [json.loads(host.call(n, "long", characters=n)) for n in (20_000, 20_001)]
+        assert host.leave() == 0
+    whole, cut = (each["result"]["content"][0]["text"] for each in answers)
+    assert whole == "x" * 20_000
+    assert cut.startswith("x" * 4_000 + "\n[… 15001 characters left out; the whole text is blob:")
 
 
 def test_server_that_dies_is_reported_as_its_own_end(tmp_path: Path) -> None:
