@@ -35,6 +35,7 @@ from app.cli.options import (
     PrefixOption,
     ProjectOption,
     TargetOption,
+    TransportOption,
     UndoOption,
     UpstreamOption,
 )
@@ -252,6 +253,7 @@ def proxy(  # noqa: PLR0913, PLR0917 - one for each option
     ] = None,
     upstream: UpstreamOption = None,
     header: HeaderOption = None,
+    transport: TransportOption = "auto",
     config: HostConfigOption = None,
     undo: UndoOption = False,
     dry_run: HostDryRunOption = False,
@@ -295,7 +297,8 @@ def proxy(  # noqa: PLR0913, PLR0917 - one for each option
         raise typer.Exit(_rewrite_config(config, session, data_dir, undo=undo, dry_run=dry_run))
     if (upstream is None) == (not command):
         raise typer.BadParameter("name a server: its COMMAND behind `--`, or its --upstream URL")
-    server = command or Upstream(str(upstream), [_named_header(each) for each in header or ()])
+    headers = [_named_header(each) for each in header or ()]
+    server = command or Upstream(str(upstream), headers, transport)
     run_proxy(settings, project_id, session, server, Host(options, limits, shown_prefix, files))
 
 

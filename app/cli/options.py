@@ -1,7 +1,7 @@
 """The options that commands have in common, and those of the proxy."""
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal
 
 import typer
 
@@ -21,6 +21,12 @@ HeaderOption = Annotated[
     list[str] | None,
     typer.Option(
         metavar="NAME: VALUE", help="Of every request to the server; neither stored nor logged."
+    ),
+]
+TransportOption = Annotated[
+    Literal["auto", "http", "sse"],
+    typer.Option(
+        help="How the server at --upstream is spoken to: Streamable HTTP, or HTTP+SSE of 2024.",
     ),
 ]
 HostConfigOption = Annotated[

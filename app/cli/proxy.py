@@ -9,6 +9,7 @@ from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
+from typing import Literal
 
 import anyio
 import anyio.abc
@@ -57,10 +58,11 @@ class Host:
 
 @dataclass(frozen=True, slots=True)
 class Upstream:
-    """A server at an address, and the headers that every request to it carries."""
+    """A server at an address, the headers that every request to it carries, and how it is asked."""
 
     url: str
     headers: Sequence[tuple[str, str]]
+    transport: Literal["auto", "http", "sse"]
 
 
 def run_proxy(
@@ -144,7 +146,7 @@ async def _upstream(
 
     timeout = httpx.Timeout(None, connect=_CONNECT_SECONDS)
     async with httpx.AsyncClient(headers=list(server.headers), timeout=timeout) as client:
-        upstream = HttpUpstream(client, server.url, complain)
+        upstream = HttpUpstream(client, server.url, complain, server.transport)
         proxy = Proxy(
             _write, upstream.write, complain, own_tools=own_tools, takes_paths=takes_paths
         )

@@ -4,10 +4,10 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
-from typing import Literal, TypeAlias, get_args
+from typing import Literal, TypeAlias, TypeGuard, get_args
 
 from app.mcp.handles import Place, places_of
-from app.mcp.lines import Line
+from app.mcp.lines import Message
 from app.mcp.members import Span
 from app.models.identity import new_id
 from app.models.json_value import JsonValue
@@ -43,6 +43,9 @@ class ToolCall:
     own_name: str | None = None
 
 
+Answered: TypeAlias = ToolCall | Literal["tools/list"]
+
+
 class PassingRequests:
     """What a host has asked and the server has not answered, as far as the proxy needs it.
 
@@ -69,18 +72,18 @@ class PassingRequests:
         self._waiting: dict[RequestId, ToolCall | str] = {}
         self._tasks: dict[str, ToolCall] = {}
 
-    def note(self, line: Line) -> ToolCall | None:
+    def note(self, line: Message) -> ToolCall | None:
         """Take a message of the host; return the call of a tool that it is, if it is one."""
         members = line.members
         method = _value(line, "method")
         if method == "notifications/cancelled":
             cancelled = _member(_value(line, "params"), "requestId")
-            if _is_id(cancelled):
+            if is_id(cancelled):
                 self._waiting.pop(cancelled, None)
         if method not in _NOTED or "id" not in members:
             return None
         request_id = _value(line, "id", most_bytes=_MOST_ID_BYTES)
-        if not _is_id(request_id):
+        if not is_id(request_id):
             return None
         params = _value(line, "params")
         if method == "tasks/result":
@@ -102,13 +105,13 @@ class PassingRequests:
             self._waiting[request_id] = call
         return call
 
-    def answered(self, line: Line) -> ToolCall | Literal["tools/list"] | None:
+    def answered(self, line: Message) -> "Answered | None":
         """Take a message of the server; return what it answers, a call or a list, and forget it."""
         members = line.members
         if "method" in members or not ("result" in members or "error" in members):
             return None
         request_id = _value(line, "id", most_bytes=_MOST_ID_BYTES)
-        if not _is_id(request_id):
+        if not is_id(request_id):
             return None
         asked = self._waiting.pop(request_id, None)
         if isinstance(asked, ToolCall):
@@ -146,7 +149,7 @@ class PassingRequests:
             self.revision = nearest_revision(named)
 
 
-def parsed(line: Line, span: Span) -> JsonValue:
+def parsed(line: Message, span: Span) -> JsonValue:
     """Return the value of a member; `None` if it is no JSON."""
     try:
         value: JsonValue = json.loads(line.read(span))
@@ -155,7 +158,7 @@ def parsed(line: Line, span: Span) -> JsonValue:
     return value
 
 
-def _value(line: Line, name: str, *, most_bytes: int = _MOST_PARSED_BYTES) -> JsonValue:
+def _value(line: Message, name: str, *, most_bytes: int = _MOST_PARSED_BYTES) -> JsonValue:
     span = line.members.get(name)
     if span is None or span.end - span.start > most_bytes:
         return None
@@ -166,7 +169,8 @@ def _member(value: JsonValue, name: str) -> JsonValue:
     return value.get(name) if isinstance(value, dict) else None
 
 
-def _is_id(value: JsonValue) -> bool:
+def is_id(value: object) -> TypeGuard[RequestId]:
+    """Return whether a value is the id of a request."""
     # `True` is equal to 1, and is no id.
     return isinstance(value, str | int) and not isinstance(value, bool)
 

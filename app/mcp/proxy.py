@@ -2,11 +2,20 @@
 
 It passes on the bytes it got. Few messages are looked into: calls of tools, which are noted in the
 history, and given files in the places of handles; their answers, which are stored before they are
-passed on; and lists of tools, to which ours are added, whose calls the server never sees. What
-cannot be stored is passed on as it came. Nothing waits for an answer that is being stored.
+passed on; and lists of tools, to which ours are added, whose calls the server never sees. They are
+looked for in batches too. What cannot be stored is passed on as it came. Nothing waits for an
+answer that is being stored.
 """
 
-from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Iterator, Mapping
+from collections.abc import (
+    AsyncGenerator,
+    AsyncIterator,
+    Awaitable,
+    Callable,
+    Iterator,
+    Mapping,
+    Sequence,
+)
 from contextlib import AbstractAsyncContextManager
 from types import MappingProxyType
 
@@ -18,11 +27,12 @@ from app.mcp.answers import (
     deferral,
     with_arguments,
     with_content,
+    with_items,
     with_tools,
     written_pieces,
 )
-from app.mcp.calls import PassingRequests, ToolCall
-from app.mcp.lines import Line, read_lines
+from app.mcp.calls import Answered, PassingRequests, ToolCall
+from app.mcp.lines import Line, Message, read_lines
 from app.mcp.members import Span
 from app.mcp.result_store import ResultStore
 from app.models.json_value import JsonValue, json_text
@@ -87,33 +97,49 @@ class Proxy:
         async with anyio.create_task_group() as group:
             async for line in read_lines(pieces):
                 with line:
-                    call = self._requests.note(line)
-                    if call is not None and call.own_name is not None:
-                        group.start_soon(self._run_own, call)
-                        continue
-                    if call is not None:
-                        noted = self._noted[call.call_id] = anyio.Event()
-                        group.start_soon(self._note, call, noted)
-                    given = None if call is None else await self._given(call, line)
-                    for piece in line.pieces() if given is None else written_pieces(line, given):
+                    changed = [await self._asked(each, group) for each in line.messages]
+                    for piece in _written(line, changed):
                         await self._write_to_server(piece)
+
+    async def _asked(
+        self, message: Message, group: anyio.abc.TaskGroup
+    ) -> list[bytes | Span] | None:
+        """Take a message of the host; return what the server gets, `None` for itself."""
+        call = self._requests.note(message)
+        if call is None:
+            return None
+        if call.own_name is not None:
+            group.start_soon(self._run_own, call)
+            return []
+        noted = self._noted[call.call_id] = anyio.Event()
+        group.start_soon(self._note, call, noted)
+        return await self._given(call, message)
 
     async def from_server(self, pieces: AsyncIterator[bytes]) -> None:
         """Pass on what the server says until it ends, and every answer that is being stored."""
         async with anyio.create_task_group() as group:
             async for line in read_lines(pieces):
-                answered = self._requests.answered(line)
-                if isinstance(answered, ToolCall):
+                answered = [self._requests.answered(each) for each in line.messages]
+                if any(isinstance(each, ToolCall) for each in answered):
                     await self._answers.acquire()
                     group.start_soon(self._answer, answered, line)
                     continue
                 with line:
-                    listed = await self._listed(line) if answered == "tools/list" else None
-                    await self._pass_on(
-                        line.pieces() if listed is None else written_pieces(line, listed)
-                    )
+                    await self._pass_on(_written(line, await self._told(answered, line)))
 
-    async def _listed(self, line: Line) -> list[bytes | Span] | None:
+    async def _told(
+        self, answered: Sequence[Answered | None], line: Line
+    ) -> list[list[bytes | Span] | None]:
+        """Return what the host gets of the messages on a line, `None` for each that stays."""
+        changed: list[list[bytes | Span] | None] = []
+        for message, asked in zip(line.messages, answered, strict=True):
+            if isinstance(asked, ToolCall):
+                changed.append(await self._shown(asked, message))
+            else:
+                changed.append(None if asked is None else await self._listed(message))
+        return changed
+
+    async def _listed(self, line: Message) -> list[bytes | Span] | None:
         """Return a list of the server's tools with ours at its end; `None` without a store."""
         await self._store_is_settled.wait()
         ours = {
@@ -130,7 +156,7 @@ class Proxy:
         ]
         return with_tools(line, line.members["result"], written)
 
-    async def _given(self, call: ToolCall, line: Line) -> list[bytes | Span] | None:
+    async def _given(self, call: ToolCall, line: Message) -> list[bytes | Span] | None:
         """Return a call with files in the places of handles; `None` if it has none of them."""
         places = self._requests.places.get(call.name)
         if not places or "@blob:" not in json_text(call.arguments):
@@ -168,15 +194,14 @@ class Proxy:
         finally:
             noted.set()
 
-    async def _answer(self, call: ToolCall, line: Line) -> None:
+    async def _answer(self, answered: Sequence[Answered | None], line: Line) -> None:
         try:
             with line:
-                shown = await self._shown(call, line)
-                await self._pass_on(line.pieces() if shown is None else written_pieces(line, shown))
+                await self._pass_on(_written(line, await self._told(answered, line)))
         finally:
             self._answers.release()
 
-    async def _shown(self, call: ToolCall, line: Line) -> list[bytes | Span] | None:
+    async def _shown(self, call: ToolCall, line: Message) -> list[bytes | Span] | None:
         """Store an answer; return what the host gets in its place, or `None` for itself."""
         noted = self._noted.pop(call.call_id, None)
         if noted is not None:
@@ -206,6 +231,17 @@ class Proxy:
         async with self._to_host:
             for piece in pieces:
                 await self._write_to_host(piece)
+
+
+def _written(line: Line, changed: Sequence[list[bytes | Span] | None]) -> Iterator[bytes]:
+    """Yield a line with what has been changed of the messages on it; nothing if none is left."""
+    if all(each is None for each in changed):
+        return line.pieces()
+    if not any(each is None or each for each in changed):
+        return iter(())
+    if line.batch:
+        return written_pieces(line, with_items(line, changed))
+    return written_pieces(line, changed[0] or ())
 
 
 def _reason(error: Exception) -> str:

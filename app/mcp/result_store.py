@@ -12,7 +12,7 @@ import anyio.to_thread
 
 from app.mcp.calls import ToolCall
 from app.mcp.handles import Form, Place, mentions_in
-from app.mcp.lines import Line
+from app.mcp.lines import Message
 from app.mcp.members import Span
 from app.models.json_value import JsonValue, json_text
 from app.models.rendering import NO_LIMITS, HostLimits, McpRevision, RenderOptions
@@ -161,7 +161,7 @@ class ResultStore:
             self.project_id, prepared.append, is_alone=prepared.is_long, is_durable=False
         )
 
-    async def keep(self, call: ToolCall, line: Line, answer: Span, *, success: bool) -> bool:
+    async def keep(self, call: ToolCall, line: Message, answer: Span, *, success: bool) -> bool:
         """Store what a call was answered with; return whether it is more than a short text.
 
         Args:

@@ -256,6 +256,61 @@ def test_host_that_takes_longer_texts_gets_them_whole(tmp_path: Path) -> None:
     assert cut.startswith("x" * 4_000 + "\n[… 15001 characters left out; the whole text is blob:")
 
 
+def batch_of(*calls: tuple[object, str]) -> bytes:
+    """A batch of calls of tools, and a notification."""
+    return json.dumps(
+        [
+            {"jsonrpc": "2.0", "method": "notifications/initialized"},
+            *(
+                {"jsonrpc": "2.0", "id": n, "method": "tools/call", "params": {"name": name}}
+                for n, name in calls
+            ),
+        ]
+    ).encode()
+
+
+def test_batch_without_media_passes_byte_for_byte(tmp_path: Path) -> None:
+    heard = []
+    calls = [(n, name) for n, name in enumerate(mcp_server.ANSWERS) if name != "no-json"]
+    for server in (direct(tmp_path), proxied(tmp_path)):
+        with server as host:
+            host.say(batch_of(*calls))
+            heard.append(host.hear())
+            host.say(b"[]")
+            heard.append(host.hear())
+            assert host.leave() == 0
+    assert heard[2:] == heard[:2]
+    assert len(history(tmp_path / "data")) == 2 * 6 - 2
+
+
+def test_calls_in_a_batch_are_stored_and_rendered_like_single_ones(tmp_path: Path) -> None:
+    with proxied(tmp_path) as host:
+        tools(host, 1)
+        host.say(batch_of((2, "word"), (3, "picture"), (4, "list_media")))
+        heard = [host.hear(), host.hear(), host.hear()]
+        host.say(batch_of((5, "list_media"))[:-1] + b', {"id": 6, "method": "tools/list"}]')
+        heard += [host.hear(), host.hear()]
+        host.say(b'[{"id": 7, "method": "tools/call", "params": {"name": "list_media"}}]')
+        own_alone = json.loads(host.hear())
+        assert host.leave() == 0
+    batches = [each for each in heard if each.startswith(b"[")]
+    others = [json.loads(each) for each in heard if not each.startswith(b"[")]
+    assert mcp_server.ANSWERS["word"] % 2 in batches[0]
+    _, picture = json.loads(batches[0])
+    assert [each["type"] for each in picture["result"]["content"]] == ["text", "image", "text"]
+    assert picture["result"]["content"][2]["text"] == HANDLE
+    ((listed,),) = (json.loads(batches[1]),)
+    assert [each["name"] for each in listed["result"]["tools"]][-6:] == OWN_TOOLS
+    # Progress comes before its answer; our tools answer by themselves.
+    assert sorted(str(each.get("id", each.get("method"))) for each in others) == [
+        "4",
+        "5",
+        "notifications/progress",
+    ]
+    assert own_alone["id"] == 7
+    assert len(history(tmp_path / "data")) == 2 * 5
+
+
 def test_server_that_dies_is_reported_as_its_own_end(tmp_path: Path) -> None:
     with proxied(tmp_path) as host:
         host.call(1, "word")

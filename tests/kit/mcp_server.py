@@ -53,9 +53,14 @@ UPLOAD = {
 def main() -> None:
     """Answer requests until nobody asks any more."""
     for line in sys.stdin.buffer:
-        request = json.loads(line)
-        if "id" in request and request.get("method"):
-            _say(_answer(request))
+        said = json.loads(line)
+        requests = said if isinstance(said, list) else [said]
+        answers = [_answer(each) for each in requests if "id" in each and each.get("method")]
+        if isinstance(said, list):
+            _say(b"[" + b", ".join(answers) + b"]")
+        else:
+            for answer in answers:
+                _say(answer)
 
 
 def _answer(request: dict[str, object]) -> bytes:
