@@ -26,6 +26,7 @@ from app.cli.options import (
     HostDryRunOption,
     JsonOption,
     LevelOption,
+    ListenOption,
     MaxImagePixelsOption,
     MaxTextOption,
     MaxTokensOption,
@@ -254,6 +255,7 @@ def proxy(  # noqa: PLR0913, PLR0917 - one for each option
     upstream: UpstreamOption = None,
     header: HeaderOption = None,
     transport: TransportOption = "auto",
+    listen: ListenOption = None,
     config: HostConfigOption = None,
     undo: UndoOption = False,
     dry_run: HostDryRunOption = False,
@@ -283,8 +285,9 @@ def proxy(  # noqa: PLR0913, PLR0917 - one for each option
 
     Write it before the server's command: pagefault proxy --session demo -- npx -y some-server
     """
-    from app.cli.proxy import Host, Upstream, run_proxy
+    from app.cli.proxy import Host, run_proxy
     from app.cli.terminal import project_settings
+    from app.mcp.connections import Upstream
     from app.models.rendering import HostLimits, RenderOptions
 
     settings, project_id = project_settings(_of_a_host(data_dir), env_file, project)
@@ -298,8 +301,11 @@ def proxy(  # noqa: PLR0913, PLR0917 - one for each option
     if (upstream is None) == (not command):
         raise typer.BadParameter("name a server: its COMMAND behind `--`, or its --upstream URL")
     headers = [_named_header(each) for each in header or ()]
+    address = None if listen is None else _address(listen)
     server = command or Upstream(str(upstream), headers, transport)
-    run_proxy(settings, project_id, session, server, Host(options, limits, shown_prefix, files))
+    run_proxy(
+        settings, project_id, session, server, Host(options, limits, shown_prefix, files, address)
+    )
 
 
 def _rewrite_config(
@@ -310,6 +316,15 @@ def _rewrite_config(
     options = ["--session", session]
     options += [] if data_dir is None else ["--data-dir", str(data_dir.resolve())]
     return rewrite(config, wrapping_of(options), undo=undo, dry_run=dry_run)
+
+
+def _address(text: str) -> tuple[str, int]:
+    host, _, port = text.rpartition(":")
+    if not port.isascii() or not port.isdigit() or int(port) > 65_535:
+        raise typer.BadParameter(
+            "has to be HOST:PORT, such as 127.0.0.1:8010", param_hint="--listen"
+        )
+    return host.strip("[]") or "127.0.0.1", int(port)
 
 
 def _named_header(header: str) -> tuple[str, str]:

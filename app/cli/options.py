@@ -29,6 +29,14 @@ TransportOption = Annotated[
         help="How the server at --upstream is spoken to: Streamable HTTP, or HTTP+SSE of 2024.",
     ),
 ]
+ListenOption = Annotated[
+    str | None,
+    typer.Option(
+        metavar="HOST:PORT",
+        help="Serve hosts over Streamable HTTP, at /mcp there; each session has its own server.",
+        show_default="one host, over pipes",
+    ),
+]
 HostConfigOption = Annotated[
     Path | None,
     typer.Option(

@@ -32,7 +32,7 @@ def with_content(
             it is, whatever its length.
     """
     pieces: list[bytes | Span] = [Span(line.whole.start, result.start), b"{"]
-    members = list(_members(line, result))
+    members = list(members_in(line, result))
     if not members:
         return None
     for key, value in members:
@@ -60,7 +60,7 @@ def with_tools(
         result: Where its result is.
         tools: What is to stand behind the server's tools.
     """
-    members = {parsed(line, key): value for key, value in _members(line, result)}
+    members = {parsed(line, key): value for key, value in members_in(line, result)}
     listed = members.get("tools")
     cursor = members.get("nextCursor")
     if listed is None or (cursor is not None and parsed(line, cursor) is not None):
@@ -85,7 +85,7 @@ class Deferral:
 
 def deferral(line: Message, result: Span) -> Deferral | None:
     """Return what is to come behind an answer to a call: input that is asked for, or a task."""
-    members = {parsed(line, key): value for key, value in _members(line, result)}
+    members = {parsed(line, key): value for key, value in members_in(line, result)}
     kind = members.get("resultType")
     if kind is not None and parsed(line, kind) == "input_required":
         return Deferral(None)
@@ -100,7 +100,7 @@ def deferral(line: Message, result: Span) -> Deferral | None:
 def with_arguments(line: Message, arguments: JsonValue) -> list[bytes | Span]:
     """Return the call of a tool with other arguments."""
     params = line.members["params"]
-    places = {parsed(line, key): value for key, value in _members(line, params)}
+    places = {parsed(line, key): value for key, value in members_in(line, params)}
     held = places["arguments"]
     written = json_text(arguments).encode("utf-8", "backslashreplace")
     return [Span(line.whole.start, held.start), written, Span(held.end, line.whole.end)]
@@ -134,7 +134,7 @@ def written_pieces(line: Line, pieces: Iterable[bytes | Span]) -> Iterator[bytes
             yield piece
 
 
-def _members(line: Message, held: Span) -> Iterator[tuple[Span, Span]]:
+def members_in(line: Message, held: Span) -> Iterator[tuple[Span, Span]]:
     """Yield where keys and values of an object on a line are."""
     scanner = MemberScanner()
     for piece in line.pieces(held):

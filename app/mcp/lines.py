@@ -41,6 +41,10 @@ class Line:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Remove the file of a long line."""
         self._file.close()
 
     @property
@@ -158,7 +162,7 @@ async def read_lines(pieces: AsyncIterator[bytes]) -> AsyncGenerator[Line, None]
             taken, line = line, Line()
             yield taken
     finally:
-        line.__exit__(None, None, None)
+        line.close()
 
 
 async def _add(line: Line, piece: bytes) -> None:

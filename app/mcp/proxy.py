@@ -8,9 +8,7 @@ answer that is being stored.
 """
 
 from collections.abc import (
-    AsyncGenerator,
     AsyncIterator,
-    Awaitable,
     Callable,
     Iterator,
     Mapping,
@@ -32,6 +30,7 @@ from app.mcp.answers import (
     written_pieces,
 )
 from app.mcp.calls import Answered, PassingRequests, ToolCall
+from app.mcp.connections import Write
 from app.mcp.lines import Line, Message, read_lines
 from app.mcp.members import Span
 from app.mcp.result_store import ResultStore
@@ -42,7 +41,38 @@ from app.rendering.targets.tools import write_tools
 # Answers that are being stored; the server is not read from while there are more.
 _MOST_ANSWERS = 64
 
-Write = Callable[[bytes], Awaitable[None]]
+
+class AwaitedStore:
+    """A store that is being opened, for all who wait until it is open, or cannot be opened.
+
+    Args:
+        warn: Says a sentence to the person who runs it.
+    """
+
+    def __init__(self, warn: Callable[[str], None]) -> None:
+        self._warn = warn
+        self._store: ResultStore | None = None
+        self._is_settled = anyio.Event()
+
+    async def hold(
+        self, opened: AbstractAsyncContextManager[ResultStore], until: anyio.Event
+    ) -> None:
+        """Hold the store open until an event."""
+        try:
+            async with opened as self._store:
+                self._is_settled.set()
+                await until.wait()
+        except Exception as exc:
+            if self._is_settled.is_set():
+                raise
+            self._warn(f"results are passed on and not stored: {_reason(exc)}")
+        finally:
+            self._is_settled.set()
+
+    async def get(self) -> ResultStore | None:
+        """Return the store; `None` if it cannot be opened."""
+        await self._is_settled.wait()
+        return self._store
 
 
 class Proxy:
@@ -51,6 +81,7 @@ class Proxy:
     Args:
         write_to_host: Writes bytes to the host.
         write_to_server: Writes bytes to the server.
+        store: Where results are kept.
         warn: Says a sentence to the person who runs it.
         own_tools: Our tools, by the names that the host is shown.
         takes_paths: Whether tools are given files by their paths.
@@ -60,6 +91,7 @@ class Proxy:
         self,
         write_to_host: Write,
         write_to_server: Write,
+        store: AwaitedStore,
         warn: Callable[[str], None],
         *,
         own_tools: Mapping[str, ToolDefinition] = MappingProxyType({}),
@@ -71,26 +103,10 @@ class Proxy:
         self._own_tools = own_tools
         names = {shown: tool.name for shown, tool in own_tools.items()}
         self._requests = PassingRequests(names, takes_paths=takes_paths)
-        self._store: ResultStore | None = None
-        self._store_is_settled = anyio.Event()
+        self._store = store
         self._noted: dict[str, anyio.Event] = {}
         self._to_host = anyio.Lock()
         self._answers = anyio.Semaphore(_MOST_ANSWERS)
-
-    async def keep_store(
-        self, opened: AbstractAsyncContextManager[ResultStore], until: anyio.Event
-    ) -> None:
-        """Hold a store open until an event; calls wait until it is open, or cannot be opened."""
-        try:
-            async with opened as self._store:
-                self._store_is_settled.set()
-                await until.wait()
-        except Exception as exc:
-            if self._store_is_settled.is_set():
-                raise
-            self._warn(f"results are passed on and not stored: {_reason(exc)}")
-        finally:
-            self._store_is_settled.set()
 
     async def from_host(self, pieces: AsyncIterator[bytes]) -> None:
         """Pass on what the host says until it leaves; note the calls of tools."""
@@ -141,13 +157,13 @@ class Proxy:
 
     async def _listed(self, line: Message) -> list[bytes | Span] | None:
         """Return a list of the server's tools with ours at its end; `None` without a store."""
-        await self._store_is_settled.wait()
+        store = await self._store.get()
         ours = {
             name: tool
             for name, tool in self._own_tools.items()
             if name not in self._requests.tool_names
         }
-        if self._store is None or not ours:
+        if store is None or not ours:
             return None
         written = [
             {**each, "name": name}
@@ -161,11 +177,11 @@ class Proxy:
         places = self._requests.places.get(call.name)
         if not places or "@blob:" not in json_text(call.arguments):
             return None
-        await self._store_is_settled.wait()
-        if self._store is None:
+        store = await self._store.get()
+        if store is None:
             return None
         try:
-            arguments = await self._store.resolve(call.arguments, places)
+            arguments = await store.resolve(call.arguments, places)
         except Exception as exc:  # noqa: BLE001 - the server says what it cannot read
             self._warn(f"a handle for {call.name} is passed on as it is: {_reason(exc)}")
             return None
@@ -173,11 +189,11 @@ class Proxy:
 
     async def _run_own(self, call: ToolCall) -> None:
         """Run one of our tools, and answer the host."""
-        await self._store_is_settled.wait()
+        store = await self._store.get()
         try:
-            if self._store is None:
+            if store is None:
                 raise StoreUnavailableError("memory")
-            result = await self._store.run(call, self._requests.revision)
+            result = await store.run(call, self._requests.revision)
         except Exception as exc:  # noqa: BLE001 - the model is told
             text: JsonValue = {"type": "text", "text": f"The memory did not answer: {_reason(exc)}"}
             result = {"content": [text], "isError": True}
@@ -186,9 +202,9 @@ class Proxy:
 
     async def _note(self, call: ToolCall, noted: anyio.Event) -> None:
         try:
-            await self._store_is_settled.wait()
-            if self._store is not None:
-                await self._store.note_call(call)
+            store = await self._store.get()
+            if store is not None:
+                await store.note_call(call)
         except Exception as exc:  # noqa: BLE001 - a host goes on working without a history
             self._warn(f"the call of {call.name} is not in the history: {_reason(exc)}")
         finally:
@@ -211,15 +227,16 @@ class Proxy:
             if later.task_id is not None:
                 self._requests.await_task(later.task_id, call)
             return None
-        if self._store is None:
+        store = await self._store.get()
+        if store is None:
             return None
         try:
             if result is None:
-                await self._store.keep(call, line, line.members["error"], success=False)
+                await store.keep(call, line, line.members["error"], success=False)
                 return None
-            if not await self._store.keep(call, line, result, success=True):
+            if not await store.keep(call, line, result, success=True):
                 return None
-            rendering = await self._store.rendering(call, self._requests.revision)
+            rendering = await store.rendering(call, self._requests.revision)
             return with_content(
                 line, result, rendering, is_typed=call.name in self._requests.typed_tools
             )
@@ -246,12 +263,3 @@ def _written(line: Line, changed: Sequence[list[bytes | Span] | None]) -> Iterat
 
 def _reason(error: Exception) -> str:
     return error.detail if isinstance(error, ServiceError) else str(error)
-
-
-async def received(stream: anyio.abc.ByteReceiveStream) -> AsyncGenerator[bytes, None]:
-    """Yield what a pipe gives until it ends."""
-    while True:
-        try:
-            yield await stream.receive(256 * 1024)
-        except (anyio.EndOfStream, anyio.ClosedResourceError, anyio.BrokenResourceError):
-            return

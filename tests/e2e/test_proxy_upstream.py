@@ -153,18 +153,18 @@ async def test_host_works_with_a_server_of_any_transport(
     told: list[float] = []
     begun = anyio.Event()
 
-    async def progress(done: float, total: float | None, message: str | None) -> None:
-        told.append(done)
+    async def note(progress: float, total: float | None, message: str | None) -> None:
+        told.append(progress)
 
-    async def begin(done: float, total: float | None, message: str | None) -> None:
+    async def begin(progress: float, total: float | None, message: str | None) -> None:
         begun.set()
 
-    async def answer(context: object, asked: object) -> types.ElicitResult:
+    async def answer(context: object, params: object) -> types.ElicitResult:
         return types.ElicitResult(action="accept", content={"colour": "blue"})
 
     name = f"{server}-{mode}"
     async with Client(started, mode=mode, elicitation_callback=answer) as host:
-        counted = await host.call_tool("count", {"to": 3}, progress_callback=progress)
+        counted = await host.call_tool("count", {"to": 3}, progress_callback=note)
         assert (texts(counted), told) == (["counted to 3"], [0, 1, 2])
         picture = await host.call_tool("picture")
         assert [each.type for each in picture.content] == ["image", "text"]
