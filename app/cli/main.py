@@ -39,6 +39,8 @@ from app.cli.options import (
     TransportOption,
     UndoOption,
     UpstreamOption,
+    address_of,
+    named_header,
 )
 from app.server.process import accept_deep_json
 from app.telemetry.json_output import is_json_only
@@ -297,11 +299,25 @@ def proxy(  # noqa: PLR0913, PLR0917 - one for each option
     limits = HostLimits(most_side=max_image_pixels, most_text_chars=max_text)
     shown_prefix = prefix if tools else None
     if config is not None:
-        raise typer.Exit(_rewrite_config(config, session, data_dir, undo=undo, dry_run=dry_run))
+        given: dict[str, object] = {
+            "--session": session,
+            "--project": project,
+            "--data-dir": data_dir and data_dir.resolve(),
+            "--env-file": env_file and env_file.resolve(),
+            "--files": files and files.resolve(),
+            "--prefix": prefix or None,
+            "--max-bytes": max_bytes,
+            "--max-images": max_images,
+            "--max-tokens": max_tokens,
+            "--max-text": max_text,
+            "--max-image-pixels": max_image_pixels,
+        }
+        words = [] if tools else ["--no-tools"]
+        raise typer.Exit(_rewrite_config(config, given, words, undo=undo, dry_run=dry_run))
     if (upstream is None) == (not command):
         raise typer.BadParameter("name a server: its COMMAND behind `--`, or its --upstream URL")
-    headers = [_named_header(each) for each in header or ()]
-    address = None if listen is None else _address(listen)
+    headers = [named_header(each) for each in header or ()]
+    address = None if listen is None else address_of(listen)
     server = command or Upstream(str(upstream), headers, transport)
     run_proxy(
         settings, project_id, session, server, Host(options, limits, shown_prefix, files, address)
@@ -309,29 +325,14 @@ def proxy(  # noqa: PLR0913, PLR0917 - one for each option
 
 
 def _rewrite_config(
-    config: Path, session: str, data_dir: Path | None, *, undo: bool, dry_run: bool
+    config: Path, given: dict[str, object], words: list[str], *, undo: bool, dry_run: bool
 ) -> int:
     from app.cli.host_configs import rewrite, wrapping_of
 
-    options = ["--session", session]
-    options += [] if data_dir is None else ["--data-dir", str(data_dir.resolve())]
-    return rewrite(config, wrapping_of(options), undo=undo, dry_run=dry_run)
-
-
-def _address(text: str) -> tuple[str, int]:
-    host, _, port = text.rpartition(":")
-    if not port.isascii() or not port.isdigit() or int(port) > 65_535:
-        raise typer.BadParameter(
-            "has to be HOST:PORT, such as 127.0.0.1:8010", param_hint="--listen"
-        )
-    return host.strip("[]") or "127.0.0.1", int(port)
-
-
-def _named_header(header: str) -> tuple[str, str]:
-    name, colon, value = header.partition(":")
-    if not colon or not name.strip():
-        raise typer.BadParameter("has to be NAME: VALUE", param_hint="--header")
-    return name.strip(), value.strip()
+    options = [
+        word for name, value in given.items() if value is not None for word in (name, str(value))
+    ]
+    return rewrite(config, wrapping_of([*options, *words]), undo=undo, dry_run=dry_run)
 
 
 @cli.command("mcp")

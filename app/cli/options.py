@@ -156,3 +156,21 @@ OutputOption = Annotated[
     str | None,
     typer.Option(metavar="DIR", help="Where the file goes.", show_default="~/.pagefault/downloads"),
 ]
+
+
+def address_of(text: str) -> tuple[str, int]:
+    """Return the host and port of `HOST:PORT`, or of a port alone."""
+    host, _, port = text.rpartition(":")
+    if not port.isascii() or not port.isdigit() or int(port) > 65_535:
+        raise typer.BadParameter(
+            "has to be HOST:PORT, such as 127.0.0.1:8010", param_hint="--listen"
+        )
+    return host.strip("[]") or "127.0.0.1", int(port)
+
+
+def named_header(header: str) -> tuple[str, str]:
+    """Return name and value of `NAME: VALUE`."""
+    name, colon, value = header.partition(":")
+    if not colon or not name.strip():
+        raise typer.BadParameter("has to be NAME: VALUE", param_hint="--header")
+    return name.strip(), value.strip()

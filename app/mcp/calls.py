@@ -18,6 +18,7 @@ _MOST_PARSED_BYTES = 8 * 1024 * 1024
 _MOST_ID_BYTES = 1024
 _MOST_TASKS = 1_000
 _NOTED = ("initialize", "tools/list", "tools/call", "tasks/result")
+_FIRST_LIST = "the first page of tools/list"
 _REVISIONS: tuple[McpRevision, ...] = get_args(McpRevision.__value__)
 
 RequestId: TypeAlias = str | int
@@ -92,7 +93,8 @@ class PassingRequests:
                 self._waiting[request_id] = self._tasks[task_id]
             return None
         if method != "tools/call":
-            self._waiting[request_id] = str(method)
+            is_first = method == "tools/list" and _member(params, "cursor") is None
+            self._waiting[request_id] = _FIRST_LIST if is_first else str(method)
             return None
         name = _member(params, "name")
         if not isinstance(name, str) or not name:
@@ -119,7 +121,11 @@ class PassingRequests:
         if asked == "initialize":
             revision = _member(_value(line, "result"), "protocolVersion")
             self.revision = nearest_revision(revision)
-        elif asked == "tools/list" and "result" in members:
+        elif asked in ("tools/list", _FIRST_LIST) and "result" in members:
+            if asked == _FIRST_LIST:
+                # What the server had before it may have no longer.
+                for known in (self.tool_names, self.typed_tools, self.places):
+                    known.clear()
             self._read_tools(_member(_value(line, "result"), "tools"))
             return "tools/list"
         return None

@@ -5,7 +5,7 @@ import json
 import subprocess
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -377,6 +377,32 @@ def test_our_tools_stand_at_the_end_of_the_last_page(tmp_path: Path) -> None:
             "upload",
             *(f"memory_{each}" for each in OWN_TOOLS),
         ]
+
+
+def test_thousands_of_tools_pass_and_are_listed_anew(tmp_path: Path) -> None:
+    with proxied(tmp_path) as host:
+        assert tools(host, 1, cursor="many")[4_999:] == ["tool4999", *OWN_TOOLS]
+        changed = json.loads(host.call(2, "changes"))
+        assert changed["method"] == "notifications/tools/list_changed"
+        assert json.loads(host.hear())["id"] == 2
+        assert tools(host, 3)[-6:] == OWN_TOOLS
+        assert host.leave() == 0
+
+
+def test_proxies_that_start_at_once_migrate_once(tmp_path: Path) -> None:
+    data = tmp_path / "data"
+    with ExitStack() as stack:
+        hosts = []
+        for number in range(4):
+            (tmp_path / str(number)).mkdir()
+            hosts.append(stack.enter_context(proxied(tmp_path / str(number), data=data)))
+        for host in hosts:
+            host.say(b'{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"word"}}')
+        assert [host.hear() for host in hosts] == [mcp_server.ANSWERS["word"] % 1] * 4
+        assert [host.leave() for host in hosts] == [0] * 4
+    told = [(tmp_path / str(number) / "stderr").read_text() for number in range(4)]
+    assert told == [""] * 4
+    assert len(history(data)) == 8
 
 
 def test_our_tools_are_run_here_and_the_server_never_sees_their_calls(tmp_path: Path) -> None:
