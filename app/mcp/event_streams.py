@@ -14,6 +14,7 @@ from app.mcp.members import Span
 
 _LONGEST_FIELD_BYTES = 8192
 _DATA = b"data:"
+_LONGEST_BLANK = 32
 
 
 @dataclass(slots=True)
@@ -78,6 +79,9 @@ def _is_blank(line: Line) -> bool:
 
 def _read_field(event: ServerEvent, line: Line) -> None:
     if line.read(Span(0, len(_DATA))) == _DATA:
+        if line.size_bytes <= _LONGEST_BLANK and not line.read()[len(_DATA) :].strip():
+            # The first event of a stream may be one that has nothing but an id.
+            return
         event.data.append(BatchItem(line, Span(len(_DATA), line.size_bytes - 1)))
         return
     name, _, value = line.read(Span(0, _LONGEST_FIELD_BYTES)).partition(b":")

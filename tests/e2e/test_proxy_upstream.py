@@ -177,6 +177,7 @@ async def test_host_works_with_a_server_of_any_transport(
         with anyio.fail_after(WAIT_SECONDS):
             while name not in texts(await host.call_tool("was_cancelled")):
                 pass
+        assert texts(await host.call_tool("break_off")) == ["resumed"]
         if mode == "legacy" or server == "older":
             assert texts(await host.call_tool("ask")) == ["blue"]
     stored = await anyio.to_thread.run_sync(history_of, tmp_path / "data")

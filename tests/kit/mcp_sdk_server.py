@@ -13,6 +13,8 @@ from contextlib import contextmanager
 import anyio
 import uvicorn
 from mcp.server.mcpserver import Context, Image, MCPServer
+from mcp.server.streamable_http import EventCallback, EventMessage, EventStore
+from mcp.types import JSONRPCMessage
 from pydantic import BaseModel
 
 from tests.kit import media
@@ -26,6 +28,27 @@ class Choice(BaseModel):
     """What a person is asked for."""
 
     colour: str
+
+
+class Events(EventStore):
+    """Events by their numbers, so that streams that break off can be resumed."""
+
+    def __init__(self) -> None:
+        self._events: list[tuple[str, JSONRPCMessage | None]] = []
+
+    async def store_event(self, stream_id: str, message: JSONRPCMessage | None) -> str:
+        self._events.append((stream_id, message))
+        return str(len(self._events))
+
+    async def replay_events_after(
+        self, last_event_id: str, send_callback: EventCallback
+    ) -> str | None:
+        after = int(last_event_id)
+        stream_id, _ = self._events[after - 1]
+        for number, (of_stream, message) in enumerate(self._events[after:], after + 1):
+            if of_stream == stream_id and message is not None:
+                await send_callback(EventMessage(message, str(number)))
+        return stream_id
 
 
 cancelled: list[str] = []
@@ -45,6 +68,13 @@ async def ask(ctx: Context) -> str:
     """Ask the person at the host, in the revisions in which a server asks."""
     answer = await ctx.elicit("Which colour?", Choice)
     return answer.data.colour if answer.action == "accept" else answer.action
+
+
+@server.tool()
+async def break_off(ctx: Context) -> str:
+    """End the stream before the answer, where it can be resumed."""
+    await ctx.close_sse_stream()
+    return "resumed"
 
 
 @server.tool()
@@ -106,7 +136,11 @@ def main(transport: str) -> None:
     if transport == "stdio":
         server.run("stdio")
         return
-    app = server.sse_app() if transport == "sse" else server.streamable_http_app()
+    app = (
+        server.sse_app()
+        if transport == "sse"
+        else server.streamable_http_app(event_store=Events(), retry_interval=50)
+    )
     listening = socket.create_server(("127.0.0.1", 0))
     path = "/sse" if transport == "sse" else "/mcp"
     sys.stdout.write(f"http://127.0.0.1:{listening.getsockname()[1]}{path}\n")
