@@ -259,6 +259,8 @@ async def _body(request: Request) -> tuple[Any, bytes]:
     messages = said if isinstance(said, list) else [said]
     if not messages or not all(isinstance(each, dict) for each in messages):
         raise RefusedError(400, "a message is a JSON object, or a list of them")
+    if any("method" in each and "id" in each and not is_id(each["id"]) for each in messages):
+        raise RefusedError(400, "the id of a request is a string or a whole number")
     return said, bytes(text)
 
 

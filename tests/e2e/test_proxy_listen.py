@@ -228,6 +228,7 @@ def test_session_ends_with_delete(proxy: Listening) -> None:
         (b"{", {}, 400, "no JSON"),
         (b"[" * 100_000, {}, 400, "no JSON"),
         (b"[]", {}, 400, "a JSON object"),
+        (call(1.5, "count"), {}, 400, "a whole number"),
         (initialize(), {"accept": "application/json"}, 406, "accept"),
         (initialize(), {"content_type": "text/plain"}, 415, "application/json"),
         (initialize(), {"host": "rebound.example"}, 421, ""),
