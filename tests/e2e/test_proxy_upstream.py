@@ -16,8 +16,9 @@ from mcp import Client, MCPError, StdioServerParameters, types
 
 from app.config.settings import Settings
 from tests.contract.session_requests import listed
+from tests.kit.mcp_sdk_server import COMMAND as SDK_SERVER
 from tests.kit.mcp_sdk_server import serving_mcp
-from tests.kit.process import COMMAND, WAIT_SECONDS, environment, run_command
+from tests.kit.process import COMMAND, ROOT, WAIT_SECONDS, environment, run_command
 from tests.kit.servers import LiveService, serving
 
 pytestmark = [pytest.mark.anyio, pytest.mark.engines("embedded")]
@@ -117,13 +118,20 @@ def newer() -> Iterator[str]:
         yield url
 
 
-def in_front_of(url: str, data_dir: Path, *options: str) -> StdioServerParameters:
+@pytest.fixture(scope="module")
+def piped() -> None:
+    """A server that is started by the proxy."""
+
+
+def in_front_of(url: str | None, data_dir: Path, *options: str) -> StdioServerParameters:
+    server = ["--", *SDK_SERVER, "stdio"] if url is None else ["--upstream", url]
     return StdioServerParameters(
         command=str(COMMAND),
         args=[
-            *("proxy", "--session", "near", "--data-dir", str(data_dir), "--upstream", url),
-            *options,
+            *("proxy", "--session", "near", "--data-dir", str(data_dir), *options),
+            *server,
         ],
+        cwd=ROOT,
         env=environment(),
     )
 
@@ -139,6 +147,8 @@ def texts(result: types.CallToolResult) -> list[str]:
         ("older", "legacy", ("--transport", "sse")),
         ("newer", "auto", ()),
         ("newer", "legacy", ("--transport", "http")),
+        ("piped", "auto", ()),
+        ("piped", "legacy", ()),
     ],
 )
 async def test_host_works_with_a_server_of_any_transport(
