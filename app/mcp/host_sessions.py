@@ -29,6 +29,8 @@ from app.mcp.proxy import Proxy
 _MOST_WAITING_LINES = 1_000
 _MOST_TOLD_BYTES = 1024 * 1024
 _WAITING = 64
+# Longer than a server is given to end by itself.
+_LONGEST_LEAVE_SECONDS = 12.0
 _SUBSCRIPTION = "io.modelcontextprotocol/subscriptionId"
 
 
@@ -90,7 +92,6 @@ class HostSession:
 
     Attributes:
         has_succeeded: Whether the server has answered anything but an error.
-        is_leaving: Whether it was told that the host has left.
         used_at: When the host last said something, on the clock of the event loop.
     """
 
@@ -107,15 +108,19 @@ class HostSession:
         self._by_token: dict[object, Exchange] = {}
         self._stream: Exchange | None = None
         self._unheard = Exchange()
-        self._gone = anyio.Event()
+        self._left, self._gone = anyio.Event(), anyio.Event()
         self.has_succeeded = False
-        self.is_leaving = False
         self.used_at = 0.0
 
     @property
     def is_idle(self) -> bool:
         """Whether the host waits for nothing, and listens to nothing."""
         return not self._exchanges and self._stream is None
+
+    @property
+    def is_leaving(self) -> bool:
+        """Whether the host has left."""
+        return self._left.is_set()
 
     @property
     def has_ended(self) -> bool:
@@ -143,13 +148,22 @@ class HostSession:
             self._end(said)
 
     async def _serve(self, proxy: Proxy, server: Connection) -> None:
-        async with anyio.create_task_group() as answers:
-            answers.start_soon(self._route_all)
-            async with anyio.create_task_group() as host:
-                host.start_soon(self._pass_on, proxy, server)
-                await proxy.from_server(server.received())
-                host.cancel_scope.cancel()
-            await self._out.aclose()
+        async with anyio.create_task_group() as group:
+            group.start_soon(self._end_in_time, group.cancel_scope)
+            async with anyio.create_task_group() as answers:
+                answers.start_soon(self._route_all)
+                async with anyio.create_task_group() as host:
+                    host.start_soon(self._pass_on, proxy, server)
+                    await proxy.from_server(server.received())
+                    host.cancel_scope.cancel()
+                await self._out.aclose()
+            group.cancel_scope.cancel()
+
+    async def _end_in_time(self, scope: anyio.CancelScope) -> None:
+        """End a session that goes on: a server that reads nothing does not see its host leave."""
+        await self._left.wait()
+        await anyio.sleep(_LONGEST_LEAVE_SECONDS)
+        scope.cancel()
 
     async def _pass_on(self, proxy: Proxy, server: Connection) -> None:
         try:
@@ -160,7 +174,7 @@ class HostSession:
 
     def leave(self) -> None:
         """Say that the host has left."""
-        self.is_leaving = True
+        self._left.set()
         self._to_proxy.close()
 
     async def wait_until_gone(self) -> None:
