@@ -18,9 +18,10 @@ import pytest
 from mcp import Client, MCPError, types
 
 from app.config.settings import Settings
+from tests.kit.loaded_command import LoadedCommand
 from tests.kit.mcp_sdk_server import COMMAND as SDK_SERVER
 from tests.kit.mcp_sdk_server import serving_mcp
-from tests.kit.process import COMMAND, ROOT, WAIT_SECONDS, environment, run_command
+from tests.kit.process import COMMAND, ROOT, WAIT_SECONDS, environment
 from tests.kit.servers import serving
 
 pytestmark = pytest.mark.anyio
@@ -293,7 +294,9 @@ async def test_server_at_an_address_is_served_to_hosts(tmp_path: Path) -> None:
                 await working(host, mode)
 
 
-def test_command_that_is_not_there_is_named_at_start(tmp_path: Path) -> None:
+def test_command_that_is_not_there_is_named_at_start(
+    pagefault: LoadedCommand, tmp_path: Path
+) -> None:
     options = ("--session", "s", "--data-dir", str(tmp_path))
     cases = [
         (("--listen", "127.0.0.1:0", "--", "no-such-server"), "cannot start no-such-server"),
@@ -301,7 +304,7 @@ def test_command_that_is_not_there_is_named_at_start(tmp_path: Path) -> None:
         (("--listen", "here", "--", "sh"), "HOST:PORT"),
     ]
     for given, said in cases:
-        done = run_command("proxy", *options, *given)
+        done = pagefault.run("proxy", *options, *given)
         assert (done.returncode, said in done.stderr) == (2, True)
 
 
