@@ -12,7 +12,7 @@ import re
 import shutil
 import sys
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +25,7 @@ _TOKEN = re.compile(
     rb'"(?:[^"\\]|\\.)*"|//[^\n]*|/\*.*?\*/|,(?=(?:\s|//[^\n]*\n|/\*.*?\*/)*[}\]])', re.DOTALL
 )
 _SECRET_NAME = re.compile(r"key|token|secret|passw|auth|credential", re.IGNORECASE)
+_QUERY = re.compile(r"[?&;]([^=&#]+)=([^&#]+)")
 _SHORTEST_SECRET = 4
 _MASK = "•••"
 
@@ -52,13 +53,19 @@ class Wrapping:
         has_tools = any(map(_brings_tools, servers))
         edits: list[tuple[Span, bytes]] = []
         for server in servers:
-            options = [*self.options, "--no-tools"] if has_tools else self.options
+            is_bare = has_tools and "--no-tools" not in self.options
+            options = [*self.options, "--no-tools"] if is_bare else self.options
             edited = list(self._edits(text, server, options))
             has_tools = has_tools or bool(edited)
             edits += edited
         for place, written in sorted(edits, reverse=True):
             text = text[: place.start] + written + text[place.end :]
         return text
+
+    def all_wrapped(self, text: bytes) -> Sequence[bytes]:
+        """Return what `wrapped` makes of a configuration, also if all came without our tools."""
+        bare = [each for each in self.options if each != "--no-tools"]
+        return [replace(self, options=each).wrapped(text) for each in (self.options, bare)]
 
     def _edits(
         self, text: bytes, server: "_Server", options: Sequence[str]
@@ -108,6 +115,15 @@ def _brings_tools(server: "_Server") -> bool:
     return _is_ours(server.said.get("command")) and "--no-tools" not in args
 
 
+def _wrappings_in(text: bytes) -> Iterator[Wrapping]:
+    """Yield how servers of a configuration were put behind the proxy, those that were."""
+    for server in _servers(text):
+        args = [str(each) for each in server.said.get("args") or ()]
+        ends = [args.index(each) for each in ("--", "--upstream") if each in args]
+        if _is_ours(server.said.get("command")) and args[:1] == ["proxy"] and ends:
+            yield Wrapping(str(server.said["command"]), args[1 : min(ends)])
+
+
 def wrapping_of(options: Sequence[str]) -> Wrapping:
     """Return how servers are put behind this very command, wherever the host is started."""
     command = shutil.which("pagefault") or str(Path(sys.argv[0]).resolve())
@@ -126,7 +142,7 @@ def rewrite(path: Path, wrapping: Wrapping, *, undo: bool, dry_run: bool) -> int
     backup = path.with_name(path.name + _BACKUP)
     try:
         before = path.read_bytes()
-        after = _undone(before, backup, wrapping) if undo else wrapping.wrapped(before)
+        after = _undone(before, backup) if undo else wrapping.wrapped(before)
     except OSError as exc:
         complain(f"cannot read {exc.filename}: {exc.strerror}")
         return CANNOT
@@ -151,13 +167,13 @@ def rewrite(path: Path, wrapping: Wrapping, *, undo: bool, dry_run: bool) -> int
     return 0
 
 
-def _undone(now: bytes, backup: Path, wrapping: Wrapping) -> bytes:
+def _undone(now: bytes, backup: Path) -> bytes:
     if not backup.exists():
         raise ConfigError(f"there is no {backup.name}: this file was not changed here")
     before = backup.read_bytes()
-    if wrapping.wrapped(before) != now:
+    if not any(now in found.all_wrapped(before) for found in _wrappings_in(now)):
         raise ConfigError(
-            f"it was changed since, or with other options. {backup.name} has it as it was: compare "
+            f"it was changed since. {backup.name} has it as it was: compare "
             "the two, and copy back what you want"
         )
     return before
@@ -245,6 +261,10 @@ def _secrets(text: bytes) -> set[str]:
     """Return the values that are not to be shown: of `env` and headers, and of such options."""
     found: set[str] = set()
     for server in _servers(text):
+        url = server.said.get("url")
+        for option, value in _QUERY.findall(url) if isinstance(url, str) else ():
+            if _SECRET_NAME.search(option):
+                found.add(value)
         for name in ("env", "headers"):
             held = server.said.get(name)
             found |= {str(each) for each in held.values()} if isinstance(held, dict) else set()

@@ -26,6 +26,9 @@ from app.cli.options import (
     HostDryRunOption,
     JsonOption,
     LevelOption,
+    ListenOption,
+    MaxImagePixelsOption,
+    MaxTextOption,
     MaxTokensOption,
     OutputOption,
     OwnToolsOption,
@@ -33,8 +36,11 @@ from app.cli.options import (
     PrefixOption,
     ProjectOption,
     TargetOption,
+    TransportOption,
     UndoOption,
     UpstreamOption,
+    address_of,
+    named_header,
 )
 from app.server.process import accept_deep_json
 from app.telemetry.json_output import is_json_only
@@ -250,6 +256,8 @@ def proxy(  # noqa: PLR0913, PLR0917 - one for each option
     ] = None,
     upstream: UpstreamOption = None,
     header: HeaderOption = None,
+    transport: TransportOption = "auto",
+    listen: ListenOption = None,
     config: HostConfigOption = None,
     undo: UndoOption = False,
     dry_run: HostDryRunOption = False,
@@ -266,6 +274,8 @@ def proxy(  # noqa: PLR0913, PLR0917 - one for each option
         typer.Option(min=0, help="The most images in one result.", show_default="all"),
     ] = None,
     max_tokens: MaxTokensOption = None,
+    max_text: MaxTextOption = None,
+    max_image_pixels: MaxImagePixelsOption = None,
     tools: OwnToolsOption = True,
     prefix: PrefixOption = "",
     files: FilesOption = None,
@@ -277,40 +287,52 @@ def proxy(  # noqa: PLR0913, PLR0917 - one for each option
 
     Write it before the server's command: pagefault proxy --session demo -- npx -y some-server
     """
-    from app.cli.proxy import Upstream, run_proxy
+    from app.cli.proxy import Host, run_proxy
     from app.cli.terminal import project_settings
-    from app.models.rendering import RenderOptions
+    from app.mcp.connections import Upstream
+    from app.models.rendering import HostLimits, RenderOptions
 
     settings, project_id = project_settings(_of_a_host(data_dir), env_file, project)
     options = RenderOptions(
         max_bytes=max_bytes, max_images=max_images, max_tokens=max_tokens, handles=True
     )
+    limits = HostLimits(most_side=max_image_pixels, most_text_chars=max_text)
     shown_prefix = prefix if tools else None
     if config is not None:
-        raise typer.Exit(_rewrite_config(config, session, data_dir, undo=undo, dry_run=dry_run))
+        given: dict[str, object] = {
+            "--session": session,
+            "--project": project,
+            "--data-dir": data_dir and data_dir.resolve(),
+            "--env-file": env_file and env_file.resolve(),
+            "--files": files and files.resolve(),
+            "--prefix": prefix or None,
+            "--max-bytes": max_bytes,
+            "--max-images": max_images,
+            "--max-tokens": max_tokens,
+            "--max-text": max_text,
+            "--max-image-pixels": max_image_pixels,
+        }
+        words = [] if tools else ["--no-tools"]
+        raise typer.Exit(_rewrite_config(config, given, words, undo=undo, dry_run=dry_run))
     if (upstream is None) == (not command):
         raise typer.BadParameter("name a server: its COMMAND behind `--`, or its --upstream URL")
-    server = command or Upstream(str(upstream), [_named_header(each) for each in header or ()])
+    headers = [named_header(each) for each in header or ()]
+    address = None if listen is None else address_of(listen)
+    server = command or Upstream(str(upstream), headers, transport)
     run_proxy(
-        settings, project_id, session, server, options=options, prefix=shown_prefix, files=files
+        settings, project_id, session, server, Host(options, limits, shown_prefix, files, address)
     )
 
 
 def _rewrite_config(
-    config: Path, session: str, data_dir: Path | None, *, undo: bool, dry_run: bool
+    config: Path, given: dict[str, object], words: list[str], *, undo: bool, dry_run: bool
 ) -> int:
     from app.cli.host_configs import rewrite, wrapping_of
 
-    options = ["--session", session]
-    options += [] if data_dir is None else ["--data-dir", str(data_dir.resolve())]
-    return rewrite(config, wrapping_of(options), undo=undo, dry_run=dry_run)
-
-
-def _named_header(header: str) -> tuple[str, str]:
-    name, colon, value = header.partition(":")
-    if not colon or not name.strip():
-        raise typer.BadParameter("has to be NAME: VALUE", param_hint="--header")
-    return name.strip(), value.strip()
+    options = [
+        word for name, value in given.items() if value is not None for word in (name, str(value))
+    ]
+    return rewrite(config, wrapping_of([*options, *words]), undo=undo, dry_run=dry_run)
 
 
 @cli.command("mcp")

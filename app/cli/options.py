@@ -1,7 +1,7 @@
 """The options that commands have in common, and those of the proxy."""
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal
 
 import typer
 
@@ -21,6 +21,20 @@ HeaderOption = Annotated[
     list[str] | None,
     typer.Option(
         metavar="NAME: VALUE", help="Of every request to the server; neither stored nor logged."
+    ),
+]
+TransportOption = Annotated[
+    Literal["auto", "http", "sse"],
+    typer.Option(
+        help="How the server at --upstream is spoken to: Streamable HTTP, or HTTP+SSE of 2024.",
+    ),
+]
+ListenOption = Annotated[
+    str | None,
+    typer.Option(
+        metavar="HOST:PORT",
+        help="Serve hosts over Streamable HTTP, at /mcp there; each session has its own server.",
+        show_default="one host, over pipes",
     ),
 ]
 HostConfigOption = Annotated[
@@ -55,6 +69,26 @@ MaxTokensOption = Annotated[
         min=1,
         help="The most tokens of one result; what is too much becomes a preview, a line or less.",
         show_default="as many as it has",
+    ),
+]
+MaxTextOption = Annotated[
+    int | None,
+    typer.Option(
+        min=500,
+        max=1_000_000,
+        metavar="CHARACTERS",
+        help="The longest text of a result that is shown whole; a longer one becomes a preview.",
+        show_default="8000",
+    ),
+]
+MaxImagePixelsOption = Annotated[
+    int | None,
+    typer.Option(
+        min=16,
+        max=65_535,
+        metavar="PIXELS",
+        help="The most pixels of the longer side of an image; a larger one is made smaller.",
+        show_default="any",
     ),
 ]
 TargetOption = Annotated[
@@ -122,3 +156,21 @@ OutputOption = Annotated[
     str | None,
     typer.Option(metavar="DIR", help="Where the file goes.", show_default="~/.pagefault/downloads"),
 ]
+
+
+def address_of(text: str) -> tuple[str, int]:
+    """Return the host and port of `HOST:PORT`, or of a port alone."""
+    host, _, port = text.rpartition(":")
+    if not port.isascii() or not port.isdigit() or int(port) > 65_535:
+        raise typer.BadParameter(
+            "has to be HOST:PORT, such as 127.0.0.1:8010", param_hint="--listen"
+        )
+    return host.strip("[]") or "127.0.0.1", int(port)
+
+
+def named_header(header: str) -> tuple[str, str]:
+    """Return name and value of `NAME: VALUE`."""
+    name, colon, value = header.partition(":")
+    if not colon or not name.strip():
+        raise typer.BadParameter("has to be NAME: VALUE", param_hint="--header")
+    return name.strip(), value.strip()

@@ -1,43 +1,64 @@
 """`pagefault proxy`: between a host and its MCP server, to store what the server's tools return."""
 
 import os
+import shutil
 import signal
-import subprocess
 import sys
-from collections.abc import AsyncGenerator, AsyncIterator, Mapping, Sequence
-from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, suppress
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
 import anyio
-import anyio.abc
 import anyio.to_thread
-import httpx
 import typer
 
 from app.cli.stores_of_hosts import opened_beside_others
 from app.cli.terminal import CANNOT, complain
 from app.config.settings import Settings
-from app.mcp.proxy import Proxy, received
+from app.mcp.connections import (
+    CannotStartError,
+    Connect,
+    Connection,
+    Upstream,
+    Write,
+    connected,
+    started,
+)
+from app.mcp.proxy import AwaitedStore, Proxy
 from app.mcp.result_store import HandedFiles, ResultStore
 from app.models.identity import CLIENT_ID
-from app.models.rendering import RenderOptions
+from app.models.rendering import HostLimits, RenderOptions
 from app.models.tool import ToolDefinition
 from app.services.agents.toolbox import definitions
 
-# A server is told to end, then made to.
-_GRACE_SECONDS = 5.0
 _PIECE_BYTES = 256 * 1024
-_CONNECT_SECONDS = 10.0
 
 
 @dataclass(frozen=True, slots=True)
-class Upstream:
-    """A server at an address, and the headers that every request to it carries."""
+class Host:
+    """What the host is given.
 
-    url: str
-    headers: Sequence[tuple[str, str]]
+    Attributes:
+        options: What it takes of a result.
+        limits: How large it takes images and texts.
+        prefix: What stands before the names of our own tools; `None` to add none of them.
+        files: Where files that tools are given by their paths are written; `None` to write none.
+        address: Where hosts are served over HTTP, as host and port; `None` for one over pipes.
+    """
+
+    options: RenderOptions
+    limits: HostLimits
+    prefix: str | None
+    files: Path | None
+    address: tuple[str, int] | None = None
+
+    def own_tools(self) -> Mapping[str, ToolDefinition]:
+        """Return our tools, by the names that the host is shown."""
+        if self.prefix is None:
+            return {}
+        return {f"{self.prefix}{tool.name}": tool for tool in definitions()}
 
 
 def run_proxy(
@@ -45,10 +66,7 @@ def run_proxy(
     project_id: str,
     session_id: str,
     server: Sequence[str] | Upstream,
-    *,
-    options: RenderOptions,
-    prefix: str | None,
-    files: Path | None,
+    host: Host,
 ) -> None:
     """Put a server between this process's standard input and output; end with its status.
 
@@ -57,25 +75,41 @@ def run_proxy(
         project_id: Whose the session is.
         session_id: Where calls and results are kept.
         server: The command that runs it, or where it is.
-        options: What the host takes of a result.
-        prefix: What stands before the names of our own tools; `None` to add none of them.
-        files: Where files that tools are given by their paths are written; `None` to write none.
+        host: What the host is given, and where.
 
     Raises:
         SystemExit: Always, with the status of the server.
     """
     if not CLIENT_ID.match(session_id):
         raise typer.BadParameter("is not the id of a session", param_hint="--session")
-    handed = None if files is None else HandedFiles(files)
-    opened = _opened(settings, project_id, session_id, options, handed)
-    own_tools = {} if prefix is None else {f"{prefix}{tool.name}": tool for tool in definitions()}
-    takes_paths = handed is not None
+    handed = None if host.files is None else HandedFiles(host.files)
+    opened = _opened(settings, project_id, session_id, host, handed)
+    connect: Connect
     if isinstance(server, Upstream):
-        run = partial(_upstream, opened, server, own_tools, takes_paths=takes_paths)
+        connect = partial(connected, server, complain)
+    elif shutil.which(server[0]) is None and host.address is not None:
+        complain(f"cannot start {server[0]}: No such file or directory")
+        raise SystemExit(CANNOT)
     else:
-        run = partial(_proxied, opened, server, own_tools, takes_paths=takes_paths)
+        connect = partial(started, server)
+
+    def proxy(write_to_host: Write, write_to_server: Write, store: AwaitedStore) -> Proxy:
+        return Proxy(
+            *(write_to_host, write_to_server, store, complain),
+            own_tools=host.own_tools(),
+            takes_paths=handed is not None,
+        )
+
     try:
-        status = anyio.run(run)
+        if host.address is not None:
+            from app.cli.proxy_service import serve_hosts  # noqa: PLC0415 - it loads a web server
+
+            status = serve_hosts(settings, host.address, opened, connect, proxy)
+        else:
+            status = anyio.run(_proxied, opened, connect, proxy)
+    except CannotStartError as exc:
+        complain(str(exc))
+        status = CANNOT
     finally:
         if handed is not None:
             handed.clean_up()
@@ -84,87 +118,39 @@ def run_proxy(
 
 async def _proxied(
     opened: AbstractAsyncContextManager[ResultStore],
-    command: Sequence[str],
-    own_tools: Mapping[str, ToolDefinition],
-    *,
-    takes_paths: bool,
+    connect: Connect,
+    proxy_of: Callable[[Write, Write, AwaitedStore], Proxy],
 ) -> int:
-    try:
-        process = await anyio.open_process(
-            command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=None
-        )
-    except OSError as exc:
-        complain(f"cannot start {command[0]}: {exc.strerror}")
-        return CANNOT
-    assert process.stdin is not None  # noqa: S101 - asked for
-    assert process.stdout is not None  # noqa: S101 - asked for
-    send = process.stdin.send
-    proxy = Proxy(_write, send, complain, own_tools=own_tools, takes_paths=takes_paths)
-    is_over = anyio.Event()
-    async with anyio.create_task_group() as group:
-        group.start_soon(proxy.keep_store, opened, is_over)
+    store, is_over = AwaitedStore(complain), anyio.Event()
+    async with connect() as server, anyio.create_task_group() as group:
+        proxy = proxy_of(_write, server.write, store)
+        group.start_soon(store.hold, opened, is_over)
         async with anyio.create_task_group() as host:
-            host.start_soon(_pass_on_from_host, proxy, process)
-            host.start_soon(_end_on_signals, process)
-            await proxy.from_server(received(process.stdout))
+            host.start_soon(_pass_on_from_host, proxy, server)
+            host.start_soon(_end_on_signals, server)
+            await proxy.from_server(server.received())
             host.cancel_scope.cancel()
         is_over.set()
-    status = await process.wait()
-    if status:
-        complain(f"the server {command[0]} ended with {_told(status)}")
-    return status if status >= 0 else 128 - status
+    status, said = await server.ended()
+    if said:
+        complain(said)
+    return status
 
 
-async def _upstream(
-    opened: AbstractAsyncContextManager[ResultStore],
-    server: Upstream,
-    own_tools: Mapping[str, ToolDefinition],
-    *,
-    takes_paths: bool,
-) -> int:
-    from app.mcp.http_upstream import HttpUpstream  # noqa: PLC0415 - it loads the SDK
-
-    timeout = httpx.Timeout(None, connect=_CONNECT_SECONDS)
-    async with httpx.AsyncClient(headers=list(server.headers), timeout=timeout) as client:
-        upstream = HttpUpstream(client, server.url, complain)
-        proxy = Proxy(
-            _write, upstream.write, complain, own_tools=own_tools, takes_paths=takes_paths
-        )
-        is_over = anyio.Event()
-        async with anyio.create_task_group() as group:
-            group.start_soon(proxy.keep_store, opened, is_over)
-            async with anyio.create_task_group() as server_side:
-                server_side.start_soon(proxy.from_server, upstream.received())
-                async with upstream.running():
-                    await proxy.from_host(_standard_input())
-            is_over.set()
-    return 0
-
-
-async def _pass_on_from_host(proxy: Proxy, process: anyio.abc.Process) -> None:
+async def _pass_on_from_host(proxy: Proxy, server: Connection) -> None:
     """Pass on what the host says; when it leaves, see to it that the server ends."""
     try:
         await proxy.from_host(_standard_input())
     except (anyio.BrokenResourceError, anyio.ClosedResourceError):
         # The server has ended; its status says why.
         return
-    assert process.stdin is not None  # noqa: S101 - asked for
-    await process.stdin.aclose()
-    await _end(process)
+    await server.leave()
 
 
-async def _end_on_signals(process: anyio.abc.Process) -> None:
+async def _end_on_signals(server: Connection) -> None:
     with anyio.open_signal_receiver(signal.SIGTERM, signal.SIGINT) as signals:
         async for _ in signals:
-            process.terminate()
-
-
-async def _end(process: anyio.abc.Process) -> None:
-    for end in (process.terminate, process.kill):
-        with anyio.move_on_after(_GRACE_SECONDS):
-            await process.wait()
-            return
-        end()
+            server.interrupt()
 
 
 async def _standard_input() -> AsyncIterator[bytes]:
@@ -178,8 +164,10 @@ async def _standard_input() -> AsyncIterator[bytes]:
 async def _write(piece: bytes) -> None:
     def write() -> None:
         left = memoryview(piece)
-        while left:
-            left = left[os.write(sys.stdout.fileno(), left) :]
+        # A host that has left reads nothing more, and says nothing more either, which ends it all.
+        with suppress(BrokenPipeError):
+            while left:
+                left = left[os.write(sys.stdout.fileno(), left) :]
 
     await anyio.to_thread.run_sync(write)
 
@@ -189,12 +177,8 @@ async def _opened(
     settings: Settings,
     project_id: str,
     session_id: str,
-    options: RenderOptions,
+    host: Host,
     files: HandedFiles | None,
 ) -> AsyncGenerator[ResultStore, None]:
     async with opened_beside_others(settings, project_id) as container:
-        yield ResultStore(container, project_id, session_id, options, files)
-
-
-def _told(status: int) -> str:
-    return f"status {status}" if status > 0 else f"signal {-status}"
+        yield ResultStore(container, project_id, session_id, host.options, host.limits, files)

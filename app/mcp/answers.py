@@ -1,21 +1,25 @@
 """Messages as the other side gets them: those that came, with something else in them."""
 
+import json
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from app.mcp.calls import parsed
-from app.mcp.lines import Line
+from app.mcp.lines import Line, Message
 from app.mcp.members import MemberScanner, Span
 from app.models.json_value import JsonValue, json_text
 
+_INTERNAL_ERROR = -32603
 _MOST_KEPT_BYTES = 1024 * 1024
 """A member of a result that is longer, other than `structuredContent`, is left out."""
 
 
 def with_content(
-    line: Line, result: Span, rendering: dict[str, JsonValue], *, is_typed: bool
-) -> list[bytes | Span]:
+    line: Message, result: Span, rendering: dict[str, JsonValue], *, is_typed: bool
+) -> list[bytes | Span] | None:
     """Return a message whose result has other content, as bytes and pieces of the line.
+
+    `None` if the result is no object.
 
     Everything around the content stays as the server wrote it: the envelope, `_meta`, `isError`,
     and members that nobody here knows.
@@ -27,8 +31,11 @@ def with_content(
         is_typed: Whether the tool promises a schema of `structuredContent`, which then stays as
             it is, whatever its length.
     """
-    pieces: list[bytes | Span] = [Span(0, result.start), b"{"]
-    for key, value in _members(line, result):
+    pieces: list[bytes | Span] = [Span(line.whole.start, result.start), b"{"]
+    members = list(members_in(line, result))
+    if not members:
+        return None
+    for key, value in members:
         name = parsed(line, key)
         is_short = value.end - value.start <= _MOST_KEPT_BYTES
         if name == "content":
@@ -40,10 +47,12 @@ def with_content(
         else:
             continue
         pieces += [b"," if len(pieces) > 2 else b"", key, b":", written]
-    return [*pieces, b"}", Span(result.end, line.size_bytes)]
+    return [*pieces, b"}", Span(result.end, line.whole.end)]
 
 
-def with_tools(line: Line, result: Span, tools: Sequence[JsonValue]) -> list[bytes | Span] | None:
+def with_tools(
+    line: Message, result: Span, tools: Sequence[JsonValue]
+) -> list[bytes | Span] | None:
     """Return a list of tools with more of them at its end; `None` if the list goes on, or is none.
 
     Args:
@@ -51,7 +60,7 @@ def with_tools(line: Line, result: Span, tools: Sequence[JsonValue]) -> list[byt
         result: Where its result is.
         tools: What is to stand behind the server's tools.
     """
-    members = {parsed(line, key): value for key, value in _members(line, result)}
+    members = {parsed(line, key): value for key, value in members_in(line, result)}
     listed = members.get("tools")
     cursor = members.get("nextCursor")
     if listed is None or (cursor is not None and parsed(line, cursor) is not None):
@@ -64,7 +73,7 @@ def with_tools(line: Line, result: Span, tools: Sequence[JsonValue]) -> list[byt
     written = json_text([*tools]).encode()[1:-1]
     at = listed.start + end
     comma = b"" if is_empty or not written else b","
-    return [Span(0, at), comma + written, Span(at, line.size_bytes)]
+    return [Span(line.whole.start, at), comma + written, Span(at, line.whole.end)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,9 +83,9 @@ class Deferral:
     task_id: str | None
 
 
-def deferral(line: Line, result: Span) -> Deferral | None:
+def deferral(line: Message, result: Span) -> Deferral | None:
     """Return what is to come behind an answer to a call: input that is asked for, or a task."""
-    members = {parsed(line, key): value for key, value in _members(line, result)}
+    members = {parsed(line, key): value for key, value in members_in(line, result)}
     kind = members.get("resultType")
     if kind is not None and parsed(line, kind) == "input_required":
         return Deferral(None)
@@ -88,17 +97,36 @@ def deferral(line: Line, result: Span) -> Deferral | None:
     return Deferral(task_id) if isinstance(task_id, str) else None
 
 
-def with_arguments(line: Line, arguments: JsonValue) -> list[bytes | Span]:
+def with_arguments(line: Message, arguments: JsonValue) -> list[bytes | Span]:
     """Return the call of a tool with other arguments."""
     params = line.members["params"]
-    places = {parsed(line, key): value for key, value in _members(line, params)}
+    places = {parsed(line, key): value for key, value in members_in(line, params)}
     held = places["arguments"]
     written = json_text(arguments).encode("utf-8", "backslashreplace")
-    return [Span(0, held.start), written, Span(held.end, line.size_bytes)]
+    return [Span(line.whole.start, held.start), written, Span(held.end, line.whole.end)]
+
+
+def with_items(line: Line, items: Sequence[list[bytes | Span] | None]) -> list[bytes | Span]:
+    """Return a batch that has other items, those that are `None` as they came.
+
+    An item that is an empty list is left out.
+    """
+    pieces: list[bytes | Span] = [b"["]
+    for came, item in zip(line.batch, items, strict=True):
+        written = [came.whole] if item is None else item
+        if written:
+            pieces += [b"," if len(pieces) > 1 else b"", *written]
+    return [*pieces, b"]\n"]
+
+
+def failure(request_id: object, said: str) -> bytes:
+    """Return the line that tells a host why a request has no answer."""
+    error = {"code": _INTERNAL_ERROR, "message": said}
+    return json.dumps({"jsonrpc": "2.0", "id": request_id, "error": error}).encode() + b"\n"
 
 
 def written_pieces(line: Line, pieces: Iterable[bytes | Span]) -> Iterator[bytes]:
-    """Yield a message that is made of bytes and pieces of a line."""
+    """Yield a line that is made of bytes and pieces of one."""
     for piece in pieces:
         if isinstance(piece, Span):
             yield from line.pieces(piece)
@@ -106,12 +134,12 @@ def written_pieces(line: Line, pieces: Iterable[bytes | Span]) -> Iterator[bytes
             yield piece
 
 
-def _members(line: Line, held: Span) -> Iterator[tuple[Span, Span]]:
+def members_in(line: Message, held: Span) -> Iterator[tuple[Span, Span]]:
     """Yield where keys and values of an object on a line are."""
     scanner = MemberScanner()
     for piece in line.pieces(held):
         scanner.feed(piece)
-    for member in scanner.members:
+    for member in scanner.members if scanner.is_whole else ():
         yield (
             Span(held.start + member.key.start, held.start + member.key.end),
             Span(held.start + member.value.start, held.start + member.value.end),

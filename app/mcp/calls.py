@@ -4,10 +4,10 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
-from typing import Literal, TypeAlias, get_args
+from typing import Literal, TypeAlias, TypeGuard, get_args
 
 from app.mcp.handles import Place, places_of
-from app.mcp.lines import Line
+from app.mcp.lines import Message
 from app.mcp.members import Span
 from app.models.identity import new_id
 from app.models.json_value import JsonValue
@@ -18,6 +18,7 @@ _MOST_PARSED_BYTES = 8 * 1024 * 1024
 _MOST_ID_BYTES = 1024
 _MOST_TASKS = 1_000
 _NOTED = ("initialize", "tools/list", "tools/call", "tasks/result")
+_FIRST_LIST = "the first page of tools/list"
 _REVISIONS: tuple[McpRevision, ...] = get_args(McpRevision.__value__)
 
 RequestId: TypeAlias = str | int
@@ -41,6 +42,9 @@ class ToolCall:
     arguments: JsonValue
     request_id: RequestId
     own_name: str | None = None
+
+
+Answered: TypeAlias = ToolCall | Literal["tools/list"]
 
 
 class PassingRequests:
@@ -69,18 +73,18 @@ class PassingRequests:
         self._waiting: dict[RequestId, ToolCall | str] = {}
         self._tasks: dict[str, ToolCall] = {}
 
-    def note(self, line: Line) -> ToolCall | None:
+    def note(self, line: Message) -> ToolCall | None:
         """Take a message of the host; return the call of a tool that it is, if it is one."""
         members = line.members
         method = _value(line, "method")
         if method == "notifications/cancelled":
             cancelled = _member(_value(line, "params"), "requestId")
-            if _is_id(cancelled):
+            if is_id(cancelled):
                 self._waiting.pop(cancelled, None)
         if method not in _NOTED or "id" not in members:
             return None
         request_id = _value(line, "id", most_bytes=_MOST_ID_BYTES)
-        if not _is_id(request_id):
+        if not is_id(request_id):
             return None
         params = _value(line, "params")
         if method == "tasks/result":
@@ -89,7 +93,8 @@ class PassingRequests:
                 self._waiting[request_id] = self._tasks[task_id]
             return None
         if method != "tools/call":
-            self._waiting[request_id] = str(method)
+            is_first = method == "tools/list" and _member(params, "cursor") is None
+            self._waiting[request_id] = _FIRST_LIST if is_first else str(method)
             return None
         name = _member(params, "name")
         if not isinstance(name, str) or not name:
@@ -102,13 +107,13 @@ class PassingRequests:
             self._waiting[request_id] = call
         return call
 
-    def answered(self, line: Line) -> ToolCall | Literal["tools/list"] | None:
+    def answered(self, line: Message) -> "Answered | None":
         """Take a message of the server; return what it answers, a call or a list, and forget it."""
         members = line.members
         if "method" in members or not ("result" in members or "error" in members):
             return None
         request_id = _value(line, "id", most_bytes=_MOST_ID_BYTES)
-        if not _is_id(request_id):
+        if not is_id(request_id):
             return None
         asked = self._waiting.pop(request_id, None)
         if isinstance(asked, ToolCall):
@@ -116,7 +121,11 @@ class PassingRequests:
         if asked == "initialize":
             revision = _member(_value(line, "result"), "protocolVersion")
             self.revision = nearest_revision(revision)
-        elif asked == "tools/list" and "result" in members:
+        elif asked in ("tools/list", _FIRST_LIST) and "result" in members:
+            if asked == _FIRST_LIST:
+                # What the server had before it may have no longer.
+                for known in (self.tool_names, self.typed_tools, self.places):
+                    known.clear()
             self._read_tools(_member(_value(line, "result"), "tools"))
             return "tools/list"
         return None
@@ -146,7 +155,7 @@ class PassingRequests:
             self.revision = nearest_revision(named)
 
 
-def parsed(line: Line, span: Span) -> JsonValue:
+def parsed(line: Message, span: Span) -> JsonValue:
     """Return the value of a member; `None` if it is no JSON."""
     try:
         value: JsonValue = json.loads(line.read(span))
@@ -155,7 +164,7 @@ def parsed(line: Line, span: Span) -> JsonValue:
     return value
 
 
-def _value(line: Line, name: str, *, most_bytes: int = _MOST_PARSED_BYTES) -> JsonValue:
+def _value(line: Message, name: str, *, most_bytes: int = _MOST_PARSED_BYTES) -> JsonValue:
     span = line.members.get(name)
     if span is None or span.end - span.start > most_bytes:
         return None
@@ -166,7 +175,8 @@ def _member(value: JsonValue, name: str) -> JsonValue:
     return value.get(name) if isinstance(value, dict) else None
 
 
-def _is_id(value: JsonValue) -> bool:
+def is_id(value: object) -> TypeGuard[RequestId]:
+    """Return whether a value is the id of a request."""
     # `True` is equal to 1, and is no id.
     return isinstance(value, str | int) and not isinstance(value, bool)
 

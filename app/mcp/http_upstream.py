@@ -2,15 +2,18 @@
 
 Each message is a request of its own. Answers come as JSON or as streams of events, and become lines
 again; what the server says on its own comes over a stream that is kept open. Headers that repeat
-what a message says are made from the message as it is sent.
+what a message says are made from the message as it is sent. A server that only knows HTTP+SSE of
+2024 is found out by what it answers `initialize` with.
 
-Source: specification of MCP, 2026-07-28 and 2025-03-26, "Streamable HTTP".
+Source: specification of MCP, 2026-07-28, 2025-11-25 and 2025-03-26, "Streamable HTTP", and its
+"Backwards Compatibility".
 """
 
 import json
-from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterable, Mapping
 from contextlib import aclosing, asynccontextmanager, suppress
-from typing import Any
+from dataclasses import dataclass, field
+from typing import Any, Literal
 
 import anyio
 import anyio.abc
@@ -25,15 +28,41 @@ from mcp.shared.inbound import (
     x_mcp_header_map,
 )
 
+from app.mcp.answers import failure
+from app.mcp.calls import is_id
+from app.mcp.event_streams import ServerEvent, read_events
+from app.mcp.sse_upstream import SseSession, is_stream
+
+Transport = Literal["auto", "http", "sse"]
+
 _ACCEPTED = {"accept": "application/json, text/event-stream", "content-type": "application/json"}
 _SESSION = "mcp-session-id"
+_LAST_EVENT = "last-event-id"
 _VERSION_OF_MESSAGE = "io.modelcontextprotocol/protocolVersion"
-_INTERNAL_ERROR = -32603
 _CONNECT_SECONDS = 10.0
 _AGAIN_SECONDS = 1.0
+_LONGEST_AGAIN_SECONDS = 60.0
 _LAST_SECONDS = 5.0
+_MOST_RESUMED = 100
+_LONGEST_REFUSAL_BYTES = 1024 * 1024
 _NOTED = ("initialize", "tools/list")
+# A server of 2024 takes no POST at the address of its stream.
+_OLDER_STATUSES = (400, 404, 405)
 _WAITING = 64
+
+
+@dataclass(slots=True)
+class _Asked:
+    """Messages that are sent at once: the ids of the requests among them that are not answered."""
+
+    line: bytes
+    message: dict[str, Any]
+    waiting: set[object] = field(default_factory=set)
+
+    @property
+    def method(self) -> object:
+        """The method of the message, if it is one alone."""
+        return self.message.get("method")
 
 
 class HttpUpstream:
@@ -43,17 +72,27 @@ class HttpUpstream:
         client: Sends requests, with the credentials that the server asks for.
         url: The server's.
         warn: Says a sentence to the person who runs it.
+        transport: How it is spoken to; `auto` finds it out.
     """
 
-    def __init__(self, client: httpx.AsyncClient, url: str, warn: Callable[[str], None]) -> None:
+    def __init__(
+        self,
+        client: httpx.AsyncClient,
+        url: str,
+        warn: Callable[[str], None],
+        transport: Transport = "auto",
+    ) -> None:
         self._client = client
         self._url = url
         self._warn = warn
+        self._transport = transport
         self._line = bytearray()
         self._session_headers: dict[str, str] = {}
         self._mirrored: dict[str, Mapping[tuple[str, ...], str]] = {}
+        self._cancelling: dict[object, anyio.CancelScope] = {}
         self._sent, self._received = anyio.create_memory_object_stream[bytes](_WAITING)
         self._giving = anyio.Lock()
+        self._sse: SseSession | None = None
         self._listening: anyio.abc.TaskGroup
         self._answers: anyio.abc.TaskGroup | None = None
 
@@ -69,6 +108,8 @@ class HttpUpstream:
                 async with anyio.create_task_group() as self._answers:
                     yield
                     self._answers.cancel_scope.deadline = anyio.current_time() + _LAST_SECONDS
+                if self._sse is not None:
+                    await self._sse.settled(_LAST_SECONDS)
                 await self._sent.aclose()
                 listening.cancel_scope.cancel()
         finally:
@@ -95,61 +136,140 @@ class HttpUpstream:
 
     async def _begin(self, line: bytes) -> None:
         assert self._answers is not None  # noqa: S101 - written to while it is running
-        try:
-            message = json.loads(line)
-        except ValueError:
-            message = {}
-        message = message if isinstance(message, dict) else {}
-        if message.get("method") == "initialize":
+        asked = _asked(line)
+        if self._transport == "sse" and self._sse is None:
+            await self._open_sse()
+        if self._sse is not None:
+            await self._send_by_sse(asked)
+        elif asked.method == "initialize":
             # What comes behind it needs the session that it begins.
-            await self._send(line, message)
-            self._listening.start_soon(self._listen)
-        elif "id" in message:
-            self._answers.start_soon(self._send, line, message)
+            await self._send(asked)
+            if self._sse is None:
+                self._listening.start_soon(self._listen)
+        elif asked.method == "notifications/cancelled" and self._cancels(asked.message):
+            return
+        elif asked.waiting or not asked.message:
+            self._answers.start_soon(self._send, asked)
         else:
-            await self._send(line, message)
+            await self._send(asked)
 
-    async def _send(self, line: bytes, message: dict[str, Any]) -> None:
-        request_id = message.get("id") if "method" in message else None
-        headers = {**_ACCEPTED, **self._session_headers, **self._headers_of(message)}
-        try:
-            async with self._client.stream(
-                "POST", self._url, content=line, headers=headers
-            ) as answer:
-                await self._take(answer, message)
-                if answer.status_code >= 400 and request_id is not None:
-                    if not _is_json(answer):
-                        await self._fail(request_id, f"the server answered {answer.status_code}")
-                elif answer.status_code >= 400:
-                    self._warn(f"the server answered {answer.status_code} to a message")
-        except httpx.HTTPError as exc:
-            said = f"the server cannot be reached: {type(exc).__name__}"
-            self._warn(said)
-            if request_id is not None:
-                await self._fail(request_id, said)
+    def _cancels(self, message: Mapping[str, Any]) -> bool:
+        """Cancel a request by ending its stream, if it is of a revision that has no other way."""
+        params = message.get("params")
+        scope = self._cancelling.get(params.get("requestId")) if isinstance(params, dict) else None
+        if scope is not None:
+            scope.cancel()
+        return scope is not None
 
-    async def _take(self, answer: httpx.Response, message: dict[str, Any]) -> None:
+    async def _send(self, asked: _Asked) -> None:
+        mirrored = self._headers_of(asked.message)
+        request_id = asked.message.get("id")
+        with anyio.CancelScope() as scope:
+            if mirrored and asked.waiting:
+                self._cancelling[request_id] = scope
+            try:
+                await self._exchange(asked, {**_ACCEPTED, **self._session_headers, **mirrored})
+            except httpx.HTTPError as exc:
+                said = f"the server cannot be reached: {type(exc).__name__}"
+                self._warn(said)
+                await self._fail(asked, said)
+            finally:
+                self._cancelling.pop(request_id, None)
+
+    async def _exchange(self, asked: _Asked, headers: Mapping[str, str]) -> None:
+        async with self._client.stream(
+            "POST", self._url, content=asked.line, headers=headers
+        ) as answer:
+            is_older = answer.status_code in _OLDER_STATUSES and asked.method == "initialize"
+            if is_older and self._transport == "auto" and await self._open_sse():
+                await self._send_by_sse(asked)
+                return
+            if answer.status_code >= 400:
+                await self._refused(answer, asked)
+                return
+            await self._take(answer, asked)
+        await self._fail(asked, "the server's answer ended too early")
+
+    async def _refused(self, answer: httpx.Response, asked: _Asked) -> None:
+        """Give the error that a server refuses a request with, or one of our own."""
+        text = bytearray()
+        async for piece in answer.aiter_bytes():
+            text += piece
+            if len(text) > _LONGEST_REFUSAL_BYTES:
+                break
+        said: Any = None
+        with suppress(ValueError):
+            said = json.loads(text)
+        error = said.get("error") if isinstance(said, dict) else None
+        if isinstance(error, dict) and is_id(said.get("id")) and said["id"] in asked.waiting:
+            await self._give([_on_a_line(bytes(text)), b"\n"])
+            asked.waiting.clear()
+            return
+        why = error.get("message") if isinstance(error, dict) else None
+        words = f"the server answered {answer.status_code}{f': {why}' if why else ''}"
+        if not asked.waiting:
+            self._warn(f"{words}, to a message")
+        await self._fail(asked, words)
+
+    async def _take(self, answer: httpx.Response, asked: _Asked) -> None:
         """Give the messages in an answer."""
-        method = message.get("method")
-        if method == "initialize" and _SESSION in answer.headers:
+        if asked.method == "initialize" and _SESSION in answer.headers:
             self._session_headers[_SESSION] = answer.headers[_SESSION]
-        if _is_stream(answer):
-            async with aclosing(_events(answer.aiter_lines())) as events:
-                async for data in events:
-                    await self._give(data, method)
-        elif _is_json(answer) and method in _NOTED:
-            await self._give(await answer.aread(), method)
-        elif _is_json(answer):
+        if is_stream(answer):
+            await self._take_stream(answer, asked)
+        elif not _is_json(answer):
+            return
+        elif asked.method in _NOTED:
+            await self._give([_on_a_line(await answer.aread()), b"\n"], asked)
+            asked.waiting.clear()
+        else:
             async with self._giving:
                 async for piece in answer.aiter_bytes():
                     await self._sent.send(_on_a_line(piece))
                 await self._sent.send(b"\n")
+            asked.waiting.clear()
 
-    async def _give(self, text: bytes, method: object) -> None:
-        if method in _NOTED:
-            self._note(text, method)
+    async def _take_stream(self, answer: httpx.Response, asked: _Asked) -> None:
+        """Give the events of a stream; one that breaks off is resumed, if it says by what."""
+        last = await self._take_events(answer, asked)
+        for _ in range(_MOST_RESUMED):
+            if not asked.waiting or last is None or last.event_id is None:
+                return
+            wait = _AGAIN_SECONDS if last.retry_seconds is None else last.retry_seconds
+            await anyio.sleep(min(wait, _LONGEST_AGAIN_SECONDS))
+            headers = {
+                "accept": "text/event-stream",
+                **self._session_headers,
+                _LAST_EVENT: last.event_id,
+            }
+            async with self._client.stream("GET", self._url, headers=headers) as resumed:
+                if not is_stream(resumed):
+                    return
+                last = await self._take_events(resumed, asked) or last
+
+    async def _take_events(self, answer: httpx.Response, asked: _Asked) -> ServerEvent | None:
+        last: ServerEvent | None = None
+        try:
+            async with aclosing(read_events(answer.aiter_bytes())) as events:
+                async for event in events:
+                    if event.event_id is not None:
+                        last = event
+                    if event.data:
+                        asked.waiting -= event.answered_ids()
+                        await self._give(event.pieces(), asked)
+        except httpx.HTTPError:
+            if last is None:
+                raise
+        return last
+
+    async def _give(self, pieces: Iterable[bytes], asked: _Asked | None = None) -> None:
+        if asked is not None and asked.method in _NOTED:
+            text = b"".join(pieces)
+            self._note(text, asked.method)
+            pieces = [text]
         async with self._giving:
-            await self._sent.send(_on_a_line(text) + b"\n")
+            for piece in pieces:
+                await self._sent.send(piece)
 
     def _note(self, text: bytes, method: object) -> None:
         """Note the revision that was agreed on, or what tools want repeated in headers."""
@@ -160,7 +280,7 @@ class HttpUpstream:
             for tool in result.get("tools", ()):
                 self._mirrored[tool["name"]] = x_mcp_header_map(tool.get("inputSchema") or {})
 
-    def _headers_of(self, message: dict[str, Any]) -> dict[str, str]:
+    def _headers_of(self, message: Mapping[str, Any]) -> dict[str, str]:
         """Return the headers that repeat what a message says, in the revisions that have them."""
         params = message.get("params")
         params = params if isinstance(params, dict) else {}
@@ -179,10 +299,11 @@ class HttpUpstream:
             headers |= mcp_param_headers(mirrored, arguments)
         return headers
 
-    async def _fail(self, request_id: object, said: str) -> None:
-        error = {"code": _INTERNAL_ERROR, "message": said}
-        answer = {"jsonrpc": "2.0", "id": request_id, "error": error}
-        await self._give(json.dumps(answer).encode(), None)
+    async def _fail(self, asked: _Asked, said: str) -> None:
+        """Tell the host of each request that has no answer why there is none."""
+        for request_id in list(asked.waiting):
+            await self._give([failure(request_id, said)])
+        asked.waiting.clear()
 
     async def _listen(self) -> None:
         """Give what the server says on its own, where it opens a stream for that."""
@@ -192,35 +313,56 @@ class HttpUpstream:
                 async with self._client.stream(
                     "GET", self._url, headers={**headers, **self._session_headers}, timeout=None
                 ) as answer:
-                    if not _is_stream(answer):
+                    if not is_stream(answer):
                         return
-                    async with aclosing(_events(answer.aiter_lines())) as events:
-                        async for data in events:
-                            await self._give(data, None)
+                    async with aclosing(read_events(answer.aiter_bytes())) as events:
+                        async for event in events:
+                            if event.data:
+                                await self._give(event.pieces())
             except httpx.HTTPError:
                 # What is asked next tells whether the server is gone.
                 pass
             await anyio.sleep(_AGAIN_SECONDS)
 
+    async def _open_sse(self) -> bool:
+        """Open the stream of a server of 2024; return whether it is one."""
+        session = SseSession(self._client, self._url, self._give, self._warn)
+        try:
+            await self._listening.start(session.run)
+        except (httpx.HTTPError, ValueError) as exc:
+            if self._transport == "sse":
+                self._warn(f"the server opens no stream: {str(exc) or type(exc).__name__}")
+            return False
+        self._sse = session
+        return True
 
-async def _events(lines: AsyncIterator[str]) -> AsyncGenerator[bytes, None]:
-    """Yield the data of server-sent events."""
-    data: list[str] = []
-    async for line in lines:
-        if line.startswith("data:"):
-            data.append(line[5:].removeprefix(" "))
-        elif not line and data:
-            yield "\n".join(data).encode()
-            data = []
+    async def _send_by_sse(self, asked: _Asked) -> None:
+        assert self._sse is not None  # noqa: S101 - as the callers have seen
+        said = await self._sse.send(asked.line, asked.waiting)
+        if said is not None:
+            self._warn(said)
+            await self._fail(asked, said)
+        # What is answered comes over the stream.
+        asked.waiting.clear()
+
+
+def _asked(line: bytes) -> _Asked:
+    try:
+        said = json.loads(line)
+    except ValueError:
+        said = {}
+    messages = said if isinstance(said, list) else [said]
+    ids = {
+        each["id"]
+        for each in messages
+        if isinstance(each, dict) and "method" in each and isinstance(each.get("id"), str | int)
+    }
+    return _Asked(line, said if isinstance(said, dict) else {}, ids)
 
 
 def _on_a_line(text: bytes) -> bytes:
     # A line end in JSON stands between its tokens.
     return text.replace(b"\r", b" ").replace(b"\n", b" ")
-
-
-def _is_stream(answer: httpx.Response) -> bool:
-    return str(answer.headers.get("content-type")).startswith("text/event-stream")
 
 
 def _is_json(answer: httpx.Response) -> bool:

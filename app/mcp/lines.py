@@ -1,11 +1,14 @@
-"""Lines of a pipe, of any length: short ones in memory, long ones in a temporary file."""
+"""Lines of a pipe, of any length: short ones in memory, long ones in a temporary file.
+
+A line holds a message, or a batch of them, whose items are messages as well.
+"""
 
 import json
 import tempfile
-from collections.abc import AsyncGenerator, AsyncIterator, Iterator
+from collections.abc import AsyncGenerator, AsyncIterator, Iterator, Sequence
 from functools import cached_property
 from types import TracebackType
-from typing import IO
+from typing import IO, TypeAlias
 
 import anyio.to_thread
 
@@ -38,6 +41,10 @@ class Line:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Remove the file of a long line."""
         self._file.close()
 
     @property
@@ -51,21 +58,31 @@ class Line:
         self._scanner.feed(piece)
         self.size_bytes += len(piece)
 
+    @property
+    def whole(self) -> Span:
+        """All of the line."""
+        return Span(0, self.size_bytes)
+
     @cached_property
     def members(self) -> dict[str, Span]:
         """Where the value of each member of the object is; empty if the line is not one object.
 
         Of two members of one name the last counts, as for most readers of JSON.
         """
-        if not self._scanner.is_whole:
-            return {}
-        members = {}
-        for member in self._scanner.members:
-            try:
-                members[str(json.loads(self.read(member.key)))] = member.value
-            except ValueError:
-                return {}
-        return members
+        return _named_members(self, self._scanner, 0)
+
+    @cached_property
+    def batch(self) -> Sequence["BatchItem"]:
+        """The messages on the line, if it is a batch of them; else none."""
+        if not self._scanner.is_whole_list:
+            return ()
+        items = [BatchItem(self, span) for span in self._scanner.items]
+        return [item for item in items if item.members] and items
+
+    @property
+    def messages(self) -> Sequence["Message"]:
+        """The messages of a batch, or the line itself."""
+        return self.batch or (self,)
 
     def read(self, span: Span | None = None) -> bytes:
         """Return a piece of the line, or all of it."""
@@ -78,6 +95,51 @@ class Line:
         start, end = span or (0, self.size_bytes)
         for at in range(start, end, _PIECE_BYTES):
             yield self.read(Span(at, min(end, at + _PIECE_BYTES)))
+
+
+class BatchItem:
+    """A message in a batch. What is said of where things are is said of the line.
+
+    Args:
+        line: The line of the batch.
+        whole: Where on it the message is.
+    """
+
+    def __init__(self, line: Line, whole: Span) -> None:
+        self.line = line
+        self.whole = whole
+
+    @cached_property
+    def members(self) -> dict[str, Span]:
+        """Where the value of each member of the object is; empty if the item is not one object."""
+        scanner = MemberScanner()
+        for piece in self.pieces():
+            scanner.feed(piece)
+        return _named_members(self, scanner, self.whole.start)
+
+    def read(self, span: Span | None = None) -> bytes:
+        """Return a piece of the line, or all of the message."""
+        return self.line.read(span or self.whole)
+
+    def pieces(self, span: Span | None = None) -> Iterator[bytes]:
+        """Yield a piece of the line, or all of the message, in pieces that fit into memory."""
+        return self.line.pieces(span or self.whole)
+
+
+Message: TypeAlias = Line | BatchItem
+
+
+def _named_members(message: Message, scanner: MemberScanner, offset: int) -> dict[str, Span]:
+    if not scanner.is_whole:
+        return {}
+    members = {}
+    for (start, end), value in scanner.members:
+        try:
+            name = str(json.loads(message.read(Span(offset + start, offset + end))))
+        except ValueError:
+            return {}
+        members[name] = Span(offset + value.start, offset + value.end)
+    return members
 
 
 async def read_lines(pieces: AsyncIterator[bytes]) -> AsyncGenerator[Line, None]:
@@ -100,7 +162,7 @@ async def read_lines(pieces: AsyncIterator[bytes]) -> AsyncGenerator[Line, None]
             taken, line = line, Line()
             yield taken
     finally:
-        line.__exit__(None, None, None)
+        line.close()
 
 
 async def _add(line: Line, piece: bytes) -> None:

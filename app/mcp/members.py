@@ -1,4 +1,4 @@
-"""Where the members of a JSON object are in its text, found without parsing what they hold."""
+"""Where members of a JSON object, or items of a list, are in its text, found without parsing it."""
 
 import re
 from typing import NamedTuple
@@ -6,7 +6,9 @@ from typing import NamedTuple
 _STRUCTURE = re.compile(rb'["{}\[\],:]')
 _STRING_END = re.compile(rb'["\\]')
 _OPENING = frozenset(b"{[")
-_QUOTE, _BACKSLASH, _COMMA, _COLON, _OBJECT = b'"\\,:{'
+_QUOTE, _BACKSLASH, _COMMA, _COLON, _OBJECT, _LIST = b'"\\,:{['
+# A text of which more would have to be held is one of which nothing is known.
+_MOST_HELD = 10_000
 
 
 class Span(NamedTuple):
@@ -24,18 +26,20 @@ class Member(NamedTuple):
 
 
 class MemberScanner:
-    """Finds the members of an object whose text arrives in pieces.
+    """Finds the members of an object, or the items of a list, whose text arrives in pieces.
 
     It holds no text. Strings are crossed at the speed of a search for their end, so that base64 of
     any length costs little. Text that is not one object has no members; nothing is checked beyond
-    that, because whoever reads the members parses them.
+    that, because whoever reads the members parses them. More than 10,000 are not looked into.
     """
 
     def __init__(self) -> None:
         self.members: list[Member] = []
+        self.items: list[Span] = []
         self._position = 0
         self._depth = 0
-        self._is_object = self._has_begun = False
+        self._is_object = self._is_list = self._has_begun = self._is_too_long = False
+        self._item_start = 0
         self._in_string = False
         # Characters at the beginning of the next piece that a backslash has escaped: one, or none.
         self._escaped = 0
@@ -46,7 +50,12 @@ class MemberScanner:
     @property
     def is_whole(self) -> bool:
         """Whether the text so far is an object that has ended."""
-        return self._is_object and self._depth == 0
+        return self._is_object and self._depth == 0 and not self._is_too_long
+
+    @property
+    def is_whole_list(self) -> bool:
+        """Whether the text so far is a list that has ended."""
+        return self._is_list and self._depth == 0 and not self._is_too_long
 
     def feed(self, piece: bytes) -> None:
         """Take the next piece of the text."""
@@ -80,7 +89,9 @@ class MemberScanner:
         elif character in _OPENING:
             if self._depth == 0:
                 self._is_object = character == _OBJECT and not self._has_begun
+                self._is_list = character == _LIST and not self._has_begun
                 self._has_begun = True
+                self._item_start = position + 1
             self._depth += 1
         elif character == _COLON:
             if self._depth == 1 and self._value_start is None:
@@ -94,6 +105,12 @@ class MemberScanner:
             self._depth -= 1
 
     def _end_member(self, position: int) -> None:
-        if self._is_object and self._key is not None and self._value_start is not None:
+        if max(len(self.members), len(self.items)) >= _MOST_HELD:
+            self._is_too_long = True
+            return
+        if self._is_list:
+            self.items.append(Span(self._item_start, position))
+            self._item_start = position + 1
+        elif self._is_object and self._key is not None and self._value_start is not None:
             self.members.append(Member(self._key, Span(self._value_start, position)))
         self._key = self._value_start = None

@@ -2,11 +2,18 @@
 
 It passes on the bytes it got. Few messages are looked into: calls of tools, which are noted in the
 history, and given files in the places of handles; their answers, which are stored before they are
-passed on; and lists of tools, to which ours are added, whose calls the server never sees. What
-cannot be stored is passed on as it came. Nothing waits for an answer that is being stored.
+passed on; and lists of tools, to which ours are added, whose calls the server never sees. They are
+looked for in batches too. What cannot be stored is passed on as it came. Nothing waits for an
+answer that is being stored.
 """
 
-from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Iterator, Mapping
+from collections.abc import (
+    AsyncIterator,
+    Callable,
+    Iterator,
+    Mapping,
+    Sequence,
+)
 from contextlib import AbstractAsyncContextManager
 from types import MappingProxyType
 
@@ -18,11 +25,13 @@ from app.mcp.answers import (
     deferral,
     with_arguments,
     with_content,
+    with_items,
     with_tools,
     written_pieces,
 )
-from app.mcp.calls import PassingRequests, ToolCall
-from app.mcp.lines import Line, read_lines
+from app.mcp.calls import Answered, PassingRequests, ToolCall
+from app.mcp.connections import Write
+from app.mcp.lines import Line, Message, read_lines
 from app.mcp.members import Span
 from app.mcp.result_store import ResultStore
 from app.models.json_value import JsonValue, json_text
@@ -32,7 +41,38 @@ from app.rendering.targets.tools import write_tools
 # Answers that are being stored; the server is not read from while there are more.
 _MOST_ANSWERS = 64
 
-Write = Callable[[bytes], Awaitable[None]]
+
+class AwaitedStore:
+    """A store that is being opened, for all who wait until it is open, or cannot be opened.
+
+    Args:
+        warn: Says a sentence to the person who runs it.
+    """
+
+    def __init__(self, warn: Callable[[str], None]) -> None:
+        self._warn = warn
+        self._store: ResultStore | None = None
+        self._is_settled = anyio.Event()
+
+    async def hold(
+        self, opened: AbstractAsyncContextManager[ResultStore], until: anyio.Event
+    ) -> None:
+        """Hold the store open until an event."""
+        try:
+            async with opened as self._store:
+                self._is_settled.set()
+                await until.wait()
+        except Exception as exc:
+            if self._is_settled.is_set():
+                raise
+            self._warn(f"results are passed on and not stored: {_reason(exc)}")
+        finally:
+            self._is_settled.set()
+
+    async def get(self) -> ResultStore | None:
+        """Return the store; `None` if it cannot be opened."""
+        await self._is_settled.wait()
+        return self._store
 
 
 class Proxy:
@@ -41,6 +81,7 @@ class Proxy:
     Args:
         write_to_host: Writes bytes to the host.
         write_to_server: Writes bytes to the server.
+        store: Where results are kept.
         warn: Says a sentence to the person who runs it.
         own_tools: Our tools, by the names that the host is shown.
         takes_paths: Whether tools are given files by their paths.
@@ -50,6 +91,7 @@ class Proxy:
         self,
         write_to_host: Write,
         write_to_server: Write,
+        store: AwaitedStore,
         warn: Callable[[str], None],
         *,
         own_tools: Mapping[str, ToolDefinition] = MappingProxyType({}),
@@ -61,67 +103,67 @@ class Proxy:
         self._own_tools = own_tools
         names = {shown: tool.name for shown, tool in own_tools.items()}
         self._requests = PassingRequests(names, takes_paths=takes_paths)
-        self._store: ResultStore | None = None
-        self._store_is_settled = anyio.Event()
+        self._store = store
         self._noted: dict[str, anyio.Event] = {}
         self._to_host = anyio.Lock()
         self._answers = anyio.Semaphore(_MOST_ANSWERS)
-
-    async def keep_store(
-        self, opened: AbstractAsyncContextManager[ResultStore], until: anyio.Event
-    ) -> None:
-        """Hold a store open until an event; calls wait until it is open, or cannot be opened."""
-        try:
-            async with opened as self._store:
-                self._store_is_settled.set()
-                await until.wait()
-        except Exception as exc:
-            if self._store_is_settled.is_set():
-                raise
-            self._warn(f"results are passed on and not stored: {_reason(exc)}")
-        finally:
-            self._store_is_settled.set()
 
     async def from_host(self, pieces: AsyncIterator[bytes]) -> None:
         """Pass on what the host says until it leaves; note the calls of tools."""
         async with anyio.create_task_group() as group:
             async for line in read_lines(pieces):
                 with line:
-                    call = self._requests.note(line)
-                    if call is not None and call.own_name is not None:
-                        group.start_soon(self._run_own, call)
-                        continue
-                    if call is not None:
-                        noted = self._noted[call.call_id] = anyio.Event()
-                        group.start_soon(self._note, call, noted)
-                    given = None if call is None else await self._given(call, line)
-                    for piece in line.pieces() if given is None else written_pieces(line, given):
+                    changed = [await self._asked(each, group) for each in line.messages]
+                    for piece in _written(line, changed):
                         await self._write_to_server(piece)
+
+    async def _asked(
+        self, message: Message, group: anyio.abc.TaskGroup
+    ) -> list[bytes | Span] | None:
+        """Take a message of the host; return what the server gets, `None` for itself."""
+        call = self._requests.note(message)
+        if call is None:
+            return None
+        if call.own_name is not None:
+            group.start_soon(self._run_own, call)
+            return []
+        noted = self._noted[call.call_id] = anyio.Event()
+        group.start_soon(self._note, call, noted)
+        return await self._given(call, message)
 
     async def from_server(self, pieces: AsyncIterator[bytes]) -> None:
         """Pass on what the server says until it ends, and every answer that is being stored."""
         async with anyio.create_task_group() as group:
             async for line in read_lines(pieces):
-                answered = self._requests.answered(line)
-                if isinstance(answered, ToolCall):
+                answered = [self._requests.answered(each) for each in line.messages]
+                if any(isinstance(each, ToolCall) for each in answered):
                     await self._answers.acquire()
                     group.start_soon(self._answer, answered, line)
                     continue
                 with line:
-                    listed = await self._listed(line) if answered == "tools/list" else None
-                    await self._pass_on(
-                        line.pieces() if listed is None else written_pieces(line, listed)
-                    )
+                    await self._pass_on(_written(line, await self._told(answered, line)))
 
-    async def _listed(self, line: Line) -> list[bytes | Span] | None:
+    async def _told(
+        self, answered: Sequence[Answered | None], line: Line
+    ) -> list[list[bytes | Span] | None]:
+        """Return what the host gets of the messages on a line, `None` for each that stays."""
+        changed: list[list[bytes | Span] | None] = []
+        for message, asked in zip(line.messages, answered, strict=True):
+            if isinstance(asked, ToolCall):
+                changed.append(await self._shown(asked, message))
+            else:
+                changed.append(None if asked is None else await self._listed(message))
+        return changed
+
+    async def _listed(self, line: Message) -> list[bytes | Span] | None:
         """Return a list of the server's tools with ours at its end; `None` without a store."""
-        await self._store_is_settled.wait()
+        store = await self._store.get()
         ours = {
             name: tool
             for name, tool in self._own_tools.items()
             if name not in self._requests.tool_names
         }
-        if self._store is None or not ours:
+        if store is None or not ours:
             return None
         written = [
             {**each, "name": name}
@@ -130,16 +172,16 @@ class Proxy:
         ]
         return with_tools(line, line.members["result"], written)
 
-    async def _given(self, call: ToolCall, line: Line) -> list[bytes | Span] | None:
+    async def _given(self, call: ToolCall, line: Message) -> list[bytes | Span] | None:
         """Return a call with files in the places of handles; `None` if it has none of them."""
         places = self._requests.places.get(call.name)
         if not places or "@blob:" not in json_text(call.arguments):
             return None
-        await self._store_is_settled.wait()
-        if self._store is None:
+        store = await self._store.get()
+        if store is None:
             return None
         try:
-            arguments = await self._store.resolve(call.arguments, places)
+            arguments = await store.resolve(call.arguments, places)
         except Exception as exc:  # noqa: BLE001 - the server says what it cannot read
             self._warn(f"a handle for {call.name} is passed on as it is: {_reason(exc)}")
             return None
@@ -147,11 +189,11 @@ class Proxy:
 
     async def _run_own(self, call: ToolCall) -> None:
         """Run one of our tools, and answer the host."""
-        await self._store_is_settled.wait()
+        store = await self._store.get()
         try:
-            if self._store is None:
+            if store is None:
                 raise StoreUnavailableError("memory")
-            result = await self._store.run(call, self._requests.revision)
+            result = await store.run(call, self._requests.revision)
         except Exception as exc:  # noqa: BLE001 - the model is told
             text: JsonValue = {"type": "text", "text": f"The memory did not answer: {_reason(exc)}"}
             result = {"content": [text], "isError": True}
@@ -160,23 +202,22 @@ class Proxy:
 
     async def _note(self, call: ToolCall, noted: anyio.Event) -> None:
         try:
-            await self._store_is_settled.wait()
-            if self._store is not None:
-                await self._store.note_call(call)
+            store = await self._store.get()
+            if store is not None:
+                await store.note_call(call)
         except Exception as exc:  # noqa: BLE001 - a host goes on working without a history
             self._warn(f"the call of {call.name} is not in the history: {_reason(exc)}")
         finally:
             noted.set()
 
-    async def _answer(self, call: ToolCall, line: Line) -> None:
+    async def _answer(self, answered: Sequence[Answered | None], line: Line) -> None:
         try:
             with line:
-                shown = await self._shown(call, line)
-                await self._pass_on(line.pieces() if shown is None else written_pieces(line, shown))
+                await self._pass_on(_written(line, await self._told(answered, line)))
         finally:
             self._answers.release()
 
-    async def _shown(self, call: ToolCall, line: Line) -> list[bytes | Span] | None:
+    async def _shown(self, call: ToolCall, line: Message) -> list[bytes | Span] | None:
         """Store an answer; return what the host gets in its place, or `None` for itself."""
         noted = self._noted.pop(call.call_id, None)
         if noted is not None:
@@ -186,15 +227,16 @@ class Proxy:
             if later.task_id is not None:
                 self._requests.await_task(later.task_id, call)
             return None
-        if self._store is None:
+        store = await self._store.get()
+        if store is None:
             return None
         try:
             if result is None:
-                await self._store.keep(call, line, line.members["error"], success=False)
+                await store.keep(call, line, line.members["error"], success=False)
                 return None
-            if not await self._store.keep(call, line, result, success=True):
+            if not await store.keep(call, line, result, success=True):
                 return None
-            rendering = await self._store.rendering(call, self._requests.revision)
+            rendering = await store.rendering(call, self._requests.revision)
             return with_content(
                 line, result, rendering, is_typed=call.name in self._requests.typed_tools
             )
@@ -208,14 +250,16 @@ class Proxy:
                 await self._write_to_host(piece)
 
 
+def _written(line: Line, changed: Sequence[list[bytes | Span] | None]) -> Iterator[bytes]:
+    """Yield a line with what has been changed of the messages on it; nothing if none is left."""
+    if all(each is None for each in changed):
+        return line.pieces()
+    if not any(each is None or each for each in changed):
+        return iter(())
+    if line.batch:
+        return written_pieces(line, with_items(line, changed))
+    return written_pieces(line, changed[0] or ())
+
+
 def _reason(error: Exception) -> str:
     return error.detail if isinstance(error, ServiceError) else str(error)
-
-
-async def received(stream: anyio.abc.ByteReceiveStream) -> AsyncGenerator[bytes, None]:
-    """Yield what a pipe gives until it ends."""
-    while True:
-        try:
-            yield await stream.receive(256 * 1024)
-        except (anyio.EndOfStream, anyio.ClosedResourceError, anyio.BrokenResourceError):
-            return

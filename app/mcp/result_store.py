@@ -12,13 +12,14 @@ import anyio.to_thread
 
 from app.mcp.calls import ToolCall
 from app.mcp.handles import Form, Place, mentions_in
-from app.mcp.lines import Line
+from app.mcp.lines import Message
 from app.mcp.members import Span
 from app.models.json_value import JsonValue, json_text
-from app.models.rendering import McpRevision, RenderOptions
+from app.models.rendering import NO_LIMITS, HostLimits, McpRevision, RenderOptions
 from app.models.resource import Resource
 from app.models.tool_result import StoredToolResult
 from app.rendering.names.file_names import extension_for, safe_file_name
+from app.rendering.texts.cuts import PREVIEW_LIMIT_CHARS
 from app.services.inline_media.json_with_media import RenderedBody
 from app.services.renders.renders import RenderQuery
 from app.stores.blobs import read_whole
@@ -71,6 +72,7 @@ class ResultStore:
         project_id: Whose session it is.
         session_id: The session that all calls of the proxy are part of.
         options: What the host takes.
+        limits: How large it takes images and texts.
         files: Where tools are given files by their paths, if they are.
     """
 
@@ -78,6 +80,7 @@ class ResultStore:
     project_id: str
     session_id: str
     options: RenderOptions
+    limits: HostLimits = NO_LIMITS
     files: HandedFiles | None = None
 
     async def run(self, call: ToolCall, revision: McpRevision) -> dict[str, JsonValue]:
@@ -97,7 +100,11 @@ class ResultStore:
         async def body() -> AsyncIterator[bytes]:
             yield json_text(asked).encode("utf-8", "backslashreplace")
 
-        rendered = await self.container.tool_calls.run(self.project_id, self.session_id, body())
+        # What reads a long text in pieces would otherwise give previews of them.
+        limits = replace(self.limits, most_text_chars=None)
+        rendered = await self.container.tool_calls.run(
+            self.project_id, self.session_id, body(), limits=limits
+        )
         return await _message(rendered)
 
     async def resolve(self, arguments: JsonValue, places: Sequence[Place]) -> JsonValue | None:
@@ -154,7 +161,7 @@ class ResultStore:
             self.project_id, prepared.append, is_alone=prepared.is_long, is_durable=False
         )
 
-    async def keep(self, call: ToolCall, line: Line, answer: Span, *, success: bool) -> bool:
+    async def keep(self, call: ToolCall, line: Message, answer: Span, *, success: bool) -> bool:
         """Store what a call was answered with; return whether it is more than a short text.
 
         Args:
@@ -182,7 +189,21 @@ class ResultStore:
         ingested = await self.container.tool_results.ingest(
             self.project_id, body(), idempotency_key=None
         )
-        return self.options.max_tokens is not None or _has_media(ingested.result)
+        return self._is_changed(ingested.result)
+
+    def _is_changed(self, result: StoredToolResult) -> bool:
+        record = json.loads(result.sanitized)
+        if self.options.max_tokens is not None or record["resources"]:
+            return True
+        options, limits = self.options, self.limits
+        of_images = (options.max_images, options.max_bytes, limits.most_side)
+        # Images of a few bytes are part of the record, and may be many, or have many pixels.
+        has_limited_images = any(limit is not None for limit in of_images)
+        return any(
+            (has_limited_images and part["type"] == "image")
+            or len(part.get("text", "")) > (limits.most_text_chars or PREVIEW_LIMIT_CHARS)
+            for part in record["parts"]
+        )
 
     async def rendering(self, call: ToolCall, revision: McpRevision) -> dict[str, JsonValue]:
         """Return the result of a call that has been kept, as a host is to get it.
@@ -196,7 +217,8 @@ class ResultStore:
         )
         if stored is None or stored.result.seq is None:
             return {}
-        query = RenderQuery("mcp", replace(self.options, protocol_version=revision))
+        options = replace(self.options, protocol_version=revision)
+        query = RenderQuery("mcp", options, self.limits)
         body = await self.container.renders.answer(
             self.project_id, self.session_id, stored.result.seq, query
         )
@@ -208,7 +230,3 @@ async def _message(rendered: RenderedBody) -> dict[str, JsonValue]:
         text = b"".join([chunk async for chunk in chunks])
     result: dict[str, JsonValue] = json.loads(text)["messages"][0]
     return result
-
-
-def _has_media(result: StoredToolResult) -> bool:
-    return bool(json.loads(result.sanitized)["resources"])

@@ -71,6 +71,22 @@ class RenderOptions:
 
 
 @dataclass(frozen=True, slots=True)
+class HostLimits:
+    """What a host takes of one result, beyond what its protocol says.
+
+    Attributes:
+        most_side: The most pixels of the longer side of an image.
+        most_text_chars: How long a text may be that is shown whole.
+    """
+
+    most_side: int | None = None
+    most_text_chars: int | None = None
+
+
+NO_LIMITS = HostLimits()
+
+
+@dataclass(frozen=True, slots=True)
 class NamedRecord:
     """A record that is to be rendered: exactly one of the first three ids is set.
 

@@ -205,6 +205,12 @@ RULES: Mapping[str, Rule] = MappingProxyType(
             "Pagefault",
             is_fault=False,
         ),
+        "text-too-long": Rule(
+            "A text is no longer than the host shows.",
+            "a preview stands for it",
+            "`pagefault proxy`",
+            is_fault=False,
+        ),
         "not-stored": Rule(
             "A medium was stored.", "a line stands for it", "Pagefault", is_fault=False
         ),

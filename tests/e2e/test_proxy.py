@@ -1,17 +1,18 @@
 """`pagefault proxy` between a host and a server of MCP."""
 
+import base64
 import json
 import subprocess
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from app.config.settings import Settings
-from tests.kit import mcp_server, media
+from tests.kit import images, mcp_server, media
 from tests.kit.process import COMMAND, ROOT, WAIT_SECONDS, environment
 from tests.kit.servers import serving
 
@@ -219,6 +220,97 @@ def test_result_of_more_tokens_than_the_host_takes_names_the_call_that_shows_it(
     assert block["text"].splitlines()[1:] == [line]
 
 
+def test_host_gets_texts_and_images_no_larger_than_it_takes(tmp_path: Path) -> None:
+    limits = ("--max-text", "1000", "--max-image-pixels", "32")
+    with proxied(tmp_path, *limits) as host:
+        texts = [
+            json.loads(host.call(1, "long", characters=length))["result"]["content"][0]["text"]
+            for length in (1_000, 1_001, 20_000)
+        ]
+        host.call(4, "picture")
+        _, said, image, line = json.loads(host.hear())["result"]["content"]
+        tools(host, 5)
+        whole = json.loads(host.call(6, "read_text", ref="@entry:4"))
+        seen = json.loads(host.call(7, "view_media", ref=HANDLE))
+        assert host.leave() == 0
+    x, rest = "x", "\n" + "x" * 125
+    (stored,) = history(tmp_path / "data")[5]["sanitized"]["resources"]
+    assert texts == [
+        x * 1_000,
+        f'{x * 500}\n[… 376 characters left out; read_text("@entry:4") shows all of it …]{rest}',
+        f"{x * 500}\n[… 19375 characters left out; the whole text is {stored['uri']} …]{rest}",
+    ]
+    assert "shown as 32x24 instead of 64x48 pixels" in said["text"]
+    assert images.opened(base64.b64decode(image["data"])).size == (32, 24)
+    assert line["text"] == HANDLE
+    assert x * 1_001 in whole["result"]["content"][0]["text"]
+    assert "shown as 32x24" in seen["result"]["content"][0]["text"]
+
+
+def test_host_that_takes_longer_texts_gets_them_whole(tmp_path: Path) -> None:
+    with proxied(tmp_path, "--max-text", "20000") as host:
+        answers = [json.loads(host.call(n, "long", characters=n)) for n in (20_000, 20_001)]
+        assert host.leave() == 0
+    whole, cut = (each["result"]["content"][0]["text"] for each in answers)
+    assert whole == "x" * 20_000
+    assert cut.startswith("x" * 4_000 + "\n[… 15001 characters left out; the whole text is blob:")
+
+
+def batch_of(*calls: tuple[object, str]) -> bytes:
+    """A batch of calls of tools, and a notification."""
+    return json.dumps(
+        [
+            {"jsonrpc": "2.0", "method": "notifications/initialized"},
+            *(
+                {"jsonrpc": "2.0", "id": n, "method": "tools/call", "params": {"name": name}}
+                for n, name in calls
+            ),
+        ]
+    ).encode()
+
+
+def test_batch_without_media_passes_byte_for_byte(tmp_path: Path) -> None:
+    heard = []
+    calls = [(n, name) for n, name in enumerate(mcp_server.ANSWERS) if name != "no-json"]
+    for server in (direct(tmp_path), proxied(tmp_path)):
+        with server as host:
+            host.say(batch_of(*calls))
+            heard.append(host.hear())
+            host.say(b"[]")
+            heard.append(host.hear())
+            assert host.leave() == 0
+    assert heard[2:] == heard[:2]
+    assert len(history(tmp_path / "data")) == 2 * 6 - 2
+
+
+def test_calls_in_a_batch_are_stored_and_rendered_like_single_ones(tmp_path: Path) -> None:
+    with proxied(tmp_path) as host:
+        tools(host, 1)
+        host.say(batch_of((2, "word"), (3, "picture"), (4, "list_media")))
+        heard = [host.hear(), host.hear(), host.hear()]
+        host.say(batch_of((5, "list_media"))[:-1] + b', {"id": 6, "method": "tools/list"}]')
+        heard += [host.hear(), host.hear()]
+        host.say(b'[{"id": 7, "method": "tools/call", "params": {"name": "list_media"}}]')
+        own_alone = json.loads(host.hear())
+        assert host.leave() == 0
+    batches = [each for each in heard if each.startswith(b"[")]
+    others = [json.loads(each) for each in heard if not each.startswith(b"[")]
+    assert mcp_server.ANSWERS["word"] % 2 in batches[0]
+    _, picture = json.loads(batches[0])
+    assert [each["type"] for each in picture["result"]["content"]] == ["text", "image", "text"]
+    assert picture["result"]["content"][2]["text"] == HANDLE
+    ((listed,),) = (json.loads(batches[1]),)
+    assert [each["name"] for each in listed["result"]["tools"]][-6:] == OWN_TOOLS
+    # Progress comes before its answer; our tools answer by themselves.
+    assert sorted(str(each.get("id", each.get("method"))) for each in others) == [
+        "4",
+        "5",
+        "notifications/progress",
+    ]
+    assert own_alone["id"] == 7
+    assert len(history(tmp_path / "data")) == 2 * 5
+
+
 def test_server_that_dies_is_reported_as_its_own_end(tmp_path: Path) -> None:
     with proxied(tmp_path) as host:
         host.call(1, "word")
@@ -285,6 +377,32 @@ def test_our_tools_stand_at_the_end_of_the_last_page(tmp_path: Path) -> None:
             "upload",
             *(f"memory_{each}" for each in OWN_TOOLS),
         ]
+
+
+def test_thousands_of_tools_pass_and_are_listed_anew(tmp_path: Path) -> None:
+    with proxied(tmp_path) as host:
+        assert tools(host, 1, cursor="many")[4_999:] == ["tool4999", *OWN_TOOLS]
+        changed = json.loads(host.call(2, "changes"))
+        assert changed["method"] == "notifications/tools/list_changed"
+        assert json.loads(host.hear())["id"] == 2
+        assert tools(host, 3)[-6:] == OWN_TOOLS
+        assert host.leave() == 0
+
+
+def test_proxies_that_start_at_once_migrate_once(tmp_path: Path) -> None:
+    data = tmp_path / "data"
+    with ExitStack() as stack:
+        hosts = []
+        for number in range(4):
+            (tmp_path / str(number)).mkdir()
+            hosts.append(stack.enter_context(proxied(tmp_path / str(number), data=data)))
+        for host in hosts:
+            host.say(b'{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"word"}}')
+        assert [host.hear() for host in hosts] == [mcp_server.ANSWERS["word"] % 1] * 4
+        assert [host.leave() for host in hosts] == [0] * 4
+    told = [(tmp_path / str(number) / "stderr").read_text() for number in range(4)]
+    assert told == [""] * 4
+    assert len(history(data)) == 8
 
 
 def test_our_tools_are_run_here_and_the_server_never_sees_their_calls(tmp_path: Path) -> None:

@@ -4,17 +4,21 @@ The server is another Pagefault, whose `/mcp` speaks both eras of the protocol.
 """
 
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
+import anyio
 import anyio.to_thread
 import httpx
 import pytest
-from mcp import Client, MCPError, StdioServerParameters
+from mcp import Client, MCPError, StdioServerParameters, types
 
 from app.config.settings import Settings
 from tests.contract.session_requests import listed
-from tests.kit.process import COMMAND, environment, run_command
+from tests.kit.mcp_sdk_server import COMMAND as SDK_SERVER
+from tests.kit.mcp_sdk_server import serving_mcp
+from tests.kit.process import COMMAND, ROOT, WAIT_SECONDS, environment, run_command
 from tests.kit.servers import LiveService, serving
 
 pytestmark = [pytest.mark.anyio, pytest.mark.engines("embedded")]
@@ -98,6 +102,108 @@ def _leaves(error: BaseException) -> Iterator[BaseException]:
             yield from _leaves(each)
     else:
         yield error
+
+
+@pytest.fixture(scope="module")
+def older() -> Iterator[str]:
+    """A server that knows HTTP+SSE of 2024 alone."""
+    with serving_mcp("sse") as url:
+        yield url
+
+
+@pytest.fixture(scope="module")
+def newer() -> Iterator[str]:
+    """A server that speaks Streamable HTTP, with sessions, streams and both eras."""
+    with serving_mcp("http") as url:
+        yield url
+
+
+@pytest.fixture(scope="module")
+def piped() -> None:
+    """A server that is started by the proxy."""
+
+
+def in_front_of(url: str | None, data_dir: Path, *options: str) -> StdioServerParameters:
+    server = ["--", *SDK_SERVER, "stdio"] if url is None else ["--upstream", url]
+    return StdioServerParameters(
+        command=str(COMMAND),
+        args=[
+            *("proxy", "--session", "near", "--data-dir", str(data_dir), *options),
+            *server,
+        ],
+        cwd=ROOT,
+        env=environment(),
+    )
+
+
+def texts(result: types.CallToolResult) -> list[str]:
+    return [each.text for each in result.content if isinstance(each, types.TextContent)]
+
+
+@pytest.mark.parametrize(
+    ("server", "mode", "options"),
+    [
+        ("older", "auto", ()),
+        ("older", "legacy", ("--transport", "sse")),
+        ("newer", "auto", ()),
+        ("newer", "legacy", ("--transport", "http")),
+        ("piped", "auto", ()),
+        ("piped", "legacy", ()),
+    ],
+)
+async def test_host_works_with_a_server_of_any_transport(
+    server: str,
+    mode: Any,  # noqa: ANN401
+    options: tuple[str, ...],
+    tmp_path: Path,
+    request: pytest.FixtureRequest,
+) -> None:
+    url = request.getfixturevalue(server)
+    started = in_front_of(url, tmp_path / "data", *options)
+    told: list[float] = []
+    begun = anyio.Event()
+
+    async def note(progress: float, total: float | None, message: str | None) -> None:
+        told.append(progress)
+
+    async def begin(progress: float, total: float | None, message: str | None) -> None:
+        begun.set()
+
+    async def answer(context: object, params: object) -> types.ElicitResult:
+        return types.ElicitResult(action="accept", content={"colour": "blue"})
+
+    name = f"{server}-{mode}"
+    async with Client(started, mode=mode, elicitation_callback=answer) as host:
+        counted = await host.call_tool("count", {"to": 3}, progress_callback=note)
+        assert (texts(counted), told) == (["counted to 3"], [0, 1, 2])
+        picture = await host.call_tool("picture")
+        assert [each.type for each in picture.content] == ["image", "text"]
+        async with anyio.create_task_group() as group:
+            group.start_soon(
+                partial(host.call_tool, "wait", {"name": name}, progress_callback=begin)
+            )
+            await begun.wait()
+            group.cancel_scope.cancel()
+        with anyio.fail_after(WAIT_SECONDS):
+            while name not in texts(await host.call_tool("was_cancelled")):
+                pass
+        assert texts(await host.call_tool("break_off")) == ["resumed"]
+        if mode == "legacy" or server == "older":
+            assert texts(await host.call_tool("ask")) == ["blue"]
+    stored = await anyio.to_thread.run_sync(history_of, tmp_path / "data")
+    results = [each["sanitized"] for each in stored if "sanitized" in each]
+    assert [each["meta"]["toolName"] for each in results][:2] == ["count", "picture"]
+
+
+@pytest.mark.parametrize("transport", ["sse", "http"])
+async def test_call_that_ends_the_server_is_answered_with_an_error(
+    transport: str, tmp_path: Path
+) -> None:
+    with serving_mcp(transport) as url:
+        async with Client(in_front_of(url, tmp_path / "data"), mode="legacy") as host:
+            for _ in range(2):
+                with pytest.raises(MCPError, match=r"the server (has ended|cannot be reached)"):
+                    await host.call_tool("give_up")
 
 
 def test_one_server_has_to_be_named(tmp_path: Path) -> None:

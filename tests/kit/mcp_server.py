@@ -53,9 +53,14 @@ UPLOAD = {
 def main() -> None:
     """Answer requests until nobody asks any more."""
     for line in sys.stdin.buffer:
-        request = json.loads(line)
-        if "id" in request and request.get("method"):
-            _say(_answer(request))
+        said = json.loads(line)
+        requests = said if isinstance(said, list) else [said]
+        answers = [_answer(each) for each in requests if "id" in each and each.get("method")]
+        if isinstance(said, list):
+            _say(b"[" + b", ".join(answers) + b"]")
+        else:
+            for answer in answers:
+                _say(answer)
 
 
 def _answer(request: dict[str, object]) -> bytes:
@@ -70,6 +75,7 @@ def _answer(request: dict[str, object]) -> bytes:
             "first": {"tools": tools, "nextCursor": "more"},
             "more": {"tools": [UPLOAD]},
             "none": {"tools": []},
+            "many": {"tools": [{"name": f"tool{n}", "inputSchema": {}} for n in range(5_000)]},
         }
         asked = request.get("params") or {}
         assert isinstance(asked, dict)
@@ -89,6 +95,9 @@ def _called(number: object, name: str, given: dict[str, int]) -> bytes:
         os._exit(3)
     if name == "upload":
         return _result(number, {"content": [{"type": "text", "text": told(given)}]})
+    if name == "changes":
+        _say(b'{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}')
+        return ANSWERS["word"] % number
     if name == "picture":
         _say(b'{"jsonrpc":"2.0","method":"notifications/progress","params":{"progress":1}}')
         picture = {"type": "image", "data": media.b64(PNG), "mimeType": "image/png"}

@@ -209,7 +209,7 @@ def _as_a_line(turn: ComposedTurn, page_id: str | None) -> ComposedTurn:
         for item in stored
         if isinstance(item.source, StoredBytes)
     ]
-    way = _page_call(page_id) if page_id else _entry_call(turn)
+    way = _page_call(page_id) if page_id else entry_call(turn)
     media = f"; its media: {', '.join(named[:_MOST_NAMED])}" if named else ""
     more = f" and {len(named) - _MOST_NAMED} more" if len(named) > _MOST_NAMED else ""
     name = quoted_short(one_line(turn.tool_name), 64)
@@ -246,10 +246,11 @@ def _way_back(turn: ComposedTurn, text: str, page_id: str | None) -> str:
     if page_id:
         return _page_call(page_id)
     uri = whole_text_uri(text)
-    return f'read_text("@{uri}")' if uri else _entry_call(turn)
+    return f'read_text("@{uri}")' if uri else entry_call(turn)
 
 
-def _entry_call(turn: ComposedTurn) -> str:
+def entry_call(turn: ComposedTurn) -> str:
+    """Return the call that shows all of an answer, if a model can make one."""
     # What is rendered outside of its session is no entry that a model could name.
     return "" if turn.seq is None else f'read_text("@entry:{turn.seq}")'
 

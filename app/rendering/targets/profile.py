@@ -3,14 +3,14 @@
 import hashlib
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 from typing import Literal, TypeAlias
 
 from app.media.types import canonical_mime_type
 from app.models.conversation import Call, SettledTurn, TurnRole
 from app.models.json_value import JsonValue
-from app.models.rendering import ImageDetail, McpRevision
+from app.models.rendering import HostLimits, ImageDetail, McpRevision
 from app.models.resource import ResourceKind
 from app.rendering.targets.leaves import JsonLeaf, Node
 from app.rendering.targets.tokens import BY_AREA, TokenRule
@@ -122,6 +122,16 @@ class Profile:
     def rule(self, kind: ResourceKind) -> MediaRule | None:
         """Return the rule for media of a kind, if any are taken."""
         return self.media.get(media_class(kind))
+
+
+def narrowed(profile: Profile, limits: HostLimits) -> Profile:
+    """Return a target whose images may be no larger than a host takes."""
+    image = profile.media.get("image")
+    if limits.most_side is None or image is None:
+        return profile
+    side = min(limits.most_side, image.most_side or limits.most_side)
+    media = {**profile.media, "image": replace(image, most_side=side)}
+    return replace(profile, media=MappingProxyType(media))
 
 
 def media_class(kind: ResourceKind) -> MediaClass:

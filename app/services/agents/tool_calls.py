@@ -23,6 +23,7 @@ from app.models.identity import utc_now
 from app.models.json_value import JsonValue, json_text
 from app.models.limits import Limits
 from app.models.message import StoredHistoryMessage
+from app.models.rendering import NO_LIMITS, HostLimits
 from app.services.agents.memory_tools import MemoryTools, ToolAnswer, ToolPlace, told, words_of
 from app.services.agents.toolbox import WrongArgumentsError, read_call
 from app.services.inline_media.json_with_media import RenderedBody
@@ -118,7 +119,12 @@ class ToolCalls:
         object.__setattr__(self, "_idempotency", Idempotency(self.records))
 
     async def run(
-        self, project_id: str, session_id: str, body: AsyncIterator[bytes]
+        self,
+        project_id: str,
+        session_id: str,
+        body: AsyncIterator[bytes],
+        *,
+        limits: HostLimits = NO_LIMITS,
     ) -> RenderedBody:
         """Run a call and return the message that answers it; the same call again is not run again.
 
@@ -126,6 +132,7 @@ class ToolCalls:
             project_id: The caller's project.
             session_id: The session that call and answer are entries of.
             body: A `ToolCallRequest` as JSON.
+            limits: What the host takes of the answer.
 
         Raises:
             InvalidJsonError, InvalidPayloadError, PayloadTooLargeError: The body, or signed URLs
@@ -133,10 +140,12 @@ class ToolCalls:
             ConflictError: Another call of the session has this id, or the same one is being run.
         """
         async with self.bodies.read(body, partial(_read, limits=self.limits)) as asked:
-            return await self._run(project_id, session_id, asked)
+            wish = RenderQuery(asked.target, asked.options(), limits)
+            return await self._run(project_id, session_id, asked, wish)
 
-    async def _run(self, project_id: str, session_id: str, asked: ToolCallRequest) -> RenderedBody:
-        wish = RenderQuery(asked.target, asked.options())
+    async def _run(
+        self, project_id: str, session_id: str, asked: ToolCallRequest, wish: RenderQuery
+    ) -> RenderedBody:
         try:
             seq = await self._answered(project_id, session_id, asked)
             return await self.renders.answer(project_id, session_id, seq, wish)

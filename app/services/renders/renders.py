@@ -16,15 +16,23 @@ from app.models.conversation import ComposedTurn, TextItem, Turn
 from app.models.frontier import NOTHING_EVICTED, StoredFrontier
 from app.models.identity import is_id, utc_now
 from app.models.page import Level
-from app.models.rendering import NamedRecord, Rendering, RenderOptions, joined_pieces
+from app.models.rendering import (
+    NO_LIMITS,
+    HostLimits,
+    NamedRecord,
+    Rendering,
+    RenderOptions,
+    joined_pieces,
+)
 from app.rendering.pages.effective_level import shown_level
 from app.rendering.pages.instructions import instructions
 from app.rendering.targets.leaves import JsonLeaf, Node, json_pieces
 from app.rendering.targets.mcp import of_revision
-from app.rendering.targets.profile import Profile
+from app.rendering.targets.profile import Profile, narrowed
 from app.rendering.targets.table import TARGETS
 from app.rendering.turns.pages import page_turn
 from app.rendering.turns.pairing import orphans_in
+from app.rendering.turns.text_limits import with_texts_within
 from app.rendering.turns.tool_results import tool_result_turn
 from app.services.inline_media.json_with_media import RenderedBody
 from app.services.pages.manifests import PageManifests
@@ -39,6 +47,7 @@ from app.services.renders.loading import (
     read_apart,
 )
 from app.services.renders.settling import Settling
+from app.services.renders.whole_texts import read_whole_texts
 from app.stores.blobs import BlobStore
 from app.stores.records import Records, UnitOfWork
 
@@ -51,10 +60,14 @@ _TRIES = 8
 
 @dataclass(frozen=True, slots=True)
 class RenderQuery:
-    """For which target something is to be rendered, and how."""
+    """For which target something is to be rendered, and how.
+
+    `limits` are those of the host that shows it; the one of texts is for answers to calls.
+    """
 
     target: str
     options: RenderOptions
+    limits: HostLimits = NO_LIMITS
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -298,6 +311,12 @@ class Renders:
         profile = self._profile(wish)
         loaded = await load_entry(self.records, self.blobs, project_id, session_id, seq)
         turns = await self.settling.worked(lambda: loaded.answer(wish.options.audience))
+        most_chars = wish.limits.most_text_chars
+        if most_chars is not None:
+            whole = await read_whole_texts(
+                self.records, self.blobs, project_id, session_id, turns, most_chars
+            )
+            turns = await self.settling.worked(lambda: with_texts_within(turns, most_chars, whole))
         return await self._rendered(project_id, turns, profile, wish)
 
     async def words(
@@ -366,8 +385,8 @@ class Renders:
                 faults=[Fault("/media", "needs PAGEFAULT_PUBLIC_URL")],
             )
         if wish.target == "mcp":
-            return of_revision(profile, wish.options.protocol_version)
-        return profile
+            profile = of_revision(profile, wish.options.protocol_version)
+        return narrowed(profile, wish.limits)
 
     async def _rendered(
         self,

@@ -129,15 +129,30 @@ def test_file_that_was_changed_since_is_not_undone(
     assert config.read_text() == changed
 
 
+@pytest.mark.parametrize("words", [[], ["--no-tools"], ["--max-text", "2000", "--prefix", "m_"]])
+def test_options_are_those_of_every_server_and_are_not_needed_to_undo(
+    config: Path, words: list[str]
+) -> None:
+    given = Wrapping("/opt/bin/pagefault", ["--session", "demo", *words])
+    assert rewrite(config, given, undo=False, dry_run=False) == 0
+    servers = json.loads(config.read_text())["mcpServers"].values()
+    assert all({"--session", *words}.issubset(each["args"]) for each in servers)
+    assert run(config, undo=True) == 0
+    assert config.read_text() == CLAUDE
+
+
 def test_difference_is_shown_without_secrets(
     config: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    config.write_text(VS_CODE.replace("--token=${input:key}", "--token=abcdef"))
+    text = VS_CODE.replace("--token=${input:key}", "--token=abcdef")
+    config.write_text(text.replace(".com/mcp", ".com/mcp?api_key=queried"))
     assert run(config, dry_run=True) == 0
     shown = capsys.readouterr().out
     assert '+\t\t\t"command": "/opt/bin/pagefault", // as its README says' in shown
     assert "--token=•••" in shown
     assert "X-Token: •••" in shown
+    assert "/mcp?api_key=•••" in shown
+    assert "queried" not in shown
     assert not {"abcdef", "very-secret"} & set(shown.replace('"', " ").split())
     assert config.read_text().count("/opt/bin/pagefault") == 0
 

@@ -1,0 +1,127 @@
+"""`pagefault proxy --listen`: the proxy as a server of Streamable HTTP."""
+
+import signal
+import socket
+from collections.abc import Callable, Iterator
+from contextlib import AbstractAsyncContextManager, contextmanager
+
+import anyio
+import uvicorn
+
+from app.cli.terminal import CANNOT, ERR, complain, say
+from app.config.settings import Settings, is_loopback
+from app.http.browser_guard import BrowserGuard
+from app.mcp.connections import Connect, Write
+from app.mcp.host_access import KeyGuard
+from app.mcp.host_endpoint import PATH, HostEndpoint
+from app.mcp.proxy import AwaitedStore, Proxy
+from app.mcp.result_store import ResultStore
+
+_GRACEFUL_SHUTDOWN_SECONDS = 10
+_MOST_CONNECTIONS = 512
+
+ProxyWith = Callable[[Write, Write, AwaitedStore], Proxy]
+
+
+def serve_hosts(
+    settings: Settings,
+    address: tuple[str, int],
+    opened: AbstractAsyncContextManager[ResultStore],
+    connect: Connect,
+    proxy_with: ProxyWith,
+) -> int:
+    """Serve hosts until told to end; return the exit status.
+
+    Args:
+        settings: Whether keys are asked for, and which names the service is called by.
+        address: Where, as host and port.
+        opened: The store.
+        connect: Connects to a server.
+        proxy_with: Makes a proxy between two writers.
+    """
+    host, port = address
+    shown = f"[{host}]" if ":" in host else host
+    if settings.auth == "none" and not is_loopback(host):
+        complain(
+            f"--listen {shown}:{port} is not loopback, and no keys are asked for: whoever "
+            "reaches it could use the server. Listen on 127.0.0.1, or set PAGEFAULT_AUTH=api-key."
+        )
+        return CANNOT
+    try:
+        family = socket.AF_INET6 if ":" in host else socket.AF_INET
+        listening = socket.create_server(address, family=family, backlog=2048)
+    except OSError as exc:
+        complain(
+            f"cannot listen on {shown}:{port}: {exc.strerror}. Name another port; "
+            "`--listen 127.0.0.1:0` takes a free one."
+        )
+        return CANNOT
+    url = f"http://{shown}:{listening.getsockname()[1]}{PATH}"
+    say(f"The MCP server is at {url}", to=ERR)
+    return anyio.run(_served, settings, listening, opened, connect, proxy_with)
+
+
+async def _served(
+    settings: Settings,
+    listening: socket.socket,
+    opened: AbstractAsyncContextManager[ResultStore],
+    connect: Connect,
+    proxy_with: ProxyWith,
+) -> int:
+    store, is_over = AwaitedStore(complain), anyio.Event()
+
+    def proxy_of(write_to_host: Write, write_to_server: Write) -> Proxy:
+        return proxy_with(write_to_host, write_to_server, store)
+
+    endpoint = HostEndpoint(connect, proxy_of, complain)
+    guarded = BrowserGuard(
+        endpoint if settings.auth == "none" else KeyGuard(endpoint, store),
+        is_open=settings.auth == "none",
+        hosts=settings.answered_hosts,
+        own_origins=() if settings.origin is None else (settings.origin,),
+        named_origins=settings.cors_origins,
+    )
+    config = uvicorn.Config(
+        guarded,
+        log_config=None,
+        access_log=False,
+        server_header=False,
+        proxy_headers=False,
+        lifespan="off",
+        ws="none",
+        limit_concurrency=_MOST_CONNECTIONS,
+        timeout_graceful_shutdown=_GRACEFUL_SHUTDOWN_SECONDS,
+    )
+    server = _Server(config, endpoint)
+    async with anyio.create_task_group() as group:
+        group.start_soon(store.hold, opened, is_over)
+        async with endpoint.running():
+            group.start_soon(_end_on_signals, server)
+            await server.serve(sockets=[listening])
+        is_over.set()
+        group.cancel_scope.cancel()
+    return 0
+
+
+class _Server(uvicorn.Server):
+    """uvicorn, which ends the sessions before it waits for the answers to them."""
+
+    def __init__(self, config: uvicorn.Config, endpoint: HostEndpoint) -> None:
+        super().__init__(config)
+        self._endpoint = endpoint
+
+    @contextmanager
+    def capture_signals(self) -> Iterator[None]:
+        """Leave signals to `_end_on_signals`: servers are to be ended before this process is."""
+        yield
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        """End the sessions, then the connections."""
+        await self._endpoint.end()
+        await super().shutdown(sockets)
+
+
+async def _end_on_signals(server: uvicorn.Server) -> None:
+    with anyio.open_signal_receiver(signal.SIGTERM, signal.SIGINT) as signals:
+        async for _ in signals:
+            server.should_exit = True

@@ -1,0 +1,168 @@
+"""Connections to the servers that the proxy stands before: programs, and those at addresses.
+
+Either is at the other end of a pipe, as far as the proxy knows.
+"""
+
+import subprocess
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Sequence
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from dataclasses import dataclass
+from typing import Literal, Protocol
+
+import anyio
+import anyio.abc
+import httpx
+
+# A server is told to end, then made to.
+_GRACE_SECONDS = 5.0
+_CONNECT_SECONDS = 10.0
+
+Write = Callable[[bytes], Awaitable[None]]
+
+
+class CannotStartError(Exception):
+    """A server cannot be started; the words are for who runs the proxy."""
+
+
+@dataclass(frozen=True, slots=True)
+class Upstream:
+    """A server at an address, the headers that every request to it carries, and how it is asked."""
+
+    url: str
+    headers: Sequence[tuple[str, str]]
+    transport: Literal["auto", "http", "sse"]
+
+
+class Connection(Protocol):
+    """A server that can be spoken to."""
+
+    def write(self, piece: bytes, /) -> Awaitable[None]:
+        """Send bytes. Raises BrokenResourceError or ClosedResourceError when it has ended."""
+
+    def received(self) -> AsyncGenerator[bytes, None]:
+        """Yield what it says until it ends."""
+
+    async def leave(self) -> None:
+        """Tell it that the host has left, and see to it that it ends."""
+
+    def interrupt(self) -> None:
+        """Tell it to end, whatever it is doing."""
+
+    async def ended(self) -> tuple[int, str]:
+        """Return, of one that has ended, its exit status, and a sentence unless that is 0."""
+
+
+Connect = Callable[[], AbstractAsyncContextManager[Connection]]
+
+
+class ServerProcess:
+    """A server that was started by its command. Its standard error is ours."""
+
+    def __init__(self, process: anyio.abc.Process, name: str) -> None:
+        assert process.stdin is not None  # noqa: S101 - asked for
+        assert process.stdout is not None  # noqa: S101 - asked for
+        self._process = process
+        self._name = name
+        self._stdin, self._stdout = process.stdin, process.stdout
+        self.write = process.stdin.send
+
+    def received(self) -> AsyncGenerator[bytes, None]:
+        """Yield what it writes to its standard output."""
+        return received(self._stdout)
+
+    async def leave(self) -> None:
+        """Close its standard input; one that goes on is told to end, then made to."""
+        await self._stdin.aclose()
+        for end in (self._process.terminate, self._process.kill):
+            with anyio.move_on_after(_GRACE_SECONDS):
+                await self._process.wait()
+                return
+            end()
+
+    def interrupt(self) -> None:
+        """Terminate it."""
+        self._process.terminate()
+
+    async def ended(self) -> tuple[int, str]:
+        """See Connection."""
+        status = await self._process.wait()
+        if not status:
+            return 0, ""
+        told = f"status {status}" if status > 0 else f"signal {-status}"
+        said = f"the server {self._name} ended with {told}"
+        return status if status > 0 else 128 - status, said
+
+
+@asynccontextmanager
+async def started(command: Sequence[str]) -> AsyncIterator[Connection]:
+    """Start a server, and end it at the end of the block.
+
+    Raises:
+        CannotStartError: It cannot be started.
+    """
+    try:
+        process = await anyio.open_process(
+            command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=None
+        )
+    except OSError as exc:
+        raise CannotStartError(f"cannot start {command[0]}: {exc.strerror}") from exc
+    connection = ServerProcess(process, command[0])
+    try:
+        yield connection
+    finally:
+        if process.returncode is None:
+            with anyio.CancelScope(shield=True):
+                await connection.leave()
+
+
+class UpstreamConnection:
+    """A server at an address."""
+
+    def __init__(self, write: Write, received: Callable[[], AsyncGenerator[bytes, None]]) -> None:
+        self.write = write
+        self.received = received
+        self.left = anyio.Event()
+
+    async def leave(self) -> None:
+        """End its session, when what was asked is answered or has taken too long."""
+        self.left.set()
+
+    def interrupt(self) -> None:
+        """End its session."""
+        self.left.set()
+
+    async def ended(self) -> tuple[int, str]:
+        """See Connection."""
+        return 0, ""
+
+
+@asynccontextmanager
+async def connected(server: Upstream, warn: Callable[[str], None]) -> AsyncIterator[Connection]:
+    """Connect to a server at an address, and end its session at the end of the block."""
+    from app.mcp.http_upstream import HttpUpstream  # noqa: PLC0415 - it loads the SDK
+
+    timeout = httpx.Timeout(None, connect=_CONNECT_SECONDS)
+    async with (
+        httpx.AsyncClient(headers=list(server.headers), timeout=timeout) as client,
+        anyio.create_task_group() as group,
+    ):
+        upstream = HttpUpstream(client, server.url, warn, server.transport)
+        connection = UpstreamConnection(upstream.write, upstream.received)
+
+        async def run(*, task_status: anyio.abc.TaskStatus[None]) -> None:
+            async with upstream.running():
+                task_status.started()
+                await connection.left.wait()
+
+        await group.start(run)
+        yield connection
+        await connection.leave()
+
+
+async def received(stream: anyio.abc.ByteReceiveStream) -> AsyncGenerator[bytes, None]:
+    """Yield what a pipe gives until it ends."""
+    while True:
+        try:
+            yield await stream.receive(256 * 1024)
+        except (anyio.EndOfStream, anyio.ClosedResourceError, anyio.BrokenResourceError):
+            return

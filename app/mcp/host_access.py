@@ -1,0 +1,41 @@
+"""Who may connect to a proxy over HTTP: where keys are asked for, those of its project."""
+
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+from app.errors import ServiceError, StoreUnavailableError, UnauthorizedError
+from app.http.problems import problem_response
+from app.mcp.proxy import AwaitedStore
+
+
+class KeyGuard:
+    """Answers 401 to requests without a key of the project.
+
+    Args:
+        app: The application.
+        store: Knows the keys.
+    """
+
+    def __init__(self, app: ASGIApp, store: AwaitedStore) -> None:
+        self._app = app
+        self._store = store
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Handle one ASGI connection."""
+        if scope["type"] == "http":
+            try:
+                await self._check(scope)
+            except ServiceError as exc:
+                answer = problem_response(exc, instance=scope["path"], request_id="-")
+                await answer(scope, receive, send)
+                return
+        await self._app(scope, receive, send)
+
+    async def _check(self, scope: Scope) -> None:
+        store = await self._store.get()
+        if store is None:
+            raise StoreUnavailableError("keys")
+        headers: dict[bytes, bytes] = dict(scope["headers"])
+        authorization = headers.get(b"authorization", b"").decode("latin-1")
+        caller = await store.container.access.caller_of(authorization)
+        if caller.project_id != store.project_id:
+            raise UnauthorizedError

@@ -1,0 +1,353 @@
+"""The proxy as a server of Streamable HTTP, for hosts that connect to servers by URL.
+
+Revisions from 2025-03-26 to 2025-11-25 have sessions, each with a server of its own; hosts of
+2026-07-28 have none, and share one. Answers are JSON unless something comes before them.
+
+Source: specification of MCP, 2026-07-28, 2025-11-25 and 2025-03-26, "Streamable HTTP".
+"""
+
+import json
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Mapping
+from contextlib import asynccontextmanager
+from types import MappingProxyType
+from typing import Any
+from uuid import uuid4
+
+import anyio
+import anyio.abc
+from mcp.shared.inbound import (
+    ERROR_CODE_HTTP_STATUS,
+    MCP_PROTOCOL_VERSION_HEADER,
+    InboundLadderRejection,
+    classify_inbound_request,
+)
+from mcp_types.version import HANDSHAKE_PROTOCOL_VERSIONS, MODERN_PROTOCOL_VERSIONS
+from starlette.requests import ClientDisconnect, Request
+from starlette.responses import JSONResponse, Response, StreamingResponse
+from starlette.types import Receive, Scope, Send
+
+from app.mcp.calls import is_id, parsed
+from app.mcp.connections import Connect
+from app.mcp.host_sessions import Exchange, HostSession, ProxyOf
+from app.mcp.lines import Line
+
+PATH = "/mcp"
+SESSION = "mcp-session-id"
+
+_MOST_SESSIONS = 32
+_IDLE_SECONDS = 60.0
+_LONGEST_IDLE_SECONDS = 3_600.0
+_MOST_BODY_BYTES = 64 * 1024 * 1024
+_FIRST_SECONDS = 5.0
+_PING_SECONDS = 15.0
+_INVALID_REQUEST = -32600
+_PARSE_ERROR = -32700
+_INTERNAL_ERROR = -32603
+_PING = b": nothing yet\n\n"
+_NO_HEADERS: Mapping[str, str] = MappingProxyType({})
+
+
+class RefusedError(Exception):
+    """A request that is not passed on: the status, and what JSON-RPC says of it."""
+
+    def __init__(
+        self, status: int, said: str, *, code: int = _INVALID_REQUEST, request_id: object = None
+    ) -> None:
+        super().__init__(said)
+        self.status = status
+        self.code = code
+        self.request_id = request_id
+        self.data: Any = None
+
+
+class HostEndpoint:
+    """Answers the requests of hosts.
+
+    Args:
+        connect: Connects to a server.
+        proxy_of: Makes the proxy between two writers.
+        warn: Says a sentence to the person who runs it.
+    """
+
+    def __init__(self, connect: Connect, proxy_of: ProxyOf, warn: Callable[[str], None]) -> None:
+        self._connect = connect
+        self._proxy_of = proxy_of
+        self._warn = warn
+        self._sessions: dict[str, HostSession] = {}
+        self._shared: HostSession | None = None
+        self._opening = anyio.Lock()
+        self._group: anyio.abc.TaskGroup
+
+    @asynccontextmanager
+    async def running(self) -> AsyncIterator[None]:
+        """Serve for the length of the block; what is open then is ended."""
+        async with anyio.create_task_group() as self._group:
+            self._group.start_soon(self._end_idle_ones)
+            yield
+            await self.end()
+            self._group.cancel_scope.cancel()
+
+    async def end(self) -> None:
+        """End all sessions, and wait until their servers have ended."""
+        for session in self._all():
+            session.leave()
+        for session in self._all():
+            await session.wait_until_gone()
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer one request."""
+        request = Request(scope, receive)
+        try:
+            response = await self._answered(request)
+        except RefusedError as exc:
+            response = _refusal(exc)
+        except ClientDisconnect:
+            return
+        await response(scope, receive, send)
+
+    async def _answered(self, request: Request) -> Response:
+        if request.url.path != PATH:
+            raise RefusedError(404, f"hosts of MCP are served at {PATH}")
+        if request.method == "POST":
+            return await self._post(request)
+        if request.method not in ("GET", "DELETE") or SESSION not in request.headers:
+            # Hosts without a session have nothing to listen to, and nothing to end.
+            return Response(status_code=405, headers={"allow": "POST, GET, DELETE"})
+        session = self._session(request)
+        if request.method == "DELETE":
+            session.leave()
+            del self._sessions[request.headers[SESSION]]
+            return Response(status_code=204)
+        if "text/event-stream" not in _accepted(request):
+            raise RefusedError(406, "a stream is text/event-stream, which has to be accepted")
+        stream = session.open_stream()
+        return _Stream(_events(stream, None), lambda: _closed(session, stream))
+
+    async def _post(self, request: Request) -> Response:
+        said, text = await _body(request)
+        session, headers = await self._session_for(request, said)
+        exchange = await session.ask(text, said)
+        if not exchange.waiting:
+            await session.release(exchange)
+            return Response(status_code=202, headers=headers)
+        try:
+            first: Line | None = None
+            with anyio.move_on_after(_FIRST_SECONDS):
+                first = await exchange.next_line()
+            if first is not None and "error" in first.members and SESSION in headers:
+                # Nobody will come back to a session that did not begin.
+                self._sessions.pop(headers.pop(SESSION)).leave()
+            if first is not None and exchange.has_ended and not exchange.lines:
+                await session.release(exchange)
+                return _json(first, headers, is_modern=session is self._shared)
+        except BaseException:
+            with anyio.CancelScope(shield=True):
+                await session.release(exchange)
+            raise
+        return _Stream(_events(exchange, first), lambda: session.release(exchange), headers)
+
+    async def _session_for(self, request: Request, said: Any) -> tuple[HostSession, dict[str, str]]:  # noqa: ANN401 - any JSON
+        """Return the session that a message belongs to, and headers that its host has to know."""
+        message = said if isinstance(said, dict) else {}
+        version = request.headers.get(MCP_PROTOCOL_VERSION_HEADER)
+        if not {version, _revision_of(message)}.isdisjoint(MODERN_PROTOCOL_VERSIONS):
+            return await self._shared_one(request, message), {}
+        if version is not None and version not in HANDSHAKE_PROTOCOL_VERSIONS:
+            known = ", ".join([*HANDSHAKE_PROTOCOL_VERSIONS, *MODERN_PROTOCOL_VERSIONS])
+            raise RefusedError(
+                400,
+                f"there is no revision {version[:32]} of MCP here, but {known}",
+                request_id=message.get("id"),
+            )
+        if SESSION in request.headers:
+            return self._session(request), {}
+        if message.get("method") != "initialize":
+            raise RefusedError(
+                400,
+                "there is no Mcp-Session-Id: send `initialize` first, which answers with one",
+                request_id=message.get("id"),
+            )
+        session_id = uuid4().hex
+        session = await self._new_session(message)
+        self._sessions[session_id] = session
+        return session, {SESSION: session_id}
+
+    def _session(self, request: Request) -> HostSession:
+        session = self._sessions.get(request.headers[SESSION])
+        if session is None or session.has_ended:
+            self._sessions.pop(request.headers[SESSION], None)
+            raise RefusedError(404, "there is no such session, or it has ended: begin a new one")
+        return session
+
+    async def _shared_one(self, request: Request, message: dict[str, Any]) -> HostSession:
+        """Return the session of all hosts that have none, whose message is checked first."""
+        if "id" in message:
+            route = classify_inbound_request(message, headers=dict(request.headers))
+            if isinstance(route, InboundLadderRejection):
+                refused = RefusedError(
+                    ERROR_CODE_HTTP_STATUS.get(route.code, 400),
+                    route.message,
+                    code=route.code,
+                    request_id=message["id"],
+                )
+                refused.data = route.data
+                raise refused
+        elif not message:
+            raise RefusedError(400, "this revision of MCP has no batches")
+        async with self._opening:
+            if self._shared is None or self._shared.has_ended or self._shared.is_leaving:
+                self._shared = await self._started(message, is_shared=True)
+            return self._shared
+
+    async def _new_session(self, message: dict[str, Any]) -> HostSession:
+        async with self._opening:
+            self._sessions = {
+                key: each for key, each in self._sessions.items() if not each.has_ended
+            }
+            if len(self._sessions) >= _MOST_SESSIONS and not self._has_ended_one(_IDLE_SECONDS):
+                raise RefusedError(
+                    503,
+                    f"there are {_MOST_SESSIONS} sessions already; try again in a moment",
+                    code=_INTERNAL_ERROR,
+                    request_id=message.get("id"),
+                )
+            return await self._started(message, is_shared=False)
+
+    async def _started(self, message: dict[str, Any], *, is_shared: bool) -> HostSession:
+        session = HostSession(self._proxy_of, self._warn, is_shared=is_shared)
+        said = await self._group.start(session.run, self._connect)
+        if said is not None:
+            raise RefusedError(502, said, code=_INTERNAL_ERROR, request_id=message.get("id"))
+        return session
+
+    def _has_ended_one(self, idle_seconds: float) -> bool:
+        """End the session that has been idle the longest, if it has been for so long."""
+        idle = [(each.used_at, key) for key, each in self._sessions.items() if each.is_idle]
+        used_at, key = min(idle, default=(anyio.current_time(), ""))
+        if anyio.current_time() - used_at < idle_seconds:
+            return False
+        self._sessions.pop(key).leave()
+        return True
+
+    async def _end_idle_ones(self) -> None:
+        """End the sessions of hosts that have gone without a word."""
+        while True:
+            await anyio.sleep(_IDLE_SECONDS)
+            while self._has_ended_one(_LONGEST_IDLE_SECONDS):
+                pass
+
+    def _all(self) -> list[HostSession]:
+        return [*self._sessions.values(), *([self._shared] if self._shared else [])]
+
+
+async def _body(request: Request) -> tuple[Any, bytes]:
+    kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
+    if kind != "application/json":
+        raise RefusedError(415, "a message is application/json")
+    accepted = _accepted(request)
+    if not {"application/json", "text/event-stream"}.issubset(accepted):
+        raise RefusedError(406, "accept application/json and text/event-stream")
+    text = bytearray()
+    async for piece in request.stream():
+        text += piece
+        if len(text) > _MOST_BODY_BYTES:
+            raise RefusedError(413, f"a message has at most {_MOST_BODY_BYTES} bytes")
+    try:
+        said = json.loads(text)
+    except (ValueError, RecursionError) as exc:
+        raise RefusedError(400, "the body is no JSON", code=_PARSE_ERROR) from exc
+    messages = said if isinstance(said, list) else [said]
+    if not messages or not all(isinstance(each, dict) for each in messages):
+        raise RefusedError(400, "a message is a JSON object, or a list of them")
+    if any("method" in each and "id" in each and not is_id(each["id"]) for each in messages):
+        raise RefusedError(400, "the id of a request is a string or a whole number")
+    return said, bytes(text)
+
+
+def _accepted(request: Request) -> set[str]:
+    named = request.headers.get("accept", "*/*").lower().split(",")
+    ranges = {each.partition(";")[0].strip() for each in named}
+    if "*/*" in ranges:
+        ranges |= {"application/json", "text/event-stream"}
+    return ranges
+
+
+def _revision_of(message: dict[str, Any]) -> object:
+    params = message.get("params")
+    meta = params.get("_meta") if isinstance(params, dict) else None
+    return meta.get("io.modelcontextprotocol/protocolVersion") if isinstance(meta, dict) else None
+
+
+def _refusal(refused: RefusedError) -> Response:
+    error: dict[str, Any] = {"code": refused.code, "message": str(refused)}
+    if refused.data is not None:
+        error["data"] = refused.data
+    request_id = refused.request_id if is_id(refused.request_id) else None
+    headers = {"retry-after": "10"} if refused.status == 503 else None
+    content = {"jsonrpc": "2.0", "id": request_id, "error": error}
+    return JSONResponse(content, refused.status, headers=headers)
+
+
+def _json(line: Line, headers: dict[str, str], *, is_modern: bool) -> Response:
+    """Return an answer that nothing came before."""
+    status = 200
+    if is_modern and "error" in line.members:
+        error = parsed(line, line.members["error"])
+        code = error.get("code") if isinstance(error, dict) else None
+        status = ERROR_CODE_HTTP_STATUS.get(code, 200) if isinstance(code, int) else 200
+
+    async def pieces() -> AsyncGenerator[bytes, None]:
+        with line:
+            for piece in line.pieces():
+                yield piece
+
+    headers = {**headers, "content-length": str(line.size_bytes)}
+    return StreamingResponse(pieces(), status, headers=headers, media_type="application/json")
+
+
+class _Stream(StreamingResponse):
+    """A stream of events, and what is to be done when it has ended, or nobody takes it any more."""
+
+    def __init__(
+        self,
+        events: AsyncGenerator[bytes, None],
+        release: Callable[[], Awaitable[None]],
+        headers: Mapping[str, str] = _NO_HEADERS,
+    ) -> None:
+        headers = {**headers, "cache-control": "no-store", "x-accel-buffering": "no"}
+        super().__init__(events, headers=headers, media_type="text/event-stream")
+        self._events = events
+        self._release = release
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        try:
+            await super().__call__(scope, receive, send)
+        finally:
+            with anyio.CancelScope(shield=True):
+                await self._events.aclose()
+                await self._release()
+
+
+async def _events(exchange: Exchange, line: Line | None) -> AsyncGenerator[bytes, None]:
+    """Yield lines as server-sent events."""
+    while True:
+        if line is None:
+            has_news = False
+            with anyio.move_on_after(_PING_SECONDS):
+                line = await exchange.next_line()
+                has_news = True
+            if line is None:
+                if has_news:
+                    return
+                yield _PING
+                continue
+        with line:
+            yield b"event: message\ndata: "
+            for piece in line.pieces():
+                yield piece.replace(b"\r", b" ").removesuffix(b"\n")
+        yield b"\n\n"
+        line = None
+
+
+async def _closed(session: HostSession, stream: Exchange) -> None:
+    session.close_stream(stream)

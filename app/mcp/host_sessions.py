@@ -1,0 +1,376 @@
+"""Hosts that are served over HTTP: each session is a pipe to a server of its own.
+
+What a host posts becomes lines for the proxy, and what the proxy says becomes the answers to what
+was posted: each answer goes where its request came from, and progress before it. What the server
+says on its own goes to the one request that is open, or to the stream that the host has opened.
+
+Hosts of 2026-07-28 have no sessions. They share one server, so their requests are renamed on the
+way: two hosts may have given theirs the same id.
+"""
+
+import json
+from collections import deque
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import aclosing, suppress
+from dataclasses import dataclass, field
+from typing import Any
+from uuid import uuid4
+
+import anyio
+import anyio.abc
+
+from app.mcp.answers import failure, members_in
+from app.mcp.calls import RequestId, is_id, parsed
+from app.mcp.connections import CannotStartError, Connect, Connection, Write
+from app.mcp.lines import Line, read_lines
+from app.mcp.members import Span
+from app.mcp.proxy import Proxy
+
+_MOST_WAITING_LINES = 1_000
+_MOST_TOLD_BYTES = 1024 * 1024
+_WAITING = 64
+# Longer than a server is given to end by itself.
+_LONGEST_LEAVE_SECONDS = 12.0
+_SUBSCRIPTION = "io.modelcontextprotocol/subscriptionId"
+
+
+@dataclass(eq=False)
+class Exchange:
+    """What a host has posted and waits for, or the stream that it has opened.
+
+    Attributes:
+        waiting: The ids of its requests that are not answered, as the server knows them.
+        renamed: What stands for ids and tokens of the host, by the names that the server knows.
+        lines: What is to be sent. Whoever takes a line closes it.
+        has_ended: Nothing more will come.
+    """
+
+    waiting: set[object] = field(default_factory=set)
+    renamed: dict[str, object] = field(default_factory=dict)
+    lines: deque[Line] = field(default_factory=deque)
+    has_ended: bool = False
+    _news: anyio.Event = field(default_factory=anyio.Event)
+
+    def put(self, line: Line) -> None:
+        """Take a line; of too many the oldest are dropped, since nobody takes them."""
+        self.lines.append(line)
+        if len(self.lines) > _MOST_WAITING_LINES:
+            self.lines.popleft().close()
+        self._news.set()
+
+    def end(self) -> None:
+        """Say that nothing more will come."""
+        self.has_ended = True
+        self._news.set()
+
+    async def next_line(self) -> Line | None:
+        """Return the next line; `None` at the end."""
+        while not self.lines:
+            if self.has_ended:
+                return None
+            self._news = anyio.Event()
+            await self._news.wait()
+        return self.lines.popleft()
+
+    def close(self) -> None:
+        """Drop what was not taken."""
+        self.end()
+        while self.lines:
+            self.lines.popleft().close()
+
+
+ProxyOf = Callable[[Write, Write], Proxy]
+
+
+class HostSession:
+    """A host, the proxy, and the server behind it.
+
+    Args:
+        proxy_of: Makes the proxy between two writers.
+        warn: Says a sentence to the person who runs it.
+        is_shared: Whether requests of several hosts come over it, and are renamed.
+
+    Attributes:
+        has_succeeded: Whether the server has answered anything but an error.
+        used_at: When the host last said something, on the clock of the event loop.
+    """
+
+    def __init__(
+        self, proxy_of: ProxyOf, warn: Callable[[str], None], *, is_shared: bool = False
+    ) -> None:
+        self._proxy_of = proxy_of
+        self._warn = warn
+        self._is_shared = is_shared
+        self._to_proxy, self._from_host = anyio.create_memory_object_stream[bytes](_WAITING)
+        self._out, self._heard = anyio.create_memory_object_stream[bytes](_WAITING)
+        self._exchanges: list[Exchange] = []
+        self._by_id: dict[object, Exchange] = {}
+        self._by_token: dict[object, Exchange] = {}
+        self._stream: Exchange | None = None
+        self._unheard = Exchange()
+        self._left, self._gone = anyio.Event(), anyio.Event()
+        self.has_succeeded = False
+        self.used_at = 0.0
+
+    @property
+    def is_idle(self) -> bool:
+        """Whether the host waits for nothing, and listens to nothing."""
+        return not self._exchanges and self._stream is None
+
+    @property
+    def is_leaving(self) -> bool:
+        """Whether the host has left."""
+        return self._left.is_set()
+
+    @property
+    def has_ended(self) -> bool:
+        """Whether the server is gone."""
+        return self._gone.is_set()
+
+    async def run(self, connect: Connect, *, task_status: anyio.abc.TaskStatus[str | None]) -> None:
+        """Connect to a server, and serve until it ends; say first why that cannot be done."""
+        said = "the session has ended"
+        try:
+            async with connect() as server:
+                proxy = self._proxy_of(self._out.send, server.write)
+                task_status.started(None)
+                await self._serve(proxy, server)
+            _, told = await server.ended()
+            if told:
+                said = told
+                self._warn(told)
+        except CannotStartError as exc:
+            self._warn(str(exc))
+            task_status.started(str(exc))
+        except Exception as exc:  # noqa: BLE001 - other sessions go on
+            self._warn(f"a session has ended: {exc!r}")
+        finally:
+            self._end(said)
+
+    async def _serve(self, proxy: Proxy, server: Connection) -> None:
+        async with anyio.create_task_group() as group:
+            group.start_soon(self._end_in_time, group.cancel_scope)
+            async with anyio.create_task_group() as answers:
+                answers.start_soon(self._route_all)
+                async with anyio.create_task_group() as host:
+                    host.start_soon(self._pass_on, proxy, server)
+                    await proxy.from_server(server.received())
+                    host.cancel_scope.cancel()
+                await self._out.aclose()
+            group.cancel_scope.cancel()
+
+    async def _end_in_time(self, scope: anyio.CancelScope) -> None:
+        """End a session that goes on: a server that reads nothing does not see its host leave."""
+        await self._left.wait()
+        await anyio.sleep(_LONGEST_LEAVE_SECONDS)
+        scope.cancel()
+
+    async def _pass_on(self, proxy: Proxy, server: Connection) -> None:
+        try:
+            await proxy.from_host(self._from_host)
+        except (anyio.BrokenResourceError, anyio.ClosedResourceError):
+            return
+        await server.leave()
+
+    def leave(self) -> None:
+        """Say that the host has left."""
+        self._left.set()
+        self._to_proxy.close()
+
+    async def wait_until_gone(self) -> None:
+        """Wait until the server has ended."""
+        await self._gone.wait()
+
+    def _end(self, said: str) -> None:
+        self._gone.set()
+        for exchange in [*self._exchanges]:
+            for request_id in list(exchange.waiting):
+                line = Line()
+                line.add(failure(exchange.renamed.get(str(request_id), request_id), said))
+                exchange.put(line)
+            exchange.end()
+        if self._stream is not None:
+            self._stream.end()
+        self._unheard.close()
+        self._to_proxy.close()
+
+    async def ask(self, text: bytes, said: Any) -> Exchange:  # noqa: ANN401 - any JSON
+        """Pass on what a host has posted; return what it gets for that, until it is released.
+
+        Args:
+            text: The message, or the batch of them.
+            said: The same, parsed.
+        """
+        exchange = Exchange()
+        for message in said if isinstance(said, list) else [said]:
+            if not isinstance(message, dict) or "method" not in message:
+                continue
+            params = message.get("params")
+            meta = params.get("_meta") if isinstance(params, dict) else None
+            token = meta.get("progressToken") if isinstance(meta, dict) else None
+            request_id = message.get("id")
+            if self._is_shared:
+                text, request_id, token = _renamed(text, request_id, token, exchange)
+            if is_id(request_id):
+                exchange.waiting.add(request_id)
+                self._by_id[request_id] = exchange
+            if is_id(token):
+                self._by_token[token] = exchange
+        self.used_at = anyio.current_time()
+        if exchange.waiting:
+            self._exchanges.append(exchange)
+        try:
+            await self._to_proxy.send(on_a_line(text))
+        except (anyio.BrokenResourceError, anyio.ClosedResourceError):
+            self._end("the session has ended")
+        return exchange
+
+    async def release(self, exchange: Exchange) -> None:
+        """Forget an exchange. What a host without a session no longer waits for is cancelled."""
+        for names in (self._by_id, self._by_token):
+            for name in [name for name, held in names.items() if held is exchange]:
+                del names[name]
+        exchange.close()
+        if exchange in self._exchanges:
+            self._exchanges.remove(exchange)
+        if self._is_shared and not self.has_ended:
+            for request_id in exchange.waiting:
+                params = {"requestId": request_id, "reason": "the host has left"}
+                cancel = {"jsonrpc": "2.0", "method": "notifications/cancelled", "params": params}
+                with suppress(anyio.BrokenResourceError, anyio.ClosedResourceError):
+                    await self._to_proxy.send(json.dumps(cancel).encode() + b"\n")
+        if self._is_shared and self.is_idle and not self.has_succeeded:
+            # It does not know the revision of those who share it; nobody will come back.
+            self.leave()
+
+    def open_stream(self) -> Exchange:
+        """Return what the server says on its own from now on; a stream that is open ends."""
+        if self._stream is not None:
+            self._stream.end()
+        # What came before anybody listened.
+        self._stream, self._unheard = self._unheard, Exchange()
+        return self._stream
+
+    def close_stream(self, stream: Exchange) -> None:
+        """Say that nobody listens any more."""
+        stream.close()
+        if self._stream is stream:
+            self._stream = None
+
+    async def _route_all(self) -> None:
+        async with aclosing(read_lines(self._heard)) as lines:
+            async for line in lines:
+                self._route(line)
+
+    def _route(self, line: Line) -> None:
+        """Give a line of the proxy to the exchange that it belongs to."""
+        answered = set(_answered_ids(line))
+        exchange = next((self._by_id[each] for each in answered if each in self._by_id), None)
+        if not answered:
+            exchange = self._exchange_for(line)
+        elif exchange is not None:
+            self.has_succeeded = self.has_succeeded or _is_success(line)
+            exchange.waiting -= answered
+            for each in answered:
+                self._by_id.pop(each, None)
+        if exchange is None:
+            # The answer to something that nobody waits for.
+            line.close()
+            return
+        exchange.put(_named_back(line, exchange.renamed) if exchange.renamed else line)
+        if exchange in self._exchanges and not exchange.waiting:
+            exchange.end()
+
+    def _exchange_for(self, line: Line) -> Exchange | None:
+        """Return where something belongs that answers nothing."""
+        told = _told(line)
+        params = told.get("params")
+        params = params if isinstance(params, dict) else {}
+        meta = params.get("_meta")
+        token = params.get("progressToken")
+        named = meta.get(_SUBSCRIPTION) if isinstance(meta, dict) else None
+        if is_id(token) and token in self._by_token:
+            return self._by_token[token]
+        if is_id(named) and named in self._by_id:
+            return self._by_id[named]
+        if len(self._exchanges) == 1:
+            return self._exchanges[0]
+        if self._is_shared:
+            # Nobody could say whose it is.
+            return None
+        if self._stream is not None:
+            return self._stream
+        return self._exchanges[-1] if self._exchanges else self._unheard
+
+
+def _told(line: Line) -> dict[str, Any]:
+    if line.size_bytes > _MOST_TOLD_BYTES or not line.members:
+        return {}
+    said = parsed(line, line.whole)
+    return said if isinstance(said, dict) else {}
+
+
+def _is_success(line: Line) -> bool:
+    return any("result" in each.members for each in line.messages)
+
+
+def _answered_ids(line: Line) -> Iterator[RequestId]:
+    for message in line.messages:
+        span = message.members.get("id")
+        held = None if span is None or "method" in message.members else parsed(message, span)
+        if is_id(held):
+            yield held
+
+
+def _renamed(
+    text: bytes, request_id: object, token: object, exchange: Exchange
+) -> tuple[bytes, object, object]:
+    """Return a request with an id, and a token of its progress, that no other host has."""
+    line = Line()
+    line.add(text)
+    places = [(request_id, line.members.get("id")), (token, _token_place(line))]
+    line.close()
+    names: dict[Span | None, str] = {}
+    # The last one first, so that the places before it stay where they are.
+    for own, place in sorted(places, key=lambda each: each[1] or (0, 0), reverse=True):
+        if not is_id(own) or place is None:
+            continue
+        name = f"pf-{uuid4().hex}"
+        exchange.renamed[name] = own
+        text = text[: place.start] + b'"%s"' % name.encode() + text[place.end :]
+        names[place] = name
+    return text, names.get(places[0][1]), names.get(places[1][1])
+
+
+def _token_place(line: Line) -> Span | None:
+    place: Span | None = line.whole
+    for name in ("params", "_meta", "progressToken"):
+        held = () if place is None else members_in(line, place)
+        place = next((value for key, value in held if parsed(line, key) == name), None)
+    return place
+
+
+def _named_back(line: Line, renamed: Mapping[str, object]) -> Line:
+    """Return a line in which names that the server knows are again those of the host.
+
+    Nobody could guess them, so they stand for nothing else, wherever they are.
+    """
+    is_short = line.size_bytes <= _MOST_TOLD_BYTES
+    place = line.whole if is_short else line.members.get("id", Span(0, 0))
+    back = Line()
+    for piece in line.pieces(Span(0, place.start)):
+        back.add(piece)
+    text = line.read(place)
+    for name, own in renamed.items():
+        text = text.replace(b'"%s"' % name.encode(), json.dumps(own).encode())
+    back.add(text)
+    for piece in line.pieces(Span(place.end, line.size_bytes)):
+        back.add(piece)
+    line.close()
+    return back
+
+
+def on_a_line(text: bytes) -> bytes:
+    """Return JSON as one line."""
+    # A line end in JSON stands between its tokens.
+    return text.replace(b"\r", b" ").replace(b"\n", b" ") + b"\n"

@@ -1,0 +1,129 @@
+"""HTTP+SSE of 2024: one stream of events from the server, and an address to send messages to.
+
+Source: specification of MCP, 2024-11-05, "HTTP with SSE".
+"""
+
+from collections.abc import Awaitable, Callable, Iterable
+from contextlib import aclosing
+from urllib.parse import urljoin, urlsplit
+
+import anyio
+import anyio.abc
+import httpx
+
+from app.mcp.answers import failure
+from app.mcp.event_streams import ServerEvent, read_events
+
+_OPEN_SECONDS = 10.0
+_GONE = "the server has ended its stream"
+_TYPE = {"content-type": "application/json"}
+
+
+class SseSession:
+    """A stream that is kept open, and what has been asked and not answered.
+
+    Args:
+        client: Sends requests.
+        url: That of the stream.
+        give: Takes each message of the server.
+        warn: Says a sentence to the person who runs it.
+    """
+
+    def __init__(
+        self,
+        client: httpx.AsyncClient,
+        url: str,
+        give: Callable[[Iterable[bytes]], Awaitable[None]],
+        warn: Callable[[str], None],
+    ) -> None:
+        self._client = client
+        self._url = url
+        self._give = give
+        self._warn = warn
+        self._endpoint = ""
+        self._has_ended = False
+        self._waiting: set[object] = set()
+        self._answered = anyio.Event()
+
+    async def run(self, *, task_status: anyio.abc.TaskStatus[None]) -> None:
+        """Open the stream, and give what comes over it until it ends.
+
+        Raises:
+            ValueError: It is no such stream.
+            httpx.HTTPError: The server cannot be reached.
+        """
+        with anyio.CancelScope(deadline=anyio.current_time() + _OPEN_SECONDS) as opening:
+            async with self._client.stream(
+                "GET", self._url, headers={"accept": "text/event-stream"}
+            ) as answer:
+                if not is_stream(answer):
+                    raise ValueError(f"it answered {answer.status_code} to a GET")
+                try:
+                    async with aclosing(read_events(answer.aiter_bytes())) as events:
+                        async for event in events:
+                            if self._endpoint:
+                                await self._take(event)
+                            elif event.name == "endpoint":
+                                self._endpoint = self._address(event.text().decode())
+                                opening.deadline = float("inf")
+                                task_status.started()
+                except httpx.HTTPError:
+                    if not self._endpoint:
+                        raise
+        if not self._endpoint:
+            raise ValueError("its stream names no endpoint")
+        await self._end()
+
+    async def send(self, line: bytes, asked: set[object]) -> str | None:
+        """Send messages; return why it was in vain, or `None`.
+
+        Args:
+            line: The messages.
+            asked: The ids of the requests among them.
+        """
+        if self._has_ended:
+            return _GONE
+        self._waiting |= {*asked}
+        try:
+            answer = await self._client.post(self._endpoint, content=line, headers=_TYPE)
+        except httpx.HTTPError as exc:
+            said = f"the server cannot be reached: {type(exc).__name__}"
+        else:
+            if answer.is_success:
+                return None
+            said = f"the server answered {answer.status_code}"
+        self._waiting -= asked
+        return said
+
+    async def settled(self, seconds: float) -> None:
+        """Wait until all is answered that was asked, or for so long."""
+        with anyio.move_on_after(seconds):
+            while self._waiting and not self._has_ended:
+                self._answered = anyio.Event()
+                await self._answered.wait()
+
+    async def _take(self, event: ServerEvent) -> None:
+        if event.data and event.name == "message":
+            self._waiting -= event.answered_ids()
+            await self._give(event.pieces())
+            self._answered.set()
+
+    async def _end(self) -> None:
+        self._has_ended = True
+        self._answered.set()
+        self._warn(_GONE)
+        for request_id in self._waiting:
+            await self._give([failure(request_id, _GONE)])
+
+    def _address(self, said: str) -> str:
+        """Return where messages are sent to: never another origin, which would get credentials."""
+        address = urljoin(self._url, said)
+        here, there = urlsplit(self._url), urlsplit(address)
+        if (here.scheme, here.netloc) != (there.scheme, there.netloc):
+            raise ValueError("it names an endpoint of another origin")
+        return address
+
+
+def is_stream(answer: httpx.Response) -> bool:
+    """Return whether an answer is a stream of events."""
+    return str(answer.headers.get("content-type")).startswith("text/event-stream")

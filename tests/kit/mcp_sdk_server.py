@@ -1,0 +1,152 @@
+"""A server of MCP made with the official SDK, over pipes, Streamable HTTP or HTTP+SSE of 2024.
+
+Run as a program with `stdio`, `http` or `sse`. Over HTTP it writes its URL to standard output.
+"""
+
+import os
+import socket
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import anyio
+import uvicorn
+from mcp.server.mcpserver import Context, Image, MCPServer
+from mcp.server.streamable_http import EventCallback, EventMessage, EventStore
+from mcp.types import JSONRPCMessage
+from pydantic import BaseModel
+
+from tests.kit import media
+from tests.kit.process import ROOT, environment
+
+COMMAND = [sys.executable, "-m", "tests.kit.mcp_sdk_server"]
+PNG = media.png(noise=True)
+
+
+class Choice(BaseModel):
+    """What a person is asked for."""
+
+    colour: str
+
+
+class Events(EventStore):
+    """Events by their numbers, so that streams that break off can be resumed."""
+
+    def __init__(self) -> None:
+        self._events: list[tuple[str, JSONRPCMessage | None]] = []
+
+    async def store_event(self, stream_id: str, message: JSONRPCMessage | None) -> str:
+        self._events.append((stream_id, message))
+        return str(len(self._events))
+
+    async def replay_events_after(
+        self, last_event_id: str, send_callback: EventCallback
+    ) -> str | None:
+        after = int(last_event_id)
+        stream_id, _ = self._events[after - 1]
+        for number, (of_stream, message) in enumerate(self._events[after:], after + 1):
+            if of_stream == stream_id and message is not None:
+                await send_callback(EventMessage(message, str(number)))
+        return stream_id
+
+
+cancelled: list[str] = []
+server = MCPServer("kit")
+
+
+@server.tool()
+async def count(to: int, ctx: Context) -> str:
+    """Report progress, then answer."""
+    for number in range(to):
+        await ctx.report_progress(number, to)
+    return f"counted to {to}"
+
+
+@server.tool()
+async def ask(ctx: Context) -> str:
+    """Ask the person at the host, in the revisions in which a server asks."""
+    answer = await ctx.elicit("Which colour?", Choice)
+    return answer.data.colour if answer.action == "accept" else answer.action
+
+
+@server.tool()
+async def break_off(ctx: Context) -> str:
+    """End the stream before the answer, where it can be resumed."""
+    await ctx.close_sse_stream()
+    return "resumed"
+
+
+@server.tool()
+async def wait(name: str, ctx: Context) -> str:
+    """Wait to be cancelled."""
+    await ctx.report_progress(0)
+    try:
+        await anyio.sleep_forever()
+    finally:
+        cancelled.append(name)
+    return ""
+
+
+@server.tool()
+def was_cancelled() -> list[str]:
+    """Tell which calls were cancelled."""
+    return cancelled
+
+
+@server.tool()
+def picture() -> Image:
+    """Return a picture."""
+    return Image(data=PNG, format="png")
+
+
+@server.tool()
+def process() -> str:
+    """Tell which process this is."""
+    return str(os.getpid())
+
+
+@server.tool()
+def give_up() -> None:
+    """End at once."""
+    sys.stderr.write("the server gives up\n")
+    os._exit(3)
+
+
+@contextmanager
+def serving_mcp(transport: str) -> Iterator[str]:
+    """Run the server over HTTP; its URL."""
+    with subprocess.Popen(  # noqa: S603 - our own program
+        [*COMMAND, transport],
+        cwd=ROOT,
+        env=environment(),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        text=True,
+    ) as process:
+        assert process.stdout is not None
+        try:
+            yield process.stdout.readline().strip()
+        finally:
+            process.kill()
+
+
+def main(transport: str) -> None:
+    """Serve until told to end."""
+    if transport == "stdio":
+        server.run("stdio")
+        return
+    app = (
+        server.sse_app()
+        if transport == "sse"
+        else server.streamable_http_app(event_store=Events(), retry_interval=50)
+    )
+    listening = socket.create_server(("127.0.0.1", 0))
+    path = "/sse" if transport == "sse" else "/mcp"
+    sys.stdout.write(f"http://127.0.0.1:{listening.getsockname()[1]}{path}\n")
+    sys.stdout.flush()
+    uvicorn.Server(uvicorn.Config(app, log_level="error")).run(sockets=[listening])
+
+
+if __name__ == "__main__":
+    main(sys.argv[1])
