@@ -137,10 +137,14 @@ Sign = Callable[[str], str]
 
 @dataclass(frozen=True, slots=True)
 class Settled:
-    """A conversation in which nothing is left to decide, and what it cost, in reading order."""
+    """A conversation in which nothing is left to decide, and what it cost, in reading order.
+
+    `loss_of_turns` says of each turn how many entries of the loss are its own.
+    """
 
     turns: tuple[SettledTurn, ...]
     loss: tuple[LossEntry, ...]
+    loss_of_turns: tuple[int, ...] = field(default=(), compare=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -178,6 +182,7 @@ class Ladder:
         return Settled(
             tuple(turn for turn, _ in settled),
             tuple(entry for _, entries in settled for entry in entries),
+            tuple(len(entries) for _, entries in settled),
         )
 
     def _alone(self, place: MediumRef, fitting: Fitting, loaded: LoadedMedia) -> Choice:
