@@ -106,7 +106,11 @@ TargetName = Annotated[
 
 
 HandlesMember = Annotated[
-    bool, Field(description="A line behind each stored medium names it: `[image @blob:…]`.")
+    bool,
+    Field(
+        description="A line behind each stored medium and each long text names it: "
+        "`[image @blob:…]`."
+    ),
 ]
 
 

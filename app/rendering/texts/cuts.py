@@ -24,7 +24,8 @@ HEAD_CHARS = 4_000
 TAIL_CHARS = 1_000
 _LONGEST_PREVIEW = HEAD_CHARS + TAIL_CHARS + 200
 _LINE = re.compile(
-    r"\n\[… [0-9]++ characters left out; the whole text is (blob:[0-9a-f]{32}) …\]\n"
+    r"\n\[… (?P<left_out>[0-9]{1,18}+) characters left out; "
+    r"the whole text is (?P<uri>blob:[0-9a-f]{32}) …\]\n"
 )
 
 
@@ -175,6 +176,8 @@ def needs_preview(text: str) -> bool:
 def preview(text: str, uri: str) -> str:
     """Return a long text's first 4,000 and last 1,000 characters around a line about the rest.
 
+    See `shortened` for texts that are previewed for a host only.
+
     Args:
         text: The whole text, longer than `PREVIEW_LIMIT_CHARS`.
         uri: The `blob:` URI that holds the whole text.
@@ -184,14 +187,45 @@ def preview(text: str, uri: str) -> str:
         shorter than named, to end and begin at a grapheme's edge.
     Source: spec 002, "Canonical Types"; long text is previewed, never cut for good.
     """
-    head_end = boundary_at_or_before(text, HEAD_CHARS)
-    tail_start = boundary_at_or_after(text, len(text) - TAIL_CHARS)
-    left_out = tail_start - head_end
-    line = f"[… {left_out} characters left out; the whole text is {uri} …]"
+    return _around(text, HEAD_CHARS, TAIL_CHARS, 0, f"; the whole text is {uri}")
+
+
+def shortened(text: str, limit_chars: int, way_back: str) -> str:
+    """Return a text's first half and last eighth of a limit around a line about the rest.
+
+    A preview becomes a shorter preview of the same whole text.
+
+    Args:
+        text: The text, longer than the limit.
+        limit_chars: The most characters that are shown.
+        way_back: The call that shows all of it; empty if there is none. A preview names the whole.
+    """
+    head, tail = limit_chars // 2, limit_chars // 8
+    found = _LINE.search(text) if whole_text_uri(text) else None
+    if found is None:
+        return _around(text, head, tail, 0, f"; {way_back} shows all of it" if way_back else "")
+    shown = text[: found.start()] + text[found.end() :]
+    # The cut has to leave out where the preview has its gap.
+    head, tail = min(head, found.start()), min(tail, len(text) - found.end())
+    way = f"; the whole text is {found['uri']}"
+    return _around(shown, head, tail, int(found["left_out"]), way)
+
+
+def _around(text: str, head_chars: int, tail_chars: int, missing: int, way: str) -> str:
+    head_end = boundary_at_or_before(text, head_chars)
+    tail_start = boundary_at_or_after(text, len(text) - tail_chars)
+    left_out = tail_start - head_end + missing
+    line = f"[… {left_out} characters left out{way} …]"
     return f"{text[:head_end]}\n{line}\n{text[tail_start:]}"
+
+
+def whole_length(text: str) -> int:
+    """Return how many characters a text has, or the whole text that it is a preview of."""
+    found = _LINE.search(text) if whole_text_uri(text) else None
+    return len(text) if found is None else len(text) - len(found[0]) + int(found["left_out"])
 
 
 def whole_text_uri(text: str) -> str | None:
     """Return the URI that holds the whole text, if a text is a preview."""
     found = _LINE.search(text) if HEAD_CHARS // 2 < len(text) <= _LONGEST_PREVIEW else None
-    return found[1] if found else None
+    return found["uri"] if found else None
