@@ -23,6 +23,15 @@ HeaderOption = Annotated[
         metavar="NAME: VALUE", help="Of every request to the server; neither stored nor logged."
     ),
 ]
+ServiceUrlOption = Annotated[
+    str | None,
+    typer.Option(
+        "--url",
+        metavar="URL",
+        help="A running Pagefault whose memory it is; its key is in PAGEFAULT_API_KEY.",
+        show_default="the memory in --data-dir",
+    ),
+]
 HostConfigOption = Annotated[
     Path | None,
     typer.Option(

@@ -1,10 +1,8 @@
 """`pagefault proxy`: between a host and its MCP server, to store what the server's tools return."""
 
-import os
 import signal
 import subprocess
-import sys
-from collections.abc import AsyncGenerator, AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncGenerator, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import dataclass
 from functools import partial
@@ -16,6 +14,7 @@ import anyio.to_thread
 import httpx
 import typer
 
+from app.cli.pipes import standard_input, write_out
 from app.cli.stores_of_hosts import opened_beside_others
 from app.cli.terminal import CANNOT, complain
 from app.config.settings import Settings
@@ -28,7 +27,6 @@ from app.services.agents.toolbox import definitions
 
 # A server is told to end, then made to.
 _GRACE_SECONDS = 5.0
-_PIECE_BYTES = 256 * 1024
 _CONNECT_SECONDS = 10.0
 
 
@@ -99,7 +97,7 @@ async def _proxied(
     assert process.stdin is not None  # noqa: S101 - asked for
     assert process.stdout is not None  # noqa: S101 - asked for
     send = process.stdin.send
-    proxy = Proxy(_write, send, complain, own_tools=own_tools, takes_paths=takes_paths)
+    proxy = Proxy(write_out, send, complain, own_tools=own_tools, takes_paths=takes_paths)
     is_over = anyio.Event()
     async with anyio.create_task_group() as group:
         group.start_soon(proxy.keep_store, opened, is_over)
@@ -128,7 +126,7 @@ async def _upstream(
     async with httpx.AsyncClient(headers=list(server.headers), timeout=timeout) as client:
         upstream = HttpUpstream(client, server.url, complain)
         proxy = Proxy(
-            _write, upstream.write, complain, own_tools=own_tools, takes_paths=takes_paths
+            write_out, upstream.write, complain, own_tools=own_tools, takes_paths=takes_paths
         )
         is_over = anyio.Event()
         async with anyio.create_task_group() as group:
@@ -136,7 +134,7 @@ async def _upstream(
             async with anyio.create_task_group() as server_side:
                 server_side.start_soon(proxy.from_server, upstream.received())
                 async with upstream.running():
-                    await proxy.from_host(_standard_input())
+                    await proxy.from_host(standard_input())
             is_over.set()
     return 0
 
@@ -144,7 +142,7 @@ async def _upstream(
 async def _pass_on_from_host(proxy: Proxy, process: anyio.abc.Process) -> None:
     """Pass on what the host says; when it leaves, see to it that the server ends."""
     try:
-        await proxy.from_host(_standard_input())
+        await proxy.from_host(standard_input())
     except (anyio.BrokenResourceError, anyio.ClosedResourceError):
         # The server has ended; its status says why.
         return
@@ -165,23 +163,6 @@ async def _end(process: anyio.abc.Process) -> None:
             await process.wait()
             return
         end()
-
-
-async def _standard_input() -> AsyncIterator[bytes]:
-    # A thread, because standard input may be a file, which the event loop cannot wait for.
-    while piece := await anyio.to_thread.run_sync(
-        os.read, sys.stdin.fileno(), _PIECE_BYTES, abandon_on_cancel=True
-    ):
-        yield piece
-
-
-async def _write(piece: bytes) -> None:
-    def write() -> None:
-        left = memoryview(piece)
-        while left:
-            left = left[os.write(sys.stdout.fileno(), left) :]
-
-    await anyio.to_thread.run_sync(write)
 
 
 @asynccontextmanager
