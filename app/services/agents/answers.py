@@ -5,6 +5,7 @@ from typing import Any
 
 from app.models.resource import Resource
 from app.rendering.pages.lines import duration_words, one_line, quoted_short
+from app.rendering.pages.sizes import text_tokens
 from app.rendering.texts.cuts import boundary_at_or_before
 from app.rendering.texts.excerpts import JsonExcerpt, Matches
 from app.services.agents.toolbox import MOST_TEXT_CHARS
@@ -13,7 +14,9 @@ from app.services.pages.versions import read_descriptor, read_fields
 from app.services.resources.texts import TextAnswer
 
 _HIT_CHARS = 200
-_FEWEST_CHARS = 40
+# Five hits, and a line above them, take at most 300.
+_HIT_TOKENS = 56
+_FEWEST_CHARS = 16
 _BY = "\N{MULTIPLICATION SIGN}"
 
 
@@ -26,8 +29,15 @@ def hit_line(hit: Hit) -> str:
     known += [] if tokens is None else [f"~{tokens} tokens"]
     start = f"{one_line(hit.page.page_id)} ({', '.join(known)})"
     words = hit.snippet or fields.hint or fields.caption
+    if not words:
+        return start
     room = max(_FEWEST_CHARS, _HIT_CHARS - len(start))
-    return f"{start}: {quoted_short(words, room)}" if words else start
+    while text_tokens(line := f"{start}: {quoted_short(words, room)}") > _HIT_TOKENS:
+        if room <= _FEWEST_CHARS:
+            # The id alone is that long, and has to be whole.
+            break
+        room = max(_FEWEST_CHARS, room * 3 // 4)
+    return line
 
 
 def medium_line(resource: Resource) -> str:
