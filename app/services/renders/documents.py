@@ -9,7 +9,7 @@ from operator import not_
 from app.models.conversation import SettledTurn
 from app.models.rendering import LossEntry, RenderOptions
 from app.rendering.targets.ladder import Settled
-from app.rendering.targets.leaves import JsonLeaf, Node, json_pieces
+from app.rendering.targets.leaves import JsonLeaf, Node, node_digest
 from app.rendering.targets.opening import opened
 from app.rendering.targets.profile import Profile
 from app.rendering.turns.pairing import places
@@ -87,7 +87,7 @@ class _Prefix:
 
     def __init__(self, profile: Profile, system: str) -> None:
         head: list[Node] = [f"{profile.target}/{profile.version}", system or None]
-        self._digest = hashlib.sha256(_digest_of(head)).digest()
+        self._digest = hashlib.sha256(node_digest(head)).digest()
         self._role: Node = None
 
     @property
@@ -102,7 +102,7 @@ class _Prefix:
     def _after(self, message: Node) -> bytes:
         role, blocks = _side(message)
         for node in blocks if role is not None and role == self._role else [role, *blocks]:
-            self._digest = hashlib.sha256(self._digest + _digest_of(node)).digest()
+            self._digest = hashlib.sha256(self._digest + node_digest(node)).digest()
         self._role = role
         return self.hash
 
@@ -168,10 +168,6 @@ def mark(
         profile.mark_cached(message) if index in places else message
         for index, message in enumerate(messages)
     ]
-
-
-def _digest_of(node: Node) -> bytes:
-    return str(json_pieces(node).digest).encode()
 
 
 def equal_hashes(sent: bytes, hashes: Sequence[bytes]) -> int:
