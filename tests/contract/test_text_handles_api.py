@@ -71,6 +71,14 @@ def test_every_long_text_has_a_handle_in_every_target_and_it_is_read(
     for line, text in zip(named, texts, strict=True):
         head, _, piece = read(shared_client, line, limit=200).partition("\n")
         assert text in piece, head
+    question, log, rows, few = named[:4]
+    assert read(shared_client, question, grep="799 QUESTION") == (
+        "[entry 1, 1 of 800 lines match]\n799: 799 question"
+    )
+    assert read(shared_client, log, lines="1999-").endswith("\n1999 log\n2000 log")
+    assert read(shared_client, rows, pointer="/rows/7999").endswith("\nrow 7999")
+    assert "is not JSON" in read(shared_client, few, pointer="/rows/0")
+    assert "such as 10-40" in read(shared_client, question, lines="ten")
     characters = {"1 question": QUESTION, "1 log": LOG}
     for line, whole in zip(named, characters.values(), strict=False):
         assert f" {len(whole):,} characters]" in line

@@ -225,7 +225,8 @@ class TestCalls:
         [
             ("page_fault", '{"page_id": "no', "cut off"),
             ("page_fault", {}, "page_fault takes page_id, target_level."),
-            ("page_fault", [1], "page_fault takes page_id, target_level."),
+            ("page_fault", [1], "arguments are no object. page_fault takes page_id, target_level."),
+            ("page_fault", "null", "arguments are no object."),
             ("page_fault", {"page_id": "x", "target_level": 7}, "target_level"),
             ("page_fault", {"page_id": "x", "level": 1}, "page_fault takes page_id"),
             ("page_fault", {"page_id": "x"}, "There is no page x"),

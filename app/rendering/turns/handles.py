@@ -6,6 +6,7 @@ long text of a session is named by its entry, since no resource has it.
 Source: `agents`, "Handles".
 """
 
+import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 
@@ -27,6 +28,8 @@ from app.rendering.texts.cuts import needs_preview, whole_length, whole_text_uri
 _BY = "\N{MULTIPLICATION SIGN}"
 _ROUND = str.maketrans("[]", "()")
 
+_LINE = re.compile(r"\s*\[[a-z]+ @blob:[0-9a-f]{32}(?: [^\[\]]*)?\]\s*")
+
 TakesStructured = Callable[[JsonValue], bool]
 
 
@@ -42,6 +45,11 @@ def with_handles(
         takes_structured: Whether the target shows a value of structured content as it is.
     """
     return [_with_lines(turn, takes_structured) for turn in turns]
+
+
+def is_handle_line(text: str) -> bool:
+    """Return whether a text is a line that names something stored, and nothing else."""
+    return _LINE.fullmatch(text) is not None
 
 
 def handle_line(medium: Medium, resource_id: str) -> str:
