@@ -178,10 +178,8 @@ def test_model_gets_back_what_was_evicted(client: httpx.Client) -> None:
     ("arguments", "words"),
     [
         ({"ref": "@entry:99"}, "This session has no entry 99."),
-        (
-            {"ref": "@entry:1", "grep": "a"},
-            "Of an entry only offset and limit are read: leave lines, grep and pointer out.",
-        ),
+        ({"ref": "@entry:1", "grep": "a"}, "[entry 1, 0 of 1 lines match]"),
+        ({"ref": "@entry:1", "pointer": "/a"}, "The text is not JSON. Use lines or grep."),
         ({"ref": "entry:1", "offset": 99}, "The text has 6 characters; offset is behind its end."),
     ],
 )
