@@ -68,9 +68,10 @@ def session_document(
         is_open = bool(new) and new[0].role == "tool"
         if is_open or options.frontier is not None:
             whole = _written(turns, profile, options)
-            hashes = _Prefix(profile, system).through(whole)
+            of_whole = _Prefix(profile, system)
+            hashes = of_whole.through(whole)
             is_between = is_open and len(whole) != len(kept) + len(messages)
-            if is_between or hashes[-1:] != [prefix.hash]:
+            if is_between or of_whole.hash != prefix.hash:
                 # Answers have their place before or in a message that the caller has.
                 prior = hashlib.sha256(prior).digest()[:_HASH_BYTES]
         answer["sinceHash"] = prior.hex()
